@@ -1,9 +1,9 @@
 // How an agent learns what to do where no command line says it.
 #include "agent_of_front.hpp"
 
-#include <muster/base/null_device.hpp>
-#include <muster/fan_out/remote_shell.hpp>
-#include <muster/logs/messages.hpp>
+#include "base/null_device.hpp"
+#include "remote/remote_shell.hpp"
+#include "base/log.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -2,9 +2,9 @@
 
 // muster as an agent that the front of a job has started on its host.
 
-#include <muster/base/unique_fd.hpp>
-#include <muster/environment/snapshot.hpp>
-#include <muster/fan_out/order.hpp>
+#include "base/unique_fd.hpp"
+#include "environment/snapshot.hpp"
+#include "remote/order.hpp"
 
 #include <span>
 

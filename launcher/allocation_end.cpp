@@ -1,8 +1,8 @@
 // Batch systems and their clocks. Source: sbatch(1), flux-job(1), bjobs(1).
 #include "allocation_end.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/run/briefly.hpp>
+#include "base/text.hpp"
+#include "process/briefly.hpp"
 
 #include <array>
 #include <charconv>

@@ -2,7 +2,7 @@
 
 // The end of the allocation that this process is in, as batch systems tell it.
 
-#include <muster/environment/snapshot.hpp>
+#include "environment/snapshot.hpp"
 
 #include <chrono>
 #include <optional>

@@ -2,8 +2,8 @@
 // Source: mindspore/parallel/cluster/run.py and process_entity/_bind.py.
 #include "requests.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,10 +2,10 @@
 #include "explain.hpp"
 #include "render.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/unique_fd.hpp>
-#include <muster/options/typed_settings.hpp>
-#include <muster/render/fit.hpp>
+#include "base/json.hpp"
+#include "base/unique_fd.hpp"
+#include "options/typed_settings.hpp"
+#include "render/fit.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

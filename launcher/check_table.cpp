@@ -3,13 +3,13 @@
 
 #include "explain.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/inputs/input.hpp>
-#include <muster/logs/messages.hpp>
-#include <muster/options/syntax.hpp>
-#include <muster/options/typed_settings.hpp>
-#include <muster/rank_table/read.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "inputs/input.hpp"
+#include "base/log.hpp"
+#include "options/syntax.hpp"
+#include "options/typed_settings.hpp"
+#include "rank_table/read.hpp"
 
 #include <array>
 #include <filesystem>

@@ -2,7 +2,7 @@
 // Source: HFAiLab/hai-platform, the environment of a training task and the names of its pods.
 #include "compat_hfai.hpp"
 
-#include <muster/environment/own_program.hpp>
+#include "environment/own_program.hpp"
 
 #include <algorithm>
 

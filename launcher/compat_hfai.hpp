@@ -4,7 +4,7 @@
 
 #include "requests.hpp"
 
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 #include <optional>
 

@@ -3,12 +3,12 @@
 
 #include "explain.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/control/client.hpp>
-#include <muster/control/status.hpp>
-#include <muster/options/syntax.hpp>
-#include <muster/options/typed_settings.hpp>
-#include <muster/run/inherited.hpp>
+#include "base/text.hpp"
+#include "control/client.hpp"
+#include "control/status.hpp"
+#include "options/syntax.hpp"
+#include "options/typed_settings.hpp"
+#include "process/inherited.hpp"
 
 #include <unistd.h>
 

@@ -3,10 +3,10 @@
 
 #include "explain.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/options/syntax.hpp>
-#include <muster/options/typed_settings.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "options/syntax.hpp"
+#include "options/typed_settings.hpp"
 
 #include <sys/utsname.h>
 #include <unistd.h>

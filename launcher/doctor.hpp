@@ -4,7 +4,7 @@
 
 #include "options.hpp"
 
-#include <muster/run/guarantees.hpp>
+#include "process/guarantees.hpp"
 
 #include <span>
 #include <string>

@@ -8,13 +8,13 @@
 #include "token.hpp"
 #include "version.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/base/visible.hpp>
-#include <muster/base/yaml.hpp>
-#include <muster/front_end/front_end.hpp>
-#include <muster/logs/messages.hpp>
-#include <muster/options/typed_settings.hpp>
-#include <muster/run/inherited.hpp>
+#include "base/text.hpp"
+#include "base/visible.hpp"
+#include "base/yaml.hpp"
+#include "compat/front_end.hpp"
+#include "base/log.hpp"
+#include "options/typed_settings.hpp"
+#include "process/inherited.hpp"
 
 #include <unistd.h>
 

@@ -4,8 +4,8 @@
 
 #include "requests.hpp"
 
-#include <muster/fan_out/fan_out.hpp>
-#include <muster/run/inherited.hpp>
+#include "remote/fan_out.hpp"
+#include "process/inherited.hpp"
 
 namespace muster {
 

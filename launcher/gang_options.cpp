@@ -1,8 +1,8 @@
 // Reads the options of several nodes, of restarting and of ranks that end early.
 #include "requests.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/options/typed_settings.hpp>
+#include "base/text.hpp"
+#include "options/typed_settings.hpp"
 
 namespace muster {
 namespace {

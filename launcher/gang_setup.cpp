@@ -1,8 +1,8 @@
 // Who leads, where the gang meets, and what secret its links have.
 #include "gang_setup.hpp"
 
-#include <muster/logs/messages.hpp>
-#include <muster/options/settings.hpp>
+#include "base/log.hpp"
+#include "options/settings.hpp"
 
 #include <random>
 

@@ -2,9 +2,9 @@
 
 // From what is known about the job to the part that this node has in its gang.
 
-#include <muster/cluster/cluster.hpp>
-#include <muster/gang/policy.hpp>
-#include <muster/run/run.hpp>
+#include "platforms/cluster.hpp"
+#include "gang/policy.hpp"
+#include "agent/run.hpp"
 
 namespace muster {
 

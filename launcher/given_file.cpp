@@ -1,7 +1,7 @@
 // Reads the files that options name.
 #include "requests.hpp"
 
-#include <muster/rank_table/topology.hpp>
+#include "rank_table/topology.hpp"
 
 #include <filesystem>
 #include <fstream>

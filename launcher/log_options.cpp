@@ -1,7 +1,7 @@
 // Reads the options of consoles and log files.
 #include "requests.hpp"
 
-#include <muster/front_end/front_end.hpp>
+#include "compat/front_end.hpp"
 
 namespace muster {
 namespace {

@@ -12,12 +12,12 @@
 #include "start_job.hpp"
 #include "token.hpp"
 
-#include <muster/environment/snapshot.hpp>
-#include <muster/logs/messages.hpp>
-#include <muster/options/typed_settings.hpp>
-#include <muster/run/briefly.hpp>
-#include <muster/run/inherited.hpp>
-#include <muster/run/mpi_roles.hpp>
+#include "environment/snapshot.hpp"
+#include "base/log.hpp"
+#include "options/typed_settings.hpp"
+#include "process/briefly.hpp"
+#include "process/inherited.hpp"
+#include "services/mpi_roles.hpp"
 
 #include <optional>
 

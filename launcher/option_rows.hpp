@@ -2,7 +2,7 @@
 
 // The options of muster: a new one is a new row here and its use.
 
-#include <muster/options/option.hpp>
+#include "options/option.hpp"
 
 #include <array>
 

@@ -2,11 +2,11 @@
 #include "option_rows.hpp"
 #include "options.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/cluster/cluster.hpp>
-#include <muster/environment/marker.hpp>
-#include <muster/environment/worker_variables.hpp>
-#include <muster/mpi/agent_call.hpp>
+#include "base/text.hpp"
+#include "platforms/cluster.hpp"
+#include "environment/marker.hpp"
+#include "environment/worker_variables.hpp"
+#include "mpi/agent_call.hpp"
 
 #include <array>
 

@@ -2,11 +2,11 @@
 
 // muster's own options and its command line.
 
-#include <muster/base/read_text.hpp>
-#include <muster/base/result.hpp>
-#include <muster/environment/snapshot.hpp>
-#include <muster/front_end/command_line.hpp>
-#include <muster/options/option.hpp>
+#include "base/read_text.hpp"
+#include "base/result.hpp"
+#include "environment/snapshot.hpp"
+#include "compat/command_line.hpp"
+#include "options/option.hpp"
 
 #include <span>
 #include <string>

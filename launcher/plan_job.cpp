@@ -3,11 +3,11 @@
 
 #include "compat_hfai.hpp"
 
-#include <muster/environment/topology.hpp>
-#include <muster/front_end/front_end.hpp>
-#include <muster/inputs/input.hpp>
-#include <muster/program/own_processes.hpp>
-#include <muster/service/service.hpp>
+#include "environment/cpu_topology.hpp"
+#include "compat/front_end.hpp"
+#include "inputs/input.hpp"
+#include "compat/own_processes.hpp"
+#include "services/service.hpp"
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 #include "options.hpp"
 #include "requests.hpp"
 
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 #include <optional>
 

@@ -7,8 +7,8 @@
 #include "requests.hpp"
 #include "token.hpp"
 
-#include <muster/front_end/front_end.hpp>
-#include <muster/options/syntax.hpp>
+#include "compat/front_end.hpp"
+#include "options/syntax.hpp"
 
 #include <map>
 

@@ -5,7 +5,7 @@
 
 #include "options.hpp"
 
-#include <muster/render/manifest.hpp>
+#include "render/manifest.hpp"
 
 namespace muster {
 

@@ -1,9 +1,9 @@
 // Reads what the options of `muster render` say, strictly, and refuses what would be lost.
 #include "render.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/options/typed_settings.hpp>
-#include <muster/render/names.hpp>
+#include "base/text.hpp"
+#include "options/typed_settings.hpp"
+#include "render/names.hpp"
 
 #include <algorithm>
 #include <array>

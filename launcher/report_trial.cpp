@@ -1,10 +1,10 @@
 // A file system that hangs would keep whoever tries, before there is an agent that hears a request to end.
 #include "report_trial.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/logs/messages.hpp>
-#include <muster/report/report.hpp>
-#include <muster/run/briefly.hpp>
+#include "base/text.hpp"
+#include "base/log.hpp"
+#include "report/report.hpp"
+#include "process/briefly.hpp"
 
 #include <chrono>
 #include <limits>

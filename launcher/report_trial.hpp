@@ -2,8 +2,8 @@
 
 // The report, before anything is started.
 
-#include <muster/base/result.hpp>
-#include <muster/base/source.hpp>
+#include "base/result.hpp"
+#include "base/source.hpp"
 
 #include <optional>
 #include <string>

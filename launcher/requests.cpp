@@ -1,11 +1,11 @@
 // Reads what to run, and how.
 #include "requests.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/cluster/run_method.hpp>
-#include <muster/environment/own_program.hpp>
-#include <muster/front_end/front_end.hpp>
-#include <muster/options/typed_settings.hpp>
+#include "base/text.hpp"
+#include "platforms/run_method.hpp"
+#include "environment/own_program.hpp"
+#include "compat/front_end.hpp"
+#include "options/typed_settings.hpp"
 
 namespace muster {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "options.hpp"
 
-#include <muster/gang/options.hpp>
-#include <muster/plan/binding.hpp>
-#include <muster/plan/launch_plan.hpp>
-#include <muster/run/run.hpp>
+#include "gang/options.hpp"
+#include "plan/binding.hpp"
+#include "plan/launch_plan.hpp"
+#include "agent/run.hpp"
 
 #include <map>
 #include <string>

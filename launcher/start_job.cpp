@@ -5,14 +5,14 @@
 #include "gang_setup.hpp"
 #include "report_trial.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/fan_out/words.hpp>
-#include <muster/inputs/input.hpp>
-#include <muster/logs/messages.hpp>
-#include <muster/report/report.hpp>
-#include <muster/report/run_history.hpp>
-#include <muster/run/run.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "remote/words.hpp"
+#include "inputs/input.hpp"
+#include "base/log.hpp"
+#include "report/report.hpp"
+#include "report/run_history.hpp"
+#include "agent/run.hpp"
 
 #include <unistd.h>
 

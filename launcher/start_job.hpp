@@ -4,7 +4,7 @@
 
 #include "plan_job.hpp"
 
-#include <muster/run/inherited.hpp>
+#include "process/inherited.hpp"
 
 namespace muster {
 

@@ -2,10 +2,10 @@
 #include "allocation_end.hpp"
 #include "requests.hpp"
 
-#include <muster/base/signals.hpp>
-#include <muster/base/text.hpp>
-#include <muster/options/typed_settings.hpp>
-#include <muster/supervise/exit_status.hpp>
+#include "base/signals.hpp"
+#include "base/text.hpp"
+#include "options/typed_settings.hpp"
+#include "supervise/exit_status.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,9 +6,9 @@
 #include "render.hpp"
 #include "token.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/front_end/front_end.hpp>
-#include <muster/options/texts.hpp>
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "options/help_text.hpp"
 
 #include <algorithm>
 #include <array>

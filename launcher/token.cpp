@@ -3,9 +3,9 @@
 
 #include "explain.hpp"
 
-#include <muster/gang/proof.hpp>
-#include <muster/gang/token.hpp>
-#include <muster/options/syntax.hpp>
+#include "gang/net/proof.hpp"
+#include "gang/net/token.hpp"
+#include "options/syntax.hpp"
 
 #include <array>
 #include <vector>

@@ -4,7 +4,7 @@
 
 #include "carried.hpp"
 
-#include <muster/gang/token.hpp>
+#include "gang/net/token.hpp"
 
 #include <gnu/libc-version.h>
 

@@ -2,7 +2,7 @@
 
 // What --version prints.
 
-#include <muster/front_end/front_end.hpp>
+#include "compat/front_end.hpp"
 
 #include <string>
 

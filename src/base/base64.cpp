@@ -1,5 +1,5 @@
 // Base64 by the C library's reader: see the header.
-#include <muster/base/base64.hpp>
+#include "base/base64.hpp"
 
 #include <netinet/in.h>
 #include <resolv.h>

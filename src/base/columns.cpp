@@ -1,9 +1,9 @@
 // The widths of characters by Unicode: general categories Mn and Me and the parts of Hangul syllables take no column,
 // East Asian Width W and F two. Made of the tables of version 14; what came later takes one. Pure.
-#include "utf8.hpp"
+#include "base/utf8.hpp"
 
-#include <muster/base/columns.hpp>
-#include <muster/base/visible.hpp>
+#include "base/columns.hpp"
+#include "base/visible.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // zlib's streams: see the header.
-#include <muster/base/compress.hpp>
+#include "base/compress.hpp"
 
 #include <zlib.h>
 

@@ -1,5 +1,5 @@
 // Digests of texts: see the header. Source: IETF, draft-eastlake-fnv.
-#include <muster/base/digest.hpp>
+#include "base/digest.hpp"
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // Where a host ends and its port begins.
-#include <muster/base/endpoint.hpp>
-#include <muster/base/visible.hpp>
+#include "base/endpoint.hpp"
+#include "base/visible.hpp"
 
 #include <arpa/inet.h>
 

@@ -1,5 +1,5 @@
 // Links are followed one by one, since the last of them may lead to what is not there.
-#include <muster/base/follow_links.hpp>
+#include "base/follow_links.hpp"
 
 namespace muster {
 

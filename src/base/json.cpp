@@ -1,7 +1,7 @@
 // What Boost.JSON leaves to us: printing over several lines, and text that is no UTF-8.
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/base/visible.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "base/visible.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Looks for keys that occur twice in an object, of which Boost.JSON would keep the last in silence.
-#include <muster/base/json.hpp>
+#include "base/json.hpp"
 
 #include <boost/json/basic_parser_impl.hpp>
 

@@ -1,5 +1,5 @@
 // Something that stands for nothing, also in an image without devices.
-#include <muster/base/null_device.hpp>
+#include "base/null_device.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // The two functions that Result and Error need out of line.
-#include <muster/base/result.hpp>
+#include "base/result.hpp"
 
 #include <stdexcept>
 #include <system_error>

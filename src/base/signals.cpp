@@ -1,6 +1,6 @@
 // The names of signals, as people write them.
-#include <muster/base/signals.hpp>
-#include <muster/base/text.hpp>
+#include "base/signals.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

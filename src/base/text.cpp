@@ -1,8 +1,8 @@
 // Small pure functions on text that more than one stage needs: strict numbers, lists, suggestions.
-#include "utf8.hpp"
+#include "base/utf8.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/base/visible.hpp>
+#include "base/text.hpp"
+#include "base/visible.hpp"
 
 #include <algorithm>
 #include <array>

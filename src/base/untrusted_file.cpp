@@ -1,6 +1,6 @@
 // Reads what may be anything.
-#include <muster/base/unique_fd.hpp>
-#include <muster/base/untrusted_file.hpp>
+#include "base/unique_fd.hpp"
+#include "base/untrusted_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

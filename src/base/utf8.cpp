@@ -1,5 +1,5 @@
 // Which bytes are a character: the table of well-formed sequences, and nothing that knows what they mean.
-#include "utf8.hpp"
+#include "base/utf8.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What a terminal must not be given as it is. Pure.
-#include "utf8.hpp"
+#include "base/utf8.hpp"
 
-#include <muster/base/visible.hpp>
+#include "base/visible.hpp"
 
 #include <algorithm>
 #include <array>

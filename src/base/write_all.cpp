@@ -1,6 +1,6 @@
 // The one loop around write(2).
-#include <muster/base/unique_fd.hpp>
-#include <muster/base/write_all.hpp>
+#include "base/unique_fd.hpp"
+#include "base/write_all.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

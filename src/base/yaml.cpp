@@ -1,6 +1,6 @@
 // The one door to yaml-cpp. It throws; nothing that it throws leaves this file.
-#include <muster/base/visible.hpp>
-#include <muster/base/yaml.hpp>
+#include "base/visible.hpp"
+#include "base/yaml.hpp"
 
 #include <yaml-cpp/anchor.h>
 #include <yaml-cpp/eventhandler.h>

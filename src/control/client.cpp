@@ -1,7 +1,7 @@
 // Finds control sockets in run folders and speaks to them, blocking: for commands, not for agents.
-#include <muster/base/text.hpp>
-#include <muster/base/unique_fd.hpp>
-#include <muster/control/client.hpp>
+#include "base/text.hpp"
+#include "base/unique_fd.hpp"
+#include "control/client.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

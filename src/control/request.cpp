@@ -1,6 +1,6 @@
 // Requests and answers as lines of JSON. Bytes come from whoever could open the socket: nothing is taken for granted.
-#include <muster/base/text.hpp>
-#include <muster/control/request.hpp>
+#include "base/text.hpp"
+#include "control/request.hpp"
 
 #include <cmath>
 #include <utility>

@@ -1,7 +1,7 @@
 // One description of a node for the wire and for `muster status --json`, and the table that people read.
-#include <muster/base/columns.hpp>
-#include <muster/base/text.hpp>
-#include <muster/control/status.hpp>
+#include "base/columns.hpp"
+#include "base/text.hpp"
+#include "control/status.hpp"
 
 #include <algorithm>
 #include <array>

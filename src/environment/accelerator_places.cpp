@@ -1,10 +1,10 @@
 // Finds the PCI address of each accelerator in the files of its driver, and from there the NUMA
 // node. The order is that of the vendor's runtime, as far as it can be known without asking it.
-#include "accelerator_places.hpp"
+#include "environment/accelerator_places.hpp"
 
-#include "files.hpp"
+#include "environment/files.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

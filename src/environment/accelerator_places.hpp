@@ -2,7 +2,7 @@
 
 // Which accelerator has which number, and where it is plugged in. Private to environment/.
 
-#include <muster/environment/topology.hpp>
+#include "environment/cpu_topology.hpp"
 
 namespace muster {
 

@@ -1,7 +1,7 @@
 // "How many workers does this node take?", answered from variables and counted devices. Pure.
-#include <muster/base/text.hpp>
-#include <muster/environment/accelerators.hpp>
-#include <muster/environment/device_list.hpp>
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "environment/devices.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Ascend devices by their numbers on the host, and as the runtime of a process counts them. Pure.
 // Sources: CANN, "ASCEND_RT_VISIBLE_DEVICES" (places among what the container shows); Ascend Docker Runtime,
 // "ASCEND_VISIBLE_DEVICES" (numbers on the host; devices are counted from 0 in the container).
-#include <muster/environment/accelerators.hpp>
-#include <muster/environment/device_list.hpp>
+#include "environment/accelerators.hpp"
+#include "environment/devices.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // Reads /proc/self/cgroup and mountinfo.
-#include "control_groups.hpp"
+#include "environment/control_groups.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,8 +1,8 @@
 // Counts the cores that this process may use: the affinity mask, lowered by the CPU quota of each
 // control group from ours up to the root, in version 1 and version 2.
-#include "control_groups.hpp"
+#include "environment/control_groups.hpp"
 
-#include <muster/environment/snapshot.hpp>
+#include "environment/snapshot.hpp"
 
 #include <sched.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // Reads lists of accelerators. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables"; CANN,
 // "ASCEND_RT_VISIBLE_DEVICES"; Ascend Docker Runtime (ranges); Ascend Device Plugin (names); ROCm, "GPU isolation techniques". CUDA knows no
 // ranges, and takes no list that has a device twice.
-#include <muster/base/text.hpp>
-#include <muster/environment/device_list.hpp>
+#include "base/text.hpp"
+#include "environment/devices.hpp"
 
 #include <set>
 #include <utility>

@@ -1,9 +1,9 @@
 // Counts accelerators by the files that their drivers create. Opens no driver: a launcher that
 // touches a device holds it.
-#include "files.hpp"
+#include "environment/files.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/environment/snapshot.hpp>
+#include "base/text.hpp"
+#include "environment/snapshot.hpp"
 
 #include <algorithm>
 #include <array>

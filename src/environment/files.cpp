@@ -1,7 +1,7 @@
 // Reads small files of /proc and /sys. What is not there is empty: each reader knows what that means.
-#include "files.hpp"
+#include "environment/files.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <dirent.h>
 

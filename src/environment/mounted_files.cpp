@@ -1,8 +1,8 @@
 // Files that platforms mount for their jobs, or whose path they put into a variable. Their text is part of
 // the snapshot, so that a platform's reader parses a value and opens nothing.
-#include "files.hpp"
+#include "environment/files.hpp"
 
-#include <muster/environment/snapshot.hpp>
+#include "environment/snapshot.hpp"
 
 #include <algorithm>
 #include <array>

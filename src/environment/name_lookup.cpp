@@ -1,5 +1,5 @@
 // How getaddrinfo(3) finds names in every image, and how long it may take.
-#include <muster/environment/name_lookup.hpp>
+#include "environment/name_lookup.hpp"
 
 #include <netinet/in.h>
 #include <nss.h>

@@ -1,7 +1,7 @@
 // The kernel counts before it sends the signal, so who has seen the death reads the new count.
-#include "control_groups.hpp"
+#include "environment/control_groups.hpp"
 
-#include <muster/environment/oom_counter.hpp>
+#include "environment/oom_counter.hpp"
 
 #include <fstream>
 

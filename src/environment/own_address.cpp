@@ -1,7 +1,7 @@
 // Asks the kernel which address a datagram would have, by connecting a socket that sends none, and which
 // interface has that address.
-#include <muster/base/unique_fd.hpp>
-#include <muster/environment/own_address.hpp>
+#include "base/unique_fd.hpp"
+#include "environment/own_address.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,6 +1,6 @@
 // Names and addresses as text, and those of this machine as the snapshot has them.
-#include <muster/base/endpoint.hpp>
-#include <muster/environment/own_host.hpp>
+#include "base/endpoint.hpp"
+#include "environment/own_host.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

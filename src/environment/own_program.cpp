@@ -1,6 +1,6 @@
 // The kernel's word on which file this program is.
-#include <muster/base/text.hpp>
-#include <muster/environment/own_program.hpp>
+#include "base/text.hpp"
+#include "environment/own_program.hpp"
 
 #include <unistd.h>
 

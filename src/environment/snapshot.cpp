@@ -1,6 +1,6 @@
 // Takes the snapshot. The only place in the program that reads variables from the process.
-#include <muster/environment/own_address.hpp>
-#include <muster/environment/snapshot.hpp>
+#include "environment/own_address.hpp"
+#include "environment/snapshot.hpp"
 
 #include <limits.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 // Reads where the CPUs of this host sit, and which of them this process may use.
-#include "accelerator_places.hpp"
-#include "files.hpp"
+#include "environment/accelerator_places.hpp"
+#include "environment/files.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/environment/topology.hpp>
+#include "base/text.hpp"
+#include "environment/cpu_topology.hpp"
 
 #include <algorithm>
 #include <functional>

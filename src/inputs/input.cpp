@@ -1,9 +1,9 @@
 // What an input is, and when it is there. Pure.
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/inputs/input.hpp>
-#include <muster/mode/placeholders.hpp>
-#include <muster/rank_table/read.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "inputs/input.hpp"
+#include "modes/placeholders.hpp"
+#include "rank_table/read.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // Reads a file that is waited for. Its file system may be slow: whoever asks waits for it.
-#include <muster/base/text.hpp>
-#include <muster/base/unique_fd.hpp>
-#include <muster/inputs/input.hpp>
+#include "base/text.hpp"
+#include "base/unique_fd.hpp"
+#include "inputs/input.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // What a node makes of ROUTE_PLAN=true; see the header.
-#include <muster/base/text.hpp>
-#include <muster/inputs/route.hpp>
-#include <muster/rank_table/read.hpp>
+#include "base/text.hpp"
+#include "inputs/route.hpp"
+#include "rank_table/read.hpp"
 
 #include <cerrno>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // The command line of a remote shell, and the environment of a rank.
-#include <muster/base/text.hpp>
-#include <muster/mpi/agent_call.hpp>
-#include <muster/mpi/exports.hpp>
+#include "base/text.hpp"
+#include "mpi/agent_call.hpp"
+#include "mpi/exports.hpp"
 
 #include <string_view>
 #include <utility>

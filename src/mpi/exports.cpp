@@ -1,6 +1,6 @@
 // Which variables go with the ranks.
-#include <muster/base/text.hpp>
-#include <muster/mpi/exports.hpp>
+#include "base/text.hpp"
+#include "mpi/exports.hpp"
 
 #include <algorithm>
 #include <array>

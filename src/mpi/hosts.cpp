@@ -1,7 +1,7 @@
 // Names, slots and networks of the nodes of a job.
-#include <muster/base/endpoint.hpp>
-#include <muster/base/text.hpp>
-#include <muster/mpi/hosts.hpp>
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
+#include "mpi/hosts.hpp"
 
 #include <algorithm>
 #include <array>

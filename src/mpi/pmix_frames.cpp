@@ -1,5 +1,5 @@
 // Frames of the PMIx server as bytes: the other side of src/mpi/pmix_server/frames.c.
-#include <muster/mpi/pmix_frames.hpp>
+#include "mpi/pmix_frames.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // What ssh and sshd are told: as little as they need, and nothing that the user or the image says elsewhere.
-#include <muster/base/text.hpp>
-#include <muster/mpi/hosts.hpp>
-#include <muster/mpi/ssh_files.hpp>
+#include "base/text.hpp"
+#include "mpi/hosts.hpp"
+#include "mpi/ssh_files.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Reads options with Boost.Program_options. It would look for options behind the program too, so
 // the command line is cut there first.
-#include <muster/options/syntax.hpp>
+#include "options/syntax.hpp"
 
 #include <boost/program_options.hpp>
 

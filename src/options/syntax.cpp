@@ -1,6 +1,6 @@
 // Names of options, near misses, and the MUSTER_* variables.
-#include <muster/base/text.hpp>
-#include <muster/options/syntax.hpp>
+#include "base/text.hpp"
+#include "options/syntax.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,6 @@
 // Strict readers of single options.
-#include <muster/base/text.hpp>
-#include <muster/options/typed_settings.hpp>
+#include "base/text.hpp"
+#include "options/typed_settings.hpp"
 
 namespace muster {
 namespace {

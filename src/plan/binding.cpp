@@ -1,10 +1,10 @@
 // Decides which CPUs and which memory each process of this node gets. Pure: what the host has is in
 // the topology, and what it lacks is an error here, not a surprise in the worker.
-#include "localities.hpp"
-#include "numa_forms.hpp"
+#include "plan/localities.hpp"
+#include "plan/numa_forms.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/plan/binding.hpp>
+#include "base/text.hpp"
+#include "plan/binding.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,10 +1,10 @@
 // What a user can ask for and a mode cannot give: found before anything is planned.
-#include "places.hpp"
+#include "plan/places.hpp"
 
-#include <muster/base/rank_words.hpp>
-#include <muster/base/text.hpp>
-#include <muster/environment/accelerators.hpp>
-#include <muster/plan/launch_plan.hpp>
+#include "base/rank_words.hpp"
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "plan/launch_plan.hpp"
 
 #include <algorithm>
 #include <cctype>

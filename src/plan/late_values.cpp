@@ -1,5 +1,5 @@
 // What only the system knows is filled into a plan when an attempt starts.
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 namespace muster {
 namespace {

@@ -1,7 +1,7 @@
 // From visibility lists and accelerators to the NUMA nodes of each process. Pure.
-#include "localities.hpp"
+#include "plan/localities.hpp"
 
-#include <muster/environment/device_list.hpp>
+#include "environment/devices.hpp"
 
 #include <algorithm>
 #include <set>

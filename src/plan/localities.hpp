@@ -2,9 +2,9 @@
 
 // Which accelerator, and so which NUMA nodes, a process of this node has. Private to plan/.
 
-#include <muster/base/result.hpp>
-#include <muster/environment/snapshot.hpp>
-#include <muster/environment/topology.hpp>
+#include "base/result.hpp"
+#include "environment/snapshot.hpp"
+#include "environment/cpu_topology.hpp"
 
 #include <string>
 #include <vector>

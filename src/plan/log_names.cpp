@@ -1,6 +1,6 @@
 // The two layouts of a log folder: muster's own, and that of torchrun.
 // Source: DefaultLogsSpecs in torch/distributed/elastic/multiprocessing/api.py of torch 2.13.
-#include "log_names.hpp"
+#include "plan/plan_document.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Rank tables that the nodes of a job make of what each of them has. Pure.
-#include <muster/plan/launch_plan.hpp>
-#include <muster/rank_table/rewrite.hpp>
+#include "plan/launch_plan.hpp"
+#include "rank_table/rewrite.hpp"
 
 #include <algorithm>
 

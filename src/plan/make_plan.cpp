@@ -1,15 +1,15 @@
 // Joins the cluster, the job and a template into the plan. Pure.
-#include "log_names.hpp"
-#include "mpirun_values.hpp"
-#include "plan_role.hpp"
-#include "ranked.hpp"
-#include "remarks.hpp"
-#include "share.hpp"
-#include "worker_plan.hpp"
+#include "plan/plan_document.hpp"
+#include "plan/mpirun_values.hpp"
+#include "plan/plan_role.hpp"
+#include "plan/ranked.hpp"
+#include "plan/remarks.hpp"
+#include "plan/share.hpp"
+#include "plan/worker_plan.hpp"
 
-#include <muster/base/endpoint.hpp>
-#include <muster/base/text.hpp>
-#include <muster/plan/launch_plan.hpp>
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
+#include "plan/launch_plan.hpp"
 
 #include <algorithm>
 #include <numeric>

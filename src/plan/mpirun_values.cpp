@@ -1,7 +1,7 @@
 // Hosts, slots, networks and ranks of all nodes, once they have met.
-#include "mpirun_values.hpp"
+#include "plan/mpirun_values.hpp"
 
-#include <muster/mpi/hosts.hpp>
+#include "mpi/hosts.hpp"
 
 #include <optional>
 

@@ -2,7 +2,7 @@
 
 // What mpirun, and the PMIx servers, have to be told of the nodes. Private to plan/.
 
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 #include <map>
 #include <string>

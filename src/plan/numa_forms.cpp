@@ -1,8 +1,8 @@
 // The four ways to choose CPUs near an accelerator, the same as torchrun's. Pure.
 // Source: torch/numa/binding.py.
-#include "numa_forms.hpp"
+#include "plan/numa_forms.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,9 +2,9 @@
 
 // The forms of --numa-binding. Private to plan/.
 
-#include "localities.hpp"
+#include "plan/localities.hpp"
 
-#include <muster/plan/binding.hpp>
+#include "plan/binding.hpp"
 
 #include <vector>
 

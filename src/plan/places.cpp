@@ -1,9 +1,9 @@
 // Deals processes to nodes, and says where they can be met.
-#include "places.hpp"
+#include "plan/places.hpp"
 
-#include <muster/base/endpoint.hpp>
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
+#include "base/endpoint.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <numeric>

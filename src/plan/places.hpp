@@ -2,9 +2,9 @@
 
 // Which processes of which role run on which node. Pure, and private to plan/.
 
-#include <muster/cluster/cluster.hpp>
-#include <muster/mode/mode_template.hpp>
-#include <muster/plan/launch_plan.hpp>
+#include "platforms/cluster.hpp"
+#include "modes/mode_template.hpp"
+#include "plan/launch_plan.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // The plan as a document: an interface that users and tests read. docs/plan.md fixes its fields.
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/plan/launch_plan.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "plan/launch_plan.hpp"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // What each process of a role is given: arguments, environment, CPUs, a log file.
-#include "plan_role.hpp"
+#include "plan/plan_role.hpp"
 
-#include "log_names.hpp"
+#include "plan/plan_document.hpp"
 
-#include <muster/base/endpoint.hpp>
-#include <muster/base/text.hpp>
-#include <muster/environment/accelerators.hpp>
-#include <muster/mpi/exports.hpp>
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "mpi/exports.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -2,8 +2,8 @@
 
 // The processes of one role on this node. Private to plan/.
 
-#include "places.hpp"
-#include "share.hpp"
+#include "plan/places.hpp"
+#include "plan/share.hpp"
 
 #include <map>
 #include <string>

@@ -1,11 +1,11 @@
 // What a rank table says about the nodes, beside what others say about them. Pure.
-#include "ranked.hpp"
+#include "plan/ranked.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/environment/accelerators.hpp>
-#include <muster/inputs/input.hpp>
-#include <muster/plan/launch_plan.hpp>
-#include <muster/rank_table/rewrite.hpp>
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "inputs/input.hpp"
+#include "plan/launch_plan.hpp"
+#include "rank_table/rewrite.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 
 // Ranks and devices by a rank table. Private to plan/.
 
-#include "places.hpp"
+#include "plan/places.hpp"
 
 #include <vector>
 

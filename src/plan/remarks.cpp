@@ -1,9 +1,9 @@
 // What a plan tells its user at the start: the one line, and what is odd.
-#include "remarks.hpp"
+#include "plan/remarks.hpp"
 
-#include <muster/base/rank_words.hpp>
-#include <muster/base/text.hpp>
-#include <muster/cluster/cluster.hpp>
+#include "base/rank_words.hpp"
+#include "base/text.hpp"
+#include "platforms/cluster.hpp"
 
 #include <algorithm>
 #include <numeric>

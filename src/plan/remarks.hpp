@@ -2,7 +2,7 @@
 
 // What a plan tells its user at the start. Private to plan/.
 
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 namespace muster {
 

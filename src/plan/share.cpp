@@ -1,8 +1,8 @@
 // Shares a host among the agents that a platform has started on it, one a process.
-#include "share.hpp"
+#include "plan/share.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/environment/accelerators.hpp>
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 // What a node has of its host: all of it, or the part of one process that the platform has placed.
 // Private to plan/.
 
-#include <muster/cluster/cluster.hpp>
-#include <muster/plan/launch_plan.hpp>
+#include "platforms/cluster.hpp"
+#include "plan/launch_plan.hpp"
 
 #include <string>
 

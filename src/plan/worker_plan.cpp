@@ -1,11 +1,11 @@
 // The plan inside another launcher's worker, and what of muster's own no worker gets.
-#include "worker_plan.hpp"
+#include "plan/worker_plan.hpp"
 
-#include "log_names.hpp"
+#include "plan/plan_document.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/environment/marker.hpp>
-#include <muster/environment/worker_variables.hpp>
+#include "base/text.hpp"
+#include "environment/marker.hpp"
+#include "environment/worker_variables.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 // What no worker of any job gets. Private to plan/.
 
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // Judges a table by all rules.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 #include "rank_table/document.hpp"
 
 #include <set>

@@ -1,7 +1,7 @@
 // Addresses and ports of devices.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 
-#include <muster/base/endpoint.hpp>
+#include "base/endpoint.hpp"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,5 +1,5 @@
 // Whether counts are what lists have, and whether there is anything at all.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 
 #include <cmath>
 #include <set>

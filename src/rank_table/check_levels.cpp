@@ -1,5 +1,5 @@
 // The layers of the network of each rank, of form 2.0.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 
 #include <array>
 #include <utility>

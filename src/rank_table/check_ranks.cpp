@@ -1,5 +1,5 @@
 // Ranks from 0 without a gap, and devices that exist once.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 
 #include <map>
 #include <unordered_map>

@@ -1,8 +1,8 @@
 // Names of pods and servers, and addresses of hosts.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 #include "rank_table/pod_number.hpp"
 
-#include <muster/base/endpoint.hpp>
+#include "base/endpoint.hpp"
 
 #include <map>
 #include <set>

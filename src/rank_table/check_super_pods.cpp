@@ -1,5 +1,5 @@
 // Which servers make up a super pod, of form 1.2.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 
 #include <cstdint>
 #include <limits>

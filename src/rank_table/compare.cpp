@@ -3,9 +3,9 @@
 #include "rank_table/layout.hpp"
 #include "rank_table/print.hpp"
 
-#include <muster/base/digest.hpp>
-#include <muster/base/text.hpp>
-#include <muster/rank_table/compare.hpp>
+#include "base/digest.hpp"
+#include "base/text.hpp"
+#include "rank_table/compare.hpp"
 
 #include <algorithm>
 #include <map>

@@ -4,7 +4,7 @@
 #include "rank_table/print.hpp"
 #include "rank_table/progress.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cmath>

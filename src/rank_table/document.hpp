@@ -4,8 +4,8 @@
 
 #include "rank_table/memory.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/rank_table/rank_table.hpp>
+#include "base/json.hpp"
+#include "rank_table/rank_table.hpp"
 
 #include <array>
 #include <optional>

@@ -1,6 +1,6 @@
 // Where the file of a rank table is.
 // Source: ModelArts, boot files of custom Ascend images; MindCluster, ascend-operator.
-#include <muster/rank_table/own_instance.hpp>
+#include "rank_table/local_instance.hpp"
 
 namespace muster::rank_table {
 

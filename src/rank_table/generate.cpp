@@ -1,9 +1,9 @@
 // The part of one node in a generated table, and the table: see the header.
-#include <muster/base/endpoint.hpp>
-#include <muster/base/text.hpp>
-#include <muster/environment/accelerators.hpp>
-#include <muster/environment/device_list.hpp>
-#include <muster/rank_table/generate.hpp>
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "environment/devices.hpp"
+#include "rank_table/generate.hpp"
 
 #include <algorithm>
 #include <array>

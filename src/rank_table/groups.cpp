@@ -2,7 +2,7 @@
 #include "rank_table/layout.hpp"
 #include "rank_table/pod_number.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <limits>

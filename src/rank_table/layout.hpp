@@ -5,7 +5,7 @@
 
 #include "rank_table/document.hpp"
 
-#include <muster/rank_table/rank_table.hpp>
+#include "rank_table/rank_table.hpp"
 
 #include <string>
 #include <string_view>

@@ -2,7 +2,7 @@
 
 // Where the values of a document live, which are many: those of 131,072 devices take 200 MB.
 
-#include <muster/base/json.hpp>
+#include "base/json.hpp"
 
 #include <cstddef>
 

@@ -3,7 +3,7 @@
 #include "rank_table/document.hpp"
 #include "rank_table/layout.hpp"
 
-#include <muster/rank_table/topology.hpp>
+#include "rank_table/topology.hpp"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 
 // A document as text: a device on a line, so that people and `diff` can read a large one.
 
-#include <muster/base/json.hpp>
+#include "base/json.hpp"
 
 #include <string>
 

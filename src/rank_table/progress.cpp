@@ -4,7 +4,7 @@
 #include "rank_table/document.hpp"
 #include "rank_table/pod_number.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <limits>

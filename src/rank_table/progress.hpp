@@ -2,8 +2,8 @@
 
 // How far a table is whose writer has not completed it.
 
-#include <muster/base/json.hpp>
-#include <muster/rank_table/rank_table.hpp>
+#include "base/json.hpp"
+#include "rank_table/rank_table.hpp"
 
 #include <optional>
 

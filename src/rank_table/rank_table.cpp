@@ -1,5 +1,5 @@
 // Names of the forms.
-#include <muster/rank_table/rank_table.hpp>
+#include "rank_table/rank_table.hpp"
 
 namespace muster::rank_table {
 

@@ -1,7 +1,7 @@
 // From a file's text to a table.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 
-#include <muster/rank_table/read.hpp>
+#include "rank_table/read.hpp"
 
 #include <algorithm>
 #include <cstring>

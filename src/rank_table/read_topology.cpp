@@ -1,9 +1,9 @@
 // The topology that Volcano's controller writes for ROUTE_PLAN, as a stranger may have written it.
-#include <muster/base/base64.hpp>
-#include <muster/base/compress.hpp>
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/rank_table/route_plan.hpp>
+#include "base/base64.hpp"
+#include "base/compress.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "rank_table/route_plan.hpp"
 
 #include <algorithm>
 #include <cctype>

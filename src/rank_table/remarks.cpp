@@ -1,5 +1,5 @@
 // What HCCL would not take as it is written, but need not be mended by hand.
-#include "rank_table/checks.hpp"
+#include "rank_table/check.hpp"
 
 #include <algorithm>
 #include <set>

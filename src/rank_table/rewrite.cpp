@@ -4,7 +4,7 @@
 #include "rank_table/layout.hpp"
 #include "rank_table/print.hpp"
 
-#include <muster/rank_table/rewrite.hpp>
+#include "rank_table/rewrite.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // What ROUTE_PLAN=true asks for, and whether all nodes can have it. Pure: see the header.
-#include <muster/base/digest.hpp>
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/rank_table/route_plan.hpp>
+#include "base/digest.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "rank_table/route_plan.hpp"
 
 #include <algorithm>
 #include <map>

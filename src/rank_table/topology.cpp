@@ -1,7 +1,7 @@
 // The order of a ring by the switches between its nodes. Pure: see the header.
-#include <muster/base/text.hpp>
-#include <muster/base/visible.hpp>
-#include <muster/rank_table/topology.hpp>
+#include "base/text.hpp"
+#include "base/visible.hpp"
+#include "rank_table/topology.hpp"
 
 #include <algorithm>
 #include <optional>

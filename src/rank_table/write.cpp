@@ -1,7 +1,7 @@
 // A table that was made and not read, as text.
 #include "rank_table/print.hpp"
 
-#include <muster/rank_table/rewrite.hpp>
+#include "rank_table/rewrite.hpp"
 
 #include <utility>
 

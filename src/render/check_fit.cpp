@@ -1,8 +1,8 @@
 // Answers whether all pods of a gang fit. They are alike, so each node takes as many as it can, and no order is
 // better than another.
-#include <muster/base/text.hpp>
-#include <muster/render/fit.hpp>
-#include <muster/render/quantity.hpp>
+#include "base/text.hpp"
+#include "render/fit.hpp"
+#include "render/quantity.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,9 +1,9 @@
 // Reads nodes and pods as kubectl prints them.
 // Source: kubernetes.io, "Resource Management for Pods and Containers", "Sidecar Containers", "Pod Overhead".
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/render/fit.hpp>
-#include <muster/render/quantity.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "render/fit.hpp"
+#include "render/quantity.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 // Fills the lines of a manifest. Pure.
 #include "render/fill.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/mode/placeholders.hpp>
+#include "base/text.hpp"
+#include "modes/placeholders.hpp"
 
 #include <algorithm>
 

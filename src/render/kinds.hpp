@@ -2,7 +2,7 @@
 
 // What each kind of manifest adds to the values that all have.
 
-#include <muster/render/manifest.hpp>
+#include "render/manifest.hpp"
 
 #include <map>
 #include <string>

@@ -4,8 +4,8 @@
 #include "render/manifest_texts.hpp"
 #include "render/words.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/render/manifest.hpp>
+#include "base/text.hpp"
+#include "render/manifest.hpp"
 
 #include <algorithm>
 #include <array>

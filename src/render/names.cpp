@@ -1,8 +1,8 @@
 // Reads names strictly: whatever a manifest holds without quotes has been here.
 // Source: kubernetes.io, "Object Names and IDs", "Labels and Selectors", "Taints and Tolerations".
-#include <muster/base/text.hpp>
-#include <muster/render/names.hpp>
-#include <muster/render/quantity.hpp>
+#include "base/text.hpp"
+#include "render/names.hpp"
+#include "render/quantity.hpp"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 #include "render/kinds.hpp"
 #include "render/words.hpp"
 
-#include <muster/base/endpoint.hpp>
-#include <muster/base/text.hpp>
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // Reads quantities. Source: kubernetes.io, "Quantity" (k8s.io/apimachinery/pkg/api/resource).
-#include <muster/base/text.hpp>
-#include <muster/render/quantity.hpp>
+#include "base/text.hpp"
+#include "render/quantity.hpp"
 
 #include <algorithm>
 #include <array>

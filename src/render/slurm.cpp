@@ -2,8 +2,8 @@
 #include "render/kinds.hpp"
 #include "render/words.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/render/quantity.hpp>
+#include "base/text.hpp"
+#include "render/quantity.hpp"
 
 namespace muster::render {
 namespace {

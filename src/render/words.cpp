@@ -1,7 +1,7 @@
 // Quotes what the user gives, so that it arrives byte for byte. Pure.
 #include "render/words.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <array>
 #include <cstdint>

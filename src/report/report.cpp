@@ -1,8 +1,8 @@
 // What happened, in sentences and as a document. Pure.
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/report/report.hpp>
-#include <muster/supervise/first_failure.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "report/report.hpp"
+#include "supervise/first_failure.hpp"
 
 namespace muster {
 namespace {

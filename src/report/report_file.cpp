@@ -1,14 +1,14 @@
 // Where the report goes. What can be known of it is found out before anything is started, by doing what the
 // writer will do.
-#include <muster/base/follow_links.hpp>
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/base/unique_fd.hpp>
-#include <muster/base/untrusted_file.hpp>
-#include <muster/base/write_all.hpp>
-#include <muster/logs/error_file.hpp>
-#include <muster/report/report.hpp>
-#include <muster/run/inherited.hpp>
+#include "base/follow_links.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "base/unique_fd.hpp"
+#include "base/untrusted_file.hpp"
+#include "base/write_all.hpp"
+#include "output/error_file.hpp"
+#include "report/report.hpp"
+#include "process/inherited.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,12 +1,12 @@
 // A small document in the state folder of a job, written by node 0 at the end of each run.
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/base/untrusted_file.hpp>
-#include <muster/base/write_all.hpp>
-#include <muster/cluster/facts.hpp>
-#include <muster/report/run_history.hpp>
-#include <muster/run/briefly.hpp>
-#include <muster/supervise/job_end.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "base/untrusted_file.hpp"
+#include "base/write_all.hpp"
+#include "platforms/facts.hpp"
+#include "report/run_history.hpp"
+#include "process/briefly.hpp"
+#include "supervise/job_end.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 // Decodes wait statuses and names signals.
-#include <muster/supervise/exit_status.hpp>
+#include "supervise/exit_status.hpp"
 
 #include <sys/wait.h>
 

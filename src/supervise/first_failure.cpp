@@ -1,8 +1,8 @@
 // Ranks failures by what they look like: a crash by signal, an error of its own, a word about a lost peer.
-#include "last_words.hpp"
+#include "supervise/last_words.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/supervise/first_failure.hpp>
+#include "base/text.hpp"
+#include "supervise/first_failure.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // The one table of ends. docs/exit-codes.md shows it to users, and a test compares the two.
-#include <muster/base/result.hpp>
-#include <muster/base/text.hpp>
-#include <muster/supervise/job_end.hpp>
+#include "base/result.hpp"
+#include "base/text.hpp"
+#include "supervise/job_end.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // The margin between our kill and the platform's.
-#include <muster/supervise/notice.hpp>
+#include "supervise/notice.hpp"
 
 #include <algorithm>
 

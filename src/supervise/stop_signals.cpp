@@ -1,8 +1,8 @@
 // Which signals ask the job to end. Pure.
-#include <muster/base/signals.hpp>
-#include <muster/base/text.hpp>
-#include <muster/supervise/exit_status.hpp>
-#include <muster/supervise/stop_signals.hpp>
+#include "base/signals.hpp"
+#include "base/text.hpp"
+#include "supervise/exit_status.hpp"
+#include "supervise/stop_signals.hpp"
 
 #include <algorithm>
 #include <array>

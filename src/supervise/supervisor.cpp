@@ -1,5 +1,5 @@
 // The supervisor's decisions. Pure: docs/states.md has the picture.
-#include <muster/supervise/supervisor.hpp>
+#include "supervise/supervisor.hpp"
 
 #include <algorithm>
 #include <csignal>

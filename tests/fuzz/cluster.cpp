@@ -3,10 +3,10 @@
 // does not count its roles, and for one that does and so reads TF_CONFIG and TF_*_HOSTS.
 #include "fuzz.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/base/yaml.hpp>
-#include <muster/cluster/cluster.hpp>
-#include <muster/plan/launch_plan.hpp>
+#include "base/text.hpp"
+#include "base/yaml.hpp"
+#include "platforms/cluster.hpp"
+#include "plan/launch_plan.hpp"
 
 #include <set>
 #include <string>

@@ -4,7 +4,7 @@
 #include "plan_job.hpp"
 #include "requests.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <array>
 

@@ -2,8 +2,8 @@
 // heartbeat file of a worker.
 #include "fuzz.hpp"
 
-#include <muster/control/request.hpp>
-#include <muster/control/status.hpp>
+#include "control/request.hpp"
+#include "control/status.hpp"
 
 namespace muster::fuzz {
 namespace {

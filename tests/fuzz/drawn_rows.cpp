@@ -3,8 +3,8 @@
 // A byte below 3 says who writes what follows; a worker's terminal has as many rows and columns as the first byte says.
 #include "fuzz.hpp"
 
-#include <muster/logs/drawn_rows.hpp>
-#include <muster/logs/live_rows.hpp>
+#include "output/drawn_rows.hpp"
+#include "output/live_rows.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Any bytes that a worker left in its error file.
 #include "fuzz.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/logs/error_file.hpp>
+#include "base/text.hpp"
+#include "output/error_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

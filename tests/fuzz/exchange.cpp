@@ -1,11 +1,11 @@
 // What a hostile agent contributes: pieces that do not fit, values that do not unpack, rounds that cannot
 // be. The first byte says how the frames are torn; the frames follow, from three agents in turn.
-#include "gang/decide/exchange.hpp"
+#include "gang/protocol/exchange.hpp"
 
 #include "fuzz.hpp"
-#include "gang/decide/contributions.hpp"
-#include "gang/decide/encoding.hpp"
-#include "gang/wire/frame.hpp"
+#include "gang/protocol/contributions.hpp"
+#include "gang/protocol/message_encoding.hpp"
+#include "gang/net/frame.hpp"
 
 #include <algorithm>
 #include <string>

@@ -2,7 +2,7 @@
 //
 // The first byte says how long the pieces are that are read.
 #include "fuzz.hpp"
-#include "service/file_timer/timers.hpp"
+#include "services/file_timer.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // What kubectl might print: nodes and pods, or anything else.
 #include "fuzz.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/render/fit.hpp>
+#include "base/json.hpp"
+#include "render/fit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

@@ -3,8 +3,8 @@
 // The first byte says how long the pieces are.
 #include "fuzz.hpp"
 
-#include <muster/fan_out/order.hpp>
-#include <muster/fan_out/words.hpp>
+#include "remote/order.hpp"
+#include "remote/words.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,9 +1,9 @@
 // Any bytes of a stranger: frames, and messages in them. The first byte says how the rest is torn.
 #include "fuzz.hpp"
-#include "gang/decide/encoding.hpp"
-#include "gang/wire/frame.hpp"
+#include "gang/protocol/message_encoding.hpp"
+#include "gang/net/frame.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <string>
 #include <vector>

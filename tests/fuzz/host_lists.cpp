@@ -1,5 +1,5 @@
 // Any text as each form of a list of hosts. What is read must be few enough, and names of hosts.
-#include "cluster/host_lists.hpp"
+#include "platforms/host_lists.hpp"
 
 #include "fuzz.hpp"
 

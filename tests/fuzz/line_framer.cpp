@@ -3,7 +3,7 @@
 // The first byte says how many bytes describe the pieces; 0 is "flush the progress bar".
 #include "fuzz.hpp"
 
-#include <muster/logs/line_framer.hpp>
+#include "output/line_framer.hpp"
 
 #include <algorithm>
 #include <string>

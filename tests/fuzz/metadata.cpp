@@ -1,7 +1,7 @@
 // Whatever listens where a cloud's metadata server would: as an answer of HTTP, and as what each cloud puts into one.
 #include "fuzz.hpp"
-#include "run/notices/metadata_answers.hpp"
-#include "run/notices/metadata_question.hpp"
+#include "notices/metadata_answers.hpp"
+#include "notices/metadata_question.hpp"
 
 namespace muster::fuzz {
 namespace {

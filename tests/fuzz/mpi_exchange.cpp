@@ -3,12 +3,12 @@
 // The first byte chooses the key.
 #include "fuzz.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/service/exchanged_fences.hpp>
-#include <muster/service/exchanged_ports.hpp>
-#include <muster/service/exchanged_secret.hpp>
-#include <muster/service/exchanged_ssh.hpp>
-#include <muster/service/exchanged_ways.hpp>
+#include "base/text.hpp"
+#include "exchange/exchanged_fences.hpp"
+#include "exchange/exchanged_ports.hpp"
+#include "exchange/exchanged_secret.hpp"
+#include "exchange/exchanged_ssh.hpp"
+#include "exchange/exchanged_ways.hpp"
 
 #include <algorithm>
 

@@ -3,9 +3,9 @@
 //
 // Who would prove something here says the one word of 64 letters that counts as a proof.
 #include "fuzz.hpp"
-#include "run/mpi/link.hpp"
+#include "services/link.hpp"
 
-#include <muster/gang/proof.hpp>
+#include "gang/net/proof.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

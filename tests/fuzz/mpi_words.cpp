@@ -1,10 +1,10 @@
 // What mpirun says to its remote shell, and what muster writes for it: any words, names and variables, one a line.
 #include "fuzz.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/mpi/agent_call.hpp>
-#include <muster/mpi/exports.hpp>
-#include <muster/mpi/hosts.hpp>
+#include "base/text.hpp"
+#include "mpi/agent_call.hpp"
+#include "mpi/exports.hpp"
+#include "mpi/hosts.hpp"
 
 #include <algorithm>
 #include <set>

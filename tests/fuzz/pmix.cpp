@@ -5,8 +5,8 @@
 #include "fuzz.hpp"
 #include "pmix_server.h"
 
-#include <muster/base/text.hpp>
-#include <muster/mpi/pmix_frames.hpp>
+#include "base/text.hpp"
+#include "mpi/pmix_frames.hpp"
 
 #include <algorithm>
 #include <string>

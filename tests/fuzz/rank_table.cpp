@@ -1,8 +1,8 @@
 // Any text as a rank table: what is read, checked and rewritten agrees with itself.
 #include "fuzz.hpp"
 
-#include <muster/rank_table/read.hpp>
-#include <muster/rank_table/rewrite.hpp>
+#include "rank_table/read.hpp"
+#include "rank_table/rewrite.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,8 +1,8 @@
 // Any text that is taken for a script, of Python or of a shell.
 #include "fuzz.hpp"
-#include "program/python_lines.hpp"
-#include "program/shell_commands.hpp"
-#include "program/spawn_calls.hpp"
+#include "compat/python_lines.hpp"
+#include "compat/shell_commands.hpp"
+#include "compat/spawn_calls.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

@@ -1,8 +1,8 @@
 // Any values of --redirects, --tee and --local-ranks-filter, one on a line each.
 #include "fuzz.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/logs/selection.hpp>
+#include "base/text.hpp"
+#include "output/selection.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

@@ -4,7 +4,7 @@
 // Three stores hear the same in pieces of different sizes, and have to answer the same.
 #include "fuzz.hpp"
 
-#include <muster/store/store.hpp>
+#include "services/torch_store/store.hpp"
 
 #include <algorithm>
 #include <array>

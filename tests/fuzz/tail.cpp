@@ -1,8 +1,8 @@
 // Any bytes of a worker, in pieces: the last lines are few, short and valid UTF-8.
 #include "fuzz.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/logs/tail.hpp>
+#include "base/text.hpp"
+#include "output/tail.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

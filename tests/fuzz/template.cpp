@@ -1,9 +1,9 @@
 // Any file given to --template, and the plan that comes of it.
 #include "fuzz.hpp"
 
-#include <muster/base/yaml.hpp>
-#include <muster/mode/template_document.hpp>
-#include <muster/plan/launch_plan.hpp>
+#include "base/yaml.hpp"
+#include "modes/template_document.hpp"
+#include "plan/launch_plan.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Any bytes of a worker, in any pieces: all of them are shown, in their order, and in one piece alike.
 #include "fuzz.hpp"
 
-#include <muster/base/visible.hpp>
-#include <muster/logs/terminal_watch.hpp>
+#include "base/visible.hpp"
+#include "output/terminal_watch.hpp"
 
 #include <string>
 

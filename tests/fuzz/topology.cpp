@@ -2,8 +2,8 @@
 // the file of lines. The first byte says which of them follows.
 #include "fuzz.hpp"
 
-#include <muster/rank_table/route_plan.hpp>
-#include <muster/rank_table/topology.hpp>
+#include "rank_table/route_plan.hpp"
+#include "rank_table/topology.hpp"
 
 #include <algorithm>
 #include <string>

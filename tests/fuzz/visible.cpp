@@ -1,8 +1,8 @@
 // Any bytes that muster shows: a terminal finds nothing to act upon, and nothing of ordinary text is lost.
 #include "fuzz.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/base/visible.hpp>
+#include "base/text.hpp"
+#include "base/visible.hpp"
 
 #include <algorithm>
 

@@ -4,9 +4,9 @@
 #include "large_tables.hpp"
 #include "requests.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/environment/device_list.hpp>
-#include <muster/front_end/front_end.hpp>
+#include "base/text.hpp"
+#include "environment/devices.hpp"
+#include "compat/front_end.hpp"
 
 #include <algorithm>
 #include <iomanip>

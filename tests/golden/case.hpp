@@ -5,9 +5,9 @@
 
 #include "plan_job.hpp"
 
-#include <muster/base/result.hpp>
-#include <muster/environment/snapshot.hpp>
-#include <muster/options/settings.hpp>
+#include "base/result.hpp"
+#include "environment/snapshot.hpp"
+#include "options/settings.hpp"
 
 #include <string>
 #include <vector>

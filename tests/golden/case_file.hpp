@@ -3,7 +3,7 @@
 // A file of golden cases, as text: its blocks, what one takes over from another, and the rewriting of
 // what is expected. docs/add-a-platform.md describes the format.
 
-#include <muster/base/result.hpp>
+#include "base/result.hpp"
 
 #include <filesystem>
 #include <string>

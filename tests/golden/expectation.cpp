@@ -1,9 +1,9 @@
 // Writes a plan as the lines that golden cases hold. All that is in the plan's document is in them once.
 #include "expectation.hpp"
 
-#include <muster/base/digest.hpp>
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
+#include "base/digest.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include "case_file.hpp"
 #include "expectation.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

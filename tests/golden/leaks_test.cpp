@@ -3,7 +3,7 @@
 #include "case.hpp"
 #include "case_file.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Starts the leader and reads /proc.
 #include "leader_process.hpp"
 
-#include <muster/base/unique_fd.hpp>
+#include "base/unique_fd.hpp"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>

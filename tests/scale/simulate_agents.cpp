@@ -18,9 +18,9 @@
 #include "leader_process.hpp"
 #include "simulated_leader.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/gang/gang.hpp>
-#include <muster/logs/messages.hpp>
+#include "base/json.hpp"
+#include "gang/gang.hpp"
+#include "base/log.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

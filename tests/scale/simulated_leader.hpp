@@ -2,7 +2,7 @@
 
 // A leader of the simulation's own, for values that no muster exchanges: a gang without workers.
 
-#include <muster/gang/gang.hpp>
+#include "gang/gang.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 // Reads Slurm's compressed lists, one on each line, and writes what each expands to on a line, or the
 // refusal behind a "!".
-#include "cluster/host_lists.hpp"
+#include "platforms/host_lists.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <iostream>
 

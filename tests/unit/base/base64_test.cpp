@@ -1,5 +1,5 @@
 // Bytes from letters.
-#include <muster/base/base64.hpp>
+#include "base/base64.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How wide characters are on a terminal.
-#include <muster/base/columns.hpp>
+#include "base/columns.hpp"
 
 #include <gtest/gtest.h>
 

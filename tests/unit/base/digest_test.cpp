@@ -1,5 +1,5 @@
 // Digests that agents of different builds compare: they stay what they are.
-#include <muster/base/digest.hpp>
+#include "base/digest.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Host and port, with and without brackets.
-#include <muster/base/endpoint.hpp>
+#include "base/endpoint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // JSON over several lines, for people and `diff`.
-#include <muster/base/json.hpp>
+#include "base/json.hpp"
 
 #include <gtest/gtest.h>
 

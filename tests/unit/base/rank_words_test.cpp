@@ -1,5 +1,5 @@
 // What processes are called.
-#include <muster/base/rank_words.hpp>
+#include "base/rank_words.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What an Error says, and what happens to a Result that nobody checked.
-#include <muster/base/result.hpp>
+#include "base/result.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The names of signals, as people write them.
-#include <muster/base/signals.hpp>
+#include "base/signals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Strict numbers, lists, suggestions and UTF-8.
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

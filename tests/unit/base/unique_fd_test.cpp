@@ -1,5 +1,5 @@
 // One owner, closed once.
-#include <muster/base/unique_fd.hpp>
+#include "base/unique_fd.hpp"
 
 #include <gtest/gtest.h>
 

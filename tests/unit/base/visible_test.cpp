@@ -1,6 +1,6 @@
 // What others wrote, as it is shown.
-#include <muster/base/text.hpp>
-#include <muster/base/visible.hpp>
+#include "base/text.hpp"
+#include "base/visible.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Bytes to a file, to a full pipe, to a full disk.
-#include <muster/base/unique_fd.hpp>
-#include <muster/base/write_all.hpp>
+#include "base/unique_fd.hpp"
+#include "base/write_all.hpp"
 
 #include <gtest/gtest.h>
 

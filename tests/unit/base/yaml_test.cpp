@@ -1,5 +1,5 @@
 // YAML in and out. What a template may say is in mode/read_template_test.cpp.
-#include <muster/base/yaml.hpp>
+#include "base/yaml.hpp"
 
 #include <gtest/gtest.h>
 

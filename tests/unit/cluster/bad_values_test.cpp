@@ -1,7 +1,7 @@
 // Every number that a platform or a flag gives, in every wrong form.
 #include "cluster/snapshots.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 namespace muster {
 namespace {

@@ -2,7 +2,7 @@
 // platform says is in tests/golden; wrong numbers are in bad_values_test.cpp.
 #include "cluster/snapshots.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <tuple>
 

@@ -1,5 +1,5 @@
 // The lists of hosts that a user gives to muster.
-#include <muster/cluster/given_hosts.hpp>
+#include "platforms/given_hosts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // DeepSpeed's --include and --exclude.
-#include <muster/cluster/given_hosts.hpp>
+#include "platforms/given_hosts.hpp"
 
 #include <gtest/gtest.h>
 

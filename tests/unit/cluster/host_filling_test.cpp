@@ -1,6 +1,6 @@
 // mpirun's processes on the slots of hosts.
-#include <muster/base/text.hpp>
-#include <muster/cluster/given_hosts.hpp>
+#include "base/text.hpp"
+#include "platforms/given_hosts.hpp"
 
 #include <gtest/gtest.h>
 

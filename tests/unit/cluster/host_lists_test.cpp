@@ -1,7 +1,7 @@
 // Hosts with slots, as MPI, PBS and LSF write them.
-#include "cluster/host_lists.hpp"
+#include "platforms/host_lists.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // --roles: how many processes of each role the job has.
-#include "cluster/roles.hpp"
+#include "platforms/roles.hpp"
 
 namespace muster {
 namespace {

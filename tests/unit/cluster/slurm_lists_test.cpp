@@ -1,7 +1,7 @@
 // Slurm's compressed lists and tasks per node. tests/slurm compares thousands with Slurm itself.
-#include "cluster/host_lists.hpp"
+#include "platforms/host_lists.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 // Surroundings and settings in one line each, for the tests of the cluster stage.
 
-#include <muster/cluster/cluster.hpp>
+#include "platforms/cluster.hpp"
 
 #include <gtest/gtest.h>
 

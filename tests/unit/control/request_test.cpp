@@ -1,5 +1,5 @@
 // Requests and answers of the control socket, written and read back, and what is refused.
-#include <muster/control/request.hpp>
+#include "control/request.hpp"
 
 #include <gtest/gtest.h>
 

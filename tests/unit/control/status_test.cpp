@@ -1,6 +1,6 @@
 // The table of a job, and what nodes say of themselves.
-#include <muster/control/client.hpp>
-#include <muster/control/status.hpp>
+#include "control/client.hpp"
+#include "control/status.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How many workers a node takes, for each way of asking and each sign of a device.
-#include <muster/environment/accelerators.hpp>
+#include "environment/accelerators.hpp"
 
 #include <gtest/gtest.h>
 

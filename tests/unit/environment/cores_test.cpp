@@ -1,5 +1,5 @@
 // Counts cores of this machine, so the tests ask only for what is true on every machine.
-#include <muster/environment/snapshot.hpp>
+#include "environment/snapshot.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Lists of devices: what is read, what is chosen, and what runtimes would take for something else.
-#include <muster/base/text.hpp>
-#include <muster/environment/accelerators.hpp>
-#include <muster/environment/device_list.hpp>
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "environment/devices.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The snapshot of this very process.
-#include <muster/environment/snapshot.hpp>
+#include "environment/snapshot.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What is read of a host: its CPUs, nodes, caches and accelerators, from files that a test writes.
 #include "fake_host.hpp"
 
-#include <muster/environment/topology.hpp>
+#include "environment/cpu_topology.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 // Frames, orders and words: what is said arrives byte for byte, in whatever pieces.
-#include <muster/fan_out/fan_out.hpp>
-#include <muster/fan_out/words.hpp>
+#include "remote/fan_out.hpp"
+#include "remote/words.hpp"
 
 #include <gtest/gtest.h>
 

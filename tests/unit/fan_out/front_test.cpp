@@ -1,7 +1,7 @@
 // What a front decides, and the command lines that it makes.
-#include <muster/fan_out/fan_out.hpp>
-#include <muster/fan_out/forwarding.hpp>
-#include <muster/fan_out/front.hpp>
+#include "remote/fan_out.hpp"
+#include "remote/forwarding.hpp"
+#include "remote/launcher_state.hpp"
 
 #include <gtest/gtest.h>
 

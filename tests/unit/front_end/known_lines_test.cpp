@@ -4,7 +4,7 @@
 #include "lines.hpp"
 #include "requests.hpp"
 
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 #include <gtest/gtest.h>
 

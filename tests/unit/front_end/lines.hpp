@@ -4,8 +4,8 @@
 
 #include "options.hpp"
 
-#include <muster/base/text.hpp>
-#include <muster/front_end/front_end.hpp>
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
 
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 #include "lines.hpp"
 #include "requests.hpp"
 
-#include <muster/mode/mpi_request.hpp>
+#include "modes/mpi_request.hpp"
 
 #include <gtest/gtest.h>
 

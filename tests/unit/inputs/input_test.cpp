@@ -1,5 +1,5 @@
 // When an input is there: pure.
-#include <muster/inputs/input.hpp>
+#include "inputs/input.hpp"
 
 #include <gtest/gtest.h>
 

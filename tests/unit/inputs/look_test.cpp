@@ -1,5 +1,5 @@
 // Reading a file that is waited for: real files.
-#include <muster/inputs/input.hpp>
+#include "inputs/input.hpp"
 
 #include <gtest/gtest.h>
 

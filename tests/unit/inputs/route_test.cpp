@@ -1,7 +1,7 @@
 // What a node makes of ROUTE_PLAN: whose plan comes first, and when there is none.
 #include "rank_table/tables.hpp"
 
-#include <muster/inputs/route.hpp>
+#include "inputs/route.hpp"
 
 #include <gtest/gtest.h>
 

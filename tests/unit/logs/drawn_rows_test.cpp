@@ -1,5 +1,5 @@
 // What a worker draws, and which of it becomes lines.
-#include <muster/logs/drawn_rows.hpp>
+#include "output/drawn_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What workers leave in their error files, and what they leave there by accident.
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/logs/error_file.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "output/error_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which lines are written a second time.
-#include <muster/logs/line_filter.hpp>
+#include "output/line_filter.hpp"
 
 #include <gtest/gtest.h>
 

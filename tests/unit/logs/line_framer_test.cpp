@@ -1,6 +1,6 @@
 // Bytes in, whole lines with prefixes out, however the bytes are torn.
-#include <muster/base/text.hpp>
-#include <muster/logs/line_framer.hpp>
+#include "base/text.hpp"
+#include "output/line_framer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The voice of muster.
-#include <muster/base/unique_fd.hpp>
-#include <muster/logs/messages.hpp>
+#include "base/unique_fd.hpp"
+#include "base/log.hpp"
 
 #include <gtest/gtest.h>
 

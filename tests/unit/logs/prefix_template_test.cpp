@@ -1,5 +1,5 @@
 // What lines begin with, as torchrun's users write it.
-#include <muster/logs/prefix_template.hpp>
+#include "output/prefix_template.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // torchrun's --redirects, --tee and --local-ranks-filter.
-#include <muster/logs/selection.hpp>
+#include "output/selection.hpp"
 
 #include <gtest/gtest.h>
 

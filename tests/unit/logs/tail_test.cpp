@@ -1,6 +1,6 @@
 // The last lines of a stream, for the report.
-#include <muster/base/text.hpp>
-#include <muster/logs/tail.hpp>
+#include "base/text.hpp"
+#include "output/tail.hpp"
 
 #include <gtest/gtest.h>
 

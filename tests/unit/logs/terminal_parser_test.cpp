@@ -1,5 +1,5 @@
 // Where text ends and sequences begin, byte by byte.
-#include <muster/logs/terminal_parser.hpp>
+#include "output/terminal_parser.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which template, and why.
-#include <muster/mode/mode_template.hpp>
+#include "modes/mode_template.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a template needs beside its processes: services, inputs, programs of roles.
-#include <muster/mode/template_document.hpp>
+#include "modes/template_document.hpp"
 
 #include <gtest/gtest.h>
 

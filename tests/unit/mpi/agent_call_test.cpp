@@ -1,4 +1,4 @@
-#include <muster/mpi/agent_call.hpp>
+#include "mpi/agent_call.hpp"
 
 #include <gtest/gtest.h>
 

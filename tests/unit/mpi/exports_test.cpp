@@ -1,5 +1,5 @@
 // What mpirun is told to take along.
-#include <muster/mpi/exports.hpp>
+#include "mpi/exports.hpp"
 
 #include <gtest/gtest.h>
 

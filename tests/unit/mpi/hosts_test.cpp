@@ -1,4 +1,4 @@
-#include <muster/mpi/hosts.hpp>
+#include "mpi/hosts.hpp"
 
 #include <gtest/gtest.h>
 

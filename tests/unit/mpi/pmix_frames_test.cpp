@@ -1,5 +1,5 @@
 // What the PMIx server says, in whatever pieces it arrives.
-#include <muster/mpi/pmix_frames.hpp>
+#include "mpi/pmix_frames.hpp"
 
 #include <gtest/gtest.h>
 

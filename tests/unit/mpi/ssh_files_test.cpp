@@ -1,5 +1,5 @@
 // The files that ssh and sshd read.
-#include <muster/mpi/ssh_files.hpp>
+#include "mpi/ssh_files.hpp"
 
 #include <gtest/gtest.h>
 

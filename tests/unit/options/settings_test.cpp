@@ -1,6 +1,6 @@
 // Where a value came from, and whose fault a wrong one is.
-#include <muster/options/settings.hpp>
-#include <muster/options/syntax.hpp>
+#include "options/settings.hpp"
+#include "options/syntax.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Who runs where with what.
 #include "plan/plans.hpp"
 
-#include <muster/base/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <set>

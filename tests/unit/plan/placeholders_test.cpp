@@ -1,5 +1,5 @@
 // Filling {placeholders}; which ones a template may use is checked in mode/read_template_test.cpp.
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The document is an interface: its fields, their order, and what it does not show.
 #include "plan/plans.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
 
 namespace muster {
 namespace {

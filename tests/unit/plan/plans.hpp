@@ -2,7 +2,7 @@
 
 // Clusters, templates and jobs in one line each, for the tests of the plan stage.
 
-#include <muster/plan/launch_plan.hpp>
+#include "plan/launch_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A worker that the platform has placed: one agent a process, several on a host.
 #include "plans.hpp"
 
-#include <muster/mode/mode_template.hpp>
+#include "modes/mode_template.hpp"
 
 namespace muster {
 namespace {

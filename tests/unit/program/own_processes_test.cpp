@@ -1,6 +1,6 @@
 // Programs that are launchers, or spawn: what is found, and what is said about it.
-#include <muster/base/text.hpp>
-#include <muster/program/own_processes.hpp>
+#include "base/text.hpp"
+#include "compat/own_processes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What a command line needs of the folder in which it is started.
-#include <muster/base/text.hpp>
-#include <muster/program/program_files.hpp>
+#include "base/text.hpp"
+#include "compat/program_files.hpp"
 
 #include <gtest/gtest.h>
 

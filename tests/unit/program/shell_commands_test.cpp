@@ -1,7 +1,7 @@
 // What a shell script runs, and what it may leave out.
-#include "program/shell_commands.hpp"
+#include "compat/shell_commands.hpp"
 
-#include <muster/base/text.hpp>
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Every rule of HCCL has a table that breaks it in one place.
-#include <muster/rank_table/read.hpp>
+#include "rank_table/read.hpp"
 
 #include <gtest/gtest.h>
 

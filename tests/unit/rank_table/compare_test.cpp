@@ -1,7 +1,7 @@
 // What two nodes say of their tables, and the first difference of them.
-#include <muster/rank_table/compare.hpp>
-#include <muster/rank_table/read.hpp>
-#include <muster/rank_table/rewrite.hpp>
+#include "rank_table/compare.hpp"
+#include "rank_table/read.hpp"
+#include "rank_table/rewrite.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Tables made of what the nodes have.
-#include <muster/rank_table/generate.hpp>
+#include "rank_table/generate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // tables that are too large for files.
 #include "golden/large_tables.hpp"
 
-#include <muster/rank_table/read.hpp>
-#include <muster/rank_table/rewrite.hpp>
+#include "rank_table/read.hpp"
+#include "rank_table/rewrite.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which instance of a table a node is, and where the table is.
-#include <muster/rank_table/own_instance.hpp>
+#include "rank_table/local_instance.hpp"
 
 #include <gtest/gtest.h>
 

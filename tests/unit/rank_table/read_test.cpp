@@ -1,5 +1,5 @@
 // What is read from the texts of tables.
-#include <muster/rank_table/read.hpp>
+#include "rank_table/read.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Tables as HCCL reads them.
-#include <muster/rank_table/read.hpp>
-#include <muster/rank_table/rewrite.hpp>
+#include "rank_table/read.hpp"
+#include "rank_table/rewrite.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 // A table for tests of ranks and of the network.
 
-#include <muster/rank_table/rank_table.hpp>
+#include "rank_table/rank_table.hpp"
 
 #include <cstddef>
 #include <string>

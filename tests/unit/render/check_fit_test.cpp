@@ -1,6 +1,6 @@
 // Whether a gang fits into what kubectl shows.
-#include <muster/base/json.hpp>
-#include <muster/render/fit.hpp>
+#include "base/json.hpp"
+#include "render/fit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What a manifest names, and quantities.
-#include <muster/render/names.hpp>
-#include <muster/render/quantity.hpp>
+#include "render/names.hpp"
+#include "render/quantity.hpp"
 
 #include <gtest/gtest.h>
 

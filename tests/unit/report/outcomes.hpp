@@ -2,7 +2,7 @@
 
 // What may have become of a job of four workers, in one line each.
 
-#include <muster/report/report.hpp>
+#include "report/report.hpp"
 
 #include <gtest/gtest.h>
 

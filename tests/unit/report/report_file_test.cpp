@@ -1,9 +1,9 @@
 // Whether a report can be written, what becomes of an older one, and where it goes.
 #include "outcomes.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/unique_fd.hpp>
-#include <muster/report/report.hpp>
+#include "base/json.hpp"
+#include "base/unique_fd.hpp"
+#include "report/report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // What happened, for people and for programs.
 #include "report/outcomes.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // What an attempt is made of, as far as it needs no process.
-#include "run/early_ends.hpp"
-#include "run/success_telling.hpp"
-#include "run/worker_starter.hpp"
+#include "agent/early_ends.hpp"
+#include "agent/success_telling.hpp"
+#include "agent/worker_starter.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // An attempt with real processes, and services that the templates do not have yet.
-#include "run/attempt.hpp"
+#include "agent/attempt.hpp"
 
-#include <muster/supervise/first_failure.hpp>
+#include "supervise/first_failure.hpp"
 
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>

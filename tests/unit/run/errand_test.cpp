@@ -1,8 +1,8 @@
 // Real processes: the answer, and the end of the one that hangs.
-#include "run/errand.hpp"
+#include "process/errand.hpp"
 
-#include "run/errand_queue.hpp"
-#include "run/progress_file.hpp"
+#include "process/errand_queue.hpp"
+#include "agent/progress_file.hpp"
 
 #include <gtest/gtest.h>
 

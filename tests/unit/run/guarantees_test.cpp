@@ -1,5 +1,5 @@
 // From what a system answers to what holds there.
-#include <muster/run/guarantees.hpp>
+#include "process/guarantees.hpp"
 
 #include <gtest/gtest.h>
 

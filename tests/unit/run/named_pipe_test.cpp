@@ -1,7 +1,7 @@
 // A named pipe is read while writers come and go. Real pipes.
-#include "run/named_pipe.hpp"
+#include "services/run_named_pipe.hpp"
 
-#include <muster/base/unique_fd.hpp>
+#include "base/unique_fd.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Which of the tables that this node has read an attempt goes by.
-#include "run/own_table.hpp"
+#include "agent/own_table.hpp"
 
-#include <muster/rank_table/read.hpp>
-#include <muster/service/exchanged_rank_table.hpp>
+#include "rank_table/read.hpp"
+#include "exchange/exchanged_rank_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Real files, looked at by a real process.
-#include "run/programs.hpp"
+#include "agent/programs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Looks that are taken later, and the grace.
-#include "run/timers.hpp"
+#include "process/timers.hpp"
 
 #include <gtest/gtest.h>
 

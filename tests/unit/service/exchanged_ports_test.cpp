@@ -1,5 +1,5 @@
 // What the nodes say about their ports, and what all of them read.
-#include <muster/service/exchanged_ports.hpp>
+#include "exchange/exchanged_ports.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The votes of the nodes become one decision.
-#include <muster/service/exchanged_route.hpp>
+#include "exchange/exchanged_route.hpp"
 
 #include <gtest/gtest.h>
 

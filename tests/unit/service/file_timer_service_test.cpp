@@ -1,8 +1,8 @@
 // The watchdog of torch as a service: its pipe, whom it has killed, and what it says of that. Real pipes, no clock that is waited for.
-#include "service/file_timer_service.hpp"
+#include "services/file_timer_service.hpp"
 
-#include <muster/base/unique_fd.hpp>
-#include <muster/logs/messages.hpp>
+#include "base/unique_fd.hpp"
+#include "base/log.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Ranks that have not come yet are named where one can know which they are.
-#include "service/missing_ranks.hpp"
+#include "services/torch_store/missing_ranks.hpp"
 
 #include <gtest/gtest.h>
 

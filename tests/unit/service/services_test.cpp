@@ -1,6 +1,6 @@
 // The list of services of an attempt.
-#include <muster/service/service.hpp>
-#include <muster/service/worker_port.hpp>
+#include "services/service.hpp"
+#include "services/worker_port.hpp"
 
 #include <gtest/gtest.h>
 

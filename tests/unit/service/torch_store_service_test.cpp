@@ -1,7 +1,7 @@
 // The store of PyTorch's ranks as a service: when it listens, whom it serves, what is told of ranks that are late.
-#include "service/torch_store_service.hpp"
+#include "services/torch_store_service.hpp"
 
-#include <muster/logs/messages.hpp>
+#include "base/log.hpp"
 
 #include <gtest/gtest.h>
 

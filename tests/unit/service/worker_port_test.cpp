@@ -1,5 +1,5 @@
 // Reserved ports: nobody else gets them, and a worker can listen on them. Real sockets and processes.
-#include <muster/service/worker_port.hpp>
+#include "services/worker_port.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Keys, values and queues, and what they take of the budget.
-#include "store/key_space.hpp"
+#include "services/torch_store/key_space.hpp"
 
 #include <gtest/gtest.h>
 

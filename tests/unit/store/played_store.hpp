@@ -4,7 +4,7 @@
 
 #include "store/wire.hpp"
 
-#include <muster/store/store.hpp>
+#include "services/torch_store/store.hpp"
 
 #include <gtest/gtest.h>
 

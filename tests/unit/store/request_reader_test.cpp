@@ -1,5 +1,5 @@
 // Bytes, in whatever pieces, to requests; what is wrong, and what is too long.
-#include "store/request_reader.hpp"
+#include "services/torch_store/request_reader.hpp"
 
 #include "store/wire.hpp"
 

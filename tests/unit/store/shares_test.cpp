@@ -1,5 +1,5 @@
 // Who gives way when there are too many connections.
-#include "store/shares.hpp"
+#include "services/torch_store/shares.hpp"
 
 #include <gtest/gtest.h>
 

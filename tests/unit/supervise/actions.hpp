@@ -2,7 +2,7 @@
 
 // Events and actions in words, so that a test reads as a story.
 
-#include <muster/supervise/supervisor.hpp>
+#include "supervise/supervisor.hpp"
 
 #include <gtest/gtest.h>
 

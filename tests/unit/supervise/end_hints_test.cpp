@@ -1,4 +1,4 @@
-#include <muster/supervise/end_hints.hpp>
+#include "supervise/end_hints.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Every way in which the kernel says that a process has ended.
-#include <muster/supervise/exit_status.hpp>
+#include "supervise/exit_status.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <muster/supervise/first_failure.hpp>
+#include "supervise/first_failure.hpp"
 
 #include <gtest/gtest.h>
 

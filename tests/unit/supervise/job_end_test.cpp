@@ -1,5 +1,5 @@
 // The table of ends, and the ends that are made from it.
-#include <muster/supervise/job_end.hpp>
+#include "supervise/job_end.hpp"
 
 #include <gtest/gtest.h>
 

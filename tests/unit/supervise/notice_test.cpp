@@ -1,5 +1,5 @@
 // The time that a platform leaves, less our margin.
-#include <muster/supervise/notice.hpp>
+#include "supervise/notice.hpp"
 
 #include <gtest/gtest.h>
 

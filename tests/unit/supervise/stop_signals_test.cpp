@@ -1,7 +1,7 @@
 // Which signals ask the job to end.
-#include <muster/base/signals.hpp>
-#include <muster/supervise/exit_status.hpp>
-#include <muster/supervise/stop_signals.hpp>
+#include "base/signals.hpp"
+#include "supervise/exit_status.hpp"
+#include "supervise/stop_signals.hpp"
 
 #include <gtest/gtest.h>
 

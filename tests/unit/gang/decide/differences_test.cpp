@@ -1,5 +1,5 @@
 // What agents were told differently: each fact of a job is compared, and a refusal shows both values.
-#include "gang/decide/differences.hpp"
+#include "gang/protocol/differences.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // What agents say to each other, written and read back, and what is refused.
-#include "gang/decide/encoding.hpp"
+#include "gang/protocol/message_encoding.hpp"
 
-#include "gang/wire/frame.hpp"
+#include "gang/net/frame.hpp"
 
-#include <muster/base/json.hpp>
-#include <muster/base/text.hpp>
-#include <muster/gang/policy.hpp>
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "gang/policy.hpp"
 
 #include <gtest/gtest.h>
 

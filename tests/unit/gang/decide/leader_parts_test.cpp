@@ -1,8 +1,8 @@
 // The parts of the leader that decide one thing each: fence, wait, attempt, early exits.
-#include "gang/decide/current_attempt.hpp"
-#include "gang/decide/early_exit.hpp"
-#include "gang/decide/fence.hpp"
-#include "gang/decide/gathering.hpp"
+#include "gang/protocol/current_attempt.hpp"
+#include "gang/protocol/early_exit.hpp"
+#include "gang/protocol/fence.hpp"
+#include "gang/protocol/gathering.hpp"
 #include "gang/decide/words.hpp"
 
 #include <gtest/gtest.h>

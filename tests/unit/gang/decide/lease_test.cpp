@@ -1,5 +1,5 @@
 // How long workers live without their agent, beside how long the leader waits for them.
-#include "gang/decide/fence.hpp"
+#include "gang/protocol/fence.hpp"
 #include "participant_story.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which links of strangers the leader gives up, and which it keeps.
-#include "gang/decide/link_budget.hpp"
+#include "gang/protocol/link_budget.hpp"
 
 #include <gtest/gtest.h>
 

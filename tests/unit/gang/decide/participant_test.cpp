@@ -1,7 +1,7 @@
 // What one agent does from its first dial until it leaves. Signals have a file of their own.
 #include "gang/decide/participant_story.hpp"
 
-#include <muster/base/result.hpp>
+#include "base/result.hpp"
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // Values in pieces: cut and put together again, and pieces that do not fit.
-#include <muster/base/compress.hpp>
+#include "base/compress.hpp"
 
 #include <gtest/gtest.h>
 

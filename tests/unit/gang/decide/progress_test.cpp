@@ -1,7 +1,7 @@
 // Whether a job starts again, how soon, and when its attempts get nowhere.
-#include "gang/decide/progress.hpp"
+#include "gang/protocol/progress.hpp"
 
-#include "gang/decide/pauses.hpp"
+#include "gang/protocol/pauses.hpp"
 #include "gang/decide/words.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What the leader says about strangers: a few by name, many by number.
-#include "gang/decide/refused_links.hpp"
+#include "gang/protocol/refused_links.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Seats and who sits in them, and how the empty ones are described.
-#include "gang/decide/roster.hpp"
+#include "gang/protocol/roster.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 // Messages and actions of the gang in words, so that a test reads as a story.
 
-#include "gang/decide/leader.hpp"
-#include "gang/decide/participant.hpp"
+#include "gang/protocol/leader.hpp"
+#include "gang/protocol/participant.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // The two ends of a link, with and without a token, without a socket between them.
-#include "gang/wire/channel.hpp"
+#include "gang/net/channel.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Messages out of a stream of bytes, however it is torn.
-#include "gang/wire/frame.hpp"
+#include "gang/net/frame.hpp"
 
-#include "gang/decide/encoding.hpp"
+#include "gang/protocol/message_encoding.hpp"
 
 #include <gtest/gtest.h>
 

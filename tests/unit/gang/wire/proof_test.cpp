@@ -1,4 +1,4 @@
-#include <muster/gang/proof.hpp>
+#include "gang/net/proof.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // From a file to a token, and from a token to a key.
-#include <muster/gang/token.hpp>
+#include "gang/net/token.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Log files on a file system that answers nothing: the process that writes them is stopped.
-#include "run/output/log_files.hpp"
+#include "output/log_files.hpp"
 
 #include <gtest/gtest.h>
 

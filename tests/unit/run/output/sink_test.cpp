@@ -1,5 +1,5 @@
 // A device that is a script stands for one whose file is written beside us.
-#include "run/output/sink.hpp"
+#include "output/output_queue.hpp"
 
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // How large the terminal of a worker is.
-#include "run/output/window_size.hpp"
+#include "output/window_size.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What reaches the log files: real pipes and files, no worker.
-#include "run/output/worker_streams.hpp"
+#include "output/worker_streams.hpp"
 
 #include <gtest/gtest.h>
 

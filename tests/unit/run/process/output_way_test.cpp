@@ -1,5 +1,5 @@
 // Whether the two streams of a worker come to us as one, and which is a terminal.
-#include "run/process/output_way.hpp"
+#include "process/output_way.hpp"
 
 #include <gtest/gtest.h>
 

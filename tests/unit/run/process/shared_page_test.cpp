@@ -1,5 +1,5 @@
 // What one half of muster writes and the other one reads.
-#include "run/process/shared_page.hpp"
+#include "guard/shared_page.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Requests become timers, and a time tells who has expired.
-#include "service/file_timer/timers.hpp"
+#include "services/file_timer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Horovod's store: what its clients send and are answered, without a socket.
-#include "service/horovod/store.hpp"
+#include "services/store.hpp"
 
 #include <gtest/gtest.h>
 

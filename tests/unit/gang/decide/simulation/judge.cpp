@@ -1,7 +1,7 @@
 // What must hold at the end of a job.
 #include "gang/decide/simulation/world.hpp"
 
-#include <muster/supervise/first_failure.hpp>
+#include "supervise/first_failure.hpp"
 
 #include <algorithm>
 

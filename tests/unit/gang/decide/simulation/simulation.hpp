@@ -3,8 +3,8 @@
 // A whole job on simulated hosts: one real Leader and real Participants, joined by a network and a
 // clock that obey a seed. What the job must never do is checked at every step.
 
-#include "gang/decide/leader.hpp"
-#include "gang/decide/participant.hpp"
+#include "gang/protocol/leader.hpp"
+#include "gang/protocol/participant.hpp"
 
 #include <chrono>
 #include <cstdint>

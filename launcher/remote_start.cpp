@@ -1,0 +1,320 @@
+// The front of a job, from its options to its last words.
+#include "fan_out.hpp"
+
+#include "report_trial.hpp"
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "environment/own_host.hpp"
+#include "remote/forwarding.hpp"
+#include "gang/net/token.hpp"
+#include "base/log.hpp"
+#include "options/typed_settings.hpp"
+#include "report/report.hpp"
+#include "remote/front.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+namespace muster {
+namespace {
+
+constexpr const char* kTokenVariable = "MUSTER_TOKEN";
+
+/// What only the front goes by.
+constexpr auto kOfFront = std::to_array<const char*>({"hosts",
+                                                      "hostfile",
+                                                      kIncludedHosts,
+                                                      kExcludedHosts,
+                                                      kProcessesOfHosts,
+                                                      kProcessesPerHost,
+                                                      kMayOversubscribe,
+                                                      "remote-shell",
+                                                      "forward-env",
+                                                      "nnodes",
+                                                      "token-file",
+                                                      "report",
+                                                      "color",
+                                                      "json"});
+
+/// What says who a node is, where the list of hosts does.
+constexpr auto kSaidByList = std::to_array<const char*>({"node-rank", "total-workers"});
+
+std::string random_text(int words) {
+  std::random_device device;
+  std::string text;
+  for (int i = 0; i < words; ++i) {
+    std::array<char, 9> digits{};
+    std::snprintf(digits.data(), digits.size(), "%08x", device());
+    text += digits.data();
+  }
+  return text;
+}
+
+/// Empty where /proc does not say.
+std::string own_path() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+}
+
+Sourced<std::string> list_of(const Settings& settings) {
+  const auto hosts = settings.find("hosts");
+  return hosts ? *hosts : *settings.find("hostfile");
+}
+
+Error contradict(const Sourced<std::string>& one,
+                 const Sourced<std::string>& list,
+                 const std::string& why = "the list of hosts says who the nodes are") {
+  return Error{blame(one.source),
+               one.source.name + " is '" + one.value + "' but " + list.source.name + " is '" +
+                   list.value + "': " + why};
+}
+
+/// Fewer nodes than are listed are the first ones.
+Result<> limit_nodes(Sourced<std::vector<GivenHost>>& hosts, const Settings& settings) {
+  const auto nodes = settings.find("nnodes");
+  if (!nodes) {
+    return {};
+  }
+  const auto listed = static_cast<int>(hosts.value.size());
+  const auto count = parse_integer(nodes->value, 1, listed);
+  if (!count) {
+    return wrong_value(*nodes,
+                       "a number up to " + std::to_string(listed) + ", as " + hosts.source.name +
+                           " lists so many hosts");
+  }
+  hosts.value.resize(static_cast<std::size_t>(*count));
+  return {};
+}
+
+Result<> check_slots(const std::vector<GivenHost>& hosts, const Settings& settings) {
+  const auto given = settings.find("nproc-per-node");
+  constexpr int kMost = 1'000'000;
+  const auto count = given ? parse_integer(given->value, 1, kMost) : std::nullopt;
+  for (const GivenHost& host : hosts) {
+    if (count && host.slots && *count > *host.slots) {
+      return wrong_value(
+          *given, "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host + "'");
+    }
+  }
+  return {};
+}
+
+bool is_in_path(const std::string& program, const Snapshot& snapshot) {
+  const std::vector<std::string> folders = split(snapshot.variable("PATH").value_or(""), ':');
+  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+    return ::access((folder + "/" + program).c_str(), X_OK) == 0;
+  });
+}
+
+Result<RemoteShell> choose_shell(const Settings& settings, const Snapshot& snapshot) {
+  const auto given = settings.find("remote-shell");
+  if (given) {
+    return read_remote_shell(*given);
+  }
+  return snapshot.has("SLURM_JOB_ID") && is_in_path("srun", snapshot) ? slurms_srun() : plain_ssh();
+}
+
+/// Where each node has its muster already, each of them would start the whole job again.
+Result<> check_starter(const Settings& settings, const Snapshot& snapshot) {
+  const Sourced<std::string> list = list_of(settings);
+  const auto platform = settings.find("platform");
+  if (platform && platform->value != "flags") {
+    return contradict(*platform, list);
+  }
+  const auto starter = platform ? std::nullopt : find_starter(snapshot);
+  return starter ? refuse_list(list, *starter) : Result<>();
+}
+
+/// The user's token, or a new one: the links of a job that a front starts are always secret.
+Result<std::string> choose_token(const gang::GangOptions& options) {
+  constexpr int kWords = 8;
+  if (!options.token.empty()) {
+    return options.token;
+  }
+  if (options.token_file.empty()) {
+    return random_text(kWords);
+  }
+  auto file = gang::read_token_file(options.token_file);
+  if (!file) {
+    return file.error();
+  }
+  if (!file->warning.empty()) {
+    log_warning(file->warning);
+  }
+  return std::move(file->token);
+}
+
+/// What the agents run and how, without what is the front's.
+CommandLine line_of_agents(const CommandLine& line,
+                           const Options& options,
+                           const Snapshot& snapshot) {
+  CommandLine result = line;
+  result.command = Command::Run;
+  result.notices.clear();
+  result.settings = Settings{};
+  line.settings.for_each([&](const std::string& name, const Sourced<std::string>& setting) {
+    if (std::find(kOfFront.begin(), kOfFront.end(), name) == kOfFront.end()) {
+      result.settings.set(name, setting);
+    }
+  });
+  const bool colours = may_colour(STDERR_FILENO, options.run.colour, snapshot.variables);
+  result.settings.set("color", {colours ? "always" : "never", {}});
+  return result;
+}
+
+/// A login by the user who runs us, on the port that ssh has by default.
+bool is_own_login(const GivenHost& host, const Snapshot& snapshot) {
+  const std::string user = ::geteuid() == 0 ? "root" : snapshot.variable("USER").value_or("");
+  return host.login == host.host || host.login == user + "@" + host.host;
+}
+
+void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
+  for (GivenHost& host : hosts) {
+    host.is_here = is_this_host(host.host, snapshot) && is_own_login(host, snapshot);
+  }
+}
+
+Result<AgentOrder> make_order(const CommandLine& line,
+                              const Options& options,
+                              const Snapshot& snapshot) {
+  constexpr int kNonceWords = 4;
+  const auto names = read_forwarding(line.settings.find("forward-env"));
+  if (!names) {
+    return names.error();
+  }
+  auto token = choose_token(options.gang);
+  if (!token) {
+    return token.error();
+  }
+  AgentOrder order;
+  order.version = MUSTER_VERSION;
+  order.nonce = random_text(kNonceWords);
+  order.working_directory = snapshot.working_directory;
+  order.variables = choose_variables(snapshot.variables, *names);
+  order.variables.insert_or_assign(kTokenVariable, std::move(*token));
+  order.terminals = find_terminals();
+  order.line = line_of_agents(line, options, snapshot);
+  return order;
+}
+
+/// Of a job that the front has ended. Else its agents have said how it ended.
+Outcome outcome_of(const RemoteOutcome& front, const Options& options) {
+  Outcome outcome;
+  outcome.end = *front.end;
+  outcome.host_name = options.run.host_name;
+  outcome.run_time_seconds = front.run_time_seconds;
+  return outcome;
+}
+
+/// The first node's report, unless the front knows better.
+LauncherExitReport make_words(const Options& options) {
+  LauncherExitReport words;
+  if (options.report) {
+    words.write_report = [&options](const RemoteOutcome& front) {
+      const std::string& path = options.report->value;
+      return front.end ? write_report(outcome_of(front, options), path)
+                       : write_report(front.report, path);
+    };
+  }
+  words.say = [&options](const RemoteOutcome& front, const Result<>& report) {
+    const auto lines =
+        front.end ? describe_outcome(outcome_of(front, options)) : std::vector<ReportLine>();
+    for (const ReportLine& line : lines) {
+      say(line.level, line.text);
+    }
+    if (!report) {
+      log_warning(report.error().message);
+    }
+  };
+  return words;
+}
+
+/// What cannot be said beside a list of hosts.
+Result<> check_alone(const Settings& settings, const Options& options, const Snapshot& snapshot) {
+  if (options.is_worker_already) {
+    return contradict(
+        list_of(settings),
+        {snapshot.variable("LOCAL_RANK").value_or(""), from_variable("LOCAL_RANK")},
+        "this is a worker of another launcher's already; leave the list of hosts out");
+  }
+  for (const char* const name : kSaidByList) {
+    if (const auto setting = settings.find(name)) {
+      return contradict(*setting, list_of(settings));
+    }
+  }
+  if (const auto rank = settings.find("stdin")) {
+    return contradict(*rank, list_of(settings), "standard input does not go along to other hosts");
+  }
+  return check_starter(settings, snapshot);
+}
+
+}  // namespace
+
+bool lists_hosts(const CommandLine& line) {
+  return line.settings.has("hosts") || line.settings.has("hostfile");
+}
+
+Result<FanOut> plan_fan_out(const CommandLine& line,
+                            const Options& options,
+                            const Snapshot& snapshot) {
+  const Settings& settings = line.settings;
+  if (auto checked = check_alone(settings, options, snapshot); !checked) {
+    return checked.error();
+  }
+  auto hosts = read_given_hosts(settings);
+  if (!hosts) {
+    return hosts.error();
+  }
+  if (auto limited = limit_nodes(*hosts, settings); !limited) {
+    return limited.error();
+  }
+  if (auto checked = check_slots(hosts->value, settings); !checked) {
+    return checked.error();
+  }
+  mark_own(hosts->value, snapshot);
+  auto shell = choose_shell(settings, snapshot);
+  if (!shell) {
+    return shell.error();
+  }
+  auto order = make_order(line, options, snapshot);
+  if (!order) {
+    return order.error();
+  }
+  return FanOut{std::move(*hosts),
+                std::move(*shell),
+                agent_command(own_path()),
+                snapshot.host_name,
+                std::move(*order)};
+}
+
+Result<int> start_fan_out(const FanOut& fan_out,
+                          const Options& options,
+                          const Inherited& inherited,
+                          const Snapshot& snapshot) {
+  const auto level = options.is_verbose ? Level::Debug : Level::Info;
+  set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
+  LauncherExitReport words = make_words(options);
+  if (options.report) {
+    const auto stream = try_report(*options.report);
+    if (!stream) {
+      return stream.error();
+    }
+    words.stream = *stream;
+  }
+  RemoteJob job;
+  job.plan = make_front_plan(fan_out);
+  job.nonce = fan_out.order.nonce;
+  for (std::size_t i = 0; i < fan_out.hosts.value.size(); ++i) {
+    job.hosts.push_back(fan_out.hosts.value[i].host);
+    job.orders.push_back(write_order(order_of(fan_out, i)));
+  }
+  return run_remote_launcher(job, options.run, inherited, snapshot.variables, words);
+}
+
+}  // namespace muster

@@ -1,0 +1,404 @@
+// Hands events from the system, the workers and the gang to whom they concern. What to do about them
+// is the supervisor's, the participant's and the leader's to decide.
+#include "agent/agent.hpp"
+
+#include "process/signal_file.hpp"
+
+#include "base/rank_words.hpp"
+#include "environment/own_address.hpp"
+#include "environment/own_program.hpp"
+#include "remote/words.hpp"
+#include "base/log.hpp"
+#include "exchange/exchanged_rank_table.hpp"
+#include "exchange/exchanged_route.hpp"
+#include "exchange/exchanged_secret.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/uuid/random_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <random>
+
+namespace muster {
+namespace {
+
+/// An end that takes longer than this is worth a word to whoever wants to know.
+constexpr std::chrono::milliseconds kQuickEnd{300};
+constexpr std::chrono::seconds kExitLogInterval{5};
+/// Workers that start so much later are worth a word, too.
+constexpr std::chrono::seconds kLateFiles{1};
+
+/// Such as torchrun gives a job of one node: a random UUID.
+std::string make_run_id() {
+  return boost::uuids::to_string(boost::uuids::random_generator()());
+}
+
+/// Of the folder for the logs of a run: eight characters, as Python's tempfile takes them.
+std::string make_log_token() {
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  std::random_device random;
+  std::uniform_int_distribution<std::size_t> one(0, kCharacters.size() - 1);
+  std::string token(8, '\0');
+  std::generate(token.begin(), token.end(), [&] { return kCharacters[one(random)]; });
+  return token;
+}
+
+}  // namespace
+
+Agent::Agent(const AgentInput& input, GuardLink link)
+    : input_(input),
+      link_(std::move(link)),
+      helpers_(link_.page),
+      consoles_(io_, helpers_, input.options.console_stall),
+      logs_(io_, helpers_, input.options.console_stall),
+      drain_deadline_(io_, consoles_, &logs_),
+      progress_(io_, helpers_, input.job.gang.policy.options.restarts.progress_file),
+      store_(io_, helpers_),
+      sidecars_(io_, input.inherited, input.variables, input.marker),
+      control_(io_, helpers_, input.run_folder, job_state()),
+      ports_(input.job),
+      gang_(io_, setup_with_keys(), callbacks()),
+      inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
+      table_(input.job.input),
+      ways_(input.job, input.inherited, input.variables, input.run_folder),
+      route_(io_, input.job.input),
+      service_files_(io_, helpers_),
+      signals_(io_),
+      lifeline_(io_),
+      run_id_(make_run_id()),
+      log_token_(make_log_token()),
+      heartbeat_sender_(io_, link_),
+      report_(io_, helpers_),
+      slow_files_timer_(io_, kLateFiles, [this] { log_slow_files(); }),
+      exit_log_timer_(io_, kQuickEnd, [this] { log_pending_work(); }),
+      poll_timer_(io_, kExitLogInterval, [this] { log_pending_work(); }),
+      log_flush_timer_(io_, kMoment, [this] { give_up_logs(); }) {}
+
+gang::GangCallbacks Agent::callbacks() {
+  return {
+      .start_attempt = [this](const gang::Start& start,
+                              const gang::Exchanged& merged) { start_attempt(start, merged); },
+      .stop_attempt =
+          [this](const gang::StopAttempt& stop) {
+            exit_log_timer_.ask();
+            control_.note_stopping(true);
+            store_.request_waiting_ranks();
+            attempt_->stop(stop.signal, stop.reason, stop.most_grace);
+            if (attempt_->has_said_order()) {
+              reported_attempts_.insert(attempt_->plan().attempt);
+            }
+          },
+      .pass_signal =
+          [this](int signal) {
+            store_.request_waiting_ranks();
+            attempt_->request_stop(signal);
+          },
+      .kill_attempt = [this] { attempt_->kill(); },
+      .notify_workers = [this](const gang::SuspendNotice& notice) { notify_workers(notice); },
+      .describe_status =
+          [this](const gang::DescribeStatus& wanted) { control_.describe_status(wanted); },
+      .status_of_node = [this](const gang::StatusOfNode& status) { control_.take_status(status); },
+      .renew_lease = [this](const gang::Lease& lease) { heartbeat_sender_.renew(lease); },
+      .reserve_port = [this] { return reserve_port(); },
+      .merged =
+          [this](const gang::Value& value) {
+            if (attempt_) {
+              attempt_->on_merged(value);
+            }
+          },
+      .on_job_end = [this](const JobEnd& end) { on_job_end(end); },
+      .done = [this] { on_gang_closed(); }};
+}
+
+int Agent::run() {
+  logs_.on_remark = [](const std::string& remark) { log_warning(remark); };
+  listen_to_front();
+  for (const std::string& remark : input_.job.plan.notices) {
+    log_info(remark);
+  }
+  const sigset_t signals = handled_signals(input_.options.stop_signals.all());
+  signals_.assign(open_signalfd(signals));
+  lifeline_.assign(link_.lifeline.release());
+  wait_for(lifeline_, &Agent::on_guard_lost);
+  wait_for(signals_, &Agent::on_signals);
+  heartbeat_sender_.listen();
+  pending_work_.add(kEndOfJob);
+  store_.on_awaited = std::bind_front(&Agent::note_awaited_keys, this);
+  service_files_.on_empty = [this] { pending_work_.remove(kFilesOfServices); };
+  progress_.start();
+  start_control();
+  if (const auto contributed = contribute(); contributed) {
+    wait_for_inputs();  // first: the gang hears at once whether this node is ready
+    gang_.start();
+  } else {  // the gang never hears of this node
+    on_job_end(make_end(EndKind::SystemRefused, contributed.error().message));
+    on_gang_closed();
+  }
+  // Signals and the guard are waited for until then, and are no reason.
+  while (!pending_work_.is_empty() && io_.run_one() > 0) {
+  }
+  return end_ ? end_->exit_code : exit_code_of(EndKind::SystemRefused);
+}
+
+// --- What wakes the loop ------------------------------------------------------------------------
+
+void Agent::wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&)) {
+  descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
+}
+
+void Agent::on_signals(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  if (attempt_) {
+    attempt_->poll_deaths();  // a worker that ended before the signal arrived ended by itself
+  }
+  for (const int signal : read_signals(signals_.native_handle())) {
+    take_signal(signal);
+  }
+  wait_for(signals_, &Agent::on_signals);
+}
+
+void Agent::on_guard_lost(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  heartbeat_sender_.go_on_alone();
+  if (end_) {
+    exit_now();
+    return;
+  }
+  log_error("the guard (pid " + std::to_string(link_.guard) +
+            ") was killed: killing every process of the job");
+  act_on_failures();
+  gang_.notify(gang::GuardGone{});
+  if (attempt_) {
+    attempt_->kill();  // whatever the gang makes of it, nobody is left whom they could be for
+  }
+}
+
+void Agent::take_signal(int signal) {
+  if (signal == input_.options.suspend.signal) {
+    request_suspend(signal);
+  } else if (input_.options.stop_signals.contains(signal)) {
+    request_stop(signal);
+  } else if (signal != SIGCHLD) {
+    if (attempt_) {
+      attempt_->pass_on(signal);
+    }
+  } else if (attempt_) {
+    attempt_->poll_stops();
+  } else {
+    (void)Reaper().collect();  // orphans that we adopt as a container's first process
+  }
+}
+
+void Agent::request_stop(int signal) {
+  if (signal == stop_sent_by_guard_) {
+    stop_sent_by_guard_ = 0;
+  } else if (!input_.inherited.ignored_signals.contains(signal) && stop_debounce_.is_new()) {
+    heartbeat_sender_.beat_from_now_on();
+    stop(signal);
+  }
+}
+
+void Agent::stop(int signal) {
+  if (end_) {
+    exit_now();
+    return;
+  }
+  exit_log_timer_.ask();
+  act_on_failures();
+  gang_.notify(gang::StopSignal{signal});
+}
+
+/// A worker that failed before the end was asked for is why the job ends.
+void Agent::act_on_failures() {
+  if (attempt_) {
+    attempt_->act_on_failures();
+  }
+}
+
+/// Of a job whose agents were started by a front, which is here from now on.
+void Agent::listen_to_front() {
+  const auto& seat = input_.options.launcher;
+  if (!seat) {
+    return;
+  }
+  launcher_link_ = std::make_unique<LauncherLink>(io_, seat->fd);
+  launcher_link_->on_signal = [this](int signal) { take_signal(signal); };
+  launcher_link_->on_end = [this] {
+    launcher_reports_reason_ = true;
+    if (!end_) {
+      stop(SIGTERM);
+    }
+  };
+  launcher_link_->on_gone = [this](const std::string& why) {
+    log_error(why + ": ending the job");
+    stop(SIGTERM);
+  };
+  launcher_link_->start();
+  // Whose lines follow is seen on each of the two streams.
+  for (OutputQueue* const console : {&consoles_.out(), &consoles_.error()}) {
+    (void)console->write(write_word(seat->nonce, kHello, input_.job.gang.policy.version));
+  }
+  consoles_.watch_terminals_of_front(seat->terminals);
+  set_log_host(seat->host);
+}
+
+/// The gang meets meanwhile, and starts nothing before all of its nodes are ready.
+void Agent::wait_for_inputs() {
+  inputs_.on_change = [this](const std::string& waits_for) {
+    if (!attempt_) {  // later it is news only where another attempt follows, and then the leader says it
+      log_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
+    }
+    gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
+  };
+  inputs_.on_table = [this](rank_table::TableFile file) { return take_table(std::move(file)); };
+  inputs_.on_failure = [this](EndKind kind, const std::string& why) {
+    gang_.notify(gang::InputsFailed{kind, why});
+  };
+  inputs_.then_waits_for = [this] { return find_route(); };
+  route_.on_late = [this] { inputs_.look(); };
+  if (route_.is_wanted()) {
+    inputs_.watch_as_well(route_.file());
+  }
+  inputs_.start();
+}
+
+/// Here the rank table of this node is known, for the first time or anew, and what the nodes tell each
+/// other of theirs has to be contributed: the leader starts nothing before all nodes are ready.
+Result<> Agent::take_table(rank_table::TableFile file) {
+  route_.forget();
+  auto taken = table_.take(std::move(file), /*is_restart=*/attempt_ != nullptr);
+  return taken ? contribute_table() : taken;
+}
+
+/// What is waited for; empty: the others have been told what this node would do.
+std::string Agent::find_route() {
+  std::string missing = route_.look(table_);
+  if (auto vote = route_.take_vote()) {
+    gang_.contribute({route_key().name, std::move(*vote), {}}).value();  // its size has a limit
+  }
+  return missing;
+}
+
+// --- What the gang wants ------------------------------------------------------------------------
+
+/// What the nodes have told each other is all in it, and what only the system knows.
+LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {
+  Placement placement = start.placement;
+  placement.ports = PortExchange::of_all(merged);
+  const std::vector<int> planned = route_.decided_ranks(merged, table_);
+  const AgreedMethod way = MpiStartVote::agreed(merged);
+  LaunchPlan plan =
+      input_.job.of_attempt(placement, table_.part(placement, merged, planned), way.index);
+  const LocalEnd own =
+      placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
+  fill_deferred(plan,
+                {{"run_dir", input_.run_folder},
+                 {"shm_dir", input_.shared_folder},
+                 {"muster", program_path()},
+                 {"job_secret", read_job_secret(merged)},
+                 {"run_id", run_id_},
+                 {"log_token", log_token_},
+                 {"own_address", own.address},
+                 {"own_interface", own.interface}});
+  if (placement.attempt > 0) {
+    control_.forget_heartbeats(plan.workers.size());
+  }
+  add_job_environment(plan, start);
+  ways_.say(way, placement);
+  log_start(plan, placement, own.interface);
+  return plan;
+}
+
+void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merged) {
+  inputs_.cancel();
+  route_.cancel();
+  init_time_.reset();
+  control_.note_stopping(false);
+  awaited_keys_.clear();
+  LaunchPlan plan = plan_of_attempt(start, merged);
+  const AttemptInput input{input_.options,
+                           input_.inherited,
+                           input_.variables,
+                           input_.marker,
+                           input_.log_folder,
+                           input_.run_folder,
+                           link_.guard,
+                           sidecars_,
+                           helpers_,
+                           link_.page,
+                           oom_counter_};
+  retire_attempt();
+  auto services = services_ ? std::move(services_) : make_services(plan.services);
+  services->adjust(plan.services);
+  attempt_ = std::make_unique<Attempt>(
+      io_, Sinks{consoles_, logs_}, input, std::move(plan), std::move(services));
+  attempt_->on_failure = [this](const Failure& failure) {
+    exit_log_timer_.ask();
+    gang_.notify(gang::WorkerFailed{failure});
+  };
+  attempt_->on_success = [this](const auto& one) { gang_.notify(gang::WorkerSucceeded{one}); };
+  attempt_->on_asked = std::bind_front(&Agent::on_workers_asked, this);
+  attempt_->on_gone = [this] { gang_.notify(gang::WorkersGone{}); };
+  attempt_->on_over = [this] { on_attempt_over(); };
+  pending_work_.add(attempt_name(), [this] { return attempt_->describe_living(); });
+  attempt_->start();
+}
+
+std::string Agent::attempt_name() const {
+  return "attempt " + std::to_string(attempt_->plan().attempt);
+}
+
+void Agent::on_attempt_over() {
+  pending_work_.remove(attempt_name());
+  exit_log_timer_.cancel();
+  poll_timer_.cancel();
+  if (!end_) {
+    route_.forget();  // the platform may have planned anew for the same table
+    inputs_.start();  // first: the gang starts nothing anew before it is ready
+  }
+  progress_.look([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); });
+}
+
+void Agent::report_attempt_over(std::optional<bool> made_progress) {
+  NodeFailures failures = attempt_->failures();
+  gang_.notify(gang::AttemptOver{
+      std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
+}
+
+/// Once the nodes have met it is known who is where.
+void Agent::log_start(const LaunchPlan& plan,
+                      const Placement& placement,
+                      const std::string& interface) const {
+  if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
+    if (input_.job.plan.awaits_table) {
+      log_info(plan.notices.front());
+    }
+    return;  // else the line at the start said it all
+  }
+  const auto here = ProcessNames::of(plan.workers);
+  const bool has_ranks = here.has_ranks() || here.size() == 0;
+  const std::string port =
+      placement.worker_port ? ":" + std::to_string(*placement.worker_port) : "";
+  log_info("attempt " + std::to_string(placement.attempt) + ": node " +
+           to_string(placement.node_rank) + " of " + std::to_string(placement.nodes) + ", " +
+           here.describe() + (has_ranks ? " of " + std::to_string(plan.world_size) : "") +
+           " here, the workers meet at " + plan.master_address + port +
+           (interface.empty() ? "" : ", from here by " + interface));
+}
+
+/// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.
+void Agent::retire_attempt() {
+  if (attempt_) {
+    attempt_->cancel();
+    sidecars_.forget();
+    boost::asio::post(io_, [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
+  }
+}
+
+}  // namespace muster

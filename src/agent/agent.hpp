@@ -1,0 +1,188 @@
+#pragma once
+
+// The agent: owns the event loop, the attempt that runs and the link to the gang, and hands what
+// happens from one to the other. Private to run/.
+
+#include "agent/attempt.hpp"
+#include "process/errand_queue.hpp"
+#include "remote/front_link.hpp"
+#include "agent/input_watcher.hpp"
+#include "agent/job_control.hpp"
+#include "notices/notice_source.hpp"
+#include "output/consoles.hpp"
+#include "output/last_call.hpp"
+#include "output/log_files.hpp"
+#include "agent/own_ports.hpp"
+#include "agent/own_route.hpp"
+#include "agent/own_table.hpp"
+#include "agent/own_ways.hpp"
+#include "process/asides.hpp"
+#include "guard/guard.hpp"
+#include "agent/progress_file.hpp"
+#include "agent/reasons_to_stay.hpp"
+#include "guard/signs_of_life.hpp"
+#include "process/stop_requests.hpp"
+#include "services/torch_store/store_port.hpp"
+#include "process/timers.hpp"
+
+#include "environment/oom_counter.hpp"
+#include "gang/gang.hpp"
+#include "agent/run.hpp"
+#include "services/service.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// What the agent is given; everything outlives it.
+struct AgentInput {
+  const JobPlan& job;
+  const RunOptions& options;
+  const Inherited& inherited;
+  const std::map<std::string, std::string>& variables;
+  const ExitReport& exit_report;
+  const std::string& marker;
+  const std::string& log_folder;
+  const std::string& run_folder;
+  const std::string& shared_folder;  ///< in shared memory, or where there is none the same as above
+};
+
+class Agent {
+ public:
+  Agent(const AgentInput& input, GuardLink link);
+
+  /// Runs the job to its end and returns the exit code.
+  int run();
+
+ private:
+  /// What a report has at least, and what it and log files have at most when somebody does not want to wait.
+  static constexpr std::chrono::milliseconds kMoment{300};
+
+  using Clock = std::chrono::steady_clock;
+  using Descriptor = boost::asio::posix::stream_descriptor;
+  using ErrorCode = boost::system::error_code;
+
+  // Reasons to stay.
+  static constexpr const char* kEndOfJob = "the end of the job";
+  static constexpr const char* kFilesOfServices = "the files of the services";
+
+  void wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&));
+  void on_signals(const ErrorCode& error);
+  void on_guard_lost(const ErrorCode& error);
+  void take_signal(int signal);
+  void request_stop(int signal);
+  void stop(int signal);
+  void act_on_failures();
+  void listen_to_front();
+
+  // What is asked from outside, and notices: agent_control.cpp.
+  [[nodiscard]] JobState job_state() const;
+  void start_control();
+  [[nodiscard]] control::NodeStatus describe_node() const;
+  void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
+  void request_suspend(int signal);
+  void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within);
+  void notify_workers(const gang::SuspendNotice& notice);
+
+  // What the gang wants.
+  [[nodiscard]] gang::GangCallbacks callbacks();
+  [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
+  void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
+  void log_start(const LaunchPlan& plan,
+                 const Placement& placement,
+                 const std::string& interface) const;
+  void on_workers_asked(int signal);
+  void on_attempt_over();
+  void report_attempt_over(std::optional<bool> made_progress);
+  [[nodiscard]] std::string attempt_name() const;
+  void retire_attempt();
+  void wait_for_inputs();
+  [[nodiscard]] Result<> take_table(rank_table::TableFile file);
+  [[nodiscard]] std::string find_route();
+  [[nodiscard]] Result<AttemptPorts> reserve_port();
+  [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
+  [[nodiscard]] AsyncFileIo file_work();
+  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const;
+  void note_awaited_keys(const store::AwaitedKeys& awaited);
+  void log_slow_files() const;
+  [[nodiscard]] gang::GangSetup setup_with_keys() const;
+  [[nodiscard]] Result<> contribute();
+  [[nodiscard]] Result<> contribute_table();
+  void on_job_end(const JobEnd& end);
+
+  // The end.
+  void report_suspended();
+  void note_source_told();
+  void finalize();
+  void write_report();
+  void print_exit_report(const Result<>& report);
+  void exit_now();
+  void give_up_logs();
+  void wait_for_last_lines();
+  [[nodiscard]] std::vector<std::string> describe_unwritten();
+  [[nodiscard]] bool is_all_written(const std::function<void()>& next);
+  void on_gang_closed();
+  void log_pending_work();
+  [[nodiscard]] Outcome make_outcome();
+
+  AgentInput input_;
+  GuardLink link_;
+  boost::asio::io_context io_{1};
+  HelperProcesses helpers_;
+  Consoles consoles_;
+  LogFiles logs_;
+  DrainDeadline drain_deadline_;
+  RankTableProgress progress_;
+  StoreProcess store_;
+  Sidecars sidecars_;
+  JobControl control_;
+  std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
+  std::size_t unheard_sources_ = 0;  ///< those that have not yet told who sent them
+  PortExchange ports_;
+  gang::Gang gang_;
+  InputWatcher inputs_;
+  RankTableExchange table_;
+  MpiStartVote ways_;
+  RoutePlanVote route_;
+  PendingWork pending_work_;
+  HelperTaskQueue service_files_;
+  std::string pending_file_;  ///< which of them, in words
+  std::unique_ptr<Attempt> attempt_;
+  std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
+  Descriptor signals_;
+  Descriptor lifeline_;
+  std::optional<JobEnd> end_;
+  const std::string run_id_;         ///< of a job of one node that has no id
+  const std::string log_token_;      ///< tells its log folder from those of other runs
+  std::set<int> reported_attempts_;  ///< see `Outcome`
+  Clock::time_point started_ = Clock::now();
+  SignalDebounce stop_debounce_;
+  int stop_sent_by_guard_ =
+      0;  ///< the signal that the guard has asked the workers by; it still waits to be read
+  HeartbeatSender heartbeat_sender_;
+  /// Found once, before anybody counts on us: which groups we are in, the kernel tells when nobody moves a process between groups.
+  std::string oom_counter_ = find_oom_counter();
+  std::unique_ptr<LauncherLink> launcher_link_;  ///< empty: nobody's
+  bool launcher_reports_reason_ = false;
+  std::optional<Outcome> outcome_;  ///< since everything else has been said
+  HelperTask report_;
+  std::optional<std::chrono::nanoseconds> init_time_;  ///< see `Outcome`
+  std::string awaited_keys_;  ///< in the store, when the ranks of this attempt were asked to end
+  bool has_finalized_ = false;
+  bool is_exiting_now_ = false;
+  DelayedCall slow_files_timer_;
+  DelayedCall exit_log_timer_;  ///< at the reasons, when the end has begun
+  DelayedCall poll_timer_;
+  DelayedCall log_flush_timer_;  ///< at log files, for who is in a hurry
+};
+
+}  // namespace muster

@@ -1,0 +1,234 @@
+// How an agent ends: what is still waited for, and the last words.
+#include "agent/agent.hpp"
+#include "agent/report_errand.hpp"
+
+#include "base/log.hpp"
+#include "modes/mpi_request.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iterator>
+
+namespace muster {
+namespace {
+
+// Reasons to stay.
+constexpr const char* kGoodbye = "goodbye of the gang";
+constexpr const char* kLastLines = "the last lines";
+constexpr const char* kReport = "the report";
+constexpr const char* kNoticeSources = "whoever wanted the job to give way";
+
+/// Ranks of MPI are told it, too, and meet elsewhere.
+bool rank_zero_hosts_store(const LaunchPlan& plan) {
+  return plan.mode != kMpiMode && !plan.needs_service(kTorchStoreService) &&
+         std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
+           return worker.environment.contains("MASTER_PORT");
+         });
+}
+
+/// The file of the worker of this plan that failed first; empty: it was none of them, or nothing was read there, and what is there
+/// may be of an earlier attempt.
+std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
+  const auto& first = end.first_failure;
+  const bool is_ours = first && first->node == plan.node_rank && end.attempt == plan.attempt;
+  if (!is_ours || first->error_message.empty()) {
+    return {};
+  }
+  const auto worker =
+      std::find_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& one) {
+        return first->service.empty() && one.global_rank == first->global_rank &&
+               one.role == first->role;
+      });
+  return worker == plan.workers.end() ? std::string() : worker->error_file;
+}
+
+}  // namespace
+
+void Agent::on_workers_asked(int signal) {
+  if (link_.page.guards_request()) {
+    heartbeat_sender_.beat_from_now_on();
+    (void)stop_debounce_.is_new();  // what waits with it is no second request
+    stop_sent_by_guard_ = signal;
+  }
+  gang_.notify(gang::StopSignal{signal, /*workers_know=*/true});
+}
+
+void Agent::on_job_end(const JobEnd& end) {
+  inputs_.cancel();
+  end_ = end;
+  control_.end(end.reason);
+  for (const auto& source : notice_sources_) {
+    source->stop();
+  }
+  link_.page.decide(end.exit_code);
+  if (attempt_) {
+    attempt_->cancel();
+  }
+  if (end.verdict == Verdict::Suspended) {
+    report_suspended();
+  }
+  pending_work_.add(kGoodbye, [this] { return gang_.awaited(); });
+  pending_work_.add(kLastLines, [this] { return describe_unwritten(); });
+  pending_work_.remove(kEndOfJob);
+  exit_log_timer_.ask();
+  const bool is_patient = end.kind == EndKind::Succeeded && !logs_.are_late();
+  // Log files that nobody could make have been waited for.
+  drain_deadline_.start(is_patient ? input_.options.console_stall : kShortPatience);
+  finalize();
+}
+
+/// Each source has a limit of its own.
+void Agent::report_suspended() {
+  unheard_sources_ = notice_sources_.size();
+  for (const auto& source : notice_sources_) {
+    pending_work_.add(kNoticeSources);
+    source->on_suspended([this] { note_source_told(); });
+  }
+}
+
+void Agent::note_source_told() {
+  if (--unheard_sources_ == 0) {
+    wait_for_last_lines();  // it may have said something
+    pending_work_.remove(kNoticeSources);
+  }
+}
+
+/// "the last lines for standard output", by what has not taken everything.
+std::vector<std::string> Agent::describe_unwritten() {
+  std::vector<std::string> names;
+  for (const OutputQueue* const sink : {&consoles_.out(), &consoles_.error(), logs_.sink()}) {
+    const bool is_twice = sink == &consoles_.error() && sink == &consoles_.out();
+    if (sink != nullptr && !sink->is_drained() && !is_twice) {
+      names.push_back(std::string(kLastLines) + " for " + sink->name());
+    }
+  }
+  return names;
+}
+
+bool Agent::is_all_written(const std::function<void()>& next) {
+  const bool is_shown = is_exiting_now_ || consoles_.are_settled(next);
+  const bool is_kept = logs_.are_settled(next);  // both: each remembers whom to call
+  return is_shown && is_kept;
+}
+
+/// What happened is said when everything else has been said, so that the report is the last thing on
+/// the console.
+void Agent::finalize() {
+  const bool is_asking = store_.is_asked_who_waits() && !is_exiting_now_;
+  if (outcome_ || is_asking || !is_all_written([this] { finalize(); })) {
+    return;
+  }
+  outcome_ = make_outcome();
+  pending_work_.add(kReport);
+  if (input_.exit_report.write_report) {
+    write_report();
+  } else {
+    print_exit_report({});
+  }
+}
+
+/// It has what is left of the time for files.
+void Agent::write_report() {
+  const auto most_time = is_exiting_now_
+                             ? kMoment
+                             : std::max<std::chrono::milliseconds>(drain_deadline_.left(), kMoment);
+  write_report_async(
+      report_,
+      [this] { return input_.exit_report.write_report(*outcome_); },
+      input_.exit_report.stream,
+      most_time,
+      std::bind_front(&Agent::print_exit_report, this));
+}
+
+void Agent::print_exit_report(const Result<>& report) {
+  consoles_.out().write_always(input_.exit_report.say(*outcome_, report));  // for a program
+  has_finalized_ = true;
+  if (is_exiting_now_) {
+    pending_work_.exit_early();
+    return;
+  }
+  drain_deadline_.go_on();
+  wait_for_last_lines();
+  pending_work_.remove(kReport);
+}
+
+/// A reason until the consoles have taken everything.
+void Agent::wait_for_last_lines() {
+  pending_work_.add(kLastLines, [this] { return describe_unwritten(); });
+  if (has_finalized_ && is_all_written([this] { wait_for_last_lines(); })) {
+    pending_work_.remove(kLastLines);
+  }
+}
+
+/// Nobody waits for this agent any more. Something may have been said while others were waited for.
+void Agent::on_gang_closed() {
+  wait_for_last_lines();
+  pending_work_.remove(kGoodbye);
+}
+
+/// For --verbose: once the end has taken longer than a moment, and then every few seconds.
+void Agent::log_pending_work() {
+  if (is_said(Level::Debug) && !pending_work_.is_empty()) {
+    log_debug("the end waits for: " + pending_work_.describe());
+    poll_timer_.ask();
+  }
+}
+
+/// Only a slow console or another node is waited for, and somebody will not wait: say what can be
+/// said, and go. Log files have a moment, and what they lack then is counted and said.
+void Agent::exit_now() {
+  consoles_.discard();
+  is_exiting_now_ = true;
+  if (has_finalized_) {
+    pending_work_.exit_early();
+  } else if (outcome_) {
+    report_.shorten(kMoment);
+  } else {
+    log_flush_timer_.ask();
+    finalize();
+  }
+}
+
+void Agent::give_up_logs() {
+  if (!outcome_) {
+    logs_.give_up();
+    finalize();
+  }
+}
+
+Outcome Agent::make_outcome() {
+  Outcome outcome;
+  outcome.end = *end_;
+  outcome.host_name = input_.options.host_name;
+  outcome.run_time_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  outcome.nodes = input_.job.plan.nodes;
+  outcome.node_rank = input_.job.plan.node_rank;
+  if (attempt_) {
+    outcome.node_rank = attempt_->plan().node_rank;
+    outcome.nodes = attempt_->plan().nodes;
+    outcome.workers = attempt_->results();
+    outcome.error_file = error_file_of(*end_, attempt_->plan());
+    outcome.has_place = true;
+  } else {
+    outcome.workers = results_without_start(input_.job.plan);
+  }
+  outcome.rank_zero_hosts_store =
+      rank_zero_hosts_store(attempt_ ? attempt_->plan() : input_.job.plan);
+  outcome.reported_attempts = reported_attempts_;
+  if (init_time_) {
+    outcome.init_seconds = std::chrono::duration<double>(*init_time_).count();
+  }
+  const Verdict verdict = end_->verdict;
+  if ((verdict == Verdict::Hung || verdict == Verdict::Stopped) && !awaited_keys_.empty()) {
+    outcome.notices.push_back(awaited_keys_);
+  }
+  outcome.is_told_elsewhere =
+      launcher_link_ && (launcher_reports_reason_ || !input_.options.launcher->is_first);
+  for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {
+    std::move(losses.begin(), losses.end(), std::back_inserter(outcome.notices));
+  }
+  return outcome;
+}
+
+}  // namespace muster

@@ -1,0 +1,410 @@
+// Carries out one attempt. What to do about an event is the supervisor's to decide; here is only what
+// counts as one.
+#include "agent/attempt.hpp"
+
+#include "process/marker.hpp"
+
+#include "environment/oom_counter.hpp"
+#include "supervise/first_failure.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <set>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// A worker that closes its output is usually about to end.
+constexpr std::chrono::seconds kSilentDelay{1};
+/// A service that needs a moment loads a library, or starts a program.
+constexpr std::chrono::seconds kReadyDelay{30};
+/// What helps a worker, such as Python's resource tracker, ends by itself in a few milliseconds.
+constexpr std::chrono::milliseconds kOrphanDelay{500};
+/// What a program does that is about to be stopped: give the terminal its usual ways back, tell its own workers.
+constexpr std::chrono::milliseconds kHoldDelay{100};
+
+std::vector<bool> deciding_workers(const LaunchPlan& plan) {
+  std::vector<bool> deciding;
+  for (const WorkerPlan& worker : plan.workers) {
+    deciding.push_back(worker.decides_success);
+  }
+  return deciding;
+}
+
+/// As they are before the first worker.
+OomKills count_oom_kills(const std::string& file) {
+  return {.file = file, .before = read_oom_counter(file).value_or(0)};
+}
+
+std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
+  return plan.is_transparent ? std::string() : add_marker(input.variables, input.marker);
+}
+
+}  // namespace
+
+Attempt::Attempt(boost::asio::io_context& io,
+                 const Sinks& sinks,
+                 const AttemptInput& input,
+                 LaunchPlan plan,
+                 std::unique_ptr<Services> services)
+    : input_(input),
+      plan_(std::move(plan)),
+      reader_(reader_of_input(plan_, input.options)),
+      streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
+      supervisor_(deciding_workers(plan_)),
+      programs_(io, input.helpers, plan_, input.variables),
+      workers_(plan_,
+               input.inherited,
+               InheritedEnvironment{input.variables, worker_marker(input, plan_)}),
+      sweeper_(::getpid()),
+      terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
+      error_files_(io, input.helpers, plan_, input.run_folder),
+      starter_(io,
+               StarterParts{
+                   plan_, programs_, workers_, streams_, error_files_, terminal_, input.options}),
+      successes_(plan_, workers_),
+      log_(plan_, workers_, supervisor_, input_.options),
+      services_(std::move(services)),
+      listeners_({&log_, &services_, &left_by_ranks_}),
+      deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
+      grace_(io, input.options.grace),
+      kill_rounds_(io, workers_, sweeper_, input.helpers),
+      ready_timer_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
+      silence_timer_(io, kSilentDelay, [this] { report_silent_workers(); }),
+      orphan_timer_(io, kOrphanDelay, [this] { check_orphans(); }),
+      pause_timer_(io, kHoldDelay, [this] { workers_.hold(); }),
+      failure_debounce_(io, kOrderWindow, [this] { act_on_failures(); }),
+      oom_kills_(count_oom_kills(input.oom_counter)),
+      early_server_exit_(io, plan_, workers_, [this] { report_early_exits(); }),
+      left_by_ranks_(io, plan_, workers_, input.options.grace) {
+  connect_parts();
+}
+
+void Attempt::connect_parts() {
+  streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
+  streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
+  starter_.before_first = [this] { return prepare(); };
+  starter_.on_started = [this](std::size_t worker) {
+    notify(&AttemptListener::on_started, worker);
+  };
+  starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
+  services_.on_ready = std::bind_front(&WorkerStarter::go_on, &starter_);
+  services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
+  grace_.on_end = [this] { on_grace_ended(); };
+  grace_.on_progress = [this] { notify(&AttemptListener::on_still_waiting, grace_.left()); };
+  left_by_ranks_.on_left = std::bind_front(&Attempt::end_orphans, this);
+  kill_rounds_.on_round = std::bind_front(&Attempt::on_kill_round, this);
+}
+
+void Attempt::start() {
+  wait_for_deaths();
+  carry_out(supervisor_.start());
+  process();  // without workers here there is nothing to wait for
+}
+
+// --- What is asked from outside -----------------------------------------------------------------
+
+void Attempt::stop(int signal,
+                   const std::string& reason,
+                   std::optional<std::chrono::milliseconds> most_grace) {
+  collect_deaths();
+  process();
+  if (most_grace) {
+    grace_.shorten(*most_grace);
+  }
+  request_.is_ordered = true;
+  request_.order = reason;
+  events_.emplace_back(StopOrdered{signal});
+  process();
+}
+
+void Attempt::request_stop(int signal) {
+  events_.emplace_back(StopRequested{signal});
+  process();
+}
+
+void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
+  collect_deaths();  // who is dead by now has not ended because of it
+  process();
+  if (is_withdrawn) {
+    events_.emplace_back(NoticeWithdrawn{});
+  } else {
+    events_.emplace_back(NoticeGiven{signal});
+  }
+  process();
+  if (signal && !is_withdrawn && supervisor_.is_running_normally()) {
+    has_asked_ = true;
+    workers_.signal_processes(*signal);
+  }
+}
+
+void Attempt::kill() {
+  collect_deaths();
+  events_.emplace_back(GuardLost{});
+  process();
+}
+
+void Attempt::pass_on(int signal) {
+  if (signal == SIGCONT && reader_ && workers_.is_alive(*reader_)) {
+    terminal_.lend_again(workers_.pid(*reader_));
+  }
+  if (signal == SIGWINCH || signal == SIGCONT) {
+    streams_.fit_windows();  // before they look
+  }
+  workers_.pass_on(signal);
+  if (signal == SIGTSTP) {
+    streams_.leave_rows();
+    pause_timer_.ask();  // who handles it has had a moment by then
+  } else if (signal == SIGCONT) {
+    streams_.return_to_rows();
+    pause_timer_.cancel();
+  }
+}
+
+void Attempt::poll_deaths() {
+  collect_deaths();
+  if (is_failure_waiting()) {
+    failure_debounce_.ask();
+  } else {
+    process();
+  }
+}
+
+void Attempt::act_on_failures() {
+  collect_deaths();
+  process();
+}
+
+void Attempt::poll_stops() {
+  poll_deaths();
+  for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
+    const bool asks_for_terminal = stopped.signal == SIGTTIN || stopped.signal == SIGTTOU;
+    const bool is_from_terminal =
+        terminal_.is_ours() || (terminal_.is_wanted() && asks_for_terminal);
+    if (is_from_terminal && stopped.worker == reader_) {
+      streams_.leave_rows();
+      terminal_.stop_guard();  // Ctrl-Z, or it reads in the background: `fg` helps
+    } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // came through us
+      notify(&AttemptListener::on_stopped, stopped);
+    }
+  }
+}
+
+void Attempt::cancel() {
+  rest();
+  early_server_exit_.cancel();
+}
+
+// --- What wakes the loop ------------------------------------------------------------------------
+
+void Attempt::wait_for_deaths() {
+  deaths_.async_wait(Descriptor::wait_read, std::bind_front(&Attempt::on_deaths, this));
+}
+
+void Attempt::on_deaths(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  poll_deaths();
+  if (deaths_.is_open()) {
+    wait_for_deaths();
+  }
+}
+
+void Attempt::on_grace_ended() {
+  if (orphan_timer_.is_pending()) {
+    orphan_timer_.cancel();
+    check_orphans();
+  }
+  collect_deaths();
+  process();
+  request_.grace = grace_.length();
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    if (workers_.is_alive(i)) {
+      notify(&AttemptListener::on_overdue, i, request_);
+    }
+  }
+  events_.emplace_back(GraceEnded{});
+  process();
+}
+
+void Attempt::on_kill_round(const std::vector<Process>& found, bool is_too_late) {
+  collect_deaths();
+  process();
+  if (is_too_late && !supervisor_.is_finished()) {
+    give_up_waiting(found);
+  }
+}
+
+void Attempt::give_up_waiting(const std::vector<Process>& left) {
+  notify(&AttemptListener::on_not_killed, left);
+  events_.emplace_back(GaveUpWaiting{});
+  process();
+}
+
+void Attempt::on_output_end(std::size_t worker) {
+  if (workers_.is_alive(worker) && streams_.has_ended(worker)) {
+    silence_timer_.ask();  // if it goes on, its user should know where its lines went
+  }
+}
+
+void Attempt::on_start_failure(const StartFailure& failure) {
+  events_.emplace_back(WorkerNotStarted{failure.worker, failure.error.exit_code()});
+  process();
+}
+
+/// A worker that had ended before may be why.
+void Attempt::on_service_failure(const ServiceFailure& failure) {
+  act_on_failures();
+  if (!supervisor_.is_running_normally() || !supervisor_.has_living_workers()) {
+    notify(&AttemptListener::on_unneeded_failure, failure);
+    return;
+  }
+  request_.order = "service '" + failure.service + "' failed";
+  events_.emplace_back(ServiceFailed{failure.error.exit_code()});
+  process();
+}
+
+void Attempt::report_silent_workers() {
+  poll_deaths();
+  if (const auto held = workers_.reaper().collect_traced_zombies(); !held.empty()) {
+    note(held);
+    process();
+  }
+  for (std::size_t i = 0; i < starter_.tried(); ++i) {
+    if (workers_.is_alive(i) && streams_.has_ended(i)) {
+      notify(&AttemptListener::on_silent, i);
+    }
+  }
+}
+
+void Attempt::report_early_exits() {
+  poll_deaths();
+  for (const std::size_t worker : early_server_exit_.take()) {
+    if (is_succeeding()) {
+      notify(&AttemptListener::on_early_end, worker);
+    }
+  }
+}
+
+// --- From what happened to events ---------------------------------------------------------------
+
+void Attempt::collect_deaths() {
+  note(workers_.reaper().collect());
+}
+
+void Attempt::note(const std::vector<Death>& deaths) {
+  const auto guards = guards_request();  // after: it comes before the deaths that it brings
+  for (const Death& death : deaths) {
+    workers_.note_end(death);  // of all, before anything is asked about the living
+  }
+  for (const Death& death : deaths) {
+    note_death(death, guards);
+  }
+}
+
+void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard>& guards) {
+  const bool failed_with_exit_0 =
+      services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
+  notify(&AttemptListener::on_ended, death);
+  const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
+  if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
+    events_.emplace_back(StopRequested{SIGINT});
+    is_asked_ = true;
+  }
+  const bool answers_guard = guards && is_answer(death, *guards);
+  if (answers_guard && supervisor_.is_running_normally() &&
+      !std::exchange(has_heard_guard_, true)) {
+    events_.emplace_back(StopRequested{guards->signal});
+    is_asked_ = true;
+  }
+  if (!has_asked_ && !answers_guard) {
+    early_server_exit_.note(death);
+  }
+  const bool is_unasked = !(has_asked_ || answers_guard) || workers_.was_exiting(death.worker);
+  events_.emplace_back(
+      WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, failed_with_exit_0});
+}
+
+bool Attempt::is_answer(const Death& death, const StopSentByGuard& request) const {
+  return workers_.started(death.worker) < request.at &&
+         !request.had_ended.contains(workers_.pid(death.worker));
+}
+
+/// While we stood still. One of an earlier attempt reached nobody of this one.
+std::optional<StopSentByGuard> Attempt::guards_request() const {
+  auto request = input_.page.guards_request();
+  return request && request->at >= began_ ? request : std::nullopt;
+}
+
+/// A worker ended with an error, and the one that it may have lost waits for a core to crash on: asked to end
+/// now, it would never say so.
+bool Attempt::is_failure_waiting() const {
+  const auto status_of = [](const Event& event) {
+    const auto* const ended = std::get_if<WorkerEnded>(&event);
+    return ended == nullptr ? std::nullopt : std::optional(ended->status);
+  };
+  const auto may_be_consequence = [&](const Event& event) {
+    const auto status = status_of(event);
+    return status && !is_crash(*status);
+  };
+  const auto is_failure = [&](const Event& event) { return !status_of(event)->ok(); };
+  return !has_asked_ && !workers_.living_pids().empty() &&
+         std::all_of(events_.begin(), events_.end(), may_be_consequence) &&
+         std::any_of(events_.begin(), events_.end(), is_failure);
+}
+
+void Attempt::process() {
+  failure_debounce_.cancel();
+  while (!events_.empty() || is_nothing_left()) {
+    const Event event = events_.empty() ? Event(NothingLeft{}) : events_.front();
+    if (!events_.empty()) {
+      events_.pop_front();
+    }
+    // Not before: a worker that failed before that is why the job ends.
+    const auto* const request = std::get_if<StopRequested>(&event);
+    if (request != nullptr && std::exchange(is_asked_, false)) {
+      on_asked(request->signal);
+    }
+    carry_out(supervisor_.on(event));
+  }
+}
+
+void Attempt::carry_out(const std::vector<Action>& actions) {
+  for (const Action& action : actions) {
+    std::visit([this](const auto& wanted) { act(wanted); }, action);
+  }
+}
+
+bool Attempt::is_nothing_left() const {
+  return !supervisor_.has_living_workers() && !supervisor_.is_finished() &&
+         (!Reaper::has_children() || sweeper_.has_only_held(input_.helpers.pids()));
+}
+
+/// Nobody has failed here, and nobody has asked for the end.
+bool Attempt::is_succeeding() const {
+  return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
+}
+
+std::vector<control::WorkerStatus> Attempt::describe_workers() const {
+  return status_of(view());
+}
+
+AttemptView Attempt::view() const {
+  return {plan_,
+          workers_,
+          supervisor_,
+          streams_,
+          starter_.failure(),
+          services_.failure(),
+          services_.faults(),
+          error_files_,
+          oom_kills_};
+}
+
+}  // namespace muster

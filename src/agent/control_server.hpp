@@ -1,0 +1,58 @@
+#pragma once
+
+// The socket by which a running job is asked about itself (docs/control.md). Private to run/.
+
+#include "base/result.hpp"
+#include "control/request.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Listens on a Unix socket that only this user and root can open. A client sends a line and gets a line, as often as it
+/// likes. Clients are bounded in number, bytes and time: one that floods or never reads costs the job nothing but that.
+class ControlServer {
+ public:
+  /// Answers a request: called at most once, now or later.
+  using Reply = std::function<void(std::string line)>;
+
+  explicit ControlServer(boost::asio::io_context& io);
+  ~ControlServer();
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
+
+  /// What is asked; `client` is the pid of who asks, in our pid namespace, or 0.
+  std::function<void(const control::Request& request, pid_t client, Reply reply)> on_request;
+
+  /// Fails where the socket cannot be made, such as for a path of more than 107 bytes.
+  [[nodiscard]] Result<> start(const std::string& path);
+  /// Answers nobody any more, and removes the socket: an empty folder is quickly removed.
+  void stop();
+
+ private:
+  class Client;
+  using Protocol = boost::asio::local::stream_protocol;
+
+  void accept();
+  void accept_later();
+  void make_room();
+  void remove(const std::shared_ptr<Client>& client);
+
+  boost::asio::io_context& io_;
+  Protocol::acceptor acceptor_;
+  boost::asio::steady_timer retry_;
+  std::vector<std::shared_ptr<Client>> clients_;  ///< as they came
+  std::string path_;                              ///< empty: there is no socket
+  bool is_accepting_ = false;
+};
+
+}  // namespace muster

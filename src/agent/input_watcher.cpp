@@ -1,0 +1,186 @@
+// Wakes for what happens in the folders of the inputs: inotify. What counts as "there" is decided in
+// inputs/.
+#include "agent/input_watcher.hpp"
+
+#include "base/text.hpp"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::seconds kLookAgain{5};
+
+/// Also what replaces a link, as mounted ConfigMaps do, and a change of permissions.
+constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE;
+
+/// The folder of the file, or the nearest above it that is there: what is made in it comes first. A rank
+/// table may be given by its folder.
+std::string folder_to_watch(const Input& input) {
+  std::error_code ignored;  // then there is nothing to watch, and looking again is what is left
+  std::filesystem::path folder = std::filesystem::absolute(input.path, ignored);
+  folder = input.is_rank_table && std::filesystem::is_directory(folder, ignored)
+               ? folder
+               : folder.parent_path();
+  while (!std::filesystem::is_directory(folder, ignored) && folder != folder.parent_path()) {
+    folder = folder.parent_path();
+  }
+  return folder.string();
+}
+
+}  // namespace
+
+InputWatcher::InputWatcher(boost::asio::io_context& io,
+                           const std::vector<Input>& inputs,
+                           std::chrono::milliseconds timeout)
+    : inputs_(inputs), timeout_(timeout), events_(io), next_look_(io), deadline_(io) {}
+
+void InputWatcher::start() {
+  is_over_ = inputs_.empty();
+  if (is_over_) {
+    return;
+  }
+  const int events = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (events >= 0) {  // else the system has no more of them
+    events_.assign(events);
+    wait_for_events();
+  }
+  look();
+}
+
+void InputWatcher::cancel() {
+  is_over_ = true;
+  has_deadline_ = false;
+  next_look_.cancel();
+  deadline_.cancel();
+  ErrorCode ignored;  // it is closed in any case
+  events_.close(ignored);
+}
+
+void InputWatcher::look() {
+  if (is_over_) {
+    return;
+  }
+  watch_folders();  // first: what happens between here and the look is an event
+  probe_all();
+}
+
+void InputWatcher::probe_all() {
+  stamp_ = fingerprint_of(inputs_);  // first: what is changed meanwhile has another one
+  Answer answer = take_table(poll(inputs_));
+  is_here_ = std::holds_alternative<Ready>(answer);
+  take(std::move(answer));
+}
+
+/// A table of a large job takes long to read, and nobody has said that anything has happened to it.
+void InputWatcher::check_if_touched() {
+  if (is_here_ && stamp_ == fingerprint_of(inputs_)) {
+    take(Ready{});
+  } else {
+    look();
+  }
+}
+
+Answer InputWatcher::take_table(Answer answer) {
+  auto* const here = std::get_if<Ready>(&answer);
+  if (here == nullptr || !here->table || !on_table ||
+      (here->table->text == table_ && here->table->version == version_)) {
+    return answer;
+  }
+  std::string text = here->table->text;
+  version_ = here->table->version;
+  if (auto taken = on_table(std::move(*here->table)); !taken) {
+    return taken.error();
+  }
+  table_ = std::move(text);
+  return Ready{};
+}
+
+void InputWatcher::take(Answer answer) {
+  if (const auto* const error = std::get_if<Error>(&answer)) {
+    cancel();
+    on_failure(EndKind::BadInput, error->message);
+    return;
+  }
+  poll_again_later();
+  if (const auto* const missing = std::get_if<Pending>(&answer)) {
+    note(missing->reason, /*lacks_input=*/true);
+  } else {
+    note(then_waits_for ? then_waits_for() : std::string(), /*lacks_input=*/false);
+  }
+}
+
+void InputWatcher::note(const std::string& waits_for, bool lacks_input) {
+  if (!lacks_input) {
+    deadline_.cancel();
+  } else if (!has_deadline_) {
+    deadline_.expires_after(timeout_);
+    deadline_.async_wait(std::bind_front(&InputWatcher::on_deadline, this));
+  }
+  has_deadline_ = lacks_input;
+  if (waits_for == waits_for_) {
+    return;
+  }
+  waits_for_ = waits_for;
+  on_change(waits_for_);
+}
+
+/// A folder that is watched already stays so.
+void InputWatcher::watch_folders() {
+  if (!events_.is_open()) {
+    return;
+  }
+  for (const Input& input : inputs_) {
+    (void)::inotify_add_watch(events_.native_handle(), folder_to_watch(input).c_str(), kEvents);
+  }
+  for (const Input& input : watched_too_) {
+    (void)::inotify_add_watch(events_.native_handle(), folder_to_watch(input).c_str(), kEvents);
+  }
+}
+
+void InputWatcher::watch_as_well(const std::string& path) {
+  Input input;
+  input.path = path;
+  watched_too_.push_back(std::move(input));
+}
+
+void InputWatcher::wait_for_events() {
+  events_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     std::bind_front(&InputWatcher::on_events, this));
+}
+
+void InputWatcher::on_events(const ErrorCode& error) {
+  if (error || is_over_) {
+    return;
+  }
+  // Which file it was does not matter: a link to it may have changed. What comes meanwhile is for the next turn.
+  std::array<char, 4'096> events{};
+  (void)!::read(events_.native_handle(), events.data(), events.size());
+  wait_for_events();
+  look();
+}
+
+void InputWatcher::poll_again_later() {
+  next_look_.expires_after(kLookAgain);
+  next_look_.async_wait([this](const ErrorCode& error) {
+    if (!error && !is_over_) {
+      check_if_touched();
+    }
+  });
+}
+
+void InputWatcher::on_deadline(const ErrorCode& error) {
+  if (error || is_over_) {
+    return;
+  }
+  cancel();
+  on_failure(EndKind::Incomplete,
+             "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) +
+                 " s in vain: " + waits_for_);
+}
+
+}  // namespace muster

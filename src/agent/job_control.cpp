@@ -1,0 +1,365 @@
+// Requests of the control socket become events of the gang, and what the gang answers becomes lines.
+#include "agent/job_control.hpp"
+
+#include "process/descendants.hpp"
+#include "agent/run_folder.hpp"
+
+#include "base/text.hpp"
+#include "base/unique_fd.hpp"
+#include "base/untrusted_file.hpp"
+#include "base/write_all.hpp"
+#include "environment/worker_variables.hpp"
+#include "base/log.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr const char* kNoticeFile = "suspend.json";
+constexpr const char* kFlagFile = "suspend.flag";
+constexpr int kNoticeVersion = 1;
+/// Whether by a failure or a stop: no attempt follows a notice.
+constexpr const char* kWorkersAreEnding = "its workers are being ended already";
+
+/// What has not been said by then is missing in the answer.
+constexpr std::chrono::seconds kStatusPatience{5};
+/// For /proc and files in memory.
+constexpr std::chrono::seconds kHelperPatience{2};
+/// A message of the gang holds a little more.
+constexpr std::size_t kMostLineBytes = std::size_t{120} << 10U;
+
+double now_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::optional<std::uint64_t> resident_bytes(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  std::uint64_t size = 0;
+  std::uint64_t resident = 0;
+  return file >> size >> resident
+             ? std::optional(resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))
+             : std::nullopt;
+}
+
+/// Of the worker and what descends from it.
+void add_use(control::WorkerStatus& worker, const std::vector<Process>& processes) {
+  std::vector<Process> tree = descendants(processes, worker.pid, {});
+  const auto own = std::find_if(processes.begin(), processes.end(), [&](const Process& process) {
+    return process.pid == worker.pid;
+  });
+  if (own == processes.end()) {
+    return;
+  }
+  tree.push_back(*own);
+  unsigned long ticks = 0;
+  std::uint64_t memory = 0;
+  for (const Process& process : tree) {
+    ticks += process.cpu_ticks;
+    memory += resident_bytes(process.pid).value_or(0);
+  }
+  worker.cpu_seconds = static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  worker.memory_bytes = memory;
+}
+
+void add_heartbeat(control::WorkerStatus& worker, const std::string& file, double now) {
+  const auto heartbeat =
+      control::parse_heartbeat(read_untrusted_file(file, control::kHeartbeatBytes));
+  if (heartbeat) {
+    worker.heartbeat_age = std::max(now - heartbeat->at, 0.0);
+    worker.step = heartbeat->step;
+    worker.numbers = heartbeat->numbers;
+  }
+}
+
+/// With seconds as people write them.
+std::string notice_text(const JobNotice& notice, double within, int attempt) {
+  std::array<char, 64> times{};
+  (void)std::snprintf(
+      times.data(), times.size(), "\"deadline\":%.3f,\"within\":%.3f", notice.deadline, within);
+  return "{\"version\":" + std::to_string(kNoticeVersion) +
+         ",\"attempt\":" + std::to_string(attempt) + "," + times.data() +
+         ",\"reason\":" + json::serialize(json::value(valid_utf8(notice.source))) + "}\n";
+}
+
+/// The same file that a worker's library may have made and mapped: its one byte is changed in place.
+Result<> write_flag(const std::string& path, char flag) {
+  constexpr mode_t kOwnersAlone = 0600;
+  const UniqueFd file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
+  if (!file || ::pwrite(file.get(), &flag, 1, 0) != 1) {
+    return system_error("cannot write '" + path + "'", errno);
+  }
+  return {};
+}
+
+}  // namespace
+
+JobControl::JobControl(boost::asio::io_context& io,
+                       HelperProcesses& helpers,
+                       std::string run_folder,
+                       JobState job)
+    : io_(io),
+      run_folder_(std::move(run_folder)),
+      job_(std::move(job)),
+      since_(now_since_1970()),
+      server_(io),
+      helper_(io, helpers),
+      status_timer_(io) {}
+
+void JobControl::start() {
+  if (run_folder_.empty()) {
+    return;
+  }
+  server_.on_request = [this](const control::Request& request, pid_t client, const Reply& reply) {
+    if (end_) {
+      reply(control::write_refusal("the job is ending: " + *end_));
+      return;
+    }
+    std::visit([&](const auto& known) { take(known, client, reply); }, request);
+  };
+  const auto started = server_.start(path_of(control::kSocketName));
+  is_listening_ = started.has_value();
+  if (!started) {
+    log_warning("this job cannot be asked from outside: " + started.error().message);
+  }
+}
+
+void JobControl::end(const std::string& why) {
+  end_ = why;
+  status_timer_.cancel();
+  helper_.cancel();
+  is_stopping_ = true;
+  for (const Reply& reply : std::exchange(suspend_replies_, {})) {
+    reply(control::write_answer({{"end", why}}));
+  }
+  for (const Reply& reply : std::exchange(status_replies_, {})) {
+    reply(control::write_refusal("the job is ending: " + why));
+  }
+}
+
+void JobControl::note_stopping(bool is_stopping) {
+  is_stopping_ = is_stopping;
+  if (is_stopping) {
+    for (const Reply& reply : std::exchange(suspend_replies_, {})) {
+      reply(control::write_answer({{"end", kWorkersAreEnding}}));
+    }
+  }
+}
+
+// --- Requests -----------------------------------------------------------------------------------
+
+void JobControl::take(const control::HelloRequest& /*request*/,
+                      pid_t /*client*/,
+                      const Reply& reply) {
+  reply(control::write_answer(job_document()));
+}
+
+/// Whoever asks while an answer is on its way gets the same one.
+void JobControl::take(const control::StatusRequest& /*request*/,
+                      pid_t /*client*/,
+                      const Reply& reply) {
+  status_replies_.push_back(reply);
+  if (status_replies_.size() > 1) {
+    return;
+  }
+  lines_.clear();
+  missing_ = job_.nodes;
+  status_timer_.expires_after(kStatusPatience);
+  status_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) {
+      answer_status(missing_);
+    }
+  });
+  notify(gang::StatusWanted{});
+}
+
+void JobControl::take(const control::StopRequest& request, pid_t /*client*/, const Reply& reply) {
+  log_info("muster stop: ending the job");
+  notify(gang::StopSignal{SIGTERM, /*workers_know=*/false, request.grace});
+  reply(control::write_answer());
+}
+
+/// With a notice that stands, the earlier deadline counts: nothing may follow.
+void JobControl::take(const control::SuspendRequest& request,
+                      pid_t /*client*/,
+                      const Reply& reply) {
+  const std::string source =
+      "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
+  notify(gang::SuspendRequested{source, request.within});
+  const bool is_earlier =
+      notice_ && request.within &&
+      now_since_1970() + std::chrono::duration<double>(*request.within).count() < notice_->deadline;
+  if (is_stopping_) {
+    reply(control::write_answer({{"end", kWorkersAreEnding}}));
+  } else if (notice_ && !is_earlier) {
+    reply(control::write_answer({{"notice", notice_document()}}));
+  } else {
+    suspend_replies_.push_back(reply);
+  }
+}
+
+void JobControl::take(const control::WithdrawRequest& /*request*/,
+                      pid_t /*client*/,
+                      const Reply& reply) {
+  if (!notice_) {
+    reply(control::write_refusal("there is no notice that could be withdrawn"));
+    return;
+  }
+  notify(gang::SuspendRequested{"muster suspend --cancel", {}, /*is_withdrawn=*/true});
+  suspend_replies_.push_back(reply);
+}
+
+void JobControl::take(const control::SavedRequest& request, pid_t client, const Reply& reply) {
+  auto process = name_process(client);
+  if (!process && request.rank) {
+    process = "rank " + std::to_string(*request.rank);
+  }
+  notify(gang::WorkSaved{process.value_or("pid " + std::to_string(client))});
+  reply(control::write_answer());
+}
+
+// --- The state of the job -----------------------------------------------------------------------
+
+void JobControl::take_status(const gang::StatusOfNode& status) {
+  if (status_replies_.empty()) {
+    return;  // it came too late
+  }
+  lines_.push_back(status.text);
+  missing_ = status.missing;
+  if (missing_ == 0) {
+    answer_status(0);
+  }
+}
+
+void JobControl::answer_status(int missing) {
+  status_timer_.cancel();
+  const std::string line = control::write_answer(
+      {{"job", job_document()}, {"nodes", control::join_nodes(lines_)}, {"missing", missing}});
+  for (const Reply& reply : std::exchange(status_replies_, {})) {
+    reply(line);
+  }
+}
+
+void JobControl::describe_status(const gang::DescribeStatus& wanted) {
+  described_.insert(wanted.number);
+  if (!std::exchange(is_describing_, true)) {
+    describe_pending();
+  }
+}
+
+/// In a process of its own: /proc may be large, and a file system may hang.
+void JobControl::describe_pending() {
+  const auto asked = std::exchange(described_, {});
+  helper_.start({[this] { return status_line(); }, {}},
+                kHelperPatience,
+                [this, asked](const HelperTask::Answer& answer) {
+                  const std::string line =
+                      answer ? *answer : control::to_line(describe(), kMostLineBytes);
+                  for (const int number : asked) {
+                    notify(gang::StatusReady{number, line});
+                  }
+                  is_describing_ = !described_.empty();
+                  if (is_describing_) {
+                    describe_pending();
+                  }
+                });
+}
+
+std::string JobControl::status_line() const {
+  control::NodeStatus status = describe();
+  const std::vector<Process> processes = read_processes();
+  const double now = now_since_1970();
+  for (std::size_t i = 0; i < status.workers.size(); ++i) {
+    add_use(status.workers[i], processes);
+    add_heartbeat(status.workers[i], heartbeat_file(i), now);
+  }
+  return control::to_line(status, kMostLineBytes);
+}
+
+json::object JobControl::job_document() const {
+  json::object document{
+      {"version", job_.version}, {"pid", job_.pid}, {"nodes", job_.nodes}, {"since", since_}};
+  if (!job_.id.empty()) {
+    document["id"] = job_.id;
+  }
+  if (!job_.rendezvous.empty()) {
+    document["rendezvous"] = job_.rendezvous;
+  }
+  if (notice_) {
+    document["notice"] = notice_document();
+  }
+  return document;
+}
+
+json::object JobControl::notice_document() const {
+  return {{"source", notice_->source}, {"deadline", notice_->deadline}};
+}
+
+// --- A notice -----------------------------------------------------------------------------------
+
+void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
+  const double within = std::chrono::duration<double>(notice.within).count();
+  notice_.reset();
+  if (!notice.is_withdrawn) {
+    notice_ = JobNotice{notice.source, now_since_1970() + within};
+  }
+  Result<> written;
+  if (!run_folder_.empty()) {
+    make_again(run_folder_);
+  }
+  if (run_folder_.empty()) {
+    written = Error{ErrorKind::System, "there is no folder for it (TMPDIR names another place)"};
+  } else if (notice_) {
+    written = write_whole_file(path_of(kNoticeFile), notice_text(*notice_, within, attempt));
+  }
+  if (written) {  // the library looks at the flag first, and then reads the file
+    written = write_flag(path_of(kFlagFile), notice_ ? '\1' : '\0');
+  }
+  if (!notice_) {
+    (void)::unlink(path_of(kNoticeFile).c_str());
+  }
+  if (!written) {
+    log_warning("the workers cannot read the notice: " + written.error().message);
+  }
+  for (const Reply& reply : std::exchange(suspend_replies_, {})) {
+    reply(control::write_answer(notice_ ? json::object{{"notice", notice_document()}}
+                                        : json::object()));
+  }
+}
+
+/// The library of the next worker would go on in the file of the one before, and show its step.
+void JobControl::forget_heartbeats(std::size_t workers) const {
+  for (std::size_t i = 0; i < workers && !run_folder_.empty(); ++i) {
+    (void)::unlink(heartbeat_file(i).c_str());
+  }
+}
+
+std::string JobControl::heartbeat_file(std::size_t worker) const {
+  return run_folder_ + "/heartbeat." + std::to_string(worker);
+}
+
+std::map<std::string, std::string> JobControl::environment_of(std::size_t worker) const {
+  if (run_folder_.empty()) {
+    return {};
+  }
+  std::map<std::string, std::string> variables = {{kSuspendFileVariable, path_of(kNoticeFile)},
+                                                  {kHeartbeatFileVariable, heartbeat_file(worker)}};
+  if (is_listening_) {
+    variables[kControlSocketVariable] = path_of(control::kSocketName);
+  }
+  return variables;
+}
+
+}  // namespace muster

@@ -1,0 +1,190 @@
+// Gets ready what both halves of muster need, then splits.
+#include "agent/agent.hpp"
+#include "agent/descriptors.hpp"
+#include "process/marker.hpp"
+#include "agent/run_folder.hpp"
+
+#include "base/log.hpp"
+#include "process/inherited.hpp"
+#include "agent/run.hpp"
+#include "supervise/notice.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+namespace muster {
+namespace {
+
+std::string temporary_folder(const std::map<std::string, std::string>& variables) {
+  const auto folder = variables.find("TMPDIR");
+  const bool is_set = folder != variables.end() && !folder->second.empty();
+  const std::string path = is_set ? folder->second : "/tmp";
+  std::error_code failed;  // without a working directory a relative path stays what it is
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  return failed ? path : whole.string();  // workers may change their directory
+}
+
+/// Where log files go when they are wanted and no folder was named; empty in all other cases.
+Result<std::string> choose_log_folder(const RunOptions& options, const std::string& temporary) {
+  if (!options.needs_files() || !options.log_dir.empty()) {
+    return std::string();
+  }
+  const auto folder = make_temporary_folder(temporary, "muster_logs");
+  if (!folder) {
+    return Error{ErrorKind::System,
+                 "cannot make a folder for log files below '" + temporary +
+                     "': " + folder.error().message + "; give one with --log-dir"};
+  }
+  log_info("log files are in " + *folder);
+  return *folder + "/";
+}
+
+/// What the system gives to a run, for as long as it lasts.
+struct Resources {
+  RunFolder folder;
+  RunFolder shared;  ///< in shared memory, where `folder` is not
+  std::string log_folder;
+
+  [[nodiscard]] const std::string& shared_path() const {
+    return shared.path().empty() ? folder.path() : shared.path();
+  }
+};
+
+/// The guard's to do: it is the last one.
+void remove_folders(Resources& resources) {
+  resources.folder.remove();
+  resources.shared.remove();
+}
+
+/// In memory, where no disk is waited for. MPI needs a place for programs as well, which shared memory often is not.
+void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::string& temporary) {
+  const bool needs_both = plan.needs_shared_memory;
+  if (needs_both && !resources.shared.make_in_memory()) {
+    log_debug("no folder in shared memory, taking the one for temporary files");
+  }
+  if (plan.is_transparent || (!needs_both && resources.folder.make_in_memory())) {
+    return;
+  }
+  const auto made = resources.folder.make_below(temporary);
+  if (made) {
+    return;
+  }
+  const bool has_other = resources.folder.make_in_memory();
+  const auto say = plan.needs_run_folder ? log_warning : log_debug;
+  say("cannot make a folder below '" + temporary + "': " + made.error().message +
+      (has_other ? "; taking one in shared memory"
+                 : "; the workers' error files are not collected and the job cannot be asked from "
+                   "outside, going on without") +
+      " (TMPDIR names another place)");
+}
+
+Result<> acquire(Resources& resources,
+                 const LaunchPlan& plan,
+                 const RunOptions& options,
+                 const std::string& temporary) {
+  auto log_folder = choose_log_folder(options, temporary);
+  if (!log_folder) {
+    return log_folder.error();
+  }
+  resources.log_folder = std::move(*log_folder);
+  make_run_folder(resources, plan, temporary);
+  return {};
+}
+
+}  // namespace
+
+LaunchPlan JobPlan::of_attempt(const Placement& placement,
+                               std::optional<rank_table::RankedNode> ranked,
+                               std::size_t way) const {
+  if (!input) {
+    return plan;
+  }
+  PlanInput of_attempt = *input;
+  of_attempt.ranked = std::move(ranked);
+  if (way > 0) {
+    of_attempt.mode = others.at(way - 1).mode;
+  }
+  return make_plan(of_attempt, placement);
+}
+
+bool JobPlan::may_need(bool LaunchPlan::*what) const {
+  return plan.*what ||
+         std::any_of(others.begin(), others.end(), [what](const MpiStartMethod& other) {
+           return other.plan.*what;
+         });
+}
+
+Result<int> run(const JobPlan& job,
+                const RunOptions& options,
+                const Inherited& inherited,
+                const std::map<std::string, std::string>& variables,
+                const ExitReport& exit_report) {
+  if (auto checked = check_descriptors(job); !checked) {
+    return checked.error();
+  }
+  Resources resources;
+  if (auto acquired = acquire(resources, job.plan, options, temporary_folder(variables));
+      !acquired) {
+    return acquired.error();
+  }
+  const std::string marker = make_marker();
+  std::set<int> watched_signals = options.stop_signals.all();
+  if (options.suspend
+          .signal) {  // an agent that does not hear of a notice is ended before the platform ends it
+    watched_signals.insert(*options.suspend.signal);
+  }
+  const GuardSetup setup{marker, watched_signals, inherited.ignored_signals, options.grace};
+  auto result = run_guarded(setup, [&](GuardLink link) {
+    const pid_t guard = link.guard;
+    int exit_code = 0;
+    {
+      const AgentInput input{job,
+                             options,
+                             inherited,
+                             variables,
+                             exit_report,
+                             marker,
+                             resources.log_folder,
+                             resources.folder.path(),
+                             resources.shared_path()};
+      exit_code = Agent(input, std::move(link)).run();
+    }
+    if (::getppid() != guard) {
+      remove_folders(resources);  // usually the guard's to do
+    }
+    return exit_code;
+  });
+  remove_folders(resources);
+  if (result) {
+    // Not by returning: destroying what guard and agent had in common would make the kernel copy its pages first.
+    ::_exit(*result);
+  }
+  return result;
+}
+
+std::optional<std::chrono::milliseconds> SuspendOptions::time_left() const {
+  if (!allocation_end) {
+    return std::nullopt;
+  }
+  const auto left = *allocation_end - std::chrono::system_clock::now();
+  return time_to_save(std::chrono::duration_cast<std::chrono::milliseconds>(left));
+}
+
+bool is_dumb(const std::map<std::string, std::string>& variables) {
+  const auto terminal = variables.find("TERM");
+  return terminal != variables.end() && terminal->second == "dumb";
+}
+
+bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables) {
+  if (colour != When::Auto) {
+    return colour == When::Always;
+  }
+  const auto refused = variables.find("NO_COLOR");  // https://no-color.org
+  return is_terminal(fd) && !is_dumb(variables) &&
+         (refused == variables.end() || refused->second.empty());
+}
+
+}  // namespace muster

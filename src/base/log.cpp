@@ -1,0 +1,145 @@
+// The voice of muster, and the one place where what others wrote is made harmless for a terminal. spdlog's registry, threads and files are not used: one logger, one sink.
+#include "base/visible.hpp"
+#include "base/log.hpp"
+
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Errors in red, warnings in yellow: the whole line is written by us, so colour is two strings.
+std::string_view colour_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::err:
+      return "\x1b[31m";
+    case spdlog::level::warn:
+      return "\x1b[33m";
+    default:
+      return {};
+  }
+}
+
+bool is_ready(int milliseconds) {
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  return ::poll(&ready, 1, milliseconds) == 1;
+}
+
+/// A file is always ready, and takes nothing for as long as it wants. Of a pipe that is ready so much is certain.
+bool takes_at_once(const std::string& line) {
+  struct stat status {};
+  const bool is_file =
+      ::fstat(STDERR_FILENO, &status) != 0 || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
+  return !is_file && line.size() <= PIPE_BUF && is_ready(0);
+}
+
+/// A standard error that takes nothing must not keep us: the line is for nobody then.
+void write_now(const std::string& lines) {
+  constexpr int kPatienceMilliseconds = 500;
+  if (is_ready(kPatienceMilliseconds)) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, lines.data(), lines.size());
+  }
+}
+
+class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  MessageSink target;
+  std::optional<std::string> kept;  ///< lines that wait for a target; empty: none do
+  bool with_colour = false;
+  std::string start = "muster: ";
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const std::string_view colour = with_colour ? colour_of(message.level) : std::string_view{};
+    std::string line(colour);
+    line += start;
+    for (const char c : escape_controls({message.payload.data(), message.payload.size()})) {
+      line += c;
+      if (c == '\n') {  // of a value that is quoted: whose line it is must be seen all the same
+        line += start;
+      }
+    }
+    line += colour.empty() ? "\n" : "\x1b[0m\n";
+    if (target) {
+      target(line);
+    } else if (kept && (!kept->empty() || !takes_at_once(line))) {
+      *kept += line;
+    } else {
+      write_now(line);
+    }
+  }
+  void flush_() override {}
+};
+
+struct Logger {
+  std::shared_ptr<LineSink> sink = std::make_shared<LineSink>();
+  spdlog::logger logger{"muster", sink};
+};
+
+Logger& logger() {
+  static Logger instance;
+  return instance;
+}
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::Debug:
+      return spdlog::level::debug;
+    case Level::Info:
+      return spdlog::level::info;
+    case Level::Warning:
+      return spdlog::level::warn;
+    case Level::Error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+}  // namespace
+
+void set_up_messages(Level least, bool with_colour) {
+  logger().logger.set_level(to_spdlog(least));
+  logger().sink->with_colour = with_colour;
+}
+
+void set_log_host(const std::string& host) {
+  logger().sink->start = (host.empty() ? "" : "[" + visible_line(host) + "] ") + "muster: ";
+}
+
+void buffer_log() {
+  logger().sink->kept.emplace();
+}
+
+void flush_log() {
+  if (const auto kept = std::exchange(logger().sink->kept, std::nullopt); kept && !kept->empty()) {
+    write_now(*kept);
+  }
+}
+
+void set_log_sink(MessageSink sink) {
+  const auto kept = std::exchange(logger().sink->kept, std::nullopt);
+  logger().sink->target = std::move(sink);
+  if (logger().sink->target && kept && !kept->empty()) {
+    logger().sink->target(*kept);
+  }
+}
+
+bool is_said(Level level) {
+  return logger().logger.should_log(to_spdlog(level));
+}
+
+void say(Level level, std::string_view message) {
+  logger().logger.log(to_spdlog(level), message);
+}
+
+}  // namespace muster

@@ -1,0 +1,311 @@
+// Reads the command line of another launcher: options up to the script, its variables, and what
+// muster adds of its own. Then the options become settings.
+#include "compat/tokens.hpp"
+
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "modes/mpi_request.hpp"
+#include "options/syntax.hpp"
+#include "options/typed_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+
+namespace muster {
+namespace {
+
+bool is_choice(const CompatOption& option, const std::string& value) {
+  const std::vector<std::string> choices = split(option.choices, ' ');
+  return std::find(choices.begin(), choices.end(), value) != choices.end();
+}
+
+/// What is ignored is not done, and what makes no sense is an error all the same.
+Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& value) {
+  const bool is_number =
+      option.argument != nullptr && std::string_view(option.argument) == "SECONDS";
+  double seconds = 0;
+  const std::string_view text = trim(value.value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_right = error == std::errc() && end == text.data() + text.size();
+  const bool is_given = !text.empty() || value.source.kind == SourceKind::Flag;
+  return is_number && is_given && !is_right ? wrong_value(value, "a number of seconds")
+                                            : Result<>();
+}
+
+/// What the table says of an option that is given.
+Result<> translate_one(const CompatOption& option,
+                       const Sourced<std::string>& value,
+                       Translation& translation) {
+  if (option.is_strict && !is_choice(option, value.value)) {
+    return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
+  }
+  if (option.fate == OptionSupport::Refused && !value.value.empty()) {
+    return Error{blame(value.source), value.source.name + " is refused: " + option.note};
+  }
+  if (option.fate == OptionSupport::Ignored) {
+    translation.line.notices.push_back("ignoring " + value.source.name + ": " + option.note);
+    return check_ignored(option, value);
+  }
+  if (option.setting != nullptr) {
+    translation.set(option.setting, value);
+  }
+  return {};
+}
+
+/// All of them, and then what only the front end knows.
+Result<> translate(const CompatLauncher& compat, Translation& translation) {
+  for (const CompatOption& option : compat.options()) {
+    const auto given = translation.given.find(dashed(option.name));
+    auto translated = given == translation.given.end()
+                          ? Result<>()
+                          : translate_one(option, given->second, translation);
+    if (!translated) {
+      return translated;
+    }
+  }
+  return compat.translate(translation);
+}
+
+Error started_otherwise(const Sourced<std::string>& setting, const CompatNames& words) {
+  return Error{blame(setting.source),
+               setting.source.name + " is '" + setting.value + "' but '" + words.called +
+                   "' starts workers by '" + words.compat.mode + "'; leave one of them out"};
+}
+
+/// The name decides how workers are started: what else says that must say the same.
+Result<> check_mode(const Settings& settings, const CompatNames& words) {
+  const auto mode = settings.find("mode");
+  if (mode && mode->value != words.compat.mode && mode->value != "auto") {
+    return started_otherwise(*mode, words);
+  }
+  const auto file = settings.find("template");
+  return file ? Result<>(started_otherwise(*file, words)) : Result<>();
+}
+
+/// The option as the original spells it, if it has that one.
+std::optional<std::string> find_name(const CompatLauncher& compat, std::string_view name) {
+  for (const CompatOption& option : compat.options()) {
+    if (dashed(option.name) == name) {
+      return option.name;
+    }
+  }
+  return std::nullopt;
+}
+
+/// An option of the original behind the script belongs to that, unless it is set apart by "--".
+void notice_options_behind(CommandLine& line, const CompatLauncher& compat) {
+  auto notice =
+      describe_option_behind(line.program, original_of(compat), [&](const std::string& typed) {
+        return find_name(compat, typed);
+      });
+  if (notice) {
+    line.notices.push_back(std::move(*notice));
+  }
+}
+
+/// True where the word is there that the name asks for, or it asks for none.
+bool has_subcommand(const CompatNames& words) {
+  const char* const wanted = words.compat.subcommand;
+  return wanted == nullptr || (!words.tokens.empty() && words.tokens.front() == wanted);
+}
+
+/// What stands behind the name and that word.
+std::span<const std::string> options_of(const CompatNames& words) {
+  const bool is_word = words.compat.subcommand != nullptr && has_subcommand(words);
+  return words.tokens.subspan(is_word ? 1 : 0);
+}
+
+/// The original does more than to launch, and that is its own business.
+Result<> check_subcommand(const CompatNames& words) {
+  if (has_subcommand(words)) {
+    return {};
+  }
+  const std::string name = words.compat.name;
+  const bool is_other = !words.tokens.empty() && !words.tokens.front().starts_with('-');
+  return Error{ErrorKind::BadUsage,
+               "'muster " + name + "' knows '" + words.compat.subcommand + "' alone: " +
+                   (is_other ? "for '" + words.tokens.front() + "' start " + name + " itself"
+                             : "write 'muster " + command_of(words.compat) + "'")};
+}
+
+}  // namespace
+
+Result<> translate_as(const CompatLauncher& compat, Translation& translation, Tokens tokens) {
+  Translation other{translation.snapshot,
+                    translation.line,
+                    translation.read_text,
+                    translation.is_whole,
+                    std::move(tokens.given),
+                    std::move(tokens.typed),
+                    std::move(translation.settings)};
+  auto translated = translate(compat, other);
+  translation.settings = std::move(other.settings);
+  return translated;
+}
+
+Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other) {
+  return Error{ErrorKind::BadUsage,
+               one.source.name + " and " + other.source.name +
+                   " contradict each other: leave one of them out"};
+}
+
+bool requests_text(const Settings& settings) {
+  return is_on(settings, "help") || is_on(settings, "version") || is_on(settings, "print-man") ||
+         settings.has("print-completion") || settings.has(kPrintOptions);
+}
+
+std::optional<Sourced<std::string>> Translation::find(const std::string& name) const {
+  const auto at = given.find(name);
+  return at == given.end() || at->second.value.empty() ? std::nullopt : std::optional(at->second);
+}
+
+bool Translation::is_on(const std::string& name) const {
+  return has(name);  // a switch that is off is not given
+}
+
+void Translation::set(const std::string& setting, Sourced<std::string> value) {
+  settings.insert_or_assign(setting, std::move(value));
+}
+
+void Translation::export_variable(const std::string& name, Sourced<std::string> value) {
+  set(kExportPrefix + name, std::move(value));
+}
+
+void Translation::ignore(const std::string& name,
+                         const std::string& setting,
+                         const std::string& why) {
+  const auto at = given.find(name);
+  if (at != given.end() && !at->second.value.empty()) {
+    line.notices.push_back("ignoring " + at->second.source.name + ": " + why);
+  }
+  settings.erase(setting);
+}
+
+Result<const CompatLauncher*> compat_of(std::string_view argv0) {
+  std::string name = std::filesystem::path(argv0).filename();
+  if (name.starts_with('-')) {  // a login shell's
+    name.erase(0, 1);
+  }
+  if (name.empty() || name.starts_with("muster")) {
+    return nullptr;
+  }
+  if (const CompatLauncher* const compat = find_front_end(name)) {
+    return compat;
+  }
+  std::vector<std::string> known = {"muster"};
+  for (const CompatLauncher& compat : compat_launchers()) {
+    known.emplace_back(compat.name);
+  }
+  return Error{ErrorKind::BadUsage,
+               "this program was started as '" + name + "', expected a name that begins with " +
+                   "muster, or one of " + join(std::span(known).subspan(1), ", ")};
+}
+
+Result<> read_front_end(CommandLine& line,
+                        const CompatNames& words,
+                        const OptionTable& own_options,
+                        const Snapshot& snapshot,
+                        const ReadText& read_text) {
+  const CompatLauncher& compat = words.compat;
+  auto read = read_tokens(compat, options_of(words), &own_options);
+  if (!read) {
+    return read.error();
+  }
+  line.compat = &compat;
+  read->own.for_each([&](const std::string& name, const Sourced<std::string>& value) {
+    line.settings.set(name, value);
+  });
+  if (auto own = read_own_variables(snapshot.variables, own_options, line.settings);
+      !own || requests_text(line.settings)) {
+    return own;
+  }
+  if (auto checked = check_subcommand(words); !checked) {
+    return checked;
+  }
+  if (auto checked = check_mode(line.settings, words); !checked) {
+    return checked;
+  }
+  line.settings.set("mode", {compat.mode, from_flag(words.called)});
+  if (auto variables = read_variables(compat, snapshot, read->given, line.notices); !variables) {
+    return variables;
+  }
+  line.program = std::move(read->program);
+  if (!read->is_set_apart) {
+    notice_options_behind(line, compat);
+  }
+  Translation translation{
+      snapshot, line, read_text, true, std::move(read->given), std::move(read->typed), {}};
+  if (auto translated = translate(compat, translation); !translated) {
+    return translated;
+  }
+  for (const auto& [name, value] : translation.settings) {
+    const auto own = line.settings.find(name);
+    if (!own || value.source.kind == SourceKind::Flag || name == "mode") {
+      line.settings.set(name, value);
+    }
+  }
+  return {};
+}
+
+Result<> read_extra_options(CommandLine& line,
+                            const CompatLauncher& compat,
+                            const Sourced<std::string>& words,
+                            const Snapshot& snapshot) {
+  const auto tokens = split_words(words);
+  if (!tokens) {
+    return tokens.error();
+  }
+  auto read = read_tokens(compat, *tokens, nullptr);
+  if (!read) {
+    return Error{ErrorKind::BadEnvironment, words.source.name + ": " + read.error().message};
+  }
+  if (!read->program.empty()) {
+    return wrong_value(words, "options of " + original_of(compat) + " and no program");
+  }
+  for (auto& [name, value] : read->given) {
+    value.source = part_of(words.source, " " + value.source.name);
+  }
+  const ReadText no_files = [](const std::string& /*path*/) { return std::nullopt; };
+  Translation translation{
+      snapshot, line, no_files, false, std::move(read->given), std::move(read->typed), {}};
+  if (auto translated = translate(compat, translation); !translated) {
+    return translated;
+  }
+  for (const auto& [name, value] : translation.settings) {
+    line.settings.set(name, value);
+  }
+  return {};
+}
+
+std::string spelled(const CommandLine& line, std::string_view name) {
+  const auto own = line.compat == nullptr ? std::nullopt : find_name(*line.compat, name);
+  return "--" + own.value_or(std::string(name));
+}
+
+void add_worker_arguments(ModeTemplate& mode, const CommandLine& line) {
+  for (RoleTemplate& role : mode.roles) {
+    role.arguments.insert(
+        role.arguments.end(), line.worker_arguments.begin(), line.worker_arguments.end());
+    role.arguments_first = role.arguments_first || !line.worker_arguments.empty();
+  }
+}
+
+std::vector<std::string> compat_notices(const CommandLine& line, const Cluster& cluster) {
+  std::vector<std::string> notices = line.notices;
+  const bool is_counted = line.settings.has("nnodes") || line.settings.has("total-workers");
+  if (line.compat == nullptr || is_counted || cluster.job.most_nodes == 1) {
+    return notices;
+  }
+  for (const Decision& decision : cluster.decisions) {
+    if (decision.field == "nodes.count") {
+      notices.push_back(original_of(*line.compat) + " alone would run on one node: taking " +
+                        decision.value + " from " + decision.source);
+    }
+  }
+  return notices;
+}
+
+}  // namespace muster

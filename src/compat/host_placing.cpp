@@ -1,0 +1,296 @@
+// Whether a list of hosts is for us, and the settings that put processes on them.
+#include "compat/host_placing.hpp"
+
+#include "base/text.hpp"
+#include "environment/own_host.hpp"
+#include "options/syntax.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+using Text = Sourced<std::string>;
+
+constexpr int kMostProcesses = 10'000'000;
+
+/// An address of version 6 gets its brackets here, so that no number of slots is taken for its end.
+std::string in_brackets(const std::string& host) {
+  const std::size_t name = host.rfind('@') + 1;  // 0 where nobody logs in
+  const bool is_bare = host.find(':') != std::string::npos && host.find('[') == std::string::npos;
+  return is_bare ? host.substr(0, name) + "[" + host.substr(name) + "]" : host;
+}
+
+std::optional<ListedHost> read_host(const std::string& word) {
+  const std::size_t bracket = word.rfind(']');
+  const std::size_t colon = word.find(':', bracket == std::string::npos ? 0 : bracket);
+  const bool is_bare_address = bracket == std::string::npos && colon != word.rfind(':');
+  const bool has_blank = word.find_first_of(" \t\n") != std::string::npos;
+  if (has_blank || word.find("://") != std::string::npos) {
+    return std::nullopt;
+  }
+  if (colon == std::string::npos || is_bare_address) {
+    const bool is_host = word.front() != '+';  // "+n0" is one of another list
+    return is_host ? std::optional(ListedHost{in_brackets(word)}) : std::nullopt;
+  }
+  const std::string slots = word.substr(colon + 1);
+  if (slots == "*" || slots == "-1") {
+    return ListedHost{word.substr(0, colon), 0, true};
+  }
+  const auto count = parse_integer(slots, 0, kMostSlotsOfHost);
+  return count && colon > 0 ? std::optional(ListedHost{word.substr(0, colon), *count})
+                            : std::nullopt;
+}
+
+void add_host(HostList& list, const ListedHost& host) {
+  const auto same = std::find_if(list.entries.begin(),
+                                 list.entries.end(),
+                                 [&](const ListedHost& one) { return one.host == host.host; });
+  if (same == list.entries.end()) {
+    list.entries.push_back(host);
+  } else {
+    same->slots += host.slots;
+    same->is_open = same->is_open || host.is_open;
+  }
+}
+
+/// True where hosts are named, and all of them are this machine.
+bool are_here(const HostList& hosts, const Snapshot& snapshot) {
+  return !hosts.entries.empty() &&
+         std::all_of(hosts.entries.begin(), hosts.entries.end(), [&](const ListedHost& entry) {
+           return is_this_host(entry.host, snapshot);
+         });
+}
+
+using GivenHosts = Sourced<std::vector<GivenHost>>;
+
+HostList as_list(const GivenHosts& hosts, int silent) {
+  HostList list{{}, hosts.source};
+  for (const GivenHost& host : hosts.value) {
+    list.entries.push_back({host.login, host.slots.value_or(silent), !host.slots && silent == 0});
+  }
+  return list;
+}
+
+/// As --hosts takes them.
+Text as_text(const HostList& hosts) {
+  std::vector<std::string> words;
+  for (const ListedHost& entry : hosts.entries) {
+    words.push_back(entry.is_open ? entry.host : entry.host + ":" + std::to_string(entry.slots));
+  }
+  return {join(words, ","), hosts.source};
+}
+
+int number_of(const Text& count) {
+  return parse_integer(count.value, 1, kMostProcesses).value_or(1);
+}
+
+/// Muster runs on each of several nodes already: together they have to have so many slots.
+void place_on_nodes(Translation& t, const HostPlacing& placing) {
+  if (placing.per_node) {
+    t.set("nproc-per-node", *placing.per_node);
+  }
+  if (placing.all) {
+    t.set("total-workers", *placing.all);
+  }
+}
+
+/// Without a list, this machine has what is asked for.
+void place_here(Translation& t, const std::optional<Text>& all, const std::optional<Text>& here) {
+  const bool is_less = all && here && number_of(*all) < number_of(*here);
+  if (here && !is_less) {
+    t.set("nproc-per-node", *here);
+  } else if (all) {
+    t.set("nproc-per-node", *all);
+  }
+}
+
+/// A list that names this machine alone is no list of hosts to go to.
+Result<> place_on_own_slots(Translation& t, const HostPlacing& placing) {
+  const HostList& hosts = placing.hosts;
+  std::optional<Text> all = placing.all;
+  const bool is_open = hosts.entries.front().is_open;
+  int slots = 0;
+  for (const ListedHost& entry : hosts.entries) {
+    slots += entry.slots;
+  }
+  if (all && !is_open && number_of(*all) > slots && !placing.may_exceed) {
+    return wrong_value(*all,
+                       "at most " + std::to_string(slots) + ", the slots of " + hosts.source.name +
+                           or_oversubscribe(t.line.settings));
+  }
+  if (!all && !placing.per_node && !is_open) {
+    all = {std::to_string(slots), hosts.source};
+  }
+  place_here(t, all, placing.per_node);
+  return {};
+}
+
+void ignore(Translation& t, const Text& list, const std::string& why) {
+  t.line.notices.push_back("ignoring " + list.source.name + ": " + why);
+}
+
+/// Why a list of hosts says nothing here; empty: it is for us.
+std::string find_other_starter(const Translation& t) {
+  const auto starter = find_starter(t);
+  if (starter) {
+    return starter->platform + " starts muster on each node";
+  }
+  const auto nodes = t.line.settings.find("nnodes");
+  const bool has_nodes = (nodes && nodes->value != "1") || t.line.settings.has("node-rank");
+  return has_nodes ? "each node is started by itself" : "";
+}
+
+/// The hosts of a file that `choice` leaves, as many of them as the line wants nodes; none where it cannot be read or is no list.
+HostList hosts_of_readable_file(const Translation& t,
+                                const Sourced<std::string>& file,
+                                const Settings& choice) {
+  const auto mounted = t.snapshot.files.find(file.value);
+  const auto text =
+      mounted == t.snapshot.files.end() ? t.read_text(file.value) : std::optional(mounted->second);
+  auto listed = text ? read_hosts_of_file({*text, file.source}) : Result<GivenHosts>(GivenHosts());
+  listed = listed ? choose_hosts(std::move(*listed), choice) : listed;
+  if (!listed) {
+    return {};
+  }
+  const auto nodes = t.settings.find("nnodes");
+  const auto count = nodes == t.settings.end()
+                         ? std::nullopt
+                         : parse_integer(nodes->second.value, 1, kMostProcesses);
+  const std::size_t all = listed->value.size();
+  listed->value.resize(std::min(all, count ? static_cast<std::size_t>(*count) : all));
+  HostList hosts = as_list(*listed, 0);
+  hosts.text = file.value;
+  return hosts;
+}
+
+}  // namespace
+
+std::optional<Starter> find_starter(const Translation& t) {
+  return t.line.settings.has("platform") ? std::nullopt : find_starter(t.snapshot);
+}
+
+Result<> settle_starter(Translation& t, const HostList& listed) {
+  const bool is_on_line = !listed.entries.empty() && listed.source.kind == SourceKind::Flag;
+  const auto starter = is_on_line ? find_starter(t) : std::nullopt;
+  if (!starter || static_cast<int>(listed.entries.size()) == starter->nodes) {
+    return {};
+  }
+  const bool is_listed =
+      std::any_of(listed.entries.begin(), listed.entries.end(), [&](const ListedHost& entry) {
+        return is_this_host(entry.host, t.snapshot);
+      });
+  if (is_listed) {
+    return refuse_list({listed.text, listed.source}, *starter);
+  }
+  t.line.settings.set("platform", {"flags", listed.source});
+  return {};
+}
+
+Result<> settle_starter(Translation& t, const Text& file, const Settings& choice) {
+  const bool is_in_question = file.source.kind == SourceKind::Flag && find_starter(t);
+  return is_in_question ? settle_starter(t, hosts_of_readable_file(t, file, choice)) : Result<>();
+}
+
+namespace {
+
+/// Somebody else says who runs where.
+void ignore_hosts(Translation& t, const HostPlacing& placing, const std::string& why) {
+  if (!placing.hosts.entries.empty()) {
+    ignore(t, as_text(placing.hosts), why);
+  }
+  if (placing.file) {
+    ignore(t, *placing.file, why);
+  }
+}
+
+/// The hosts that are listed get the processes when the list has been read.
+void place_on_list(Translation& t, const HostPlacing& placing) {
+  const HostList& hosts = placing.hosts;
+  if (!hosts.entries.empty()) {
+    t.set("hosts", as_text(hosts));
+  }
+  const bool is_by_variable = placing.file && placing.file->source.kind == SourceKind::Variable;
+  if (placing.file && hosts.entries.empty()) {
+    t.set("hostfile", *placing.file);
+  } else if (placing.file && !is_by_variable) {  // it only says which hosts could be named
+    ignore(t, *placing.file, hosts.source.name + " says which hosts are used, and their slots");
+  }
+  for (const auto& [setting, value] : {std::pair(kProcessesOfHosts, &placing.all),
+                                       std::pair(kProcessesPerHost, &placing.per_node),
+                                       std::pair(kMayOversubscribe, &placing.may_exceed)}) {
+    if (*value) {
+      t.set(setting, **value);
+    }
+  }
+}
+
+}  // namespace
+
+Result<> add_hosts(HostList& list, const Sourced<std::string>& text) {
+  list.text += (list.text.empty() ? "" : ",") + text.value;
+  for (const std::string& listed : split(text.value, ',')) {
+    const std::string word(trim(listed));
+    if (word.empty()) {
+      continue;  // as mpirun does with a comma at the end
+    }
+    const auto host = read_host(word);
+    if (!host) {
+      return wrong_value(text, expected_of_host(word));
+    }
+    if (host->slots > 0 || host->is_open) {  // else it is listed, and not to be used
+      add_host(list, *host);
+    }
+  }
+  return list.entries.empty() ? wrong_value(text, "a host with a slot") : Result<>();
+}
+
+Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {
+  const auto listed = read_hosts_of_file(text);
+  return listed ? Result<HostList>(as_list(*listed, silent)) : listed.error();
+}
+
+Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
+  const bool is_in_file = placing.hosts.entries.empty() && placing.file;
+  auto settled =
+      is_in_file ? settle_starter(t, *placing.file, {}) : settle_starter(t, placing.hosts);
+  if (!settled) {
+    return settled.error();
+  }
+  const std::string starter = find_other_starter(t);
+  if (!starter.empty()) {
+    ignore_hosts(t, placing, starter);
+    place_on_nodes(t, placing);
+    return Placed::OnNodes;
+  }
+  if (are_here(placing.hosts, t.snapshot)) {
+    auto placed = place_on_own_slots(t, placing);
+    return placed ? Result<Placed>(Placed::Here) : placed.error();
+  }
+  const bool is_listed = !placing.hosts.entries.empty() || placing.file ||
+                         t.line.settings.has("hosts") || t.line.settings.has("hostfile");
+  if (!is_listed) {
+    place_here(t, placing.all, placing.per_node);
+    return Placed::Here;
+  }
+  place_on_list(t, placing);
+  return Placed::OnList;
+}
+
+void set_ssh(Translation& t,
+             const std::optional<Sourced<std::string>>& port,
+             const std::optional<Sourced<std::string>>& identity) {
+  if ((!port && !identity) || t.line.settings.has("remote-shell")) {
+    return;
+  }
+  std::string words = "ssh";
+  if (port) {
+    words += " -p " + port->value;
+  }
+  if (identity) {
+    words += " -i " + quoted_words(std::span(&identity->value, 1));
+  }
+  t.set("remote-shell", {words, port ? port->source : identity->source});
+}
+
+}  // namespace muster

@@ -1,0 +1,211 @@
+// The launchers that are known by name, and what to write instead of each.
+#include "compat/known_launchers.hpp"
+
+#include "compat/front_end.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+/// What does under muster what the launcher did.
+enum class Replacement {
+  CompatLauncher,  ///< muster reads its command line: `word` is the front end's name
+  Mode,            ///< the script behind its options, in the mode `word`; empty: the usual one
+  Inside           ///< the other way round: its processes are musters
+};
+
+struct KnownLauncher {
+  std::string_view name;
+  std::string_view command;  ///< which of its commands launches; empty: it has none
+  Replacement instead;
+  std::string_view word;
+  std::string_view nodes_option = {};  ///< tells it of the other nodes: where each node starts one
+  std::string_view nodes_variable = {};
+};
+
+constexpr auto kLaunchers = std::to_array<KnownLauncher>({
+    {"torchrun", "", Replacement::CompatLauncher, "torchrun", "nnodes", "PET_NNODES"},
+    {"torch.distributed.run", "", Replacement::CompatLauncher, "torchrun", "nnodes", "PET_NNODES"},
+    {"torch.distributed.launch",
+     "",
+     Replacement::CompatLauncher,
+     "torch.distributed.launch",
+     "nnodes",
+     "PET_NNODES"},
+    {"msrun", "", Replacement::CompatLauncher, "msrun", "master_addr"},
+    {"mindspore.parallel.cluster.run", "", Replacement::CompatLauncher, "msrun", "master_addr"},
+    {"deepspeed", "", Replacement::CompatLauncher, "deepspeed", "no_ssh"},
+    {"deepspeed.launcher.runner", "", Replacement::CompatLauncher, "deepspeed", "no_ssh"},
+    {"accelerate", "launch", Replacement::CompatLauncher, "accelerate", "num_machines"},
+    {"accelerate.commands.accelerate_cli",
+     "launch",
+     Replacement::CompatLauncher,
+     "accelerate",
+     "num_machines"},
+    {"accelerate.commands.launch", "", Replacement::CompatLauncher, "accelerate", "num_machines"},
+    {"accelerate-launch", "", Replacement::CompatLauncher, "accelerate", "num_machines"},
+    {"colossalai", "run", Replacement::CompatLauncher, "colossalai", "extra_launch_args"},
+    {"fleetrun", "", Replacement::CompatLauncher, "fleetrun", "nnodes", "PADDLE_NNODES"},
+    {"paddle.distributed.launch",
+     "",
+     Replacement::CompatLauncher,
+     "fleetrun",
+     "nnodes",
+     "PADDLE_NNODES"},
+    {"oneflow.distributed.launch", "", Replacement::Mode, "oneflow", "nnodes"},
+    {"horovodrun", "", Replacement::CompatLauncher, "horovodrun"},
+    {"horovod.runner", "", Replacement::CompatLauncher, "horovodrun"},
+    {"horovod.runner.launch", "", Replacement::CompatLauncher, "horovodrun"},
+    {"composer", "", Replacement::Mode, ""},
+    {"mpirun", "", Replacement::Inside, ""},
+    {"mpiexec", "", Replacement::Inside, ""},
+    {"mpiexec.hydra", "", Replacement::Inside, ""},
+    {"orterun", "", Replacement::Inside, ""},
+    {"prterun", "", Replacement::Inside, ""},
+    {"srun", "", Replacement::Inside, ""},
+    {"flux", "run", Replacement::Inside, ""},
+    {"jsrun", "", Replacement::Inside, ""},
+    {"aprun", "", Replacement::Inside, ""},
+});
+
+using Strings = std::span<const std::string>;
+
+/// Where the program stands among a launcher's words; their number if that cannot be seen.
+std::size_t find_script(Strings words) {
+  const auto at = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.ends_with(".py") || is_python(word);
+  });
+  return static_cast<std::size_t>(at - words.begin());
+}
+
+std::string behind(const std::string& start, Strings words) {
+  return words.empty() ? start : start + " " + as_command_line(words);
+}
+
+std::string line_of_mode(std::string_view mode, Strings arguments) {
+  const Strings script = arguments.subspan(find_script(arguments));
+  const std::string start = mode.empty() ? "muster" : "muster --mode " + std::string(mode);
+  return script.empty() ? start + " SCRIPT" : behind(start, script);
+}
+
+std::string line_inside(std::string_view name, Strings arguments) {
+  const bool is_inside =
+      std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
+        return base_name(word) == "muster";
+      });
+  if (is_inside) {
+    return behind(std::string(name), arguments);
+  }
+  const std::size_t script = find_script(arguments);
+  if (script == arguments.size()) {
+    return std::string(name) + " ... muster PROGRAM";
+  }
+  const std::string start = behind(std::string(name), arguments.first(script));
+  return behind(start + " muster", arguments.subspan(script));
+}
+
+std::string line_of(const KnownLauncher& launcher, Strings arguments) {
+  const CompatLauncher* const compat = find_front_end(launcher.word);
+  switch (launcher.instead) {
+    case Replacement::CompatLauncher:
+      return behind(
+          "muster " + (compat != nullptr ? command_of(*compat) : std::string(launcher.name)),
+          arguments);
+    case Replacement::Mode:
+      return line_of_mode(launcher.word, arguments);
+    case Replacement::Inside:
+      break;
+  }
+  return line_inside(launcher.name, arguments);
+}
+
+/// --nnodes 2, --nnodes=$N, --num-machines 2. One node is what they take without it.
+bool tells_of_nodes(Strings words, std::string_view option) {
+  for (std::size_t i = 0; i < words.size() && !option.empty(); ++i) {
+    std::string word = words[i].substr(0, words[i].find('='));
+    std::replace(word.begin(), word.end(), '-', '_');
+    if (word != "__" + std::string(option)) {
+      continue;
+    }
+    const bool is_joined = word.size() < words[i].size();
+    const std::string value = is_joined              ? words[i].substr(word.size() + 1)
+                              : i + 1 < words.size() ? words[i + 1]
+                                                     : "";
+    return value != "1" && value != "1:1";
+  }
+  return false;
+}
+
+/// It prints something, and starts nothing.
+bool requests_text(Strings words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "--help" || word == "-h" || word == "--version" || word == "-V";
+  });
+}
+
+/// A redirection of the shell's, as far as that can be seen: ">", "2>&1", ">>log".
+bool is_redirection(const std::string& word) {
+  return word.find_first_of("<>") == word.find_first_not_of("0123456789&");
+}
+
+std::string quoted(const std::string& word) {
+  const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    constexpr std::string_view kSigns = "%+,-./:=@_{}";
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kSigns.find(c) != std::string_view::npos;
+  });
+  return is_plain || is_redirection(word) ? word : '"' + word + '"';
+}
+
+}  // namespace
+
+std::optional<SuggestedCommand> line_instead_of(std::string_view name, Strings arguments) {
+  const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const auto& one) {
+    return one.name == name &&
+           (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));
+  });
+  if (at == kLaunchers.end()) {
+    return std::nullopt;
+  }
+  const Strings own = arguments.subspan(at->command.empty() ? 0 : 1);
+  if (requests_text(own.first(find_script(own)))) {
+    return std::nullopt;
+  }
+  SuggestedCommand instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
+  instead.knows_nodes = tells_of_nodes(own.first(find_script(own)), at->nodes_option);
+  if (at->instead == Replacement::Inside) {  // it reaches the other nodes itself
+    instead.on_nodes = "'" + instead.line + "' on one node, with all hosts";
+  }
+  return instead;
+}
+
+std::string as_command_line(Strings words) {
+  constexpr std::size_t kMost = 200;
+  std::string line;
+  for (const std::string& word : words) {
+    if (line.size() > kMost) {
+      return line + " ...";
+    }
+    line += (line.empty() ? "" : " ") + quoted(word);
+  }
+  return line;
+}
+
+bool is_python(std::string_view word) {
+  const std::string_view name = base_name(word);
+  for (const std::string_view start : {std::string_view("python"), std::string_view("pypy")}) {
+    if (name.starts_with(start) &&
+        name.find_first_not_of("0123456789.", start.size()) == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace muster

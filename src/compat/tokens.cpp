@@ -1,0 +1,376 @@
+// Reads the words of another launcher's command line, and its variables.
+#include "compat/tokens.hpp"
+
+#include "base/text.hpp"
+#include "options/syntax.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace muster {
+namespace {
+
+/// What muster has of its own beside the options of a front end, which says what the program is.
+const Option* find_own(const OptionTable* own, const std::string& name) {
+  static constexpr std::array<std::string_view, 2> kDecided = {"module", "no-python"};
+  const bool is_decided = std::find(kDecided.begin(), kDecided.end(), name) != kDecided.end();
+  return is_decided || own == nullptr ? nullptr : own->find(name);
+}
+
+/// One option as it was typed, found in one of the two tables.
+struct Typed {
+  std::string name;  ///< with dashes
+  std::string source;
+  std::size_t arguments = 0;
+  const CompatOption* option = nullptr;  ///< nullptr: muster's own
+  std::optional<std::string> inline_value;
+};
+
+std::size_t count_arguments(const char* argument) {
+  return argument == nullptr ? 0 : split(argument, ' ').size();
+}
+
+bool is_argparse(const CompatLauncher& compat) {
+  return compat.syntax == Syntax::Argparse;
+}
+
+/// The options that begin with what was typed: argparse takes that for the option if it is only one.
+std::vector<const CompatOption*> find_abbreviated(const CompatLauncher& compat,
+                                                  const std::string& beginning) {
+  std::vector<const CompatOption*> found;
+  for (const CompatOption& option : compat.options()) {
+    const bool is_long = is_argparse(compat) && !option.has_one_dash;
+    if (is_long && dashed(option.name).starts_with(beginning)) {
+      found.push_back(&option);
+    }
+  }
+  return found;
+}
+
+/// The option itself, of which the one that was typed may be another name.
+const CompatOption& resolved(const CompatLauncher& compat, const CompatOption& option) {
+  if (option.same_as == nullptr) {
+    return option;
+  }
+  const auto options = compat.options();
+  const auto itself = std::find_if(options.begin(), options.end(), [&](const CompatOption& one) {
+    return std::string_view(one.name) == option.same_as;
+  });
+  return itself == options.end() ? option : *itself;
+}
+
+void take(Typed& typed, const CompatLauncher& compat, const CompatOption& option) {
+  typed.option = &resolved(compat, option);
+  typed.name = dashed(typed.option->name);
+  typed.arguments = count_arguments(option.argument);
+}
+
+/// As it was typed, without the dashes in front and what stands behind "=".
+std::string name_in(const std::string& token) {
+  const std::size_t start = token.find_first_not_of('-');
+  return start == std::string::npos ? "" : dashed(token.substr(start, token.find('=') - start));
+}
+
+std::optional<Typed> find_long(const CompatLauncher& compat,
+                               const OptionTable* own_options,
+                               const std::string& token) {
+  const std::size_t equals = token.find('=');
+  Typed typed;
+  typed.source = token.substr(0, equals);
+  typed.name = dashed(typed.source.substr(token.starts_with("--") ? 2 : 1));
+  if (equals != std::string::npos) {
+    typed.inline_value = token.substr(equals + 1);
+  }
+  if (typed.name == kPrintOptions && own_options != nullptr) {
+    return typed;
+  }
+  for (const CompatOption& option : compat.options()) {
+    const bool is_spelled_so = !option.has_one_dash || !token.starts_with("--");
+    if (is_spelled_so && typed.name == dashed(option.name)) {
+      take(typed, compat, option);
+      return typed;
+    }
+  }
+  if (const Option* const own = find_own(own_options, typed.name)) {
+    typed.arguments = own->argument == nullptr ? 0 : 1;
+    return typed;
+  }
+  const auto abbreviated = find_abbreviated(compat, typed.name);
+  if (abbreviated.size() != 1) {
+    return std::nullopt;
+  }
+  take(typed, compat, *abbreviated.front());
+  return typed;
+}
+
+/// Of the front end, or muster's own. Empty: no option has that letter.
+std::optional<Typed> find_letter(const CompatLauncher& compat,
+                                 const OptionTable* own_options,
+                                 char letter) {
+  Typed typed;
+  for (const CompatOption& option : compat.options()) {
+    if (letter == option.letter) {
+      take(typed, compat, option);
+    }
+  }
+  if (!typed.name.empty()) {
+    return typed;
+  }
+  const Option* const found = own_options == nullptr ? nullptr : own_options->find_letter(letter);
+  const Option* const own = found == nullptr ? nullptr : find_own(own_options, found->name);
+  if (own == nullptr) {
+    return std::nullopt;
+  }
+  typed.name = own->name;
+  typed.arguments = own->argument == nullptr ? 0 : 1;
+  return typed;
+}
+
+/// "-r", "-r3" and "-r=3".
+std::optional<Typed> find_short(const CompatLauncher& compat,
+                                const OptionTable* own_options,
+                                const std::string& token) {
+  auto typed = find_letter(compat, own_options, token[1]);
+  if (!typed) {
+    return std::nullopt;
+  }
+  const bool has_one_dash = typed->option != nullptr && typed->option->has_one_dash;
+  typed->source = (has_one_dash ? "-" : "--") + typed->name;
+  if (token.size() > 2) {
+    typed->inline_value = token.substr(token[2] == '=' ? 3 : 2);
+  }
+  return typed;
+}
+
+std::optional<std::string> nearest_of(const CompatLauncher& compat,
+                                      const std::string& typed,
+                                      const OptionTable* own) {
+  const std::string bare = name_in(typed);
+  std::vector<std::string> names;
+  for (const CompatOption& option : compat.options()) {
+    names.push_back(dashed(option.name));
+  }
+  const auto nearest = nearest_name(bare, names);
+  if (!nearest) {
+    const auto of_muster = own != nullptr ? own->nearest(bare) : std::nullopt;
+    return of_muster && find_own(own, *of_muster) != nullptr ? of_muster : std::nullopt;
+  }
+  const auto at = std::find(names.begin(), names.end(), *nearest) - names.begin();
+  return compat.options()[static_cast<std::size_t>(at)].name;
+}
+
+/// "--log" may be two of them, and which one is meant nobody knows.
+std::optional<Error> find_ambiguity(const CompatLauncher& compat, const std::string& token) {
+  const std::string beginning = name_in(token);
+  const bool is_long = token.starts_with("--") && !beginning.empty();
+  std::vector<std::string> names;
+  for (const CompatOption* const option :
+       is_long ? find_abbreviated(compat, beginning) : std::vector<const CompatOption*>()) {
+    names.push_back(std::string("--") + option->name);
+  }
+  if (names.size() < 2) {
+    return std::nullopt;
+  }
+  return Error{ErrorKind::BadUsage,
+               token.substr(0, token.find('=')) + " may be any of " + join(names, ", ")};
+}
+
+Error unknown_token(const CompatLauncher& compat,
+                    const std::string& token,
+                    const OptionTable* own) {
+  if (auto ambiguity = find_ambiguity(compat, token)) {
+    return std::move(*ambiguity);
+  }
+  return unknown_option(token,
+                        nearest_of(compat, token, own),
+                        "'muster " + command_of(compat) +
+                            " --help' lists them, and a script that begins with a dash goes "
+                            "behind '--'");
+}
+
+/// What argparse takes for a value: nothing that looks like an option.
+bool is_value(const CompatLauncher& compat, const Typed& typed, const std::string& token) {
+  const bool is_negative =
+      token.find_first_not_of("0123456789.", 1) == std::string::npos && token.size() > 1;
+  return !is_argparse(compat) || typed.option == nullptr || !token.starts_with('-') ||
+         token.size() == 1 || is_negative || token.find(' ') != std::string::npos;
+}
+
+/// The values of an option, of which the last token is tokens[i] afterwards.
+Result<std::vector<std::string>> values_of(const CompatLauncher& compat,
+                                           const Typed& typed,
+                                           std::span<const std::string> tokens,
+                                           std::size_t& i) {
+  std::vector<std::string> values;
+  if (typed.inline_value) {
+    values.push_back(*typed.inline_value);
+  }
+  if (values.size() > typed.arguments) {
+    return Error{ErrorKind::BadUsage, typed.source + " is a switch and takes no value"};
+  }
+  while (values.size() < typed.arguments && i + 1 < tokens.size() &&
+         is_value(compat, typed, tokens[i + 1])) {
+    values.push_back(tokens[++i]);
+  }
+  if (values.size() < typed.arguments) {
+    return Error{ErrorKind::BadUsage,
+                 typed.source + (typed.arguments > 1 ? " needs two values" : " needs a value")};
+  }
+  return values;
+}
+
+/// True for "-np" where that is no short option with its value.
+bool is_long_behind_one_dash(const CompatLauncher& compat, const std::string& token) {
+  const auto options = compat.options();
+  return compat.syntax == Syntax::OpenMpi ||
+         std::any_of(options.begin(), options.end(), [&](const CompatOption& option) {
+           return option.has_one_dash && name_in(token) == dashed(option.name);
+         });
+}
+
+/// "--name", "-n"; "-name" where the original takes it so.
+std::optional<Typed> find_option(const CompatLauncher& compat,
+                                 const OptionTable* own,
+                                 const std::string& token) {
+  if (token.starts_with("--")) {
+    return find_long(compat, own, token);
+  }
+  if (!is_long_behind_one_dash(compat, token)) {
+    return find_short(compat, own, token);
+  }
+  auto typed = find_long(compat, nullptr, token);
+  if (!typed && token.size() == 2) {
+    typed = find_short(compat, own, token);
+  }
+  if (typed) {
+    typed->source = token.substr(0, token.find('='));
+  }
+  return typed;
+}
+
+/// Behind the script an option has its original's spelling: with another one it is the script's.
+std::optional<Typed> find_option_behind(const CompatLauncher& compat, const std::string& token) {
+  auto typed = find_option(compat, nullptr, token);
+  const bool is_spelled_so = typed && (!token.starts_with("--") ||
+                                       typed->source == std::string("--") + typed->option->name);
+  return is_spelled_so ? typed : std::nullopt;
+}
+
+Result<> keep(Tokens& result,
+              const CompatLauncher& compat,
+              const Typed& typed,
+              std::vector<std::string> values) {
+  const std::string last = values.empty() ? "1" : values.back();
+  if (typed.option == nullptr) {
+    return set_option(result.own, typed.name, {last, from_flag(typed.source)});
+  }
+  auto value = read_value(compat, *typed.option, {last, from_flag(typed.source)});
+  if (!value) {
+    return value.error();
+  }
+  result.given[typed.name] = {std::move(*value), from_flag(typed.source)};
+  result.typed.push_back({typed.option, typed.name, typed.source, std::move(values)});
+  return {};
+}
+
+/// Reads the option at tokens[i], of which the last token is tokens[i] afterwards.
+Result<> read_option(Tokens& result,
+                     const CompatLauncher& compat,
+                     const Typed& typed,
+                     std::span<const std::string> tokens,
+                     std::size_t& i) {
+  auto values = values_of(compat, typed, tokens, i);
+  return values ? keep(result, compat, typed, std::move(*values)) : values.error();
+}
+
+bool is_option(const std::string& token) {
+  return token.size() > 1 && token.front() == '-';
+}
+
+/// True when an option that nobody knows is the program's.
+bool is_program_named(const Tokens& result) {
+  return !result.program.empty() ||
+         std::any_of(result.typed.begin(), result.typed.end(), [](const TypedOption& typed) {
+           return typed.option->names_program;
+         });
+}
+
+/// The originals take the first "--" away wherever it is, so that scripts are started with
+/// "torchrun script.py -- --its-own-option".
+/// True when there was one.
+bool drop_dashes(std::vector<std::string>& program, bool has_dashes_before) {
+  const bool has_dashes_behind = !has_dashes_before && program.size() > 1 && program[1] == "--";
+  if (has_dashes_behind) {
+    program.erase(program.begin() + 1);
+  }
+  return has_dashes_before || has_dashes_behind;
+}
+
+/// All that no option is among.
+void take_rest(Tokens& result, std::span<const std::string> rest) {
+  const bool has_dashes = !rest.empty() && rest.front() == "--";
+  result.program.insert(result.program.end(), rest.begin() + (has_dashes ? 1 : 0), rest.end());
+  result.is_set_apart = drop_dashes(result.program, has_dashes);
+}
+
+/// Before the program's name, or behind it. Empty: the token is no option, or not known.
+std::optional<Typed> find_typed(const CompatLauncher& compat,
+                                const OptionTable* own,
+                                const std::string& token,
+                                bool is_behind) {
+  if (!is_option(token)) {
+    return std::nullopt;
+  }
+  return is_behind ? find_option_behind(compat, token) : find_option(compat, own, token);
+}
+
+/// With the values of an option. False: this one, and all behind it, are the program's.
+Result<bool> take_token(Tokens& result,
+                        const CompatLauncher& compat,
+                        const OptionTable* own,
+                        std::span<const std::string> tokens,
+                        std::size_t& i) {
+  const std::string& token = tokens[i];
+  const bool is_behind = is_program_named(result);
+  if (const auto typed = find_typed(compat, own, token, is_behind)) {
+    const auto read = read_option(result, compat, *typed, tokens, i);
+    return read ? Result<bool>(true) : Result<bool>(read.error());
+  }
+  if (is_option(token) && !is_behind) {
+    return unknown_token(compat, token, own);
+  }
+  if (compat.syntax != Syntax::Click) {
+    return false;
+  }
+  result.program.push_back(token);
+  return true;
+}
+
+}  // namespace
+
+std::string dashed(std::string_view name) {
+  std::string result(name);
+  std::replace(result.begin(), result.end(), '_', '-');
+  return result;
+}
+
+Result<Tokens> read_tokens(const CompatLauncher& compat,
+                           std::span<const std::string> tokens,
+                           const OptionTable* own) {
+  Tokens result;
+  std::size_t i = 0;
+  for (; i < tokens.size() && tokens[i] != "--"; ++i) {
+    const auto taken = take_token(result, compat, own, tokens, i);
+    if (!taken) {
+      return taken.error();
+    }
+    if (!*taken) {
+      break;
+    }
+  }
+  take_rest(result, tokens.subspan(i));
+  return result;
+}
+
+}  // namespace muster

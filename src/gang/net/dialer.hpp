@@ -1,0 +1,75 @@
+#pragma once
+
+// From an agent to its leader: one attempt to connect.
+
+#include "gang/net/resolver.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/system/result.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+struct DialFailure {
+  enum class Kind {
+    NoName,       ///< the name does not resolve
+    Refused,      ///< the machine is there and nobody listens
+    TimedOut,     ///< no answer
+    Unreachable,  ///< no way to the machine
+    Other
+  };
+  Kind kind = Kind::Other;
+  std::string text;  ///< for the user, such as "connection refused by 10.0.0.1:29500"
+};
+
+struct DialLimits {
+  std::chrono::milliseconds address{3'000};
+  std::chrono::milliseconds whole{10'000};  ///< name and all addresses
+};
+
+/// Resolves the name anew, unless the look-up of the last attempt is still under way, and tries each of
+/// its addresses, one after the other. Of several failures the most telling one is reported.
+class Dialer {
+ public:
+  using Callback =
+      std::function<void(boost::system::result<boost::asio::ip::tcp::socket, DialFailure>)>;
+
+  explicit Dialer(boost::asio::io_context& io, DialLimits limits = {})
+      : io_(io), limits_(limits), resolver_(io) {}
+  ~Dialer() { cancel(); }  // NOLINT(bugprone-exception-escape): only for want of memory
+  Dialer(const Dialer&) = delete;
+  Dialer& operator=(const Dialer&) = delete;
+
+  /// Calls back once, never from within this call. An attempt that is under way is cancelled.
+  void dial(const std::string& host, std::uint16_t port, Callback callback);
+
+  void cancel();
+
+ private:
+  class Attempt;
+
+  boost::asio::io_context& io_;
+  DialLimits limits_;
+  Resolver resolver_;  ///< its look-up may outlive an attempt
+  std::shared_ptr<Attempt> attempt_;
+};
+
+/// What a failed connect means; `limit` is the time that it had.
+[[nodiscard]] DialFailure describe_dial_failure(const boost::system::error_code& error,
+                                                const boost::asio::ip::tcp::endpoint& endpoint,
+                                                std::chrono::milliseconds limit);
+
+/// The addresses of this machine's interfaces, those that are up.
+[[nodiscard]] std::vector<boost::asio::ip::address> local_addresses();
+
+/// True for an address of this machine: one of its interfaces, or any loopback address.
+[[nodiscard]] bool is_own(const boost::asio::ip::address& given);
+
+}  // namespace muster::gang

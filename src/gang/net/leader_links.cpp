@@ -1,0 +1,204 @@
+// The links of the leader: one for each agent, and for a while one for whoever comes by.
+#include "gang/net/leader_links.hpp"
+
+#include "gang/net/addresses.hpp"
+#include "gang/net/frame.hpp"
+#include "gang/protocol/message_encoding.hpp"
+#include "gang/net/link_words.hpp"
+
+#include "base/log.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+using boost::asio::ip::tcp;
+using Clock = std::chrono::steady_clock;
+using Trust = LinkBudget::Trust;
+
+}  // namespace
+
+std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
+  if (listener_) {
+    return std::nullopt;
+  }
+  auto listener = Listener::open(io_, port);
+  if (!listener) {
+    return listener.error();
+  }
+  listener_ = std::move(*listener);
+  listener_->on_remark = [](const std::string& remark) { log_warning(remark); };
+  listener_->on_accept = [this](tcp::socket socket) { on_accept(std::move(socket)); };
+  listener_->start();
+  if (key_ == nullptr) {
+    log_info(
+        "the links between the nodes are not encrypted: whoever reaches this port can take a seat, "
+        "end the job or feign its success (--token-file; 'muster token' makes one)");
+  }
+  return std::nullopt;
+}
+
+void LeaderLinks::send(const SendTo& wanted) {
+  std::shared_ptr<const std::string> framed;
+  for (const LinkId link : wanted.links) {
+    const auto at = links_.find(link);
+    if (at == links_.end()) {
+      continue;  // the leader's own, or gone, and that is in the queue
+    }
+    if (std::holds_alternative<Admitted>(wanted.message)) {
+      admit(link, at->second);
+    }
+    if (wanted.links.size() == 1) {
+      at->second.link->send(wanted.message);
+      continue;
+    }
+    if (!framed) {
+      framed = std::make_shared<const std::string>(frame(encode(wanted.message)));
+    }
+    at->second.link->send_shared(framed);
+  }
+}
+
+void LeaderLinks::admit(LinkId link, Entry& entry) {
+  if (!std::exchange(entry.was_member, true)) {
+    budget_.note_member(entry.source_prefix);
+  }
+  budget_.remove(link);
+  entry.stage = Stage::Member;
+}
+
+void LeaderLinks::drop(LinkId link) {
+  const auto at = links_.find(link);
+  if (at == links_.end()) {
+    return;
+  }
+  Entry& entry = at->second;
+  if (entry.stage == Stage::Guest) {
+    refused_.count(entry.link->peer_address(), Clock::now());
+    arm_numbers();
+  } else if (entry.stage == Stage::Member) {
+    budget_.add(link, entry.source_prefix, Trust::Active);
+  }
+  entry.stage = Stage::Leaving;
+  entry.link->close_when_sent();
+  turn_away_excess();
+}
+
+void LeaderLinks::erase(LinkId link) {
+  const auto taken = links_.extract(link);
+  if (taken.empty()) {
+    return;
+  }
+  budget_.remove(link);
+  if (taken.mapped().was_member) {
+    budget_.forget_member(taken.mapped().source_prefix);
+  }
+}
+
+void LeaderLinks::on_accept(tcp::socket socket) {
+  const LinkId link = next_link_++;
+  boost::system::error_code ignored;  // a socket that is broken already shows it when it is read
+  std::string source_prefix = neighbourhood_of(unmapped(socket.remote_endpoint(ignored).address()));
+  const Trust trust = socket.available(ignored) > 0 ? Trust::Active : Trust::None;
+  auto made = std::make_unique<Link>(std::move(socket), key_, Link::Side::Leader);
+  made->on_message = [this, link](Message message) { on_message(link, std::move(message)); };
+  made->on_lost = [this, link](const std::string& why) { on_lost(link, why); };
+  made->on_sign = [this, link](bool is_established) {
+    budget_.raise(link, is_established && key_ != nullptr ? Trust::Authenticated : Trust::Active);
+  };
+  made->on_closed = [this, link] { erase(link); };
+  Link& started = *made;
+  budget_.add(link, source_prefix, trust);
+  links_.emplace(link, Entry{std::move(made), std::move(source_prefix)});
+  started.start();
+  turn_away_excess();
+}
+
+void LeaderLinks::turn_away_excess() {
+  while (const auto link = budget_.excess()) {
+    turn_away(*link);
+  }
+}
+
+/// There are too many like it. It is told by a reset, which costs us nothing that lasts.
+void LeaderLinks::turn_away(LinkId link) {
+  const Entry& entry = links_.at(link);
+  if (entry.stage != Stage::Leaving) {  // it has been counted, or was one of the job
+    refused_.count(entry.link->peer_address(), Clock::now());
+    arm_numbers();
+  }
+  if (entry.stage == Stage::Guest) {
+    tell_(LeaderEvent(LinkLost{link, "was one of too many that wait for a seat"}));
+  }
+  entry.link->reset();
+  erase(link);
+}
+
+void LeaderLinks::on_message(LinkId link, Message message) {
+  Entry& entry = links_.at(link);
+  if (entry.stage != Stage::Stranger) {
+    tell_(LeaderEvent(Received{link, std::move(message)}));
+    return;
+  }
+  entry.stage = Stage::Guest;  // the link lets nothing but a Join through first
+  tell_(LeaderEvent(Joined{link,
+                           entry.link->peer_address(),
+                           entry.link->local_address(),
+                           std::get<Join>(std::move(message))}));
+}
+
+void LeaderLinks::on_lost(LinkId link, const std::string& why) {
+  const auto at = links_.find(link);
+  if (at == links_.end()) {
+    return;
+  }
+  if (at->second.stage == Stage::Stranger) {
+    note_stranger(at->second.link->peer_address(), why);
+  } else {
+    tell_(LeaderEvent(LinkLost{link, why}));
+  }
+  erase(link);
+}
+
+// --- What is said of strangers ------------------------------------------------------------------
+
+void LeaderLinks::note_stranger(const std::string& peer, const std::string& why) {
+  const std::string text = refused_.note(peer, why, Clock::now());
+  if (!text.empty() && !is_quiet_) {
+    log_warning(text);
+  }
+  arm_numbers();
+  if (concerns_token(why)) {
+    tell_(LeaderEvent(AuthFailed{peer, why}));
+  }
+}
+
+void LeaderLinks::arm_numbers() {
+  const auto wake = refused_.next_wake();
+  if (!wake || is_quiet_ || std::exchange(is_armed_, true)) {
+    return;
+  }
+  numbers_timer_.expires_at(*wake);
+  numbers_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      is_armed_ = false;
+      log_counts();
+    }
+  });
+}
+
+void LeaderLinks::log_counts() {
+  if (const std::string text = refused_.summary(Clock::now()); !text.empty()) {
+    log_warning(text);
+  }
+}
+
+void LeaderLinks::fall_silent() {
+  numbers_timer_.cancel();
+  log_counts();
+  is_quiet_ = true;
+}
+
+}  // namespace muster::gang

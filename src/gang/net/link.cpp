@@ -1,0 +1,401 @@
+// A link on Asio: reads when there is something to read, into one buffer for all links.
+#include "gang/net/link.hpp"
+
+#include "gang/net/addresses.hpp"
+#include "gang/net/frame.hpp"
+#include "gang/protocol/message_encoding.hpp"
+#include "gang/net/link_words.hpp"
+#include "gang/net/outbox.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <array>
+#include <functional>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr std::chrono::seconds kLinger{5};  ///< a closed link waits so long for its other end
+/// What is protected at once, and what is written before others have their turn.
+constexpr std::size_t kBytesOfRecord = std::size_t{16} << 10U;
+constexpr std::size_t kBytesOfTurn = std::size_t{64} << 10U;
+
+}  // namespace
+
+/// What lives on while something is waited for, whatever became of the `Link`.
+class Link::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(tcp::socket socket, const GangKey* key, Side side)
+      : side_(side),
+        socket_(std::move(socket)),
+        channel_(make_channel(key, side)),
+        reader_(side == Side::Leader ? kMostJoinBytes : kMostMessageBytes) {
+    error_code ignored;  // a socket that is broken already shows it when it is read
+    peer_ = unmapped(socket_.remote_endpoint(ignored).address());
+    local_ = unmapped(socket_.local_endpoint(ignored).address());
+    socket_.non_blocking(true, ignored);
+    socket_.set_option(tcp::no_delay(true), ignored);
+  }
+
+  void start(Link& link, std::chrono::milliseconds join_limit) {
+    on_message_ = std::move(link.on_message);
+    on_lost_ = std::move(link.on_lost);
+    on_sign_ = std::move(link.on_sign);
+    on_closed_ = std::move(link.on_closed);
+    is_started_ = true;
+    if (side_ == Side::Leader) {
+      wait_for_join(join_limit);
+    }
+    flush();  // the first flight of TLS
+    wait_for_bytes();
+  }
+
+  void send(const Message& message) {
+    if (state_ != State::Open || write_error_) {
+      return;
+    }
+    std::string framed = frame(encode(message));
+    if (std::holds_alternative<Heartbeat>(message)) {
+      outbox_.add_before_bulk(std::move(framed));
+    } else if (is_piece(message)) {
+      outbox_.add_bulk(std::make_shared<const std::string>(std::move(framed)));
+    } else {
+      outbox_.add(std::move(framed));
+    }
+    flush();
+  }
+
+  void send_shared(const Outbox::Frame& frame) {
+    if (state_ == State::Open && !write_error_) {
+      outbox_.add_bulk(frame);
+      flush();
+    }
+  }
+
+  void close_when_sent() {
+    if (state_ != State::Open) {
+      return;
+    }
+    state_ = State::Leaving;
+    if (!is_started_ || !channel_->is_established()) {
+      close();
+      return;
+    }
+    wait_until(kLinger, [](Connection& self) { self.close(); });
+    if (queue_.empty() && outbox_.is_empty()) {
+      shut_down();
+    }
+  }
+
+  void reset() {
+    error_code ignored;  // then it is closed as others are
+    socket_.set_option(tcp::socket::linger(true, 0), ignored);
+    on_closed_ = [] {};
+    close();
+  }
+
+  /// The `Link` is gone.
+  void abandon() {
+    on_closed_ = [] {};
+    if (state_ == State::Open) {
+      shut();
+    }
+  }
+
+  [[nodiscard]] const boost::asio::ip::address& peer() const { return peer_; }
+  [[nodiscard]] const boost::asio::ip::address& local() const { return local_; }
+
+ private:
+  enum class State {
+    Open,
+    Leaving,  ///< nothing is delivered any more; the rest of the queue is written
+    Closed
+  };
+
+  // --- Reading ---
+
+  void wait_for_join(std::chrono::milliseconds limit) {
+    waits_for_join_ = true;
+    wait_until(limit, [limit](Connection& self) {
+      if (self.waits_for_join_ && self.has_unread_bytes()) {
+        self.wait_for_join(limit);  // thousands came at once, and we are behind
+      } else if (self.waits_for_join_) {
+        self.lose(describe_missing_join(limit));
+      }
+    });
+  }
+
+  [[nodiscard]] bool has_unread_bytes() const {
+    error_code none;  // a broken socket shows it when it is read
+    return socket_.available(none) > 0;
+  }
+
+  void wait_for_bytes() {
+    socket_.async_wait(tcp::socket::wait_read,
+                       [self = shared_from_this()](const error_code& error) {
+                         if (!error && self->state_ != State::Closed) {
+                           self->read_once();
+                         }
+                       });
+  }
+
+  void read_once() {
+    static std::array<char, std::size_t{64} << 10U> buffer;  // what is read is copied at once
+    error_code error;
+    const std::size_t size = socket_.read_some(boost::asio::buffer(buffer), error);
+    if (error && error != boost::asio::error::would_block &&
+        error != boost::asio::error::interrupted) {
+      end(error);
+      return;
+    }
+    if (size > 0 && state_ == State::Open) {
+      take({buffer.data(), size});
+    }
+    if (state_ != State::Closed) {
+      wait_for_bytes();
+    }
+  }
+
+  void end(const error_code& error) {
+    // Where writing failed first, that failure took the reason with it.
+    const bool is_end = error == boost::asio::error::eof;
+    lose(describe_end(is_end && write_error_ ? write_error_ : error));
+    close();
+  }
+
+  void take(std::string_view wire) {
+    const auto plaintext = channel_->receive(wire);
+    flush();  // after an error too: the channel's last word
+    if (!plaintext) {
+      lose(plaintext.error().message);
+      return;
+    }
+    if (waits_for_join_ && on_sign_) {
+      on_sign_(channel_->is_established());
+    }
+    reader_.feed(*plaintext);
+    while (state_ == State::Open) {
+      const auto payload = reader_.next();
+      if (!payload) {
+        lose("sent no muster message: " + payload.error().message);
+        return;
+      }
+      if (!*payload) {
+        return;
+      }
+      deliver(**payload);
+    }
+  }
+
+  void deliver(std::string_view payload) {
+    auto message = decode(payload);
+    if (!message) {
+      lose("sent no muster message: " + message.error().message);
+      return;
+    }
+    if (waits_for_join_) {
+      if (!std::holds_alternative<Join>(*message)) {
+        lose(std::string("sent '") + name_of(*message) + "' first, expected 'join'");
+        return;
+      }
+      waits_for_join_ = false;
+      timer_.reset();
+      reader_.set_limit(kMostMessageBytes);
+    }
+    if (on_message_) {
+      on_message_(std::move(*message));
+    }
+  }
+
+  // --- Writing ---
+
+  /// What the channel itself has to say goes first: a handshake, an alert.
+  void flush() {
+    queue_ += channel_->take_outgoing();
+    if (write_error_) {
+      drop_queue();
+      return;  // the reader finds the end, behind the other end's last messages
+    }
+    if (outbox_.other() + queue_.size() > kMostQueuedBytes || outbox_.bulk() > kMostBulkBytes ||
+        outbox_.overtaking() > kMostQueuedBeats) {
+      lose_soon("does not read what it is sent");
+    } else if (!waits_to_write_) {
+      write();
+    }
+  }
+
+  /// A large value does not keep the others waiting: after some bytes it is their turn.
+  void write() {
+    for (std::size_t turn = 0; fill_queue();) {
+      if (turn >= kBytesOfTurn) {
+        wait_to_write();
+        return;
+      }
+      error_code error;
+      const std::size_t size = socket_.write_some(boost::asio::buffer(queue_), error);
+      if (error == boost::asio::error::would_block) {
+        wait_to_write();
+        return;
+      }
+      if (error && error != boost::asio::error::interrupted) {
+        write_error_ = error;
+        drop_queue();
+        return;
+      }
+      turn += size;
+      queue_.erase(0, size);
+    }
+    queue_ = std::string();  // an idle link holds no memory
+    if (state_ == State::Leaving && outbox_.is_empty()) {
+      shut_down();
+    }
+  }
+
+  /// Protects a little of what waits. Returns whether there is something to write.
+  bool fill_queue() {
+    if (queue_.empty() && !outbox_.is_empty() && channel_->is_established()) {
+      const std::string_view next = outbox_.next(kBytesOfRecord);
+      channel_->send(next);
+      outbox_.pop(next.size());
+      queue_ = channel_->take_outgoing();
+    }
+    return !queue_.empty();
+  }
+
+  void drop_queue() {
+    queue_ = std::string();
+    outbox_.clear();
+    if (state_ == State::Leaving) {
+      close();
+    }
+  }
+
+  void wait_to_write() {
+    waits_to_write_ = true;
+    socket_.async_wait(tcp::socket::wait_write,
+                       [self = shared_from_this()](const error_code& error) {
+                         self->waits_to_write_ = false;
+                         if (!error && self->state_ != State::Closed) {
+                           self->write();
+                         }
+                       });
+  }
+
+  // --- The end ---
+
+  /// Says that nothing follows. Closing at once would throw away what the other end has not read yet
+  /// if there were unread bytes of it here.
+  void shut_down() {
+    error_code error;
+    socket_.shutdown(tcp::socket::shutdown_send, error);
+    if (error) {
+      close();
+    }
+  }
+
+  void lose(const std::string& why) {
+    if (state_ == State::Open) {
+      close();
+      if (on_lost_) {
+        on_lost_(why);
+      }
+    }
+  }
+
+  void lose_soon(std::string why) {
+    write_error_ = boost::asio::error::no_buffer_space;  // nothing is queued any more
+    drop_queue();
+    boost::asio::post(socket_.get_executor(),
+                      [self = shared_from_this(), why = std::move(why)] { self->lose(why); });
+  }
+
+  /// The callbacks stay: one of them may be running.
+  void close() {
+    if (state_ == State::Leaving && on_closed_) {
+      boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
+        std::exchange(self->on_closed_, nullptr)();
+      });
+    }
+    shut();
+  }
+
+  void shut() {
+    state_ = State::Closed;
+    timer_.reset();
+    queue_ = std::string();
+    outbox_.clear();
+    error_code ignored;  // nothing is left to be written
+    socket_.close(ignored);
+  }
+
+  void wait_until(std::chrono::milliseconds limit, std::function<void(Connection&)> then) {
+    timer_ = std::make_unique<boost::asio::steady_timer>(socket_.get_executor(), limit);
+    timer_->async_wait(
+        [self = shared_from_this(), then = std::move(then)](const error_code& error) {
+          if (!error && self->state_ != State::Closed) {
+            then(*self);
+          }
+        });
+  }
+
+  Side side_;
+  State state_ = State::Open;
+  bool is_started_ = false;
+  bool waits_for_join_ = false;
+  bool waits_to_write_ = false;
+  error_code write_error_;
+  tcp::socket socket_;
+  std::unique_ptr<Channel> channel_;
+  FrameReader reader_;
+  Outbox outbox_;                                     ///< what the channel has not been given
+  std::string queue_;                                 ///< wire bytes that the socket has not taken
+  std::unique_ptr<boost::asio::steady_timer> timer_;  ///< for the join, then for the end
+  std::function<void(Message)> on_message_;
+  std::function<void(const std::string&)> on_lost_;
+  std::function<void(bool)> on_sign_;
+  std::function<void()> on_closed_;
+  boost::asio::ip::address peer_;
+  boost::asio::ip::address local_;
+};
+
+Link::Link(tcp::socket socket, const GangKey* key, Side side)
+    : connection_(std::make_shared<Connection>(std::move(socket), key, side)) {}
+
+Link::~Link() {
+  connection_->abandon();
+}
+
+void Link::start(std::chrono::milliseconds join_limit) {
+  connection_->start(*this, join_limit);
+}
+
+void Link::send(const Message& message) {
+  connection_->send(message);
+}
+
+void Link::send_shared(const std::shared_ptr<const std::string>& frame) {
+  connection_->send_shared(frame);
+}
+
+void Link::close_when_sent() {
+  connection_->close_when_sent();
+}
+
+void Link::reset() {
+  connection_->reset();
+}
+
+std::string Link::peer_address() const {
+  return connection_->peer().to_string();
+}
+
+std::string Link::local_address() const {
+  return connection_->local().to_string();
+}
+
+}  // namespace muster::gang

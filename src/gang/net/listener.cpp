@@ -1,0 +1,172 @@
+// Sockets are made and accepted with system calls of our own: Asio's are not closed in workers.
+#include "base/unique_fd.hpp"
+#include "gang/net/listener.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr std::chrono::milliseconds kRest{100};
+
+struct Opened {
+  UniqueFd fd;
+  int error_number = 0;
+};
+
+bool listen_on(int fd, int family, std::uint16_t port) {
+  const int on = 1;
+  const int off = 0;
+  // Both wildcard addresses are all zero.
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  const bool is_six = family == AF_INET6;
+  const auto* const address = is_six ? reinterpret_cast<const sockaddr*>(&six)    // NOLINT: its API
+                                     : reinterpret_cast<const sockaddr*>(&four);  // NOLINT
+  return ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+         (!is_six || ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0) &&
+         ::bind(fd, address, is_six ? sizeof six : sizeof four) == 0 &&
+         ::listen(fd, SOMAXCONN) == 0;
+}
+
+Opened open_socket(int family, std::uint16_t port) {
+  UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd || !listen_on(fd.get(), family, port)) {
+    return {UniqueFd(), errno};
+  }
+  return {std::move(fd), 0};
+}
+
+ListenFailure describe(int error_number, std::uint16_t port) {
+  return {.error = system_error("cannot listen on port " + std::to_string(port), error_number),
+          .is_in_use = error_number == EADDRINUSE};
+}
+
+/// Failures of one connection and not of the listener: accept(2) passes network errors on.
+bool concerns_one_connection(int error_number) {
+  switch (error_number) {
+    case EINTR:
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case EOPNOTSUPP:
+    case ENETUNREACH:
+    case EPERM:  // a firewall
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uint16_t port) {
+  Opened opened = open_socket(AF_INET6, port);
+  const bool is_version_6 =
+      opened.fd || opened.error_number == EADDRINUSE || opened.error_number == EACCES;
+  if (!is_version_6) {
+    opened = open_socket(AF_INET, port);
+  }
+  if (!opened.fd) {
+    return describe(opened.error_number, port);
+  }
+  return ListeningSocket{std::move(opened.fd), is_version_6};
+}
+
+boost::system::result<std::unique_ptr<Listener>, ListenFailure> Listener::open(
+    boost::asio::io_context& io, std::uint16_t port) {
+  auto opened = listen_everywhere(port);
+  if (!opened) {
+    return opened.error();
+  }
+  const tcp protocol = opened->is_version_6 ? tcp::v6() : tcp::v4();
+  tcp::acceptor acceptor(io);
+  error_code error;
+  acceptor.assign(protocol, opened->fd.get(), error);
+  if (error) {
+    return describe(error.value(), port);
+  }
+  (void)opened->fd.release();  // the acceptor has it
+  auto listener = std::unique_ptr<Listener>(new Listener(io, std::move(acceptor)));
+  listener->protocol_ = protocol;
+  return listener;
+}
+
+Listener::Listener(boost::asio::io_context& io, tcp::acceptor acceptor)
+    : acceptor_(std::move(acceptor)), rest_timer_(io) {
+  error_code ignored;  // it is bound
+  port_ = acceptor_.local_endpoint(ignored).port();
+}
+
+void Listener::wait() {
+  acceptor_.async_wait(tcp::acceptor::wait_read, [this](const error_code& error) {
+    if (!error) {
+      accept_all();
+    }
+  });
+}
+
+void Listener::accept_all() {
+  constexpr int kInOneTurn = 64;  // signals, deaths and who is here are looked after in between
+  int error_number = 0;
+  for (int i = 0; i < kInOneTurn && (error_number == 0 || concerns_one_connection(error_number));
+       ++i) {
+    error_number = accept_one();
+  }
+  if (error_number == 0 || error_number == EAGAIN || concerns_one_connection(error_number)) {
+    wait();
+  } else {
+    rest(error_number);
+  }
+}
+
+int Listener::accept_one() {
+  UniqueFd fd(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd) {
+    return errno;
+  }
+  tcp::socket socket(acceptor_.get_executor());
+  error_code error;
+  socket.assign(protocol_, fd.get(), error);
+  if (error) {
+    return error.value();
+  }
+  (void)fd.release();  // the socket has it
+  (void)socket.remote_endpoint(error);
+  if (!error) {  // else it was reset while it waited, and nobody is there, whose address could be told
+    on_accept(std::move(socket));
+  }
+  return 0;
+}
+
+/// The connection stays in the kernel's queue and would wake us again at once.
+void Listener::rest(int error_number) {
+  if (!std::exchange(has_remarked_, true) && on_remark) {
+    on_remark(
+        system_error("cannot accept connections, trying again every 0.1 s", error_number).message);
+  }
+  rest_timer_.expires_after(kRest);
+  rest_timer_.async_wait([this](const error_code& error) {
+    if (!error) {
+      accept_all();
+    }
+  });
+}
+
+}  // namespace muster::gang

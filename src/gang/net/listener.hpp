@@ -1,0 +1,73 @@
+#pragma once
+
+// Ports that are listened at: the leader's, and those of services.
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace muster::gang {
+
+struct ListenFailure {
+  Error error;             ///< of kind System
+  bool is_in_use = false;  ///< somebody has the port: a later attempt may find it free
+};
+
+struct ListeningSocket {
+  UniqueFd fd;               ///< does not wait, and is closed in workers
+  bool is_version_6 = true;  ///< false: the host has no version 6
+};
+/// Listens at every address of the machine. Port 0 is one that the kernel chooses.
+[[nodiscard]] boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(
+    std::uint16_t port);
+
+/// Accepts connections on every address of the machine. Must not be destroyed in its own callbacks.
+class Listener {
+ public:
+  /// Port 0 is one that the kernel chooses. Accepts nothing before `start`.
+  [[nodiscard]] static boost::system::result<std::unique_ptr<Listener>, ListenFailure> open(
+      boost::asio::io_context& io, std::uint16_t port);
+
+  ~Listener() = default;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  /// To be set before `start`.
+  std::function<void(boost::asio::ip::tcp::socket)> on_accept;
+  /// Called once with a sentence for the user when connections cannot be accepted for a while,
+  /// such as for lack of descriptors.
+  std::function<void(const std::string&)> on_remark;
+
+  void start() { wait(); }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  Listener(boost::asio::io_context& io, boost::asio::ip::tcp::acceptor acceptor);
+
+  void wait();
+  void accept_all();
+  /// Returns 0 or an errno.
+  [[nodiscard]] int accept_one();
+  void rest(int error_number);
+
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::ip::tcp protocol_ = boost::asio::ip::tcp::v6();
+  boost::asio::steady_timer rest_timer_;
+  std::uint16_t port_ = 0;
+  bool has_remarked_ = false;
+};
+
+/// "pid 123 (python3)" where /proc tells who has the port; else empty: another user's process, or
+/// one in another container. Reads what /proc says of all processes, which takes tens of milliseconds on a busy machine.
+[[nodiscard]] std::string describe_port_holder(std::uint16_t port);
+
+}  // namespace muster::gang

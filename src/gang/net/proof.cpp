@@ -1,0 +1,65 @@
+// HMAC with SHA-256, as hexadecimal digits.
+#include "gang/net/openssl.hpp"
+
+#include "gang/net/proof.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <stdexcept>
+#include <vector>
+
+namespace muster::gang {
+namespace {
+
+std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += kDigits[bytes[i] >> 4U];
+    text += kDigits[bytes[i] & 0xfU];
+  }
+  return text;
+}
+
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());  // NOLINT: the API's bytes
+}
+
+}  // namespace
+
+std::string random_digits(std::size_t count) {
+  start_openssl();
+  std::vector<unsigned char> bytes(count);
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+    throw std::runtime_error("RAND_bytes: " + openssl_error());
+  }
+  return hexadecimal(bytes.data(), bytes.size());
+}
+
+std::string prove(std::string_view secret, std::string_view text) {
+  start_openssl();
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned int size = 0;
+  if (HMAC(EVP_sha256(),
+           secret.data(),
+           static_cast<int>(secret.size()),
+           bytes_of(text),
+           text.size(),
+           bytes.data(),
+           &size) == nullptr) {
+    throw std::runtime_error("HMAC: " + openssl_error());
+  }
+  return hexadecimal(bytes.data(), size);
+}
+
+bool is_proof(std::string_view proof, std::string_view secret, std::string_view text) {
+  const std::string wanted = prove(secret, text);
+  return proof.size() == wanted.size() &&
+         CRYPTO_memcmp(proof.data(), wanted.data(), wanted.size()) == 0;
+}
+
+}  // namespace muster::gang

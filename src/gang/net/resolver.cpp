@@ -1,0 +1,247 @@
+// getaddrinfo(3) in a detached thread, which tells the loop through an eventfd that it is done. Where no
+// thread can be started (filters of old container runtimes refuse clone3, or all processes are taken) it is
+// called in place, for a few seconds at most.
+#include "gang/net/resolver.hpp"
+
+#include "base/unique_fd.hpp"
+#include "environment/name_lookup.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+using boost::system::error_code;
+
+/// What the thread is given and gives back. The last of both sides to let go of it destroys it.
+struct Question {
+  std::string host;
+  UniqueFd done;
+  std::atomic<bool> is_answered{false};  ///< what follows may be read
+  int error = 0;
+  int error_number = 0;
+  Resolver::Addresses addresses;
+};
+
+boost::asio::ip::address address_of(const addrinfo& found) {
+  boost::asio::ip::tcp::endpoint endpoint;
+  std::memcpy(
+      endpoint.data(), found.ai_addr, std::min<std::size_t>(found.ai_addrlen, endpoint.capacity()));
+  return endpoint.address();
+}
+
+void collect(const addrinfo* first, Resolver::Addresses& addresses) {
+  for (const addrinfo* at = first; at != nullptr; at = at->ai_next) {
+    const boost::asio::ip::address address = address_of(*at);
+    if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
+      addresses.push_back(address);
+    }
+  }
+}
+
+/// A name that always has an address, also in an image without /etc/hosts.
+void answer_for_this_machine(Question& question) {
+  if (question.host == "localhost") {
+    question.error = 0;
+    question.addresses = {boost::asio::ip::address_v4::loopback()};
+  }
+}
+
+void answer(Question& question) {
+  choose_name_services();
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;  // else each address would be there three times
+  addrinfo* found = nullptr;
+  question.error = ::getaddrinfo(question.host.c_str(), nullptr, &hints, &found);
+  question.error_number = errno;
+  if (question.error == 0) {
+    collect(found, question.addresses);
+    ::freeaddrinfo(found);
+  } else {
+    answer_for_this_machine(question);
+  }
+  question.is_answered = true;
+  const std::uint64_t one = 1;
+  (void)!::write(question.done.get(), &one, sizeof one);  // an eventfd takes a first one always
+}
+
+std::string describe(int error, int error_number) {
+  switch (error) {
+    case 0:
+    case EAI_NODATA:
+      return "the name has no address";
+    case EAI_NONAME:
+      return "no such name in /etc/hosts or DNS";
+    case EAI_AGAIN:
+      return ::access("/etc/resolv.conf", R_OK) == 0
+                 ? "temporary failure in name resolution"
+                 : "not in /etc/hosts, and no /etc/resolv.conf names a name server";
+    case EAI_SYSTEM:
+      return std::generic_category().message(error_number);
+    default:
+      return ::gai_strerror(error);
+  }
+}
+
+Result<Resolver::Addresses> result_of(Question& question) {
+  if (question.error != 0 || question.addresses.empty()) {
+    return Error{ErrorKind::System, describe(question.error, question.error_number)};
+  }
+  return std::move(question.addresses);
+}
+
+/// Without signals: they are the loop's. False if there is no thread to be had.
+bool start_thread(std::shared_ptr<Question> question) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  bool is_started = true;
+  try {
+    std::thread([question = std::move(question)] { answer(*question); }).detach();
+  } catch (const std::system_error&) {
+    is_started = false;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return is_started;
+}
+
+}  // namespace
+
+/// The loop's end of a look-up; lives until it is done or cancelled.
+class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
+ public:
+  Lookup(boost::asio::io_context& io, Callback callback)
+      : io_(io), done_(io), callback_(std::move(callback)) {}
+
+  void start(const std::string& host, WithoutThread without_thread) {
+    error_code no_number;
+    const auto address = boost::asio::ip::make_address(host, no_number);
+    if (!no_number) {
+      finish_soon(Addresses{address});
+      return;
+    }
+    if (const int error_number = ask(host, without_thread); error_number != 0) {
+      finish_soon(system_error("cannot start a look-up", error_number));
+    }
+  }
+
+  void leave() {
+    is_left_ = is_left_ || callback_ != nullptr;
+    callback_ = nullptr;
+  }
+
+  /// False unless it was left, and is of this name.
+  bool take_up(const std::string& host, Callback& callback) {
+    if (!is_left_ || !question_ || question_->host != host) {
+      return false;
+    }
+    is_left_ = false;
+    callback_ = std::move(callback);
+    if (is_over_) {
+      finish_soon(result_of(*question_));
+    }
+    return true;
+  }
+
+  void cancel() {
+    callback_ = nullptr;
+    error_code ignored;  // only a number is lost
+    done_.close(ignored);
+  }
+
+ private:
+  /// Returns 0 or an errno.
+  int ask(const std::string& host, WithoutThread without_thread) {
+    UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    question_ = std::make_shared<Question>();
+    question_->host = host;
+    question_->done = UniqueFd(event ? ::fcntl(event.get(), F_DUPFD_CLOEXEC, 0) : -1);
+    if (!question_->done) {
+      return errno;
+    }
+    error_code error;
+    done_.assign(event.get(), error);
+    if (error) {
+      return error.value();
+    }
+    (void)event.release();  // the descriptor has it
+    done_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     [self = shared_from_this()](const error_code& aborted) {
+                       if (!aborted && self->question_->is_answered) {
+                         self->on_answer();
+                       }
+                     });
+    if (!start_thread(question_) && without_thread == WithoutThread::Wait) {
+      bound_lookup();
+      answer(*question_);  // makes the eventfd readable, so the loop calls back
+    }
+    return 0;
+  }
+
+  void on_answer() {
+    is_over_ = true;
+    if (callback_) {
+      finish(result_of(*question_));
+    }
+  }
+
+  void finish_soon(Result<Addresses> result) {
+    boost::asio::post(io_, [self = shared_from_this(), result = std::move(result)]() mutable {
+      self->finish(std::move(result));
+    });
+  }
+
+  void finish(Result<Addresses> result) {
+    if (const Callback callback = std::exchange(callback_, nullptr)) {
+      callback(std::move(result));
+    }
+  }
+
+  boost::asio::io_context& io_;
+  boost::asio::posix::stream_descriptor done_;
+  Callback callback_;
+  std::shared_ptr<Question> question_;
+  bool is_left_ = false;
+  bool is_over_ = false;
+};
+
+void Resolver::resolve(const std::string& host, Callback callback, WithoutThread without_thread) {
+  if (lookup_ && lookup_->take_up(host, callback)) {
+    return;
+  }
+  cancel();
+  lookup_ = std::make_shared<Lookup>(io_, std::move(callback));
+  lookup_->start(host, without_thread);
+}
+
+void Resolver::leave() {
+  if (lookup_) {
+    lookup_->leave();
+  }
+}
+
+void Resolver::cancel() {
+  if (const auto lookup = std::exchange(lookup_, nullptr)) {
+    lookup->cancel();
+  }
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,163 @@
+// Reads a token and makes a key of it, by HKDF (RFC 5869) with SHA-256.
+#include "gang/net/openssl.hpp"
+
+#include "base/unique_fd.hpp"
+#include "gang/net/token.hpp"
+
+#include <fcntl.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <set>
+#include <stdexcept>
+
+namespace muster::gang {
+namespace {
+
+// Another protocol with the same token gets another key. To change them is to break with older
+// agents, as kProtocol does.
+constexpr std::string_view kSalt = "muster gang";
+constexpr std::string_view kInfo = "link key 1";
+
+std::string_view without_line_end(std::string_view token) {
+  for (const std::string_view end : {"\r\n", "\n"}) {
+    if (token.ends_with(end)) {
+      return token.substr(0, token.size() - end.size());
+    }
+  }
+  return token;
+}
+
+OSSL_PARAM octets(const char* name, std::string_view bytes) {
+  // OpenSSL only reads: one type serves both directions.
+  return ::OSSL_PARAM_construct_octet_string(name,
+                                             const_cast<char*>(bytes.data()),  // NOLINT
+                                             bytes.size());
+}
+
+void hkdf(std::string_view secret, std::span<unsigned char> key) {
+  const std::unique_ptr<EVP_KDF, decltype(&::EVP_KDF_free)> algorithm(
+      ::EVP_KDF_fetch(nullptr, "HKDF", nullptr), ::EVP_KDF_free);
+  const std::unique_ptr<EVP_KDF_CTX, decltype(&::EVP_KDF_CTX_free)> derivation(
+      ::EVP_KDF_CTX_new(algorithm.get()), ::EVP_KDF_CTX_free);
+  std::string digest = "SHA256";
+  const std::array<OSSL_PARAM, 5> parameters{
+      ::OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.data(), 0),
+      octets(OSSL_KDF_PARAM_KEY, secret),
+      octets(OSSL_KDF_PARAM_SALT, kSalt),
+      octets(OSSL_KDF_PARAM_INFO, kInfo),
+      ::OSSL_PARAM_construct_end()};
+  if (!derivation ||
+      ::EVP_KDF_derive(derivation.get(), key.data(), key.size(), parameters.data()) != 1) {
+    throw std::logic_error("HKDF: " + openssl_error());
+  }
+}
+
+/// Empty: the file is good.
+std::string objection(const struct stat& file) {
+  if (!S_ISREG(file.st_mode)) {
+    return "it is no regular file";
+  }
+  if (file.st_size > static_cast<off_t>(kMostTokenBytes)) {
+    return "it has " + std::to_string(file.st_size) + " bytes, expected at most " +
+           std::to_string(kMostTokenBytes);
+  }
+  return {};
+}
+
+/// At most kMostTokenBytes; -1 and errno on failure.
+ssize_t read_all(int fd, std::string& content) {
+  std::size_t size = 0;
+  content.resize(kMostTokenBytes);
+  while (size < content.size()) {
+    const ssize_t count = ::read(fd, content.data() + size, content.size() - size);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      content.resize(size);
+      return count;
+    }
+    size += static_cast<std::size_t>(count);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void start_openssl() {
+  ::OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
+}
+
+std::string openssl_error() {
+  std::array<char, 256> text{};
+  ::ERR_error_string_n(::ERR_get_error(), text.data(), text.size());
+  return text.data();
+}
+
+std::string openssl_version() {
+  return ::OpenSSL_version(OPENSSL_VERSION_STRING);
+}
+
+Result<GangKey> GangKey::derive(std::string_view token) {
+  const std::string_view secret = without_line_end(token);
+  if (secret.size() < kLeastTokenBytes) {
+    return Error{ErrorKind::BadEnvironment,
+                 "the token has " + std::to_string(secret.size()) + " bytes, expected at least " +
+                     std::to_string(kLeastTokenBytes)};
+  }
+  start_openssl();
+  GangKey key;
+  hkdf(secret, key.bytes_);
+  return key;
+}
+
+GangKey::GangKey(GangKey&& other) noexcept : bytes_(other.bytes_) {
+  ::OPENSSL_cleanse(other.bytes_.data(), kBytes);
+}
+
+GangKey& GangKey::operator=(GangKey&& other) noexcept {
+  std::swap(bytes_, other.bytes_);  // `other` forgets the old key
+  return *this;
+}
+
+GangKey::~GangKey() {
+  ::OPENSSL_cleanse(bytes_.data(), kBytes);
+}
+
+bool is_weak(std::string_view token) {
+  constexpr std::size_t kLeastDifferent = 8;
+  return std::set<char>(token.begin(), token.end()).size() < kLeastDifferent;
+}
+
+Result<TokenFile> read_token_file(const std::string& path) {
+  const auto bad = [&](const std::string& why) {
+    return Error{ErrorKind::BadEnvironment, "cannot read the token file '" + path + "': " + why};
+  };
+  // Without O_NONBLOCK a named pipe would wait here for somebody who writes.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
+    return bad(std::generic_category().message(errno));
+  }
+  if (const std::string why = objection(status); !why.empty()) {
+    return bad(why);
+  }
+  TokenFile file;
+  if (read_all(fd.get(), file.token) != 0) {
+    return bad(std::generic_category().message(errno));
+  }
+  if ((status.st_mode & (S_IRGRP | S_IROTH)) != 0) {
+    file.warning = "the token file '" + path + "' may be read by others than its owner";
+  }
+  return file;
+}
+
+}  // namespace muster::gang

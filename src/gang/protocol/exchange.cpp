@@ -1,0 +1,323 @@
+// Collecting, merging, handing out: see the header.
+#include "gang/protocol/exchange.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace muster::gang {
+namespace {
+
+/// What a round costs beside its parts and the list of its nodes.
+constexpr std::size_t kRoundBytes = 512;
+
+std::size_t bytes_of(const std::vector<NodeRank>& nodes) {
+  return kRoundBytes + nodes.size() * sizeof(NodeRank);
+}
+
+std::vector<Merged> to_messages(Value value) {
+  std::vector<Merged> messages;
+  for (Chunk& chunk : split(std::move(value))) {
+    messages.push_back({std::move(chunk)});
+  }
+  return messages;
+}
+
+}  // namespace
+
+const ExchangeKey* ExchangeServer::find_key(const std::string& name) const {
+  const auto at = std::find_if(
+      keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
+  return at == keys_.end() ? nullptr : &*at;
+}
+
+// --- Who contributes ----------------------------------------------------------------------------
+
+void ExchangeServer::add(LinkId link, const std::vector<std::string>& promised) {
+  Contributor& contributor = contributors_[link];
+  contributor.promised.insert(promised.begin(), promised.end());
+}
+
+ExchangeOutcomes ExchangeServer::forget(LinkId link) {
+  const auto at = contributors_.find(link);
+  if (at == contributors_.end()) {
+    return {};
+  }
+  drop_open(at->second);
+  for (const auto& [key, bytes] : at->second.before_start) {
+    held_ -= bytes.size();
+  }
+  const std::optional<NodeRank> rank = at->second.rank;
+  contributors_.erase(at);
+  ExchangeOutcomes outcomes;
+  if (!rank) {
+    return outcomes;
+  }
+  present_.erase(*rank);
+  for (auto& [group, round] : rounds_) {
+    const auto& listed = group.second;
+    if (!listed.empty() && !std::binary_search(listed.begin(), listed.end(), *rank)) {
+      continue;
+    }
+    --round.expected;
+    if (const auto part = round.parts.find(*rank); part != round.parts.end()) {
+      held_ -= part->second.size();
+      round.parts.erase(part);
+    }
+    if (!round.parts.empty() && round.parts.size() == round.expected) {
+      std::ranges::move(finish(group, round), std::back_inserter(outcomes));
+    }
+  }
+  return outcomes;
+}
+
+std::string ExchangeServer::missing(LinkId link) const {
+  const auto at = contributors_.find(link);
+  if (at == contributors_.end()) {
+    return {};
+  }
+  std::vector<std::string> names;
+  const auto& open = at->second.assembler.open();
+  std::set<std::string> keys = at->second.promised;
+  if (open && !open->id.round) {
+    keys.insert(open->id.key);
+  }
+  for (const std::string& key : keys) {
+    if (!at->second.before_start.contains(key) || (open && open->id.key == key)) {
+      names.push_back("'" + key + "'");
+    }
+  }
+  return join(names, ", ");
+}
+
+// --- What they contribute -----------------------------------------------------------------------
+
+/// What it says about an attempt that is over, or in which it takes no part, was on its way.
+bool ExchangeServer::is_late(const Contributor& from, const ValueId& id) const {
+  return id.round && (nodes_.empty() || id.attempt != attempt_ || !from.rank);
+}
+
+/// Why that value cannot be, as far as its first piece tells; reads behind the node's name.
+std::string ExchangeServer::objection(const Contributor& from, const ValueId& id) const {
+  const ExchangeKey* const key = find_key(id.key);
+  if (key == nullptr) {
+    return "contributes under '" + id.key + "', which no node of this job does";
+  }
+  if ((key->phase == Phase::WhileRunning) != id.round.has_value()) {
+    return "contributes under '" + id.key + "' at the wrong time";
+  }
+  return id.round ? objection_to_nodes(*from.rank, id) : std::string();
+}
+
+std::string ExchangeServer::objection_to_nodes(NodeRank from, const ValueId& id) const {
+  const auto& nodes = id.nodes;
+  const bool is_sorted =
+      std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) == nodes.end();
+  const bool fits = nodes.empty() || (is_sorted && nodes.front().value >= 0 &&
+                                      nodes.back().value < static_cast<int>(nodes_.size()) &&
+                                      std::binary_search(nodes.begin(), nodes.end(), from));
+  if (!fits) {
+    return "contributes under '" + id.key + "' for nodes that cannot be";
+  }
+  const auto at = rounds_.find({id.key, nodes});
+  const int now = at == rounds_.end() ? 0 : at->second.number;
+  if (*id.round != now) {
+    return "contributes to round " + std::to_string(*id.round) + " of '" + id.key +
+           "', which is at round " + std::to_string(now);
+  }
+  const bool is_twice = at != rounds_.end() && at->second.parts.contains(from);
+  return is_twice ? "contributes twice to round " + std::to_string(now) + " of '" + id.key + "'"
+                  : "";
+}
+
+ExchangeOutcomes ExchangeServer::take(LinkId link, const Contribute& contribute) {
+  const auto at = contributors_.find(link);
+  if (at == contributors_.end() || is_late(at->second, contribute.chunk.id)) {
+    return {};
+  }
+  Contributor& from = at->second;
+  const Chunk& chunk = contribute.chunk;
+  const bool is_first = !from.assembler.open();
+  if (is_first) {
+    if (std::string wrong = objection(from, chunk.id); !wrong.empty()) {
+      return {Violation{link, std::move(wrong)}};
+    }
+  }
+  const ExchangeKey* const key = find_key(chunk.id.key);
+  const std::size_t announced = is_first ? 0 : from.assembler.open()->size;
+  auto value = from.assembler.take(chunk, key == nullptr ? 0 : key->most_of_node);
+  if (!value) {
+    held_ -= from.assembler.open() ? 0 : announced;
+    return {Violation{link, value.error().message}};
+  }
+  if (is_first) {
+    held_ += chunk.size;
+    if (held_ > most_held_) {
+      return {MergeFailed{{ErrorKind::System,
+                           "'" + chunk.id.key + "' of " + std::to_string(chunk.size) +
+                               " bytes is too much: all nodes together may contribute " +
+                               std::to_string(most_held_) + " bytes that are not merged yet"}}};
+    }
+  }
+  return *value ? store(link, std::move(**value)) : ExchangeOutcomes{};
+}
+
+void ExchangeServer::drop_open(Contributor& from) {
+  if (from.assembler.open()) {
+    held_ -= from.assembler.open()->size;
+    from.assembler.drop();
+  }
+}
+
+/// A whole value is here, in the place of an older one if there was any.
+ExchangeOutcomes ExchangeServer::store(LinkId link, Value value) {
+  if (value.id.round) {
+    return store_of_round(link, std::move(value));
+  }
+  std::string& kept = contributors_.at(link).before_start[value.id.key];
+  held_ -= kept.size();
+  kept = std::move(value.bytes);
+  return {};
+}
+
+ExchangeOutcomes ExchangeServer::store_of_round(LinkId link, Value value) {
+  Group group{value.id.key, value.id.nodes};
+  const auto [at, is_new] = rounds_.try_emplace(std::move(group));
+  Round& round = at->second;
+  if (is_new) {
+    round.expected = members(at->first).size();
+    held_ += bytes_of(value.id.nodes);
+  }
+  round.parts[*contributors_.at(link).rank] = std::move(value.bytes);
+  return round.parts.size() == round.expected ? finish(at->first, round) : ExchangeOutcomes{};
+}
+
+// --- Results ------------------------------------------------------------------------------------
+
+/// Those of the round that are not lost.
+std::vector<NodeRank> ExchangeServer::members(const Group& group) const {
+  if (group.second.empty()) {
+    return {present_.begin(), present_.end()};
+  }
+  std::vector<NodeRank> members;
+  std::ranges::copy_if(group.second, std::back_inserter(members), [&](NodeRank rank) {
+    return present_.contains(rank);
+  });
+  return members;
+}
+
+Result<std::string> ExchangeServer::merge(const ExchangeKey& key,
+                                          const std::vector<NodePart>& parts) const {
+  auto merged = key.merge(parts);
+  if (!merged) {
+    const ErrorKind kind = merged.error().kind;
+    const bool is_sentence = kind == ErrorKind::BadData || kind == ErrorKind::Incomplete;
+    return is_sentence ? merged
+                       : Error{merged.error().kind, "'" + key.name + "' " + merged.error().message};
+  }
+  if (merged->size() > key.most_merged) {
+    return Error{ErrorKind::System,
+                 "'" + key.name + "' of " + count_of(parts.size(), "node") + " is " +
+                     std::to_string(merged->size()) + " bytes long, expected at most " +
+                     std::to_string(key.most_merged)};
+  }
+  return merged;
+}
+
+/// All have contributed: they get the result, and the next round of the key may begin.
+ExchangeOutcomes ExchangeServer::finish(const Group& group, Round& round) {
+  std::vector<NodePart> parts;
+  HandOut handout;
+  for (const auto& [rank, bytes] : round.parts) {
+    const ExchangeNode& node = nodes_[static_cast<std::size_t>(rank.value)];
+    parts.push_back({rank, node.address, bytes});
+    handout.links.push_back(node.link);
+    held_ -= bytes.size();
+  }
+  auto merged = merge(*find_key(group.first), parts);
+  round.parts.clear();
+  const int number = round.number++;
+  if (!merged) {
+    return {MergeFailed{merged.error()}};
+  }
+  handout.chunks = to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
+  return {std::move(handout)};
+}
+
+/// Those of all nodes, also of those that have none; empty: nobody has contributed.
+std::optional<std::vector<NodePart>> ExchangeServer::parts_before_start(
+    const ExchangeKey& key, const std::vector<ExchangeNode>& nodes) const {
+  std::vector<NodePart> parts;
+  bool is_any = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    NodePart& part = parts.emplace_back();
+    part.node = NodeRank{static_cast<int>(i)};
+    part.address = nodes[i].address;
+    const auto contributor = contributors_.find(nodes[i].link);
+    if (contributor == contributors_.end()) {
+      continue;
+    }
+    const auto& contributed = contributor->second.before_start;
+    if (const auto at = contributed.find(key.name); at != contributed.end()) {
+      part.bytes = at->second;
+      is_any = true;
+    }
+  }
+  return is_any ? std::optional(std::move(parts)) : std::nullopt;
+}
+
+std::string ExchangeServer::pending(const std::vector<ExchangeNode>& nodes) const {
+  for (const ExchangeKey& key : keys_) {
+    const auto parts = key.pending ? parts_before_start(key, nodes) : std::nullopt;
+    if (std::string why = parts ? key.pending(*parts) : std::string(); !why.empty()) {
+      return why;
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Merged>> ExchangeServer::begin(int attempt, std::vector<ExchangeNode> nodes) {
+  end();
+  attempt_ = attempt;
+  nodes_ = std::move(nodes);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const NodeRank rank{static_cast<int>(i)};
+    contributors_[nodes_[i].link].rank = rank;
+    present_.insert(rank);
+  }
+  std::vector<Merged> messages;
+  for (const ExchangeKey& key : keys_) {
+    const auto parts = parts_before_start(key, nodes_);
+    if (!parts) {
+      continue;
+    }
+    auto merged = merge(key, *parts);
+    if (!merged) {
+      return merged.error();
+    }
+    std::ranges::move(to_messages({{key.name, attempt, std::nullopt, {}}, std::move(*merged)}),
+                      std::back_inserter(messages));
+  }
+  return messages;
+}
+
+void ExchangeServer::end() {
+  for (auto& [link, contributor] : contributors_) {
+    const auto& open = contributor.assembler.open();
+    if (open && open->id.round) {
+      drop_open(contributor);
+    }
+    contributor.rank.reset();
+  }
+  for (const auto& [group, round] : rounds_) {
+    held_ -= bytes_of(group.second);
+    for (const auto& [rank, bytes] : round.parts) {
+      held_ -= bytes.size();
+    }
+  }
+  rounds_.clear();
+  nodes_.clear();
+  present_.clear();
+}
+
+}  // namespace muster::gang

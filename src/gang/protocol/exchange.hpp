@@ -1,0 +1,115 @@
+#pragma once
+
+// The leader's part of the exchange: collects what nodes contribute, merges it, hands the result out.
+// Pure, and part of the leader.
+
+#include "gang/protocol/messages.hpp"
+#include "gang/protocol/pieces.hpp"
+#include "gang/protocol/roster.hpp"
+
+#include "gang/exchange_values.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace muster::gang {
+
+/// A node of an attempt. Its rank is its place in the list.
+struct ExchangeNode {
+  LinkId link = kOwnLink;
+  std::string address;  ///< see `NodePart`
+};
+
+// What follows from a contribution.
+
+/// Each of these links is sent each of these pieces.
+struct HandOut {
+  std::vector<LinkId> links;
+  std::vector<Merged> chunks;
+};
+/// A node breaks the rules: it is to be cut off. `why` reads behind its name.
+struct Violation {
+  LinkId link = kOwnLink;
+  std::string why;
+};
+/// There will be no result: the job cannot go on.
+struct MergeFailed {
+  Error why;  ///< see `Merge`
+};
+using ExchangeOutcome = std::variant<HandOut, Violation, MergeFailed>;
+using ExchangeOutcomes = std::vector<ExchangeOutcome>;
+
+/// What is contributed before the start is kept as long as its link, or until it is contributed anew, and
+/// merged for each attempt.
+/// What is contributed while an attempt runs belongs to a *round* of its key, which is over when all
+/// nodes of the attempt, or those that are listed, have contributed; then its parts are dropped.
+class ExchangeServer {
+ public:
+  explicit ExchangeServer(ExchangeKeys keys, std::size_t most_held = kMostHeldBytes)
+      : keys_(std::move(keys)), most_held_(most_held) {}
+
+  /// An agent is here that has something to contribute under these keys before the start.
+  void add(LinkId link, const std::vector<std::string>& promised);
+  /// It is gone, and what it contributed with it. Rounds that waited for it alone are over.
+  [[nodiscard]] ExchangeOutcomes forget(LinkId link);
+  [[nodiscard]] ExchangeOutcomes take(LinkId link, const Contribute& contribute);
+
+  /// "'ports'": what it has not contributed yet, or is contributing anew; empty: it can start.
+  [[nodiscard]] std::string missing(LinkId link) const;
+
+  /// Why these nodes cannot start yet; see `Pending`.
+  [[nodiscard]] std::string pending(const std::vector<ExchangeNode>& nodes) const;
+
+  /// An attempt starts. Returns what its nodes are sent before. An error is for the user: the attempt
+  /// cannot start.
+  [[nodiscard]] Result<std::vector<Merged>> begin(int attempt, std::vector<ExchangeNode> nodes);
+  /// The attempt is over: its rounds are dropped.
+  void end();
+
+  /// Bytes that are here or announced, and not merged.
+  [[nodiscard]] std::size_t held() const { return held_; }
+
+ private:
+  struct Contributor {
+    std::set<std::string> promised;
+    std::map<std::string, std::string> before_start;  ///< by key
+    Assembler assembler;
+    std::optional<NodeRank> rank;  ///< in the attempt
+  };
+  struct Round {
+    int number = 0;
+    std::size_t expected = 0;
+    std::map<NodeRank, std::string> parts;
+  };
+  using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key, and who is listed
+
+  [[nodiscard]] const ExchangeKey* find_key(const std::string& name) const;
+  [[nodiscard]] std::optional<std::vector<NodePart>> parts_before_start(
+      const ExchangeKey& key, const std::vector<ExchangeNode>& nodes) const;
+  [[nodiscard]] std::string objection(const Contributor& from, const ValueId& id) const;
+  [[nodiscard]] std::string objection_to_nodes(NodeRank from, const ValueId& id) const;
+  [[nodiscard]] bool is_late(const Contributor& from, const ValueId& id) const;
+  [[nodiscard]] ExchangeOutcomes store(LinkId link, Value value);
+  [[nodiscard]] ExchangeOutcomes store_of_round(LinkId link, Value value);
+  [[nodiscard]] ExchangeOutcomes finish(const Group& group, Round& round);
+  [[nodiscard]] Result<std::string> merge(const ExchangeKey& key,
+                                          const std::vector<NodePart>& parts) const;
+  [[nodiscard]] std::vector<NodeRank> members(const Group& group) const;
+  void drop_open(Contributor& from);
+
+  ExchangeKeys keys_;
+  std::size_t most_held_;
+  std::size_t held_ = 0;
+  std::map<LinkId, Contributor> contributors_;
+  int attempt_ = 0;
+  std::vector<ExchangeNode> nodes_;  ///< of the attempt, by rank
+  std::set<NodeRank> present_;       ///< those that are not lost
+  std::map<Group, Round> rounds_;
+};
+
+}  // namespace muster::gang

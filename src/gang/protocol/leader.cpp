@@ -1,0 +1,375 @@
+// The leader's decisions about the job: what follows from each event, and what time brings. How nodes are
+// waited for is in leader_gathering.cpp, how attempts start in leader_start.cpp and end in leader_end.cpp,
+// who belongs to the job in leader_admission.cpp and roster.cpp. See the header for the picture.
+#include "gang/protocol/leader.hpp"
+
+#include "gang/protocol/durations.hpp"
+#include "gang/protocol/message_encoding.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace muster::gang {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Leader::Leader(GangConfig policy, Instant now)
+    : policy_(std::move(policy)),
+      roster_(policy_.job.most_nodes),
+      exchange_(policy_.keys),
+      rendezvous_timer_(policy_.options, now),
+      early_exit_(policy_.options),
+      newcomers_call_(policy_.options.last_call),
+      restart_decider_(policy_.options.restarts),
+      fence_(policy_.options.heartbeat_timeout, now),
+      next_silence_check_(now + silence_check_interval()),
+      rest_until_(now) {
+  policy_.job = normalized(std::move(policy_.job));
+}
+
+LeaderActions Leader::on(const LeaderEvent& event, Instant now) {
+  if (state_ != State::Finished) {
+    std::visit([&](const auto& happened) { handle(happened, now); }, event);
+  }
+  if (newcomers_call_.is_over(now)) {
+    scale_up(now);
+  }
+  return std::exchange(actions_, {});
+}
+
+std::optional<Instant> Leader::next_wake() const {
+  std::optional<Instant> wake;
+  const auto at = [&](std::optional<Instant> moment) {
+    if (moment) {
+      wake = wake ? std::min(*wake, *moment) : *moment;
+    }
+  };
+  if (roster_.has_others() && state_ != State::Finished) {
+    at(next_silence_check_);
+  }
+  switch (state_) {
+    case State::RendezvousTimer:
+      if (!waits_for_port_ && !start_due_) {
+        at(rendezvous_timer_.next_wake());
+      }
+      break;
+    case State::Running:
+      at(early_exit_.deadline());
+      at(newcomers_call_.end());
+      at(notice_ ? std::optional(notice_->deadline) : std::nullopt);
+      break;
+    case State::Resting:
+      at(rest_until_);
+      break;
+    case State::Finishing:
+      at(goodbye_deadline_);
+      break;
+    case State::Stopping:
+      if (roster_.has_others()) {
+        at(stop_deadline_);
+      }
+      break;
+    case State::Finished:
+      break;
+  }
+  return wake;
+}
+
+// --- What happens -------------------------------------------------------------------------------
+
+void Leader::handle(const Received& received, Instant now) {
+  Member* const member = roster_.find(received.link);
+  if (member == nullptr) {
+    return;  // it was dropped, and this was still on its way
+  }
+  member->last_heard = now;
+  if (member->seat) {
+    settle_claims(*member->seat);
+  }
+  std::visit([&](const auto& message) { take(received.link, message, now); }, received.message);
+  if (start_due_) {
+    try_start(now);
+  }
+}
+
+void Leader::handle(const PortReserved& reserved, Instant now) {
+  waits_for_port_ = false;
+  if (state_ != State::RendezvousTimer) {
+    return;  // the job was stopped meanwhile
+  }
+  if (!reserved.error.empty()) {
+    conclude(make_end(EndKind::SystemRefused, reserved.error), now);
+  } else if (is_enough_ready()) {
+    start_with_ready(reserved.offer, now);
+  } else {  // somebody left meanwhile
+    seat_spares();
+    try_start(now);
+  }
+}
+
+void Leader::handle(const HostsLookedUp& found, Instant /*now*/) {
+  rendezvous_timer_.note_unresolved(found.unresolved);
+}
+
+void Leader::handle(const Tick& /*tick*/, Instant now) {
+  if (roster_.has_others() && now >= next_silence_check_) {
+    check_silence(now);
+  }
+  if (state_ == State::RendezvousTimer) {
+    report_progress(now);
+    try_start(now);
+  }
+  if (state_ == State::RendezvousTimer && !waits_for_port_ && !start_due_) {
+    check_deadlines(now);
+  }
+  if (state_ == State::Running && now >= early_exit_.deadline().value_or(Instant::max())) {
+    end_by_early_exit(now);
+  }
+  if (state_ == State::Running && notice_ && now >= notice_->deadline) {
+    end_at_deadline(now);
+  }
+  if (state_ == State::Stopping && now >= stop_deadline_) {
+    give_up_stopping(now);
+  }
+  if (state_ == State::Resting && now >= rest_until_) {
+    gather(now);
+  }
+  if (state_ == State::Finishing && now >= goodbye_deadline_) {
+    drop_all_links();
+  }
+}
+
+void Leader::take(LinkId link, const Heartbeat& /*beat*/, Instant /*now*/) {
+  send(link, Heartbeat{});
+}
+
+/// Its inputs have come, or it waits for them again before the next attempt.
+void Leader::take(LinkId link, const InputStatus& preparing, Instant now) {
+  if (preparing.exit_code != 0) {
+    end_unprepared(link, preparing, now);
+    return;
+  }
+  roster_.find(link)->join.waits_for = preparing.waits_for;
+  follow_readiness(link, now);
+}
+
+/// Another node in its place would wait for the same file. Who is not missed, goes: a spare, and a
+/// node above the least number that has waited in vain.
+void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant now) {
+  Member& member = *roster_.find(link);
+  const bool is_in_vain = preparing.exit_code == exit_code_of(EndKind::Incomplete);
+  const std::string seat = member.seat ? "node " + std::to_string(*member.seat) + ", " : "";
+  JobEnd end = make_end(is_in_vain ? EndKind::Incomplete : EndKind::BadInput,
+                        seat + describe(member) + ": " + preparing.waits_for);
+  const bool may_go = link != kOwnLink && is_in_vain && !policy_.job.total_slots &&
+                      roster_.seated() > policy_.job.least_nodes;
+  if (!member.seat || may_go) {
+    send(link, Finish{recorded(std::move(end))});
+    actions_.emplace_back(Drop{link});
+    release(link, "has not got what it needs: " + preparing.waits_for, now);
+  } else {
+    member.cannot_go_on = std::move(end);
+    member.join.waits_for = preparing.waits_for;
+    follow_readiness(link, now);
+  }
+}
+
+void Leader::take(LinkId link, const Failed& failed, Instant now) {
+  const Member& member = *roster_.find(link);
+  const bool is_of_this = failed.attempt == attempt_.number() && member.node_rank;
+  if (is_of_this && (state_ == State::Running || state_ == State::Stopping)) {
+    attempt_.note_failure(failed.failure);
+  }
+  if (is_of_this && state_ == State::Running && !notice_) {
+    attempt_.note_first_failure(failed.failure);
+    end_attempt(end_of(failed.failure), SIGTERM, now, describe_failure(failed.failure));
+  }
+}
+
+void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
+  if (state_ == State::Running && succeeded.attempt == attempt_.number() &&
+      roster_.find(link)->node_rank.has_value()) {
+    note_success(link, succeeded, now);
+  }
+}
+
+void Leader::take(LinkId link, const Ended& ended, Instant now) {
+  Member& member = *roster_.find(link);
+  if (ended.attempt != attempt_.number() || member.has_ended) {
+    return;
+  }
+  member.has_ended = true;
+  attempt_.note_node_ended();
+  if (ended.failure) {
+    attempt_.note_failure(*ended.failure);
+  }
+  attempt_.note_other_failures(ended.also_failed);
+  attempt_.note_progress(ended.made_progress);
+  if (ended.gave_up && !restart_decider_.is_forbidden()) {
+    restart_decider_.forbid_restarts();
+    say(Level::Error,
+        "node " + to_string(*member.node_rank) + ", " + describe(member) +
+            ", could not kill a process of attempt " + std::to_string(attempt_.number()) +
+            ": there is no other attempt beside it");
+  }
+  if (restart_decider_.is_forbidden() && state_ == State::Stopping && !end_) {
+    end_ = attempt_.end_without_restart();
+  }
+  if (member.leaving_after) {
+    release(link, "was stopped by " + signal_name(*member.leaving_after), now);
+  }
+  if (state_ == State::Running && notice_ && attempt_.is_over()) {
+    end_after_all_have_ended(now);
+    return;
+  }
+  after_an_end(now);
+}
+
+void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
+  Member& member = *roster_.find(link);
+  if (member.leaving_after) {
+    return;  // it was heard already
+  }
+  if (link != kOwnLink && !member.seat) {  // a spare: nobody misses it
+    member.leaving_after = asked.signal;
+    release(link, "was stopped by " + signal_name(asked.signal), now);
+    return;
+  }
+  if (asked.is_urgent) {
+    hurry(member, asked.signal, now);
+    return;
+  }
+  if (end_ || state_ == State::Finishing) {
+    return;
+  }
+  if (link != kOwnLink && state_ == State::RendezvousTimer && attempt_.number() == 0) {
+    roster_.stand_up(link, "left: was stopped by " + signal_name(asked.signal));
+    member.leaving_after = asked.signal;
+    return;  // it is gone before anything began: another one may come in its place
+  }
+  if (link != kOwnLink && can_go_on_without(link, now)) {
+    go_on_without(link, asked.signal, now);
+    return;
+  }
+  asked_grace_ = asked.most_grace;
+  const std::string request = describe_request(member, asked.signal);
+  JobEnd end = end_by_request(request, asked.signal);
+  if (state_ == State::Running) {
+    end_attempt(std::move(end), asked.signal, now, request);
+  } else if (state_ == State::Stopping) {
+    end_ = recorded(std::move(end));  // no other attempt; the workers are ending already
+    after_an_end(now);
+  } else {
+    conclude(std::move(end), now);
+  }
+}
+
+/// "node 1 was asked to stop (SIGTERM)"; empty in a job of one node: who else.
+std::string Leader::describe_request(const Member& member, int signal) const {
+  const auto seat = member.seat ? std::to_string(*member.seat) : "";
+  const std::string node = member.node_rank ? to_string(*member.node_rank) : seat;
+  return policy_.job.most_nodes == 1
+             ? ""
+             : "node " + node + " was asked to stop (" + signal_name(signal) + ")";
+}
+
+JobEnd Leader::end_by_request(const std::string& request, int signal) {
+  JobEnd end = end_by_signal(signal);
+  end.reason += request.empty() ? "" : ": " + request;
+  return end;
+}
+
+/// Somebody asked twice: no node waits for its grace.
+void Leader::hurry(const Member& asked, int signal, Instant now) {
+  const std::string request = describe_request(asked, signal);
+  if (state_ == State::Running) {
+    end_attempt(end_by_request(request, signal), signal, now, request);
+  }
+  if (state_ != State::Stopping) {
+    return;
+  }
+  if (!end_) {
+    end_ = recorded(end_by_request(request, signal));
+  }
+  std::vector<LinkId> alive;
+  for (const LinkId link : attempt_.nodes()) {
+    const Member* const member = roster_.find(link);
+    if (member != nullptr && !member->has_ended) {
+      alive.push_back(link);
+    }
+  }
+  send(std::move(alive),
+       Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true, {}});
+}
+
+/// One node is taken away, such as by a drain, and the job has another or may be smaller.
+void Leader::go_on_without(LinkId link, int signal, Instant now) {
+  Member& member = *roster_.find(link);
+  const std::string reason = "node " + std::to_string(*member.seat) + ", " + describe(member) +
+                             ", leaves after " + signal_name(signal);
+  say(Level::Warning, reason + ": going on without it");
+  member.leaving_after = signal;
+  const bool is_missed = state_ == State::Running && member.is_missed_if_lost();
+  if (member.has_ended) {
+    release(link, "was stopped by " + signal_name(signal), now);
+  }
+  if (is_missed) {
+    end_attempt(make_end(EndKind::Lost, reason), SIGTERM, now);
+  }
+}
+
+template <typename Other>
+void Leader::take(LinkId link, const Other& unexpected, Instant now) {
+  const std::string name = name_of(Message(unexpected));
+  handle(LinkLost{link, "sent the message '" + name + "', which no agent sends here"}, now);
+  actions_.emplace_back(Drop{link});
+}
+
+// --- Time ---------------------------------------------------------------------------------------
+
+milliseconds Leader::silence_check_interval() const {
+  return std::min<milliseconds>(policy_.options.heartbeat_timeout / 8, seconds(1));
+}
+
+void Leader::check_silence(Instant now) {
+  // We may have been stopped ourselves: what the others said meanwhile is still to be read.
+  const Instant::duration asleep = now - next_silence_check_;
+  const bool was_asleep = asleep > silence_check_interval();
+  next_silence_check_ = now + silence_check_interval();
+  std::vector<LinkId> silent;
+  for (auto& [link, member] : roster_.members()) {
+    if (was_asleep) {
+      member.last_heard = std::min(member.last_heard + asleep, now);
+    }
+    if (link != kOwnLink && now - member.last_heard > policy_.options.heartbeat_timeout) {
+      silent.push_back(link);
+    }
+  }
+  for (const LinkId link : silent) {
+    if (roster_.find(link) != nullptr) {
+      const std::string why = "was silent for " + whole_seconds(policy_.options.heartbeat_timeout);
+      handle(LinkLost{link, why}, now);
+      actions_.emplace_back(Drop{link});
+    }
+  }
+}
+
+void Leader::send(LinkId link, Message message) {
+  actions_.emplace_back(SendTo{{link}, std::move(message)});
+}
+
+void Leader::send(std::vector<LinkId> links, Message message) {
+  if (!links.empty()) {
+    actions_.emplace_back(SendTo{std::move(links), std::move(message)});
+  }
+}
+
+void Leader::say(Level level, std::string text) {
+  actions_.emplace_back(LogMessage{level, std::move(text)});
+}
+
+}  // namespace muster::gang

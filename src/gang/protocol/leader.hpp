@@ -1,0 +1,310 @@
+#pragma once
+
+// The leader's decisions: who belongs to the job, when it starts, when it stops, how it ends. Pure:
+// no socket, no clock, no process. docs/states.md has the table of its states.
+
+#include "gang/protocol/current_attempt.hpp"
+#include "gang/protocol/early_exit.hpp"
+#include "gang/protocol/exchange.hpp"
+#include "gang/protocol/fence.hpp"
+#include "gang/protocol/gathering.hpp"
+#include "gang/protocol/progress.hpp"
+#include "gang/protocol/roster.hpp"
+
+#include "gang/policy.hpp"
+#include "base/log.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster::gang {
+
+// What can happen.
+
+/// An agent said who it is. `peer` and `local` are the two ends of its link: numeric addresses.
+struct Joined {
+  LinkId link = kOwnLink;
+  std::string peer;
+  std::string local;
+  Join join;
+};
+struct Received {
+  LinkId link = kOwnLink;
+  Message message;
+};
+/// The link is gone. `why` reads behind the agent's name: "closed the connection".
+struct LinkLost {
+  LinkId link = kOwnLink;
+  std::string why;
+};
+/// Somebody came who has not the job's token, perhaps one of its nodes. `why` reads behind its address.
+struct AuthFailed {
+  std::string peer;
+  std::string why;
+};
+/// The answer to ReservePort. With an error the job cannot start.
+struct PortReserved {
+  AttemptPorts offer;
+  std::string error;
+};
+/// The answer to LookUpHosts: those names that do not resolve.
+struct HostsLookedUp {
+  std::set<std::string> unresolved;
+};
+/// The moment that `next_wake` named has come.
+struct Tick {};
+
+using LeaderEvent =
+    std::variant<Joined, Received, LinkLost, AuthFailed, PortReserved, HostsLookedUp, Tick>;
+
+// What to do about it.
+
+struct SendTo {
+  std::vector<LinkId> links;
+  Message message;
+};
+/// Close the link once everything is sent; it is not reported as lost any more.
+struct Drop {
+  LinkId link = kOwnLink;
+};
+/// Reserve a port for the workers of the next attempt, and give up the one before.
+struct ReservePort {};
+/// Find out which of these names resolve.
+struct LookUpHosts {
+  std::vector<std::string> names;
+};
+struct LogMessage {
+  Level level = Level::Info;
+  std::string text;
+};
+/// Everybody has been told the end, and has gone.
+struct GangClosed {};
+
+using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, LogMessage, GangClosed>;
+using LeaderActions = std::vector<LeaderAction>;
+
+/// Decides for the whole job. A job of one node has one too, with its own agent as the only member.
+///
+///   Gathering ── all here ──▶ Running ── a failure, a stop, success ──▶ Stopping ── all ended ──┐
+///       ▲  │                                                              │  another attempt    │
+///       │  └─ deadline, stop ──▶ Finishing ◀──────────── the end ─────────┤                     │
+///       │                            │ all gone                           │                     │
+///       └────────── rest over ── Resting ◀────────────────────────────────┴─────────────────────┘
+///                                 Finished
+///
+/// What it goes by is divided: who belongs to the job (Roster), how long nodes are waited for (Gathering),
+/// what runs (CurrentAttempt, EarlyExit), whether another attempt follows (Progress) and when it may
+/// (Fence). The leader joins them and tells the agents.
+///
+/// An agent that finds no seat (see Roster) is a *spare* if the job can start again, else it is refused.
+/// Where seats stay empty (a job of MIN to MAX nodes), node ranks of an attempt are the seats counted
+/// without them.
+class Leader {
+ public:
+  Leader(GangConfig policy, Instant now);
+
+  [[nodiscard]] LeaderActions on(const LeaderEvent& event, Instant now);
+
+  /// When `Tick` is due; empty: nothing is waited for but events. A job of one node never ticks
+  /// while it runs.
+  [[nodiscard]] std::optional<Instant> next_wake() const;
+
+  /// What it waits for of other agents, by name: "goodbye of node 4". Empty while the job goes its way.
+  [[nodiscard]] std::vector<std::string> awaited() const;
+
+  enum class State {
+    RendezvousTimer,  ///< waiting for nodes
+    Running,          ///< an attempt runs
+    Stopping,         ///< an attempt is being ended on every node
+    Resting,          ///< nothing of the attempt is left; the next one waits
+    Finishing,        ///< everybody has been told the end
+    Finished
+  };
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] int attempt() const { return attempt_.number(); }
+  [[nodiscard]] const Roster& roster() const { return roster_; }
+  /// Who takes part in the attempt, by node rank.
+  [[nodiscard]] const std::vector<LinkId>& nodes() const { return attempt_.nodes(); }
+  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes() const {
+    return exchange_nodes(attempt_.nodes());
+  }
+
+ private:
+  void handle(const Joined& arrived, Instant now);
+  void handle(const Received& received, Instant now);
+  void handle(const LinkLost& lost, Instant now);
+  void handle(const AuthFailed& stranger, Instant now);
+  void handle(const PortReserved& reserved, Instant now);
+  void handle(const HostsLookedUp& found, Instant now);
+  void handle(const Tick& tick, Instant now);
+
+  void take(LinkId link, const Heartbeat& beat, Instant now);
+  void take(LinkId link, const InputStatus& preparing, Instant now);
+  void take(LinkId link, const Contribute& contribute, Instant now);
+  void take(LinkId link, const Failed& failed, Instant now);
+  void take(LinkId link, const Succeeded& succeeded, Instant now);
+  void take(LinkId link, const Ended& ended, Instant now);
+  void take(LinkId link, const StopFromAgent& asked, Instant now);
+  void take(LinkId link, const SuspendFromAgent& asked, Instant now);
+  void take(LinkId link, const Saved& saved, Instant now);
+  void take(LinkId link, const StatusQuery& asked, Instant now);
+  void take(LinkId link, const StatusReport& report, Instant now);
+  template <typename Other>
+  void take(LinkId link, const Other& unexpected, Instant now);
+
+  void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
+
+  // Who belongs to the job.
+  [[nodiscard]] std::string objection(const Join& join) const;
+  [[nodiscard]] bool is_too_much(const Join& join) const;
+  void place(LinkId link, Instant now);
+  void sit_down(LinkId link, int seat);
+  void keep_or_refuse(LinkId link, Instant now);
+  /// Without their leader they are of use to another one only if the job has not been started.
+  void notify_spares(std::vector<LinkId> spares, bool does_job_run);
+  void refuse(LinkId link, std::string reason, bool may_retry = false);
+  void settle_claims(int seat);
+  void place_claimants(int seat, Instant now);
+  void seat_spares();
+  void release(LinkId link, const std::string& why, Instant now);
+
+  // Nodes that come while an attempt runs.
+  [[nodiscard]] bool can_scale_up() const;
+  [[nodiscard]] bool can_start_again() const;
+  void note_newcomers(Instant now);
+  [[nodiscard]] std::vector<LinkId> newcomers() const;
+  void scale_up(Instant now);
+
+  // Gathering.
+  void gather(Instant now);
+  [[nodiscard]] bool is_enough() const;
+  [[nodiscard]] bool is_enough_ready() const;
+  [[nodiscard]] bool is_anybody_awaited() const;
+  void start_with_ready(const AttemptPorts& offer, Instant now);
+  [[nodiscard]] std::vector<int> leave_out_unready(Instant now);
+  void try_start(Instant now);
+  [[nodiscard]] bool is_seat_in_doubt(Instant now);
+  void start_attempt(const AttemptPorts& offer, Instant now);
+  [[nodiscard]] std::string last_verdict() const;
+  void send_starts(Start start);
+  [[nodiscard]] bool is_pending() const;
+  bool end_for_missing_nodes(Instant now);
+  void check_deadlines(Instant now);
+  void give_up_gathering(Instant now);
+  void record_arrivals();
+  [[nodiscard]] std::string workers_address(const std::vector<LinkId>& nodes) const;
+  [[nodiscard]] std::string describe_nodes() const;
+  [[nodiscard]] std::string describe_size() const;
+  [[nodiscard]] std::string describe_waiting(const std::string& how) const;
+  void resolve_hosts();
+  void report_progress(Instant now);
+
+  // The exchange.
+  [[nodiscard]] bool holds_back(Instant now);
+  void note_readiness(LinkId link);
+  void follow_readiness(LinkId link, Instant now);
+  void carry_out(const ExchangeOutcomes& outcomes, Instant now);
+  void carry_out(const HandOut& handout, Instant now);
+  void carry_out(const Violation& violation, Instant now);
+  void carry_out(const MergeFailed& none, Instant now);
+  void give_up_exchange(const Error& why, Instant now);
+  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
+
+  // The end of an attempt.
+  void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
+  void stop_nodes(int signal, Instant now);
+  void lose(LinkId link, const std::string& why, Instant now);
+  void after_an_end(Instant now);
+  void name_first_failure();
+  void rest(Instant now);
+  [[nodiscard]] bool count_restart(Instant now);
+  void log_next_step(bool waits_for_fence, Instant now);
+  void conclude(JobEnd end, Instant now);
+  void drop_all_links();
+  void dissolve_if_alone();
+  [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
+  void go_on_without(LinkId link, int signal, Instant now);
+  void hurry(const Member& asked, int signal, Instant now);
+  [[nodiscard]] std::string describe_request(const Member& member, int signal) const;
+  [[nodiscard]] static JobEnd end_by_request(const std::string& request, int signal);
+  void give_up_stopping(Instant now);
+  [[nodiscard]] std::chrono::milliseconds longest_stop();
+  [[nodiscard]] JobEnd recorded(JobEnd end) const;
+  [[nodiscard]] JobEnd end_of(const Failure& failure) const;
+
+  // After a notice.
+  void note_notice(const std::string& source,
+                   std::optional<std::chrono::milliseconds> within,
+                   Instant now);
+  void withdraw_notice(Instant now);
+  void end_suspended(const std::string& what, Instant now);
+  void end_at_deadline(Instant now);
+  void end_after_all_have_ended(Instant now);
+  [[nodiscard]] static JobEnd suspended_end(const std::string& source, const std::string& what);
+  [[nodiscard]] bool has_failed_instead() const;
+  [[nodiscard]] std::optional<std::chrono::milliseconds> grace_after_notice(Instant now) const;
+
+  // A rank that ends early.
+  void note_success(LinkId link, const Succeeded& succeeded, Instant now);
+  void end_by_early_exit(Instant now);
+
+  // Time.
+  void check_silence(Instant now);
+  [[nodiscard]] std::chrono::milliseconds silence_check_interval() const;
+
+  void send(LinkId link, Message message);
+  void send(std::vector<LinkId> links, Message message);
+  void say(Level level, std::string text);
+
+  /// The job is to give way: the workers have been told.
+  struct Notice {
+    std::string source;
+    Instant asked;
+    Instant deadline;
+  };
+  /// Somebody wants to know the state of the job.
+  struct Question {
+    LinkId asker = kOwnLink;
+    int number = 0;  ///< the asker's
+    std::set<LinkId> awaited;
+    std::size_t bytes = 0;  ///< of the answers so far
+  };
+
+  GangConfig policy_;
+  State state_ = State::RendezvousTimer;
+  Roster roster_;
+  ExchangeServer exchange_;
+  RendezvousTimer rendezvous_timer_;
+  CurrentAttempt attempt_;
+  EarlyExit early_exit_;
+  DrainDeadline
+      newcomers_call_;  ///< for more nodes, before the job starts again for those that came
+  RestartDecider restart_decider_;
+  Fence fence_;
+  std::optional<Notice> notice_;   ///< of this attempt
+  bool has_anybody_left_ = false;  ///< a process saved, or ended with 0, after the notice
+  std::map<int, Question> questions_;
+  int last_question_ = 0;
+  std::optional<std::chrono::milliseconds> asked_grace_;  ///< by who asked for the end
+  std::optional<JobEnd> end_;                             ///< known: there will be no other attempt
+  GangRecord record_;
+  std::set<std::string> incarnations_;  ///< of the agents that were let in
+  int refusals_ = 0;
+  bool waits_for_port_ = false;
+  std::optional<Instant> start_due_;  ///< nothing is missing, but somebody claims a seat
+  std::string pending_;               ///< why those who are here cannot start yet
+  std::vector<LinkId> pending_for_;   ///< who they are
+  Instant next_silence_check_;        ///< for silence
+  Instant rest_until_;
+  Instant stop_deadline_;  ///< who has not ended then is not waited for
+  Instant goodbye_deadline_;
+  LeaderActions actions_;
+};
+
+}  // namespace muster::gang

@@ -1,0 +1,377 @@
+#pragma once
+
+// What messages look like as JSON: each is described once, field by field. A writer and a reader
+// follow the same description, so what is written can be read.
+
+#include "gang/protocol/message_encoding.hpp"
+
+#include "gang/policy.hpp"
+
+#include <array>
+#include <concepts>
+#include <limits>
+#include <utility>
+
+namespace muster::gang::fields {
+
+// --- What a field may hold ----------------------------------------------------------------------
+
+struct Integer {
+  int least = 0;
+  int most = 0;
+};
+struct Seconds {};
+struct Flag {};
+/// A text of so many bytes at most. One of a single line has no control characters: strangers' texts
+/// reach terminals.
+struct Text {
+  std::size_t most = 0;
+  bool is_line = true;
+};
+struct VerdictName {};  ///< as the table of ends has it
+struct Object {};       ///< something that `describe` knows
+/// Bytes of any kind, at most so many. They follow the JSON, behind a zero byte, which no JSON has.
+struct Tail {
+  std::size_t most = 0;
+};
+enum class Keep {
+  First,
+  Last
+};
+/// What is too much is left out where it is written, and an error where it is read.
+template <typename Kind>
+struct List {
+  std::size_t most = 0;
+  Keep keep = Keep::First;
+  Kind item;
+};
+/// Left out where it is written if it is empty or 0, and that where it is not there.
+template <typename Kind>
+struct Optional {
+  Kind kind;
+};
+
+inline constexpr int kMostInt = std::numeric_limits<int>::max();
+inline constexpr int kMostRank = 1'000'000;
+inline constexpr double kMostSeconds = 315'360'000;  // ten years, as in parse_seconds
+
+inline constexpr Integer kRank{0, kMostRank};
+inline constexpr Integer kCount{1, kMostRank};
+inline constexpr Integer kNumber{0, kMostInt};
+inline constexpr Optional<Integer> kRareNumber{kRank};
+inline constexpr Integer kPid{-1, kMostInt};
+inline constexpr Integer kSignal{1, 64};
+inline constexpr Integer kPort{0, 65'535};
+inline constexpr Integer kExitCode{0, 255};
+inline constexpr Text kName{.most = 255};
+inline constexpr Optional<Integer> kRareExitCode{kExitCode};
+/// Where it is missing, or none of the verdict's, the verdict alone counts.
+inline constexpr Optional<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Suspended)}};
+inline constexpr Optional<Text> kRareName{kName};
+inline constexpr Text kSentence{.most = 2'048};
+inline constexpr Optional<Text> kRareSentence{kSentence};
+inline constexpr Text kLongText{.most = 8'192, .is_line = false};
+inline constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
+inline constexpr Optional<List<Text>> kHints{{4, Keep::First, kSentence}};
+inline constexpr List<Object> kOtherFailures{OtherFailures::kMostListed, Keep::First, {}};
+inline constexpr List<Object> kSlowest{3, Keep::First, {}};
+inline constexpr List<Object> kPastAttempts{10, Keep::Last, {}};
+inline constexpr List<Text> kEndpoints{kMostEndpoints, Keep::First, kName};
+inline constexpr Optional<List<Object>> kRoles{{kMostRoles, Keep::First, {}}};
+inline constexpr Optional<List<Text>> kRoleNames{{kMostRoles, Keep::First, kName}};
+inline constexpr Text kStatusText{.most = kMostStatusBytes};
+inline constexpr Text kKey{.most = kMostKeyBytes};
+inline constexpr Optional<List<Text>> kKeys{{kMostKeys, Keep::First, kKey}};
+inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
+inline constexpr Optional<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
+inline constexpr Tail kPieceBytes{kMostPieceBytes};
+
+// --- The description ----------------------------------------------------------------------------
+
+template <typename Io>
+void describe(Io& io, Failure& failure) {
+  io("node", failure.node, kRank);
+  io("host", failure.host, kName);
+  io("role", failure.role, kName);
+  io("global_rank", failure.global_rank, kRank);
+  io("local_rank", failure.local_rank, kRank);
+  io("pid", failure.pid, kPid);
+  io("status", failure.status, Object{});
+  io("exit_code", failure.exit_code, kExitCode);
+  io("run_time_seconds", failure.run_time_seconds, Seconds{});
+  io("start_error", failure.start_error, kLongText);
+  io("error_message", failure.error_message, kLongText);
+  io("last_lines", failure.last_lines, kLastLines);
+  io("is_early_exit", failure.is_early_exit, Flag{});
+  io("knows_order", failure.knows_order, Flag{});
+  io("label", failure.label, kRareName);
+  io("is_unranked", failure.is_unranked, Optional<Flag>{});
+  io("service", failure.service, kRareName);
+  io("was_passed_on", failure.was_passed_on, Optional<Flag>{});
+  io("hints", failure.hints, kHints);
+}
+
+template <typename Io>
+void describe(Io& io, OtherFailures& others) {
+  io("listed", others.listed, kOtherFailures);
+  io("count", others.count, kNumber);
+}
+
+template <typename Io>
+void describe(Io& io, Arrival& arrival) {
+  io("node", arrival.node, kRank);
+  io("host", arrival.host, kName);
+  io("seconds", arrival.seconds, Seconds{});
+}
+
+template <typename Io>
+void describe(Io& io, PastAttempt& past) {
+  io("attempt", past.attempt, kNumber);
+  io("reason", past.reason, kSentence);
+  io("is_loss", past.is_loss, Optional<Flag>{});
+}
+
+template <typename Io>
+void describe(Io& io, GangRecord& record) {
+  io("nodes", record.nodes, kCount);
+  io("arrival_skew_seconds", record.arrival_skew_seconds, Seconds{});
+  io("slowest", record.slowest, kSlowest);
+  io("past_attempts", record.past_attempts, kPastAttempts);
+}
+
+template <typename Io>
+void describe(Io& io, JobEnd& end) {
+  io("verdict", end.verdict, VerdictName{});
+  io("kind", end.kind, kRareEndKind);
+  io("exit_code", end.exit_code, kExitCode);
+  io("attempt", end.attempt, kNumber);
+  io("reason", end.reason, kSentence);
+  io("first_failure", end.first_failure, Object{});
+  io("also_failed", end.also_failed, Optional<Object>{});
+  io("stop_signal", end.stop_signal, kSignal);
+  io("rank_zero_had_ended", end.rank_zero_had_ended, Flag{});
+  io("gang", end.gang, Object{});
+}
+
+template <typename Io>
+void describe(Io& io, RoleSize& size) {
+  io("role", size.role, kName);
+  io("count", size.count, kNumber);
+}
+
+template <typename Io>
+void describe(Io& io, RoleEndpoints& role) {
+  io("role", role.role, kName);
+  io("endpoints", role.endpoints, kEndpoints);
+}
+
+template <typename Io>
+void describe(Io& io, JobFacts& job) {
+  io("job_id", job.job_id, kName);
+  io("mode", job.mode, kName);
+  io("template_digest", job.template_digest, kRareName);
+  io("are_tasks", job.are_tasks, Optional<Flag>{});
+  io("least_nodes", job.least_nodes, kCount);
+  io("most_nodes", job.most_nodes, kCount);
+  io("total_slots", job.total_slots, kCount);
+  io("roles", job.roles, kRoles);
+  io("endpoints", job.endpoints, kRoles);
+  io("success_roles", job.success_roles, kRoleNames);
+}
+
+template <typename Io>
+void describe(Io& io, NodeFacts& node) {
+  io("rank", node.rank, kRank);
+  io("slots", node.slots, kCount);
+  io("host", node.host, kName);
+  io("grace_seconds", node.grace, Seconds{});
+  io("role_name", node.role_name, kRareName);
+}
+
+/// One of another protocol is known so far: it is refused by its version.
+template <typename Io>
+void describe(Io& io, Join& join) {
+  io("protocol", join.protocol, kNumber);
+  io("version", join.version, kName);
+  if (join.protocol != kProtocol) {
+    return;
+  }
+  io("incarnation", join.incarnation, kName);
+  io("job", join.job, Object{});
+  io("node", join.node, Object{});
+  io("waited_seconds", join.waited_seconds, Seconds{});
+  io("waits_for", join.waits_for, kRareSentence);
+  io("contributes", join.contributes, kKeys);
+}
+
+template <typename Io>
+void describe(Io& io, InputStatus& preparing) {
+  io("waits_for", preparing.waits_for, kSentence);
+  io("exit_code", preparing.exit_code, kRareExitCode);
+}
+
+template <typename Io>
+void describe(Io& /*io*/, Heartbeat& /*beat*/) {}
+
+template <typename Io>
+void describe(Io& io, Failed& failed) {
+  io("attempt", failed.attempt, kNumber);
+  io("failure", failed.failure, Object{});
+}
+
+template <typename Io>
+void describe(Io& io, Succeeded& succeeded) {
+  io("attempt", succeeded.attempt, kNumber);
+  io("global_rank", succeeded.global_rank, kRank);
+  io("local_rank", succeeded.local_rank, kRank);
+  io("role", succeeded.role, kName);
+  io("pid", succeeded.pid, kPid);
+  io("run_time_seconds", succeeded.run_time_seconds, Seconds{});
+  io("is_last", succeeded.is_last, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, Ended& ended) {
+  io("attempt", ended.attempt, kNumber);
+  io("failure", ended.failure, Object{});
+  io("made_progress", ended.made_progress, Flag{});
+  io("gave_up", ended.gave_up, Flag{});
+  io("also_failed", ended.also_failed, Optional<Object>{});
+}
+
+template <typename Io>
+void describe(Io& io, StopFromAgent& asked) {
+  io("signal", asked.signal, kSignal);
+  io("is_urgent", asked.is_urgent, Flag{});
+  io("most_grace_seconds", asked.most_grace, Seconds{});
+}
+
+template <typename Io>
+void describe(Io& io, SuspendFromAgent& asked) {
+  io("source", asked.source, kSentence);
+  io("within_seconds", asked.within, Seconds{});
+  io("is_withdrawn", asked.is_withdrawn, Optional<Flag>{});
+}
+
+template <typename Io>
+void describe(Io& io, Saved& saved) {
+  io("attempt", saved.attempt, kNumber);
+  io("process", saved.process, kName);
+}
+
+template <typename Io>
+void describe(Io& io, StatusQuery& asked) {
+  io("number", asked.number, kNumber);
+}
+
+template <typename Io>
+void describe(Io& io, StatusReport& report) {
+  io("number", report.number, kNumber);
+  io("text", report.text, kStatusText);
+  io("missing", report.missing, kNumber);
+}
+
+template <typename Io>
+void describe(Io& io, Chunk& chunk) {
+  io("key", chunk.id.key, kKey);
+  io("attempt", chunk.id.attempt, kNumber);
+  io("round", chunk.id.round, kNumber);
+  io("nodes", chunk.id.nodes, kListedNodes);
+  io("size", chunk.size, kValueBytes);
+  io("packed", chunk.compressed_size, kValueBytes);
+  io("offset", chunk.offset, kValueBytes);
+  io(chunk.bytes, kPieceBytes);
+}
+
+template <typename Io>
+void describe(Io& io, Contribute& contribute) {
+  describe(io, contribute.chunk);
+}
+
+template <typename Io>
+void describe(Io& io, Merged& merged) {
+  describe(io, merged.chunk);
+}
+
+template <typename Io>
+void describe(Io& io, Admitted& admitted) {
+  io("seat", admitted.seat, kRank);
+  io("heartbeat_timeout_seconds", admitted.heartbeat_timeout_seconds, Seconds{});
+  io("runs_without_it", admitted.runs_without_it, Optional<Flag>{});
+}
+
+template <typename Io>
+void describe(Io& io, Refused& refused) {
+  io("reason", refused.reason, kSentence);
+  io("may_retry", refused.may_retry, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, Waiting& waiting) {
+  io("progress", waiting.progress, kSentence);
+}
+
+/// Without its ports, which the nodes exchange.
+template <typename Io>
+void describe(Io& io, Placement& placement) {
+  io("attempt", placement.attempt, kNumber);
+  io("restarts", placement.restarts, kRareNumber);
+  io("max_restarts", placement.max_restarts, kNumber);
+  io("nodes", placement.nodes, kCount);
+  io("node_rank", placement.node_rank, kRank);
+  io("slots_here", placement.slots_here, kNumber);
+  io("slots_before", placement.slots_before, kNumber);
+  io("slots_total", placement.slots_total, kNumber);
+  io("host_rank", placement.host.rank, kRareNumber);
+  io("hosts", placement.host.hosts, kRareNumber);
+  io("tasks_on_host", placement.host.tasks, kRareNumber);
+  io("role_slots_before", placement.role.before, kRareNumber);
+  io("role_slots_total", placement.role.total, kRareNumber);
+  io("master_address", placement.master_address, kName);
+  io("worker_port", placement.worker_port, kPort);
+  io("store_port", placement.store_port, kPort);
+  io("is_decided", placement.is_decided, Flag{});
+}
+
+template <typename Io>
+void describe(Io& io, Start& start) {
+  io("placement", start.placement, Object{});
+  io("orphan_limit_seconds", start.orphan_limit_seconds, Seconds{});
+  io("restart_count", start.restart_count, Optional<Integer>{kNumber});
+  io("last_verdict", start.last_verdict, kRareName);
+}
+
+template <typename Io>
+void describe(Io& io, Stop& stop) {
+  io("attempt", stop.attempt, kNumber);
+  io("signal", stop.signal, kSignal);
+  io("reason", stop.reason, kSentence);
+  io("end", stop.end, Object{});
+  io("is_urgent", stop.is_urgent, Flag{});
+  io("most_grace_seconds", stop.most_grace, Seconds{});
+}
+
+template <typename Io>
+void describe(Io& io, Suspend& suspend) {
+  io("attempt", suspend.attempt, kNumber);
+  io("source", suspend.notice.source, kSentence);
+  io("within_seconds", suspend.notice.within, Seconds{});
+  io("is_withdrawn", suspend.notice.is_withdrawn, Optional<Flag>{});
+}
+
+template <typename Io>
+void describe(Io& io, Finish& finish) {
+  io("end", finish.end, Object{});
+}
+
+inline constexpr std::array<const char*, std::variant_size_v<Message>> kNames{
+    "join",          "preparing",  "beat",          "failed",  "succeeded",
+    "ended",         "stop_asked", "suspend_asked", "saved",   "status_asked",
+    "status_report", "contribute", "admitted",      "refused", "waiting",
+    "merged",        "start",      "suspend",       "stop",    "finish"};
+
+template <typename T>
+concept Rank =
+    std::same_as<T, NodeRank> || std::same_as<T, LocalRank> || std::same_as<T, GlobalRank>;
+
+}  // namespace muster::gang::fields

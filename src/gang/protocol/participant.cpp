@@ -1,0 +1,418 @@
+// One agent's decisions: its link to the leader, what happens on its node, its end. See the header for
+// the picture, participant_orders.cpp for what the leader says.
+#include "gang/protocol/participant.hpp"
+
+#include "gang/protocol/durations.hpp"
+#include "gang/protocol/message_encoding.hpp"
+#include "gang/protocol/fence.hpp"
+
+#include "base/endpoint.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace muster::gang {
+
+using std::chrono::milliseconds;
+
+Participant::Participant(GangConfig policy, Instant now)
+    : policy_(std::move(policy)),
+      leader_(join_endpoint(policy_.host, std::to_string(policy_.port))),
+      waits_for_(policy_.waits_for),
+      contributions_(policy_.keys),
+      connect_retry_(leader_, policy_.seed, policy_.options.timeout, now),
+      liveness_(policy_.options.heartbeat_timeout, now),
+      last_turn_(now),
+      started_(now) {
+  policy_.job = normalized(std::move(policy_.job));
+}
+
+ParticipantActions Participant::start() {
+  dial();
+  return std::exchange(actions_, {});
+}
+
+ParticipantActions Participant::on(const ParticipantEvent& event, Instant now) {
+  last_turn_ = now;
+  if (state_ != State::Left) {
+    std::visit([&](const auto& happened) { handle(happened, now); }, event);
+  }
+  return std::exchange(actions_, {});
+}
+
+/// A lease is renewed as often as beats are sent.
+std::optional<Instant> Participant::next_wake() const {
+  const auto event = next_event();
+  const auto limit = lease().limit;
+  if (!limit) {
+    return event;
+  }
+  const Instant renewal = last_turn_ + *limit / 4;
+  return event ? std::min(*event, renewal) : renewal;
+}
+
+std::optional<Instant> Participant::next_event() const {
+  if (is_leader_ || state_ == State::Left) {
+    return std::nullopt;
+  }
+  if (is_linked_) {
+    Instant wake = liveness_.next_wake();
+    if (!liveness_.is_admitted() && state_ == State::Joined) {
+      wake = std::min(wake, connect_retry_.deadline());
+    }
+    return has_workers() ? std::min(wake, must_be_gone()) : wake;
+  }
+  if (state_ != State::ConnectRetry) {
+    return std::nullopt;  // the leader is lost, and only the end of the workers is waited for
+  }
+  return connect_retry_.next_wake();
+}
+
+Lease Participant::lease() const {
+  if (!has_workers() || are_workers_gone_ || policy_.job.most_nodes == 1) {
+    return {};
+  }
+  Lease lease{liveness_.heartbeat_timeout(), std::nullopt};
+  if (const Instant gone_by = std::min(must_be_gone(), gone_by_); gone_by != Instant::max()) {
+    lease.gone_by = gone_by + kAgentsTimeToKill;
+  }
+  return lease;
+}
+
+std::string Participant::awaited() const {
+  switch (state_) {
+    case State::ConnectRetry:
+      return "the leader at " + leader_;
+    case State::Joined:
+      return "the start of the job";
+    case State::Over:
+      return "what follows the attempt";
+    case State::Running:
+    case State::Stopping:
+    case State::Left:
+      break;
+  }
+  return {};
+}
+
+// --- The link -----------------------------------------------------------------------------------
+
+void Participant::handle(const LinkUp& up, Instant now) {
+  is_leader_ = up.is_own;
+  is_linked_ = true;
+  is_spare_ = false;
+  liveness_.on_link(now);
+  Join join;
+  join.version = policy_.version;
+  join.job = policy_.job;
+  join.node = policy_.node;
+  join.waits_for = waits_for_;
+  join.contributes = contributions_.names();
+  join.incarnation = connect_retry_.incarnation();
+  join.waited_seconds = std::chrono::duration<double>(now - started_).count();
+  state_ = State::Joined;
+  send(std::move(join));
+  if (known_end_) {  // it waited in vain before it had a leader
+    send(InputStatus{known_end_->reason, known_end_->exit_code});
+  }
+  for (Contribute& chunk : contributions_.introduce()) {
+    send(std::move(chunk));
+  }
+}
+
+void Participant::handle(const DialFailed& failed, Instant now) {
+  if (failed.is_final) {
+    leave(in_this_attempt(make_end(EndKind::SystemRefused, failed.why)));
+    return;
+  }
+  log_line(connect_retry_.on_failure(failed.why, now));
+}
+
+void Participant::handle(const LinkDown& down, Instant now) {
+  if (!is_linked_) {
+    return;
+  }
+  is_linked_ = false;
+  if (has_run_) {
+    lose_leader(down.why, now);
+  } else if (known_end_ && liveness_.is_admitted()) {
+    leave(*known_end_);  // it waited in vain, and no leader can change that
+  } else {
+    seek(down.why, now);
+    handle(DialFailed{"the leader at " + leader_ + " " + down.why}, now);
+  }
+}
+
+/// Nothing has been started: the leader may come back, or another one in its place. Not for a spare of a job that runs:
+/// that is lost with its leader.
+void Participant::seek(const std::string& why, Instant now) {
+  if (liveness_.is_admitted()) {
+    log_line(Level::Warning,
+             runs_without_us_ ? "lost the leader of this spare: looking for it for " +
+                                    whole_seconds(policy_.options.heartbeat_timeout)
+                              : "lost the leader before the start: looking for it again");
+    connect_retry_.begin_again(now);
+    liveness_.forget();
+    lost_while_spare_ = runs_without_us_ ? "the leader at " + leader_ + " was lost: it " + why : "";
+    if (runs_without_us_) {
+      connect_retry_.give_up_at(now + policy_.options.heartbeat_timeout);
+    }
+  }
+  state_ = State::ConnectRetry;
+}
+
+void Participant::dial() {
+  connect_retry_.on_dial();
+  actions_.emplace_back(Dial{.may_lead = lost_while_spare_.empty()});
+}
+
+void Participant::lose_leader(const std::string& why, Instant now) {
+  const std::string reason = "the leader at " + leader_ + " was lost: it " + why;
+  gone_by_ = must_be_gone();
+  const auto most_grace = may_be_replaced() ? liveness_.time_without_leader(now) : std::nullopt;
+  if (!known_end_) {
+    known_end_ = in_this_attempt(self_signal_ ? end_by_signal(*self_signal_)
+                                              : make_end(EndKind::Lost, reason));
+    known_end_->first_failure = self_signal_ ? std::nullopt : local_failure_;
+    // What is reported is said then.
+    log_line(self_signal_ ? Level::Error : Level::Debug, reason);
+  }
+  if (has_workers()) {
+    stop_attempt(SIGTERM, still_to_say(*known_end_, reason), most_grace);
+  } else {
+    leave(*known_end_);
+  }
+}
+
+/// The leader may go on without this node. Where the end is known it does not.
+bool Participant::may_be_replaced() const {
+  return !known_end_ && !is_leader_;
+}
+
+Instant Participant::must_be_gone() const {
+  return may_be_replaced() ? liveness_.must_be_gone() : Instant::max();
+}
+
+void Participant::cut_off(std::string why, Instant now) {
+  actions_.emplace_back(CloseLink{});
+  handle(LinkDown{std::move(why)}, now);
+}
+
+// --- What happens here --------------------------------------------------------------------------
+
+void Participant::handle(const NodeEvent& event, Instant now) {
+  std::visit([&](const auto& happened) { handle(happened, now); }, event);
+}
+
+void Participant::handle(const WorkerFailed& failed, Instant /*now*/) {
+  if (state_ == State::Running) {
+    state_ = State::Stopping;
+    local_failure_ = failed.failure;
+    send(Failed{attempt_, failed.failure});
+  }
+}
+
+void Participant::handle(const WorkerSucceeded& succeeded, Instant /*now*/) {
+  if (state_ == State::Running) {
+    Succeeded message = succeeded.worker;
+    message.attempt = attempt_;
+    send(std::move(message));
+  }
+}
+
+void Participant::handle(const WorkersGone& /*gone*/, Instant /*now*/) {
+  are_workers_gone_ = true;
+}
+
+void Participant::handle(const AttemptOver& over, Instant /*now*/) {
+  state_ = State::Over;
+  if (over.failure) {
+    local_failure_ = over.failure;
+  }
+  if (!is_linked_) {
+    leave(*known_end_);
+    return;
+  }
+  send(Ended{attempt_, over.failure, over.made_progress, over.gave_up, over.also_failed});
+}
+
+void Participant::handle(const InputsChanged& inputs, Instant /*now*/) {
+  if (waits_for_ != inputs.waits_for) {
+    waits_for_ = inputs.waits_for;
+    send(InputStatus{waits_for_});
+  }
+}
+
+/// The leader tells everybody. Without one it is told with the join, if it is found soon: what is wrong here may be
+/// wrong there too, and then it is gone.
+void Participant::handle(const InputsFailed& failed, Instant now) {
+  if (known_end_) {
+    return;  // the job was lost before
+  }
+  if (state_ == State::ConnectRetry) {
+    connect_retry_.give_up_at(now + kTimeToTellWhy);
+  }
+  known_end_ = in_this_attempt(make_end(failed.kind, failed.why));
+  waits_for_ = failed.why;
+  send(InputStatus{failed.why, known_end_->exit_code});
+}
+
+void Participant::handle(const StopSignal& stop, Instant /*now*/) {
+  const bool is_the_first = !self_signal_;
+  const bool is_the_second = ++stop_signals_ == 2;
+  self_signal_ = self_signal_.value_or(stop.signal);
+  if (has_workers()) {
+    if (!stop.workers_know) {
+      actions_.emplace_back(PassSignal{stop.signal});
+    }
+    send(StopFromAgent{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
+    return;
+  }
+  send(StopFromAgent{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
+  // The leader tells the others before it goes; an agent that runs nothing is not waited for by
+  // anybody, unless it does not know yet how the job ended.
+  const bool awaits_the_end = (is_leader_ && (is_the_first || is_the_second)) ||
+                              (state_ == State::Over && !known_end_ && is_the_first);
+  if (!awaits_the_end) {
+    leave(known_end_ ? *known_end_ : in_this_attempt(end_by_signal(*self_signal_)));
+  }
+}
+
+/// Before the nodes have met nothing runs that could save anything.
+void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
+  if (state_ == State::ConnectRetry && !request.is_withdrawn) {
+    leave(in_this_attempt(
+        make_end(EndKind::Suspended, "suspended (" + request.source + "): the nodes had not met")));
+    return;
+  }
+  send(SuspendFromAgent{request.source, request.within, request.is_withdrawn});
+}
+
+void Participant::handle(const WorkSaved& saved, Instant /*now*/) {
+  if (state_ == State::Running) {
+    send(Saved{attempt_, saved.process});
+  }
+}
+
+/// Without a leader this node knows of itself alone.
+void Participant::handle(const StatusWanted& /*wanted*/, Instant /*now*/) {
+  if (is_linked_) {
+    send(StatusQuery{});
+  } else {
+    actions_.emplace_back(DescribeStatus{});
+  }
+}
+
+void Participant::handle(const StatusReady& ready, Instant /*now*/) {
+  if (is_linked_) {
+    send(StatusReport{ready.number, ready.text});
+  } else {
+    actions_.emplace_back(StatusOfNode{ready.text, 0});
+  }
+}
+
+void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {
+  known_end_ = in_this_attempt(end_by_signal(SIGKILL));
+  is_linked_ = false;
+  actions_.emplace_back(CloseLink{});
+  if (has_workers()) {
+    state_ = State::Stopping;
+    actions_.emplace_back(KillAttempt{});
+  } else {
+    leave(*known_end_);
+  }
+}
+
+/// A loss is said once: with the end, where it is what ended the job.
+std::string Participant::still_to_say(const JobEnd& end, const std::string& reason) {
+  return end.verdict == Verdict::Lost ? std::string() : reason;
+}
+
+void Participant::stop_attempt(int signal,
+                               std::string reason,
+                               std::optional<milliseconds> most_grace) {
+  state_ = State::Stopping;
+  actions_.emplace_back(StopAttempt{signal, std::move(reason), most_grace});
+}
+
+// --- Time ---------------------------------------------------------------------------------------
+
+void Participant::handle(const Wake& /*wake*/, Instant now) {
+  if (is_leader_) {
+    return;  // woken for the lease alone
+  }
+  if (is_linked_) {
+    send_heartbeats(now);
+    if (!liveness_.is_admitted() && state_ == State::Joined && connect_retry_.is_in_vain(now)) {
+      connect_retry_.on_silence();
+      give_up(now);
+    }
+    return;
+  }
+  if (state_ != State::ConnectRetry) {
+    return;
+  }
+  if (connect_retry_.is_in_vain(now)) {
+    give_up(now);
+    return;
+  }
+  log_line(connect_retry_.progress(now));
+  if (connect_retry_.is_dial_due(now)) {
+    dial();
+  }
+}
+
+void Participant::send_heartbeats(Instant now) {
+  if (liveness_.take_beat(now)) {
+    send(Heartbeat{});
+  }
+  if (std::string silence = liveness_.silence(now); !silence.empty()) {
+    cut_off(std::move(silence), now);
+  } else if (has_workers() && now >= must_be_gone()) {
+    cut_off(liveness_.describe_unanswered(now), now);
+  }
+}
+
+void Participant::give_up(Instant now) {
+  if (known_end_) {
+    leave(*known_end_);  // it waited in vain
+  } else if (!lost_while_spare_.empty()) {
+    leave(in_this_attempt(make_end(EndKind::Lost, lost_while_spare_)));
+  } else {
+    leave(in_this_attempt(make_end(EndKind::Incomplete, connect_retry_.describe_failure(now))));
+  }
+}
+
+// --- The end ------------------------------------------------------------------------------------
+
+void Participant::leave(JobEnd end) {
+  if (std::exchange(is_linked_, false)) {
+    actions_.emplace_back(CloseLink{});
+  }
+  state_ = State::Left;
+  actions_.emplace_back(Leave{std::move(end)});
+}
+
+JobEnd Participant::in_this_attempt(JobEnd end) const {
+  end.attempt = attempt_;
+  return end;
+}
+
+void Participant::send(Message message) {
+  if (is_linked_) {
+    actions_.emplace_back(SendToLeader{std::move(message)});
+  }
+}
+
+void Participant::log_line(Level level, std::string text) {
+  log_line(LogLine{level, std::move(text)});
+}
+
+void Participant::log_line(std::optional<LogLine> log_line) {
+  if (log_line) {
+    actions_.emplace_back(std::move(*log_line));
+  }
+}
+
+}  // namespace muster::gang

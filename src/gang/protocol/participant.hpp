@@ -1,0 +1,213 @@
+#pragma once
+
+// The decisions of one agent: how it finds the leader, what it does when told, and when it gives up.
+// Pure: no socket, no clock, no process. docs/states.md has the table of its states.
+
+#include "gang/protocol/contributions.hpp"
+#include "gang/protocol/durations.hpp"
+#include "gang/protocol/mention.hpp"
+#include "gang/protocol/messages.hpp"
+#include "gang/protocol/seeking.hpp"
+#include "gang/protocol/touch.hpp"
+
+#include "gang/policy.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster::gang {
+
+// What can happen.
+
+struct LinkUp {
+  bool is_own = false;  ///< this agent is the leader: the link is no socket and is never lost
+};
+/// `why` is whole: "connection refused by 10.0.0.1:29500".
+struct DialFailed {
+  std::string why;
+  bool is_final = false;  ///< no later attempt can do better
+};
+/// `why` reads behind "the leader": "closed the connection".
+struct LinkDown {
+  std::string why;
+};
+struct FromLeader {
+  Message message;
+};
+struct Wake {};
+
+// What happens on this node itself is in muster/gang/events.hpp.
+
+using ParticipantEvent = std::variant<LinkUp, DialFailed, LinkDown, FromLeader, NodeEvent, Wake>;
+
+// What to do about it.
+
+/// Resolve the leader's name anew and connect, or become the leader; answered by LinkUp or DialFailed.
+struct Dial {
+  bool may_lead = true;  ///< not in the place of the leader of a job that runs
+};
+struct SendToLeader {
+  Message message;
+};
+/// Close the link once everything is sent. It is not reported as lost any more.
+struct CloseLink {};
+struct StartAttempt {
+  Start start;
+  Exchanged merged;  ///< what the nodes have brought together for it
+};
+/// What the nodes have brought together while the attempt runs.
+struct Deliver {
+  Value value;
+};
+/// A signal from outside for the workers: the first one asks, a second one kills.
+struct PassSignal {
+  int signal = 0;
+};
+struct KillAttempt {};
+/// Tell the workers of the notice, or that it was withdrawn.
+struct NotifyWorkers {
+  SuspendNotice notice;
+};
+/// The job is over for this agent: report and leave.
+struct Leave {
+  JobEnd end;
+};
+
+using ParticipantAction = std::variant<Dial,
+                                       SendToLeader,
+                                       CloseLink,
+                                       StartAttempt,
+                                       Deliver,
+                                       StopAttempt,
+                                       PassSignal,
+                                       KillAttempt,
+                                       NotifyWorkers,
+                                       DescribeStatus,
+                                       StatusOfNode,
+                                       LogLine,
+                                       Leave>;
+using ParticipantActions = std::vector<ParticipantAction>;
+
+/// One agent, the leader's own among them.
+///
+///   Seeking ── link up ──▶ Joined ── start ──▶ Running ── a failure, a stop ──▶ Stopping
+///      ▲  └ dial again       │ ▲                  │ all over                       │ all over
+///      └──── link lost ──────┘ │                  ▼                                ▼
+///        (before any start)    └───────────── start ◀──────────────────────────── Over
+///
+///   Left: told the end, gave up, lost the leader, or stopped by a signal
+class Participant {
+ public:
+  Participant(GangConfig policy, Instant now);
+
+  [[nodiscard]] ParticipantActions start();
+  [[nodiscard]] ParticipantActions on(const ParticipantEvent& event, Instant now);
+
+  /// When `Wake` is due; empty: nothing is waited for but events.
+  [[nodiscard]] std::optional<Instant> next_wake() const;
+
+  /// How long the workers may live without another turn of this. Empty in a job of one node.
+  [[nodiscard]] Lease lease() const;
+
+  /// What it waits for of its leader, by name: "the leader at 10.0.0.1:29500". Empty while its own
+  /// workers are alive, and when it has left.
+  [[nodiscard]] std::string awaited() const;
+
+  enum class State {
+    ConnectRetry,  ///< no link to the leader yet
+    Joined,        ///< linked; nothing has been started
+    Running,       ///< workers run
+    Stopping,      ///< workers are being ended
+    Over,          ///< an attempt is over here; what follows is the leader's to say
+    Left
+  };
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] const ExchangeClient& contributions() const { return contributions_; }
+
+ private:
+  void handle(const LinkUp& up, Instant now);
+  void handle(const DialFailed& failed, Instant now);
+  void handle(const LinkDown& down, Instant now);
+  void handle(const FromLeader& received, Instant now);
+  void handle(const NodeEvent& event, Instant now);
+  void handle(const WorkerFailed& failed, Instant now);
+  void handle(const WorkerSucceeded& succeeded, Instant now);
+  void handle(const WorkersGone& gone, Instant now);
+  void handle(const AttemptOver& over, Instant now);
+  void handle(const StopSignal& stop, Instant now);
+  void handle(const SuspendRequested& request, Instant now);
+  void handle(const WorkSaved& saved, Instant now);
+  void handle(const StatusWanted& wanted, Instant now);
+  void handle(const StatusReady& ready, Instant now);
+  void handle(const InputsChanged& inputs, Instant now);
+  void handle(const InputsFailed& failed, Instant now);
+  void handle(const GuardGone& gone, Instant now);
+  void handle(const Contributed& contributed, Instant now);
+  void handle(const Wake& wake, Instant now);
+
+  void take(const Admitted& admitted, Instant now);
+  void take(const Refused& refused, Instant now);
+  void take(const Waiting& waiting, Instant now);
+  void take(const Merged& merged, Instant now);
+  void take(const Start& start, Instant now);
+  void take(const Suspend& suspend, Instant now);
+  void take(const Stop& stop, Instant now);
+  void take(const StatusQuery& asked, Instant now);
+  void take(const StatusReport& report, Instant now);
+  void take(const Finish& finish, Instant now);
+  void take(const Heartbeat& beat, Instant now);
+  template <typename Other>
+  void take(const Other& unexpected, Instant now);
+
+  void dial();
+  void seek(const std::string& why, Instant now);
+  void give_up(Instant now);
+  void lose_leader(const std::string& why, Instant now);
+  void cut_off(std::string why, Instant now);
+  void send_heartbeats(Instant now);
+  [[nodiscard]] bool may_be_replaced() const;
+  [[nodiscard]] Instant must_be_gone() const;
+  [[nodiscard]] std::optional<Instant> next_event() const;
+  void leave(JobEnd end);
+  [[nodiscard]] static std::string still_to_say(const JobEnd& end, const std::string& reason);
+  void stop_attempt(int signal,
+                    std::string reason,
+                    std::optional<std::chrono::milliseconds> most_grace = std::nullopt);
+  [[nodiscard]] bool has_workers() const {
+    return state_ == State::Running || state_ == State::Stopping;
+  }
+  [[nodiscard]] JobEnd in_this_attempt(JobEnd end) const;
+  void send(Message message);
+  void log_line(Level level, std::string text);
+  void log_line(std::optional<LogLine> log_line);
+
+  GangConfig policy_;
+  std::string leader_;     ///< "host:port", for messages
+  std::string waits_for_;  ///< see `Preparing`
+  ExchangeClient contributions_;
+  ConnectRetry connect_retry_;
+  LeaderLiveness liveness_;
+  State state_ = State::ConnectRetry;
+  bool is_leader_ = false;
+  bool is_linked_ = false;
+  bool is_spare_ = false;
+  bool runs_without_us_ = false;  ///< a spare of a job that has been started
+  std::string
+      lost_while_spare_;  ///< how; empty: it has its leader, or a seat, or has had no leader yet
+  int attempt_ = 0;
+  bool has_run_ = false;  ///< some attempt was started: from then on a lost leader is lost for good
+  std::optional<JobEnd> known_end_;  ///< what will be reported if the leader says no more
+  std::optional<int> self_signal_;   ///< it reached this agent first
+  int stop_signals_ = 0;
+  std::optional<Failure> local_failure_;
+  Instant gone_by_ = Instant::max();  ///< the leader is lost, and goes on without this node
+  bool are_workers_gone_ = false;     ///< of the attempt, although it is not over
+  Instant last_turn_;
+  Instant started_;
+  ParticipantActions actions_;
+};
+
+}  // namespace muster::gang

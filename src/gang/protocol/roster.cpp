@@ -1,0 +1,242 @@
+// Seats and who sits in them.
+#include "gang/protocol/roster.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::gang {
+namespace {
+
+/// So many absent nodes are named one by one; a list of thousands helps nobody.
+constexpr std::size_t kNamed = 8;
+
+std::string host_of(int seat,
+                    const std::vector<std::optional<std::string>>& hosts,
+                    const std::set<std::string>& unresolved) {
+  const auto index = static_cast<std::size_t>(seat);
+  if (index >= hosts.size() || !hosts[index]) {
+    return {};
+  }
+  const bool is_unresolved = unresolved.contains(*hosts[index]);
+  return " (" + *hosts[index] + (is_unresolved ? ", a name that does not resolve" : "") + ")";
+}
+
+}  // namespace
+
+std::string describe(const Member& member) {
+  const std::string& host = member.join.node.host;  // of another protocol's join it is not read
+  if (member.peer.empty() || host.empty()) {
+    return host + member.peer;
+  }
+  return host + " (" + member.peer + ")";
+}
+
+Member& Roster::add(LinkId link, Member member) {
+  return members_.insert_or_assign(link, std::move(member)).first->second;
+}
+
+void Roster::remove(LinkId link) {
+  withdraw_claim(link);
+  members_.erase(link);
+}
+
+Member* Roster::find(LinkId link) {
+  const auto at = members_.find(link);
+  return at == members_.end() ? nullptr : &at->second;
+}
+
+const Member* Roster::find(LinkId link) const {
+  const auto at = members_.find(link);
+  return at == members_.end() ? nullptr : &at->second;
+}
+
+std::vector<LinkId> Roster::links() const {
+  std::vector<LinkId> links;
+  links.reserve(members_.size());
+  for (const auto& [link, member] : members_) {
+    links.push_back(link);
+  }
+  return links;
+}
+
+bool Roster::has_others() const {
+  return members_.size() > members_.count(kOwnLink);
+}
+
+std::size_t Roster::others() const {
+  std::size_t count = members_.size() - members_.count(kOwnLink);
+  for (const auto& [seat, claimants] : claims_) {
+    count -= claimants.size();
+  }
+  return count;
+}
+
+void Roster::sit_down(LinkId link, int seat) {
+  members_.at(link).seat = seat;
+  withdraw_claim(link);
+  seats_[static_cast<std::size_t>(seat)] = link;
+  departures_.erase(seat);
+  refused_.erase(describe(members_.at(link)));
+  refused_.erase(members_.at(link).peer);
+  ++seated_;
+  seated_unready_ += members_.at(link).waits_for.empty() ? 0 : 1;
+  seated_slots_ += members_.at(link).join.node.slots;
+}
+
+void Roster::stand_up(LinkId link, std::string how) {
+  Member& member = members_.at(link);
+  if (!member.seat) {
+    return;
+  }
+  seats_[static_cast<std::size_t>(*member.seat)].reset();
+  departures_[*member.seat] = " (" + member.join.node.host + ") " + std::move(how);
+  member.seat.reset();
+  --seated_;
+  seated_unready_ -= member.waits_for.empty() ? 0 : 1;
+  seated_slots_ -= member.join.node.slots;
+}
+
+void Roster::note_refusal(LinkId link, const std::string& reason) {
+  const Member& member = members_.at(link);
+  const auto rank = member.join.node.rank;
+  const bool has_seat = rank && rank->value >= 0 && rank->value < seats();
+  if (has_seat && !holder(rank->value)) {
+    departures_[rank->value] = " (" + member.join.node.host + ") was refused: " + reason;
+  } else if (!has_seat && refused_.size() < kNamed) {
+    refused_[describe(member)] = " was refused: " + reason;
+  }
+}
+
+void Roster::note_stranger(const std::string& peer, const std::string& why) {
+  if (refused_.size() < kNamed) {
+    refused_[peer] = " was refused: it " + why;
+  }
+}
+
+std::optional<LinkId> Roster::holder(int seat) const {
+  return seats_[static_cast<std::size_t>(seat)];
+}
+
+std::optional<int> Roster::free_seat() const {
+  const auto at = std::find(seats_.begin(), seats_.end(), std::nullopt);
+  return at == seats_.end() ? std::nullopt : std::optional(static_cast<int>(at - seats_.begin()));
+}
+
+int Roster::end_of_seated() const {
+  const auto last = std::find_if(
+      seats_.rbegin(), seats_.rend(), [](const auto& holder) { return holder.has_value(); });
+  return static_cast<int>(seats_.rend() - last);
+}
+
+std::vector<LinkId> Roster::in_order() const {
+  std::vector<LinkId> links;
+  for (const auto& holder : seats_) {
+    if (holder) {
+      links.push_back(*holder);
+    }
+  }
+  return links;
+}
+
+std::vector<LinkId> Roster::spares() const {
+  std::vector<LinkId> links;
+  for (const auto& [link, member] : members_) {
+    if (!member.seat && !member.claimed_seat && !member.leaving_after) {
+      links.push_back(link);
+    }
+  }
+  std::stable_partition(links.begin(), links.end(), [this](LinkId link) {
+    return members_.at(link).waits_for.empty();
+  });
+  return links;
+}
+
+void Roster::note_inputs(LinkId link, std::string waits_for) {
+  Member& member = members_.at(link);
+  const int before = member.waits_for.empty() ? 0 : 1;
+  member.waits_for = std::move(waits_for);
+  if (member.seat) {
+    seated_unready_ += (member.waits_for.empty() ? 0 : 1) - before;
+  }
+}
+
+std::string Roster::describe_unready() const {
+  std::vector<std::string> sentences;
+  for (const LinkId link : in_order()) {
+    const Member& member = members_.at(link);
+    if (!member.waits_for.empty() && sentences.size() < kNamed) {
+      sentences.push_back("node " + std::to_string(*member.seat) + " waits for " +
+                          member.waits_for);
+    }
+  }
+  if (const auto more = static_cast<std::size_t>(seated_unready_); more > sentences.size()) {
+    sentences.push_back(count_of(more - sentences.size(), "more node") + " not ready");
+  }
+  return join(sentences, "; ");
+}
+
+void Roster::claim(LinkId link, int seat) {
+  members_.at(link).claimed_seat = seat;
+  claims_[seat].insert(link);
+}
+
+void Roster::withdraw_claim(LinkId link) {
+  const auto seat = std::exchange(members_.at(link).claimed_seat, std::nullopt);
+  if (seat && claims_[*seat].erase(link) > 0 && claims_[*seat].empty()) {
+    claims_.erase(*seat);
+  }
+}
+
+std::vector<LinkId> Roster::claimants(int seat) const {
+  const auto at = claims_.find(seat);
+  return at == claims_.end() ? std::vector<LinkId>{}
+                             : std::vector<LinkId>(at->second.begin(), at->second.end());
+}
+
+bool Roster::is_seat_in_doubt(Instant since) const {
+  return std::any_of(claims_.begin(), claims_.end(), [&](const auto& claim) {
+    const auto sitting = holder(claim.first);
+    return sitting && members_.at(*sitting).last_heard < since;
+  });
+}
+
+std::vector<int> Roster::missing() const {
+  std::vector<int> absent;
+  for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
+    if (!seats_[seat]) {
+      absent.push_back(static_cast<int>(seat));
+    }
+  }
+  return absent;
+}
+
+std::string Roster::describe_missing(const std::vector<std::optional<std::string>>& hosts,
+                                     const std::set<std::string>& unresolved,
+                                     int expected) const {
+  std::vector<int> never = missing();
+  std::erase_if(never, [&](int seat) { return seat >= expected || departures_.contains(seat); });
+  // Who was refused without a seat has connected all the same.
+  const std::string how = refused_.empty() ? " never connected" : " never joined";
+  std::vector<std::string> sentences;
+  for (const auto& [seat, departure] : departures_) {  // who sits down again is taken out of these
+    if (sentences.size() < kNamed) {
+      sentences.push_back("node " + std::to_string(seat) + departure);
+    }
+  }
+  for (const auto& [name, refusal] : refused_) {
+    sentences.push_back(name + refusal);
+  }
+  if (never.size() > kNamed) {
+    sentences.insert(sentences.begin(), "nodes " + describe_ranges(never) + how);
+    return join(sentences, "; ");
+  }
+  for (auto seat = never.rbegin(); seat != never.rend(); ++seat) {
+    sentences.insert(sentences.begin(),
+                     "node " + std::to_string(*seat) + host_of(*seat, hosts, unresolved) + how);
+  }
+  return join(sentences, "; ");
+}
+
+}  // namespace muster::gang

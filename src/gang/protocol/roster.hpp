@@ -1,0 +1,120 @@
+#pragma once
+
+// Who belongs to a job: agents, their seats, those who wait. Pure, and part of the leader.
+
+#include "gang/protocol/durations.hpp"
+#include "gang/protocol/messages.hpp"
+
+#include "base/text.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+/// One link to an agent. The leader's own agent has `kOwnLink`, which is no socket and is never lost.
+using LinkId = std::uint64_t;
+inline constexpr LinkId kOwnLink = 0;
+
+/// An agent that the leader knows.
+struct Member {
+  Join join;
+  std::string peer;   ///< its address, numeric
+  std::string local;  ///< the leader's address that it reached, numeric
+  Instant came;
+  Instant last_heard;
+  std::optional<int> seat;             ///< empty: a spare, or it claims a seat
+  std::optional<int> claimed_seat;     ///< somebody sits there, who must show that it is alive
+  std::optional<NodeRank> node_rank;   ///< in the attempt; empty: takes no part
+  bool has_succeeded = false;          ///< all its workers that decide success have ended with 0
+  bool serves_others = false;          ///< none of its workers decides: it is needed until the end
+  bool has_ended = true;               ///< nothing of the attempt is alive there
+  std::optional<int> leaving_after;    ///< the signal after which it leaves
+  std::string waits_for;               ///< see `Preparing`; changed by Roster::note_inputs
+  std::optional<JobEnd> cannot_go_on;  ///< why it has not what another attempt needs
+
+  /// The job cannot end well without it.
+  [[nodiscard]] bool is_missed_if_lost() const { return !has_succeeded || serves_others; }
+};
+
+/// A *seat* is a node rank of the job. An agent sits down in the seat that it was given, else in the
+/// first free one, and keeps it over all attempts; the leader's own agent has seat 0.
+class Roster {
+ public:
+  explicit Roster(int seats) : seats_(static_cast<std::size_t>(seats)) {}
+
+  Member& add(LinkId link, Member member);
+  void remove(LinkId link);
+  [[nodiscard]] Member* find(LinkId link);
+  [[nodiscard]] const Member* find(LinkId link) const;
+  [[nodiscard]] std::map<LinkId, Member>& members() { return members_; }
+  [[nodiscard]] const std::map<LinkId, Member>& members() const { return members_; }
+  [[nodiscard]] std::vector<LinkId> links() const;
+  [[nodiscard]] bool has_others() const;
+  /// All but the leader's own agent and those who claim a seat.
+  [[nodiscard]] std::size_t others() const;
+
+  void sit_down(LinkId link, int seat);
+  /// Frees the seat and remembers who left it and why: "left: closed the connection".
+  void stand_up(LinkId link, std::string how);
+  /// Remembers that it was refused, unless somebody sits where it wanted to.
+  void note_refusal(LinkId link, const std::string& reason);
+  /// The same of who did not even join.
+  void note_stranger(const std::string& peer, const std::string& why);
+  [[nodiscard]] std::optional<LinkId> holder(int seat) const;
+  [[nodiscard]] std::optional<int> free_seat() const;
+  [[nodiscard]] int seats() const { return static_cast<int>(seats_.size()); }
+  [[nodiscard]] int seated() const { return seated_; }
+  [[nodiscard]] int seated_ready() const { return seated_ - seated_unready_; }
+  /// The workers of those who sit.
+  [[nodiscard]] int seated_slots() const { return seated_slots_; }
+  /// One more than the highest seat in which somebody sits.
+  [[nodiscard]] int end_of_seated() const;
+  /// Those who sit, in the order of their seats.
+  [[nodiscard]] std::vector<LinkId> in_order() const;
+  /// Those who are ready come first.
+  [[nodiscard]] std::vector<LinkId> spares() const;
+  void note_inputs(LinkId link, std::string waits_for);
+  /// All who sit have their inputs.
+  [[nodiscard]] bool is_ready() const { return seated_unready_ == 0; }
+  [[nodiscard]] bool is_ready(LinkId link) const { return members_.at(link).waits_for.empty(); }
+  /// "node 3 waits for its rank table: initializing; node 5 waits for ..."; empty: all are ready.
+  [[nodiscard]] std::string describe_unready() const;
+  /// Notes that an agent wants a seat in which somebody sits.
+  void claim(LinkId link, int seat);
+  void withdraw_claim(LinkId link);
+  [[nodiscard]] std::vector<LinkId> claimants(int seat) const;
+  /// Somebody claims the seat of a node that has said nothing since then: it may be gone.
+  [[nodiscard]] bool is_seat_in_doubt(Instant since) const;
+
+  /// The empty seats in words: "nodes 2-7 never connected; node 8 (host-i) was refused: ...; node 9
+  /// (host-j) left: closed the connection". Who was refused and had no node rank comes last.
+  /// `hosts` names nodes by rank where somebody knows them; names in `unresolved` are
+  /// said not to resolve. Nobody was expected in seats from `expected` on, but some may have left.
+  [[nodiscard]] std::string describe_missing(const std::vector<std::optional<std::string>>& hosts,
+                                             const std::set<std::string>& unresolved,
+                                             int expected) const;
+  [[nodiscard]] std::vector<int> missing() const;
+
+ private:
+  std::map<LinkId, Member> members_;
+  std::vector<std::optional<LinkId>> seats_;
+  std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
+  std::map<std::string, std::string, decltype(&is_before)> refused_{
+      is_before};  ///< those without a seat, by name
+  int seated_ = 0;
+  int seated_slots_ = 0;
+  int seated_unready_ = 0;
+  std::map<int, std::set<LinkId>> claims_;  ///< by seat
+};
+
+/// "host-b (10.0.0.2)".
+[[nodiscard]] std::string describe(const Member& member);
+
+}  // namespace muster::gang

@@ -1,0 +1,109 @@
+// The guard's judgement of the agent. docs/processes.md has the rules, docs/gang.md the arithmetic.
+#include "guard/agent_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+namespace {
+
+std::string whole_seconds(std::chrono::nanoseconds duration) {
+  return std::to_string(std::chrono::round<std::chrono::seconds>(duration).count()) + " s";
+}
+
+/// Where there are both; else the one that there is.
+std::optional<AgentHeartbeat::Instant> earlier(std::optional<AgentHeartbeat::Instant> one,
+                                               std::optional<AgentHeartbeat::Instant> other) {
+  return one && other ? std::min(one, other) : std::max(one, other);
+}
+
+}  // namespace
+
+void AgentWatchdog::on_stop_asked(Instant now) {
+  kill_from_ = asked_ ? std::min(*kill_from_, now) : now + grace_;
+  asked_ = asked_.value_or(now);
+}
+
+AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat,
+                                       Instant now,
+                                       const std::function<ProcessSample()>& see) {
+  if (!next_poll_ || now > *next_poll_ + kLateWakeup) {
+    excused_until_ = now + kSecondChance;  // it could not look when it had to
+  }
+  if (heartbeat.lease.gone_by && now >= *heartbeat.lease.gone_by) {
+    why_ = "has not ended what other nodes take for gone";
+    return Act::KillJob;
+  }
+  if (const auto end = end_of_lease(heartbeat); end && now >= *end) {
+    return take_over(heartbeat.beat, now);
+  }
+  if (kill_from_ && is_stuck(heartbeat, now, see)) {
+    return take_over(std::max(heartbeat.beat, *asked_), now);
+  }
+  const bool asks = is_unheard(heartbeat) && now >= grace_until(*asked_ + kTimeToAnswer);
+  has_asked_workers_ = has_asked_workers_ || asks;
+  plan(heartbeat);
+  return asks ? Act::AskWorkers : Act::Nothing;
+}
+
+AgentWatchdog::Act AgentWatchdog::take_over(Instant last_sign, Instant now) {
+  why_ = "has not moved for " + whole_seconds(now - last_sign);
+  return Act::KillJob;
+}
+
+/// The request to stop may not have reached the workers.
+bool AgentWatchdog::is_unheard(const AgentHeartbeat& heartbeat) const {
+  return asked_ && heartbeat.beat <= *asked_ && !has_asked_workers_;
+}
+
+/// Other nodes count on it: why it does not beat is nothing to them.
+std::optional<AgentWatchdog::Instant> AgentWatchdog::end_of_lease(
+    const AgentHeartbeat& heartbeat) const {
+  return heartbeat.lease.limit ? std::optional(grace_until(heartbeat.beat + *heartbeat.lease.limit))
+                               : std::nullopt;
+}
+
+/// Where it was asked, and the grace is over.
+AgentWatchdog::Instant AgentWatchdog::silent_since(const AgentHeartbeat& heartbeat) const {
+  return std::max(heartbeat.beat, *kill_from_);
+}
+
+/// Two sightings tell what it does between them.
+bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat,
+                             Instant now,
+                             const std::function<ProcessSample()>& see) {
+  const Instant since = silent_since(heartbeat);
+  if (now < grace_until(since + kSilenceAtTheEnd)) {
+    seen_.reset();
+    return false;
+  }
+  if (seen_ && now < seen_->at + kSampleInterval) {
+    return false;
+  }
+  const SampledAgent before =
+      std::exchange(seen_, SampledAgent{now, see()}).value_or(SampledAgent{now, {}});
+  const ProcessSample& agent = seen_->agent;
+  const bool is_first = before.at == now;
+  const auto used = agent.cpu - before.agent.cpu;
+  const bool moves = agent.waits_for_core || used.count() > 0;
+  const bool is_spinning = 2 * used >= now - before.at;
+  const bool is_runnable = is_first || (moves && !is_spinning);
+  return !agent.may_move || !is_runnable || now >= since + kSilenceOfTheStarved;
+}
+
+void AgentWatchdog::plan(const AgentHeartbeat& heartbeat) {
+  next_poll_ = earlier(heartbeat.lease.gone_by, end_of_lease(heartbeat));
+  if (kill_from_) {
+    const Instant end = grace_until(silent_since(heartbeat) + kSilenceAtTheEnd);
+    next_poll_ = earlier(next_poll_, seen_ ? seen_->at + kSampleInterval : end);
+  }
+  if (is_unheard(heartbeat)) {
+    next_poll_ = earlier(next_poll_, grace_until(*asked_ + kTimeToAnswer));
+  }
+}
+
+AgentWatchdog::Instant AgentWatchdog::grace_until(Instant moment) const {
+  return std::max(moment, excused_until_);
+}
+
+}  // namespace muster

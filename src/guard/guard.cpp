@@ -1,0 +1,359 @@
+// The guard: small on purpose, for it must not fail. It allocates nothing while the job goes well.
+#include "guard/guard.hpp"
+
+#include "process/stop_requests.hpp"
+#include "guard/agent_watch.hpp"
+#include "guard/guard_cleanup.hpp"
+#include "process/loop_calls.hpp"
+#include "guard/signal_bell.hpp"
+#include "process/sweeper.hpp"
+#include "process/terminal.hpp"
+#include "guard/without_guard.hpp"
+
+#include "base/log.hpp"
+#include "process/briefly.hpp"
+#include "process/guarantees.hpp"
+#include "process/inherited.hpp"
+#include "supervise/exit_status.hpp"
+#include "supervise/job_end.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+
+namespace muster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// An agent that has ended by itself has waited for `kKillLimit` already.
+constexpr std::chrono::seconds kLastSweep{1};
+
+/// What the agent had read when it was killed is on its way to files, as at any end.
+constexpr std::chrono::milliseconds kPatienceWithFiles{1'200};
+/// Where the agent stood still there is less time.
+constexpr std::chrono::milliseconds kMomentForFiles{200};
+
+/// Buries children until the agent is among them; returns its wait status then.
+std::optional<int> reap_until(pid_t agent) {
+  int status = 0;
+  pid_t pid = 0;
+  do {
+    pid = ::waitpid(-1, &status, WNOHANG);
+  } while (pid > 0 && pid != agent);
+  return pid == agent ? std::optional(status) : std::nullopt;
+}
+
+/// A signal that has come, and stays pending; waits for one, until a moment if there is one. 0: none. `signalfd_` is
+/// readable while there is one.
+int wait_for_signal(int signalfd_,
+                    const sigset_t& signals,
+                    std::optional<Clock::time_point> until) {
+  timespec time{};
+  if (until) {
+    const auto left = std::max<Clock::duration>(*until - Clock::now(), Clock::duration::zero());
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
+    time = {whole.count(), std::chrono::nanoseconds(left - whole).count()};
+  }
+  pollfd ready{signalfd_, POLLIN, 0};
+  (void)::ppoll(&ready, 1, until ? &time : nullptr, nullptr);
+  sigset_t pending;
+  ::sigpending(&pending);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    if (sigismember(&signals, signal) == 1 && sigismember(&pending, signal) == 1) {
+      return signal;
+    }
+  }
+  return 0;
+}
+
+/// So that it can come again.
+void remove_pending(int signal) {
+  sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, signal);
+  const timespec at_once{};
+  (void)::sigtimedwait(&one, nullptr, &at_once);
+}
+
+/// How an agent is that is late.
+ProcessSample see(pid_t agent) {
+  const auto process = find_process(agent);
+  if (!process) {
+    return {};  // it shows no sign of life
+  }
+  static const long ticks_in_second = ::sysconf(_SC_CLK_TCK);
+  constexpr long kMilliseconds = 1'000;
+  const auto cpu = static_cast<long>(process->cpu_ticks) * kMilliseconds / ticks_in_second;
+  const bool is_stopped = process->state == 'T' || process->state == 't';
+  return {.may_move = !is_stopped,
+          .waits_for_core = process->state == 'R',
+          .cpu = std::chrono::milliseconds(cpu)};
+}
+
+/// " (state D in folio_wait_bit_common)", for who asks why it stood still. Which function of the kernel it is in only root is told.
+std::string describe_stand(pid_t agent) {
+  const auto process = find_process(agent);
+  if (!process) {
+    return {};
+  }
+  std::string place;
+  std::ifstream("/proc/" + std::to_string(agent) + "/wchan") >> place;
+  const bool is_known = !place.empty() && place != "0";
+  return std::string(" (state ") + process->state + (is_known ? " in " + place : "") + ")";
+}
+
+/// The terminal must not stay with a group that is gone.
+void take_terminal_back() {
+  if (is_terminal(STDIN_FILENO)) {
+    take_terminal_from_exited(STDIN_FILENO, ::getpgrp());
+  }
+}
+
+/// How sweeping ended, behind what made it necessary.
+std::string describe_sweep(const std::vector<Process>& left, const std::string& swept) {
+  return left.empty() ? swept : "; could not kill " + describe_processes(left);
+}
+
+/// The half that waits.
+class Guard {
+ public:
+  Guard(pid_t agent,
+        const GuardSetup& setup,
+        UniqueFd signalfd_,
+        GuardSharedMemory& page,
+        PreexistingChildren earlier)
+      : agent_(agent),
+        setup_(setup),
+        signals_(handled_signals(setup.stop_signals)),
+        signal_file_(std::move(signalfd_)),
+        page_(page),
+        watch_(setup.grace),
+        sweep_(agent, setup.marker, page) {
+    sweep_.exclude(std::move(earlier));
+  }
+
+  /// Returns the exit code.
+  int run();
+
+ private:
+  [[nodiscard]] std::optional<int> wait_for_agent();
+  void take(int signal);
+  void pass_on(int signal);
+  [[nodiscard]] int take_over();
+  [[nodiscard]] int end_after(const ExitStatus& status);
+
+  pid_t agent_;
+  const GuardSetup& setup_;
+  sigset_t signals_;
+  UniqueFd signal_file_;
+  GuardSharedMemory& page_;
+  AgentWatchdog watch_;
+  GuardCleanup sweep_;
+  SignalDebounce stop_debounce_;
+  int asked_by_ = SIGTERM;
+};
+
+int Guard::run() {
+  const auto status = wait_for_agent();
+  return status ? end_after(ExitStatus::from_wait_status(*status)) : take_over();
+}
+
+/// Until the agent has ended, or the watch has given it up. Passes signals on, and buries orphans on the way.
+std::optional<int> Guard::wait_for_agent() {
+  while (true) {
+    if (const auto status = reap_until(agent_)) {
+      return status;
+    }
+    const auto act = watch_.look(page_.heartbeat(), Clock::now(), [this] { return see(agent_); });
+    if (act == AgentWatchdog::Act::KillJob) {
+      return std::nullopt;
+    }
+    if (act == AgentWatchdog::Act::AskWorkers) {
+      sweep_.send_stop_signal(asked_by_);
+    }
+    if (const int signal = wait_for_signal(signal_file_.get(), signals_, watch_.next_poll());
+        signal > 0) {
+      take(signal);
+    }
+  }
+}
+
+/// Who is stopped in between has passed it on, or it is still pending: then the agent hears of it.
+void Guard::take(int signal) {
+  if (signal != SIGCHLD) {  // a child has ended, or the agent wants to be looked at
+    pass_on(signal);
+  }
+  remove_pending(signal);
+  if (signal == SIGTSTP) {
+    (void)::raise(SIGSTOP);  // the shell gets its terminal back; CONT is passed on as well
+  }
+}
+
+void Guard::pass_on(int signal) {
+  (void)::kill(agent_, signal);
+  const bool asks =
+      setup_.stop_signals.contains(signal) && !setup_.ignored_signals.contains(signal);
+  if (asks && stop_debounce_.is_new()) {
+    asked_by_ = signal;
+    watch_.on_stop_asked(Clock::now());
+  }
+}
+
+int Guard::end_after(const ExitStatus& status) {
+  if (status.code()) {
+    (void)sweep_.kill(kLastSweep);  // looks at nothing when no child is left, the usual case
+    sweep_.kill_helpers({});        // the agent had patience with them
+    return *status.code();
+  }
+  const std::vector<Process> left = sweep_.kill(kKillLimit);
+  sweep_.kill_helpers(kPatienceWithFiles);
+  take_terminal_back();
+  print_fatal("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
+              describe_sweep(left, "; every process of the job was killed"));
+  return status.shell_code();
+}
+
+/// The agent may be in a state in which nothing ends it: what is killed is not waited for. An end that was decided stays.
+int Guard::take_over() {
+  const std::string stand = describe_stand(agent_);
+  (void)::kill(agent_, SIGKILL);
+  const std::vector<Process> left = sweep_.kill(kKillLimit);
+  sweep_.kill_helpers(kMomentForFiles);
+  take_terminal_back();
+  print_fatal("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() + stand +
+              describe_sweep(left, ": killed every process of the job"));
+  return page_.decided().value_or(exit_code_of(EndKind::Lost));
+}
+
+/// The one place where it is said which guarantees this system takes away: once, before anything is started.
+void log_losses() {
+  for (const Guarantee& guarantee : guarantees(probe_before_start())) {
+    if (guarantee.hold == Support::Not) {
+      log_warning(guarantee.warning());
+    }
+  }
+  if (is_said(Level::Debug)) {
+    log_debug(describe(guarantees(probe_system())));
+  }
+}
+
+/// "epoll: Operation not permitted", without the number and the place in a library that follow.
+std::string describe(const boost::system::system_error& error) {
+  const std::string whole = error.what();
+  return whole.substr(0, whole.find(" [" + error.code().to_string()));
+}
+
+/// Nothing may leave the agent but an exit code: above it is the code that the guard runs.
+int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
+  try {
+    return work(std::move(link));
+  } catch (
+      const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
+    print_fatal("cannot run the job: " + describe(error));
+    return Error{ErrorKind::System, {}}.exit_code();
+  } catch (const std::exception& error) {
+    print_fatal(std::string("internal error: ") + error.what());
+    constexpr int kBug = 70;
+    return kBug;
+  }
+}
+
+[[noreturn]] void be_agent(GuardLink link, const std::function<int(GuardLink)>& work) {
+  const pid_t guard = link.guard;
+  (void)::setpgid(0, 0);
+  arm_parent_death_timer(guard);
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
+  GuardSignalNotifier::listen();
+  const int exit_code = work_safely(work, std::move(link));
+  if (::getppid() == guard) {
+    (void)::kill(guard, SIGCONT);  // whoever stopped it: the job is over
+  }
+  ::_exit(exit_code);
+}
+
+}  // namespace
+
+void wake_guard(pid_t guard) {
+  if (::getppid() == guard) {  // gone, its number may be somebody else's
+    (void)::kill(guard, SIGCHLD);
+  }
+}
+
+bool resume_stopped_guard(const GuardLink& link) {
+  std::ifstream status("/proc/" + std::to_string(link.guard) + "/status");
+  bool is_stopped = false;
+  bool is_held = false;  // by a debugger, as long as that wants
+  unsigned long long pending = 0;
+  for (std::string line; std::getline(status, line);) {
+    is_stopped = is_stopped || line.starts_with("State:\tT");
+    is_held = is_held || line.starts_with("State:\tt");
+    if (line.starts_with("SigPnd:") || line.starts_with("ShdPnd:")) {
+      constexpr int kHexadecimal = 16;
+      pending |= std::strtoull(line.c_str() + line.find('\t'), nullptr, kHexadecimal);
+    }
+  }
+  const bool is_asked =
+      std::any_of(link.stop_signals.begin(), link.stop_signals.end(), [&](int signal) {
+        return ((pending >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
+      });
+  if (is_stopped && is_asked && ::getppid() == link.guard) {
+    (void)::kill(link.guard, SIGCONT);
+  }
+  return is_asked && !is_stopped && !is_held;
+}
+
+Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLink)>& work) {
+  take_over_signals(setup.stop_signals);
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return system_error("cannot make a pipe", errno);
+  }
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  const auto page = GuardSharedMemory::make();
+  if (!page) {
+    return page.error();
+  }
+  if (const auto tried = probe_event_loop(); !tried) {
+    return Error{ErrorKind::System, "cannot run the job: " + tried.error().message};
+  }
+  PreexistingChildren earlier = GuardCleanup::find_earlier_children();
+  log_losses();
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
+
+  const sigset_t signals = handled_signals(setup.stop_signals);
+  UniqueFd signalfd_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!signalfd_) {
+    return system_error("cannot make a descriptor for signals", errno);
+  }
+  GuardSignalNotifier notifier = GuardSignalNotifier::of_this_process(setup.stop_signals);
+  const pid_t guard = ::getpid();
+  const pid_t agent = ::fork();
+  if (agent < 0) {
+    return system_error("cannot start the agent: making a process", errno);
+  }
+  if (agent == 0) {
+    signalfd_.reset();
+    write_end.reset();  // only the guard holds it: its end is the guard's end
+    be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(notifier.notifier)},
+             work);
+  }
+  (void)::setpgid(agent, agent);
+  read_end.reset();
+  set_log_sink({});  // what was said until here the agent says
+  return Guard(agent, setup, std::move(signalfd_), **page, std::move(earlier)).run();
+}
+
+}  // namespace muster

@@ -1,0 +1,152 @@
+// The guard's rounds of killing. docs/processes.md tells why they are needed.
+#include "guard/guard_cleanup.hpp"
+
+#include "process/asides.hpp"
+#include "process/reaper.hpp"
+#include "process/sweeper.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+
+namespace muster {
+namespace {
+
+void reap_all() {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+/// What has been killed and sleeps in a system call that nothing ends may stay so for ever, and so may what is not
+/// ours to kill. All else dies as soon as it gets a core.
+bool will_die(const Process& process) {
+  return process.state != 'D' && process.state != 'Z' && ::kill(process.pid, 0) == 0;
+}
+
+/// Children that have ended or cannot answer a signal any more.
+std::set<pid_t> ended_children(pid_t parent) {
+  std::set<pid_t> ended;
+  for (const Process& process : read_processes()) {
+    if (process.parent == parent && (is_dead(process) || is_exiting(process.pid))) {
+      ended.insert(process.pid);
+    }
+  }
+  return ended;
+}
+
+/// The dying need a moment to be gone.
+void rest_a_round() {
+  (void)::poll(nullptr, 0, static_cast<int>(kKillRound.count()));
+}
+
+}  // namespace
+
+PreexistingChildren GuardCleanup::find_earlier_children() {
+  siginfo_t
+      info{};  // also of one that hangs in a file, which ends without a signal (fork_helper())
+  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
+    return {};  // no child at all: the usual case, and no look at /proc
+  }
+  PreexistingChildren earlier;
+  for (const Process& process : read_processes()) {
+    if (process.parent == ::getpid()) {
+      earlier.pids.insert(process.pid);
+    }
+  }
+  earlier.are_ours = !Reaper::has_children();  // which sees none that ends without a signal
+  return earlier;
+}
+
+/// Whatever it has made of its environment.
+bool GuardCleanup::adopts_only_ours() const {
+  return ::getpid() != 1 && earlier_.are_ours;
+}
+
+/// Of a child that is not spared. The agent is a copy of us and has no marker, and its memory is not looked into: it may be
+/// what hangs.
+bool GuardCleanup::is_foreign(pid_t child) const {
+  return !adopts_only_ours() && child != agent_ && !has_marker(child, marker_);
+}
+
+/// What works aside is a copy of the agent, and has no marker either.
+std::set<pid_t> GuardCleanup::excluded() const {
+  std::set<pid_t> excluded = page_.helpers();
+  excluded.insert(earlier_.pids.begin(), earlier_.pids.end());
+  if (adopts_only_ours()) {
+    return excluded;
+  }
+  for (const Process& process : read_processes()) {
+    const bool is_known = process.parent != ::getpid() || excluded.contains(process.pid);
+    // Nobody else is asked: to read the environment of a process that hangs may hang, too.
+    if (!is_known && is_foreign(process.pid)) {
+      excluded.insert(process.pid);
+    }
+  }
+  return excluded;
+}
+
+void GuardCleanup::send_stop_signal(int signal) const {
+  Sweeper sweeper(agent_);
+  const std::vector<Process> living = sweeper.orphans(page_.helpers());
+  if (!living.empty()) {
+    page_.note({signal, std::chrono::steady_clock::now(), ended_children(agent_)});
+    sweeper.send_stop_signal(living, signal);
+  }
+}
+
+void GuardCleanup::kill_helpers(std::chrono::steady_clock::duration patience) const {
+  std::set<pid_t> left = page_.helpers();
+  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto find_ours = [this](pid_t pid) {
+    auto process = find_process(pid);
+    const bool is_ours = process && (process->parent == ::getpid() || process->parent == agent_);
+    return is_ours ? std::move(process) : std::nullopt;  // its number may be somebody else's by now
+  };
+  const auto has_ended = [&](pid_t pid) {
+    if (::waitpid(pid, nullptr, WNOHANG) == pid) {
+      return true;
+    }
+    const auto process =
+        find_ours(pid);  // a round may have buried it, and the agent's are not ours to bury
+    return !process || process->state == 'Z';
+  };
+  std::erase_if(left, has_ended);
+  while (!left.empty() && std::chrono::steady_clock::now() < end) {
+    rest_a_round();
+    std::erase_if(left, has_ended);
+  }
+  for (const pid_t aside : left) {
+    if (find_ours(aside)) {
+      (void)::kill(aside, SIGKILL);
+    }
+  }
+}
+
+std::vector<Process> GuardCleanup::kill(std::chrono::steady_clock::duration most_time) const {
+  Sweeper sweeper(::getpid());
+  sweeper.is_foreign = std::bind_front(&GuardCleanup::is_foreign, this);
+  std::vector<Process> found;
+  const auto end = std::chrono::steady_clock::now() + most_time;
+  const auto end_of_starved = end + kExtraTimeForRunnable;
+  const auto may_go_on = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    return now < end || (now < end_of_starved && std::any_of(found.begin(), found.end(), will_die));
+  };
+  int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
+  for (bool is_first = true;
+       (is_first || may_go_on()) && rounds_without < 2 && Reaper::has_children();
+       is_first = false) {
+    found = sweeper.kill_round(excluded());
+    std::erase_if(found, [this](const Process& process) { return process.pid == agent_; });
+    reap_all();
+    rounds_without = found.empty() ? rounds_without + 1 : 0;
+    rest_a_round();
+  }
+  return Reaper::has_children() ? found : std::vector<Process>{};
+}
+
+}  // namespace muster

@@ -1,0 +1,344 @@
+// Decides how the workers are started: the user's template, a mode by name, or the default.
+#include "modes/builtin_templates.hpp"
+
+#include "base/text.hpp"
+#include "platforms/run_method.hpp"
+#include "environment/accelerators.hpp"
+#include "modes/template_document.hpp"
+#include "rank_table/local_instance.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+YamlDocument document_of(const BuiltinTemplate& builtin) {
+  return {json::parse(json::string_view(builtin.json.data(), builtin.json.size())), {}};
+}
+
+Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
+  return read_template(document_of(builtin), builtin.name);
+}
+
+Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
+  if (path.value.empty()) {
+    return wrong_value(path, "a file");
+  }
+  std::error_code ignored;  // what cannot be looked at cannot be read either
+  if (!std::filesystem::is_regular_file(path.value, ignored)) {  // a pipe could keep us for ever
+    return Error{
+        ErrorKind::BadData,
+        path.source.name + " is '" + path.value + "', expected a template that can be read"};
+  }
+  std::ifstream file(path.value);
+  std::ostringstream text;
+  // Of an empty file, << takes nothing and calls that a failure.
+  const bool is_empty = file.peek() == std::ifstream::traits_type::eof() && file.eof();
+  if (!is_empty && !(file && text << file.rdbuf())) {
+    return Error{
+        ErrorKind::BadData,
+        path.source.name + " is '" + path.value + "', expected a template that can be read"};
+  }
+  auto document = parse_yaml(text.str(), path.value);
+  if (!document) {
+    return document.error();
+  }
+  const auto expanded = expand_template({std::move(*document), path.value}, builtin_documents());
+  if (!expanded) {
+    return expanded.error();
+  }
+  auto mode = read_template(*expanded, path.value);
+  if (!mode) {
+    return mode.error();
+  }
+  return ChosenMode{std::move(*mode), path.source};
+}
+
+/// What says that these are tasks of TensorFlow, of which each agent is one. A TF_CONFIG that cannot be read is taken for
+/// one that does: reading the cluster will say what is wrong with it.
+std::optional<Source> find_tasks(const Snapshot& snapshot) {
+  if (!snapshot.variable("TF_PS_HOSTS").value_or("").empty()) {
+    return from_variable("TF_PS_HOSTS");
+  }
+  const std::string text = snapshot.variable("TF_CONFIG").value_or("");
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  boost::system::error_code error;
+  const json::value config = json::parse(text, error);
+  if (error || !config.is_object()) {
+    return from_variable("TF_CONFIG");
+  }
+  const auto* const cluster = config.get_object().if_contains("cluster");
+  if (cluster == nullptr) {
+    return std::nullopt;  // TensorFlow's word for "no cluster"
+  }
+  const bool has_tasks = !cluster->is_object() || !cluster->get_object().empty();
+  return has_tasks ? std::optional(from_variable("TF_CONFIG")) : std::nullopt;
+}
+
+/// What says that a rank table is there, or will be: one that is named beside Ascend devices, or ModelArts, whose
+/// usual way it is for them.
+std::optional<Source> find_rank_table(const Snapshot& snapshot) {
+  if (!has_ascend_devices(snapshot)) {
+    return std::nullopt;
+  }
+  for (const char* const name :
+       {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE", "MA_NUM_HOSTS", "MA_VJ_NAME"}) {
+    if (!snapshot.variable(name).value_or("").empty()) {
+      return from_variable(name + std::string(" and Ascend devices"));
+    }
+  }
+  return std::nullopt;
+}
+
+/// What says that the processes do not meet by the rank table that is there all the same.
+std::optional<Source> find_torch(const Snapshot& snapshot) {
+  for (const char* const name : {"RANK_ID", "OMPI_COMM_WORLD_RANK"}) {
+    if (snapshot.has(name)) {  // started once a device, by ModelArts' own boot code or by mpirun
+      return from_variable(name);
+    }
+  }
+  if (snapshot.has("PET_NNODES")) {  // torchrun's own
+    return from_variable("PET_NNODES");
+  }
+  if (snapshot.has("MASTER_ADDR") && snapshot.has("WORLD_SIZE")) {  // what torch reads
+    return from_variable("MASTER_ADDR and WORLD_SIZE");
+  }
+  return std::nullopt;
+}
+
+/// What the surroundings ask for when nobody names a mode.
+Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source& otherwise) {
+  const auto wanted = mode_of_run_method(snapshot);
+  if (!wanted) {
+    return wanted.error();
+  }
+  if (*wanted) {
+    return **wanted;
+  }
+  if (const auto sign = find_tasks(snapshot)) {
+    return Sourced<std::string>{"ps", *sign};
+  }
+  if (const auto sign = find_mindspore_pod(snapshot)) {
+    return Sourced<std::string>{"msrun", *sign};
+  }
+  if (const auto sign = find_rank_table(snapshot)) {
+    const auto torch = find_torch(snapshot);
+    return torch ? Sourced<std::string>{"torchrun", *torch}
+                 : Sourced<std::string>{"ranktable", *sign};
+  }
+  return Sourced<std::string>{"torchrun", otherwise};
+}
+
+/// The built-in template of the mode, or of one way of it; empty: there is none.
+Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wanted,
+                                                  std::string_view template_name) {
+  for (const BuiltinTemplate& builtin : builtin_templates()) {
+    if (builtin.mode == wanted.value && (template_name.empty() || builtin.name == template_name)) {
+      auto mode = read_builtin(builtin);
+      return mode ? Result<std::optional<ChosenMode>>(ChosenMode{std::move(*mode), wanted.source})
+                  : mode.error();
+    }
+  }
+  return std::optional<ChosenMode>();
+}
+
+/// How ranks of MPI start is a template each.
+Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStart way) {
+  auto one = read_builtin_of({kMpiMode, source}, template_of(way));
+  if (!one) {
+    return one.error();
+  }
+  ChosenMode chosen = one->value();  // each way has its template
+  chosen.way = way;
+  chosen.mpirun = mpi.mpirun;
+  return chosen;
+}
+
+Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
+  if (wanted.value == kMpiMode) {
+    if (auto checked = check_way(mpi); !checked) {
+      return checked.error();
+    }
+    return read_way(wanted.source, mpi, ways_of(mpi).front());
+  }
+  if (auto checked = check_no_mpi(mpi, wanted.value); !checked) {
+    return checked.error();
+  }
+  auto builtin = read_builtin_of(wanted, "");
+  if (!builtin) {
+    return builtin.error();
+  }
+  if (*builtin) {
+    return std::move(**builtin);
+  }
+  const auto nearest = nearest_name(wanted.value, mode_names());
+  return wrong_value(wanted,
+                     "auto or one of " + join(mode_names(), ", ") +
+                         (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+}
+
+/// Both as flags, or both as variables: of a flag and a variable only the flag is here.
+Error two_answers(const Sourced<std::string>& file, const Sourced<std::string>& name) {
+  return Error{blame(file.source),
+               file.source.name + " is '" + file.value + "' but " + name.source.name + " is '" +
+                   name.value + "': both say how workers are started; leave one of them out"};
+}
+
+Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapshot) {
+  const auto& name = request.name;
+  const bool is_named = name && name->value != "auto";
+  if (request.template_file && is_named) {
+    return two_answers(*request.template_file, *name);
+  }
+  if (request.template_file) {
+    auto chosen = read_template_file(*request.template_file);
+    const auto checked = chosen ? check_no_mpi(request.mpi, chosen->mode.name) : Result<>();
+    return checked ? std::move(chosen) : checked.error();
+  }
+  if (is_named) {
+    return find_builtin(*name, request.mpi);
+  }
+  const auto detected = detect_mode(snapshot, name ? name->source : Source());
+  return detected ? find_builtin(*detected, request.mpi) : detected.error();
+}
+
+bool is_integer(std::string_view text) {
+  text.remove_prefix(text.starts_with('-') ? 1 : 0);
+  return parse_integer(text, 0, std::numeric_limits<int>::max()).has_value();
+}
+
+/// What the surroundings say of a parameter that nobody gives, else what the template says.
+Sourced<std::string> find_parameter(const Parameter& parameter, const Snapshot& snapshot) {
+  for (const std::string& name : parameter.variables) {
+    const auto value = sourced_variable(snapshot, name);
+    if (value && !value->value.empty()) {
+      return *value;
+    }
+  }
+  const auto table =
+      parameter.finds_rank_table ? rank_table::find_table_file(snapshot) : std::nullopt;
+  return table.value_or(Sourced<std::string>{parameter.otherwise, {}});
+}
+
+/// What the user gives to the template, else what is found.
+Result<> read_parameters(ChosenMode& chosen, const Parameters& given, const Snapshot& snapshot) {
+  for (const Parameter& parameter : chosen.mode.parameters) {
+    const auto value = given.find(parameter.name);
+    if (value == given.end()) {
+      chosen.parameters[parameter.name] = find_parameter(parameter, snapshot);
+      continue;
+    }
+    chosen.parameters[parameter.name] = value->second;
+    if (parameter.is_integer && !is_integer(value->second.value)) {
+      const Source& source = value->second.source;
+      const bool is_set = source.name == "--set" || source.name == "MUSTER_SET";
+      return wrong_value({value->second.value, part_of(source, is_set ? " " + parameter.name : "")},
+                         "an integer such as 600");
+    }
+  }
+  return {};
+}
+
+void add_parameter_names(std::vector<std::string>& names, const ChosenMode& chosen) {
+  for (const Parameter& parameter : chosen.mode.parameters) {
+    if (std::find(names.begin(), names.end(), parameter.name) == names.end()) {
+      names.push_back(parameter.name);
+    }
+  }
+}
+
+/// Nothing is given to nobody.
+Result<> check_parameters(const ChosenMode& chosen,
+                          const std::vector<ChosenMode>& others,
+                          const Parameters& given) {
+  std::vector<std::string> names;
+  add_parameter_names(names, chosen);
+  for (const ChosenMode& other : others) {
+    add_parameter_names(names, other);
+  }
+  for (const auto& [name, value] : given) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return Error{blame(value.source),
+                   value.source.name + " gives '" + name + "', but the mode '" + chosen.mode.name +
+                       (names.empty() ? "' has no parameters" : "' has only " + join(names, ", "))};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+ModeRequest read_mode_request(const Settings& settings) {
+  ModeRequest request{settings.find("mode"), settings.find("template"), {}, {}};
+  for (auto& [name, value] : settings.starting_with(kParameterPrefix)) {
+    request.parameters[name.substr(std::string_view(kParameterPrefix).size())] = value;
+  }
+  return request;
+}
+
+Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snapshot) {
+  auto chosen = find_mode(request, snapshot);
+  if (!chosen) {
+    return chosen;
+  }
+  if (auto read = read_parameters(*chosen, request.parameters, snapshot); !read) {
+    return read.error();
+  }
+  const auto others = other_ways(request, *chosen, snapshot);
+  const auto checked =
+      others ? check_parameters(*chosen, *others, request.parameters) : Result<>(others.error());
+  return checked ? std::move(chosen) : checked.error();
+}
+
+Result<std::vector<ChosenMode>> other_ways(const ModeRequest& request,
+                                           const ChosenMode& chosen,
+                                           const Snapshot& snapshot) {
+  std::vector<ChosenMode> others;
+  if (!chosen.way) {
+    return others;
+  }
+  const std::vector<MpiStart> ways = ways_of(request.mpi);
+  for (std::size_t i = 1; i < ways.size(); ++i) {
+    auto other = read_way(chosen.source, request.mpi, ways[i]);
+    const auto read =
+        other ? read_parameters(*other, request.parameters, snapshot) : Result<>(other.error());
+    if (!read) {
+      return read.error();
+    }
+    others.push_back(std::move(*other));
+  }
+  return others;
+}
+
+bool needs_token(const ChosenMode& chosen) {
+  return chosen.way == MpiStart::Agent ||  // a key of the user's is another one that they share
+         (chosen.way == MpiStart::Ssh && chosen.parameters.at("ssh_key").value.empty());
+}
+
+Templates builtin_documents() {
+  Templates documents;
+  for (const BuiltinTemplate& builtin : builtin_templates()) {
+    const std::string name(builtin.name);
+    documents[name] = {document_of(builtin), name};
+  }
+  return documents;
+}
+
+std::vector<std::string> mode_names() {
+  std::vector<std::string> names;
+  for (const BuiltinTemplate& builtin : builtin_templates()) {
+    if (std::find(names.begin(), names.end(), builtin.mode) == names.end()) {
+      names.emplace_back(builtin.mode);
+    }
+  }
+  return names;
+}
+
+}  // namespace muster

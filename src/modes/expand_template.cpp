@@ -1,0 +1,335 @@
+// Fills in what a template takes over: the template that it inherits from, and the fields that its roles
+// have in common. It joins documents and asks little of them: read_template looks at what comes of it, so each
+// value keeps the line on which it stands.
+#include "modes/template_fields.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+constexpr const char* kInherits = "inherits";
+constexpr const char* kWithout = "without";
+constexpr const char* kCommon = "common";
+
+const json::value* member_of(const json::value& value, std::string_view name) {
+  return value.is_object() ? value.get_object().if_contains(name) : nullptr;
+}
+
+/// The text of a member; empty if it has none.
+std::string text_of(const json::value& value, std::string_view name) {
+  const json::value* const member = member_of(value, name);
+  return member != nullptr && member->is_string() ? std::string(member->get_string()) : "";
+}
+
+/// The item of that name among the first `count`.
+json::value* find_named(json::array& list, std::size_t count, const std::string& name) {
+  const auto end = list.begin() + static_cast<std::ptrdiff_t>(count);
+  const auto found = std::find_if(list.begin(), end, [&](const json::value& item) {
+    return !name.empty() && text_of(item, "name") == name;
+  });
+  return found == end ? nullptr : &*found;
+}
+
+template <typename Condition>
+bool remove_if_any(json::array& list, const Condition& condition) {
+  const auto end = std::remove_if(list.begin(), list.end(), condition);
+  const bool is_any = end != list.end();
+  list.erase(end, list.end());
+  return is_any;
+}
+
+/// Removes a variable, or a name in a list of names; false if it is not there.
+bool remove_from(json::value& field, const std::string& name) {
+  if (field.is_object()) {
+    return field.get_object().erase(name) != 0;
+  }
+  return field.is_array() && remove_if_any(field.get_array(), [&](const json::value& item) {
+           return item.is_string() && item.get_string() == name;
+         });
+}
+
+/// Removes a parameter, or a variable of all roles; false if there is none of that name.
+bool remove_everywhere(json::object& root, const std::string& name) {
+  const auto is_named = [&](const json::value& item) { return text_of(item, "name") == name; };
+  bool is_removed = false;
+  if (json::value* const parameters = root.if_contains("parameters")) {
+    is_removed = remove_if_any(parameters->as_array(), is_named);
+  }
+  for (json::value& role : root["roles"].as_array()) {
+    for (const char* const field :
+         {"environment", "environment_unless_set", "environment_if_given", "unset"}) {
+      json::value* const names = role.as_object().if_contains(field);
+      is_removed = (names != nullptr && remove_from(*names, name)) || is_removed;
+    }
+  }
+  return is_removed;
+}
+
+const std::vector<std::string>& template_fields() {
+  static const std::vector<std::string> fields = {"mode",
+                                                  "inherits",
+                                                  "without",
+                                                  "common",
+                                                  "parameters",
+                                                  "roles",
+                                                  "files",
+                                                  "services",
+                                                  "takes_given_port",
+                                                  "inputs"};
+  return fields;
+}
+
+/// Lays a template over the one that it inherits from.
+class Expansion {
+ public:
+  Expansion(const TemplateDocument& given, json::object parent)
+      : given_(given), place_(given.document, given.name), root_(std::move(parent)) {}
+
+  Result<YamlDocument> expand() {
+    const json::object& own = given_.document.root.get_object();
+    for (const auto& [path, line] : given_.document.lines) {
+      if (path.find('/', 1) == std::string::npos) {
+        lines_[path] = line;
+      }
+    }
+    const auto checked = all_of(
+        {check_fields(own, template_fields(), "", place_), take_away(own), check_common(own)});
+    if (!checked) {
+      return checked.error();
+    }
+    lay_list(own, "parameters");
+    lay_roles(own);
+    lay_list(own, "files");
+    lay_list(own, "services");
+    lay_list(own, "inputs");
+    if (const json::value* const takes = own.if_contains("takes_given_port")) {
+      lay(root_["takes_given_port"] = nullptr, "/takes_given_port", *takes, "/takes_given_port");
+    }
+    root_.erase("mode");
+    if (const json::value* const mode = own.if_contains("mode")) {
+      lay(root_["mode"], "/mode", *mode, "/mode");
+    }
+    return YamlDocument{std::move(root_), std::move(lines_)};
+  }
+
+ private:
+  /// Takes away what the template does not want of the other.
+  Result<> take_away(const json::object& own) {
+    const json::value* const without = own.if_contains(kWithout);
+    if (without == nullptr) {
+      return {};
+    }
+    const std::string path = path_of("", kWithout);
+    if (!own.contains(kInherits)) {
+      return place_.error(path, "takes away from nothing: there is no 'inherits'");
+    }
+    const auto names = read_texts(*without, path, place_);
+    if (!names) {
+      return names.error();
+    }
+    for (std::size_t i = 0; i < names->size(); ++i) {
+      if (!remove_everywhere(root_, (*names)[i])) {
+        return place_.error(path_of(path, std::to_string(i)),
+                            "is '" + (*names)[i] + "', expected a parameter or a variable of '" +
+                                text_of(given_.document.root, kInherits) + "'");
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<> check_common(const json::object& own) const {
+    const json::value* const common = own.if_contains(kCommon);
+    const bool is_wrong =
+        common != nullptr && (!common->is_object() || common->get_object().contains("name"));
+    return is_wrong ? place_.error(path_of("", kCommon), "must have fields of a role, but no name")
+                    : Result<>();
+  }
+
+  /// Parameters replace those of the same name; files have none.
+  void lay_list(const json::object& own, const char* field) {
+    const json::value* const list = own.if_contains(field);
+    if (list == nullptr) {
+      return;
+    }
+    const std::string path = path_of("", field);
+    json::value& target = root_[field];
+    if (!list->is_array() || !target.is_array()) {
+      lay(target = nullptr, path, *list, path);
+      return;
+    }
+    json::array& items = target.get_array();
+    const std::size_t of_parent = items.size();
+    for (std::size_t i = 0; i < list->get_array().size(); ++i) {
+      const json::value& value = list->get_array()[i];
+      json::value* item = find_named(items, of_parent, text_of(value, "name"));
+      item = item != nullptr ? item : &items.emplace_back(nullptr);
+      *item = nullptr;
+      lay(*item, path_in(path, items, *item), value, path_of(path, std::to_string(i)));
+    }
+  }
+
+  /// To each role comes what all have in common, then what it has itself.
+  void lay_roles(const json::object& own) {
+    const json::value* const roles = own.if_contains("roles");
+    if (roles != nullptr && !roles->is_array()) {
+      root_["roles"] = *roles;
+      copy_lines("/roles", "/roles");
+      return;
+    }
+    json::value& target = root_["roles"];
+    json::array& items = target.is_array() ? target.get_array() : target.emplace_array();
+    const std::size_t of_parent = items.size();
+    for (json::value& role : items) {
+      lay_common(own, role, path_in("/roles", items, role));
+    }
+    for (std::size_t i = 0; roles != nullptr && i < roles->get_array().size(); ++i) {
+      const json::value& value = roles->get_array()[i];
+      json::value* role = find_named(items, of_parent, text_of(value, "name"));
+      if (role == nullptr) {
+        role = &items.emplace_back(json::object());
+        lay_common(own, *role, path_in("/roles", items, *role));
+      }
+      lay_fields(
+          *role, path_in("/roles", items, *role), value, path_of("/roles", std::to_string(i)));
+    }
+  }
+
+  void lay_common(const json::object& own, json::value& role, const std::string& to) {
+    if (const json::value* const common = own.if_contains(kCommon)) {
+      lay_fields(role, to, *common, path_of("", kCommon));
+    }
+  }
+
+  void lay_fields(json::value& role,
+                  const std::string& to,
+                  const json::value& fields,
+                  const std::string& from) {
+    if (!fields.is_object()) {
+      role = fields;
+      copy_lines(to, from);
+      return;
+    }
+    const auto line = given_.document.lines.find(from);
+    if (line != given_.document.lines.end()) {
+      lines_[to] = line->second;
+    }
+    for (const auto& field : fields.get_object()) {
+      const std::string name(field.key());
+      json::value& target = role.as_object()[name];
+      if (name == "program") {  // a command, no list of things
+        target = nullptr;
+      }
+      lay(target, path_of(to, name), field.value(), path_of(from, name));
+    }
+  }
+
+  /// Variables are joined, of the same name the new one counts; lists are put behind; all else is replaced.
+  void lay(json::value& target,
+           const std::string& to,
+           const json::value& value,
+           const std::string& from) {
+    if (target.is_object() && value.is_object()) {
+      for (const auto& member : value.get_object()) {
+        target.get_object()[member.key()] = member.value();
+      }
+      copy_lines(to, from);
+    } else if (target.is_array() && value.is_array()) {
+      for (std::size_t i = 0; i < value.get_array().size(); ++i) {
+        const std::string index = std::to_string(target.get_array().size());
+        target.get_array().push_back(value.get_array()[i]);
+        copy_lines(path_of(to, index), path_of(from, std::to_string(i)));
+      }
+    } else {
+      target = value;
+      copy_lines(to, from);
+    }
+  }
+
+  static std::string path_in(const std::string& path,
+                             const json::array& items,
+                             const json::value& item) {
+    return path_of(path, std::to_string(&item - items.data()));
+  }
+
+  /// The lines of a value and of all that is in it.
+  void copy_lines(const std::string& to, const std::string& from) {
+    const auto& lines = given_.document.lines;
+    for (auto at = lines.lower_bound(from); at != lines.end() && at->first.starts_with(from);
+         ++at) {
+      const std::string rest = at->first.substr(from.size());
+      if (rest.empty() || rest.front() == '/') {
+        lines_[to + rest] = at->second;
+      }
+    }
+  }
+
+  const TemplateDocument& given_;
+  Place place_;
+  json::object root_;
+  std::map<std::string, int> lines_;
+};
+
+/// The templates that one inherits from, the nearest first. Fails where there is none of that name, and
+/// where one would inherit from itself.
+Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument& given,
+                                                          const Templates& known) {
+  std::vector<std::string> names;
+  std::transform(known.begin(), known.end(), std::back_inserter(names), [](const auto& entry) {
+    return entry.first;
+  });
+  std::vector<const TemplateDocument*> chain = {&given};
+  while (const json::value* const inherits = member_of(chain.back()->document.root, kInherits)) {
+    const TemplateDocument& child = *chain.back();
+    const Place place(child.document, child.name);
+    const std::string path = path_of("", kInherits);
+    const auto name = read_text(*inherits, path, place);
+    if (!name) {
+      return name.error();
+    }
+    const auto parent = known.find(*name);
+    if (parent == known.end()) {
+      const auto nearest = nearest_name(*name, names);
+      return place.error(path,
+                         "is '" + *name + "', expected one of " + join(names, ", ") +
+                             (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+    }
+    if (std::find(chain.begin(), chain.end(), &parent->second) != chain.end()) {
+      return place.error(path, "is '" + *name + "', which inherits from this one");
+    }
+    chain.push_back(&parent->second);
+  }
+  chain.erase(chain.begin());
+  return chain;
+}
+
+}  // namespace
+
+Result<YamlDocument> expand_template(const TemplateDocument& given, const Templates& known) {
+  auto chain = find_parents(given, known);
+  if (!chain) {
+    return chain.error();
+  }
+  std::reverse(chain->begin(), chain->end());
+  chain->push_back(&given);
+  json::object parent;
+  for (const TemplateDocument* const next : *chain) {
+    if (!next->document.root.is_object()) {
+      return Place(next->document, next->name).error("", "must have the fields mode and roles");
+    }
+    auto expanded = Expansion(*next, std::move(parent)).expand();
+    if (!expanded || next == &given) {
+      return expanded;
+    }
+    // Only what is right can be built on.
+    if (auto read = read_template(*expanded, next->name); !read) {
+      return read.error();
+    }
+    parent = std::move(expanded->root.as_object());
+  }
+  return given.document;
+}
+
+}  // namespace muster

@@ -1,0 +1,165 @@
+// Reads how ranks of MPI are to be started.
+#include "platforms/given_hosts.hpp"
+#include "modes/mpi_request.hpp"
+#include "options/syntax.hpp"
+
+#include <array>
+
+namespace muster {
+namespace {
+
+struct StartMethod {
+  MpiStart start;
+  const char* name;
+  const char* template_name;
+};
+
+constexpr auto kWays = std::to_array<StartMethod>({
+    {MpiStart::Auto, "auto", "mpirun"},
+    {MpiStart::Pmix, "pmix", "mpirun"},
+    {MpiStart::Agent, "agent", "mpirun-agent"},
+    {MpiStart::Ssh, "ssh", "mpirun-ssh"},
+});
+
+const StartMethod& way_of(MpiStart start) {
+  return kWays.at(static_cast<std::size_t>(start));
+}
+
+Result<> read_start(MpiRequest& request, const Settings& settings) {
+  const auto given = settings.find("mpi-start");
+  if (!given) {
+    return {};
+  }
+  for (const StartMethod& way : kWays) {
+    if (given->value == way.name) {
+      request.start = {way.start, given->source};
+      return {};
+    }
+  }
+  return wrong_value(*given, "auto, pmix, agent or ssh");
+}
+
+Result<> add_words(std::vector<std::string>& words, const Sourced<std::string>& text) {
+  const auto read = split_words(text);
+  if (!read) {
+    return read.error();
+  }
+  words.insert(words.end(), read->begin(), read->end());
+  return {};
+}
+
+/// What a front end has made of a command line.
+Result<> read_front_ends(MpiRequest& request, const Settings& settings) {
+  request.mpirun.processes = settings.find(kMpirunProcesses).value_or(Sourced<std::string>{}).value;
+  request.mpirun.says_places = settings.has(kDealtByMpirun);
+  request.mpirun.only_mpirun = settings.find(kOnlyMpirun).value_or(Sourced<std::string>{});
+  const auto programs = settings.find(kMpirunPrograms);
+  return programs ? add_words(request.mpirun.programs, *programs) : Result<>();
+}
+
+/// Words of a front end first, then those that are only mpirun's.
+Result<> read_words(MpiRequest& request, const Settings& settings) {
+  if (const auto words = settings.find(kMpirunWords)) {
+    if (auto added = add_words(request.mpirun.options, *words); !added) {
+      return added;
+    }
+  }
+  const auto given = settings.find("mpirun-options");
+  if (!given || given->value.empty()) {
+    return {};
+  }
+  request.mpirun.only_mpirun = request.mpirun.only_mpirun.value.empty()
+                                   ? Sourced<std::string>{given->source.name, given->source}
+                                   : request.mpirun.only_mpirun;
+  return add_words(request.mpirun.options, *given);
+}
+
+/// mpirun is told the names of variables, and finds their values in its own environment. Parameters it takes
+/// from there anyway.
+Result<> add_exported(MpiRequest& request, const Settings& settings) {
+  const std::string_view prefix = kExportPrefix;
+  for (const auto& [setting, value] : settings.starting_with(prefix)) {
+    const std::string name = setting.substr(prefix.size());
+    if (!name.starts_with("OMPI_MCA_") && !name.starts_with("PMIX_MCA_")) {
+      request.mpirun.options.insert(request.mpirun.options.end(), {"-x", name});
+    }
+  }
+  return {};
+}
+
+/// mpirun starts the ranks of its ways: muster gives none of them arguments, devices or a place of its own.
+Result<> find_only_pmix(MpiRequest& request, const Settings& settings) {
+  for (const char* const name : {"fill-arguments", "virtual-local-rank", "local-ranks-filter"}) {
+    const auto given = settings.find(name);
+    if (given && given->value != "0" && given->value != "false") {
+      request.only_pmix = {given->source.name, given->source};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> check_way(const MpiRequest& request) {
+  const std::string mpirun = request.mpirun.only_mpirun.value;
+  const std::string pmix = request.only_pmix.value;
+  const MpiStart start = request.start.value;
+  if (!mpirun.empty() && !pmix.empty()) {
+    return Error{ErrorKind::BadUsage,
+                 mpirun + " is for mpirun alone, and " + pmix +
+                     " for ranks that muster starts itself: leave one of them out"};
+  }
+  const Sourced<std::string> given{name_of(start), request.start.source};
+  if (start == MpiStart::Pmix && !mpirun.empty()) {
+    return wrong_value(given, "agent or ssh, since " + mpirun + " is for mpirun alone");
+  }
+  const bool is_by_mpirun = start == MpiStart::Agent || start == MpiStart::Ssh;
+  return is_by_mpirun && !pmix.empty()
+             ? wrong_value(given, "pmix, since " + pmix + " is for ranks that muster starts itself")
+             : Result<>();
+}
+
+const char* name_of(MpiStart start) {
+  return way_of(start).name;
+}
+
+std::vector<MpiStart> ways_of(const MpiRequest& request) {
+  if (request.start.value != MpiStart::Auto) {
+    return {request.start.value};
+  }
+  std::vector<MpiStart> ways{MpiStart::Pmix, MpiStart::Agent, MpiStart::Ssh};
+  if (!request.mpirun.only_mpirun.value.empty()) {
+    ways.erase(ways.begin());
+  }
+  if (!request.only_pmix.value.empty()) {
+    ways = {MpiStart::Pmix};
+  }
+  return ways;
+}
+
+const char* template_of(MpiStart way) {
+  return way_of(way).template_name;
+}
+
+Result<MpiRequest> read_mpi_request(const Settings& settings) {
+  MpiRequest request;
+  for (const auto read : {read_start, read_front_ends, read_words, add_exported, find_only_pmix}) {
+    if (auto done = read(request, settings); !done) {
+      return done.error();
+    }
+  }
+  return request;
+}
+
+Result<> check_no_mpi(const MpiRequest& request, const std::string& mode) {
+  for (const Source& source : {request.start.source, request.mpirun.only_mpirun.source}) {
+    if (mode != kMpiMode && source.kind == SourceKind::Flag) {
+      return Error{ErrorKind::BadUsage,
+                   source.name + " is for ranks of MPI, but the mode is '" + mode +
+                       "'; add --mode mpirun, or leave it out"};
+    }
+  }
+  return {};
+}
+
+}  // namespace muster

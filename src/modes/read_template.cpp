@@ -1,0 +1,361 @@
+// Turns the document of a template into a ModeTemplate, strictly: a typing error in a template is
+// found when it is read, not when a job misses a variable.
+#include "modes/template_fields.hpp"
+#include "modes/template_needs.hpp"
+
+#include "base/digest.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+Result<RoleCount> read_count(const json::value& value,
+                             const std::string& path,
+                             const Place& place) {
+  const std::string text = value.is_string() ? std::string(value.get_string()) : "";
+  if (text == "none") {
+    return RoleCount::None;
+  }
+  if (text == "per job") {
+    return RoleCount::PerJob;
+  }
+  if (text == "per node") {
+    return RoleCount::PerNode;
+  }
+  if (text == "per other node") {
+    return RoleCount::PerOtherNode;
+  }
+  if (text == "per device") {
+    return RoleCount::PerDevice;
+  }
+  return place.error(path,
+                     "must be 'none', 'per job', 'per node', 'per other node' or 'per device'");
+}
+
+/// true, false, or "without ROLE": in a job that has none of that role.
+Result<> read_decides(RoleTemplate& role,
+                      const json::object& object,
+                      const std::string& path,
+                      const Place& place) {
+  constexpr std::string_view kWithoutRole = "without ";
+  const json::value* const value = object.if_contains("decides_success");
+  const std::string text =
+      value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+  if (!text.starts_with(kWithoutRole)) {
+    return read_field(
+        role.decides_success, object, path + "/decides_success", place, read_yes_or_no);
+  }
+  role.decides_without = text.substr(kWithoutRole.size());
+  if (!place.roles.contains(role.decides_without)) {
+    return place.error(path + "/decides_success",
+                       "names the role '" + role.decides_without + "', which there is not");
+  }
+  return {};
+}
+
+const std::vector<std::string>& role_fields() {
+  static const std::vector<std::string> fields = {"name",
+                                                  "count",
+                                                  "may_be_given",
+                                                  "decides_success",
+                                                  "environment",
+                                                  "environment_unless_set",
+                                                  "environment_if_given",
+                                                  "program",
+                                                  "unset",
+                                                  "arguments",
+                                                  "arguments_first",
+                                                  "arguments_of_several_nodes",
+                                                  "arguments_unless_set",
+                                                  "listens",
+                                                  "label",
+                                                  "unranked",
+                                                  "working_directory",
+                                                  "log",
+                                                  "joins_streams",
+                                                  "error_file"};
+  return fields;
+}
+
+/// What a process of the role is given.
+Result<> read_contract(RoleTemplate& role,
+                       const json::object& object,
+                       const std::string& path,
+                       const Place& place) {
+  return all_of(
+      {read_field(role.environment, object, path + "/environment", place, read_named_texts),
+       read_field(role.environment_unless_set,
+                  object,
+                  path + "/environment_unless_set",
+                  place,
+                  read_named_texts),
+       read_field(role.environment_if_given,
+                  object,
+                  path + "/environment_if_given",
+                  place,
+                  read_named_texts),
+       read_field(role.program, object, path + "/program", place, read_program),
+       read_field(role.unset, object, path + "/unset", place, read_texts),
+       read_field(role.arguments, object, path + "/arguments", place, read_texts),
+       read_field(role.arguments_first, object, path + "/arguments_first", place, read_yes_or_no),
+       read_field(role.arguments_of_several_nodes,
+                  object,
+                  path + "/arguments_of_several_nodes",
+                  place,
+                  read_texts),
+       read_field(
+           role.arguments_unless_set, object, path + "/arguments_unless_set", place, read_texts)});
+}
+
+Result<RoleTemplate> read_role(const json::value& value,
+                               const std::string& path,
+                               const Place& place) {
+  if (!value.is_object()) {
+    return place.error(path, "must have the fields of a role");
+  }
+  const json::object& object = value.get_object();
+  RoleTemplate role;
+  const auto read = all_of(
+      {check_fields(object, role_fields(), path, place),
+       read_field(role.name, object, path + "/name", place, read_text),
+       read_field(role.count, object, path + "/count", place, read_count),
+       read_field(role.may_be_given, object, path + "/may_be_given", place, read_yes_or_no),
+       read_decides(role, object, path, place),
+       read_contract(role, object, path, place),
+       read_field(role.listens, object, path + "/listens", place, read_yes_or_no),
+       read_field(role.label, object, path + "/label", place, read_text),
+       read_field(role.is_unranked, object, path + "/unranked", place, read_yes_or_no),
+       read_field(role.working_directory, object, path + "/working_directory", place, read_text),
+       read_field(role.log, object, path + "/log", place, read_text),
+       read_field(role.joins_streams, object, path + "/joins_streams", place, read_yes_or_no),
+       read_field(role.error_file, object, path + "/error_file", place, read_text)});
+  if (!read) {
+    return read.error();
+  }
+  if (role.name.empty() || role.name.find_first_of("/:=,{}") != std::string::npos) {
+    return place.error(path, "needs a name that can be part of a file's name");
+  }
+  if (role.is_unranked && role.label.empty()) {
+    return place.error(path + "/unranked", "needs a 'label', by which its processes are called");
+  }
+  return role;
+}
+
+Result<Parameter> read_parameter(const json::value& value,
+                                 const std::string& path,
+                                 const Place& place) {
+  if (!value.is_object()) {
+    return place.error(path, "must have a name");
+  }
+  const json::object& object = value.get_object();
+  Parameter parameter;
+  const auto read = all_of(
+      {check_fields(
+           object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
+       read_field(parameter.name, object, path + "/name", place, read_text),
+       read_field(parameter.otherwise, object, path + "/default", place, read_text),
+       read_field(parameter.variables, object, path + "/variables", place, read_texts),
+       read_field(parameter.finds_rank_table, object, path + "/finds", place, read_rank_table),
+       read_field(parameter.is_log_dir, object, path + "/is", place, read_log_folder),
+       read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)});
+  if (!read) {
+    return read.error();
+  }
+  const auto is_of_a_name = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
+  if (parameter.name.empty() ||
+      !std::all_of(parameter.name.begin(), parameter.name.end(), is_of_a_name)) {
+    return place.error(path, "needs a name of small letters and underscores");
+  }
+  const bool is_wrong = parameter.is_integer && !parameter.otherwise.empty() &&
+                        parameter.otherwise.find_first_not_of("-0123456789") != std::string::npos;
+  if (is_wrong) {
+    return place.error(path + "/default", "must be an integer");
+  }
+  const auto& taken = placeholder_names();
+  if (std::find(taken.begin(), taken.end(), parameter.name) != taken.end()) {
+    return place.error(path + "/name", "is a placeholder already");
+  }
+  return parameter;
+}
+
+/// All of them, each of which has a name of its own, and is a placeholder from now on.
+Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& place) {
+  auto parameters = read_list(root, "parameters", place, read_parameter);
+  if (!parameters) {
+    return parameters;
+  }
+  for (const Parameter& parameter : *parameters) {
+    if (!place.parameters.insert(parameter.name).second) {
+      return place.error("/parameters", "names '" + parameter.name + "' twice");
+    }
+  }
+  return parameters;
+}
+
+/// Only who has a port of its own can be met there.
+Result<> check_listeners(const std::vector<std::string>& texts,
+                         bool listens,
+                         const std::vector<RoleTemplate>& roles,
+                         const std::string& path,
+                         const Place& place) {
+  if (!listens && use_placeholder(texts, "endpoint")) {
+    return place.error(path, "uses {endpoint}, but it has no 'listens: true'");
+  }
+  for (const RoleTemplate& other : roles) {
+    const std::string all = std::string(kEndpointsOf) + ":" + other.name;
+    if (!other.listens && use_placeholder(texts, all)) {
+      return place.error(path, "uses {" + all + "}, but that role has no 'listens: true'");
+    }
+    if (!other.listens && use_placeholder(texts, "task_config")) {
+      return place.error(path, "uses {task_config}, but not every role has 'listens: true'");
+    }
+  }
+  return {};
+}
+
+/// What can only be said of all fields together.
+Result<> check_together(const ModeTemplate& mode, const Place& place) {
+  if (mode.name.empty()) {
+    return place.error("/mode", "is missing or empty; it is the mode's name");
+  }
+  if (mode.roles.empty()) {
+    return place.error("/roles", "is missing or empty; a mode starts at least one kind of process");
+  }
+  if (std::none_of(mode.roles.begin(), mode.roles.end(), [](const RoleTemplate& role) {
+        return role.decides_success && role.decides_without != role.name;
+      })) {
+    return place.error("/roles", "has no role that decides success");
+  }
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < mode.roles.size(); ++i) {
+    const RoleTemplate& role = mode.roles[i];
+    const std::string path = path_of("/roles", std::to_string(i));
+    if (!names.insert(role.name).second) {
+      return place.error(path, "has the name '" + role.name + "', as another role has");
+    }
+    if (auto checked = check_listeners(texts_of(role), role.listens, mode.roles, path, place);
+        !checked) {
+      return checked;
+    }
+  }
+  for (std::size_t i = 0; i < mode.files.size(); ++i) {
+    const std::string path = path_of("/files", std::to_string(i));
+    const std::vector<std::string> texts = {mode.files[i].path, mode.files[i].content};
+    if (auto checked = check_listeners(texts, true, mode.roles, path, place); !checked) {
+      return checked;
+    }
+  }
+  return {};
+}
+
+/// The names of the roles, before they are read: texts of each may speak of all.
+std::set<std::string> names_of_roles(const json::object& root) {
+  std::set<std::string> names;
+  const json::value* const roles = root.if_contains("roles");
+  if (roles == nullptr || !roles->is_array()) {
+    return names;
+  }
+  for (const json::value& role : roles->get_array()) {
+    const json::value* const name =
+        role.is_object() ? role.get_object().if_contains("name") : nullptr;
+    if (name != nullptr && name->is_string()) {
+      names.emplace(name->get_string());
+    }
+  }
+  return names;
+}
+
+/// A file is written once on each node, so it knows no single worker.
+Result<> check_no_worker(const std::string& text, const std::string& path, const Place& place) {
+  for (const char* const name : {"endpoint",
+                                 "error_file",
+                                 "global_rank",
+                                 "local_rank",
+                                 "role",
+                                 "role_rank",
+                                 "role_world_size",
+                                 "task_config",
+                                 "visible_local_rank"}) {
+    const std::string placeholder = "{" + std::string(name) + "}";
+    if (text.find(placeholder) != std::string::npos) {
+      return place.error(path, "uses " + placeholder + ", which differs from worker to worker");
+    }
+  }
+  return {};
+}
+
+Result<FileTemplate> read_file(const json::value& value,
+                               const std::string& path,
+                               const Place& place) {
+  if (!value.is_object()) {
+    return place.error(path, "must have path, mode and content");
+  }
+  const json::object& object = value.get_object();
+  FileTemplate file;
+  file.place = place.at(path);
+  const auto read =
+      all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
+              read_field(file.path, object, path + "/path", place, read_text),
+              read_field(file.mode, object, path + "/mode", place, read_text),
+              read_field(file.content, object, path + "/content", place, read_text),
+              read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
+              check_no_worker(file.path, path + "/path", place),
+              check_no_worker(file.content, path + "/content", place)});
+  if (!read) {
+    return read.error();
+  }
+  const bool is_octal = file.mode.size() == 4 && file.mode.front() == '0' &&
+                        file.mode.find_first_not_of("01234567") == std::string::npos;
+  if (file.path.empty() || !is_octal) {
+    return place.error(path, "needs a path, and a mode such as 0640");
+  }
+  return file;
+}
+
+}  // namespace
+
+Result<ModeTemplate> read_template(const YamlDocument& document, std::string_view name) {
+  Place place(document, name);
+  if (!document.root.is_object()) {
+    return place.error("", "must have the fields mode and roles");
+  }
+  static const std::vector<std::string> left_to_read = {
+      "mode", "parameters", "roles", "files", "services", "takes_given_port", "inputs"};
+  const json::object& root = document.root.get_object();
+  ModeTemplate mode;
+  const auto begun =
+      all_of({check_fields(root, left_to_read, "", place),
+              read_field(mode.name, root, "/mode", place, read_text),
+              read_field(mode.takes_given_port, root, "/takes_given_port", place, read_yes_or_no)});
+  if (!begun) {
+    return begun.error();
+  }
+  auto parameters = read_parameters(root, place);
+  if (!parameters) {
+    return parameters.error();
+  }
+  mode.parameters = std::move(*parameters);
+  place.roles = names_of_roles(root);
+  auto roles = read_list(root, "roles", place, read_role);
+  if (!roles) {
+    return roles.error();
+  }
+  auto files = read_list(root, "files", place, read_file);
+  if (!files) {
+    return files.error();
+  }
+  mode.roles = std::move(*roles);
+  mode.files = std::move(*files);
+  if (auto read = read_needs(mode, root, place); !read) {
+    return read.error();
+  }
+  mode.digest = digest_of(json::serialize(document.root));
+  if (auto checked = check_together(mode, place); !checked) {
+    return checked.error();
+  }
+  return mode;
+}
+
+}  // namespace muster

@@ -1,0 +1,281 @@
+// HTTP is Boost.Beast's business, JSON Boost.JSON's; what is left are the fields of three clouds.
+#include "notices/metadata_answers.hpp"
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::system_clock;
+
+constexpr int kOk = 200;
+constexpr int kNotFound = 404;
+constexpr std::uint32_t kMostHeaderBytes = 16'384;
+constexpr std::size_t kMostWordBytes = 1'024;
+constexpr std::size_t kMostShownBytes = 60;
+/// GCP kills so long after its notice, and Azure where it does not say when.
+constexpr milliseconds kUsualLead{30'000};
+constexpr std::chrono::seconds kMostLead{315'360'000};  // ten years, as everywhere
+
+Error unreadable(std::string what) {
+  return {ErrorKind::BadData, std::move(what)};
+}
+
+Error unexpected(const HttpAnswer& answer) {
+  return unreadable("its answer is '" + one_line(answer.body, kMostShownBytes) + "', status " +
+                    std::to_string(answer.status));
+}
+
+/// Two or four digits; empty for anything else.
+std::optional<int> read_digits(std::string_view text) {
+  if (text.size() != 2 && text.size() != 4) {
+    return std::nullopt;
+  }
+  int number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') {
+      return std::nullopt;
+    }
+    number = number * 10 + (c - '0');
+  }
+  return number;
+}
+
+/// "08:22:00"
+std::optional<std::chrono::seconds> read_time_of_day(std::string_view text) {
+  const auto pieces = split(text, ':');
+  if (pieces.size() != 3) {
+    return std::nullopt;
+  }
+  const auto hours = read_digits(pieces[0]);
+  const auto minutes = read_digits(pieces[1]);
+  const auto seconds = read_digits(pieces[2]);
+  if (!hours || !minutes || !seconds || *hours > 23 || *minutes > 59 || *seconds > 60) {
+    return std::nullopt;
+  }
+  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) +
+         std::chrono::seconds(*seconds);
+}
+
+std::optional<std::chrono::sys_seconds> join_time(std::optional<int> year,
+                                                  std::optional<int> month,
+                                                  std::optional<int> day,
+                                                  std::optional<std::chrono::seconds> time) {
+  if (!year || !month || !day || !time) {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) {
+    return std::nullopt;
+  }
+  return std::chrono::sys_days(date) + *time;
+}
+
+/// "2017-09-18T08:22:00Z"
+std::optional<std::chrono::sys_seconds> read_iso_time(std::string_view text) {
+  constexpr std::size_t kLength = 20;
+  if (text.size() != kLength || text[4] != '-' || text[7] != '-' || text[10] != 'T' ||
+      text[19] != 'Z') {
+    return std::nullopt;
+  }
+  return join_time(read_digits(text.substr(0, 4)),
+                   read_digits(text.substr(5, 2)),
+                   read_digits(text.substr(8, 2)),
+                   read_time_of_day(text.substr(11, 8)));
+}
+
+/// "Mon, 19 Sep 2016 18:29:47 GMT"
+std::optional<std::chrono::sys_seconds> read_http_time(std::string_view text) {
+  constexpr std::array<std::string_view, 12> kMonths{
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto pieces = split(text, ' ');
+  if (pieces.size() != 6 || pieces[5] != "GMT") {
+    return std::nullopt;
+  }
+  const auto* const month = std::find(kMonths.begin(), kMonths.end(), pieces[2]);
+  if (month == kMonths.end()) {
+    return std::nullopt;
+  }
+  return join_time(read_digits(pieces[3]),
+                   static_cast<int>(month - kMonths.begin()) + 1,
+                   read_digits(pieces[1]),
+                   read_time_of_day(pieces[4]));
+}
+
+/// Years are counted in seconds: 9999 is no number of nanoseconds.
+milliseconds left_until(std::chrono::sys_seconds time, Clock::time_point now) {
+  return std::clamp(time - std::chrono::time_point_cast<milliseconds>(now),
+                    milliseconds(0),
+                    milliseconds(kMostLead));
+}
+
+std::optional<json::object> parse_object(const std::string& text) {
+  boost::system::error_code error;
+  json::value value = json::parse(text, error);
+  if (error || !value.is_object()) {
+    return std::nullopt;
+  }
+  return std::move(value.get_object());
+}
+
+/// The text of that name, or an empty one.
+std::string_view text_of(const json::object& object, const char* name) {
+  const json::value* const value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
+                                                : std::string_view();
+}
+
+/// Each action, "terminate", "stop" and "hibernate", takes the machine away.
+Result<std::optional<milliseconds>> read_aws(const HttpAnswer& answer, Clock::time_point now) {
+  if (answer.status == kNotFound) {
+    return std::optional<milliseconds>();
+  }
+  const auto object = parse_object(answer.body);
+  if (answer.status != kOk || !object || text_of(*object, "action").empty()) {
+    return unexpected(answer);
+  }
+  const auto time = read_iso_time(text_of(*object, "time"));
+  if (!time) {
+    return unexpected(answer);
+  }
+  return std::optional(left_until(*time, now));
+}
+
+Result<std::optional<milliseconds>> read_gcp(const HttpAnswer& answer) {
+  const std::string_view word = trim(answer.body);
+  if (answer.status != kOk || (word != "TRUE" && word != "FALSE")) {
+    return unexpected(answer);
+  }
+  return word == "TRUE" ? std::optional(kUsualLead) : std::nullopt;
+}
+
+/// An event tells which machines it is about; one that does not is about this one, too.
+bool is_about(const json::object& event, std::string_view own_name) {
+  const json::value* const resources = event.if_contains("Resources");
+  if (own_name.empty() || resources == nullptr || !resources->is_array()) {
+    return true;
+  }
+  const std::string own = lower_case(std::string(own_name));
+  return std::any_of(
+      resources->get_array().begin(), resources->get_array().end(), [&](const json::value& name) {
+        return name.is_string() && lower_case(std::string(name.get_string())) == own;
+      });
+}
+
+/// What the event leaves; empty: it takes nothing from us for good.
+std::optional<milliseconds> read_azure_event(const json::value& value,
+                                             std::string_view own_name,
+                                             Clock::time_point now) {
+  const json::object* const event = value.if_object();
+  if (event == nullptr || !is_about(*event, own_name)) {
+    return std::nullopt;
+  }
+  const std::string_view type = text_of(*event, "EventType");
+  if (type != "Preempt" && type != "Terminate") {
+    return std::nullopt;
+  }
+  const std::string_view text = text_of(*event, "NotBefore");
+  const auto http_time = read_http_time(text);
+  const auto time = http_time ? http_time : read_iso_time(text);
+  return time ? left_until(*time, now) : kUsualLead;
+}
+
+Result<std::optional<milliseconds>> read_azure(const HttpAnswer& answer,
+                                               std::string_view own_name,
+                                               Clock::time_point now) {
+  const auto object = parse_object(answer.body);
+  const json::value* const events = object ? object->if_contains("Events") : nullptr;
+  if (answer.status != kOk || events == nullptr || !events->is_array()) {
+    return unexpected(answer);
+  }
+  std::optional<milliseconds> least;
+  for (const json::value& event : events->get_array()) {
+    if (const auto left = read_azure_event(event, own_name, now)) {
+      least = std::min(least.value_or(*left), *left);
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+const char* name_of(Cloud cloud) {
+  switch (cloud) {
+    case Cloud::Aws:
+      return "aws";
+    case Cloud::Gcp:
+      return "gcp";
+    case Cloud::Azure:
+      return "azure";
+  }
+  return "";
+}
+
+Result<std::optional<HttpAnswer>> read_http_answer(std::string_view bytes, bool is_all) {
+  namespace http = boost::beast::http;
+  if (bytes.size() > kMostMetadataBytes) {
+    return unreadable("its answer is too long");
+  }
+  http::response_parser<http::string_body> parser;
+  parser.header_limit(kMostHeaderBytes);
+  parser.body_limit(kMostMetadataBytes);
+  parser.eager(true);
+  boost::system::error_code error;
+  const std::size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  const bool is_cut = error == http::error::need_more || (!error && !parser.is_done());
+  if (is_cut && !is_all) {
+    return std::optional<HttpAnswer>();
+  }
+  // Without its length in the header, the body ends with the connection.
+  if (is_cut && used > 0) {
+    error = {};
+    parser.put_eof(error);
+  }
+  if (error || !parser.is_done()) {
+    return unreadable("its answer is no whole one of HTTP");
+  }
+  auto message = parser.release();
+  return std::optional(
+      HttpAnswer{static_cast<int>(message.result_int()), std::move(message.body())});
+}
+
+std::optional<std::string> read_metadata_word(const HttpAnswer& answer) {
+  const std::string_view word = trim(answer.body);
+  const bool is_word =
+      std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (answer.status != kOk || !is_word || word.empty() || word.size() > kMostWordBytes) {
+    return std::nullopt;
+  }
+  return std::string(word);
+}
+
+Result<std::optional<milliseconds>> read_cloud_notice(Cloud cloud,
+                                                      const HttpAnswer& answer,
+                                                      std::string_view own_name,
+                                                      Clock::time_point now) {
+  switch (cloud) {
+    case Cloud::Aws:
+      return read_aws(answer, now);
+    case Cloud::Gcp:
+      return read_gcp(answer);
+    case Cloud::Azure:
+      return read_azure(answer, own_name, now);
+  }
+  return std::optional<milliseconds>();
+}
+
+}  // namespace muster

@@ -1,0 +1,30 @@
+#pragma once
+
+// What --help and the completions of muster and of its front ends share.
+
+#include "options/option.hpp"
+#include "options/settings.hpp"
+
+#include <vector>
+
+namespace muster {
+
+/// Breaks text between words into lines of at most `width`.
+[[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+/// An option in --help: its spelling on the left, its text wrapped on the right.
+[[nodiscard]] std::string help_entry(const std::string& spelled, std::string_view help);
+
+/// A command that a shell completes.
+struct CompletedCommand {
+  std::string name;  ///< "muster"; of one behind it, "render"
+  std::span<const Option> options;
+  std::string words{};  ///< offered as its first word
+};
+
+/// The completions of a command, and of those that are its first word and have options of their own.
+[[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell,
+                                                    const CompletedCommand& command,
+                                                    std::span<const CompletedCommand> inner = {});
+
+}  // namespace muster

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "base/source.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// The settings that hold parameters of the mode begin with this: --set role_name=x is "set:role_name".
+inline constexpr const char* kParameterPrefix = "set:";
+
+/// What the user asked for: options from the command line, then MUSTER_* variables. The key is the
+/// long name without dashes in front, such as "nproc-per-node".
+class Settings {
+ public:
+  void set(const std::string& name, Sourced<std::string> value) {
+    values_.insert_or_assign(name, std::move(value));
+  }
+  [[nodiscard]] std::optional<Sourced<std::string>> find(std::string_view name) const {
+    const auto at = values_.find(name);
+    return at == values_.end() ? std::nullopt : std::optional(at->second);
+  }
+  /// Those whose names begin with `start`, by name.
+  [[nodiscard]] std::map<std::string, Sourced<std::string>> starting_with(
+      std::string_view start) const {
+    std::map<std::string, Sourced<std::string>> found;
+    for (auto at = values_.lower_bound(start);
+         at != values_.end() && std::string_view(at->first).starts_with(start);
+         ++at) {
+      found.insert(*at);
+    }
+    return found;
+  }
+  [[nodiscard]] bool has(std::string_view name) const { return find(name).has_value(); }
+  /// Calls `visit` with each name and its value, in the order of the names.
+  template <typename Visitor>
+  void for_each(const Visitor& visit) const {
+    for (const auto& [name, value] : values_) {
+      visit(name, value);
+    }
+  }
+
+ private:
+  std::map<std::string, Sourced<std::string>, std::less<>> values_;
+};
+
+}  // namespace muster

@@ -1,0 +1,159 @@
+// Makes the consoles and tells when they have taken everything.
+#include "output/consoles.hpp"
+
+#include "output/file_writer.hpp"
+#include "output/stream_device.hpp"
+
+#include "base/log.hpp"
+#include "process/inherited.hpp"
+#include "agent/run.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace muster {
+namespace {
+
+bool is_same_file(int left, int right) {
+  struct stat a {};
+  struct stat b {};
+  return ::fstat(left, &a) == 0 && ::fstat(right, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+/// A file may hang, so it is written beside us.
+std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io,
+                                         HelperProcesses& helpers,
+                                         int fd) {
+  if (was_closed(fd)) {
+    return nullptr;
+  }
+  if (kind_of_stream(fd) == StreamKind::File) {
+    auto writer = WriterProcess::start(
+        io, helpers, fd, [fd](const WriterChannel& ends) { write_to_descriptor(ends, fd); });
+    if (writer) {
+      return std::move(*writer);
+    }
+  }
+  return std::make_unique<NonblockingFd>(io, fd);  // better one that may block than none
+}
+
+/// In columns; 0: it does not say.
+std::size_t width_of(int terminal) {
+  winsize size{};
+  return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void watch_terminal_of_front(OutputQueue& console, const std::optional<std::size_t>& columns) {
+  if (columns) {
+    console.watch_terminal([width = *columns] { return width; });
+    console.expect_hosts();
+  }
+}
+
+}  // namespace
+
+Terminals find_terminals() {
+  const auto find = [](int fd) {
+    return is_terminal(fd) ? std::optional(width_of(fd)) : std::nullopt;
+  };
+  return {find(STDOUT_FILENO), find(STDERR_FILENO)};
+}
+
+Consoles::Consoles(boost::asio::io_context& io,
+                   HelperProcesses& helpers,
+                   std::chrono::milliseconds stall)
+    : io_(io) {
+  const auto make = [&](int fd, const char* name) {
+    return std::make_unique<OutputQueue>(
+        io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"}, stall);
+  };
+  error_ = make(STDERR_FILENO, "standard error");
+  if (!is_same_file(STDOUT_FILENO, STDERR_FILENO)) {
+    out_ = make(STDOUT_FILENO, "standard output");
+  }
+  for (OutputQueue* const console : all()) {
+    console->on_writable = [this] { pass_writable_on(); };
+    console->on_remark = [](const std::string& remark) { log_warning(remark); };
+  }
+  watch_terminals();
+  set_log_sink([this](std::string_view line) { error_->write_message(line); });
+  if (was_closed(STDOUT_FILENO) || (out_ && out_->is_broken())) {
+    log_warning("standard output is closed, going on without it");
+  }
+}
+
+void Consoles::watch_terminals() {
+  if (is_terminal(STDERR_FILENO)) {
+    error_->watch_terminal([] { return width_of(STDERR_FILENO); });
+  }
+  if (out_ && is_terminal(STDOUT_FILENO)) {
+    out_->watch_terminal([] { return width_of(STDOUT_FILENO); });
+  }
+}
+
+void Consoles::watch_terminals_of_front(const Terminals& terminals) {
+  watch_terminal_of_front(out(), terminals.out);
+  watch_terminal_of_front(error(), terminals.error);
+}
+
+int Consoles::descriptor(bool is_error) const {
+  return is_error || !out_ ? STDERR_FILENO : STDOUT_FILENO;
+}
+
+Consoles::~Consoles() {
+  set_log_sink({});  // the console that took them goes with us
+}
+
+void Consoles::pass_writable_on() const {
+  if (on_writable) {
+    on_writable();
+  }
+}
+
+std::vector<OutputQueue*> Consoles::all() const {
+  std::vector<OutputQueue*> consoles = {error_.get()};
+  if (out_) {
+    consoles.push_back(out_.get());
+  }
+  return consoles;
+}
+
+bool Consoles::are_settled(const std::function<void()>& next) {
+  const auto come_back = [this, next] { boost::asio::post(io_, next); };
+  bool is_drained = true;
+  for (OutputQueue* const console : all()) {
+    is_drained = console->drain(come_back) && is_drained;
+  }
+  return is_drained;
+}
+
+void Consoles::note_loss(const OutputQueue& console, std::uint64_t lines) {
+  if (lines > 0) {
+    losses_.push_back(console.describe_dropped(lines));
+  }
+}
+
+void Consoles::discard() {
+  for (OutputQueue* const console : all()) {
+    note_loss(*console, console->discard());
+  }
+}
+
+void Consoles::give_up(OutputQueue& console) {
+  note_loss(console, console.give_up());
+}
+
+std::vector<std::string> Consoles::describe_losses() {
+  for (OutputQueue* const console : all()) {
+    if (console->is_stalled()) {
+      give_up(*console);
+    }
+  }
+  return losses_;
+}
+
+}  // namespace muster

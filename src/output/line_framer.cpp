@@ -1,0 +1,238 @@
+// From bytes to whole, prefixed lines. Pure: reading and writing happen in run/.
+#include "base/visible.hpp"
+#include "output/line_framer.hpp"
+
+#include <cstring>
+
+namespace muster {
+namespace {
+
+/// Bytes of the UTF-8 sequence that a byte announces; 0 for one that continues a sequence.
+std::size_t announced_length(unsigned char byte) {
+  if (byte < 0x80) {
+    return 1;
+  }
+  if (byte < 0xC0) {
+    return 0;
+  }
+  return byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+}
+
+/// Where to cut so that no UTF-8 sequence is cut: before the last one if it is not complete.
+std::size_t whole_characters(std::string_view bytes) {
+  for (std::size_t back = 1; back <= 4 && back <= bytes.size(); ++back) {
+    const std::size_t start = bytes.size() - back;
+    const std::size_t length = announced_length(static_cast<unsigned char>(bytes[start]));
+    if (length > 0) {
+      return length > back ? start : bytes.size();
+    }
+  }
+  return bytes.size();
+}
+
+/// It moves the cursor to another row, or changes how the terminal works, as who draws for long hides the cursor.
+bool has_movement(std::string_view bytes) {
+  constexpr std::string_view kBeginning = "\x1b[";
+  constexpr std::string_view kMovements = "ABEF";
+  std::size_t at = bytes.find(kBeginning);
+  while (at != std::string_view::npos) {
+    bytes.remove_prefix(at + kBeginning.size());
+    const std::size_t last = bytes.find_first_not_of("0123456789");
+    const bool moves =
+        last != std::string_view::npos && kMovements.find(bytes[last]) != std::string_view::npos;
+    if (moves || bytes.starts_with('?')) {
+      return true;
+    }
+    at = bytes.find(kBeginning);
+  }
+  return false;
+}
+
+/// It is written over: something comes behind a return, or may still come.
+bool begins_to_draw(std::string_view line) {
+  const bool has_end = line.ends_with('\n');
+  const std::size_t text = has_end ? line.find_last_not_of("\r\n") + 1 : line.size();
+  return has_movement(line) || line.substr(0, text).find('\r') != std::string_view::npos;
+}
+
+}  // namespace
+
+void LineFramer::feed(std::string_view bytes, std::string& out) {
+  if (!whole_lines_) {
+    out.append(bytes);
+    return;
+  }
+  while (!bytes.empty() && !drawn_) {
+    bytes = feed_line(bytes, out);
+  }
+  if (drawn_) {
+    draw(bytes, out);
+  }
+  if (partial_.size() > kLongestLine) {
+    const std::size_t cut = whole_characters(partial_);
+    append_line(std::string_view(partial_).substr(0, cut), out);
+    partial_.erase(0, cut);
+  }
+}
+
+/// Takes the first line, or what has come of it, and returns the rest.
+std::string_view LineFramer::feed_line(std::string_view bytes, std::string& out) {
+  const void* const at = std::memchr(bytes.data(), '\n', bytes.size());
+  const auto end = at == nullptr
+                       ? bytes.size()
+                       : static_cast<std::size_t>(static_cast<const char*>(at) - bytes.data()) + 1;
+  const std::string_view line = bytes.substr(0, end);
+  if (draws_ && begins_to_draw(line)) {
+    start_drawing(out);
+    return bytes;
+  }
+  if (at == nullptr) {
+    keep(line);
+  } else if (partial_.empty()) {
+    append_line(line, out);
+  } else {
+    partial_.append(line);
+    append_line(partial_, out);
+    forget();
+  }
+  return bytes.substr(end);
+}
+
+void LineFramer::start_drawing(std::string& out) {
+  const std::string begun = partial_;
+  forget();
+  drawn_.emplace(prefix_);
+  drawn_->set_size(height_, width_);
+  drawn_->feed(begun, out);
+}
+
+void LineFramer::draw(std::string_view bytes, std::string& out) {
+  drawn_->feed(bytes, out);
+  if (drawn_->is_done()) {
+    drawn_.reset();
+  }
+}
+
+void LineFramer::set_size(std::size_t rows, std::size_t columns) {
+  height_ = rows;
+  width_ = columns;
+  if (drawn_) {
+    drawn_->set_size(rows, columns);
+  }
+}
+
+ShownRows LineFramer::shown(bool has_cursor) const {
+  return drawn_ ? drawn_->shown(has_cursor) : ShownRows();
+}
+
+bool LineFramer::has_unsettled() const {
+  constexpr std::size_t kLongestUnfinished = 4096;  // what is longer is no prompt, and stays whole
+  const bool is_begun = whole_lines_ && !partial_.empty() && partial_.size() <= kLongestUnfinished;
+  return drawn_ || (is_begun && !has_return_);
+}
+
+void LineFramer::begin_row(std::string& out) {
+  if (draws_ && !drawn_ && has_unsettled()) {
+    start_drawing(out);
+  }
+  if (drawn_) {
+    drawn_->settle_before_prompt(out);
+  }
+}
+
+void LineFramer::settle(std::string& out) {
+  if (drawn_) {
+    drawn_->settle(out);
+    draw({}, out);
+  }
+}
+
+bool LineFramer::has_prompt() const {
+  return drawn_ ? drawn_->is_plain() : has_unsettled();
+}
+
+void LineFramer::show_prompt(std::string& out) {
+  if (drawn_) {
+    const auto cursor = drawn_->shown(/*has_cursor=*/true).cursor;
+    out += cursor ? cursor->before : prefix_;
+    drawn_.reset();
+  } else {
+    out += prefix_ + sanitize(partial_);
+    forget();
+  }
+}
+
+void LineFramer::finish(std::string& out) {
+  if (drawn_) {
+    drawn_->finish(out);
+    drawn_.reset();
+  }
+  if (!partial_.empty()) {
+    append_line(partial_, out);
+  }
+  partial_ = {};
+}
+
+void LineFramer::keep(std::string_view bytes) {
+  partial_.append(bytes);
+  has_return_ = has_return_ || bytes.find('\r') != std::string_view::npos;
+}
+
+/// A very long line gives its memory back.
+void LineFramer::forget() {
+  constexpr std::size_t kUsualLine = std::size_t{64} << 10U;
+  if (partial_.capacity() > kUsualLine) {
+    partial_ = {};
+  }
+  partial_.clear();
+  has_return_ = false;
+}
+
+void LineFramer::flush_progress(std::string& out) {
+  const std::size_t last = partial_.rfind('\r');
+  if (last == std::string::npos || last == 0) {
+    return;  // a bar that starts with a return shows nothing before its next step
+  }
+  append_line(std::string_view(partial_).substr(0, last), out);
+  partial_.erase(0, last);
+}
+
+/// Gives a line out if it is wanted; one without a line end gets it.
+void LineFramer::append_line(std::string_view line, std::string& out) const {
+  if (filter_ != nullptr && !filter_->matches(line)) {
+    return;
+  }
+  if (is_tame_) {
+    append_framed(sanitize(line), out);
+  } else {
+    append_framed(line, out);
+  }
+  if (!line.ends_with('\n')) {
+    out += '\n';
+  }
+}
+
+void LineFramer::append_framed(std::string_view line, std::string& out) const {
+  out += prefix_;
+  if (prefix_.empty()) {
+    out += line;
+    return;
+  }
+  // A return before the line end, as in "\r\n", starts nothing new.
+  std::size_t start = 0;
+  while (start < line.size()) {
+    const void* const found = std::memchr(line.data() + start, '\r', line.size() - start);
+    if (found == nullptr) {
+      break;
+    }
+    const auto next = static_cast<std::size_t>(static_cast<const char*>(found) - line.data()) + 1;
+    out += line.substr(start, next - start);
+    if (next < line.size() && line[next] != '\n' && line[next] != '\r') {
+      out += prefix_;
+    }
+    start = next;
+  }
+  out += line.substr(start);
+}
+
+}  // namespace muster

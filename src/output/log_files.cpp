@@ -1,0 +1,217 @@
+// Turns what happens to log files into orders for their writer, and what it tells into sentences.
+#include "output/log_files.hpp"
+
+#include "output/file_writer.hpp"
+
+#include "base/text.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace muster {
+namespace {
+
+std::string order(LogCommand::Kind kind, const LogFile& file, std::uint64_t size) {
+  const LogCommand order{kind, file.number, size};
+  return {reinterpret_cast<const char*>(&order),
+          sizeof order};  // NOLINT: its reader is a copy of us
+}
+
+}  // namespace
+
+LogFiles::LogFiles(boost::asio::io_context& io,
+                   HelperProcesses& helpers,
+                   std::chrono::milliseconds stall)
+    : io_(io), helpers_(helpers), stall_(stall), open_timer_(io) {}
+
+LogFiles::~LogFiles() = default;
+
+Result<> LogFiles::start() {
+  if (sink_ && !sink_->is_broken()) {
+    return {};
+  }
+  forget_writer();
+  auto writer = WriterProcess::start(
+      io_, helpers_, std::nullopt, [](const WriterChannel& ends) { write_log_files(ends); });
+  if (!writer) {
+    return writer.error();
+  }
+  (*writer)->on_news = [this](const WriterStatus& news) { take_news(news); };
+  sink_ = std::make_unique<OutputQueue>(
+      io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
+  sink_->on_remark = [this](const std::string& remark) { on_remark(remark); };
+  sink_->on_writable = [this] {
+    if (sink_->is_stalled()) {
+      go_on_without();
+    }
+    if (on_writable) {
+      on_writable();
+    }
+  };
+  return {};
+}
+
+/// Somebody has killed it, such as a kernel that had no memory: the disk may be well.
+void LogFiles::forget_writer() {
+  give_up();
+  sink_.reset();
+  unknown_ = 0;
+}
+
+std::shared_ptr<LogFile> LogFiles::open(const std::string& path) {
+  auto file = std::make_shared<LogFile>();
+  file->number = static_cast<std::uint32_t>(files_.size());
+  file->path = path;
+  files_.push_back(file);
+  if (auto started = start(); !started) {
+    file->opened = std::move(started);
+    return file;
+  }
+  ++unknown_;
+  sink_->write_always(order(LogCommand::Kind::Open, *file, path.size()) + path);
+  return file;
+}
+
+void LogFiles::write(LogFile& file, std::string_view bytes) {
+  if (bytes.empty() || !sink_) {
+    return;
+  }
+  if (sink_->is_stalled() || sink_->is_broken()) {
+    (void)sink_->write(bytes);  // counts the lines
+    file.missing_bytes += bytes.size();
+    return;
+  }
+  forget_arrived();
+  const std::uint64_t end = sink_->accepted() + sizeof(LogCommand) + bytes.size();
+  on_the_way_.push_back({files_[file.number], bytes.size(), end});
+  sink_->write_always(order(LogCommand::Kind::Write, file, bytes.size()));
+  sink_->write_always(bytes);
+}
+
+void LogFiles::close(const LogFile& file) {
+  if (sink_) {
+    sink_->write_always(order(LogCommand::Kind::Close, file, 0));
+  }
+}
+
+void LogFiles::forget_arrived() {
+  while (!on_the_way_.empty() && on_the_way_.front().end <= sink_->arrived()) {
+    on_the_way_.pop_front();
+  }
+}
+
+// --- What the writer tells ----------------------------------------------------------------------
+
+void LogFiles::take_news(const WriterStatus& news) {
+  LogFile& file = *files_.at(news.file);
+  if (news.kind == WriterStatus::Kind::Opened) {
+    note_opened(file, news.error_number);
+  } else {
+    note_missing(file, news);
+  }
+}
+
+void LogFiles::note_opened(LogFile& file, int error_number) {
+  is_late_ = false;
+  file.opened = error_number == 0
+                    ? Result<>()
+                    : system_error("cannot create the log file '" + file.path + "'", error_number);
+  if (--unknown_ == 0) {
+    go_on();
+  }
+}
+
+void LogFiles::note_missing(LogFile& file, const WriterStatus& news) {
+  if (file.missing_bytes == 0) {
+    on_remark("cannot write '" + file.path +
+              "': " + std::generic_category().message(news.error_number) + ", going on without it");
+  }
+  file.missing_bytes += news.missing;
+}
+
+// --- What is waited for -------------------------------------------------------------------------
+
+bool LogFiles::are_open(const std::function<void()>& next) {
+  // Behind bytes that nobody takes, such as those of the attempt before, no file is made either.
+  is_late_ = is_late_ || (unknown_ > 0 && sink_->is_stalled());
+  if (unknown_ == 0 || is_late_) {
+    return true;
+  }
+  when_open_ = next;
+  open_timer_.expires_after(stall_);
+  open_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      go_on_without();
+    }
+  });
+  return false;
+}
+
+void LogFiles::go_on_without() {
+  if (!when_open_) {
+    return;
+  }
+  is_late_ = true;
+  on_remark("the folder of '" + files_.back()->path +
+            "' answers nothing, going on without waiting for it");
+  go_on();
+}
+
+void LogFiles::go_on() {
+  if (auto next = std::exchange(when_open_, {})) {
+    boost::asio::post(io_, std::move(next));
+  }
+  open_timer_.cancel();
+}
+
+void LogFiles::stop_waiting() {
+  when_open_ = {};
+  open_timer_.cancel();
+}
+
+bool LogFiles::are_settled(const std::function<void()>& next) {
+  return !sink_ || sink_->drain([this, next] { boost::asio::post(io_, next); });
+}
+
+// --- The end ------------------------------------------------------------------------------------
+
+void LogFiles::give_up() {
+  if (!sink_) {
+    return;
+  }
+  forget_arrived();
+  const std::uint64_t arrived = sink_->arrived();
+  for (const InFlight& bytes : on_the_way_) {
+    bytes.file->missing_bytes += std::min(bytes.size, bytes.end - arrived);
+  }
+  on_the_way_.clear();
+  if (!sink_->is_broken()) {
+    (void)sink_->give_up();  // told by file
+  }
+}
+
+std::vector<std::string> LogFiles::describe_missing() {
+  if (sink_ && (sink_->is_stalled() || sink_->is_broken())) {
+    give_up();
+  }
+  std::vector<std::string> sentences;
+  const auto is_missing = [](const auto& file) { return !file->opened; };
+  const auto first = std::find_if(files_.begin(), files_.end(), is_missing);
+  if (first != files_.end()) {
+    const auto count = std::count_if(first, files_.end(), is_missing);
+    sentences.push_back(count_of(static_cast<std::uint64_t>(count), "log file") +
+                        " could not be made in time, such as '" + (*first)->path + "'");
+  }
+  for (const auto& file : files_) {
+    if (file->missing_bytes > 0) {
+      sentences.push_back("'" + file->path + "' lacks " + count_of(file->missing_bytes, "byte") +
+                          " that could not be written");
+    }
+  }
+  return sentences;
+}
+
+}  // namespace muster

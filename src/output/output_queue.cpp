@@ -1,0 +1,369 @@
+// Decides what becomes of bytes that a device does not take at once.
+#include "output/output_queue.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace muster {
+namespace {
+
+bool would_block(int error_number) {
+  return error_number == EAGAIN || error_number == EWOULDBLOCK;
+}
+
+std::uint64_t count_lines(std::string_view bytes) {
+  return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
+}
+
+}  // namespace
+
+OutputQueue::OutputQueue(boost::asio::io_context& io,
+                         std::unique_ptr<ByteSink> device,
+                         SinkNames names,
+                         Clock::duration stall)
+    : names_(std::move(names)), stall_(stall), byte_sink_(std::move(device)), stall_timer_(io) {
+  if (!byte_sink_ || byte_sink_->failure() != 0) {
+    state_ = State::Broken;
+  }
+}
+
+bool OutputQueue::write(std::string_view bytes) {
+  line_of_ = nullptr;
+  if (terminal_ && state_ == State::Flowing) {
+    terminal_->set_width(width_());
+    return put(terminal_->show(bytes));
+  }
+  return put(bytes);
+}
+
+bool OutputQueue::write_in_line(std::string_view bytes, const void* writer) {
+  if (bytes.empty()) {
+    return true;
+  }
+  if (!at_line_start_ && line_of_ != writer) {
+    (void)put(end_line());
+  }
+  const bool is_taken = write(bytes);
+  if (!at_line_start_) {
+    line_of_ = writer;
+    if (terminal_) {
+      terminal_->doubt_line();  // an Enter that is typed may begin a new one, unseen
+    }
+  }
+  return is_taken;
+}
+
+/// What ends whatever line the cursor is in, and what was changed there.
+std::string OutputQueue::end_line() {
+  std::string way =
+      terminal_ && state_ == State::Flowing ? terminal_->write_reset() : std::string();
+  way += at_line_start_ ? "" : "\n";
+  line_of_ = nullptr;
+  return way;
+}
+
+bool OutputQueue::put(std::string_view bytes) {
+  if (bytes.empty()) {
+    return true;
+  }
+  if (state_ != State::Flowing) {
+    dropped_lines_ += state_ == State::Stalled ? count_lines(bytes) : 0;
+    return false;
+  }
+  at_line_start_ = bytes.back() == '\n';
+  std::string with_rows = rows_.erase();
+  const std::string rows = drawn_rows();
+  if (with_rows.empty() && rows.empty()) {
+    enqueue(bytes);
+  } else {
+    enqueue(with_rows.append(bytes).append(rows));  // at once, so that nothing flickers
+  }
+  return true;
+}
+
+/// Within a line that has no end, somebody is asked for something: nothing is drawn below it. And a slow terminal
+/// has other things to do.
+bool OutputQueue::may_draw() const {
+  constexpr std::size_t kFewBytes = 4096;
+  return terminal_ && at_line_start_ && queued() < kFewBytes && rows_.is_outdated();
+}
+
+std::string OutputQueue::drawn_rows() {
+  if (!may_draw()) {
+    return {};
+  }
+  std::string rows = terminal_->show(rows_.draw());
+  if (const auto way = rows_.way_to_cursor()) {
+    std::string before =
+        terminal_->show(way->before + "\n");  // no line of muster's may be imitated there
+    before.pop_back();
+    rows.append(way->up).append(before);
+  }
+  return rows;
+}
+
+void OutputQueue::draw_rows() {
+  if (state_ == State::Flowing && may_draw()) {
+    std::string rows = rows_.erase();
+    enqueue(rows.append(drawn_rows()));
+  }
+}
+
+void OutputQueue::leave_rows() {
+  if (state_ == State::Flowing) {
+    enqueue(rows_.leave());
+  }
+}
+
+void OutputQueue::return_to_rows() {
+  rows_.come_back();
+  draw_rows();
+}
+
+void OutputQueue::write_always(std::string_view bytes) {
+  if (state_ == State::Stalled) {
+    accepted_ += bytes.size();
+    queue_.append(bytes);  // something is before it, and the device is waited for
+  } else if (state_ == State::Flowing) {
+    enqueue(bytes);
+  }
+}
+
+void OutputQueue::enqueue(std::string_view bytes) {
+  accepted_ += bytes.size();
+  if (queued() == 0) {
+    bytes = write_now(bytes);  // nothing before it: only what is not taken is queued
+  }
+  if (!bytes.empty() && state_ == State::Flowing && !is_abandoned_) {
+    queue_.append(bytes);
+    flush();
+  }
+}
+
+/// Writes what is taken at once and returns the rest.
+std::string_view OutputQueue::write_now(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t taken = write_some(bytes);
+    if (taken < 0) {
+      break;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(taken));
+  }
+  return bytes;
+}
+
+void OutputQueue::write_message(std::string_view line) {
+  (void)put(end_line().append(line));
+}
+
+/// Bytes taken, or -1 when none can be taken now or ever.
+ssize_t OutputQueue::write_some(std::string_view bytes) {
+  ssize_t taken = -1;
+  do {
+    taken = byte_sink_->write_some(bytes);
+  } while (taken < 0 && errno == EINTR);
+  if (taken < 0 && !would_block(errno)) {
+    break_with(errno);
+  }
+  return taken > 0 ? taken : -1;
+}
+
+void OutputQueue::flush() {
+  while (queued() > 0 && state_ != State::Broken) {
+    const ssize_t taken = write_some(std::string_view(queue_).substr(written_));
+    if (taken < 0) {
+      break;
+    }
+    note_progress(static_cast<std::size_t>(taken));
+  }
+  if (state_ == State::Broken) {
+    return;
+  }
+  if (queued() == 0) {
+    shrink();
+  } else {
+    wait_for_device();
+    watch_for_stall();
+  }
+  was_congested_ = was_congested_ || is_congested();
+  if (was_congested_ && queued() < kRelief) {
+    note_relief();
+  } else {
+    note_settled();
+  }
+}
+
+void OutputQueue::shrink() {
+  queue_.clear();
+  written_ = 0;
+  if (queue_.capacity() > kMost) {
+    queue_.shrink_to_fit();
+  }
+}
+
+void OutputQueue::note_relief() {
+  was_congested_ = false;
+  if (on_writable) {
+    on_writable();
+  }
+  note_settled();
+}
+
+void OutputQueue::catch_up() {
+  if (state_ != State::Broken) {
+    byte_sink_->catch_up();
+    break_if_failed();
+  }
+}
+
+void OutputQueue::break_if_failed() {
+  if (state_ != State::Broken && byte_sink_->failure() != 0) {
+    break_with(byte_sink_->failure());
+  }
+}
+
+/// Asked first, so that what is told before the last byte arrives is heard of. It may be settled as soon as it has
+/// been asked, for a file is written beside us: the device is waited for all the same, and says so at once.
+bool OutputQueue::drain(std::function<void()> then) {
+  const bool was_settled = is_drained();
+  settled_ = was_settled ? std::function<void()>() : std::move(then);
+  catch_up();
+  if (settled_) {
+    wait_for_device();
+  }
+  return was_settled;
+}
+
+void OutputQueue::note_settled() {
+  if (!settled_) {
+    return;
+  }
+  if (is_drained()) {
+    std::exchange(settled_, {})();
+  } else {
+    wait_for_device();
+  }
+}
+
+void OutputQueue::note_progress(std::size_t bytes) {
+  written_ += bytes;
+  last_progress_ = Clock::now();
+  if (written_ > kMost) {  // move rarely
+    queue_.erase(0, written_);
+    written_ = 0;
+  }
+}
+
+void OutputQueue::wait_for_device() {
+  if (waits_ || is_abandoned_) {
+    return;
+  }
+  waits_ = true;
+  byte_sink_->when_ready([this] {
+    waits_ = false;
+    break_if_failed();
+    flush();
+    if (state_ == State::Stalled && queued() == 0) {
+      recover();
+    }
+    draw_rows();
+  });
+}
+
+void OutputQueue::watch_for_stall() {
+  if (!timer_runs_ && state_ == State::Flowing) {
+    last_progress_ = Clock::now();
+    arm_stall_timer(last_progress_ + stall_);
+  }
+}
+
+void OutputQueue::arm_stall_timer(Clock::time_point deadline) {
+  timer_runs_ = true;
+  stall_timer_.expires_at(deadline);
+  stall_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      on_stall_timer();
+    }
+  });
+}
+
+void OutputQueue::on_stall_timer() {
+  timer_runs_ = false;
+  if (state_ != State::Flowing || queued() == 0) {
+    return;
+  }
+  if (const auto deadline = last_progress_ + stall_; Clock::now() < deadline) {
+    arm_stall_timer(deadline);  // bytes were taken since
+    return;
+  }
+  state_ = State::Stalled;
+  note_relief();  // the workers go on; their lines for it are dropped from here
+}
+
+std::string OutputQueue::describe_dropped(std::uint64_t lines) const {
+  const bool is_stall = state_ == State::Stalled || was_stalled_;
+  return count_of(lines, names_.line) + " dropped: " + names_.name +
+         (is_stall ? " took no byte for longer than --console-stall"
+                   : " had not taken them when the job ended");
+}
+
+void OutputQueue::recover() {
+  const std::uint64_t dropped = dropped_lines_ - logged_dropped_;
+  const std::string remark = describe_dropped(dropped);
+  logged_dropped_ = dropped_lines_;
+  state_ = State::Flowing;
+  if (dropped > 0 && on_remark) {
+    on_remark(remark);
+  }
+}
+
+std::uint64_t OutputQueue::discard() {
+  dropped_lines_ += count_lines(std::string_view(queue_).substr(written_));
+  queue_.clear();
+  written_ = 0;
+  is_abandoned_ = true;
+  was_stalled_ = was_stalled_ || state_ == State::Stalled;
+  if (byte_sink_) {
+    byte_sink_->stop_waiting();
+  }
+  settled_ = {};
+  on_writable = {};
+  stall_timer_.cancel();
+  return dropped_lines_ - std::exchange(logged_dropped_, dropped_lines_);
+}
+
+std::uint64_t OutputQueue::give_up() {
+  const auto drained = std::exchange(settled_, {});
+  const auto resume = std::exchange(on_writable, {});
+  dropped_lines_ += byte_sink_ ? byte_sink_->give_up() : 0;
+  const std::uint64_t lines = discard();
+  state_ = byte_sink_ && byte_sink_->is_file() ? State::Broken : state_;
+  if (resume) {
+    resume();
+  }
+  if (drained) {
+    drained();
+  }
+  return lines;
+}
+
+void OutputQueue::break_with(int error_number) {
+  state_ = State::Broken;
+  queue_.clear();
+  written_ = 0;
+  if (on_remark) {
+    const bool is_closed = error_number == EPIPE || error_number == EBADF ||
+                           error_number == ECONNRESET || error_number == EIO;
+    on_remark(is_closed
+                  ? names_.name + " is closed, going on without it"
+                  : "cannot write to " + names_.name + ": " +
+                        std::generic_category().message(error_number) + ", going on without it");
+  }
+  note_relief();
+}
+
+}  // namespace muster

@@ -1,0 +1,154 @@
+// Where sequences for a terminal begin and end. It obeys none of them.
+#include "base/text.hpp"
+#include "output/terminal_parser.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+constexpr char kEscape = '\x1b';
+constexpr char kBell = '\a';
+constexpr std::string_view kCancels = "\x18\x1a";
+constexpr std::size_t kLongestSequence = 256;  // terminals read thirty numbers or less
+
+bool is_within(char c, unsigned char first, unsigned char last) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= first && byte <= last;
+}
+
+/// Bytes of the character that begins so.
+std::size_t length_of(char first) {
+  return is_within(first, 0xF0, 0xFF) ? 4 : is_within(first, 0xE0, 0xEF) ? 3 : 2;
+}
+
+}  // namespace
+
+void TerminalParser::reset() {
+  place_ = Place::Text;
+  character_.clear();
+  text_.clear();
+}
+
+TerminalParser::Event TerminalParser::take(char c) {
+  if (c == kEscape) {
+    place_ = place_ == Place::String ? Place::StringEscape : Place::Escape;
+    return {};
+  }
+  if (place_ != Place::Text && kCancels.find(c) != std::string_view::npos) {
+    place_ = Place::Text;
+    return {};
+  }
+  if (place_ != Place::Text && place_ != Place::String && is_within(c, 0, 0x1F)) {
+    return take_text(c);  // a terminal obeys it all the same, and reads on
+  }
+  switch (place_) {
+    case Place::Text:
+      return take_text(c);
+    case Place::Escape:
+    case Place::StringEscape:
+      return begin_with(c);
+    case Place::Choice:
+      return take_choice(c);
+    case Place::Sequence:
+      return take_sequence(c);
+    case Place::String:
+      return take_string(c);
+  }
+  return {};
+}
+
+TerminalParser::Event TerminalParser::take_text(char c) {
+  if (is_within(c, 0x80, 0xFF)) {
+    return take_long_character(c);
+  }
+  character_ = c;
+  is_complete_ = true;
+  return {is_within(c, ' ', '~') ? Kind::Character : Kind::Control, c, character_};
+}
+
+TerminalParser::Event TerminalParser::take_long_character(char c) {
+  if (is_complete_ || is_within(c, 0xC0, 0xFF)) {
+    character_.clear();
+    is_complete_ = false;
+  }
+  character_ += c;
+  if (character_.size() < length_of(character_.front())) {
+    return {Kind::PartOfCharacter, c, {}};
+  }
+  is_complete_ = true;
+  if (character_.size() == 2 && character_.front() == '\xC2' && is_within(c, 0x80, 0x9F)) {
+    return begin_with(static_cast<char>(c - 0x40));
+  }
+  return {Kind::Character, c, character_};
+}
+
+/// What follows ESC. Some of it is also one character of Latin 1.
+TerminalParser::Event TerminalParser::begin_with(char second) {
+  constexpr std::string_view kStrings = "PX]^_";
+  constexpr char kDelete = '\x7f';
+  if (second == kDelete) {
+    return {};
+  }
+  text_.clear();
+  if (second == '[') {
+    place_ = Place::Sequence;
+    return {};
+  }
+  if (kStrings.find(second) != std::string_view::npos) {
+    place_ = Place::String;
+    return {Kind::String, second, {}};
+  }
+  if (is_within(second, ' ', '/')) {
+    text_ = second;
+    place_ = Place::Choice;
+    return {};
+  }
+  place_ = Place::Text;
+  return {Kind::Escape, second, {}};
+}
+
+TerminalParser::Event TerminalParser::take_choice(char c) {
+  if (!is_within(c, '0', '~')) {
+    return {};
+  }
+  place_ = Place::Text;
+  return {Kind::Choice, c, text_};
+}
+
+TerminalParser::Event TerminalParser::take_sequence(char c) {
+  const bool is_leading_zero = c == '0' && (text_.empty() || text_.back() == ';');
+  if (is_within(c, 0x40, 0x7E)) {
+    place_ = Place::Text;
+    return {Kind::Sequence, c, text_};
+  }
+  if (is_within(c, ' ', 0x3F) && text_.size() < kLongestSequence && !is_leading_zero) {
+    text_ += c;
+  }
+  return {};
+}
+
+TerminalParser::Event TerminalParser::take_string(char c) {
+  place_ = c == kBell ? Place::Text : Place::String;
+  return {};
+}
+
+std::vector<int> numbers_of(std::string_view text) {
+  constexpr int kMost = 100'000;
+  const std::vector<std::string> pieces = split(text, ';');
+  std::vector<int> numbers;
+  numbers.reserve(pieces.size());
+  for (const std::string& number : pieces) {
+    const bool is_large =
+        number.size() > 1 && number.find_first_not_of("0123456789") == std::string::npos;
+    numbers.push_back(parse_integer(number, 0, kMost).value_or(is_large ? kMost : 0));
+  }
+  return numbers;
+}
+
+std::size_t count_at(std::size_t index, const std::vector<int>& numbers) {
+  const int number = index < numbers.size() ? numbers[index] : 0;
+  return static_cast<std::size_t>(std::max(number, 1));
+}
+
+}  // namespace muster

@@ -1,0 +1,267 @@
+// Decides nothing that the plan and the options do not say: it connects.
+#include "output/worker_streams.hpp"
+
+#include "base/columns.hpp"
+#include "base/rank_words.hpp"
+#include "base/log.hpp"
+#include "process/inherited.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// The first of its files that cannot be had. One of which nothing is known is hoped for.
+Result<> check_files(const StreamRoute& route) {
+  if (route.file && route.file->opened && !*route.file->opened) {
+    return *route.file->opened;
+  }
+  for (const LineRoute& shared : route.shared_files) {
+    if (shared.file->opened && !*shared.file->opened) {
+      return *shared.file->opened;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+WorkerStreams::WorkerStreams(boost::asio::io_context& io,
+                             const Sinks& sinks,
+                             const LaunchPlan& plan,
+                             const StreamSettings& settings)
+    : sinks_(sinks),
+      plan_(plan),
+      options_(settings.options),
+      variables_(settings.variables),
+      log_folder_(settings.log_folder),
+      output_(io, plan.workers.size(), &sinks.logs) {
+  sinks_.consoles.on_writable = [this] { output_.resume(); };
+  sinks_.logs.on_writable = [this] { output_.resume(); };
+  output_.on_resized = [this](std::size_t worker) {
+    if (on_resized) {
+      on_resized(worker);
+    }
+  };
+  output_.on_end = [this](std::size_t worker) {
+    if (on_end) {
+      on_end(worker);
+    }
+  };
+}
+
+bool WorkerStreams::open_files(const std::function<void()>& next) {
+  routes_.reserve(plan_.workers.size());
+  for (std::size_t worker = routes_.size(); worker < plan_.workers.size(); ++worker) {
+    open_files_of(worker);
+  }
+  return sinks_.logs.are_open(next);
+}
+
+void WorkerStreams::open_files_of(std::size_t worker) {
+  std::shared_ptr<LogFile> joined;
+  const auto open = [&](bool is_error) {
+    StreamRoute route = make_route(worker, is_error);
+    open_log(route, joined);
+    open_filtered(route);
+    return route;
+  };
+  Routes routes;
+  if (!way_of(worker).is_joined) {
+    routes.out = open(/*is_error=*/false);
+  }
+  routes.err = open(/*is_error=*/true);
+  routes_.push_back(std::move(routes));
+}
+
+OutputConnection WorkerStreams::way_of(std::size_t worker) const {
+  return choose_output_way(
+      target(worker, /*is_error=*/false), target(worker, /*is_error=*/true), options_.terminals);
+}
+
+bool WorkerStreams::is_typed_to(std::size_t worker) const {
+  const bool is_chosen = options_.input_for == InputFor::ChosenWorker &&
+                         worker == static_cast<std::size_t>(options_.input_rank.value);
+  const bool is_alone = options_.input_for == InputFor::SingleWorker && plan_.workers.size() == 1;
+  return (is_chosen || is_alone || options_.input_for == InputFor::All) &&
+         is_terminal(STDIN_FILENO);
+}
+
+StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
+  const Destination wanted = destination(worker, is_error);
+  const LineFilter& filter = is_error ? options_.duplicate_err : options_.duplicate_out;
+  StreamTarget target;
+  if (wanted.console) {
+    target.console = sinks_.consoles.descriptor(is_error);
+    target.is_terminal = is_terminal(*target.console);
+  }
+  if (wanted.file) {
+    target.file = plan_.workers[worker].log.are_joined() ? StreamFile::Joined : StreamFile::Own;
+  }
+  if (!filter.is_empty()) {
+    target.file = StreamFile::Own;
+  }
+  return target;
+}
+
+Result<> WorkerStreams::connect(std::size_t worker, StreamEnds ends) {
+  Routes& routes = routes_[worker];
+  for (StreamRoute* const route : {routes.out ? &*routes.out : nullptr, &routes.err}) {
+    if (route == nullptr) {
+      continue;
+    }
+    if (auto opened = check_files(*route); !opened) {
+      return opened;
+    }
+    set_prefixes(*route, std::nullopt);
+  }
+  if (routes.out) {
+    output_.add(std::move(ends.out), std::move(*routes.out));
+  }
+  output_.add(std::move(ends.error), std::move(routes.err));
+  return {};
+}
+
+Destination WorkerStreams::destination(std::size_t worker, bool is_error) const {
+  const LocalRank rank = plan_.workers[worker].local_rank;
+  return is_error ? options_.selection.err(rank) : options_.selection.out(rank);
+}
+
+StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
+  StreamRoute route;
+  route.worker = worker;
+  route.is_error = is_error;
+  OutputQueue& console = is_error ? sinks_.consoles.error() : sinks_.consoles.out();
+  if (destination(worker, is_error).console) {
+    route.console = &console;
+  }
+  const bool has_whole_lines = has_prefix(plan_.workers[worker]) || plan_.workers.size() > 1;
+  route.framer = LineFramer("", has_whole_lines);
+  if (console.is_terminal()) {
+    route.framer.sanitize_lines();
+  }
+  route.shows_unfinished = target(worker, is_error).is_terminal;
+  if (route.shows_unfinished && has_whole_lines && !is_dumb(variables_)) {
+    route.framer.draw_rows();
+  }
+  route.is_typed_to = is_typed_to(worker);
+  return route;
+}
+
+std::shared_ptr<LogFile> WorkerStreams::open_file(const std::string& path) {
+  files_.push_back(sinks_.logs.open(log_folder_ + path));
+  return files_.back();
+}
+
+/// A file of this stream, or `joined`, which takes the lines of both streams and is made for the
+/// first one that needs it.
+void WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined) {
+  if (!destination(route.worker, route.is_error).file) {
+    return;
+  }
+  if (!joined) {
+    const StreamLogs& log = plan_.workers[route.worker].log;
+    auto file = open_file(route.is_error ? log.err : log.out);
+    if (!log.are_joined()) {
+      route.file = std::move(file);
+      return;
+    }
+    joined = std::move(file);
+  }
+  route.shared_files.push_back({LineFramer(""), joined, /*has_prefix=*/false});
+}
+
+void WorkerStreams::open_filtered(StreamRoute& route) {
+  const LineFilter& filter = route.is_error ? options_.duplicate_err : options_.duplicate_out;
+  if (filter.is_empty()) {
+    return;
+  }
+  std::shared_ptr<LogFile>& shared = route.is_error ? filtered_err_ : filtered_out_;
+  if (!shared) {
+    shared = open_file(route.is_error ? plan_.chosen_lines.err : plan_.chosen_lines.out);
+  }
+  route.shared_files.push_back({LineFramer("", filter), shared, /*has_prefix=*/true});
+}
+
+void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
+  if (options_.prefix_template.needs("pid")) {
+    output_.change_routes(worker, [this, pid](StreamRoute& route) { set_prefixes(route, pid); });
+  }
+}
+
+void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const {
+  const std::string text = prefix_text(route.worker, pid);
+  const bool is_shown = options_.prefix != PrefixWhen::OnTerminal ||
+                        (route.console != nullptr && route.console->is_terminal());
+  route.framer.set_prefix(is_shown ? coloured(text, route) : "");
+  const std::size_t taken = is_shown ? columns_of_text(text) : 0;
+  route.window = [console = sinks_.consoles.descriptor(route.is_error), taken] {
+    return window_beside(window_size_of(console), taken);
+  };
+  for (LineRoute& shared : route.shared_files) {
+    shared.framer.set_prefix(shared.has_prefix ? text : "");
+  }
+}
+
+/// What mpirun writes is what its ranks have written: nobody would know which of them.
+bool WorkerStreams::has_prefix(const WorkerPlan& planned) const {
+  const bool brings_others = planned.is_unranked && planned.decides_success;
+  const bool has_others =
+      (plan_.world_size > 1 && !brings_others) || !options_.prefix_template.is_empty();
+  return options_.prefix == PrefixWhen::Always ||
+         (options_.prefix != PrefixWhen::Never && has_others && !plan_.is_transparent);
+}
+
+/// What the lines of a worker begin with; empty when they begin with nothing.
+std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> pid) const {
+  const WorkerPlan& planned = plan_.workers[worker];
+  if (!has_prefix(planned)) {
+    return {};
+  }
+  if (options_.prefix_template.is_empty()) {
+    const std::string node = plan_.nodes > 1 ? to_string(plan_.node_rank) + ":" : std::string();
+    return "[" + node + (planned.label.empty() ? to_string(planned.global_rank) : planned.label) +
+           "] ";
+  }
+  const auto role_name = planned.environment.find("ROLE_NAME");
+  return options_.prefix_template.fill(
+      {{"role_name", role_name == planned.environment.end() ? planned.role : role_name->second},
+       {"local_rank", to_string(planned.local_rank)},
+       {"rank", to_string(planned.global_rank)},
+       {"global_rank", to_string(planned.global_rank)},
+       {"role", planned.role},
+       {"role_rank", std::to_string(planned.role_rank)},
+       {"node_rank", to_string(plan_.node_rank)},
+       {"attempt", std::to_string(plan_.attempt)},
+       {"hostname", options_.host_name},
+       {"pid", pid ? std::to_string(*pid) : ""}});
+}
+
+/// The prefix as the stream's console shows it.
+std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& route) const {
+  if (text.empty() ||
+      !may_colour(route.is_error ? STDERR_FILENO : STDOUT_FILENO, options_.colour, variables_)) {
+    return text;
+  }
+  constexpr int kColours = 6;  // red to cyan, without black and white
+  const int colour = 1 + plan_.workers[route.worker].global_rank.value % kColours;
+  const std::size_t end = text.find_last_not_of(' ') + 1;
+  return "\x1b[3" + std::to_string(colour) + "m" + text.substr(0, end) + "\x1b[0m" +
+         text.substr(end);
+}
+
+void WorkerStreams::finish() {
+  output_.note_all_exited();
+  output_.drain();
+  output_.close();  // a pipe may be held open by somebody who is not ours
+  sinks_.consoles.on_writable = nullptr;
+  sinks_.logs.on_writable = nullptr;
+  for (const auto& file : files_) {
+    sinks_.logs.close(*file);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,262 @@
+// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as the platforms
+// that set only these mean them (PyTorchJob up to 1.6), unless what stands beside them proves that
+// they count processes: a LOCAL_RANK, a NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE
+// of which WORLD_SIZE is a multiple. Then the node's own names are taken, and sizes and RANK are divided;
+// where they cannot be, the user has to say.
+#include "platforms/platform.hpp"
+
+#include "base/text.hpp"
+
+#include <array>
+
+namespace muster {
+namespace {
+
+/// What the variables say, before it is known what they count.
+struct BareVariables {
+  std::optional<Sourced<int>> rank;
+  std::optional<Sourced<int>> world_size;
+  std::optional<Sourced<int>> node_rank;
+  std::optional<Sourced<int>> nodes;
+  std::optional<Sourced<int>> local_rank;
+  std::optional<Sourced<int>> local_size;  ///< only where WORLD_SIZE is several times that
+  std::optional<Sourced<std::string>> slots;
+};
+
+/// LOCAL_WORLD_SIZE, where WORLD_SIZE is several times that.
+std::optional<Sourced<int>> find_local_size(const BareVariables& bare, const Snapshot& snapshot) {
+  const auto text = sourced_variable(snapshot, "LOCAL_WORLD_SIZE");
+  const auto size = parse_integer(text ? text->value : "", 2, kMostNodes);
+  const int all = bare.world_size ? bare.world_size->value : 0;
+  if (!size || all <= *size || all % *size != 0) {
+    return std::nullopt;
+  }
+  return Sourced<int>{*size, text->source};
+}
+
+Result<BareVariables> read_bare(const Snapshot& snapshot) {
+  BareVariables bare;
+  constexpr const char* kCount = "both are the number of nodes";
+  constexpr const char* kRank = "both are the rank of this node";
+  const auto read = [&](std::optional<Sourced<int>>& field,
+                        std::initializer_list<const char*> names,
+                        Result<Sourced<int>> (*reader)(const Sourced<std::string>&),
+                        const char* why) {
+    return read_agreeing(field, snapshot, names, reader, why);
+  };
+  for (const Result<>& done :
+       {read(bare.rank, {"RANK"}, read_node_rank, ""),
+        read(bare.world_size, {"WORLD_SIZE"}, read_node_count, ""),
+        read(bare.node_rank, {"NODE_RANK", "GROUP_RANK"}, read_node_rank, kRank),
+        read(bare.nodes, {"NNODES", "NUM_NODES", "NODE_COUNT"}, read_node_count, kCount),
+        read(bare.local_rank, {"LOCAL_RANK"}, read_node_rank, "")}) {
+    if (!done) {
+      return done.error();
+    }
+  }
+  bare.slots = sourced_variable(snapshot, "NPROC_PER_NODE");
+  bare.local_size = find_local_size(bare, snapshot);
+  return bare;
+}
+
+/// What proves that RANK and WORLD_SIZE count processes.
+const Sourced<int>* proof_of_processes(const BareVariables& bare) {
+  if (bare.local_rank) {
+    return &*bare.local_rank;
+  }
+  if (bare.node_rank && bare.rank && bare.node_rank->value != bare.rank->value) {
+    return &*bare.node_rank;
+  }
+  const bool differs = bare.nodes && bare.world_size && bare.nodes->value != bare.world_size->value;
+  if (differs || bare.nodes) {
+    return differs ? &*bare.nodes : nullptr;
+  }
+  return bare.local_size ? &*bare.local_size : nullptr;
+}
+
+/// What the variables say of the workers of one node.
+Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables& bare) {
+  if (!bare.local_size) {
+    return bare.slots;
+  }
+  const Sourced<std::string> local{std::to_string(bare.local_size->value), bare.local_size->source};
+  if (bare.slots && parse_integer(bare.slots->value, 1, kMostNodes) &&
+      bare.slots->value != local.value) {
+    return contradiction(*bare.slots, local, "both are the workers of this node");
+  }
+  return std::optional(bare.slots ? *bare.slots : local);
+}
+
+/// The number of nodes, where WORLD_SIZE counts processes.
+Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<int>& proof) {
+  facts.nodes = bare.nodes;
+  const auto here = find_slots_here(bare);
+  if (!here) {
+    return here.error();
+  }
+  facts.slots = *here;
+  if (!bare.world_size) {
+    return {};
+  }
+  const int processes = bare.world_size->value;
+  const auto slots = parse_integer(facts.slots ? facts.slots->value : "", 1, processes);
+  if (bare.nodes && processes % bare.nodes->value == 0) {
+    const int share = processes / bare.nodes->value;
+    if (slots && *slots != share) {
+      return contradiction(Sourced<int>{*slots, facts.slots->source},
+                           *bare.world_size,
+                           bare.nodes->source.name + " is '" + std::to_string(bare.nodes->value) +
+                               "', so that each node has " + std::to_string(share));
+    }
+    facts.slots = {std::to_string(share), bare.world_size->source};
+  } else if (bare.nodes) {
+    return contradiction(*bare.world_size,
+                         *bare.nodes,
+                         "the processes of all nodes must be a multiple of the nodes");
+  } else if (slots && processes % *slots == 0) {
+    facts.nodes = {processes / *slots,
+                   part_of(bare.world_size->source, " / " + facts.slots->source.name)};
+  } else {
+    facts.processes = bare.world_size;
+    facts.are_processes = true;
+    facts.no_nodes = contradiction(*bare.world_size,
+                                   proof,
+                                   "that proves that it counts processes, and nothing says on "
+                                   "how many nodes they are; give --nnodes");
+  }
+  return {};
+}
+
+/// LOCAL_RANK of another process than the first of its node.
+Error started_already(const Sourced<int>& local_rank) {
+  return Error{ErrorKind::BadEnvironment,
+               local_rank.source.name + " is '" + std::to_string(local_rank.value) +
+                   "': something starts a process for each worker already, and muster is to be "
+                   "started once on a node; to have one worker started as it is, set "
+                   "LOCAL_WORLD_SIZE as well"};
+}
+
+/// RANK beside NODE_RANK: the same, or that of the first process there.
+Result<> check_rank_of_process(const BareVariables& bare, int slots) {
+  const long long first = static_cast<long long>(bare.node_rank->value) * slots;
+  if (bare.rank->value == bare.node_rank->value || bare.rank->value == first) {
+    return {};
+  }
+  return contradiction(*bare.rank,
+                       *bare.node_rank,
+                       "with " + std::to_string(slots) + " workers on each node the first one " +
+                           "there has rank " + std::to_string(first));
+}
+
+/// The node whose first process has RANK, where that is no node's rank.
+void divide_rank(PlatformFacts& facts, const BareVariables& bare, int slots) {
+  const int rank = bare.rank->value;
+  const bool is_above_nodes = facts.nodes && rank >= facts.nodes->value;
+  if (!bare.local_rank && !bare.local_size && rank > 0 && !is_above_nodes) {
+    return;  // it may be either
+  }
+  const std::string each = std::to_string(slots);
+  if (rank % slots == 0) {
+    facts.node_rank = {rank / slots, part_of(bare.rank->source, " / " + each)};
+    return;
+  }
+  facts.no_rank = Error{ErrorKind::BadEnvironment,
+                        bare.rank->source.name + " is '" + std::to_string(rank) + "': with " +
+                            each + " workers on each node no node begins with it, and muster " +
+                            "is to be started once on a node; give --node-rank"};
+}
+
+Result<> read_processes(PlatformFacts& facts,
+                        const BareVariables& bare,
+                        const Sourced<int>& proof) {
+  if (auto divided = divide(facts, bare, proof); !divided) {
+    return divided;
+  }
+  facts.node_rank = bare.node_rank;
+  const auto slots = parse_integer(facts.slots ? facts.slots->value : "", 1, kMostNodes);
+  if (bare.local_rank && bare.local_rank->value > 0) {
+    facts.node_rank.reset();
+    facts.no_rank = started_already(*bare.local_rank);
+  } else if (bare.rank && slots && bare.node_rank) {
+    if (auto checked = check_rank_of_process(bare, *slots); !checked) {
+      return checked;
+    }
+  } else if (bare.rank && slots) {
+    divide_rank(facts, bare, *slots);
+  }
+  if (bare.rank && (!facts.node_rank || bare.node_rank)) {
+    facts.lost.push_back({"nodes.rank",
+                          {std::to_string(bare.rank->value), bare.rank->source},
+                          proof.source.name + " proves that it counts processes"});
+  }
+  return {};
+}
+
+/// On the first node both ranks are 0, whatever they count.
+bool is_ambiguous(const BareVariables& bare) {
+  return bare.rank && bare.rank->value == 0 && bare.node_rank && !bare.nodes && bare.world_size &&
+         bare.world_size->value > 1;
+}
+
+void read_nodes(PlatformFacts& facts, const BareVariables& bare) {
+  facts.node_rank = bare.rank ? bare.rank : bare.node_rank;
+  facts.nodes = bare.world_size ? bare.world_size : bare.nodes;
+  facts.slots = bare.slots;
+  const bool may_be_processes = bare.node_rank && !bare.nodes && bare.world_size;
+  if (may_be_processes) {
+    facts.processes = bare.world_size;
+  }
+  if (is_ambiguous(bare) || (may_be_processes && !bare.rank && bare.world_size->value > 1)) {
+    facts.no_nodes = contradiction(*bare.world_size,
+                                   *bare.node_rank,
+                                   "with both it may count nodes or processes; give --nnodes");
+    facts.nodes.reset();
+  }
+}
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  const auto sign = first_set(snapshot, {"RANK", "WORLD_SIZE"});
+  const auto count = first_set(snapshot, {"NNODES", "NUM_NODES", "NODE_COUNT"});
+  return sign || !count || !snapshot.has("NODE_RANK") ? sign : count;
+}
+
+Result<> read_any(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto bare = read_bare(snapshot);
+  if (!bare) {
+    return bare.error();
+  }
+  if (bare->node_rank && bare->world_size && bare->node_rank->value >= bare->world_size->value) {
+    return contradiction(*bare->node_rank, *bare->world_size, "a rank must be below its count");
+  }
+  if (const Sourced<int>* const proof = proof_of_processes(*bare)) {
+    return read_processes(facts, *bare, *proof);
+  }
+  read_nodes(facts, *bare);
+  return {};
+}
+
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_any(facts, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read.error();
+  }
+  return facts;
+}
+
+constexpr std::array kCounts = {"WORLD_SIZE", "NNODES", "NUM_NODES", "NODE_COUNT"};
+
+}  // namespace
+
+const Platform kBare = {.name = "bare",
+                        .signs = "RANK or WORLD_SIZE",
+                        .find_sign = find_sign,
+                        .read = read_platform,
+                        .counts = kCounts};
+
+}  // namespace muster

@@ -1,0 +1,318 @@
+// Hosts with slots: MPI's hostfiles, the node files of PBS and LSF, and lists in one line.
+#include "platforms/host_lists.hpp"
+
+#include "base/text.hpp"
+#include "platforms/given_hosts.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace muster {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// One line of a file as a value of its own, for messages.
+Sourced<std::string> line_of(const Source& file, std::size_t index, const std::string& line) {
+  return {shortened(line), {file.kind, "line " + std::to_string(index + 1) + " of " + file.name}};
+}
+
+/// Collects hosts in the order in which they are named first.
+class Collector {
+ public:
+  explicit Collector(const Source& source) : list_{{}, source} {}
+
+  /// `place` is where the host is named. A number replaces nothing: it must be the only one.
+  Result<> add(const HostSlots& named, const Sourced<std::string>& place) {
+    if (auto read = read_address({named.host, place.source}); !read) {
+      return read.error();
+    }
+    const auto [seen, is_new] = indexes_.emplace(named.host, list_.value.size());
+    if (is_new) {
+      list_.value.push_back(named);
+      repeats_.push_back(1);
+      return {};
+    }
+    auto& slots = list_.value[seen->second].slots;
+    if (slots && !named.slots && *slots < kMostWorkers) {
+      ++*slots;
+      return {};
+    }
+    if (named.slots || slots) {
+      return wrong_value(
+          place,
+          "each host with a number of slots once, and '" + named.host + "' is listed before");
+    }
+    ++repeats_[seen->second];
+    return {};
+  }
+
+  /// Adds `count` slots to those of the host.
+  Result<> add_slots(const std::string& host, int count, const Sourced<std::string>& place) {
+    const auto seen = indexes_.find(host);
+    if (seen == indexes_.end()) {
+      return add({host, count}, place);
+    }
+    int& slots = *list_.value[seen->second].slots;
+    if (slots > kMostWorkers - count) {
+      return wrong_value(place, "at most " + std::to_string(kMostWorkers) + " slots");
+    }
+    slots += count;
+    return {};
+  }
+
+  Result<SlotList> finish(const Sourced<std::string>& text, std::string_view expected) {
+    if (list_.value.empty() || list_.value.size() > kMostNodes) {
+      return wrong_value({shortened(text.value), text.source}, expected);
+    }
+    // A list that has some hosts several times has each as often as it has slots: PBS's.
+    const bool is_counted =
+        std::any_of(repeats_.begin(), repeats_.end(), [](int times) { return times > 1; });
+    for (std::size_t i = 0; i < repeats_.size(); ++i) {
+      HostSlots& host = list_.value[i];
+      host.slots = is_counted && !host.slots ? std::optional(repeats_[i]) : host.slots;
+    }
+    return std::move(list_);
+  }
+
+ private:
+  SlotList list_;
+  std::vector<int> repeats_;  ///< how often each is listed without a number
+  std::map<std::string, std::size_t> indexes_;
+};
+
+/// "HOST" or "HOST:N"; an address of version 6 has two colons at least.
+std::optional<HostSlots> read_host_word(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  if (colon == std::string::npos || word.find(':', colon + 1) != std::string::npos) {
+    return HostSlots{word, {}};
+  }
+  const auto slots = parse_integer(word.substr(colon + 1), 0, kMostWorkers);
+  return slots ? std::optional(HostSlots{word.substr(0, colon), slots}) : std::nullopt;
+}
+
+/// The first word of a hostfile's line: also "USER@HOST", and an address in brackets.
+std::optional<HostSlots> read_hostfile_host(const std::string& word) {
+  const std::size_t at = word.find('@');
+  const bool has_user = at != std::string::npos;
+  std::string place = has_user ? word.substr(at + 1) : word;
+  const std::size_t bracket = place.find(']');
+  const std::string behind = bracket == std::string::npos ? "" : place.substr(bracket + 1);
+  const bool is_address = place.starts_with('[') && bracket != std::string::npos;
+  auto host = is_address ? read_host_word("a" + behind) : read_host_word(place);
+  if (!host || (has_user && at == 0) || (is_address && host->host != "a")) {
+    return std::nullopt;
+  }
+  if (is_address) {
+    host->host = place.substr(1, bracket - 1);
+  }
+  host->user = has_user ? word.substr(0, at) : "";
+  return host;
+}
+
+/// A hostfile without its comments; their line ends stay, so that lines keep their numbers.
+std::string without_comments(std::string_view text) {
+  std::string rest;
+  while (!text.empty()) {
+    const bool is_block = text.starts_with("/*");
+    if (!is_block && !text.starts_with("//") && text.front() != '#') {
+      rest += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::size_t end = is_block ? text.find("*/", 2) : text.find('\n');
+    const std::string_view comment = text.substr(0, end);
+    rest.append(static_cast<std::size_t>(std::count(comment.begin(), comment.end(), '\n')), '\n');
+    text.remove_prefix(std::min(comment.size() + (is_block ? 2U : 0U), text.size()));
+  }
+  return rest;
+}
+
+/// What "slots", "count", "cpu-max" or "max_slots" say: the slots or the most of them; and who logs in where.
+enum class Key {
+  Slots,
+  MostSlots,
+  User,
+  Port,
+  Unknown
+};
+
+Key key_of(std::string name) {
+  name = lower_case(name);
+  std::replace(name.begin(), name.end(), '-', '_');
+  const bool is_prefix = name.starts_with("max_");
+  const bool is_most = is_prefix || name.ends_with("_max");
+  if (is_most) {
+    name = is_prefix ? name.substr(4) : name.substr(0, name.size() - 4);
+  }
+  if (!is_most && (name == "port" || name == "username" || name == "user_name")) {
+    return name == "port" ? Key::Port : Key::User;
+  }
+  const bool is_known =
+      name == "slots" || name == "slot" || name == "count" || name == "cpu" || name == "cpus";
+  return !is_known ? Key::Unknown : is_most ? Key::MostSlots : Key::Slots;
+}
+
+/// The words of a line "HOST slots = N": blanks around the sign go.
+Words hostfile_words(const std::string& line) {
+  Words words;
+  bool is_value = false;
+  for (const std::string& word : words_of(line)) {
+    const bool is_joined = !words.empty() && (is_value || word.front() == '=');
+    if (is_joined) {
+      words.back() += word;
+    } else {
+      words.push_back(word);
+    }
+    is_value = word.back() == '=';
+  }
+  return words;
+}
+
+/// The fields of one line of a hostfile.
+struct HostfileLine {
+  HostSlots host;
+  std::optional<int> most_slots;
+};
+
+/// One field "KEY=VALUE", which no line has twice.
+bool read_field(HostfileLine& line, const std::string& word) {
+  const std::size_t sign = word.find('=');
+  if (sign == std::string::npos || sign + 1 == word.size()) {
+    return false;
+  }
+  const Key key = key_of(word.substr(0, sign));
+  const std::string value = word.substr(sign + 1);
+  if (key == Key::User) {
+    const bool is_first = line.host.user.empty();
+    line.host.user = value;
+    return is_first;
+  }
+  constexpr int kMostPort = 65'535;
+  const int least = key == Key::Port ? 1 : 0;
+  const auto number = parse_integer(value, least, key == Key::Port ? kMostPort : kMostWorkers);
+  std::optional<int>& field = key == Key::Slots  ? line.host.slots
+                              : key == Key::Port ? line.host.port
+                                                 : line.most_slots;
+  const bool is_new = number && key != Key::Unknown && !field;
+  field = number;
+  return is_new;
+}
+
+std::optional<HostSlots> read_hostfile_line(const Words& words) {
+  const bool is_host = words.front().find('=') == std::string::npos;
+  auto host = is_host ? read_hostfile_host(words.front()) : std::nullopt;
+  if (!host) {
+    return std::nullopt;
+  }
+  HostfileLine line{std::move(*host), {}};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!read_field(line, words[i])) {
+      return std::nullopt;
+    }
+  }
+  const bool is_above = line.most_slots && line.host.slots.value_or(1) > *line.most_slots;
+  return is_above ? std::nullopt : std::optional(std::move(line.host));
+}
+
+std::string expected_of_slots(int slots) {
+  const std::string read = std::to_string(slots);
+  std::string expected = "at most " + std::to_string(kMostSlotsOfHost) + " slots, as which ";
+  return expected.append(read).append(" is read; a port is port=").append(read);
+}
+
+}  // namespace
+
+HostList hosts_of(const SlotList& list) {
+  HostList hosts{{}, list.source};
+  std::transform(list.value.begin(),
+                 list.value.end(),
+                 std::back_inserter(hosts.value),
+                 [](const HostSlots& host) { return host.host; });
+  return hosts;
+}
+
+Result<SlotList> read_hosts_with_slots(const Sourced<std::string>& text) {
+  constexpr std::string_view kForm = "hosts such as a:8,b:8";
+  const Sourced<std::string> shown{shortened(text.value), text.source};
+  Collector collector(text.source);
+  for (const std::string& word : listed_words(text.value)) {
+    const auto host = read_host_word(word);
+    if (!host || host->host.empty() || host->slots == 0) {
+      return wrong_value(shown, expected_of_host(word));
+    }
+    if (auto added = collector.add(*host, shown); !added) {
+      return added.error();
+    }
+  }
+  return collector.finish(text, kForm);
+}
+
+Result<SlotList> read_hostfile(const Sourced<std::string>& text) {
+  Collector collector(text.source);
+  bool is_unused = false;
+  const Words lines = split(without_comments(text.value), '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Words words = hostfile_words(lines[i]);
+    if (words.empty()) {
+      continue;
+    }
+    const auto place = line_of(text.source, i, lines[i]);
+    const auto host = read_hostfile_line(words);
+    if (!host) {
+      return wrong_value(place, "HOST, HOST slots=N max_slots=M or HOST:N");
+    }
+    if (host->slots.value_or(0) > kMostSlotsOfHost) {
+      return wrong_value(place, expected_of_slots(*host->slots));
+    }
+    if (host->slots == 0) {  // it is listed, and not to be used
+      is_unused = true;
+      continue;
+    }
+    if (auto added = collector.add(*host, place); !added) {
+      return added.error();
+    }
+  }
+  return collector.finish(text, is_unused ? "a host with a slot" : "one host on each line");
+}
+
+Result<SlotList> read_node_file(const Sourced<std::string>& text) {
+  Collector collector(text.source);
+  const Words lines = split(text.value, '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Words words = words_of(lines[i]);
+    if (words.empty()) {
+      continue;
+    }
+    const auto place = line_of(text.source, i, lines[i]);
+    const auto count =
+        words.size() == 1 ? std::optional(1) : parse_integer(words[1], 1, kMostWorkers);
+    if (words.size() > 2 || !count) {
+      return wrong_value(place, "a host, or a host and its number of slots");
+    }
+    if (auto added = collector.add_slots(words[0], *count, place); !added) {
+      return added.error();
+    }
+  }
+  return collector.finish(text, "one host on each line");
+}
+
+Result<SlotList> read_host_pairs(const Sourced<std::string>& text) {
+  constexpr std::string_view kForm = "hosts with their slots, such as 'a 8 b 8'";
+  const Sourced<std::string> shown{shortened(text.value), text.source};
+  Collector collector(text.source);
+  const Words words = words_of(text.value);
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    const auto count =
+        i + 1 < words.size() ? parse_integer(words[i + 1], 1, kMostWorkers) : std::nullopt;
+    if (!count) {
+      return wrong_value(shown, kForm);
+    }
+    if (auto added = collector.add_slots(words[i], *count, shown); !added) {
+      return added.error();
+    }
+  }
+  return collector.finish(text, kForm);
+}
+
+}  // namespace muster

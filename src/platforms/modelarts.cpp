@@ -1,0 +1,364 @@
+// ModelArts: instances of a job are nodes, MA_NUM_HOSTS counts them. It runs on Volcano, so that
+// Volcano's index and host lists are there too. The bare RANK and WORLD_SIZE are not read: they are
+// nobody's here.
+// Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
+#include "platforms/hosts.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/share.hpp"
+#include "platforms/slots.hpp"
+
+#include "base/text.hpp"
+#include "platforms/run_method.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::array<const char*, 1> kCounts = {"MA_NUM_HOSTS"};
+
+Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
+  const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  });
+  if (text.value.empty() || text.value.size() > most || !is_name) {
+    return wrong_value({shortened(text.value), text.source},
+                       "a name of at most " + std::to_string(most) + " letters, digits and dashes");
+  }
+  return text;
+}
+
+/// What becomes a part of host names between two dots.
+Result<Sourced<std::string>> read_label(const Sourced<std::string>& text) {
+  return read_letters(text, 63);
+}
+
+Result<Sourced<std::string>> read_name(const Sourced<std::string>& text) {
+  return read_letters(text, 253);
+}
+
+Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text) {
+  const auto count = parse_integer(text.value, 1, kMostWorkers);
+  if (!count) {
+    return wrong_value(text, "a number of workers from 1 to " + std::to_string(kMostWorkers));
+  }
+  return Sourced<int>{*count, text.source};
+}
+
+Result<Sourced<int>> read_start_count(const Sourced<std::string>& text) {
+  constexpr int kMost = 1'000'000;
+  const auto starts = parse_integer(text.value, 1, kMost);
+  if (!starts) {
+    return wrong_value(text, "a number of starts from 1 to " + std::to_string(kMost));
+  }
+  return Sourced<int>{*starts, text.source};
+}
+
+/// "modelarts-job-4711-worker-3" is the instance with index 3.
+Result<Sourced<int>> read_instance_index(const Sourced<std::string>& text) {
+  const std::size_t dash = text.value.rfind('-');
+  const auto index = dash == std::string::npos
+                         ? std::nullopt
+                         : parse_integer(text.value.substr(dash + 1), 0, kMostNodes - 1);
+  if (!read_name(text) || !index) {
+    return wrong_value(text, "a name that ends with an index, such as job-worker-0");
+  }
+  return Sourced<int>{*index, text.source};
+}
+
+Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto index = read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"});
+  if (!index) {
+    return index.error();
+  }
+  std::optional<Sourced<int>> named;
+  if (auto read = read_into(named, snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index);
+      !read) {
+    return read;
+  }
+  if (*index && named && (*index)->value != named->value) {
+    return contradiction({std::to_string((*index)->value), (*index)->source},
+                         *sourced_variable(snapshot, named->source.name),
+                         "a name ends with the index of its instance");
+  }
+  facts.node_rank = *index ? *index : named;
+  return {};
+}
+
+/// Volcano's lists of the hosts of our task, by variable and by file.
+Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot,
+                                                  const std::string& task) {
+  const auto text = sourced_variable(snapshot, "VC_" + task_in_variable(task) + "_HOSTS");
+  std::string file_name = task;
+  std::replace(file_name.begin(), file_name.end(), '-', '_');
+  auto in_file = read_host_file(snapshot, file_name);
+  if (!text || !in_file) {
+    return in_file;
+  }
+  const auto hosts = read_host_list(*text);
+  if (!hosts) {
+    return hosts.error();
+  }
+  if (*in_file) {
+    if (auto checked = check_same_hosts(*hosts, **in_file); !checked) {
+      return checked.error();
+    }
+  }
+  return std::optional(*hosts);
+}
+
+/// Names that are not listed follow a pattern: <job>-<task>-<index>.<job>.
+HostList make_host_names(const Sourced<std::string>& job, const std::string& task, int count) {
+  HostList hosts{{}, job.source};
+  for (int i = 0; i < count; ++i) {
+    hosts.value.push_back(job.value + "-" + task + "-" + std::to_string(i) + "." + job.value);
+  }
+  return hosts;
+}
+
+/// Numbers and the list that say how many nodes there are must say the same: that of the job, those
+/// of our task. A job of several tasks has lists of them all, which decide.
+std::optional<Error> find_contradiction(const std::optional<Sourced<int>>& given,
+                                        const std::optional<Sourced<int>>& of_task,
+                                        const std::optional<HostList>& hosts) {
+  if (given && of_task && given->value != of_task->value) {
+    return contradiction(*given, *of_task, "both give the number of nodes");
+  }
+  const auto& count = given ? given : of_task;
+  if (hosts && count && count->value != static_cast<int>(hosts->value.size())) {
+    return contradiction({std::to_string(count->value), count->source},
+                         {shortened(join(hosts->value, ",")), hosts->source},
+                         "one is the number of hosts that the other lists");
+  }
+  return std::nullopt;
+}
+
+Sourced<int> count_nodes(const std::optional<Sourced<int>>& given,
+                         const std::optional<Sourced<int>>& of_task,
+                         const std::optional<HostList>& hosts) {
+  if (given || of_task) {
+    return given ? *given : *of_task;
+  }
+  return hosts ? Sourced<int>{static_cast<int>(hosts->value.size()), hosts->source}
+               : Sourced<int>{1, default_of("modelarts")};
+}
+
+/// What the job and our task in it are called.
+struct Names {
+  std::optional<Sourced<std::string>> job;
+  std::optional<Sourced<std::string>> task;
+};
+
+Result<Names> read_names(const Snapshot& snapshot) {
+  Names names;
+  if (auto read = read_into(names.job, snapshot, "MA_VJ_NAME", read_label); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(names.task, snapshot, "MA_TASK_NAME", read_label); !read) {
+    return read.error();
+  }
+  return names;
+}
+
+Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
+  const std::string task = names.task ? names.task->value : "worker";
+  std::optional<Sourced<int>> given;
+  std::optional<Sourced<int>> of_task;
+  if (auto read = read_into(given, snapshot, "MA_NUM_HOSTS", read_node_count); !read) {
+    return read;
+  }
+  const std::string number = "VC_" + task_in_variable(task) + "_NUM";
+  if (auto read = read_into(of_task, snapshot, number, read_node_count); !read) {
+    return read;
+  }
+  const auto hosts = read_listed_hosts(snapshot, task);
+  if (!hosts) {
+    return hosts.error();
+  }
+  facts.torn_nodes = find_contradiction(given, of_task, *hosts);
+  facts.nodes = count_nodes(given, of_task, *hosts);
+  if (*hosts) {
+    facts.hosts = **hosts;
+  } else if (names.job && facts.nodes->value > 1) {
+    facts.hosts = make_host_names(*names.job, task, facts.nodes->value);
+  }
+  return {};
+}
+
+/// What the way to start the job gives: where it meets, and how many workers there are. With a port that
+/// is usual for it, one node meets at a port of its own, as with torchrun's --standalone.
+Result<> read_method(PlatformFacts& facts, const Snapshot& snapshot) {
+  const RunMethod* const method = find_run_method(snapshot);
+  if (method == nullptr) {
+    return {};
+  }
+  std::optional<Sourced<int>> port;
+  if (auto read = read_into(port, snapshot, method->master_port, read_port); !read) {
+    return read;
+  }
+  if (method->usual_port == 0) {
+    facts.master_port = port;
+  } else if (facts.nodes->value > 1) {
+    facts.master_port = port.value_or(Sourced<int>{method->usual_port, default_of("modelarts")});
+  }
+  if (method->master_address != nullptr) {
+    if (auto read = read_into(facts.master_address, snapshot, method->master_address, read_address);
+        !read) {
+      return read;
+    }
+  }
+  facts.mode_of_workers = method->mode;
+  return method->workers == nullptr
+             ? Result<>()
+             : read_into(facts.workers, snapshot, method->workers, read_worker_count);
+}
+
+/// The leader is the first host. An address that is known to be another node's cannot be its own.
+Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
+  std::optional<Sourced<std::string>> own;
+  std::optional<Sourced<std::string>> machine;
+  if (auto read = read_into(own, snapshot, "MA_CURRENT_IP", read_address); !read) {
+    return read;
+  }
+  if (auto read = read_into(machine, snapshot, "MA_CURRENT_HOST_IP", read_address); !read) {
+    return read;
+  }
+  const auto& hosts = facts.hosts;
+  if (!facts.master_address) {
+    if (hosts && facts.nodes->value > 1) {
+      facts.master_address = {hosts->value.front(), hosts->source};
+    }
+    return {};
+  }
+  const auto& leader = *facts.master_address;
+  const bool is_follower = facts.node_rank && facts.node_rank->value > 0;
+  if (is_follower && own && own->value == leader.value) {
+    return contradiction(leader, *own, "this instance is not the first one, which leads");
+  }
+  const bool is_listed =
+      hosts &&
+      std::find(hosts->value.begin(), hosts->value.end(), leader.value) != hosts->value.end();
+  if (is_listed && leader.value != hosts->value.front()) {
+    return contradiction(
+        leader,
+        {hosts->value.front(), from_variable("the first of " + hosts->source.name)},
+        "the first instance leads");
+  }
+  return {};
+}
+
+Result<> read_job(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.job_id, snapshot, "MA_JOB_ID", read_name); !read) {
+    return read;
+  }
+  if (!facts.job_id) {
+    facts.job_id = names.job;
+  }
+  return {};
+}
+
+/// The engines that start the program once for each device: by mpirun, and by a rank table.
+constexpr std::array<TaskVariables, 2> kTasks = {{
+    {"OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID", "MA_NUM_GPUS"},
+}};
+
+const TaskVariables* find_tasks(const Snapshot& snapshot) {
+  const auto found = std::find_if(kTasks.begin(), kTasks.end(), [&](const TaskVariables& names) {
+    const auto size = parse_integer(snapshot.variable(names.size).value_or(""), 2, kMostNodes);
+    return size && snapshot.has(names.rank) && snapshot.has(names.local_rank);
+  });
+  return found == kTasks.end() ? nullptr : &*found;
+}
+
+/// Each process is a node, and rank 0 is on the first instance. mpirun gives all of them the names of that
+/// instance, so nothing else is read.
+Result<> read_engine_tasks(PlatformFacts& facts,
+                           const TaskVariables& names,
+                           const Snapshot& snapshot) {
+  const auto hosts = std::exchange(facts.hosts, std::nullopt);
+  const bool is_only_one = facts.nodes->value == 1;
+  if (auto read = read_tasks(facts, snapshot, names); !read) {
+    return read;
+  }
+  facts.master_address = is_only_one || !hosts
+                             ? Sourced<std::string>{"127.0.0.1", default_of("modelarts")}
+                             : Sourced<std::string>{hosts->value.front(), hosts->source};
+  return {};
+}
+
+/// Both begin with 1: how often the instance was scheduled, and how often the program was started in this
+/// container.
+Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
+  Sourced<int> restarts{0, from_variable("")};
+  for (const char* const name : {"MA_SCHEDULE_CNT", "MA_PROC_START_CNT"}) {
+    std::optional<Sourced<int>> starts;
+    if (auto read = read_into(starts, snapshot, name, read_start_count); !read) {
+      return read;
+    }
+    if (starts) {
+      restarts.value += starts->value - 1;
+      restarts.source.name += (restarts.source.name.empty() ? "" : "+") + starts->source.name;
+    }
+  }
+  if (!restarts.source.name.empty()) {
+    facts.restart_count = restarts;
+  }
+  return {};
+}
+
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
+}
+
+/// This instance is a node, and muster is started once in it.
+Result<> read_instance(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_rank(facts, snapshot); !read) {
+    return read;
+  }
+  if (auto read = read_devices(facts, snapshot, "MA_NUM_GPUS"); !read) {
+    return read;
+  }
+  if (auto read = read_method(facts, snapshot); !read) {
+    return read;
+  }
+  return check_leader(facts, snapshot);
+}
+
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  const auto names = read_names(snapshot);
+  if (!names) {
+    return names.error();
+  }
+  if (auto read = read_nodes(facts, *names, snapshot); !read) {
+    return read.error();
+  }
+  const TaskVariables* const tasks = find_tasks(snapshot);
+  if (auto read = tasks != nullptr ? read_engine_tasks(facts, *tasks, snapshot)
+                                   : read_instance(facts, snapshot);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_job(facts, *names, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_restart_count(facts, snapshot); !read) {
+    return read.error();
+  }
+  facts.secret_file = snapshot.volcano_ssh_key;
+  return facts;
+}
+
+}  // namespace
+
+const Platform kModelarts = {
+    "modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_sign, read_platform, kCounts};
+
+}  // namespace muster

@@ -1,0 +1,127 @@
+// The list of platforms, and the strict readers of single values that they share.
+#include "platforms/platform.hpp"
+
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+
+std::span<const Platform* const> platforms() {
+#define MUSTER_LIST_PLATFORM(NAME) &(NAME),
+  static constexpr std::array kPlatforms = {MUSTER_PLATFORMS(MUSTER_LIST_PLATFORM)};
+#undef MUSTER_LIST_PLATFORM
+  return kPlatforms;
+}
+
+std::optional<std::string> first_set(const Snapshot& snapshot,
+                                     std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    if (snapshot.has(name)) {
+      return name;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
+  const auto count = parse_integer(text.value, 1, kMostNodes);
+  if (!count) {
+    return wrong_value(text, "a number of nodes from 1 to " + std::to_string(kMostNodes));
+  }
+  return Sourced<int>{*count, text.source};
+}
+
+Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text) {
+  const std::size_t colon = text.value.find(':');
+  const bool is_range = colon != std::string::npos;
+  const auto least = parse_integer(text.value.substr(0, colon), 1, kMostNodes);
+  const auto most = is_range ? parse_integer(text.value.substr(colon + 1), 1, kMostNodes) : least;
+  if (!least || !most) {
+    return wrong_value(
+        text,
+        "a number of nodes from 1 to " + std::to_string(kMostNodes) + ", or MIN:MAX such as 2:4");
+  }
+  if (*least > *most) {
+    return wrong_value(text, "MIN:MAX with a MIN that is not above MAX");
+  }
+  return Sourced<NodeRange>{{*least, *most}, text.source};
+}
+
+void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range) {
+  facts.nodes = {range.value.most, range.source};
+  facts.least_nodes = range.value.least;
+}
+
+Result<> read_torch_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
+    return read;
+  }
+  if (auto read = read_into(facts.node_rank, snapshot, "RANK", read_node_rank); !read) {
+    return read;
+  }
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
+    return read;
+  }
+  return read_into(facts.master_port, snapshot, "MASTER_PORT", read_port);
+}
+
+Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {
+  const auto rank = parse_integer(text.value, 0, kMostNodes - 1);
+  if (!rank) {
+    return wrong_value(text, "a node rank such as 0 or 3");
+  }
+  return Sourced<int>{*rank, text.source};
+}
+
+Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot,
+                                                    std::initializer_list<const char*> names) {
+  std::optional<Sourced<int>> index;
+  constexpr const char* kWhy = "both are the index of this pod in its task";
+  if (auto read = read_agreeing(index, snapshot, names, read_node_rank, kWhy); !read) {
+    return read.error();
+  }
+  return index;
+}
+
+Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
+  const auto port = parse_integer(text.value, 1, 65'535);
+  if (!port) {
+    return wrong_value(text, "a port from 1 to 65535");
+  }
+  return Sourced<int>{*port, text.source};
+}
+
+Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
+  constexpr std::size_t kShown = 400;
+  const auto colons = std::count(text.value.begin(), text.value.end(), ':');
+  const bool has_port = colons == 1;  // an address of version 6 has two at least
+  const std::string mistake = describe_host_mistake(text.value);
+  if (text.value.empty() || text.value.front() == '-' || has_port ||
+      text.value.find_first_of(" \t\r\n,/[]@") != std::string::npos || !mistake.empty()) {
+    return wrong_value(
+        {shortened(text.value, kShown), text.source},
+        "a host name or an address" + (mistake.empty() ? ", without port and brackets" : mistake));
+  }
+  return text;
+}
+
+Error contradiction(const Sourced<std::string>& one,
+                    const Sourced<std::string>& other,
+                    std::string_view why) {
+  const bool is_usage =
+      one.source.kind == SourceKind::Flag || other.source.kind == SourceKind::Flag;
+  return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
+               one.source.name + " is '" + masked("", one.value) + "' but " + other.source.name +
+                   " is '" + masked("", other.value) + "': " + std::string(why)};
+}
+
+Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why) {
+  return contradiction(Sourced<std::string>{std::to_string(one.value), one.source},
+                       Sourced<std::string>{std::to_string(other.value), other.source},
+                       why);
+}
+
+}  // namespace muster

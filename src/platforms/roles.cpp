@@ -1,0 +1,236 @@
+// Joins --roles and the platform's task lists, and makes the lists the description of the nodes.
+#include "platforms/roles.hpp"
+
+#include "platforms/tfjob.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+constexpr const char* kExpectedSizes =
+    "numbers of processes by role, such as chief=1,worker=2,ps=2";
+
+Error unknown_role(const std::string& name, const Source& source, const Roles& roles) {
+  const auto nearest = nearest_name(name, roles);
+  return Error{blame(source),
+               source.name + " has the unknown role '" + name + "'" +
+                   (nearest ? "; did you mean '" + *nearest + "'?"
+                            : "; this mode has " + join(roles, ", "))};
+}
+
+const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string& role) {
+  const auto found = std::find_if(
+      sizes.begin(), sizes.end(), [&](const RoleSize& size) { return size.role == role; });
+  return found == sizes.end() ? nullptr : &*found;
+}
+
+/// In the order of numbering and without roles of no process.
+std::vector<RoleSize> in_order_of(const Roles& roles, const std::vector<RoleSize>& sizes) {
+  std::vector<RoleSize> ordered;
+  for (const std::string& role : roles) {
+    const RoleSize* const size = find_size(sizes, role);
+    if (size != nullptr && size->count > 0) {
+      ordered.push_back(*size);
+    }
+  }
+  return ordered;
+}
+
+Result<RoleSize> read_role_size(const std::string& piece,
+                                const Sourced<std::string>& text,
+                                const Roles& roles) {
+  const std::size_t equals = piece.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return wrong_value(text, kExpectedSizes);
+  }
+  const std::string name = piece.substr(0, equals);
+  if (std::find(roles.begin(), roles.end(), name) == roles.end()) {
+    return unknown_role(name, text.source, roles);
+  }
+  const auto count = parse_integer(piece.substr(equals + 1), 0, kMostNodes);
+  if (!count) {
+    return wrong_value({piece.substr(equals + 1), part_of(text.source, " " + name)},
+                       "a number of processes from 0 to " + std::to_string(kMostNodes));
+  }
+  return RoleSize{name, *count};
+}
+
+/// One node alone, where the lists have more.
+bool is_one_node_wanted(const ClusterRequest& request, const TaskLists& tasks) {
+  return request.nodes && request.nodes->value.most == 1 && hosts_of(tasks).size() > 1;
+}
+
+Result<> read_tasks(JobRoles& job,
+                    const Choice& choice,
+                    const Snapshot& snapshot,
+                    const ClusterRequest& request,
+                    const Roles& roles) {
+  if (choice.platform == nullptr || (roles.empty() && !choice.platform->is_list_of_tasks)) {
+    return {};
+  }
+  auto tasks = read_task_lists(snapshot, roles.empty() ? tensorflow_roles() : roles);
+  if (!tasks) {
+    return tasks.error();
+  }
+  if (*tasks && !is_one_node_wanted(request, **tasks)) {
+    job.tasks = std::move(*tasks);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text,
+                                              const Roles& roles) {
+  if (roles.empty()) {
+    return Error{blame(text.source),
+                 text.source.name + " is '" + text.value +
+                     "', but this mode has no roles whose number can be given"};
+  }
+  std::vector<RoleSize> sizes;
+  long long total = 0;
+  for (const std::string& piece : split(text.value, ',')) {
+    const auto size = read_role_size(piece, text, roles);
+    if (!size) {
+      return size.error();
+    }
+    if (find_size(sizes, size->role) != nullptr) {
+      return wrong_value(text, "each role once, and " + size->role + " is there twice");
+    }
+    sizes.push_back(*size);
+    total += size->count;
+  }
+  if (text.value.empty()) {
+    return wrong_value(text, kExpectedSizes);
+  }
+  if (total < 1 || total > kMostNodes) {
+    return wrong_value(text, "1 to " + std::to_string(kMostNodes) + " processes in all");
+  }
+  return in_order_of(roles, sizes);
+}
+
+Result<JobRoles> read_job_roles(const Choice& choice,
+                                const Snapshot& snapshot,
+                                const ClusterRequest& request,
+                                const Roles& roles) {
+  JobRoles job;
+  job.are_counted = !roles.empty();
+  if (const auto& text = request.roles) {
+    auto sizes = read_role_sizes(*text, roles);
+    if (!sizes) {
+      return sizes.error();
+    }
+    job.sizes = {std::move(*sizes), text->source};
+  }
+  if (auto read = read_tasks(job, choice, snapshot, request, roles); !read) {
+    return read.error();
+  }
+  if (job.sizes && job.tasks && job.sizes->value != sizes_of(*job.tasks)) {
+    return contradiction({to_text(job.sizes->value), job.sizes->source},
+                         {to_text(sizes_of(*job.tasks)), job.tasks->source},
+                         "both give the number of processes of each role");
+  }
+  return job;
+}
+
+void apply_tasks(PlatformFacts& facts, const JobRoles& roles) {
+  if (!roles.tasks) {
+    return;
+  }
+  const TaskLists& tasks = *roles.tasks;
+  const std::vector<std::string> hosts = hosts_of(tasks);
+  facts.nodes = {std::max(1, static_cast<int>(hosts.size())), tasks.source};
+  facts.least_nodes.reset();
+  facts.node_rank = {number_of(tasks), tasks.own_source};
+  facts.torn_nodes.reset();
+  facts.no_rank.reset();
+  facts.hosts.reset();
+  facts.master_address.reset();
+  if (tasks.is_alone) {
+    facts.master_port.reset();  // that of the cluster, which this job is no part of
+  } else {
+    facts.hosts = {hosts, tasks.source};
+    facts.master_address = {hosts.front(), tasks.source};
+  }
+  facts.workers.reset();
+  if (roles.are_counted) {
+    facts.slots = {"1", tasks.source};
+  }
+}
+
+Result<> check_against_tasks(const PlatformFacts& facts, const JobRoles& roles) {
+  if (!roles.tasks || !roles.are_counted) {
+    return {};
+  }
+  const TaskLists& tasks = *roles.tasks;
+  const Sourced<int> count{std::max(1, static_cast<int>(hosts_of(tasks).size())), tasks.source};
+  const int least = facts.least_nodes.value_or(facts.nodes->value);
+  if (facts.nodes->value != count.value || least != count.value) {
+    return contradiction({(least < facts.nodes->value ? std::to_string(least) + ":" : "") +
+                              std::to_string(facts.nodes->value),
+                          facts.nodes->source},
+                         as_text(count),
+                         "each task that is listed is a node");
+  }
+  const Sourced<int> number{number_of(tasks), tasks.own_source};
+  if (facts.node_rank && facts.node_rank->value != number.value) {
+    return contradiction(
+        *facts.node_rank, number, "the tasks are numbered as nodes, role after role");
+  }
+  if (facts.slots && facts.slots->value != "1") {
+    return contradiction(*facts.slots, as_text(count), "each task that is listed is one process");
+  }
+  return {};
+}
+
+void avoid_listeners(PlatformFacts& facts, const JobRoles& roles) {
+  constexpr int kLast = 65'535;
+  std::optional<Sourced<int>>& port = facts.master_port;
+  if (!roles.tasks || !port || port->source.kind != SourceKind::Default) {
+    return;
+  }
+  const auto listeners = listeners_on_leader(*roles.tasks);
+  while (port->value < kLast && listeners.contains(port->value)) {
+    ++port->value;
+  }
+}
+
+Result<> check_ports(const Ports& ports, const JobRoles& roles) {
+  if (!roles.tasks) {
+    return {};
+  }
+  const auto listeners = listeners_on_leader(*roles.tasks);
+  for (const Port& port : {ports.rendezvous, ports.workers, ports.agents}) {
+    const auto listener = port ? listeners.find(port->value) : listeners.end();
+    if (listener != listeners.end()) {
+      return contradiction(as_text(*port),
+                           {listener->second, roles.tasks->source},
+                           "a task listens on that port of the leader");
+    }
+  }
+  return {};
+}
+
+void add_roles(Cluster& cluster, const JobRoles& roles) {
+  if (roles.sizes) {
+    cluster.job.roles = roles.sizes->value;
+    cluster.decisions.push_back({"roles", to_text(cluster.job.roles), roles.sizes->source.name});
+  }
+  if (!roles.tasks || !roles.are_counted) {
+    return;
+  }
+  const TaskLists& tasks = *roles.tasks;
+  if (!roles.sizes) {
+    cluster.job.roles = sizes_of(tasks);
+    cluster.decisions.push_back({"roles", to_text(cluster.job.roles), tasks.source.name});
+  }
+  cluster.job.endpoints = tasks.roles;
+  cluster.has_task_config = tasks.is_task_config;
+  cluster.decisions.push_back(
+      {"task", tasks.role + " " + std::to_string(tasks.index), tasks.own_source.name});
+}
+
+}  // namespace muster

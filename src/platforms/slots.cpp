@@ -1,0 +1,228 @@
+// Slots of this node and of the job. Others are assumed to have as many as we have; how many they
+// really have is known when all have met.
+#include "platforms/slots.hpp"
+
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+Result<Sourced<int>> read_device_count(const Sourced<std::string>& text) {
+  constexpr int kMost = 65'536;
+  const auto count = parse_integer(text.value, 0, kMost);
+  if (!count) {
+    return wrong_value(text, "a number of devices from 0 to " + std::to_string(kMost));
+  }
+  return Sourced<int>{*count, text.source};
+}
+
+Result<Sourced<int>> read_all_devices(const Sourced<std::string>& text) {
+  const auto count = parse_integer(text.value, 0, kMostWorkers);
+  if (!count) {
+    return wrong_value(text, "a number of devices from 0 to " + std::to_string(kMostWorkers));
+  }
+  return Sourced<int>{*count, text.source};
+}
+
+/// Where nobody says how many workers a node has, the number of all must be dealt evenly.
+Result<> check_shares(const PlatformFacts& facts,
+                      const Sourced<int>& total,
+                      const Sourced<int>& slots) {
+  const long long together = static_cast<long long>(facts.nodes->value) * slots.value;
+  if (slots.source.kind != SourceKind::Default || together == total.value) {
+    return {};
+  }
+  return contradiction({std::to_string(total.value), total.source},
+                       nodes_as_written(facts),
+                       "they cannot have the same number each, and nothing says how many this has");
+}
+
+/// The number of workers that a platform gives, unless the user changes what its nodes have. All nodes go
+/// by it, even where this one has just its share: another may have fewer or more.
+std::optional<Sourced<int>> total_of_platform(const PlatformFacts& facts,
+                                              const Sourced<int>& slots) {
+  const bool is_changed = is_given(slots.source) || (facts.nodes && is_given(facts.nodes->source));
+  return is_changed ? std::nullopt : facts.workers;
+}
+
+/// As many nodes as there may be; one if this node has all workers.
+void take_nodes_from_total(PlatformFacts& facts, const Sourced<int>& total, int slots) {
+  const bool is_single = total.value == slots;
+  facts.nodes = {is_single ? 1 : std::min(total.value, kMostNodes), total.source};
+  facts.least_nodes = 1;
+  facts.are_nodes_of_total = true;
+  if (is_single) {
+    facts.node_rank = {0, total.source};  // whatever it was called: it has no others
+  }
+}
+
+/// Nodes that are given have one worker each at least, and one node alone has them all.
+Result<> check_nodes_of_total(const PlatformFacts& facts,
+                              const Sourced<int>& total,
+                              const Sourced<int>& slots) {
+  const int least = facts.least_nodes.value_or(facts.nodes->value);
+  if (least > total.value - slots.value + 1) {
+    return contradiction(
+        nodes_as_written(facts),
+        {std::to_string(total.value), total.source},
+        "each node has one worker at least, and this one has " + std::to_string(slots.value));
+  }
+  if (facts.nodes->value == 1 && slots.value != total.value) {
+    return contradiction(slots, total, "one node has all workers of the job");
+  }
+  return {};
+}
+
+/// Several nodes that the user counts, and the platform their processes.
+bool are_processes_shared(const PlatformFacts& facts) {
+  if (!facts.processes || !facts.nodes || !is_given(facts.nodes->source)) {
+    return false;
+  }
+  const int nodes = facts.nodes->value;
+  const bool is_range = facts.least_nodes.value_or(nodes) != nodes;
+  const bool counts_nodes = !facts.are_processes && facts.processes->value == nodes;
+  return nodes > 1 && !is_range && !counts_nodes;
+}
+
+}  // namespace
+
+Result<> read_devices(PlatformFacts& facts, const std::optional<Sourced<std::string>>& text) {
+  std::optional<Sourced<int>> devices;
+  if (auto read = read_into(devices, text, read_device_count); !read) {
+    return read;
+  }
+  if (devices && devices->value > 0) {
+    facts.slots = {std::to_string(devices->value), devices->source};
+  }
+  return {};
+}
+
+Result<> read_devices(PlatformFacts& facts, const Snapshot& snapshot, const std::string& name) {
+  return read_devices(facts, sourced_variable(snapshot, name));
+}
+
+Result<PlatformFacts> read_torch_job(const Snapshot& snapshot, const std::string& job_id) {
+  PlatformFacts facts;
+  if (auto read = read_torch_nodes(facts, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_devices(facts, snapshot, "NPROC_PER_NODE"); !read) {
+    return read.error();
+  }
+  facts.job_id = sourced_variable(snapshot, job_id);
+  return facts;
+}
+
+Result<> check_all_devices(const PlatformFacts& facts,
+                           const Snapshot& snapshot,
+                           const std::string& name) {
+  std::optional<Sourced<int>> all;
+  if (auto read = read_into(all, snapshot, name, read_all_devices); !read) {
+    return read;
+  }
+  if (!all || !facts.nodes || !facts.slots) {
+    return {};
+  }
+  const auto each = parse_integer(facts.slots->value, 1, kMostWorkers);
+  const auto expected = static_cast<long long>(each.value_or(0)) * facts.nodes->value;
+  if (!each || expected == all->value) {
+    return {};
+  }
+  return contradiction(Sourced<std::string>{std::to_string(all->value), all->source},
+                       *facts.slots,
+                       "it counts the devices of all nodes, and " + facts.nodes->source.name +
+                           " says that there are " + std::to_string(facts.nodes->value));
+}
+
+Sourced<std::string> nodes_as_written(const PlatformFacts& facts) {
+  const int most = facts.nodes->value;
+  const int least = facts.least_nodes.value_or(most);
+  if (facts.workers && facts.workers->source == facts.nodes->source) {
+    return {std::to_string(facts.workers->value), facts.workers->source};
+  }
+  return {(least < most ? std::to_string(least) + ":" : "") + std::to_string(most),
+          facts.nodes->source};
+}
+
+Result<Sourced<int>> find_slots(const PlatformFacts& facts, const Snapshot& snapshot) {
+  if (!facts.slots && are_processes_shared(facts)) {
+    const Sourced<int>& all = *facts.processes;
+    const int nodes = facts.nodes->value;
+    return all.value % nodes == 0
+               ? Result<Sourced<int>>(Sourced<int>{all.value / nodes, all.source})
+               : contradiction(all,
+                               *facts.nodes,
+                               "the processes of all nodes must be a multiple of the nodes");
+  }
+  auto slots = count_slots(facts.slots.value_or(Sourced<std::string>{"auto", {}}), snapshot);
+  const bool is_unknown = slots && slots->source.kind == SourceKind::Default && !facts.slots;
+  if (!is_unknown || !facts.workers || !facts.nodes ||
+      facts.workers->value % facts.nodes->value != 0) {
+    return slots;
+  }
+  return Sourced<int>{facts.workers->value / facts.nodes->value, facts.workers->source};
+}
+
+std::string describe_crowd(const Sourced<int>& slots, const Snapshot& snapshot) {
+  const int devices = count_visible_devices(snapshot);
+  if (devices == 0 || slots.value <= devices || !is_given(slots.source)) {
+    return {};
+  }
+  return slots.source.name + " is '" + std::to_string(slots.value) + "', and this node has " +
+         count_of(static_cast<std::size_t>(devices), "device") +
+         ": several workers share one, or have none";
+}
+
+Result<> apply_total(PlatformFacts& facts,
+                     const std::optional<Sourced<int>>& given,
+                     const Sourced<int>& slots) {
+  const auto wanted = given ? given : total_of_platform(facts, slots);
+  if (!wanted) {
+    return {};
+  }
+  const Sourced<int>& total = *wanted;
+  if (!given) {
+    if (auto checked = check_shares(facts, total, slots); !checked) {
+      return checked;
+    }
+  }
+  if (slots.value > total.value) {
+    return contradiction(slots, total, "one node has no more workers than the job");
+  }
+  facts.workers = total;
+  facts.is_total_given = true;
+  if (facts.nodes) {
+    return check_nodes_of_total(facts, total, slots);
+  }
+  take_nodes_from_total(facts, total, slots.value);
+  return {};
+}
+
+Result<> add_slots(Cluster& cluster, const PlatformFacts& facts, const Sourced<int>& slots) {
+  if (!facts.is_total_given &&
+      static_cast<long long>(cluster.job.most_nodes) * slots.value > kMostWorkers) {
+    return contradiction(nodes_as_written(facts),
+                         {std::to_string(slots.value), slots.source},
+                         "together more workers than muster can count");
+  }
+  cluster.node.slots = slots.value;
+  cluster.slots_from = slots.source;
+  cluster.slots.assign(static_cast<std::size_t>(cluster.job.most_nodes), slots.value);
+  cluster.decisions.push_back({"nodes.slots", std::to_string(slots.value), slots.source.name});
+  if (cluster.job.most_nodes == 1) {
+    return {};
+  }
+  cluster.decisions.push_back(
+      {"nodes.slots of the others", std::to_string(slots.value), "assumed equal to ours"});
+  if (facts.is_total_given) {
+    cluster.job.total_slots = facts.workers->value;
+    cluster.decisions.push_back(
+        {"slots.total", std::to_string(facts.workers->value), facts.workers->source.name});
+  }
+  return {};
+}
+
+}  // namespace muster

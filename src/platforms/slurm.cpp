@@ -1,0 +1,327 @@
+// Slurm: what srun starts. A step may be smaller than its job, so SLURM_STEP_* are read and not SLURM_JOB_*. A
+// step of one task a node has an agent of ours on each node. With more, each task is a process that
+// srun has placed as one worker: then nodes and ranks count tasks. In a batch script, or in salloc's shell,
+// there is no step: for a job of several nodes srun was left out. SLURM_JOB_ID alone proves nothing, images and
+// containers inherit it.
+// Source: slurm.schedmd.com, srun(1) and sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5), "KillWait".
+#include "platforms/batch_hosts.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/restarts.hpp"
+
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "environment/own_host.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace muster {
+namespace {
+
+using Text = Sourced<std::string>;
+
+/// What `salloc` makes of the shell that it starts on a node: no step of the job's work.
+constexpr std::string_view kInteractiveStep = "4294967290";
+constexpr std::chrono::milliseconds kKillWait{30'000};
+
+bool is_in_step(const Snapshot& snapshot) {
+  const auto step = snapshot.variable("SLURM_STEP_ID");
+  return step && *step != kInteractiveStep;
+}
+
+/// Outside of a step nothing of Slurm's says which of several nodes this is: where RANK and WORLD_SIZE do,
+/// the allocation is only where it was started from.
+std::optional<std::string> find_sign(const Snapshot& snapshot) {
+  const bool is_placed = snapshot.has("RANK") && snapshot.has("WORLD_SIZE");
+  if (!snapshot.has("SLURM_JOB_ID") || (is_placed && !is_in_step(snapshot))) {
+    return std::nullopt;
+  }
+  return first_set(snapshot, {"SLURM_STEP_ID", "SLURM_PROCID", "SLURM_JOB_NUM_NODES"});
+}
+
+/// What the whole step says of itself.
+struct Step {
+  Sourced<int> nodes;
+  std::vector<int> tasks;  ///< of each node
+  HostList hosts;
+};
+
+std::optional<Error> missing_of_step(const Snapshot& snapshot) {
+  for (const char* const name : {"SLURM_STEP_NUM_NODES",
+                                 "SLURM_STEP_NUM_TASKS",
+                                 "SLURM_STEP_TASKS_PER_NODE",
+                                 "SLURM_STEP_NODELIST"}) {
+    if (!snapshot.has(name)) {
+      return Error{ErrorKind::BadEnvironment,
+                   "SLURM_STEP_ID is '" + *snapshot.variable("SLURM_STEP_ID") + "', but " + name +
+                       " is not set, which srun sets beside it; pass all SLURM_* variables on, or "
+                       "give --nnodes and --node-rank"};
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Step> read_step(const Snapshot& snapshot) {
+  const auto nodes = read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_NODES"));
+  if (!nodes) {
+    return nodes.error();
+  }
+  const Text counts = *sourced_variable(snapshot, "SLURM_STEP_TASKS_PER_NODE");
+  const auto tasks = read_tasks_per_node(counts);
+  if (!tasks) {
+    return tasks.error();
+  }
+  const Text list = *sourced_variable(snapshot, "SLURM_STEP_NODELIST");
+  const auto hosts = read_slurm_list(list);
+  if (!hosts) {
+    return hosts.error();
+  }
+  const auto count = static_cast<std::size_t>(nodes->value);
+  const bool is_short_list = hosts->value.size() != count;
+  if (is_short_list || tasks->value.size() != count) {
+    const Text& other = is_short_list ? list : counts;
+    return contradiction(Text{std::to_string(nodes->value), nodes->source},
+                         {shortened(other.value), other.source},
+                         "both are about the nodes of this step");
+  }
+  return Step{*nodes, tasks->value, *hosts};
+}
+
+/// Nobody but srun starts a task, so each of these is there.
+Result<Sourced<int>> read_rank(const Snapshot& snapshot,
+                               const char* name,
+                               const Sourced<int>& count) {
+  const auto text = sourced_variable(snapshot, name);
+  if (!text) {
+    return Error{ErrorKind::BadEnvironment,
+                 count.source.name + " is '" + std::to_string(count.value) + "', but " + name +
+                     " is not set, which srun sets beside it; pass all SLURM_* variables on"};
+  }
+  auto rank = read_node_rank(*text);
+  if (rank && rank->value >= count.value) {
+    return contradiction(*rank, count, "a rank must be below its count");
+  }
+  return rank;
+}
+
+Result<Sourced<int>> read_cores(const Text& text) {
+  const auto cores = parse_integer(text.value, 1, kMostWorkers);
+  return cores ? Result<Sourced<int>>(Sourced<int>{*cores, text.source})
+               : wrong_value(text, "a number of CPUs");
+}
+
+/// One task is one worker, and one node for us.
+Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
+  const Source source = from_variable("SLURM_STEP_TASKS_PER_NODE");
+  const auto all = read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_TASKS"));
+  if (!all) {
+    return all.error();
+  }
+  const auto sum = std::accumulate(step.tasks.begin(), step.tasks.end(), std::int64_t{0});
+  if (sum != all->value) {
+    return contradiction(Text{std::to_string(all->value), all->source},
+                         {shortened(snapshot.variable(source.name).value_or("")), source},
+                         "both count the tasks of this step");
+  }
+  const auto node = read_rank(snapshot, "SLURM_NODEID", step.nodes);
+  const auto task = read_rank(snapshot, "SLURM_PROCID", *all);
+  if (!node || !task) {
+    return !node ? node.error() : task.error();
+  }
+  const Sourced<int> here{step.tasks[static_cast<std::size_t>(node->value)],
+                          part_of(source, " of this node")};
+  const auto local = read_rank(snapshot, "SLURM_LOCALID", here);
+  if (!local) {
+    return local.error();
+  }
+  facts.nodes = *all;
+  facts.node_rank = *task;
+  std::optional<Sourced<int>> cores;  // only where they were asked for
+  if (auto read = read_into(cores, snapshot, "SLURM_CPUS_PER_TASK", read_cores); !read) {
+    return read;
+  }
+  facts.share = HostShare{*local, here, node->value, step.nodes.value};
+  if (cores) {
+    facts.share->cores = cores->value;
+  }
+  return {};
+}
+
+/// A batch script often names the first host of the job, which a smaller step need not have. Then nobody would lead.
+std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) {
+  const auto leader = sourced_variable(snapshot, "MASTER_ADDR");
+  const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
+  const auto job = listed ? read_slurm_list(*listed) : Result<HostList>(HostList());
+  const auto has_leader = [&](const HostList& hosts) {
+    return std::any_of(hosts.value.begin(), hosts.value.end(), [&](const std::string& host) {
+      return is_same_name(host, leader->value);
+    });
+  };
+  if (!leader || !job || !has_leader(*job) || has_leader(step.hosts)) {
+    return std::nullopt;
+  }
+  const Text hosts{shortened(*snapshot.variable("SLURM_STEP_NODELIST")), step.hosts.source};
+  return contradiction(*leader,
+                       hosts,
+                       "a host of the job, but of another step; leave MASTER_ADDR out, or give "
+                       "--master-addr");
+}
+
+Result<> read_leader(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
+  const Text first{step.hosts.value.front(), step.hosts.source};
+  if (auto read = read_batch_leader(facts, first, snapshot); !read) {
+    return read;
+  }
+  facts.no_leader = leader_outside(step, snapshot);
+  if (facts.no_leader) {
+    facts.master_address.reset();
+  }
+  return {};
+}
+
+Result<> read_task(PlatformFacts& facts, const Snapshot& snapshot) {
+  facts.no_nodes = missing_of_step(snapshot);
+  if (facts.no_nodes) {
+    return {};
+  }
+  const auto step = read_step(snapshot);
+  if (!step) {
+    return step.error();
+  }
+  const bool is_agent_each =
+      std::all_of(step->tasks.begin(), step->tasks.end(), [](int tasks) { return tasks == 1; });
+  if (!is_agent_each) {
+    if (auto read = read_placed_task(facts, *step, snapshot); !read) {
+      return read;
+    }
+    return read_leader(facts, *step, snapshot);
+  }
+  const auto rank = read_rank(snapshot, "SLURM_NODEID", step->nodes);
+  if (!rank) {
+    return rank.error();
+  }
+  facts.nodes = step->nodes;
+  facts.node_rank = *rank;
+  facts.hosts = step->hosts;
+  return read_leader(facts, *step, snapshot);
+}
+
+/// Of a job with several groups of nodes, each of which Slurm describes by names of its own.
+std::optional<Error> several_groups(const Snapshot& snapshot) {
+  const auto groups = sourced_variable(snapshot, "SLURM_HET_SIZE");
+  if (!groups || parse_integer(groups->value, 0, 1)) {
+    return std::nullopt;
+  }
+  return Error{ErrorKind::BadEnvironment,
+               "SLURM_HET_SIZE is '" + groups->value +
+                   "': muster does not know how the groups of a heterogeneous job belong together, "
+                   "and none of them was started by srun"};
+}
+
+/// Outside of a step no task is counted but the one that this is.
+std::optional<Error> task_without_step(const Snapshot& snapshot) {
+  for (const char* const name : {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"}) {
+    const auto rank = sourced_variable(snapshot, name);
+    if (rank && rank->value != "0") {
+      return Error{ErrorKind::BadEnvironment,
+                   std::string(name) + " is '" + rank->value +
+                       "', but SLURM_STEP_ID is not set, which srun sets beside it; pass all "
+                       "SLURM_* variables on"};
+    }
+  }
+  return std::nullopt;
+}
+
+/// A batch script, or salloc's shell.
+Result<> read_shell(PlatformFacts& facts, const Snapshot& snapshot) {
+  facts.no_nodes = task_without_step(snapshot);
+  if (!facts.no_nodes) {
+    facts.no_nodes = several_groups(snapshot);
+  }
+  if (facts.no_nodes) {
+    return {};
+  }
+  std::optional<Sourced<int>> nodes;
+  if (auto read = read_agreeing(nodes,
+                                snapshot,
+                                {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"},
+                                read_node_count,
+                                "both are the nodes of the job");
+      !read || !nodes) {
+    return read;
+  }
+  const std::string count = std::to_string(nodes->value);
+  if (nodes->value > 1) {
+    facts.no_nodes =
+        Error{ErrorKind::BadEnvironment,
+              nodes->source.name + " is '" + count +
+                  "', but this was not started by srun, so it runs on one of them only"};
+    facts.start_by = "srun --nodes=" + count + " --ntasks=" + count + " --ntasks-per-node=1";
+    return {};
+  }
+  facts.nodes = nodes;
+  return {};
+}
+
+/// A shell that `srun --pty` has started is one task of the step, and whoever types there starts muster in none of the others.
+std::string describe_shell(const Snapshot& snapshot) {
+  const auto tasks = snapshot.variable("SLURM_STEP_NUM_TASKS");
+  const bool has_terminal = snapshot.has("SLURM_PTY_PORT") || snapshot.has("SLURM_PTY_WIN_COL");
+  if (!tasks || !has_terminal || snapshot.variable("SLURM_PROCID") != "0") {
+    return {};
+  }
+  return "this is task 0 of " + *tasks +
+         " of 'srun --pty', and muster waits for the others: in its shell, --nnodes 1 "
+         "(torchrun's --standalone) starts the job on this node alone";
+}
+
+/// The devices of the job on this node, unless a list says which of them this task may see.
+void read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto counted = count_slots({"auto", {}}, snapshot);
+  const bool is_listed = counted && counted->source.kind == SourceKind::Variable;
+  if (!is_listed && !facts.share) {
+    facts.slots = sourced_variable(snapshot, "SLURM_GPUS_ON_NODE");
+  }
+}
+
+Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  const bool is_step = is_in_step(snapshot);
+  facts.job_id = sourced_variable(snapshot, "SLURM_JOB_ID");
+  if (is_step) {
+    facts.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
+  }
+  if (auto read = is_step ? read_task(facts, snapshot) : read_shell(facts, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.restart_count, snapshot, "SLURM_RESTART_COUNT", read_restarts);
+      !read) {
+    return read.error();
+  }
+  facts.remark = is_step ? describe_shell(snapshot) : "";
+  read_slots(facts, snapshot);
+  facts.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
+  return facts;
+}
+
+constexpr std::array kCounts = {"SLURM_STEP_NUM_NODES",
+                                "SLURM_JOB_NUM_NODES",
+                                "SLURM_NNODES",
+                                "SLURM_NODELIST",
+                                "SLURM_*_NODELIST",
+                                "SLURM_HET_SIZE",
+                                "SLURM_JOB_NUM_NODES_HET_GROUP_*",
+                                "SLURM_STEP_NUM_TASKS",
+                                "SLURM_NTASKS",
+                                "SLURM_NPROCS"};
+
+}  // namespace
+
+const Platform kSlurm = {"slurm",
+                         "SLURM_JOB_ID with SLURM_STEP_ID, SLURM_PROCID or SLURM_JOB_NUM_NODES",
+                         find_sign,
+                         read_platform,
+                         kCounts};
+
+}  // namespace muster

@@ -1,0 +1,167 @@
+// TF_CONFIG, the variable in which TensorFlow's processes find each other. Pure.
+#include "platforms/hosts.hpp"
+#include "platforms/json_values.hpp"
+#include "platforms/tasks.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+/// "master" is an old name of "chief".
+std::string role_of(std::string_view name, const Roles& roles) {
+  const bool is_old =
+      name == "master" && std::find(roles.begin(), roles.end(), name) == roles.end();
+  return is_old ? "chief" : std::string(name);
+}
+
+bool has(const Roles& roles, const std::string& role) {
+  return std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
+Result<RoleEndpoints> read_role(const Source& source,
+                                std::string_view name,
+                                const std::string& role,
+                                const json::value& value) {
+  const Source place = part_of(source, " cluster." + std::string(name));
+  const json::array* const entries = value.if_array();
+  if (entries == nullptr) {
+    return wrong_member(place, &value, "a list of host:port with each task at its index");
+  }
+  RoleEndpoints list{role, {}};
+  for (std::size_t i = 0; i < entries->size(); ++i) {
+    const json::string* const entry = (*entries)[i].if_string();
+    const Sourced<std::string> text{entry != nullptr ? std::string(*entry) : shown(&(*entries)[i]),
+                                    part_of(place, "[" + std::to_string(i) + "]")};
+    if (auto checked = check_endpoint(text); !checked) {
+      return checked.error();
+    }
+    list.endpoints.push_back(text.value);
+  }
+  return list;
+}
+
+/// All lists of the cluster in the order of the document, also of roles that the mode lacks.
+Result<std::vector<RoleEndpoints>> read_lists(const Source& source,
+                                              const json::value* cluster,
+                                              const Roles& roles) {
+  const json::object* const members = cluster == nullptr ? nullptr : cluster->if_object();
+  if (members == nullptr) {
+    return wrong_member(
+        part_of(source, " cluster"), cluster, "an object with a list for each role");
+  }
+  std::vector<RoleEndpoints> lists;
+  for (const auto& member : *members) {
+    const std::string name(member.key());
+    const std::string role = role_of(name, roles);
+    if (!has(tensorflow_roles(), role) && !has(roles, role)) {
+      return wrong_value({name, part_of(source, " cluster")},
+                         "roles of " + join(tensorflow_roles(), ", "));
+    }
+    if (find_role(lists, role) != nullptr) {
+      return wrong_value({name, part_of(source, " cluster")}, "chief or master, not both");
+    }
+    auto list = read_role(source, name, role, member.value());
+    if (!list) {
+      return list.error();
+    }
+    lists.push_back(std::move(*list));
+  }
+  if (auto checked = check_endpoints_differ(lists, part_of(source, " cluster")); !checked) {
+    return checked.error();
+  }
+  return lists;
+}
+
+std::vector<RoleEndpoints> in_order_of(const Roles& roles,
+                                       const std::vector<RoleEndpoints>& lists) {
+  std::vector<RoleEndpoints> ordered;
+  for (const std::string& role : roles) {
+    const RoleEndpoints* const list = find_role(lists, role);
+    if (list != nullptr && !list->endpoints.empty()) {
+      ordered.push_back(*list);
+    }
+  }
+  return ordered;
+}
+
+/// Which of the tasks this is.
+Result<> read_task(TaskLists& tasks,
+                   const json::value* task,
+                   const Source& source,
+                   const Roles& roles) {
+  const Source place = part_of(source, " task");
+  const json::object* const members = task == nullptr ? nullptr : task->if_object();
+  if (members == nullptr) {
+    return wrong_member(place, task, "an object with type and index");
+  }
+  const json::value* const type = members->if_contains("type");
+  const json::value* const index = members->if_contains("index");
+  if (type == nullptr || !type->is_string()) {
+    return wrong_member(part_of(place, ".type"), type, "the role of this task, such as worker");
+  }
+  const auto number =
+      read_json_number(part_of(place, ".index"), index, 0, "the index of this task, such as 0");
+  if (!number) {
+    return number.error();
+  }
+  tasks.role = role_of(shown(type), roles);
+  tasks.index = *number;
+  return {};
+}
+
+/// The lists must have a place for this task. An evaluator is no member of the cluster that it
+/// evaluates, so it may be missing there.
+Result<> find_own_place(TaskLists& tasks, const Source& source, const Roles& roles) {
+  if (!has(roles, tasks.role)) {
+    return wrong_value({tasks.role, part_of(source, " task.type")},
+                       "a role of this mode: " + join(roles, ", "));
+  }
+  const RoleEndpoints* const list = find_role(tasks.roles, tasks.role);
+  if (list == nullptr && tasks.role == "evaluator") {
+    tasks.is_alone = true;
+    return {};
+  }
+  const std::size_t count = list == nullptr ? 0 : list->endpoints.size();
+  if (static_cast<std::size_t>(tasks.index) >= count) {
+    return contradiction(
+        Sourced<std::string>{std::to_string(tasks.index), part_of(source, " task.index")},
+        Sourced<std::string>{count_of(count, "task"), part_of(source, " cluster." + tasks.role)},
+        "the cluster does not list this task");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles& roles) {
+  const auto members = read_json_object(text, "a JSON object with cluster and task");
+  if (!members) {
+    return members.error();
+  }
+  if (const json::value* const sparse = members->if_contains("sparseCluster")) {
+    return wrong_member(part_of(text.source, " sparseCluster"),
+                        sparse,
+                        "the cluster with all tasks, as without enableDynamicWorker");
+  }
+  const auto lists = read_lists(text.source, members->if_contains("cluster"), roles);
+  if (!lists) {
+    return lists.error();
+  }
+  TaskLists tasks;
+  tasks.roles = in_order_of(roles, *lists);
+  tasks.is_task_config = true;
+  tasks.source = text.source;
+  tasks.own_source = text.source;
+  if (auto read = read_task(tasks, members->if_contains("task"), text.source, roles); !read) {
+    return read.error();
+  }
+  if (auto found = find_own_place(tasks, text.source, roles); !found) {
+    return found.error();
+  }
+  return tasks;
+}
+
+}  // namespace muster

@@ -1,0 +1,246 @@
+// Reads /proc. A process that ends while it is read is simply not there.
+#include "process/descendants.hpp"
+
+#include "process/marker.hpp"
+
+#include "base/text.hpp"
+#include "base/unique_fd.hpp"
+#include "base/visible.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+/// The whole of a small file of /proc; a stat line is below this size.
+std::string read_small_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> buffer{};
+  const ssize_t size = file ? ::read(file.get(), buffer.data(), buffer.size()) : -1;
+  return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string();
+}
+
+void skip(std::istringstream& fields, int count) {
+  std::string skipped;
+  for (int i = 0; i < count; ++i) {
+    fields >> skipped;
+  }
+}
+
+/// "4711 (a name) S 4710 ...": the name may hold blanks and brackets, so it ends at the last ")".
+std::optional<Process> parse_stat(const std::string& stat) {
+  const std::size_t open = stat.find('(');
+  const std::size_t close = stat.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) {
+    return std::nullopt;
+  }
+  Process process;
+  process.pid = std::atoi(stat.c_str());  // NOLINT(cert-err34-c): the kernel wrote it
+  process.name = visible_line(stat.substr(open + 1, close - open - 1));
+  std::istringstream fields(stat.substr(close + 1));
+  fields >> process.state >> process.parent;
+  skip(fields, 9);  // fields 5 to 13
+  unsigned long in_kernel = 0;
+  fields >> process.cpu_ticks >> in_kernel;
+  process.cpu_ticks += in_kernel;
+  skip(fields, 4);  // fields 16 to 19
+  fields >> process.threads;
+  skip(fields, 1);  // field 21
+  fields >> process.start_time;
+  return fields ? std::optional(process) : std::nullopt;
+}
+
+std::optional<Process> read_process(const std::string& pid) {
+  return parse_stat(read_small_file("/proc/" + pid + "/stat"));
+}
+
+using Children = std::multimap<pid_t, const Process*>;  ///< by parent
+
+std::vector<const Process*> children_of(const Children& children, pid_t parent) {
+  std::vector<const Process*> found;
+  const auto [first, last] = children.equal_range(parent);
+  for (auto child = first; child != last; ++child) {
+    found.push_back(child->second);
+  }
+  return found;
+}
+
+}  // namespace
+
+bool is_exiting(pid_t pid) {
+  constexpr unsigned kExiting = 0x4;  // PF_EXITING of the kernel
+  const std::string stat = read_small_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) {
+    return false;
+  }
+  std::istringstream fields(stat.substr(name_end + 1));
+  char state = '?';
+  std::array<long, 5> skipped{};  // parent, group, session, terminal, its group
+  unsigned flags = 0;
+  fields >> state;
+  for (long& field : skipped) {
+    fields >> field;
+  }
+  fields >> flags;
+  // A dead one that was not found before has a first thread that is gone, and others that live.
+  return fields && (flags & kExiting) != 0 && state != 'Z';
+}
+
+bool is_proc_ours() {
+  std::array<char, 32> target{};
+  const ssize_t size = ::readlink("/proc/self", target.data(), target.size() - 1);
+  return size > 0 && std::to_string(::getpid()) == target.data();
+}
+
+std::optional<Process> find_process(pid_t pid) {
+  return read_process(std::to_string(pid));
+}
+
+std::vector<Process> read_processes() {
+  std::vector<Process> processes;
+  if (!is_proc_ours()) {
+    return processes;
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), &::closedir);
+  while (directory) {
+    const dirent* const entry = ::readdir(directory.get());  // NOLINT(concurrency-mt-unsafe)
+    if (entry == nullptr) {
+      break;
+    }
+    const char first = entry->d_name[0];
+    if (first < '1' || first > '9') {
+      continue;
+    }
+    if (auto process = read_process(entry->d_name)) {
+      processes.push_back(std::move(*process));
+    }
+  }
+  return processes;
+}
+
+std::vector<pid_t> own_children() {
+  std::vector<pid_t> children;
+  if (!is_proc_ours()) {
+    return children;
+  }
+  std::ifstream file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  for (pid_t pid = 0; file >> pid;) {
+    children.push_back(pid);
+  }
+  return children;
+}
+
+std::vector<Process> descendants(const std::vector<Process>& all,
+                                 pid_t root,
+                                 const std::set<pid_t>& excluded) {
+  Children children;
+  for (const Process& process : all) {
+    if (process.pid != root && !excluded.contains(process.pid)) {
+      children.emplace(process.parent, &process);
+    }
+  }
+  std::vector<const Process*> family = children_of(children, root);
+  for (std::size_t next = 0; next < family.size(); ++next) {
+    const std::vector<const Process*> more = children_of(children, family[next]->pid);
+    family.insert(family.end(), more.begin(), more.end());
+  }
+  std::vector<Process> living;
+  for (const Process* process : family) {
+    if (!is_dead(*process)) {
+      living.push_back(*process);
+    }
+  }
+  return living;
+}
+
+void signal_exactly(const Process& process, int signal) {
+  // The pidfd holds on to a process, the start time tells whether it is the one that was seen.
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  // An old kernel, a filter, or no descriptor is left.
+  const bool has_no_pidfd = !pidfd && errno != ESRCH;
+  const auto now = find_process(process.pid);
+  if (!now || now->start_time != process.start_time) {
+    return;
+  }
+  const bool is_sent =
+      pidfd &&
+      (::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0 || errno == ESRCH);
+  if (!is_sent && (pidfd || has_no_pidfd)) {
+    (void)::kill(process.pid, signal);  // the moment since the check is the risk
+  }
+}
+
+std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+  const std::string start = name + "=";
+  for (std::string entry; std::getline(file, entry, '\0');) {
+    if (entry.starts_with(start)) {
+      return entry.substr(start.size());
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<pid_t> tracer_of_zombie(pid_t pid) {
+  const auto process = find_process(pid);
+  if (!process || process->state != 'Z') {
+    return std::nullopt;
+  }
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  constexpr std::string_view kField = "TracerPid:";
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(kField)) {
+      // NOLINTNEXTLINE(cert-err34-c): the kernel wrote it
+      const int tracer = std::atoi(line.c_str() + kField.size());
+      return tracer > 0 ? std::optional(tracer) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_dead(const Process& process) {
+  // Threads that are traced are there until the tracer has looked.
+  return process.state == 'X' ||
+         (process.state == 'Z' && (process.threads <= 1 || tracer_of_zombie(process.pid)));
+}
+
+std::optional<int> wait_status_of_the_dead(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  const std::string stat = read_small_file(folder + "/stat");
+  char unused = 0;
+  // The dead have no program. Where that is not the answer we may not look into it, and its status is shown as 0.
+  const bool may_know =
+      ::readlink((folder + "/exe").c_str(), &unused, sizeof unused) < 0 && errno == ENOENT;
+  const auto process = parse_stat(stat);
+  if (!process || process->state != 'Z' || !may_know) {
+    return std::nullopt;
+  }
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  constexpr int kFieldsToStatus = 49;  // fields 3 to 51; the last one is field 52
+  skip(fields, kFieldsToStatus);
+  int status = 0;
+  fields >> status;
+  return fields ? std::optional(status) : std::nullopt;
+}
+
+bool has_marker(pid_t pid, const std::string& marker) {
+  const auto value = variable_of(pid, kMarkerVariable);
+  const std::vector<std::string> marks = split(value.value_or(""), ':');
+  return std::find(marks.begin(), marks.end(), marker) != marks.end();
+}
+
+}  // namespace muster

@@ -1,0 +1,191 @@
+// The first thing that the program does: take signals and descriptors under control.
+#include "base/null_device.hpp"
+#include "process/inherited.hpp"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+namespace muster {
+namespace {
+
+std::array<bool, 3>& closed_at_start() {
+  static std::array<bool, 3> closed{};
+  return closed;
+}
+
+/// It must be inheritable there, as 0 to 2 are.
+void put_null_at(int fd) {
+  UniqueFd null = open_null(fd == STDIN_FILENO ? NullFor::Reading : NullFor::Writing);
+  if (null.get() == fd) {
+    (void)::fcntl(null.release(), F_SETFD, 0);
+  } else if (null) {
+    (void)::dup2(null.get(), fd);
+  }
+}
+
+/// A descriptor below 3 that is closed would be given to the next file that is opened, and a
+/// worker's output would end up in it.
+void open_standard_descriptors() {
+  for (int fd = 0; fd < 3; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {  // and not refused
+      closed_at_start()[static_cast<std::size_t>(fd)] = true;
+      put_null_at(fd);
+    }
+  }
+}
+
+/// Everything inherited above 2 stays open for us and is closed in whatever we execute.
+void keep_descriptors_from_workers() {
+  if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
+    return;
+  }
+  // Before Linux 5.11, or refused. Descriptors above this limit are the exception that is left.
+  constexpr int kHighest = 4096;
+  for (int fd = 3; fd < kHighest; ++fd) {
+    (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);  // fails for those that are not open
+  }
+}
+
+/// Returns what the limit was; nothing if it stays, which may do.
+std::optional<rlimit> raise_descriptor_limit() {
+  rlimit before{};
+  if (::getrlimit(RLIMIT_NOFILE, &before) != 0) {
+    return std::nullopt;
+  }
+  rlimit raised = before;
+  raised.rlim_cur = raised.rlim_max;
+  if (before.rlim_cur == before.rlim_max) {
+    return std::nullopt;
+  }
+  return ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? std::optional(before) : std::nullopt;
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+StreamKind probe_stream(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) {
+    return StreamKind::Other;
+  }
+  if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
+    return StreamKind::File;
+  }
+  return S_ISCHR(status.st_mode) && ::isatty(fd) != 0 ? StreamKind::Terminal : StreamKind::Other;
+}
+
+}  // namespace
+
+sigset_t handled_signals(const std::set<int>& more) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal :
+       {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGCHLD}) {
+    sigaddset(&set, signal);
+  }
+  for (const int signal : more) {
+    sigaddset(&set, signal);
+  }
+  return set;
+}
+
+void take_over_signals(const std::set<int>& more) {
+  const sigset_t set = handled_signals(more);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+Inherited setup_process() {
+  Inherited inherited;
+  sigset_t blocked = handled_signals();
+  // Not handled, but they must not end or stop us: a closed console, a full file, a write to the
+  // terminal from the background.
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN}) {
+    sigaddset(&blocked, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &inherited.signal_mask);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT}) {
+    if (is_ignored(signal)) {
+      inherited.ignored_signals.insert(signal);
+    }
+  }
+  inherited.is_child_signal_ignored = is_ignored(SIGCHLD);
+  inherited.is_pipe_signal_ignored = is_ignored(SIGPIPE);
+  // Ignored, the kernel would throw our workers' exit codes away.
+  struct sigaction by_default {};
+  by_default.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &by_default, nullptr);
+  open_standard_descriptors();
+  keep_descriptors_from_workers();
+  inherited.descriptors = raise_descriptor_limit();
+  return inherited;
+}
+
+void pass_to_worker(int descriptor) {
+  struct stat status {};
+  if (descriptor > 2 && ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode)) {
+    (void)::fcntl(descriptor, F_SETFD, 0);
+  }
+}
+
+void restore_ignored_signals(const Inherited& inherited) {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  if (inherited.is_child_signal_ignored) {
+    ::sigaction(SIGCHLD, &ignore, nullptr);
+  }
+  if (inherited.is_pipe_signal_ignored) {
+    ::sigaction(SIGPIPE, &ignore, nullptr);
+  }
+}
+
+void release_signals(const Inherited& inherited) {
+  ::pthread_sigmask(SIG_SETMASK, &inherited.signal_mask, nullptr);
+}
+
+void die_on_stop_signals(const Inherited& inherited) {
+  if (::getpid() == 1) {
+    return;
+  }
+  sigset_t requests;
+  sigemptyset(&requests);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    if (sigismember(&inherited.signal_mask, signal) == 0) {
+      sigaddset(&requests, signal);
+    }
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &requests, nullptr);
+}
+
+bool was_closed(int standard_fd) {
+  return closed_at_start()[static_cast<std::size_t>(standard_fd)];
+}
+
+StreamKind kind_of_stream(int standard_fd) {
+  static std::array<std::optional<StreamKind>, 3> known;
+  auto& kind = known[static_cast<std::size_t>(standard_fd)];
+  if (!kind) {
+    kind = probe_stream(standard_fd);
+  }
+  return *kind;
+}
+
+void probe_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    (void)kind_of_stream(fd);
+  }
+}
+
+bool is_terminal(int standard_fd) {
+  return kind_of_stream(standard_fd) == StreamKind::Terminal;
+}
+
+}  // namespace muster

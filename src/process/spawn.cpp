@@ -1,0 +1,347 @@
+// The only place that makes processes of the job. Between clone and exec there are only system
+// calls on memory that was prepared before.
+#include "process/spawn.hpp"
+
+#include "base/text.hpp"
+#include "base/visible.hpp"
+#include "environment/own_program.hpp"
+
+#include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fstream>
+
+namespace muster {
+namespace {
+
+/// A set of CPUs or nodes as the kernel takes it.
+using BitMask = std::vector<unsigned long>;
+
+constexpr std::size_t kBits = sizeof(unsigned long) * CHAR_BIT;
+
+/// Shared with the child, which runs in our memory: where it stops is seen here.
+struct ChildTask {
+  const char* executable = nullptr;
+  char* const* argv = nullptr;
+  char* const* environment = nullptr;
+  const SpawnRequest* request = nullptr;
+  const Inherited* inherited = nullptr;
+  pid_t parent = -1;
+  const BitMask* cpus = nullptr;
+  const BitMask* memory_nodes = nullptr;
+  volatile int memory_refusal = 0;
+  const char* volatile failed_step = nullptr;
+  volatile int error_number = 0;
+};
+
+/// In the child. Returns the step that failed, or nothing. Containers often forbid set_mempolicy: the
+/// worker runs without it, and we are told.
+__attribute__((no_sanitize("address"))) const char* bind_child(ChildTask& task) {
+  // Raw calls: the wrapper of the first wants a cpu_set_t, and glibc has none for the second.
+  if (!task.cpus->empty() && ::syscall(SYS_sched_setaffinity,
+                                       0,
+                                       task.cpus->size() * sizeof(unsigned long),
+                                       task.cpus->data()) < 0) {
+    return "binding it to its CPUs";
+  }
+  const int policy = task.request->is_memory_strict ? MPOL_BIND : MPOL_PREFERRED;
+  if (!task.memory_nodes->empty() && ::syscall(SYS_set_mempolicy,
+                                               policy,
+                                               task.memory_nodes->data(),
+                                               task.memory_nodes->size() * kBits + 1) != 0) {
+    task.memory_refusal = errno;
+    return errno == EPERM || errno == ENOSYS ? nullptr : "binding it to its memory";
+  }
+  return nullptr;
+}
+
+/// In the child. Returns the step that failed, or nothing. It never returns from its stack, which
+/// the address sanitizer would take for a stack still in use by the next child.
+__attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& task) {
+  const SpawnRequest& request = *task.request;
+  if (request.leads_session ? ::setsid() < 0 : ::setpgid(0, 0) != 0) {
+    return request.leads_session ? "making a session" : "making a process group";
+  }
+  // Where it is refused, which was said, the guard is left, which looks for what we leave.
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have died before the signal was armed. Compared with its real number, not with
+  // 1: as the first process of a container the parent is 1.
+  if (::getppid() != task.parent) {
+    ::_exit(127);
+  }
+  if (request.terminal >= 0) {
+    (void)::tcsetpgrp(request.terminal, ::getpid());  // no terminal any more: run without
+  }
+  if (::dup2(request.standard_input, STDIN_FILENO) < 0 ||
+      ::dup2(request.standard_output, STDOUT_FILENO) < 0 ||
+      ::dup2(request.standard_error, STDERR_FILENO) < 0) {
+    return "connecting its standard streams";
+  }
+  if (!request.working_directory.empty() && ::chdir(request.working_directory.c_str()) != 0) {
+    return "entering its working directory";
+  }
+  if (task.inherited->descriptors &&
+      ::setrlimit(RLIMIT_NOFILE, &*task.inherited->descriptors) != 0) {
+    return "restoring the limit of descriptors";
+  }
+  restore_ignored_signals(*task.inherited);  // in the child only: handlers are not shared
+  // It can only fail for an argument that is not one of ours.
+  (void)::pthread_sigmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr);
+  return bind_child(task);
+}
+
+__attribute__((no_sanitize("address"))) int run_child(void* argument) {
+  auto& task = *static_cast<ChildTask*>(argument);
+  const char* step = prepare_child(task);
+  if (step == nullptr) {
+    ::execve(task.executable, task.argv, task.environment);
+    step = "";
+  }
+  task.error_number = errno;
+  task.failed_step = step;
+  ::_exit(127);
+}
+
+BitMask mask_of(const std::vector<int>& numbers) {
+  BitMask mask;
+  for (const int number : numbers) {
+    const auto bit = static_cast<std::size_t>(number);
+    mask.resize(std::max(mask.size(), bit / kBits + 1));
+    mask[bit / kBits] |= 1UL << (bit % kBits);
+  }
+  return mask;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts) {
+    result.push_back(const_cast<char*>(text.c_str()));  // NOLINT: execve's type, it writes nothing
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+Error cannot_run(const std::string& name, ErrorKind kind, const std::string& why) {
+  return Error{kind, "cannot run '" + visible_line(name) + "': " + why};
+}
+
+/// The file is there: what its first line names is not, or a program's loader.
+std::string missing_interpreter(const std::string& path) {
+  const std::string interpreter = interpreter_of(path);
+  if (interpreter.empty()) {
+    return "it or the interpreter in its first line is not found";
+  }
+  const bool has_windows_end = interpreter.ends_with('\r');
+  return "the interpreter in its first line, '" + visible_line(interpreter) + "', is not found" +
+         (has_windows_end ? ": its lines end as on Windows, with CR" : "");
+}
+
+Error start_error(const SpawnRequest& request, const std::string& step, int error_number) {
+  const std::string& name = request.argv.front();
+  const std::string shown = "'" + visible_line(name) + "'";
+  if (!step.empty()) {
+    return system_error("cannot start " + shown + ": " + step, error_number);
+  }
+  switch (error_number) {
+    case ENOENT:
+      return cannot_run(name, ErrorKind::NotFound, missing_interpreter(request.executable));
+    case ENOEXEC:
+      return cannot_run(name,
+                        ErrorKind::NotExecutable,
+                        "it is neither a program nor a script with '#!' in its first line");
+    case E2BIG:
+      return cannot_run(
+          name, ErrorKind::NotExecutable, "its arguments and environment are too long");
+    default:
+      return Error{ErrorKind::NotExecutable,
+                   system_error("cannot run " + shown, error_number).message};
+  }
+}
+
+/// What keeps a file from being executed; nothing if it can be.
+std::optional<std::string> obstacle(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return std::generic_category().message(errno);
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return "it is a directory";
+  }
+  if (::access(path.c_str(), X_OK) != 0) {
+    return "it is not executable";
+  }
+  return std::nullopt;
+}
+
+bool can_be_seen(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+bool is_missing(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/// Nothing of that name can be executed in the search path: says what stands in the way.
+Error not_in_path(const std::string& name, const std::optional<std::string>& refused) {
+  if (refused) {
+    return cannot_run(name, ErrorKind::NotExecutable, *refused);
+  }
+  struct stat status {};
+  if (::stat(name.c_str(), &status) != 0) {
+    return cannot_run(name, ErrorKind::NotFound, "not found in PATH");
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return cannot_run(name, ErrorKind::NotExecutable, "it is a directory");
+  }
+  return cannot_run(
+      name,
+      ErrorKind::NotFound,
+      "not found in PATH; for the file in this folder write './" + visible_line(name) + "'");
+}
+
+bool has_same_bytes(const std::string& one, const std::string& other) {
+  constexpr std::size_t kPiece = 65'536;
+  std::ifstream files[] = {std::ifstream(one, std::ios::binary),
+                           std::ifstream(other, std::ios::binary)};
+  std::array<char, kPiece> pieces[2];
+  while (files[0] && files[1]) {
+    files[0].read(pieces[0].data(), kPiece);
+    files[1].read(pieces[1].data(), kPiece);
+    const auto count = static_cast<std::size_t>(files[0].gcount());
+    if (files[0].gcount() != files[1].gcount() ||
+        std::memcmp(pieces[0].data(), pieces[1].data(), count) != 0) {
+      return false;
+    }
+  }
+  return files[0].eof() && files[1].eof();
+}
+
+/// A symlink, or a copy, by the name of another launcher: whoever wants that one does not want us.
+bool is_muster_itself(const std::string& path) {
+  // By its name: where an emulator runs us, what that link leads to is the emulator.
+  const std::string own_path = program_path();
+  struct stat own {};
+  struct stat other {};
+  const bool are_there = ::stat(own_path.c_str(), &own) == 0 && ::stat(path.c_str(), &other) == 0;
+  const bool is_same_file = own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+  return are_there &&
+         (is_same_file || (own.st_size == other.st_size && has_same_bytes(own_path, path)));
+}
+
+Result<std::string> search(const std::string& name, const std::string& search_path) {
+  std::optional<std::string> refused;
+  for (const std::string& folder : split(search_path, ':')) {
+    std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    const auto reason = !name.starts_with("muster") && is_muster_itself(path)
+                            ? std::optional<std::string>(
+                                  "it is muster under another name, and PATH has no other one")
+                            : obstacle(path);
+    if (!reason) {
+      return path;
+    }
+    if (!refused && can_be_seen(path)) {  // not in a folder that we may not look into
+      refused = reason;
+    }
+  }
+  return not_in_path(name, refused);
+}
+
+}  // namespace
+
+Spawner::Spawner(const Inherited& inherited)
+    : inherited_(inherited), stack_(std::make_unique_for_overwrite<std::byte[]>(kStackBytes)) {}
+
+Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
+  const std::vector<char*> argv = pointers(request.argv);
+  const std::vector<char*> environment = pointers(request.environment);
+  const BitMask cpus = mask_of(request.cpus);
+  const BitMask memory_nodes = mask_of(request.memory_nodes);
+  ChildTask task;
+  task.cpus = &cpus;
+  task.memory_nodes = &memory_nodes;
+  task.executable = request.executable.c_str();
+  task.argv = argv.data();
+  task.environment = environment.data();
+  task.request = &request;
+  task.inherited = &inherited_;
+  task.parent = ::getpid();
+
+  // CLONE_VFORK: we sleep until the child has executed or ended, so its stack can be shared.
+  const int pid =
+      ::clone(run_child, stack_.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &task);
+  if (pid < 0) {
+    return system_error(
+        "cannot start '" + visible_line(request.argv.front()) + "': making a process", errno);
+  }
+  if (task.failed_step != nullptr) {
+    ::waitpid(pid, nullptr, 0);  // nobody has heard of it yet
+    return start_error(request, task.failed_step, task.error_number);
+  }
+  Spawned spawned;
+  spawned.pid = pid;
+  spawned.memory_refusal = task.memory_refusal;
+  spawned.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  return spawned;
+}
+
+Result<std::string> find_executable(const std::string& name, const std::string& search_path) {
+  if (name.empty()) {
+    return cannot_run(name, ErrorKind::NotFound, "the name is empty");
+  }
+  if (name.find('/') == std::string::npos) {
+    return search(name, search_path);
+  }
+  if (is_missing(name)) {
+    return cannot_run(name, ErrorKind::NotFound, "not found");
+  }
+  const auto reason = obstacle(name);
+  return reason ? Result<std::string>(cannot_run(name, ErrorKind::NotExecutable, *reason)) : name;
+}
+
+std::string interpreter_of(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 256> bytes{};  // BINPRM_BUF_SIZE of Linux
+  const ssize_t count = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
+  const std::string_view beginning(bytes.data(),
+                                   static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (!beginning.starts_with("#!")) {
+    return {};
+  }
+  const std::string_view line = beginning.substr(2, beginning.find('\n') - 2);
+  const std::size_t first = line.find_first_not_of(" \t");
+  return first == std::string_view::npos
+             ? std::string()
+             : std::string(line.substr(first, line.find_first_of(" \t", first) - first));
+}
+
+Result<> check_script(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return cannot_run(path,
+                      errno == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
+                      errno == ENOENT ? "not found" : std::generic_category().message(errno));
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return cannot_run(path, ErrorKind::NotExecutable, "it is a directory");
+  }
+  if (::access(path.c_str(), R_OK) != 0) {
+    return cannot_run(path, ErrorKind::NotExecutable, "it is not readable");
+  }
+  return {};
+}
+
+}  // namespace muster

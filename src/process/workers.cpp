@@ -1,0 +1,237 @@
+// From a WorkerPlan to a process. Nothing is decided here.
+#include "process/workers.hpp"
+
+#include "process/descendants.hpp"
+#include "process/marker.hpp"
+#include "process/started_ranks.hpp"
+
+#include "base/text.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+/// What the plan says of the process.
+SpawnRequest request_of(const WorkerPlan& planned) {
+  SpawnRequest request;
+  request.argv = planned.argv;
+  if (planned.binding) {
+    request.cpus = planned.binding->cpus;
+    request.memory_nodes = planned.binding->memory_nodes;
+    request.is_memory_strict = planned.binding->is_memory_strict;
+  }
+  request.working_directory = planned.changes_directory ? planned.working_directory : "";
+  return request;
+}
+
+}  // namespace
+
+Workers::Workers(const LaunchPlan& plan,
+                 const Inherited& inherited,
+                 InheritedEnvironment surroundings)
+    : plan_(plan),
+      surroundings_(std::move(surroundings)),
+      spawner_(inherited),
+      states_(plan.workers.size()) {}
+
+Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
+  const WorkerPlan& planned = plan_.workers[worker];
+  auto ends = make_output_ends(how.output);
+  if (!ends) {
+    return ends.error();
+  }
+  terminal_refusal_ = ends->refusal;
+  const StreamEnds& theirs = ends->workers;
+  SpawnRequest request = request_of(planned);
+  request.executable = how.executable;
+  request.environment = environment_of(planned);
+  request.standard_input = how.standard_input;
+  request.standard_output = (theirs.out ? theirs.out : theirs.error).get();
+  request.standard_error = theirs.error.get();
+  request.leads_session = how.leads_session;
+  request.terminal = how.terminal;
+  // Connected first: when a log file cannot be made there is no process to take back.
+  if (auto connected = how.connect(std::move(ends->ours)); !connected) {
+    return connected;
+  }
+  auto spawned = spawner_.spawn(request);
+  if (!spawned) {
+    return spawned.error();
+  }
+  memory_refusal_ = spawned->memory_refusal;
+  State& state = states_[worker];
+  state = {};
+  state.pid = spawned->pid;
+  state.is_alive = true;
+  state.leads_session = how.leads_session;
+  state.started = Clock::now();
+  reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));
+  return {};
+}
+
+void Workers::note_end(const Death& death) {
+  State& state = states_[death.worker];
+  state.is_alive = false;
+  state.ended = Clock::now();
+  state.use = death.use;
+}
+
+void Workers::signal_all(int signal) const {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    this->signal(i, signal);
+  }
+}
+
+void Workers::signal(std::size_t worker, int signal) const {
+  const State& state = states_[worker];
+  if (!state.is_alive) {
+    return;
+  }
+  // Not buried yet, so pid and group are the worker's. It may have left its group for another.
+  (void)::kill(-state.pid, signal);
+  if (::getpgid(state.pid) != state.pid) {
+    (void)::kill(state.pid, signal);
+  }
+}
+
+void Workers::signal_processes(int signal) const {
+  for (const State& state : states_) {
+    if (state.is_alive) {
+      (void)::kill(state.pid, signal);
+    }
+  }
+}
+
+void Workers::pass_on(int signal) {
+  passed_on_.insert(signal);
+  if (signal == SIGCONT) {
+    go_on();
+  } else {
+    signal_all(signal);
+  }
+}
+
+void Workers::hold() {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].leads_session) {
+      states_[i].is_held = true;
+      this->signal(i, SIGSTOP);
+    }
+  }
+}
+
+void Workers::go_on() {
+  signal_all(SIGCONT);
+  for (State& state : states_) {
+    state.is_held = false;
+  }
+}
+
+bool Workers::has_passed_on(const ExitStatus& status) const {
+  return status.signal() && passed_on_.contains(*status.signal());
+}
+
+void Workers::send_stop_signal(int signal, std::optional<Clock::time_point> asked_at) {
+  const auto is_to_ask = [&](const State& state) {
+    return state.is_alive && !(asked_at && state.started < *asked_at);
+  };
+  for (State& state : states_) {  // of all, before one that ends by it can draw others along
+    state.was_exiting = is_to_ask(state) && is_exiting(state.pid);
+  }
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (!is_to_ask(states_[i])) {
+      continue;
+    }
+    const WorkerPlan& planned = plan_.workers[i];
+    // sshd does not end with what it has started.
+    const bool ends_with_ranks = planned.decides_success || !plan_.needs_service(kSshService);
+    const bool may_have_started_ranks = planned.is_unranked && ends_with_ranks;
+    if (!may_have_started_ranks || !signal_mpirun_ranks(states_[i].pid, signal)) {
+      this->signal(i, signal);
+    }
+  }
+}
+
+double Workers::run_time_seconds(std::size_t worker) const {
+  const State& state = states_[worker];
+  if (state.pid < 0) {
+    return 0;
+  }
+  const auto end = state.is_alive ? Clock::now() : state.ended;
+  return std::chrono::duration<double>(end - state.started).count();
+}
+
+template <typename Is>
+std::optional<std::size_t> Workers::find_by(const Is& is_it) const {
+  const auto at = std::find_if(states_.begin(), states_.end(), is_it);
+  return at == states_.end() ? std::nullopt
+                             : std::optional(static_cast<std::size_t>(at - states_.begin()));
+}
+
+std::optional<std::size_t> Workers::find(pid_t pid) const {
+  return find_by([pid](const State& state) { return state.is_alive && state.pid == pid; });
+}
+
+std::optional<std::size_t> Workers::find_above(pid_t pid) const {
+  constexpr int kMostParents = 32;
+  pid_t above = pid;
+  for (int i = 0; i < kMostParents && above > 1; ++i) {
+    if (const auto worker = find(above)) {
+      return worker;
+    }
+    const auto process = is_proc_ours() ? find_process(above) : std::nullopt;
+    above = process ? process->parent : -1;
+  }
+  return find_by([pid](const State& state) { return pid > 1 && state.pid == pid; });
+}
+
+std::optional<std::size_t> Workers::signal_member(pid_t pid, int signal) const {
+  if (const auto worker = find(pid)) {
+    (void)::kill(pid, signal);  // not buried yet, so the pid is the worker's
+    return worker;
+  }
+  const auto process = is_proc_ours() ? find_process(pid) : std::nullopt;
+  const auto worker = process && !is_dead(*process) ? find_above(process->parent) : std::nullopt;
+  if (worker) {
+    signal_exactly(*process, signal);
+  }
+  return worker;
+}
+
+std::set<pid_t> Workers::living_pids() const {
+  std::set<pid_t> pids;
+  for (const State& state : states_) {
+    if (state.is_alive) {
+      pids.insert(state.pid);
+    }
+  }
+  return pids;
+}
+
+std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const {
+  std::vector<std::string> environment;
+  environment.reserve(surroundings_.variables.size() + worker.environment.size() + 1);
+  for (const auto& [name, value] : surroundings_.variables) {
+    const bool is_replaced = worker.environment.contains(name) ||
+                             (name == kMarkerVariable && !surroundings_.marker.empty());
+    const bool is_unset =
+        std::find(worker.unset.begin(), worker.unset.end(), name) != worker.unset.end();
+    if (!is_replaced && !is_unset) {
+      environment.push_back(environment_entry(name, value));
+    }
+  }
+  for (const auto& [name, value] : worker.environment) {
+    environment.push_back(environment_entry(name, value));
+  }
+  if (!surroundings_.marker.empty()) {
+    environment.push_back(environment_entry(kMarkerVariable, surroundings_.marker));
+  }
+  return environment;
+}
+
+}  // namespace muster

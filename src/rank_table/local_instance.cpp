@@ -1,0 +1,265 @@
+// Finds a node in a table. Pure.
+#include "rank_table/pod_number.hpp"
+
+#include "base/text.hpp"
+#include "environment/own_host.hpp"
+#include "rank_table/local_instance.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace muster::rank_table {
+namespace {
+
+/// Who would say which part of a server a node has.
+constexpr std::string_view kWays = "(--nproc-per-node or ASCEND_VISIBLE_DEVICES does)";
+
+/// Instances that something fits, by their place in the table.
+using Places = std::vector<std::size_t>;
+
+template <typename Condition>
+Places find_all(const Table& table, const Condition& condition) {
+  Places places;
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    if (condition(table.instances[i])) {
+      places.push_back(i);
+    }
+  }
+  return places;
+}
+
+bool has_address(const Instance& instance, const std::string& address) {
+  const auto is_it = [&](const std::string& other) {
+    return other == address || is_same_address(other, address);
+  };
+  return is_it(instance.server_id) ||
+         std::any_of(instance.addresses.begin(), instance.addresses.end(), is_it);
+}
+
+bool has_pod_names(const Table& table) {
+  return std::any_of(table.instances.begin(), table.instances.end(), [](const Instance& instance) {
+    return !instance.pod_name.empty();
+  });
+}
+
+int lowest_rank(const Instance& instance) {
+  const auto least = [](int rank, const Device& device) { return std::min(rank, device.rank); };
+  const auto& devices = instance.devices;
+  return std::accumulate(devices.begin(), devices.end(), std::numeric_limits<int>::max(), least);
+}
+
+/// Places of the instances in the order of their lowest ranks: that of the list says nothing.
+Places servers_by_rank(const Table& table) {
+  std::vector<std::pair<int, std::size_t>> ranked;
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    ranked.emplace_back(lowest_rank(table.instances[i]), i);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  Places places;
+  for (const auto& [rank, place] : ranked) {
+    places.push_back(place);
+  }
+  return places;
+}
+
+/// True where pods of several groups count each from 0, so that a number alone names none.
+bool has_several_groups(const Table& table) {
+  const auto group_of = [](const Instance& instance) {
+    const std::string_view name = instance.pod_name;
+    return name.substr(0, name.rfind('-'));
+  };
+  const auto& instances = table.instances;
+  const bool are_numbered =
+      std::all_of(instances.begin(), instances.end(), [](const Instance& instance) {
+        return pod_number(instance.pod_name).has_value();
+      });
+  return are_numbered && std::any_of(instances.begin(), instances.end(), [&](const auto& other) {
+           return group_of(other) != group_of(instances.front());
+         });
+}
+
+std::optional<std::size_t> holder_of(const Table& table, int rank) {
+  const auto has_rank = [&](const Instance& instance) {
+    return std::any_of(instance.devices.begin(), instance.devices.end(), [&](const Device& device) {
+      return device.rank == rank;
+    });
+  };
+  const Places places = find_all(table, has_rank);
+  return places.empty() ? std::nullopt : std::optional(places.front());
+}
+
+/// Collects what was tried, for the one who has to find out why nothing fits.
+class Search {
+ public:
+  explicit Search(const Table& table) : table_(table) {}
+
+  [[nodiscard]] std::optional<std::size_t> by_pods(const OwnNames& own) {
+    for (const auto& pod : own.pods) {
+      const auto is_it = [&](const Instance& instance) { return instance.pod_name == pod.value; };
+      if (const auto found = judge(pod.source.name + " '" + pod.value + "'", is_it)) {
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<std::size_t> by_index(const OwnNames& own) {
+    if (!own.index) {
+      return std::nullopt;
+    }
+    if (has_several_groups(table_)) {
+      return by_count(own);
+    }
+    const auto index = static_cast<std::uint64_t>(own.index->value);
+    return judge(index_text(own),
+                 [&](const Instance& instance) { return pod_number(instance.pod_name) == index; });
+  }
+
+  [[nodiscard]] std::optional<std::size_t> by_addresses(const OwnNames& own) {
+    for (const auto& address : own.addresses) {
+      const auto is_it = [&](const Instance& instance) {
+        return has_address(instance, address.value);
+      };
+      if (const auto found = judge(address.source.name + " '" + address.value + "'", is_it)) {
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// In a table without names nodes have the ranks in their order, whatever the order of the servers.
+  [[nodiscard]] std::optional<std::size_t> by_ranks(const OwnNames& own) {
+    if (!own.index) {
+      return std::nullopt;
+    }
+    const auto index = static_cast<std::size_t>(own.index->value);
+    const auto nodes = static_cast<std::size_t>(own.nodes);
+    if (table_.instances.size() == nodes && index < nodes) {
+      return servers_by_rank(table_)[index];
+    }
+    if (const auto found =
+            own.slots ? holder_of(table_, own.index->value * *own.slots) : std::nullopt) {
+      return found;
+    }
+    tried_.push_back(
+        index_text(own) + (nodes == 0 ? "" : " of " + count_of(nodes, "node")) +
+        (own.slots ? "" : ", nobody says with how many workers each " + std::string(kWays)));
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::string tried() const {
+    return tried_.empty() ? "nothing says which pod this is" : "tried " + join(tried_, ", ");
+  }
+
+ private:
+  /// The nodes of all groups in the order of their ranks.
+  std::optional<std::size_t> by_count(const OwnNames& own) {
+    const Places places = servers_by_rank(table_);
+    const auto index = static_cast<std::size_t>(own.index->value);
+    if (index < places.size()) {
+      return places[index];
+    }
+    tried_.push_back(index_text(own) + " of " + count_of(places.size(), "pod"));
+    return std::nullopt;
+  }
+
+  [[nodiscard]] static std::string index_text(const OwnNames& own) {
+    return "index " + std::to_string(own.index->value) + " (" + own.index->source.name + ")";
+  }
+
+  /// Just one will do.
+  template <typename Condition>
+  std::optional<std::size_t> judge(const std::string& what, const Condition& condition) {
+    const Places places = find_all(table_, condition);
+    if (places.size() == 1) {
+      return places.front();
+    }
+    tried_.push_back(what +
+                     (places.empty() ? "" : ", which " + std::to_string(places.size()) + " have"));
+    return std::nullopt;
+  }
+
+  const Table& table_;
+  std::vector<std::string> tried_;
+};
+
+/// "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2": some, of a large table.
+std::string describe_instances(const Table& table) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> texts;
+  for (const Instance& instance : table.instances) {
+    if (texts.size() == kMost) {
+      texts.push_back("and " + std::to_string(table.instances.size() - kMost) + " more");
+      break;
+    }
+    texts.push_back(instance.pod_name.empty() ? instance.server_id
+                                              : instance.pod_name + " on " + instance.server_id);
+  }
+  return texts.empty() ? "no instance" : join(texts, ", ");
+}
+
+}  // namespace
+
+OwnNames own_names(const Snapshot& snapshot) {
+  OwnNames own;
+  const auto add = [](std::vector<Sourced<std::string>>& names,
+                      const std::optional<Sourced<std::string>>& name) {
+    const bool is_known = !name || name->value.empty() ||
+                          std::any_of(names.begin(), names.end(), [&](const auto& other) {
+                            return other.value == name->value;
+                          });
+    if (!is_known) {
+      names.push_back(*name);
+    }
+  };
+  for (const char* const name :
+       {"MA_CURRENT_INSTANCE_NAME", "BATCH_TASK_CURRENT_INSTANCE", "POD_NAME", "HOSTNAME"}) {
+    add(own.pods, sourced_variable(snapshot, name));
+  }
+  add(own.pods, Sourced<std::string>{snapshot.host_name, {SourceKind::File, "host name"}});
+  for (const char* const name : {"MA_CURRENT_HOST_IP", "MA_CURRENT_IP", "POD_IP", "HOST_IP"}) {
+    add(own.addresses, sourced_variable(snapshot, name));
+  }
+  for (const std::string& address : snapshot.addresses.get()) {
+    add(own.addresses, Sourced<std::string>{address, {SourceKind::File, "own address"}});
+  }
+  return own;
+}
+
+Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
+  Search search(file.table);
+  const bool has_names = has_pod_names(file.table);
+  auto found = has_names ? search.by_pods(own) : std::nullopt;
+  found = found || !has_names ? found : search.by_index(own);
+  found = found ? found : search.by_addresses(own);
+  found = found || has_names ? found : search.by_ranks(own);
+  if (found) {
+    return *found;
+  }
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' does not list this node: " + search.tried() +
+                   "; it has " + describe_instances(file.table) +
+                   (own.index ? "" : "; --node-rank says which of them this is")};
+}
+
+std::vector<Device> devices_of(const Table& table,
+                               std::size_t instance,
+                               const std::vector<int>& ranks) {
+  std::vector<Device> devices = table.instances[instance].devices;
+  if (ranks.empty()) {
+    return devices;
+  }
+  const std::size_t before = std::accumulate(
+      table.instances.begin(),
+      table.instances.begin() + static_cast<std::ptrdiff_t>(instance),
+      std::size_t{0},
+      [](std::size_t sum, const Instance& one) { return sum + one.devices.size(); });
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices[i].rank = ranks[before + i];
+  }
+  return devices;
+}
+
+}  // namespace muster::rank_table

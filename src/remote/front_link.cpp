@@ -1,0 +1,92 @@
+// Reads frames from the front until it is gone.
+#include "remote/front_link.hpp"
+
+#include "base/signals.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+
+namespace muster {
+
+LauncherLink::LauncherLink(boost::asio::io_context& io, int fd)
+    : words_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 3)), silence_(io) {}
+
+void LauncherLink::start() {
+  wait();
+  watch_silence();
+}
+
+void LauncherLink::cancel() {
+  silence_.cancel();
+  ErrorCode ignored;  // nothing more is read
+  words_.close(ignored);
+}
+
+void LauncherLink::wait() {
+  words_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                    [this](const ErrorCode& error) {
+                      if (!error) {
+                        on_readable();
+                      }
+                    });
+}
+
+void LauncherLink::on_readable() {
+  std::array<char, 4096> buffer{};
+  const ssize_t size = ::read(words_.native_handle(), buffer.data(), buffer.size());
+  if (size < 0 && (errno == EINTR || errno == EAGAIN)) {
+    wait();
+    return;
+  }
+  if (size <= 0) {
+    lose("the front of the job is gone");
+    return;
+  }
+  reader_.feed({buffer.data(), static_cast<std::size_t>(size)});
+  while (words_.is_open()) {
+    const auto frame = reader_.next();
+    if (!frame) {
+      lose("the front of the job is none: " + frame.error().message);
+    } else if (!*frame) {
+      break;
+    } else {
+      take(**frame);
+    }
+  }
+  if (words_.is_open()) {
+    watch_silence();
+    wait();
+  }
+}
+
+void LauncherLink::take(const Frame& frame) {
+  if (frame.kind == kSignalFrame) {
+    if (const auto signal = parse_signal(frame.bytes)) {
+      on_signal(*signal);
+    }
+  } else if (frame.kind == kEndFrame) {
+    on_end();
+  }
+}
+
+/// A cut network tells nobody.
+void LauncherLink::watch_silence() {
+  silence_.expires_after(kSilenceLimit);
+  silence_.async_wait([this](const ErrorCode& error) {
+    if (!error) {
+      lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) +
+           " s");
+    }
+  });
+}
+
+void LauncherLink::lose(const std::string& why) {
+  cancel();
+  on_gone(why);
+}
+
+}  // namespace muster

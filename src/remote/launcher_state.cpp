@@ -1,0 +1,162 @@
+// The front's decisions. Pure.
+#include "remote/launcher_state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// The end of a job whose agent could not begin, by the code of muster or of the shell there; any other code
+/// is the remote shell's own.
+JobEnd end_without(const ExitStatus& status, std::string reason) {
+  constexpr std::array kOwn{EndKind::SystemRefused,
+                            EndKind::NodeRefused,
+                            EndKind::BadInput,
+                            EndKind::NotExecutable,
+                            EndKind::NotFound};
+  for (const EndKind kind : kOwn) {
+    if (status.code() == exit_code_of(kind)) {
+      return make_end(kind, std::move(reason));
+    }
+  }
+  constexpr int kBadUsage = static_cast<int>(ErrorKind::BadUsage);
+  const bool is_option_wrong = status.code() == kBadUsage;  // as is seen where the devices are
+  JobEnd end =
+      make_end(is_option_wrong ? EndKind::NodeRefused : EndKind::Incomplete, std::move(reason));
+  end.exit_code = is_option_wrong ? kBadUsage : end.exit_code;
+  return end;
+}
+
+}  // namespace
+
+LauncherState::LauncherState(std::vector<std::string> hosts) {
+  for (std::string& host : hosts) {
+    nodes_.push_back({.host = std::move(host)});
+  }
+}
+
+std::string LauncherState::name_of(std::size_t node) const {
+  return "node " + std::to_string(node) + " (" + nodes_[node].host + ")";
+}
+
+std::vector<std::size_t> LauncherState::nodes_that_have_not_come() const {
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].has_come && !nodes_[i].has_ended) {
+      missing.push_back(i);
+    }
+  }
+  return missing;
+}
+
+LauncherActions LauncherState::on_ended(std::size_t node,
+                                        const ExitStatus& status,
+                                        const std::string& last_words) {
+  Node& ended = nodes_[node];
+  ended.has_ended = true;
+  if (ended.bye) {
+    return after_the_gang();
+  }
+  const std::string words = last_words.empty() ? status.describe() : last_words;
+  const std::string loss = name_of(node) + " was lost: " + words;
+  if (is_ending_) {
+    if (ended.has_come && has_stopped_unasked()) {
+      end_ = make_end(EndKind::Lost, loss);
+    }
+    return after_an_end({});
+  }
+  return ended.has_come ? fail(make_end(EndKind::Lost, loss))
+                        : fail(end_without(status, name_of(node) + " did not come: " + words));
+}
+
+/// An agent that has lost us stops the job, and the others may have ended so before we see the loss.
+bool LauncherState::has_stopped_unasked() const {
+  return !end_ && !stop_signal_ && std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
+    return node.bye == ExitStatus::signalled(SIGTERM).shell_code();
+  });
+}
+
+/// One agent has ended in order: the gang is over, and so the others end too.
+LauncherActions LauncherState::after_the_gang() {
+  LauncherActions actions;
+  if (!std::exchange(is_ending_, true)) {
+    if (const auto late = nodes_that_have_not_come(); !late.empty()) {
+      actions.emplace_back(EndShells{late});  // there is nothing to come to any more
+    }
+    actions.emplace_back(StartLauncherGrace{});
+  }
+  return after_an_end(std::move(actions));
+}
+
+LauncherActions LauncherState::on_not_started(std::size_t node, const Error& why) {
+  nodes_[node].has_ended = true;
+  if (is_ending_) {
+    return after_an_end({});
+  }
+  return fail(end_without(ExitStatus::exited(why.exit_code()),
+                          name_of(node) + " cannot be reached: " + why.message));
+}
+
+LauncherActions LauncherState::fail(JobEnd end) {
+  is_ending_ = true;
+  end_ = std::move(end);
+  return after_an_end(
+      {NotifyNodes{{kEndFrame}}, EndShells{nodes_that_have_not_come()}, StartLauncherGrace{}});
+}
+
+LauncherActions LauncherState::after_an_end(LauncherActions actions) {
+  const bool is_over =
+      std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.has_ended; });
+  if (!is_over) {
+    return actions;
+  }
+  const bool has_code = std::any_of(
+      nodes_.begin(), nodes_.end(), [](const Node& node) { return node.bye.has_value(); });
+  if (!end_ && !has_code && stop_signal_) {
+    end_ = end_by_signal(*stop_signal_);
+  }
+  actions.emplace_back(FinishLauncher{});
+  return actions;
+}
+
+LauncherActions LauncherState::on_stop(int signal) {
+  constexpr int kMostRequests = 2;
+  ++stop_debounce_;
+  is_ending_ = true;
+  stop_signal_ = stop_signal_.value_or(signal);
+  if (stop_debounce_ > kMostRequests) {
+    return {KillShells{}};
+  }
+  // A second one means "now", to the agents as well.
+  return {NotifyNodes{{kSignalFrame, signal_name(signal)}},
+          EndShells{nodes_that_have_not_come()},
+          StartLauncherGrace{stop_debounce_ == kMostRequests}};
+}
+
+LauncherActions LauncherState::on_grace_ended() {
+  return {KillShells{}};
+}
+
+LauncherActions LauncherState::on_guard_lost() {
+  stop_signal_ = stop_signal_.value_or(SIGKILL);
+  is_ending_ = true;
+  return {KillShells{}};
+}
+
+/// They all end with one code; the leader's is the last to be in doubt.
+int LauncherState::exit_code() const {
+  if (end_) {
+    return end_->exit_code;
+  }
+  for (const Node& node : nodes_) {
+    if (node.bye) {
+      return *node.bye;
+    }
+  }
+  return exit_code_of(EndKind::Lost);
+}
+
+}  // namespace muster

@@ -1,0 +1,86 @@
+#pragma once
+
+// Decides what the front of a job does when something happens to the agents that it has started. Like
+// the supervisor it holds no pid, opens nothing and never looks at a clock.
+
+#include "base/result.hpp"
+#include "remote/frames.hpp"
+#include "supervise/exit_status.hpp"
+#include "supervise/job_end.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster {
+
+/// What is to be done. Nodes are numbered as in the list of hosts.
+struct NotifyNodes {
+  Frame frame;  ///< to every node whose remote shell is alive
+};
+/// End the remote shells of nodes that have not come: nobody is there who could end anything.
+struct EndShells {
+  std::vector<std::size_t> nodes;
+};
+/// Until then the agents have time to end; asked for again, the time begins anew if it is shorter.
+struct StartLauncherGrace {
+  bool is_short = false;  ///< they were told to end at once
+};
+struct KillShells {};
+struct FinishLauncher {};
+
+using FrontAction =
+    std::variant<NotifyNodes, EndShells, StartLauncherGrace, KillShells, FinishLauncher>;
+using LauncherActions = std::vector<FrontAction>;
+
+/// The agents are one gang: whatever happens on a node, they end together, and with one code. What is
+/// left for the front is the node that never comes, or is gone without a word: it tells the others to end.
+class LauncherState {
+ public:
+  /// By the names of their hosts.
+  explicit LauncherState(std::vector<std::string> hosts);
+
+  // What happened. Everything of a node that has ended has been read.
+  void on_here(std::size_t node) { nodes_[node].has_come = true; }
+  void on_bye(std::size_t node, int exit_code) { nodes_[node].bye = exit_code; }
+  /// Its remote shell has ended. `last_words` is what was written last on standard error.
+  [[nodiscard]] LauncherActions on_ended(std::size_t node,
+                                         const ExitStatus& status,
+                                         const std::string& last_words);
+  /// Its remote shell could not be started.
+  [[nodiscard]] LauncherActions on_not_started(std::size_t node, const Error& why);
+  /// Somebody asks for the end.
+  [[nodiscard]] LauncherActions on_stop(int signal);
+  [[nodiscard]] LauncherActions on_grace_ended();
+  [[nodiscard]] LauncherActions on_guard_lost();
+
+  [[nodiscard]] bool has_come(std::size_t node) const { return nodes_[node].has_come; }
+  [[nodiscard]] bool is_alive(std::size_t node) const { return !nodes_[node].has_ended; }
+  /// Why the front ended the job; empty: the agents did, and say why.
+  [[nodiscard]] const std::optional<JobEnd>& end() const { return end_; }
+  [[nodiscard]] int exit_code() const;
+
+ private:
+  struct Node {
+    std::string host{};
+    bool has_come = false;
+    bool has_ended = false;
+    std::optional<int> bye{};
+  };
+
+  [[nodiscard]] LauncherActions fail(JobEnd end);
+  [[nodiscard]] bool has_stopped_unasked() const;
+  [[nodiscard]] LauncherActions after_the_gang();
+  [[nodiscard]] LauncherActions after_an_end(LauncherActions actions);
+  [[nodiscard]] std::string name_of(std::size_t node) const;
+  [[nodiscard]] std::vector<std::size_t> nodes_that_have_not_come() const;
+
+  std::vector<Node> nodes_;
+  std::optional<JobEnd> end_;
+  std::optional<int> stop_signal_;
+  int stop_debounce_ = 0;
+  bool is_ending_ = false;
+};
+
+}  // namespace muster

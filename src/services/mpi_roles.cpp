@@ -1,0 +1,175 @@
+// mpirun's remote shell, what it reaches, and what it starts.
+#include "services/command_port.hpp"
+#include "services/link.hpp"
+
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
+#include "base/log.hpp"
+#include "mpi/agent_call.hpp"
+#include "mpi/exports.hpp"
+#include "mpi/hosts.hpp"
+#include "services/mpi_roles.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// The nodes of a job start at nearly the same time.
+constexpr std::chrono::seconds kDaemonPatience{30};
+constexpr int kMostPort = 65'535;
+
+Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {
+  const auto found = input.variables.find(name);
+  return found == input.variables.end() || found->second.empty()
+             ? Error{ErrorKind::BadUsage,
+                     std::string("this command is for muster itself, which sets ") + name}
+             : Result<std::string>(found->second);
+}
+
+/// What was taken over is given back: signals, and the limit of descriptors.
+void give_back(const Inherited& inherited) {
+  restore_ignored_signals(inherited);
+  if (inherited.descriptors) {
+    (void)::setrlimit(RLIMIT_NOFILE, &*inherited.descriptors);
+  }
+  release_signals(inherited);
+}
+
+/// Becomes that program. Returns only if it cannot be.
+Error become(std::vector<std::string> words,
+             const std::map<std::string, std::string>& variables,
+             const Inherited& inherited) {
+  std::vector<std::string> entries;
+  entries.reserve(variables.size());
+  for (const auto& [name, value] : variables) {
+    entries.push_back(name);
+    entries.back().append("=").append(value);
+  }
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> list;
+    list.reserve(texts.size() + 1);
+    for (std::string& text : texts) {
+      list.push_back(text.data());
+    }
+    list.push_back(nullptr);
+    return list;
+  };
+  give_back(inherited);
+  ::execvpe(words.front().c_str(), pointers(words).data(), pointers(entries).data());
+  const int error_number = errno;
+  return Error{error_number == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
+               system_error("cannot start '" + words.front() + "'", error_number).message};
+}
+
+/// Where the daemon of that host listens: the daemons are those of all hosts but the first.
+Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& input) {
+  const auto path = variable_of(input, mpi::variable::kHostfile);
+  const auto daemons = variable_of(input, mpi::variable::kDaemons);
+  if (!path || !daemons) {
+    return (path ? daemons : path).error();
+  }
+  std::ifstream file(*path);
+  const std::string hostfile{std::istreambuf_iterator<char>(file), {}};
+  const std::vector<std::string> endpoints = split(*daemons, ',');
+  const int line = mpi::find_in_hostfile(hostfile, host);
+  if (line < 1 || static_cast<std::size_t>(line) > endpoints.size()) {
+    return Error{ErrorKind::System, "it is none of the other nodes of this job"};
+  }
+  return endpoints[static_cast<std::size_t>(line) - 1];
+}
+
+/// The link to a daemon that runs the command.
+Result<UniqueFd> start_there(const mpi::AgentCall& call, const MpiRoleInput& input) {
+  const auto secret = variable_of(input, mpi::variable::kSecret);
+  const auto endpoint = secret ? find_daemon(call.host, input) : secret;
+  if (!endpoint) {
+    return endpoint.error();
+  }
+  const Deadline deadline(kDaemonPatience);
+  auto link = connect_to(*endpoint, deadline);
+  if (!link) {
+    return link;
+  }
+  const auto asked = ask_for_command(link->get(), *secret, call.command, deadline);
+  return asked ? std::move(link) : asked.error();
+}
+
+}  // namespace
+
+MpiRole find_mpi_role(std::span<char* const> argv) {
+  constexpr std::pair<std::string_view, MpiRole> kRoles[] = {
+      {mpi::kAgentWord, serve_as_agent},
+      {mpi::kDaemonWord, serve_as_daemon},
+      {mpi::kRankWord, serve_as_rank},
+  };
+  for (const auto& [word, role] : kRoles) {
+    if (argv.size() > 1 && word == argv[1]) {
+      return role;
+    }
+  }
+  return nullptr;
+}
+
+Result<int> serve_as_agent(const MpiRoleInput& input) {
+  release_signals(input.inherited);  // it is mpirun's to end
+  const auto call = mpi::parse_agent_call(input.words);
+  if (!call) {
+    return call.error();
+  }
+  const auto link = start_there(*call, input);
+  if (!link) {
+    return Error{link.error().kind,
+                 "cannot start mpirun's daemon on '" + call->host + "': " + link.error().message};
+  }
+  (void)::shutdown(link->get(), SHUT_WR);
+  (void)::fcntl(link->get(), F_SETFL, 0);  // blocking
+  char byte = 0;
+  while (::recv(link->get(), &byte, 1, 0) < 0 && errno == EINTR) {
+  }
+  return 0;
+}
+
+Result<int> serve_as_daemon(const MpiRoleInput& input) {
+  const auto secret = variable_of(input, mpi::variable::kSecret);
+  const auto endpoint = variable_of(input, mpi::variable::kEndpoint);
+  if (!secret || !endpoint) {
+    return (secret ? endpoint : secret).error();
+  }
+  const auto port = parse_integer(split_endpoint(*endpoint).port.value_or(""), 1, kMostPort);
+  auto listener = listen_at(static_cast<std::uint16_t>(port.value_or(0)));
+  if (!listener) {
+    return listener.error();
+  }
+  release_signals(input.inherited);  // they end it while it waits
+  const auto asked = wait_for_command(*listener, *secret);
+  if (!asked) {
+    return asked.error();
+  }
+  const auto& [link, command] = *asked;
+  // The link ends when the last process has ended that has it: the command.
+  (void)::fcntl(link.get(), F_SETFD, 0);
+  auto variables = input.variables;
+  variables.erase(mpi::variable::kSecret);
+  variables.erase(mpi::variable::kEndpoint);
+  variables.merge(mpi::with_shell_names(variables));
+  return become({"/bin/sh", "-c", command}, variables, input.inherited);
+}
+
+Result<int> serve_as_rank(const MpiRoleInput& input) {
+  if (input.words.empty()) {
+    return Error{ErrorKind::BadUsage, "there is no program behind " + std::string(mpi::kRankWord)};
+  }
+  return become(input.words, mpi::rank_environment(input.variables), input.inherited);
+}
+
+}  // namespace muster

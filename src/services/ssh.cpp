@@ -1,0 +1,267 @@
+// Keys and configurations of this attempt in the folder of the run: each node makes a key, tells the others its public
+// part, and writes down whom it trusts. sshd itself is a process of the plan, and starts when this is ready.
+#include "services/ssh_service.hpp"
+
+#include "base/text.hpp"
+#include "base/unique_fd.hpp"
+#include "base/write_all.hpp"
+#include "environment/marker.hpp"
+#include "base/log.hpp"
+#include "mpi/ssh_files.hpp"
+#include "exchange/exchanged_ssh.hpp"
+#include "services/worker_port.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+namespace ssh_file = mpi::ssh_file;
+
+/// Makes in the folder $1 the keys for the program $2: ssh on node 0, sshd elsewhere. $3: the user's own key, if any.
+/// What it has to say goes to muster by its standard input.
+constexpr const char* kMakeKeys = R"(
+exec >&0 2>&0
+umask 077
+program=$2 key=$3
+cd "$1" || exit 1
+for needed in ssh-keygen "$program"; do
+  command -v "$needed" >/dev/null || { echo "there is no program '$needed'"; exit 1; }
+done
+make() { ssh-keygen -q -t ed25519 -N '' -f "$1"; }
+take() { cat <"$key" >"$1" && ssh-keygen -y -P '' -f "$1" >"$2"; }
+if [ "$program" = ssh ]; then
+  if [ "$key" ]; then take client_key client_key.pub; else make client_key; fi
+else
+  make host_key && "$program" -t -f /dev/null -h "$PWD/host_key" &&
+    if [ "$key" ]; then take given_key authorized_keys && rm given_key; fi
+fi && : >ready
+)";
+
+/// Two jobs of one host that look at the same moment would both find the port free. The name belongs to the network, as
+/// the port does, and is gone with who has it, however that ends. False: another job has it.
+bool claim_port(std::uint16_t port, UniqueFd& claim) {
+  const std::string name = "muster-sshd-port-" + std::to_string(port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // behind a zero: no file
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  claim = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto* const place = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the socket API
+  return ::bind(claim.get(), place, size) == 0 || errno != EADDRINUSE;
+}
+
+Result<> write_file(const std::string& path, std::string_view text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const WriteResult written = file ? write_all(file.get(), text) : WriteResult{text.size(), errno};
+  return written.error_number == 0
+             ? Result<>()
+             : Result<>(system_error("cannot write '" + path + "'", written.error_number));
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class SshService final : public Service {
+ public:
+  explicit SshService(ServiceInput input)
+      : input_(std::move(input)), folder_(input_.run_folder + "/ssh") {}
+
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
+    if (plan.nodes == 1) {
+      return std::optional<PlanAdditions>(std::in_place);  // nobody to reach
+    }
+    is_first_ = plan.node_rank.value == 0;
+    given_key_ = plan.parameters.at("ssh_key").value;
+    if (!given_key_.empty()) {
+      given_key_ = fs::absolute(given_key_).string();
+    }
+    if (auto made = make_folder(); !made) {
+      return made.error();
+    }
+    if (given_key_.empty() && !input_.is_protected) {
+      return Error{ErrorKind::BadUsage,
+                   "the nodes would tell each other keys over links that nothing protects; give "
+                   "them a secret with --token-file, or a key with --set ssh_key=FILE"};
+    }
+    if (auto chosen = choose_port(plan.parameters.at("sshd_port").value); !chosen) {
+      return chosen.error();
+    }
+    set_session(plan);
+    return make_keys(is_first_ ? "ssh" : plan.parameters.at("sshd").value);
+  }
+
+  void on_merged(const gang::Value& value) override {
+    if (value.id.key != ssh_keys_key().name) {
+      return;
+    }
+    const auto nodes = read_ssh_nodes(value.bytes);
+    const auto written = nodes ? write_files(*nodes) : Result<>(nodes.error());
+    do_later(input_, [this, written] {
+      if (written) {
+        on_ready({});
+      } else {
+        on_failure(written.error());
+      }
+    });
+  }
+
+  void stop() override {
+    companion_.reset();
+    port_.reset();
+    claim_.reset();
+  }
+
+ private:
+  [[nodiscard]] std::string path_of(const char* name) const { return folder_ + "/" + name; }
+
+  Result<> make_folder() {
+    if (input_.run_folder.empty() ||
+        input_.run_folder.find_first_of(" \t\"'") != std::string::npos) {
+      return Error{ErrorKind::System,
+                   "ssh needs a folder for its files without blanks and quotes in its path, not '" +
+                       input_.run_folder + "' (TMPDIR names another place)"};
+    }
+    std::error_code failed;
+    fs::remove_all(folder_, failed);  // of an earlier attempt
+    if (::mkdir(folder_.c_str(), 0700) != 0) {
+      return system_error("cannot make the folder '" + folder_ + "'", errno);
+    }
+    if (::geteuid() == 0) {
+      // Debian's sshd wants it, and only its start script makes it. It is the system's: it stays.
+      (void)::mkdir("/run/sshd", 0755);
+    }
+    return {};
+  }
+
+  /// The one that was asked for; where somebody has it, as another job on this host may, a fresh one.
+  Result<> choose_port(const std::string& wanted) {
+    const auto number = parse_integer(wanted, 1, 65'535);
+    if (!number) {
+      return Error{ErrorKind::BadUsage, "sshd_port must be 1 to 65535, not '" + wanted + "'"};
+    }
+    port_number_ = static_cast<std::uint16_t>(*number);
+    if (is_first_ ||
+        (claim_port(port_number_, claim_) && WorkerPort::check_is_free(port_number_))) {
+      return {};
+    }
+    auto fresh = WorkerPort::reserve();
+    if (!fresh) {
+      return fresh.error();
+    }
+    log_warning("port " + wanted + " is taken on this host: sshd gets port " +
+                std::to_string(fresh->number()));
+    port_number_ = fresh->number();
+    port_ = std::move(*fresh);
+    return {};
+  }
+
+  Result<std::optional<PlanAdditions>> make_keys(const std::string& program) {
+    auto started = input_.start_companion(
+        {"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
+        {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }});
+    if (!started) {
+      return started.error();
+    }
+    companion_ = std::move(*started);
+    return std::optional<PlanAdditions>();
+  }
+
+  void on_made() {
+    companion_.reset();
+    if (!fs::exists(path_of("ready"))) {
+      constexpr std::size_t kMostSaid = 500;
+      on_failure({ErrorKind::System,
+                  "cannot make keys and configuration: " + one_line(trim(said_), kMostSaid)});
+      return;
+    }
+    own_ = {input_.host_name, port_number_, read_file(path_of(ssh_file::kHostKey) + ".pub")};
+    if (is_first_) {
+      own_.port = 0;
+      own_.key = given_key_.empty() ? read_file(path_of(ssh_file::kClientKey) + ".pub") : "";
+    }
+    if (auto told = input_.contribute({ssh_keys_key().name, write_ssh_node(own_), {}}); !told) {
+      on_failure(told.error());
+    }
+  }
+
+  [[nodiscard]] Result<> write_files(const std::vector<mpi::SshNode>& nodes) const {
+    return is_first_ ? write_clients(nodes) : write_servers(nodes);
+  }
+
+  [[nodiscard]] Result<> write_clients(const std::vector<mpi::SshNode>& nodes) const {
+    const auto config = mpi::client_config(folder_, nodes);
+    const auto known = mpi::known_hosts(nodes);
+    if (!config || !known) {
+      return config ? known.error() : config.error();
+    }
+    auto written = write_file(path_of(ssh_file::kClient), *config);
+    return written ? write_file(path_of(ssh_file::kKnownHosts), *known) : written;
+  }
+
+  [[nodiscard]] Result<> write_servers(const std::vector<mpi::SshNode>& nodes) const {
+    const auto own = mpi::read_public_key(own_.key);
+    if (!own) {
+      return own.error();
+    }
+    auto written = given_key_.empty() ? trust(nodes.front()) : Result<>();
+    if (written) {
+      written = write_file(path_of(ssh_file::kSession), mpi::session_script(folder_, session_));
+    }
+    return written ? write_file(path_of(ssh_file::kServer),
+                                mpi::server_config(folder_, port_number_, own->user))
+                   : written;
+  }
+
+  /// What sshd was given by the plan, and what a daemon of mpirun needs to be found. The user's own variables come
+  /// from node 0, and are written nowhere.
+  void set_session(const LaunchPlan& plan) {
+    for (const WorkerPlan& worker : plan.workers) {
+      session_.insert(worker.environment.begin(), worker.environment.end());
+    }
+    for (const char* const name : {"PATH", "LD_LIBRARY_PATH", kMarkerVariable}) {
+      if (const auto found = input_.variables.find(name); found != input_.variables.end()) {
+        session_.insert(*found);
+      }
+    }
+  }
+
+  [[nodiscard]] Result<> trust(const mpi::SshNode& first) const {
+    const auto key = mpi::read_public_key(first.key);
+    return key ? write_file(path_of(ssh_file::kAuthorizedKeys), key->words + "\n")
+               : Result<>(key.error());
+  }
+
+  ServiceInput input_;
+  std::string folder_;
+  bool is_first_ = false;
+  std::string given_key_;  ///< the user's file; empty: keys are made
+  std::uint16_t port_number_ = 0;
+  UniqueFd claim_;                  ///< of the usual port
+  std::optional<WorkerPort> port_;  ///< a fresh one, until the attempt is over
+  std::unique_ptr<Sidecar> companion_;
+  std::string said_;
+  mpi::SshNode own_;
+  std::map<std::string, std::string> session_;  ///< variables of who comes by ssh
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_ssh_service(const ServiceInput& input) {
+  return std::make_unique<SshService>(input);
+}
+
+}  // namespace muster

@@ -1,0 +1,91 @@
+#pragma once
+
+// What Horovod's ranks tell each other through the store, and who waits for what. Pure, and private to service/.
+
+#include "services/http.hpp"
+
+#include "services/server.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::horovod {
+
+/// What a client is to be sent.
+struct Reply {
+  ClientId client = 0;
+  std::string bytes;
+};
+
+/// The members of a scope ("global", "local_<host>", "cross_<local rank>") put their addresses under their ranks,
+/// read those of all others, and delete their own when they are connected. A scope is forgotten when all who came
+/// have done so.
+///
+/// They ask for a rank every 10 ms until it is there. Here the answer to that waits for the rank, for a moment, so
+/// that hundreds of them cost little.
+class Store {
+ public:
+  enum class Next {
+    Read,   ///< more of the client's bytes
+    Reply,  ///< `take_reply` has it
+    Hold    ///< the answer, which comes later
+  };
+
+  /// The most bytes that it keeps.
+  static constexpr std::size_t kMostBytes = std::size_t{512} << 20U;
+
+  explicit Store(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+
+  [[nodiscard]] Next on_bytes(ClientId client, std::string_view bytes);
+  /// A client has waited long enough, or is gone.
+  void on_deferred(ClientId client);
+  void on_closed(ClientId client);
+
+  /// The next one, in the order in which they became known; empty: there is none.
+  [[nodiscard]] std::optional<Reply> take_reply();
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct KeyScope {
+    std::map<std::string, std::string> values;
+    std::set<std::string> finished;  ///< ranks that have deleted theirs
+  };
+  struct Place {
+    std::string scope;
+    std::string key;
+    // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes has a zero
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Ready {
+    ClientId client = 0;
+    Status status = Status::Ok;
+    std::optional<Place> place;  ///< its value is the answer
+  };
+
+  [[nodiscard]] Next handle(ClientId client, Request request);
+  [[nodiscard]] Next get(ClientId client, Place place);
+  [[nodiscard]] Status put(const Place& place, std::string value);
+  void remove(const Place& place);
+  void forget(const std::string& scope);
+  void release(const Place& place);
+  void stop_waiting(ClientId client);
+  [[nodiscard]] const std::string* find(const Place& place) const;
+
+  std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  std::map<std::string, KeyScope> scopes_;
+  std::map<ClientId, std::unique_ptr<RequestReader>> readers_;
+  std::map<ClientId, Place> waiting_;
+  std::map<Place, std::set<ClientId>> awaited_;
+  std::deque<Ready> ready_;
+};
+
+}  // namespace muster::horovod

@@ -1,0 +1,81 @@
+#pragma once
+
+// What clients are to be sent, until they have been. Pure.
+
+#include "services/torch_store/key_space.hpp"
+
+#include "base/result.hpp"
+#include "services/torch_store/client.hpp"
+#include "services/torch_store/store.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <variant>
+
+namespace muster::store {
+
+/// Answers of a client are sent in their order, a piece at a time; clients take turns. Large values are not copied
+/// before it is their turn.
+class Answers {
+ public:
+  /// `most_unread`: the bytes that one client may leave unread.
+  explicit Answers(std::size_t most_unread) : most_unread_(most_unread) {}
+
+  /// Fails when the client leaves too many unread with so many more. It is asked when something is requested; what
+  /// comes later of it, one byte, may be over the limit.
+  [[nodiscard]] Result<> may_add(ClientId client, std::size_t bytes) const;
+  void add(ClientId client, std::string_view bytes);
+  /// The bytes of the number, in the order of this machine.
+  template <typename Number>
+  void add_number(ClientId client, Number number) {
+    static_assert(std::is_integral_v<Number>);
+    char bytes[sizeof number];
+    std::memcpy(bytes, &number, sizeof number);
+    add(client, {bytes, sizeof bytes});
+  }
+  /// The bytes of the value, without their length.
+  void add_value(ClientId client, SharedValue value);
+
+  [[nodiscard]] std::optional<Answer> next();
+  void on_written(ClientId client);
+  void forget(ClientId client);
+
+  /// What all clients together have not been sent, or not read, takes so many bytes of memory: a large value that
+  /// several are sent is there once, and the piece that each has been handed.
+  [[nodiscard]] std::size_t bytes() const { return kept_ + writing_; }
+  /// Who leaves most unread, and how many bytes.
+  struct Largest {
+    ClientId client = 0;
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] Largest largest() const;
+
+ private:
+  using Part = std::variant<std::string, SharedValue>;
+  struct Unsent {
+    std::deque<Part> parts;
+    std::size_t begin = 0;  ///< of the first part: so much is sent
+    std::size_t bytes = 0;
+    std::size_t writing = 0;  ///< bytes of the piece that was handed out
+  };
+
+  [[nodiscard]] Unsent& open(ClientId client, std::size_t bytes);
+  [[nodiscard]] std::string take_piece(Unsent& unsent);
+  void release(const Part& part);
+
+  std::size_t most_unread_;
+  std::size_t kept_ = 0;     ///< bytes of all parts
+  std::size_t writing_ = 0;  ///< bytes of all pieces that were handed out
+  std::unordered_map<const std::string*, std::size_t> shared_;  ///< in how many parts a value is
+  std::unordered_map<ClientId, Unsent> unsent_;  ///< clients of whom nothing is unread have none
+  /// Of whom a piece can be handed out. Who is gone may stand here and is passed over.
+  std::deque<ClientId> turns_;
+};
+
+}  // namespace muster::store

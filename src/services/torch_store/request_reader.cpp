@@ -1,0 +1,248 @@
+// A part at a time: see the header.
+#include "services/torch_store/request_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace muster::store {
+namespace {
+
+constexpr std::uint32_t kGreeting = 0x3C85F7CE;
+/// The number of the greeting, and what follows it.
+constexpr std::size_t kGreetingSize = 1 + sizeof kGreeting;
+/// 1.13 to 2.1 number the operations below it alike.
+constexpr std::uint8_t kFirstThatDiffers = 7;
+
+Error it_sent(const std::string& what) {
+  return Error{ErrorKind::BadData, "it sent " + what};
+}
+
+Error over_limit(const std::string& what, std::size_t most) {
+  return it_sent(what + ", expected at most " + std::to_string(most));
+}
+
+}  // namespace
+
+Result<std::optional<Request>> RequestReader::next(std::string_view& bytes) {
+  while (gather(bytes)) {
+    const auto is_whole = on_part();
+    if (!is_whole) {
+      return is_whole.error();
+    }
+    if (*is_whole) {
+      return std::optional(finish());
+    }
+  }
+  return std::optional<Request>();
+}
+
+std::optional<Request> RequestReader::on_silence() {
+  if (!awaits_silence()) {
+    return std::nullopt;
+  }
+  operation_ = Operation::DeleteKey;
+  means_ = Dialect::Torch20;
+  return finish();
+}
+
+/// True: the part is here.
+bool RequestReader::gather(std::string_view& bytes) {
+  if (part_ == Part::Undecided) {
+    return !bytes.empty();
+  }
+  const std::size_t have = part_ == Part::Text ? contents_.texts.back().size() : pending_.size();
+  const std::size_t count = std::min(wanted_ - have, bytes.size());
+  if (part_ == Part::Text) {
+    gather_text(bytes.substr(0, count));
+  } else {
+    pending_.append(bytes.substr(0, count));
+  }
+  bytes.remove_prefix(count);
+  return have + count == wanted_;
+}
+
+/// Memory is asked for as bytes come, for a length is only a claim, and ends up being what the text needs.
+void RequestReader::gather_text(std::string_view bytes) {
+  std::string& text = contents_.texts.back();
+  const std::size_t size = text.size() + bytes.size();
+  if (size > text.capacity()) {
+    text.reserve(std::min(wanted_, std::max(size, 2 * text.capacity())));
+  }
+  text.append(bytes);
+  held_ += bytes.size();
+}
+
+Result<bool> RequestReader::on_part() {
+  switch (part_) {
+    case Part::Start:
+      return on_start();
+    case Part::Code:
+      return on_code();
+    case Part::Count:
+      return on_count();
+    case Part::Length:
+      return on_length();
+    case Part::Text:
+      return on_text();
+    case Part::Number:
+      contents_.number =
+          wanted_ == sizeof(std::uint32_t) ? take<std::uint32_t>() : take<std::uint64_t>();
+      return next_field();
+    case Part::Undecided:
+      break;
+  }
+  return on_bytes_after_key();
+}
+
+/// Without a greeting a 0 is SET, whose key is never as long as the greeting would make it.
+Result<bool> RequestReader::on_start() {
+  if (pending_.front() != 0) {
+    return on_code();
+  }
+  if (pending_.size() < kGreetingSize) {
+    wanted_ = kGreetingSize;
+    return false;
+  }
+  std::uint32_t word = 0;
+  std::memcpy(&word, pending_.data() + 1, sizeof word);
+  if (word != kGreeting) {
+    return on_code();
+  }
+  has_greeted_ = true;
+  pending_.clear();
+  expect_code();
+  return false;
+}
+
+Result<bool> RequestReader::on_code() {
+  const auto code = take<std::uint8_t>();
+  const auto operation = operation_of_code(code);
+  if (!operation) {
+    return it_sent("the operation '" + std::to_string(code) +
+                   "', expected one of torch's TCPStore, 1.13 to 2.14");
+  }
+  if (*operation == Operation::Validate) {
+    return it_sent("the greeting a second time, expected it once");
+  }
+  operation_ = *operation;
+  layout_ = layout_of(operation_);
+  contents_.texts.reserve(layout_.fields.size());
+  field_ = 0;
+  rounds_ = 1;
+  return layout_.is_list ? expect(Part::Count, sizeof(std::uint64_t)) : next_field();
+}
+
+/// Where it is not settled yet, what the number most likely means: what it is in 2.1, but for watching a key, which
+/// is what the second connection of a client of 1.13 or 2.0 begins with. That is refused and settles nothing: a
+/// client of 2.1 may begin with a deletion.
+std::optional<Operation> RequestReader::operation_of_code(std::uint8_t code) {
+  const auto settled = has_greeted_ ? Dialect::Torch22 : ungreeted_dialect();
+  if (settled || code < kFirstThatDiffers) {
+    return operation_of(settled.value_or(Dialect::Torch21), code);
+  }
+  if (is_first_ && operation_of(Dialect::Torch20, code) == Operation::WatchKey) {
+    return Operation::WatchKey;
+  }
+  means_ = Dialect::Torch21;
+  return operation_of(Dialect::Torch21, code);
+}
+
+Result<bool> RequestReader::on_count() {
+  rounds_ = take<std::uint64_t>();
+  if (rounds_ > limits_->keys) {
+    return over_limit("'" + std::to_string(rounds_) + "' keys in one request", limits_->keys);
+  }
+  return rounds_ == 0 ? Result<bool>(true) : next_field();
+}
+
+Result<bool> RequestReader::on_length() {
+  const auto length = take<std::uint64_t>();
+  const bool is_key = layout_.fields[field_ - 1] == Field::Key;
+  const std::size_t most = is_key ? limits_->key : limits_->value;
+  if (length > most) {
+    return over_limit((is_key ? "a key of '" : "a value of '") + std::to_string(length) + "' bytes",
+                      most);
+  }
+  contents_.texts.emplace_back();
+  held_ += sizeof(std::string);
+  return expect(Part::Text, length);
+}
+
+Result<bool> RequestReader::on_text() {
+  if (means_ && operation_ == Operation::Append && field_ == 1) {
+    part_ = Part::Undecided;
+    return false;
+  }
+  return next_field();
+}
+
+Result<bool> RequestReader::on_bytes_after_key() {
+  if (ungreeted_dialect() == Dialect::Torch20) {
+    operation_ = Operation::DeleteKey;
+    return true;
+  }
+  return next_field();
+}
+
+Result<bool> RequestReader::next_field() {
+  if (field_ == layout_.fields.size()) {
+    field_ = 0;
+    --rounds_;
+  }
+  if (rounds_ == 0 || layout_.fields.empty()) {
+    return true;
+  }
+  switch (layout_.fields[field_++]) {
+    case Field::Nonce:
+      return expect(Part::Number, sizeof(std::uint32_t));
+    case Field::Amount:
+      return expect(Part::Number, sizeof(std::uint64_t));
+    case Field::Key:
+    case Field::Value:
+      break;
+  }
+  return expect(Part::Length, sizeof(std::uint64_t));
+}
+
+/// Never whole with that: more is to come.
+Result<bool> RequestReader::expect(Part part, std::uint64_t bytes) {
+  part_ = part;
+  wanted_ = static_cast<std::size_t>(bytes);
+  size_ += wanted_;
+  if (size_ > limits_->request) {
+    return over_limit("a request of '" + std::to_string(size_) + "' bytes or more",
+                      limits_->request);
+  }
+  return false;
+}
+
+void RequestReader::expect_code() {
+  part_ = Part::Code;
+  wanted_ = 1;
+  size_ = 1;
+}
+
+Request RequestReader::finish() {
+  if (means_) {
+    own_ = std::exchange(means_, std::nullopt);
+    if (speaks_for_all_) {
+      ungreeted_->settle(*own_);
+    }
+  }
+  is_first_ = false;
+  held_ = 0;
+  expect_code();
+  return make_request(operation_, std::exchange(contents_, {}));
+}
+
+/// The number at the front of what is pending, in the order of this machine, which is that of its clients.
+template <typename Number>
+Number RequestReader::take() {
+  Number number = 0;
+  std::memcpy(&number, pending_.data(), sizeof number);
+  pending_.erase(0, sizeof number);
+  return number;
+}
+
+}  // namespace muster::store

@@ -1,0 +1,342 @@
+// The clients: who they are, what they send, and where they belong. What requests do is in key_actions.cpp.
+#include "services/torch_store/answers.hpp"
+#include "services/torch_store/budget.hpp"
+#include "services/torch_store/generations.hpp"
+#include "services/torch_store/key_actions.hpp"
+#include "services/torch_store/operation.hpp"
+#include "services/torch_store/request_reader.hpp"
+#include "services/torch_store/shares.hpp"
+
+#include "base/text.hpp"
+#include "services/torch_store/store.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+
+namespace muster::store {
+namespace {
+
+/// Users' keys begin with "/". Each rank adds to this one first.
+constexpr std::string_view kArrivalKey = "init/";
+constexpr std::size_t kLongestShown = 60;
+
+bool is_arrival(const KeyRequest& request) {
+  const auto* const add = std::get_if<request::Add>(&request);
+  return add != nullptr && add->key == kArrivalKey && add->amount > 0;
+}
+
+/// How a refusal begins.
+std::string closed(const Process& process) {
+  return "closed the store's connection to " + describe(process) + ": ";
+}
+
+}  // namespace
+
+std::string describe(const Process& process) {
+  return process.address + (process.pid ? ", pid " + std::to_string(*process.pid) : "");
+}
+
+class Store::Parts {
+ public:
+  Parts(std::size_t workers, const Limits& limits)
+      : limits_(limits),
+        most_connections_((workers + 1) * limits.connections_per_worker),
+        data_(limits.data),
+        generations_(workers, data_),
+        answers_(limits.unread) {}
+
+  void on_opened(ClientId client, std::string address);
+  [[nodiscard]] Result<> on_bytes(ClientId client, std::string_view bytes);
+  [[nodiscard]] Result<> on_silence(ClientId client);
+  [[nodiscard]] std::optional<ClosedClients> clients_to_close() const;
+  [[nodiscard]] std::optional<ClosedClients> most_connected_client() const;
+  void on_closed(ClientId client);
+  [[nodiscard]] bool awaits_silence(ClientId client) const;
+  [[nodiscard]] std::vector<WaitingClient> waiting(std::size_t most_keys) const;
+  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+
+  [[nodiscard]] Answers& answers() { return answers_; }
+  [[nodiscard]] const Answers& answers() const { return answers_; }
+  [[nodiscard]] const Generations& generations() const { return generations_; }
+  [[nodiscard]] const Budget& data() const { return data_; }
+
+ private:
+  struct Connection {
+    Process process;
+    RequestReader reader;
+    std::size_t held = 0;  ///< what is counted of its unfinished request
+    Generation* generation = nullptr;
+    std::optional<Error> refusal{};
+  };
+  struct Carry {
+    Parts& parts;
+    ClientId client;
+    Connection& connection;
+    [[nodiscard]] Result<> operator()(request::Ping& ping);
+    [[nodiscard]] Result<> operator()(request::WatchKey& watch) const;
+    [[nodiscard]] Result<> operator()(KeyRequest& request);
+  };
+
+  [[nodiscard]] Result<> read(ClientId client, Connection& connection, std::string_view bytes);
+  [[nodiscard]] Result<> act(ClientId client, Connection& connection, Request request);
+  void count_unfinished(Connection& connection);
+  [[nodiscard]] ClosedClients newest() const;
+  [[nodiscard]] ClosedClients least_complete() const;
+  [[nodiscard]] ClosedClients slowest_reader() const;
+  [[nodiscard]] static Result<> refuse_if_wrong(Connection& connection, Result<> done);
+
+  Limits limits_;
+  std::size_t most_connections_;
+  Budget data_;
+  std::size_t unfinished_ = 0;
+  Ungreeted ungreeted_;
+  Generations generations_;
+  Answers answers_;
+  std::map<ClientId, Connection> connections_;
+};
+
+void Store::Parts::on_opened(ClientId client, std::string address) {
+  connections_.emplace(client,
+                       Connection{{std::move(address)}, RequestReader(limits_, ungreeted_)});
+}
+
+Result<> Store::Parts::on_bytes(ClientId client, std::string_view bytes) {
+  Connection& connection = connections_.at(client);
+  if (connection.refusal) {
+    return *connection.refusal;
+  }
+  return refuse_if_wrong(connection, read(client, connection, bytes));
+}
+
+Result<> Store::Parts::on_silence(ClientId client) {
+  Connection& connection = connections_.at(client);
+  auto request = connection.reader.on_silence();
+  return request ? refuse_if_wrong(connection, act(client, connection, std::move(*request)))
+                 : Result<>();
+}
+
+Result<> Store::Parts::read(ClientId client, Connection& connection, std::string_view bytes) {
+  while (true) {
+    auto request = connection.reader.next(bytes);
+    if (!request) {
+      return request.error();
+    }
+    if (!*request) {
+      count_unfinished(connection);
+      return {};
+    }
+    if (auto done = act(client, connection, std::move(**request)); !done) {
+      return done;
+    }
+  }
+}
+
+Result<> Store::Parts::act(ClientId client, Connection& connection, Request request) {
+  return std::visit(Carry{*this, client, connection}, request);
+}
+
+Result<> Store::Parts::Carry::operator()(request::Ping& ping) {
+  if (connection.generation == nullptr) {
+    connection.process.pid = ping.nonce;
+  }
+  auto may = parts.answers_.may_add(client, sizeof ping.nonce);
+  if (may) {
+    parts.answers_.add_number(client, ping.nonce);
+  }
+  return may;
+}
+
+Result<> Store::Parts::Carry::operator()(request::WatchKey& watch) const {
+  return Error{ErrorKind::BadData,
+               "it watches the key '" + one_line(watch.key, kLongestShown) +
+                   "', expected what clients of torch 2.1 and later do as well"};
+}
+
+Result<> Store::Parts::Carry::operator()(KeyRequest& request) {
+  if (connection.generation == nullptr) {
+    const bool is_rank = is_arrival(request);
+    connection.generation = &parts.generations_.join(connection.process, is_rank);
+    if (is_rank) {
+      connection.reader.speak_for_all();
+    }
+  }
+  return std::visit(KeyActions(client, *connection.generation, parts.answers_), request);
+}
+
+void Store::Parts::count_unfinished(Connection& connection) {
+  unfinished_ += connection.reader.held();
+  unfinished_ -= std::exchange(connection.held, connection.reader.held());
+}
+
+std::optional<ClosedClients> Store::Parts::clients_to_close() const {
+  if (connections_.size() > most_connections_) {
+    const auto most = most_connected_client();
+    return most ? most : newest();
+  }
+  if (unfinished_ > limits_.unfinished) {
+    return least_complete();
+  }
+  if (answers_.bytes() > limits_.unread_of_all) {
+    return slowest_reader();
+  }
+  return std::nullopt;
+}
+
+std::optional<ClosedClients> Store::Parts::most_connected_client() const {
+  std::vector<ClientMemory> all;
+  all.reserve(connections_.size());
+  for (const auto& [client, connection] : connections_) {
+    all.push_back({client, connection.process, connection.generation != nullptr});
+  }
+  LargestHolder holder = largest_holder(all, limits_.connections_per_worker);
+  if (holder.give_way.empty()) {
+    return std::nullopt;
+  }
+  return ClosedClients{
+      std::move(holder.give_way),
+      {ErrorKind::Incomplete,
+       closed(holder.process) + "of all processes it has most, '" +
+           std::to_string(holder.connections) + "', expected at most " +
+           std::to_string(limits_.connections_per_worker) + " while others need one"}};
+}
+
+ClosedClients Store::Parts::newest() const {
+  const auto& [client, connection] = *connections_.rbegin();
+  return {{client},
+          {ErrorKind::Incomplete,
+           closed(connection.process) + "there are '" + std::to_string(connections_.size() - 1) +
+               "' already, expected at most " + std::to_string(most_connections_)}};
+}
+
+ClosedClients Store::Parts::least_complete() const {
+  const auto& [client, connection] = *std::max_element(
+      connections_.begin(), connections_.end(), [](const auto& one, const auto& other) {
+        return one.second.held < other.second.held;
+      });
+  return {{client},
+          {ErrorKind::Incomplete,
+           closed(connection.process) + "of '" + std::to_string(unfinished_) +
+               "' bytes of requests that are not whole it has sent most, expected at most " +
+               std::to_string(limits_.unfinished) + " of all clients"}};
+}
+
+ClosedClients Store::Parts::slowest_reader() const {
+  const auto largest = answers_.largest();
+  return {
+      {largest.client},
+      {ErrorKind::Incomplete,
+       closed(connections_.at(largest.client).process) + "of '" + std::to_string(answers_.bytes()) +
+           "' bytes that are not read it leaves most, expected at most " +
+           std::to_string(limits_.unread_of_all) + " of all clients"}};
+}
+
+Result<> Store::Parts::refuse_if_wrong(Connection& connection, Result<> done) {
+  if (!done) {
+    connection.refusal =
+        Error{done.error().kind, closed(connection.process) + done.error().message};
+    return *connection.refusal;
+  }
+  return done;
+}
+
+void Store::Parts::on_closed(ClientId client) {
+  const auto at = connections_.find(client);
+  if (at == connections_.end()) {
+    return;
+  }
+  Connection& connection = at->second;
+  answers_.forget(client);
+  unfinished_ -= connection.held;
+  if (connection.generation != nullptr) {
+    connection.generation->waits.end(client);
+    generations_.leave(*connection.generation, connection.process);
+  }
+  connections_.erase(at);
+}
+
+bool Store::Parts::awaits_silence(ClientId client) const {
+  const auto at = connections_.find(client);
+  return at != connections_.end() && !at->second.refusal && at->second.reader.awaits_silence();
+}
+
+std::vector<WaitingClient> Store::Parts::waiting(std::size_t most_keys) const {
+  std::vector<WaitingClient> all;
+  for (const auto& [client, connection] : connections_) {
+    const Waits* const waits =
+        connection.generation == nullptr ? nullptr : &connection.generation->waits;
+    const std::size_t missing = waits == nullptr ? 0 : waits->count_missing(client);
+    if (missing > 0) {
+      all.push_back({client, connection.process, waits->missing(client, most_keys), missing});
+    }
+  }
+  return all;
+}
+
+Store::Store(std::size_t workers, const Limits& limits)
+    : parts_(std::make_unique<Parts>(workers, limits)) {}
+
+Store::~Store() = default;
+
+void Store::on_opened(ClientId client, std::string address) {
+  parts_->on_opened(client, std::move(address));
+}
+
+std::optional<ClosedClients> Store::clients_to_close() const {
+  return parts_->clients_to_close();
+}
+
+std::optional<ClosedClients> Store::most_connected_client() const {
+  return parts_->most_connected_client();
+}
+
+Result<> Store::on_bytes(ClientId client, std::string_view bytes) {
+  return parts_->on_bytes(client, bytes);
+}
+
+void Store::on_closed(ClientId client) {
+  parts_->on_closed(client);
+}
+
+bool Store::awaits_silence(ClientId client) const {
+  return parts_->awaits_silence(client);
+}
+
+Result<> Store::on_silence(ClientId client) {
+  return parts_->on_silence(client);
+}
+
+std::optional<Answer> Store::next_answer() {
+  return parts_->answers().next();
+}
+
+void Store::on_written(ClientId client) {
+  parts_->answers().on_written(client);
+}
+
+JoinedRanks Store::joined_ranks() const {
+  return parts_->generations().joined_ranks();
+}
+
+InitBarrier Store::init_barrier() const {
+  return parts_->generations().init_barrier();
+}
+
+std::vector<WaitingClient> Store::waiting(std::size_t most_keys) const {
+  return parts_->waiting(most_keys);
+}
+
+std::size_t Store::connections() const {
+  return parts_->connections();
+}
+
+std::size_t Store::bytes() const {
+  return parts_->data().spent();
+}
+
+std::size_t Store::unread() const {
+  return std::as_const(*parts_).answers().bytes();
+}
+
+}  // namespace muster::store

@@ -1,0 +1,145 @@
+// Each wait has a ticket, by which it is found among those who wait for a key: see the header.
+#include "services/torch_store/waits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::store {
+namespace {
+
+/// A waiter, and a pointer to the key.
+constexpr std::size_t kCostOfPair = 24;
+
+std::size_t cost_of_key(const std::string& key) {
+  return key.size() + kEntryOverhead;
+}
+
+}  // namespace
+
+bool Waits::begin(ClientId client, const std::vector<std::string>& keys) {
+  end(client);
+  Wait wait{next_++, {}, 0};
+  const bool all_fit = std::all_of(
+      keys.begin(), keys.end(), [&](const std::string& key) { return add(wait, client, key); });
+  if (!all_fit) {
+    release(wait);
+    return false;
+  }
+  waits_.emplace(client, std::move(wait));
+  return true;
+}
+
+/// False: there is no room.
+bool Waits::add(Wait& wait, ClientId client, const std::string& key) {
+  const auto at = awaited_.find(key);
+  const bool is_new = at == awaited_.end();
+  if (!is_new && !at->second.waiters.empty() && at->second.waiters.back().ticket == wait.ticket) {
+    return true;  // it stands there twice
+  }
+  const std::size_t cost = kCostOfPair + (is_new ? cost_of_key(key) : 0);
+  if (!budget_->spend(cost)) {
+    return false;
+  }
+  auto& entry = is_new ? *awaited_.try_emplace(key).first : *at;
+  entry.second.waiters.push_back({wait.ticket, client});
+  ++entry.second.named;
+  wait.keys.push_back(&entry);
+  ++wait.missing;
+  return true;
+}
+
+void Waits::end(ClientId client) {
+  const auto at = waits_.find(client);
+  if (at != waits_.end()) {
+    release(at->second);
+    waits_.erase(at);
+  }
+}
+
+/// It is found no more in any key that it names.
+void Waits::release(const Wait& wait) {
+  for (auto* const key : wait.keys) {
+    auto& waiters = key->second.waiters;
+    const auto at = find(waiters, wait.ticket);
+    if (at != waiters.end()) {
+      waiters.erase(at);
+    }
+    forget(*key);
+  }
+}
+
+/// One wait less names it.
+void Waits::forget(AwaitedKeys::value_type& key) {
+  const bool is_last = --key.second.named == 0;
+  budget_->give_back(kCostOfPair + (is_last ? cost_of_key(key.first) : 0));
+  if (is_last) {
+    awaited_.erase(awaited_.find(key.first));
+  }
+}
+
+std::vector<ClientId> Waits::on_changed(const std::string& key) {
+  std::vector<ClientId> woken;
+  const auto at = awaited_.find(key);
+  if (at == awaited_.end()) {
+    return woken;
+  }
+  const auto waiters = std::exchange(at->second.waiters, {});
+  woken.reserve(waiters.size());
+  for (const Waiter& waiter : waiters) {
+    if (on_came(waiter.client)) {
+      woken.push_back(waiter.client);
+    }
+  }
+  return woken;
+}
+
+std::optional<ClientId> Waits::on_pushed(const std::string& key) {
+  const auto at = awaited_.find(key);
+  if (at == awaited_.end() || at->second.waiters.empty()) {
+    return std::nullopt;
+  }
+  const ClientId client = at->second.waiters.front().client;
+  at->second.waiters.erase(at->second.waiters.begin());
+  return on_came(client) ? std::optional(client) : std::nullopt;
+}
+
+bool Waits::on_came(ClientId client) {
+  const auto at = waits_.find(client);
+  if (--at->second.missing > 0) {
+    return false;
+  }
+  end(client);
+  return true;
+}
+
+std::vector<std::string> Waits::missing(ClientId client, std::size_t most) const {
+  std::vector<std::string> keys;
+  const auto at = waits_.find(client);
+  if (at == waits_.end()) {
+    return keys;
+  }
+  const Wait& wait = at->second;
+  keys.reserve(std::min(most, wait.missing));
+  for (auto key = wait.keys.begin(); key != wait.keys.end() && keys.size() < most; ++key) {
+    auto& waiters = (*key)->second.waiters;
+    if (find(waiters, wait.ticket) != waiters.end()) {
+      keys.push_back((*key)->first);
+    }
+  }
+  return keys;
+}
+
+std::size_t Waits::count_missing(ClientId client) const {
+  const auto at = waits_.find(client);
+  return at == waits_.end() ? 0 : at->second.missing;
+}
+
+std::vector<Waits::Waiter>::iterator Waits::find(std::vector<Waiter>& waiters, Ticket ticket) {
+  const auto at = std::lower_bound(
+      waiters.begin(), waiters.end(), ticket, [](const Waiter& waiter, Ticket wanted) {
+        return waiter.ticket < wanted;
+      });
+  return at != waiters.end() && at->ticket == ticket ? at : waiters.end();
+}
+
+}  // namespace muster::store
