@@ -292,7 +292,7 @@ def test_a_stopped_agent_is_lost_and_its_guard_ends_its_workers(gang, whose):
 
 
 @pytest.mark.full
-def test_an_agent_that_is_stopped_for_less_than_the_heartbeat_timeout_is_not_lost(gang):
+def test_an_agent_stopped_for_less_than_the_heartbeat_timeout_is_not_lost(gang):
     job = gang(2, "--heartbeat-timeout=10")
     job.start_all()
     job.wait_for_start()
@@ -338,7 +338,7 @@ def test_a_rank_that_fails_after_others_succeeded_fails_the_job_everywhere(gang,
     assert ("rank 0" in hints) == (last == 1), report
 
 
-def test_an_early_exit_that_is_forbidden_ends_the_job_and_names_the_rank(gang):
+def test_a_forbidden_early_exit_ends_the_job_and_names_the_rank(gang):
     job = gang(2, "--on-early-exit=fail", "--early-exit-timeout=0.5")
     job.start_all()
     job.wait_for_start()
@@ -353,7 +353,7 @@ def test_an_early_exit_that_is_forbidden_ends_the_job_and_names_the_rank(gang):
         assert agent.said_about("rank 1 ended while others worked on")
 
 
-def test_ranks_that_go_on_for_too_long_after_an_early_exit_are_a_hang(gang):
+def test_ranks_that_run_too_long_after_an_early_exit_are_a_hang(gang):
     job = gang(2, "--early-exit-timeout=0.5")
     job.start_all()
     job.wait_for_start()

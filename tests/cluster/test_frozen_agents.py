@@ -74,7 +74,7 @@ def test_nothing_of_an_agent_that_stands_still_meets_the_next_attempt(gang, how)
 
 @pytest.mark.soak
 @pytest.mark.full
-def test_a_node_that_was_frozen_as_a_whole_runs_nothing_when_it_thaws(gang):
+def test_a_frozen_node_runs_no_worker_after_it_thaws(gang):
     for number in range(REPETITIONS):
         with Freezer(f"node-{number}", 2) as freezer:
             job, started = start_with_a_spare(gang, through=freezer.through())

@@ -214,7 +214,7 @@ def test_the_interface_that_the_user_names_stays_and_so_does_none(gang, hosts):
     assert "nccl <^docker> gloo <>" in job.jobs[1].words()
 
 
-def test_a_node_that_contributes_too_much_is_cut_off_with_the_key_and_the_size(gang):
+def test_an_oversized_contribution_is_refused_with_its_key_and_size(gang):
     job = gang(2)
     job.start(0)
     wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
@@ -278,7 +278,7 @@ def test_behind_a_service_the_node_leads_that_may(gang, hosts, reaches_itself):
     job.succeed()
 
 
-def test_a_node_that_would_lead_once_reached_joins_the_owner_of_the_address(gang, hosts):
+def test_with_lead_reached_a_node_joins_the_owner_of_the_address(gang, hosts):
     job = gang(2, on=hosts)
     job.start(1, "--lead=reached", rank="by arrival")
     job.jobs[1].err.wait_for("cannot reach the leader yet")
@@ -335,7 +335,7 @@ def test_with_a_range_and_without_node_ranks_the_ranks_have_no_gap(gang, hosts):
 
 @pytest.mark.soak
 @pytest.mark.full
-def test_when_one_of_four_does_not_come_all_others_end_with_75_and_nothing_started(gang, hosts):
+def test_when_one_of_four_nodes_is_missing_the_others_exit_75(gang, hosts):
     limit = default_or_soak(PLENTY, 20)
     job = gang(4, f"--gang-timeout={limit}", on=hosts)
     for node in (0, 1, 3):
@@ -392,7 +392,7 @@ def test_a_node_that_was_refused_is_named_with_the_reason(gang):
 
 
 @pytest.mark.full
-def test_a_node_that_came_and_left_is_told_from_one_that_never_came(gang):
+def test_a_node_that_left_is_distinguished_from_one_that_never_connected(gang):
     job = gang(3, f"--gang-timeout={PLENTY}")
     leader = job.start(0, "--verbose")
     gone = job.start(1)
@@ -459,7 +459,7 @@ def test_a_leader_behind_a_silent_firewall_is_said_not_to_answer(gang, hosts):
 
 
 @pytest.mark.soak_only
-def test_a_leader_on_a_host_that_is_not_there_is_said_to_have_no_route(gang, hosts):
+def test_a_leader_on_an_absent_host_is_reported_as_unreachable(gang, hosts):
     job = gang(2, "--gang-timeout=20", on=hosts)
     job.start(1, address="10.77.0.99")
 
@@ -483,7 +483,7 @@ def test_somebody_who_takes_connections_and_is_silent_is_no_leader(gang):
 
 
 @pytest.mark.soak_only
-def test_while_it_waits_the_leader_says_how_many_are_here_and_who_is_missing(gang):
+def test_a_waiting_leader_logs_the_node_count_and_the_missing_nodes(gang):
     job = gang(3)
     leader = job.start(0)
     job.start(2)
@@ -561,7 +561,7 @@ def test_hosts_whose_own_names_do_not_resolve_form_a_gang(gang):
     [["--nnodes=3"], ["--mode=torchrun", "--nnodes=2:3"]],
     ids=["another number of nodes", "a range"],
 )
-def test_an_agent_that_was_told_another_size_is_refused_and_the_gang_waits_on(gang, options):
+def test_an_agent_with_another_gang_size_is_refused_and_the_wait_continues(gang, options):
     job = gang(2)
     job.start(0)
     stranger = job.muster.start(

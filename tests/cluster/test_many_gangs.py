@@ -24,7 +24,7 @@ def start_agent(muster, port, node, worker, *options):
 
 
 @pytest.mark.soak
-def test_gangs_that_start_at_once_on_one_machine_never_want_the_same_port(muster, worker):
+def test_gangs_starting_at_once_on_one_machine_never_share_a_port(muster, worker):
     gangs = default_or_soak(10, 50)
     ports = [free_port() for _ in range(gangs)]
 
@@ -43,7 +43,7 @@ def test_gangs_that_start_at_once_on_one_machine_never_want_the_same_port(muster
 
 
 @pytest.mark.soak
-def test_gangs_that_restart_at_once_on_one_machine_never_want_the_same_port(muster, worker):
+def test_gangs_restarting_at_once_on_one_machine_never_share_a_port(muster, worker):
     gangs = default_or_soak(5, 50)
     ports = [free_port() for _ in range(gangs)]
     script = f"""test $TORCHELASTIC_RESTART_COUNT = 2 || exit $((RANK + 1))

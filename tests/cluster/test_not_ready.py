@@ -60,7 +60,7 @@ def test_what_is_taken_back_before_the_start_is_waited_for_again(gang, tables):
 
 
 @pytest.mark.parametrize("late, seconds", [pytest.param(0, 10, marks=pytest.mark.full), (1, 1)])
-def test_when_it_waited_in_vain_all_nodes_end_with_75_and_say_why(gang, tables, late, seconds):
+def test_after_the_inputs_timeout_all_nodes_exit_75_with_the_reason(gang, tables, late, seconds):
     if late == 0:
         tables[1][0].rename(tables[1][1])
     job = start(gang, tables, f"--inputs-timeout={seconds}")

@@ -62,7 +62,7 @@ def test_a_crash_outranks_a_lost_peer_on_the_node_that_told_first(two_that_fail)
         assert agent.said_about("also failed: rank 0, node 0")
 
 
-def test_of_failures_that_look_alike_the_leader_names_the_one_that_it_heard_of_first(two_that_fail):
+def test_of_similar_failures_the_leader_names_the_one_reported_first(two_that_fail):
     job = two_that_fail("exit 5", "exit 6")
 
     job.assert_codes(5)

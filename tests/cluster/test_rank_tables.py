@@ -301,7 +301,7 @@ def test_the_nodes_make_a_table_of_what_they_have(agents, tmp_path):
     ]
 
 
-def test_a_node_that_has_a_table_and_one_that_makes_one_do_not_start(agents, hosts, tmp_path):
+def test_nodes_with_given_and_generated_rank_tables_do_not_start(agents, hosts, tmp_path):
     controller = Controller(tmp_path, table_of_groups(hosts))
     controller.write(1, "completed")
     job = agents()

@@ -255,7 +255,7 @@ def test_a_spare_that_goes_is_not_missed(gang, hosts):
 
 
 @pytest.mark.full
-def test_a_stubborn_worker_on_a_lost_node_is_dead_before_the_others_start_again(gang, hosts):
+def test_workers_of_a_lost_node_are_dead_before_the_restart(gang, hosts):
     """Nobody can ask a host that is cut off: it is given the time that its agent needs."""
     job = gang("2:3", "--max-restarts=1", f"--last-call={LAST_CALL}", *HEEDFUL, on=hosts, stubborn=True)
     job.start_all()
@@ -297,7 +297,7 @@ def test_the_world_shrinks_and_grows_again_when_a_node_returns(gang, hosts):
 
 
 @pytest.mark.soak_only
-def test_with_fewer_than_the_least_nodes_the_job_waits_for_one_to_return(gang, hosts):
+def test_below_the_minimum_of_nodes_the_job_waits_for_a_node(gang, hosts):
     job = gang(2, "--max-restarts=1", *HEEDFUL, on=hosts)
     job.start_all()
     first = job.wait_for_start()
@@ -314,7 +314,7 @@ def test_with_fewer_than_the_least_nodes_the_job_waits_for_one_to_return(gang, h
 
 
 @pytest.mark.soak_only
-def test_a_node_that_returns_before_its_loss_was_noticed_takes_its_place_again(gang):
+def test_a_node_that_returns_before_its_loss_is_noticed_rejoins(gang):
     """Its old link is half-open: the leader hears nothing, and does not know why."""
     job = gang(2, "--max-restarts=1", *HEEDFUL)
     job.start(0)

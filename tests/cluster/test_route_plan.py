@@ -226,7 +226,7 @@ def test_without_the_consent_of_one_all_keep_the_ranks_of_the_table(ranked, vari
         )
 
 
-def test_the_time_for_the_rank_table_is_not_the_time_for_the_topology(ranked):
+def test_the_topology_timeout_is_separate_from_the_rank_table_timeout(ranked):
     job = ranked(3, "--rank-table-timeout=0.1")
     for node in range(3):
         start(job, node, ROUTE_PLAN="true", ROUTE_TOPO_WAIT_TIME="1")

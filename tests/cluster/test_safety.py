@@ -146,7 +146,7 @@ def test_agents_with_different_templates_are_refused(gang, tmp_path):
     assert [job.jobs[node].end() for node in (0, 1)] == [0, 0]
 
 
-def test_a_taken_rank_is_refused_and_said_on_both_consoles_with_the_hosts(gang, hosts):
+def test_a_taken_rank_is_refused_and_both_consoles_name_the_hosts(gang, hosts):
     """Once its holder shows that it is alive, which it does four times in a heartbeat timeout."""
     job = gang(3, "--heartbeat-timeout=10", on=hosts)
     leader = job.start(0, "--verbose")
@@ -165,7 +165,7 @@ def test_a_taken_rank_is_refused_and_said_on_both_consoles_with_the_hosts(gang, 
     assert [job.jobs[node].end() for node in (0, 1, 2)] == [0, 0, 0]
 
 
-def test_a_second_node_zero_on_another_host_says_that_it_is_not_meant(gang, hosts):
+def test_a_second_node_zero_on_another_host_logs_the_wrong_address(gang, hosts):
     job = gang(2, on=hosts)
     job.start(0).err.wait_for("flags: ")
     second = job.start(0, host=1, name="second")
@@ -203,7 +203,7 @@ def test_a_join_that_is_sent_again_is_refused(gang):
         job.succeed()
 
 
-def test_a_recorded_link_with_a_token_opens_nothing_when_it_is_sent_again(gang):
+def test_a_replayed_connection_with_a_token_is_not_admitted(gang):
     env = {"MUSTER_TOKEN": TOKEN}
     job = gang(3)
     leader = job.start(0, "--verbose", env=env)
@@ -352,7 +352,7 @@ def test_agents_with_the_same_token_form_a_gang(gang, tmp_path, by):
 
 
 @pytest.mark.full
-def test_who_has_another_token_is_the_reason_for_which_the_leader_gives_up(gang):
+def test_a_leader_that_times_out_names_the_node_with_another_token(gang):
     job = gang(2, "--gang-timeout=10")
     leader = job.start(0, env={"MUSTER_TOKEN": TOKEN})
     job.start(1, env={"MUSTER_TOKEN": TOKEN + "!"})

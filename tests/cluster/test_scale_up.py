@@ -21,7 +21,7 @@ def growing(gang, hosts, witnesses, worker):
     return make
 
 
-def test_a_node_that_comes_later_joins_at_once_and_no_restart_is_used_up(growing, hosts):
+def test_a_late_node_joins_at_once_without_using_a_restart(growing, hosts):
     job = growing(2, "--scale-up=now")
     job.start(0, rank="by arrival")
     job.wait_for_start(1)
@@ -58,7 +58,7 @@ def test_several_nodes_that_come_together_join_together(growing):
     job.witnesses.assert_attempts_never_met()
 
 
-def test_without_being_asked_a_job_is_not_disturbed_by_a_node_that_comes_later(growing):
+def test_without_scale_up_a_late_node_is_refused_and_the_job_continues(growing):
     job = growing(2)
     job.start(0)
     job.wait_for_start(1)

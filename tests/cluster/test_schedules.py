@@ -139,7 +139,7 @@ def by_signal(rank, name):
     return failure(rank, None) | {"signal": f"SIG{name}"}
 
 
-def test_of_several_signals_that_were_passed_on_each_may_have_ended_a_worker(schedule):
+def test_any_of_several_forwarded_signals_may_have_ended_a_worker(schedule):
     """Of those that wait for a stopped process the kernel delivers the lowest first."""
     seen = seen_of(138, [0, 0], by_signal(1, "USR1"))
     seen.events = [one for one in seen.events if one.what != "told" or one.rank == 0]
@@ -207,7 +207,7 @@ def test_hangs_and_survivors_are_wrong(schedule):
     ]
 
 
-def test_a_node_that_is_lost_has_its_cause_in_a_long_stop_and_not_in_a_short_one(schedule):
+def test_only_a_long_stop_explains_a_lost_node(schedule):
     seen = seen_of(69, [0, 0])
     long = Strike(Fault("stop agent", 1, 1.0, lasts=10.0), 1.0)
     short = Strike(Fault("stop agent", 1, 1.0, lasts=0.1), 1.0)

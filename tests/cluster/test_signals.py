@@ -187,7 +187,7 @@ def test_a_signal_to_a_waiting_agent_leaves_the_others_waiting_for_it(gang):
 @pytest.mark.kernel
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
-def test_while_workers_run_a_signal_to_one_agent_reaches_those_of_all_at_once(gang, whom, number):
+def test_a_signal_to_one_agent_reaches_the_workers_of_all_nodes(gang, whom, number):
     job = gang(2, workers=2)
     job.start_all()
     job.wait_for_start()
@@ -204,7 +204,7 @@ def test_while_workers_run_a_signal_to_one_agent_reaches_those_of_all_at_once(ga
 
 
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
-def test_a_signal_that_one_agent_was_told_to_handle_ends_all_with_it(gang, whom):
+def test_a_signal_that_one_agent_handles_ends_all_nodes_with_it(gang, whom):
     save = "trap 'echo got USR1; exit 0' USR1; echo ready; while :; do sleep 0.05; done"
     job = gang(2, command=["bash", "-c", save], workers=2)
     for node in (0, 1):
@@ -280,7 +280,7 @@ def test_a_signal_while_only_other_nodes_still_work_ends_those(gang, whom):
     job.assert_codes(143)
 
 
-def test_a_leader_that_waits_for_a_last_goodbye_goes_when_it_is_told(gang):
+def test_a_signal_ends_a_leader_that_waits_for_the_last_goodbye(gang):
     job = gang(2, "--heartbeat-timeout=60")
     leader = job.start(0)
     with Relay(("127.0.0.1", job.port)) as relay:
@@ -303,7 +303,7 @@ def test_a_leader_that_waits_for_a_last_goodbye_goes_when_it_is_told(gang):
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
-def test_a_second_signal_to_one_agent_kills_what_ignores_the_first_on_every_node(gang, whom):
+def test_a_second_signal_to_one_agent_kills_workers_on_every_node(gang, whom):
     job = gang(2, "--grace=60", stubborn=True)
     job.start_all()
     job.wait_for_start()

@@ -57,7 +57,7 @@ def remote_shell_to(hosts, index, job):
     raise AssertionError(f"no remote shell to {hosts.name(index)}")
 
 
-def test_a_job_runs_on_three_hosts_and_nothing_is_changed_on_its_way(front, hosts, ssh, tmp_path):
+def test_a_job_on_three_hosts_gets_arguments_and_environment_unchanged(front, hosts, ssh, tmp_path):
     value = "a b'c\"d\\e$f`g;h\ni\x01é"
     ssh.serve(*NODES)
 

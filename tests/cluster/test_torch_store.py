@@ -29,7 +29,7 @@ def output_of(job):
     return "\n".join(one.out.text for one in job.jobs.values())
 
 
-def test_the_ranks_of_three_hosts_meet_and_those_of_the_leader_may_end_first(gang, hosts):
+def test_ranks_of_three_hosts_meet_though_the_leaders_ranks_exit_first(gang, hosts):
     job = start(gang, 3, "meet", "end-0", "end-1", "count", on=hosts)
 
     job.assert_codes(0)

@@ -134,7 +134,7 @@ print("node", node, "of", nodes, "met at", where[1], flush=True)
 """
 
 
-def test_programs_that_start_their_own_processes_have_the_port_of_hai_again_after_a_restart(
+def test_spawning_programs_keep_the_port_of_hai_after_a_restart(
     muster, port
 ):
     options = ["--mode=once", "--max-restarts=1", "--restart-backoff=0.1"]

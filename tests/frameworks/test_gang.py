@@ -121,7 +121,7 @@ def test_ranks_with_uneven_inputs_end_one_after_the_other(agents):
     assert len(run_times) == 4
 
 
-def test_a_run_that_loses_a_worker_ends_with_the_parameters_of_one_that_does_not(agents, tmp_path):
+def test_a_run_that_loses_a_worker_ends_with_the_same_parameters(agents, tmp_path):
     (tmp_path / "calm").mkdir()
     (tmp_path / "lossy").mkdir()
     calm = agents().start(RESUME, tmp_path / "calm", STEPS).end()

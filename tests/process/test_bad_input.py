@@ -55,7 +55,7 @@ class TestPrograms:
         assert job.code == 127
         assert job.said_about("cannot run 'no-such-program'", "not found")
 
-    def test_a_missing_one_is_127_though_a_folder_of_path_may_not_be_entered(self, muster):
+    def test_a_missing_program_is_127_despite_an_inaccessible_path_folder(self, muster):
         (muster.folder / "closed").mkdir(mode=0)
         as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
@@ -246,7 +246,7 @@ class TestScarceResources:
         assert job.code == 0, job.words()
 
     @pytest.mark.parametrize("files", [False, True])
-    def test_what_the_refusal_asks_for_is_enough_for_all_that_a_job_may_write(
+    def test_the_descriptor_limit_named_in_the_refusal_is_sufficient(
         self, muster, worker, tmp_path, files
     ):
         line = [
@@ -324,7 +324,7 @@ class TestWorkers:
         assert job.end(2) == 0
         assert job.said_about("rank 1 closed its standard output and error and runs on")
 
-    def test_one_that_closes_its_pipes_and_ends_soon_is_not_worth_a_word(
+    def test_a_worker_that_exits_soon_after_closing_its_pipes_is_not_reported(
         self, muster, worker, tmp_path
     ):
         (tmp_path / "go").touch()

@@ -41,7 +41,7 @@ def test_exit_codes_pass_through_without_a_proc_of_ours(muster, place):
 
 
 @PLACES
-def test_a_failure_is_named_and_the_others_are_stopped_without_a_proc_of_ours(
+def test_without_proc_a_failure_is_named_and_the_others_stopped(
     muster, worker, place
 ):
     job = muster.run("--nproc-per-node=4", "--", worker("fail_on_rank"), 2, 5, through=place)
@@ -74,7 +74,7 @@ def test_what_cannot_be_seen_is_not_waited_for_when_a_job_succeeds(muster, worke
     assert job.said_about("could not kill a process that /proc does not show")
 
 
-def test_what_cannot_be_seen_is_not_killed_for_long_when_a_job_is_stopped(muster, worker):
+def test_a_stop_does_not_wait_long_for_invisible_processes(muster, worker):
     script = f"{worker('leave_a_grandchild')} stubborn; exec {worker('echo_signals')} 0"
     job = muster.start("--grace=0.2", "--", "sh", "-c", script, through=WITHOUT_PROC)
     job.out.wait_for("ready")

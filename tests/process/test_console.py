@@ -80,7 +80,7 @@ def test_the_prefix_can_be_written_as_torchrun_knows_it(muster):
     assert sorted(job.out.lines) == ["[default0/0/0]:hi", "[default1/1/0]:hi"]
 
 
-def test_a_prefix_of_ones_own_is_shown_for_a_single_worker_and_may_hold_its_pid(muster):
+def test_a_prefix_template_with_the_pid_applies_to_a_single_worker(muster):
     job = muster.run(
         "--prefix-template", "${pid}@${hostname} ", "--", "sh", "-c", "echo $$; echo e >&2"
     )
@@ -90,7 +90,7 @@ def test_a_prefix_of_ones_own_is_shown_for_a_single_worker_and_may_hold_its_pid(
     assert f"{pid}@{socket.gethostname()} e" in job.err.lines
 
 
-def test_the_role_stands_for_the_name_of_the_role_where_workers_have_none(muster, tmp_path):
+def test_the_prefix_role_is_the_role_name_where_workers_have_no_label(muster, tmp_path):
     (tmp_path / "mode.yaml").write_text("mode: mine\nroles:\n  - name: trainer\n")
     options = ["--template=mode.yaml", "--prefix-template=${role_name} ${role} $$ "]
     job = muster.run(*options, "--", "echo", "hi")
@@ -127,7 +127,7 @@ def test_a_prefix_of_ones_own_is_coloured_as_any_other(muster):
 
 
 @pytest.mark.parametrize("template", ["${ranks}", "$ranks", "${rank"])
-def test_a_name_that_no_prefix_has_is_refused_with_the_names_that_it_may_have(muster, template):
+def test_an_unknown_prefix_variable_is_refused_with_the_known_ones(muster, template):
     job = muster.run("--prefix-template", template, "--", "true")
     assert job.code == 64
     assert job.said_about(f"--prefix-template is '{template}'", "${local_rank}", "${pid}")
@@ -207,7 +207,7 @@ done"""
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_a_worker_writes_to_both_streams_keeps_its_order_at_one_place(muster, count):
+def test_both_streams_keep_their_order_on_one_console(muster, count):
     """As with 2>&1 of a shell: a traceback stands behind the lines that were printed before it."""
     job = muster.run(
         f"--nproc-per-node={count}", "--", "sh", "-c", ALTERNATES, stderr=subprocess.STDOUT
@@ -220,7 +220,7 @@ def test_what_a_worker_writes_to_both_streams_keeps_its_order_at_one_place(muste
         assert lines == [f"{prefix}{number}" for number in range(1000)]
 
 
-def test_both_streams_keep_their_order_in_the_log_file_that_both_go_to(muster):
+def test_both_streams_keep_their_order_in_a_shared_log_file(muster):
     options = ["--mode=msrun", "--nproc-per-node=1", "--log-dir=logs", "--redirects=3"]
     job = muster.run(*options, "--", "sh", "-c", ALTERNATES)
 
@@ -352,7 +352,7 @@ def test_a_filter_shows_only_the_chosen_workers(muster):
     ]
 
 
-def test_the_report_shows_the_words_of_a_failed_worker_that_the_filter_hid(muster, worker):
+def test_the_report_shows_last_lines_of_a_filtered_failed_worker(muster, worker):
     job = muster.run(
         "--nproc-per-node=2", "--local-ranks-filter=0", "--", worker("fail_on_rank"), 1, 3
     )
@@ -506,7 +506,7 @@ class TestSlowAndStalledReaders:
         os.close(read_end)
 
     @pytest.mark.parametrize("stall", [0.3, pytest.param(10, marks=pytest.mark.full)])
-    def test_a_stalled_reader_does_not_hold_up_the_job_and_the_files_are_complete(
+    def test_a_stalled_reader_delays_neither_the_job_nor_its_log_files(
         self, muster, worker, in_memory, stall
     ):
         """The files are in memory: a disk that is busy may take nothing for as long as that. So may a busy machine, if that is short."""
@@ -556,7 +556,7 @@ class TestSlowAndStalledReaders:
         assert sorted([first, second]) == ["[0] at the end", "[1] at the end"]
         assert all(len(line) == len("[0] ") + 63 for line in numbers)
 
-    def test_a_console_that_never_takes_anything_of_both_streams_does_not_hold_up_the_job(
+    def test_a_console_stalled_on_both_streams_does_not_delay_the_job(
         self, muster, worker
     ):
         read_end, write_end = os.pipe()
@@ -671,7 +671,7 @@ class TestBrokenOutputs:
         assert job.code == 0
         assert len(job.out.lines) == 3
 
-    def test_a_full_device_under_standard_output_is_said_once_and_the_job_goes_on(
+    def test_a_full_device_as_standard_output_is_reported_once(
         self, muster, worker
     ):
         with open("/dev/full", "wb") as full:

@@ -376,7 +376,7 @@ def test_an_allocation_that_ends_is_a_notice(muster, tmp_path):
 @pytest.mark.parametrize(
     "program, answer, variable", [("flux", "59", "FLUX_JOB_ID=f3"), ("bjobs", "0:01 L", "LSB_JOBID=4711")]
 )
-def test_a_batch_system_that_has_a_program_for_it_is_asked_when_the_allocation_ends(muster, tmp_path, program, answer, variable):
+def test_the_end_of_the_allocation_is_queried_from_the_batch_system(muster, tmp_path, program, answer, variable):
     asked = tmp_path / "asked"
     (tmp_path / program).write_text(f'#!/bin/sh\necho "$@" >{asked}\necho "{answer}"\n')
     (tmp_path / program).chmod(0o755)

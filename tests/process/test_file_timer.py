@@ -68,7 +68,7 @@ def test_the_signal_is_the_one_that_was_asked_for(run):
     assert "sent it SIGTERM" in job.report["first_failure"]["start_error"]
 
 
-def test_the_timer_of_a_process_that_a_worker_has_started_names_the_worker(run):
+def test_the_timer_of_a_workers_child_names_the_worker(run):
     script = f"""
 import subprocess
 child = subprocess.Popen(["sleep", "1000"])

@@ -48,7 +48,7 @@ def test_rank_17_is_named_while_both_cores_are_busy(muster, worker, busy_cores):
 
 @pytest.mark.soak
 @pytest.mark.full
-def test_rank_17_is_named_while_both_cores_are_busy_and_the_others_end_by_themselves(
+def test_rank_17_is_named_on_busy_cores_when_the_others_exit(
     muster, worker, busy_cores
 ):
     assert_rank_17_is_named(muster, worker, "stubborn")
@@ -78,7 +78,7 @@ def test_workers_that_a_failure_came_before_are_listed_as_never_started(muster):
     assert "rank " in named and listed
 
 
-def test_the_report_shows_the_last_20_lines_of_the_failed_worker_and_of_no_other(muster, worker):
+def test_the_report_shows_only_the_failed_workers_last_20_lines(muster, worker):
     crash = f"{worker('crash_after_ready')} 30 'the very last words'"
     script = f"""if [ $RANK = 1 ]; then exec {crash}; fi
                  for i in 1 2 3 4 5; do echo noise >&2; done; exec {worker("ignore_term")}"""

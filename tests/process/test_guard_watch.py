@@ -145,7 +145,7 @@ def have_ended(pids):
 
 
 @pytest.mark.soak
-def test_a_second_signal_ends_the_job_at_once_although_the_agent_is_stopped(muster, worker):
+def test_a_second_signal_ends_the_job_while_the_agent_is_stopped(muster, worker):
     for _ in range(REPETITIONS):
         job = muster.start("--grace=30", "--", worker("ignore_term"))
         job.out.wait_for("ready")

@@ -108,7 +108,7 @@ def test_the_end_does_not_wait_for_a_report_whose_disk_hangs(front, disk, tmp_pa
     assert job.said_about("the report is not written: its file system does not answer")
 
 
-def test_the_front_ends_with_the_code_of_the_job_and_has_its_report(front):
+def test_the_remote_launcher_exits_with_the_jobs_code_and_report(front):
     job = front("a:1,b:2", *python(FAIL), report=True)
 
     assert job.end() == 7, job.words()

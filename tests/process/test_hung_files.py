@@ -117,7 +117,7 @@ def test_what_is_not_in_a_log_file_is_said(start, disk):
 
 
 @pytest.mark.full
-def test_what_is_not_in_a_log_file_is_said_to_who_does_not_wait(start, disk):
+def test_missing_log_lines_are_reported_after_a_second_signal(start, disk):
     job = start(("logs",), STUBBORN, "-v")
     disk.freeze()
     wait_for_more_lines(job)
@@ -182,7 +182,7 @@ def test_a_job_starts_again_while_its_disk_hangs(muster, start, disk):
 
 
 @pytest.mark.full
-def test_lines_for_a_disk_that_hangs_are_dropped_and_counted_until_it_answers(
+def test_log_lines_for_a_hung_disk_are_dropped_and_counted(
     muster, start, disk, worker
 ):
     go, last = muster.folder / "go", muster.folder / "last"
@@ -218,7 +218,7 @@ def test_a_report_that_cannot_be_tried_does_not_hold_up_the_start(muster, disk):
 
 
 @pytest.mark.full
-def test_a_report_that_cannot_be_tried_makes_no_stranger_of_the_jobs_processes(muster, disk):
+def test_a_hung_report_check_does_not_exempt_descendants_from_cleanup(muster, disk):
     """The process that hangs is a child that the guard had before, as `exec muster` keeps those of a shell."""
     disk.freeze()
     job = muster.start(
@@ -239,7 +239,7 @@ def test_a_report_that_cannot_be_tried_makes_no_stranger_of_the_jobs_processes(m
     assert not is_alive(unmarked)
 
 
-def test_a_report_that_was_not_tried_in_time_is_there_all_the_same(muster, disk):
+def test_a_report_is_written_though_its_check_timed_out(muster, disk):
     report = disk.folder / "report.json"
     report.write_text("an older one")
     go, script = ends_by(muster, 0)
@@ -273,7 +273,7 @@ def test_log_files_that_nobody_named_a_folder_for_are_refused(muster, disk):
 
 
 @pytest.mark.full
-def test_log_files_that_were_not_made_are_counted_once_and_not_waited_for_twice(muster, disk):
+def test_log_files_not_created_in_time_are_reported_and_waited_for_once(muster, disk):
     stall = 0.5
     disk.freeze()
     job = muster.start(
@@ -409,7 +409,7 @@ def test_a_private_file_does_not_stay_because_the_job_is_stopped(muster, start_w
     assert not first.exists()
 
 
-def test_nothing_stays_of_a_file_that_was_written_when_the_job_was_stopped(start_with_file, disk):
+def test_a_planned_file_half_written_at_a_stop_is_removed(start_with_file, disk):
     before = set(os.listdir(disk.folder))
     with unanswered(disk.folder):
         job = start_with_file("--console-stall=60", "--", "true")

@@ -13,7 +13,7 @@ SECONDS_TO_COME = 60  # for the ranks after the first one
 RANK = Path(__file__).resolve().parents[1] / "support" / "torch_store.py"
 
 
-def test_a_wait_that_ends_by_itself_is_told_from_one_that_does_not(muster):
+def test_a_wait_with_a_timeout_is_distinguished_from_an_endless_one(muster):
     """Else the tests of this file would find that all sleep."""
     script = "import select, sys; print(flush=True); select.epoll().poll(float(sys.argv[1]))"
     jobs = [muster.start("--", sys.executable, "-c", script, limit) for limit in (10, -1)]

@@ -95,7 +95,7 @@ def test_the_last_words_before_an_abort_are_in_the_file(muster, logs, worker):
 
 
 @pytest.mark.soak
-def test_64_workers_with_1000_lines_a_second_lose_nothing_in_files_and_on_the_console(
+def test_64_workers_with_1000_lines_a_second_lose_nothing(
     muster, worker, logs
 ):
     count = int(SECONDS * 1000)
@@ -360,7 +360,7 @@ class TestBrokenLogDirectories:
         yield disk
         subprocess.run(["umount", str(disk)], check=True)
 
-    def test_a_full_disk_is_said_once_for_each_file_and_the_job_goes_on(
+    def test_a_full_disk_is_reported_once_per_log_file(
         self, muster, worker, small_disk
     ):
         job = muster.run(

@@ -79,7 +79,7 @@ def test_it_becomes_the_command_and_the_link_ends_with_that(daemon):
     assert (daemon.process.returncode, out) == (7, "a b;\n'\"0\n")
 
 
-def test_who_does_not_know_the_secret_is_refused_and_the_next_one_is_not(daemon):
+def test_a_client_without_the_secret_is_refused_and_the_next_served(daemon):
     with daemon.connect() as link:
         assert ask(link, "echo wrong", secret="f" * 32)[0] == b""
     with daemon.connect() as link:

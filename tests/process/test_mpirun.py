@@ -181,7 +181,7 @@ def test_a_task_that_takes_its_host_for_its_own_is_refused(muster):
     assert not any(task.out.lines for task in tasks)
 
 
-def test_a_task_alone_on_its_host_fits_where_all_are_to_have_one_worker(muster):
+def test_a_task_alone_on_its_host_may_have_one_worker(muster):
     tasks = start_tasks(
         muster,
         [(0, 2), (1, 2), (0, 1)],
@@ -218,7 +218,7 @@ def test_a_line_for_mpirun_starts_ranks_without_it(muster):
 
 @pytest.mark.full  # with mpi4py
 @pytest.mark.parametrize("only_mpirun", [[], ["--timeout", "60"]], ids=["muster", "mpirun"])
-def test_the_hosts_of_a_hostfile_get_as_many_ranks_as_they_have_slots(
+def test_each_host_of_a_hostfile_gets_a_rank_per_slot(
     muster, port, tmp_path, only_mpirun
 ):
     (tmp_path / "hosts").write_text("a slots=2 # two\nb count=2 max_slots=4\nc slots=2\n")

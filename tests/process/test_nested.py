@@ -47,7 +47,7 @@ def test_a_worker_that_starts_muster_is_not_multiplied_by_the_platforms_options(
     assert sorted(job.out.lines) == ["0", "1"]
 
 
-def test_in_the_environment_of_a_worker_one_process_starts_and_muster_says_so(muster, worker):
+def test_inside_a_worker_muster_starts_one_process_and_says_so(muster, worker):
     job = muster.run("--", worker("print_rank"), env=A_WORKERS_ENVIRONMENT)
 
     assert job.code == 0
@@ -94,7 +94,7 @@ def test_a_list_of_hosts_is_refused_in_a_worker(muster):
 
 
 @pytest.mark.parametrize("value", ["", "x", " 1", "+1", "-1"])
-def test_a_local_rank_that_is_no_plain_integer_is_no_sign_of_a_worker(muster, worker, value):
+def test_a_local_rank_that_is_no_integer_does_not_mark_a_worker(muster, worker, value):
     job = muster.run(
         "--nproc-per-node=1",
         "--",
@@ -106,7 +106,7 @@ def test_a_local_rank_that_is_no_plain_integer_is_no_sign_of_a_worker(muster, wo
     assert job.out.text == "rank 0 of 1, local rank 0 of 1, node 0 of 1\n"
 
 
-def test_each_muster_in_muster_that_is_given_a_count_has_a_world_of_its_own(muster, worker):
+def test_each_nested_muster_with_a_count_has_a_separate_world(muster, worker):
     inner = [binary(), "--nproc-per-node=2", "--prefix=never", "--", worker("print_rank")]
 
     job = muster.run("--nproc-per-node=2", "--prefix=never", "--", *inner)
@@ -150,7 +150,7 @@ def test_kill_of_the_outer_muster_ends_the_inner_ones_and_their_hydras(muster, w
 
 
 @pytest.mark.full
-def test_under_mpirun_each_muster_starts_its_own_and_workers_see_what_mpirun_set(muster, tmp_path):
+def test_under_mpirun_each_muster_starts_workers_with_mpiruns_variables(muster, tmp_path):
     assert shutil.which("mpirun"), "Open MPI is not installed"
     mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2"]
     script = "env -0 > of.$OMPI_COMM_WORLD_RANK"

@@ -415,7 +415,7 @@ def test_a_restart_waits_as_long_as_for_a_table(muster):
         job.said_about("in vain", "node 1 (127.0.0.1) still has version 1")
 
 
-def test_a_job_that_lacks_a_node_of_its_table_may_be_tried_again(muster, table):
+def test_a_job_without_a_node_of_its_table_exits_75(muster, table):
     write(table, groups([device(0)], [device(1)]))
     meeting = ["--nnodes=1:2", "--master-addr=127.0.0.1", f"--master-port={free_port()}"]
     job = start(muster, table, *meeting, "--node-rank=0", "--last-call=0.1")

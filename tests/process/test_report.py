@@ -102,7 +102,7 @@ def test_a_stop_from_outside(muster, worker):
 
 
 @pytest.mark.parametrize("code", [3, 65, 71, 78, 93, 127])
-def test_the_code_of_a_worker_is_left_to_the_policy_of_the_scheduler(muster, code):
+def test_the_report_leaves_a_workers_exit_code_to_the_schedulers_policy(muster, code):
     job = muster.run("--", "sh", "-c", f"exit {code}", report=True)
 
     assert (job.code, job.report["reason"]) == (code, "worker failed")
@@ -160,7 +160,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(muste
     ("path", "why"),
     [("/dev/full", "No space left on device"), ("/proc/x.json", "No such file or directory")],
 )
-def test_a_report_that_only_its_writer_would_fail_at_is_refused_as_well(muster, tmp_path, path, why):
+def test_a_report_path_whose_trial_write_fails_is_refused(muster, tmp_path, path, why):
     job = muster.run("--report", path, "--", "touch", "started")
 
     assert job.code == 64

@@ -26,7 +26,7 @@ def ids(number):
 
 
 @pytest.mark.parametrize("number", ENDING, ids=ids)
-def test_a_signal_reaches_every_worker_as_itself_and_muster_ends_with_128_plus_it(
+def test_a_signal_is_forwarded_and_muster_exits_with_128_plus_it(
     muster, worker, number
 ):
     job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 0)
@@ -288,14 +288,14 @@ def test_signals_that_were_blocked_at_the_start_still_reach_muster(muster, worke
     assert job.end(2) == 143
 
 
-def test_signals_that_were_blocked_at_the_start_do_not_hide_how_workers_end(muster):
+def test_signals_blocked_at_the_start_do_not_hide_exit_statuses(muster):
     job = muster.run("--", "sh", "-c", "exit 9", through=["env", "--block-signal"])
 
     assert job.code == 9
 
 
 @pytest.mark.soak
-def test_a_signal_at_any_moment_of_the_start_ends_the_job_and_leaves_nothing(muster):
+def test_a_signal_at_any_moment_of_the_start_ends_the_job(muster):
     for number in ENDING:
         for moment in range(0, default_or_soak(10, 100), default_or_soak(2, 1)):
             job = muster.start("--nproc-per-node=2", "--grace=0.5", "--", "sleep", "100")
@@ -347,7 +347,7 @@ def terminate_until_it_ends(pid):
 
 
 @pytest.mark.soak
-def test_a_signal_at_any_moment_of_the_start_ends_the_first_process_too(muster):
+def test_as_pid_1_a_signal_during_the_start_ends_the_job(muster):
     for moment in range(default_or_soak(5, 50)):
         job = muster.start("--grace=0.5", "--", "sleep", "100", through=AS_FIRST_PROCESS)
         guard = job.guard()
@@ -439,7 +439,7 @@ def all_pids(job):
 
 
 @pytest.mark.kernel
-def test_term_to_every_process_of_the_job_is_one_request_and_keeps_the_grace(muster, worker):
+def test_sigterm_to_every_process_counts_once_and_keeps_the_grace(muster, worker):
     """As systemd, Slurm and many a script do: they signal all that they find."""
     job = muster.start("--nproc-per-node=2", "--", worker("save_for_seconds_on_term"), 0.5)
     job.out.wait_for("ready", times=2)
@@ -463,7 +463,7 @@ def test_term_to_the_agent_alone_ends_the_job(muster, worker):
     assert job.out.text.count("saved") == 2
 
 
-def test_timeout_asks_twice_at_once_which_is_one_request_and_keeps_the_grace(muster, worker):
+def test_two_sigterms_from_timeout_count_once_and_keep_the_grace(muster, worker):
     """The program of that name signals its child, and then the group that they share: at its end, and when it is asked to."""
     job = muster.start(
         "--nproc-per-node=2",
@@ -498,7 +498,7 @@ def test_two_signals_while_a_failed_job_is_being_stopped_kill_at_once(muster, wo
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=ids)
-def test_a_request_to_end_ends_muster_while_it_reads_a_pipe_that_nobody_writes(
+def test_a_stop_signal_ends_muster_while_it_reads_an_idle_pipe(
     muster, tmp_path, number
 ):
     path = tmp_path / "hosts"

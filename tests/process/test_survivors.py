@@ -158,7 +158,7 @@ def test_no_direct_worker_is_left_when_guard_and_agent_are_killed_together(muste
 
 @pytest.mark.needs("namespaces")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_nothing_of_a_hydra_in_a_pid_namespace_of_its_own_is_left(muster, worker, number):
+def test_nothing_of_a_hydra_in_a_pid_namespace_is_left(muster, worker, number):
     job = muster.start(f"--grace={GRACE}", "--", *AS_FIRST_PROCESS, worker("hydra"))
     job.out.wait_for("ready\n")
 
@@ -233,7 +233,7 @@ class TestAsFirstProcess:
 
 @pytest.mark.parametrize("kind", [[], ["session"]])
 @pytest.mark.kernel
-def test_a_child_that_a_worker_leaves_behind_is_ended_and_the_job_succeeds(muster, worker, kind):
+def test_an_orphan_of_a_worker_is_ended_and_the_job_succeeds(muster, worker, kind):
     job = muster.run("--", worker("leave_a_grandchild"), *kind, seconds=2)
 
     left = job.out.text.split()[1]
@@ -242,7 +242,7 @@ def test_a_child_that_a_worker_leaves_behind_is_ended_and_the_job_succeeds(muste
     muster.assert_no_survivors()
 
 
-def test_a_helper_that_ends_by_itself_in_a_moment_is_not_called_left_behind(muster):
+def test_an_orphan_that_exits_within_a_moment_is_not_reported(muster):
     """Python's resource tracker lives a few milliseconds longer than whoever used mp.spawn."""
     (muster.folder / "spawn.py").write_text(
         "import multiprocessing\n"
@@ -258,7 +258,7 @@ def test_a_helper_that_ends_by_itself_in_a_moment_is_not_called_left_behind(must
     promise("the end of Python's resource tracker", moment, 2 * moment if "left behind" in job.err.text else 0)
 
 
-def test_a_stubborn_child_that_a_worker_leaves_behind_is_killed_after_the_grace(muster, worker):
+def test_an_orphan_that_ignores_sigterm_is_killed_after_the_grace(muster, worker):
     job = muster.run(
         f"--grace={GRACE}", "--", worker("leave_a_grandchild"), "stubborn", seconds=GRACE + 1
     )
@@ -370,7 +370,7 @@ def keyboard():
 
 
 @pytest.mark.kernel
-def test_a_worker_that_left_its_process_group_ends_at_the_request_to_end(muster, worker, keyboard):
+def test_a_worker_that_left_its_process_group_gets_sigterm(muster, worker, keyboard):
     """It is in the group of the agent, which must not be signalled as a whole either."""
     job = muster.start("--", worker("join_the_parents_group"), stdin=keyboard)
     job.out.wait_for("ready ")

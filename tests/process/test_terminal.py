@@ -335,7 +335,7 @@ esac"""
     one.end()
 
 
-def test_a_prompt_of_who_is_typed_to_is_ended_before_somebody_else_speaks(terminal, tmp_path):
+def test_a_prompt_of_the_stdin_worker_ends_before_other_output(terminal, tmp_path):
     """The terminal shows what is typed, behind the prompt: it cannot be drawn again."""
     script = f"""
 case $RANK in
@@ -366,7 +366,7 @@ def test_a_password_is_asked_for_and_its_line_goes_on(terminal):
     assert "[1] Password:\r\n[1] got secret\r\n" in one.screen.text
 
 
-def test_what_is_typed_to_one_of_several_is_shown_and_edited_by_the_terminal(terminal):
+def test_input_to_one_of_several_workers_is_echoed_and_edited(terminal):
     script = "[ -t 1 ] && echo $RANK draws; [ $RANK = 0 ] || { read line; echo \"read $line\"; }"
     options = ["--nproc-per-node=2", "--stdin=1", "--color=never"]
     one = terminal(binary(), *options, "--", "sh", "-c", script)
@@ -392,7 +392,7 @@ def test_ctrl_c_reaches_all_that_share_the_terminal(terminal, worker):
     assert one.screen.text.count("got INT") == 3
 
 
-def test_a_terminal_that_is_held_by_ctrl_s_does_not_hold_up_the_job(terminal, worker, muster):
+def test_a_terminal_paused_by_ctrl_s_does_not_delay_the_job(terminal, worker, muster):
     fill = worker("fill_the_pipe")
     script = f"while ! [ -e {muster.folder}/go ]; do sleep 0.01; done; exec {fill} 1000000"
     one = terminal(binary(), "--nproc-per-node=2", "--console-stall=0.3", "--", "sh", "-c", script)

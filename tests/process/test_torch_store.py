@@ -68,7 +68,7 @@ def test_who_serves_the_store(muster):
     assert says("--platform=single", "--", MA_RUN_METHOD="torchrun") == "True"
 
 
-def test_a_mode_without_a_store_says_so_only_where_one_is_asked_for(muster):
+def test_a_mode_without_a_store_refuses_only_store_agent(muster):
     job = muster.run("--mode=once", "--store=agent", "--", "true")
     assert job.code == 64
     assert job.said == [
@@ -80,7 +80,7 @@ def test_a_mode_without_a_store_says_so_only_where_one_is_asked_for(muster):
     assert job.said == ["--store is 'leader', expected agent or worker"]
 
 
-def test_without_a_client_there_is_no_process_and_with_one_it_ends_with_the_job(muster):
+def test_the_store_process_starts_with_a_client_and_ends_with_the_job(muster):
     quiet = muster.start("torchrun", "--no-python", "sh", "-c", "echo here; exec sleep 1000")
     quiet.out.wait_for("here")
     assert store_processes(muster) == []
@@ -178,7 +178,7 @@ def test_a_client_that_does_not_read_holds_up_nobody(muster):
     stop(job)
 
 
-def test_many_that_wait_for_one_key_are_told_at_once_and_too_many_are_refused(muster):
+def test_many_waiters_for_a_key_wake_and_excess_connections_are_refused(muster):
     job, port = start_and_find_port(muster, "meet")  # two workers: 192 connections, of which they have two
     with ExitStack() as all_clients:
         clients = [

@@ -99,7 +99,7 @@ def test_a_single_failure_is_named_with_certainty(muster, worker):
     assert job.report["also_failed_count"] == 0
 
 
-def test_an_error_of_its_own_outranks_a_lost_peer_that_was_seen_first(die_at_once):
+def test_a_workers_error_outranks_a_lost_peer_seen_earlier(die_at_once):
     job = die_at_once(f"{LOST_PEER}; exit 5", f"sleep 0.1; {TRACEBACK}; exit 6")
 
     assert job.code == 6, job.words()
@@ -123,7 +123,7 @@ def test_a_crash_outranks_an_error_that_was_seen_first(die_at_once):
     assert "because a signal ended it" in job.said_about("it is named")
 
 
-def test_a_worker_that_crashes_while_it_is_being_ended_has_failed_and_changes_no_code(muster):
+def test_a_crash_during_the_stop_fails_without_changing_the_code(muster):
     crash = "trap 'kill -SEGV $$' TERM; echo ready; while :; do sleep 0.01; done"
     job = muster.start("--nproc-per-node=2", "--", "sh", "-c", crash, report=True)
     job.out.wait_for("ready", times=2)
@@ -139,7 +139,7 @@ def test_a_worker_that_crashes_while_it_is_being_ended_has_failed_and_changes_no
 
 
 @pytest.mark.kernel
-def test_a_worker_that_somebody_else_kills_in_the_grace_was_not_stopped_by_muster(muster, worker):
+def test_a_worker_killed_from_outside_during_the_grace_has_failed(muster, worker):
     job = muster.start("--nproc-per-node=1", "--", worker("ignore_term"), report=True)
     job.out.wait_for("ready")
     (pid,) = [child.pid for child in processes.workers_of(job.agent())]
@@ -177,7 +177,7 @@ def test_a_signal_that_somebody_else_sent_is_not_called_passed_on(muster):
 
 
 @pytest.mark.kernel
-def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(muster, tmp_path):
+def test_a_failure_before_the_stop_signal_is_the_reason_of_the_end(muster, tmp_path):
     """Both are found in one turn of the loop: the failure that still waits for others, and the signal."""
     fails = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 3"
     job = muster.start(
@@ -200,7 +200,7 @@ def test_a_worker_that_failed_before_muster_was_asked_to_end_is_why_it_ended(mus
     assert [worker["outcome"] for worker in job.report["workers"]] == ["failed", "stopped"]
 
 
-def test_an_exit_code_of_a_python_handler_is_the_answer_to_the_signal(muster):
+def test_an_exit_code_of_a_python_handler_answers_the_signal(muster):
     """Python takes its handlers back before it ends: what a dead process could handle says nothing."""
     answers = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
     # Python runs a handler between two of its instructions: a signal right before a long sleep would wait for its end.

@@ -219,7 +219,7 @@ def test_threads_follow_the_affinity(muster, worker):
     assert one.environment["OMP_NUM_THREADS"] == "1"
 
 
-def test_the_options_of_muster_do_not_reach_a_worker_but_what_is_for_it_does(muster, worker):
+def test_a_worker_gets_no_option_variable_of_muster(muster, worker):
     options = {"MUSTER_NPROC_PER_NODE": 1, "MUSTER_GRACE": 2, "MUSTER_PREFIX": "auto"}
 
     environment = describe_one(muster, worker, env=options).environment

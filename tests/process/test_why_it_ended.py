@@ -41,7 +41,7 @@ def limited_memory(name, limit_in_bytes):
 @pytest.mark.skipif(
     os.geteuid() != 0 or memory_home() is None, reason="needs root and groups with limits of memory"
 )
-def test_a_worker_that_the_kernel_killed_for_want_of_memory_is_said_to_be(muster):
+def test_a_worker_killed_by_the_oom_killer_is_reported_so(muster):
     greedy = "test $RANK = 1 || exec sleep 60; exec python3 -c 'x = bytearray(400 << 20)'"
     with limited_memory("oom", 128 << 20) as inside:
         job = muster.run(
@@ -107,7 +107,7 @@ def test_a_limit_of_memory_is_named_to_whom_speaks_of_memory(muster):
     assert hint.startswith("its last words tell of memory, and it may have 307200000 bytes"), hint
 
 
-def test_an_exit_that_muster_came_too_late_for_is_no_answer_to_it(muster, disk, worker, tmp_path):
+def test_an_exit_begun_before_the_signal_does_not_answer_it(muster, disk, worker, tmp_path):
     """The kernel is taking it down when it is asked to end, and can do so when the disk answers."""
     crash, leave = tmp_path / "crash", tmp_path / "leave"
     crashes = f"echo ready; while [ ! -e {crash} ]; do sleep 0.01; done; kill -SEGV $$"

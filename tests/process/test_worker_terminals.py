@@ -49,7 +49,7 @@ def test_where_the_console_is_no_terminal_workers_have_none(muster):
     assert job.out.text.count("fd 1 is none") == 2
 
 
-def test_always_gives_them_terminals_of_the_usual_size_and_passes_bytes_as_they_are(muster):
+def test_tty_always_gives_24_by_80_terminals_and_passes_bytes_unchanged(muster):
     script = WHAT_IT_HAS + "; stty size <&1; printf 'one\\ntwo\\r\\n\\t\\004x'"
     job = muster.run("--", "sh", "-c", script, env={"MUSTER_TTY": "always"})
 

@@ -167,7 +167,7 @@ def test_a_part_is_green_on_the_inputs_on_which_it_was_green(kept):
     assert results.state_of(kept, "third").startswith("green on other inputs")
 
 
-def test_a_change_of_an_input_is_another_key_and_of_another_file_is_not(tmp_path):
+def test_only_a_change_of_an_input_changes_the_key(tmp_path):
     part = results.Part("trial", 1, True, [], ["tests/one"])
     parts = {"trial": part, "other": results.Part("other", 1, True, [], ["tests/two"])}
     files = ["nobodys", "tests/one/a", "tests/two/b"]

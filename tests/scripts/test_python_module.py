@@ -295,7 +295,7 @@ def test_a_process_that_comes_later_goes_on_in_the_same_file(inside, job):
     assert (job.record().step, job.record().sequence) == (8, 4)
 
 
-def test_a_writer_that_died_in_the_middle_does_not_matter_to_the_next(inside, job):
+def test_a_writer_that_died_while_writing_does_not_disturb_the_next(inside, job):
     inside.progress(7)
     content = bytearray(job.heartbeats.read_bytes())
     struct.pack_into("=I", content, 32, 0xFFFFFFFF)
@@ -783,7 +783,7 @@ def test_a_program_in_c_is_told_and_tells(job, program):
         assert process.stdout.readline() == "0 0\n"
 
 
-def test_a_program_in_c_goes_on_in_the_file_of_a_program_in_python(job, program, inside):
+def test_a_c_program_continues_the_heartbeat_file_of_a_python_program(job, program, inside):
     inside.progress(7, loss=0.25)
 
     with job.popen(program) as process:

@@ -117,7 +117,7 @@ TEST(ParseYaml, TakesTheMarksOfASingleDocument) {
   }
 }
 
-TEST(ParseYaml, ComesToAnEndOfTextInWhichTheParserFindsDocumentsWithoutEnd) {
+TEST(ParseYaml, RefusesTextWithEndlesslyManyDocuments) {
   for (const std::string text : {",", ",a", ",a: b\n"}) {
     EXPECT_EQ(error_of(text), "x.yaml: more than one document");
   }

@@ -218,7 +218,7 @@ TEST(DescribeCluster, TakesAPortAloneForOneNode) {
             "node 0 of 1, 8 slots, 127.0.0.1:1234, single");
 }
 
-TEST(DescribeCluster, MeetsOnTheLoopbackWhereTheOnlyNodeHasAPortOfItsOwn) {
+TEST(DescribeCluster, UsesTheLoopbackAddressWithAFreshPortOnASingleNode) {
   const Texts alone = {{"VC_TASK_INDEX", "0"}, {"VC_WORKER_HOSTS", "job-worker-0.job"}};
   EXPECT_EQ(described(node_with(alone)), "node 0 of 1, 8 slots, 127.0.0.1:fresh, volcano");
   EXPECT_EQ(described(node_with(alone), flags({{"master-addr", "eth0-name"}})),
@@ -427,7 +427,7 @@ TEST(DescribeCluster, RefusesAnAddressThatIsNobodys) {
   }
 }
 
-TEST(DescribeCluster, TakesLocalhostFromAUserWhoTestsOnOneMachineAndSaysWhatFollows) {
+TEST(DescribeCluster, TakesLocalhostForSeveralNodesWithARemark) {
   for (const Source& source : {from_flag("--master-addr"), from_option("MUSTER_MASTER_ADDR")}) {
     Settings settings = flags({{"nnodes", "2"}, {"node-rank", "1"}});
     settings.set("master-addr", {"localhost", source});
@@ -454,7 +454,7 @@ TEST(DescribeCluster, HonoursTorchrunsSlotsWithoutItsOtherVariables) {
 
 // Volcano, where it is about more than one variable
 
-TEST(DescribeCluster, RefusesAnIndexAboveItsCountEvenWhereThePluginGivesARank) {
+TEST(DescribeCluster, RefusesAnIndexAboveItsCountDespiteARank) {
   EXPECT_EQ(described(node_with({{"VC_TASK_INDEX", "5"},
                                  {"VC_WORKER_NUM", "2"},
                                  {"RANK", "1"},

@@ -29,7 +29,7 @@ TEST(SlurmLists, ExpandAsScontrolDoes) {
   EXPECT_EQ(expanded("n[99999999999-100000000000]"), "n99999999999 n100000000000");
 }
 
-TEST(SlurmLists, OfSeveralBracketsCountTheLastOneFirstAndThenFromTheLeft) {
+TEST(SlurmLists, WithSeveralBracketsVaryTheLastFirstThenFromTheLeft) {
   EXPECT_EQ(expanded("d[01-02]-[3-4]"), "d01-3 d01-4 d02-3 d02-4");
   EXPECT_EQ(expanded("n[1-2]x[3-4]y[5-6]"),
             "n1x3y5 n1x3y6 n2x3y5 n2x3y6 n1x4y5 n1x4y6 n2x4y5 n2x4y6");

@@ -133,7 +133,7 @@ TEST(Topology, FailsWithoutProc) {
                 "/proc/self/status' has no Cpus_allowed_list");
 }
 
-TEST(Topology, PutsNvidiaInPciOrderAndLeavesOutWhatTheContainerHasNot) {
+TEST(Topology, ListsNvidiaInPciOrderWithoutDevicesHiddenFromTheContainer) {
   const FakeHost host;
   furnish(host);
   host.add_nvidia("0000:dc:00.0", 2, 1);

@@ -38,7 +38,7 @@ TEST_F(DrawnRowsTest, WritesABarOverItself) {
   EXPECT_EQ(lines_, "");
 }
 
-TEST_F(DrawnRowsTest, GivesABarThatHasEndedOutWhenItWasLeftForLong) {
+TEST_F(DrawnRowsTest, PrintsAFinishedBarAfterItSettled) {
   EXPECT_EQ(draw("\r100%\n"), Rows{"[1] 100%"});
   EXPECT_TRUE(rows_.may_settle());
   rows_.settle(lines_);

@@ -313,7 +313,7 @@ TEST(LineFramer, HasNoUnsettledLineWhereNoneCouldBeShown) {
   EXPECT_FALSE(passing.has_unsettled());
 }
 
-TEST(LineFramer, WaitsForTheEndOfALineThatIsTooLongForAPrompt) {
+TEST(LineFramer, WaitsForTheEndOfALineTooLongForAPrompt) {
   LineFramer framer(kPrefix);
   std::string out;
   framer.feed(std::string(5000, 'x'), out);

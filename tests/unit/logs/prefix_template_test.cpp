@@ -65,7 +65,7 @@ TEST(PrefixTemplate, RefusesANameThatNobodyKnows) {
   }
 }
 
-TEST(PrefixTemplate, LeavesANameThatNobodyKnowsAsItIsWhereTheyAreText) {
+TEST(PrefixTemplate, KeepsUnknownNamesUnchangedWhereTheyAreText) {
   for (const char* const text : {"${ranks}", "$ranks:", "${}", "${rank", "${ rank }", "${RANK}"}) {
     const auto prefix =
         PrefixTemplate::read({text, from_variable("A_VARIABLE")}, UnknownNames::Text);

@@ -460,7 +460,7 @@ TEST(MakePlan, LaysLogsOutAsTorchrun) {
             (StreamLogs{attempt + "/filtered_stdout.log", attempt + "/filtered_stderr.log"}));
 }
 
-TEST(MakePlan, KeepsErrorFilesOfTorchrunsLayoutInTheRunFolderWithoutALogFolder) {
+TEST(MakePlan, PutsErrorFilesIntoTheRunFolderWithoutALogFolder) {
   const LaunchPlan plan = torchrun_plan("", LogLayout::Torchrun, "j");
   EXPECT_EQ(plan.workers[0].log.out, "j_abc/attempt_3/0/stdout.log");
   EXPECT_EQ(plan.workers[0].error_file, "/run/x/error_2.json");

@@ -45,7 +45,7 @@ TEST(ExitStatus, IsAShellsCodeForEverySignalWithAndWithoutACore) {
   }
 }
 
-TEST(ExitStatus, TellsASignalFromTheExitCodeThatAShellWouldShowForIt) {
+TEST(ExitStatus, DistinguishesASignalFromItsShellExitCode) {
   EXPECT_NE(ExitStatus::exited(139), ExitStatus::signalled(SIGSEGV));
   EXPECT_EQ(ExitStatus::exited(139).shell_code(), ExitStatus::signalled(SIGSEGV).shell_code());
 }

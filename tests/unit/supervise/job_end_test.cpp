@@ -54,7 +54,7 @@ TEST(MakeEnd, EndsByAFailureWithTheCodeOfTheWorker) {
   EXPECT_EQ(end_by_failure(failure).reason, "worker not started");
 }
 
-TEST(Advice, LeavesTheCodeOfAWorkerToItsPolicyEvenIfItIsOneOfOurs) {
+TEST(Advice, LeavesWorkerCodesEqualToMustersToTheSchedulersPolicy) {
   Failure failure;
   for (const int code : {1, 3, 65, 69, 71, 75, 78, 86, 93, 126, 127}) {
     failure.exit_code = code;

@@ -351,7 +351,7 @@ TEST(ExchangeServer, DoesNotWaitForALostNode) {
   EXPECT_EQ(story.got.back(), "0: fence 0: 0@host-0=e");
 }
 
-TEST(ExchangeServer, DropsThePartOfANodeThatIsLostInTheMiddleOfARound) {
+TEST(ExchangeServer, DropsTheContributionOfANodeLostDuringARound) {
   Story story(3);
   story.join_all();
   (void)story.start(0, {0, 1, 2});

@@ -195,7 +195,7 @@ TEST(IpAllowList, StartsWithWhoeverIsAliveOfTwoThatWantASeat) {
   EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{kOwnLink, 9, 2}));
 }
 
-TEST(IpAllowList, StartsAtOnceWhenTheHolderOfAClaimedSeatShowsThatItIsAlive) {
+TEST(IpAllowList, StartsOnceTheHolderOfAClaimedRankSendsAHeartbeat) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   story.silence(1);
@@ -234,7 +234,7 @@ TEST(IpAllowList, TellsAClaimantTheEndToo) {
   EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGTERM}), "0,1,9: finish: stopped 143");
 }
 
-TEST(IpAllowList, LetsAReturnedNodeReplaceItselfWhereTheLossWasNotNoticedYet) {
+TEST(IpAllowList, ReplacesANodeByItselfWhenItReturnsBeforeItsLossIsNoticed) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   story.silence(1);
   (void)story.wait(seconds(5));

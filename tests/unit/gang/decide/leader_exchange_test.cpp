@@ -128,7 +128,7 @@ TEST(LeaderExchange, EndsTheJobWhereThereIsNoResult) {
             "most 60");
 }
 
-TEST(LeaderExchange, EndsTheJobWithBadDataWhereWhatTheNodesHaveDoesNotFit) {
+TEST(LeaderExchange, EndsTheJobWithBadDataWhereContributionsConflict) {
   LeaderStory story(exchanging(job_of(2)));
   (void)story.read_signal(kOwnLink, table("one"));
   Join join = story.join_of(1, 1);

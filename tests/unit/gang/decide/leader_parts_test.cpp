@@ -106,7 +106,7 @@ TEST(CurrentAttempt, PrefersACrashOfOneNodeToALostPeerOfAnother) {
   EXPECT_FALSE(attempt.other_failures().listed[0].knows_order);
 }
 
-TEST(CurrentAttempt, NamesTheFailureThatItHeardOfFirstAmongThoseThatLookAlike) {
+TEST(CurrentAttempt, NamesTheFirstReportedOfSimilarFailures) {
   const CurrentAttempt attempt = attempt_with(failure_of(3), failure_of(0));
 
   EXPECT_EQ(attempt.first_failure()->global_rank.value, 3);

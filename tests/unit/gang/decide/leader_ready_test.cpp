@@ -285,7 +285,7 @@ TEST(Ready, IsRefusedAsALateOneWhereTheJobCannotRestart) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Ready, LeavesAloneWhereItWaitedInVainAndTheJobMayBeSmaller) {
+TEST(Ready, TimedOutNodeLeavesWithoutEndingAnElasticJob) {
   LeaderStory story(elastic(1, 2));
   (void)arrive_unready(story, 1, 1);
   const std::string words =

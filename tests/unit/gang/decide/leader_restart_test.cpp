@@ -139,7 +139,7 @@ TEST(Restart, BacksOffFromTheSecondInARow) {
   }
 }
 
-TEST(Restart, BacksOffAsLongAsItIsToldEvenIfThatIsLong) {
+TEST(Restart, WaitsForALongConfiguredBackoff) {
   GangConfig policy = restarting(job_of(2), 20);
   policy.options.restarts.backoff = seconds(300);
   LeaderStory story = running(policy, 2);

@@ -175,7 +175,7 @@ TEST(StopElsewhere, GoesOnWithASpare) {
             "9: start 1 as node 1 of 2, slots 2 of 4");
 }
 
-TEST(StopElsewhere, DoesNotDisturbAJobInWhichTheNodeHasDoneItsPart) {
+TEST(StopElsewhere, DoesNotStopTheJobWhenTheNodeHasAlreadyEnded) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(1, last_success_of(3));
   (void)story.read_signal(1, Ended{});
@@ -231,7 +231,7 @@ TEST(StopElsewhere, EndsAJobThatWaitsForAReplacementAndNeedsTheNode) {
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "0,1: finish: stopped 143");
 }
 
-TEST(StopElsewhere, LetsANodeGoThatASpareReplacesWhileThePortIsReserved) {
+TEST(StopElsewhere, ReplacesAStoppedNodeByASpareWhileThePortIsReserved) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
   story.answers_port = false;

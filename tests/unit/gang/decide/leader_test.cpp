@@ -65,7 +65,7 @@ TEST(Leader, LeavesTheAddressToThePlanWhereItIsAlone) {
   EXPECT_EQ(story.last_start->placement.master_address, "");
 }
 
-TEST(Leader, GivesRanksByArrivalWhereNobodyHasOneAndTakesTheFirstItself) {
+TEST(Leader, AssignsMissingRanksByArrivalAndTakesRankZeroItself) {
   LeaderStory story(job_of(3), std::nullopt);
   EXPECT_EQ(story.first_words, "0: admitted as node 0");
   EXPECT_EQ(story.arrive(9), "9: admitted as node 1");
@@ -222,7 +222,7 @@ TEST(Leader, StartsWithEnoughNodesAtTheDeadlineAlthoughTheLastCallRuns) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Leader, DoesNotGiveUpWhileThePortOfACompleteGangIsReserved) {
+TEST(Leader, DoesNotTimeOutWhileThePortOfACompleteGangIsReserved) {
   GangConfig policy = job_of(2, 4);
   policy.options.timeout = seconds(20);
   LeaderStory story(policy);
@@ -329,7 +329,7 @@ TEST(Leader, KeepsTheFailureThatCameFirst) {
   EXPECT_EQ(story.end->first_failure->global_rank.value, 5);
 }
 
-TEST(Leader, TakesTheLastLinesOfTheFirstFailureWhenItsNodeHasEnded) {
+TEST(Leader, TakesTheFirstFailuresLastLinesFromItsNodesEnd) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   Failure whole = failure_of(3);

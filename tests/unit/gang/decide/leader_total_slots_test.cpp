@@ -94,7 +94,7 @@ TEST(TotalSlots, RefuseOneAgentTooManyOnceAllAreHere) {
             "2: refused: all 4 workers of the job are here already | drop 2");
 }
 
-TEST(TotalSlots, KeepOneAgentTooManyAsASpareWhereTheJobCanRestart) {
+TEST(TotalSlots, KeepAnExcessAgentAsASpareWhereTheJobCanRestart) {
   LeaderStory story(restarting(job_with_workers(4)));
   (void)arrive_with(story, 1, 2, 1);
   EXPECT_EQ(arrive_with(story, 2, 2, std::nullopt), "2: admitted as a spare of a job that runs");

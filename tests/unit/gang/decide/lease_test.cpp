@@ -18,7 +18,7 @@ TEST(Lease, IsOneOfWorkers) {
   EXPECT_EQ(over().lease(), Lease{});
 }
 
-TEST(Lease, IsGivenBackWhenNothingIsAliveAlthoughLinesAreStillToBeShown) {
+TEST(Lease, IsReleasedWhenAllWorkersAreGoneBeforeTheirOutputIsDrained) {
   ParticipantStory story = running(kOrphanLimit);
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_TRUE(story.lease().gone_by);

@@ -73,7 +73,7 @@ TEST(LinkBudget, OneNeighbourhoodMayHaveAllOfItAlone) {
   EXPECT_EQ(budget.excess(), std::nullopt);
 }
 
-TEST(LinkBudget, ManyNeighboursWithOneLinkEachDoNotDriveOutWhoHasSpoken) {
+TEST(LinkBudget, ManySilentNeighboursDoNotEvictLinksThatHaveSpoken) {
   LinkBudget budget(64);
   add(budget, 1, 5, "agents", Trust::Active);
   for (LinkId link = 6; link <= 500; ++link) {
@@ -85,7 +85,7 @@ TEST(LinkBudget, ManyNeighboursWithOneLinkEachDoNotDriveOutWhoHasSpoken) {
   EXPECT_EQ(budget.size(), 64U);
 }
 
-TEST(LinkBudget, WhoHasJustComeIsGivenTimeToSpeakAmongThoseWhoDo) {
+TEST(LinkBudget, ANewLinkGetsTimeToSpeakAmongSpeakingLinks) {
   LinkBudget budget(64);
   for (LinkId link = 1; link <= 64; ++link) {
     budget.add(link, "flood " + std::to_string(link), Trust::Active);
@@ -141,7 +141,7 @@ TEST(LinkBudget, ANodeThatComesBackIsKnownByItsNeighbours) {
   EXPECT_EQ(give_up(budget), std::vector<LinkId>{1});
 }
 
-TEST(LinkBudget, AMemberIsNoReasonToKeepAFloodFromTheSameAddress) {
+TEST(LinkBudget, AMemberDoesNotProtectAFloodFromTheSameAddress) {
   LinkBudget budget(64);
   budget.note_member("nodes");
   add(budget, 1, 60, "nodes", Trust::None);

@@ -236,7 +236,7 @@ TEST(Participant, WaitsAsASpareAndSaysSo) {
   EXPECT_EQ(story.read_signal(start_of(2)), "start workers of 2");
 }
 
-TEST(Participant, LeavesSoonWithItsLeaderAsASpareOfAJobThatRuns) {
+TEST(Participant, LeavesSoonAfterALostLeaderAsASpareOfARunningJob) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
   (void)story.read_signal(Admitted{std::nullopt, 8});
@@ -251,7 +251,7 @@ TEST(Participant, LeavesSoonWithItsLeaderAsASpareOfAJobThatRuns) {
   EXPECT_EQ(story.end->reason, "the leader at llm-0:29500 was lost: it closed the connection");
 }
 
-TEST(Participant, LooksOnForItsLeaderAsASpareOfAJobThatHasNotStarted) {
+TEST(Participant, KeepsLookingForItsLeaderAsASpareBeforeTheStart) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
   (void)story.read_signal(Admitted{std::nullopt, 8});
@@ -676,7 +676,7 @@ TEST(Participant, StartsWithWhatWasMergedForTheAttempt) {
   EXPECT_TRUE(story.merged.empty()) << "of another attempt";
 }
 
-TEST(Participant, ForgetsWhatWasMergedByALeaderThatWasLostBeforeTheStart) {
+TEST(Participant, ForgetsMergedValuesOfALeaderLostBeforeTheStart) {
   ParticipantStory story = joined(exchanging());
   (void)story.read_signal(merged("ports", 0, "all"));
   (void)story.happen(LinkDown{"closed the connection"});

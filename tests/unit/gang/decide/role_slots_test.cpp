@@ -13,7 +13,7 @@ NodeFacts node_of(const std::string& role, int slots) {
   return node;
 }
 
-TEST(RoleSlots, AreAddedUpByTheNamesOfRolesInTheOrderOfRanks) {
+TEST(RoleSlots, AreSummedPerRoleNameInRankOrder) {
   EXPECT_EQ(
       find_role_slots(
           {node_of("trainer", 2), node_of("reader", 1), node_of("trainer", 3), node_of("", 4)}),

@@ -16,7 +16,7 @@ TEST(WindowBeside, WithoutAConsoleItIsOfTheUsualSize) {
   EXPECT_EQ(window_beside(std::nullopt, 6), (WindowSize{.rows = 24, .columns = 74}));
 }
 
-TEST(WindowBeside, AConsoleThatDoesNotSayItsSizeIsNotSaidToHaveOne) {
+TEST(WindowBeside, AConsoleOfUnknownSizeStaysOfUnknownSize) {
   EXPECT_EQ(window_beside(WindowSize{}, 4), WindowSize{});
 }
 

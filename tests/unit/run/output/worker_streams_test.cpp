@@ -160,7 +160,7 @@ TEST_F(WorkerStreamsTest, JoinedStreamsAreOneFile) {
   EXPECT_EQ(text("scheduler.log"), "one\ntwo\nthree\n") << "in the order in which they were read";
 }
 
-TEST_F(WorkerStreamsTest, NoLineOfAJoinedFileTearsAnotherWhereTheStreamsComeApart) {
+TEST_F(WorkerStreamsTest, LinesOfAJoinedFileStayWholeWhenStreamsAreReadSeparately) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   add_joined("worker_0");
   start();
@@ -189,7 +189,7 @@ TEST_F(WorkerStreamsTest, AJoinedFileHoldsWhatWasWrittenInItsOrder) {
   EXPECT_EQ(text("worker_0.log"), expected);
 }
 
-TEST_F(WorkerStreamsTest, ALastLineOfAJoinedFileIsEndedWhereTheStreamsComeApart) {
+TEST_F(WorkerStreamsTest, LastLinesOfAJoinedFileGetNewlinesWhenStreamsAreReadSeparately) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   add_joined("worker_0");
   start();
@@ -216,7 +216,7 @@ TEST_F(WorkerStreamsTest, AJoinedFileHoldsBinaryBytesAndReturnsAsTheyAre) {
   EXPECT_EQ(text("worker_0.log"), bytes + "\n" + bytes + "\r\n");
 }
 
-TEST_F(WorkerStreamsTest, TheStepsOfAProgressBarReachAJoinedFileBeforeItIsDone) {
+TEST_F(WorkerStreamsTest, ProgressBarStepsReachAJoinedFileBeforeTheBarEnds) {
   add_joined("worker_0");
   start();
 
@@ -396,7 +396,7 @@ TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
             "<default ps 8 1 9 9 0 3 gpu-17 4711>loss\n");
 }
 
-TEST_F(WorkerStreamsTest, AFileOfChosenLinesHasNoPrefixWhereTheConsoleHasNone) {
+TEST_F(WorkerStreamsTest, AFilteredFileHasNoPrefixWhereTheConsoleHasNone) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   options_.prefix = PrefixWhen::Never;
   options_.prefix_template = *PrefixTemplate::read({"${pid}: ", from_flag("--prefix-template")});

@@ -215,7 +215,7 @@ TEST_F(AgentWatchTest, TakesALateAgentForStuckThatComputesAllTheTime) {
   EXPECT_EQ(look(milliseconds(36'200)), Act::KillJob);
 }
 
-TEST_F(AgentWatchTest, HasNoPatienceWithAStarvedAgentWhereOtherNodesCountOnIt) {
+TEST_F(AgentWatchTest, GivesARunnableAgentNoExtraTimeWhereOtherNodesDependOnIt) {
   count_on(seconds(0));
   seen_.waits_for_core = true;
   EXPECT_EQ(look(seconds(0)), Act::Nothing);

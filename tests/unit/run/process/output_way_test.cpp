@@ -64,7 +64,7 @@ TEST(OutputConnection, WhatIsShownOnATerminalIsWrittenToOne) {
   EXPECT_TRUE(one.error_is_terminal);
 }
 
-TEST(OutputConnection, WhatIsKeptInAFileOrNotShownIsWrittenToAPipe) {
+TEST(OutputConnection, StreamsKeptInAFileOrNotShownGetAPipe) {
   for (const StreamTarget& target :
        {with(StreamFile::Own, kTerminal), with(StreamFile::Joined, kTerminal), kNowhere}) {
     const OutputConnection way = choose_output_way(target, target, When::Auto);
