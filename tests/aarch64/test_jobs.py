@@ -32,7 +32,7 @@ def test_workers_for_arm_meet_at_the_port_that_was_chosen(muster, arm, arm_worke
     assert sorted(job.out.lines) == [f"[{rank}] rank {rank}: sum 3" for rank in range(3)]
 
 
-def test_two_workers_run_where_pages_have_64_kib(muster, arm_of_64_kib, arm_worker):
+def test_two_workers_run_with_64_kib_pages(muster, arm_of_64_kib, arm_worker):
     job = muster.run("--nproc-per-node=2", "--", *arm_worker("print_rank"), **arm_of_64_kib)
 
     assert job.code == 0, job.words()
@@ -46,21 +46,21 @@ def test_the_code_of_a_worker_passes_through(muster, arm, arm_worker, code):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_the_signal_of_a_worker_is_128_and_its_number(muster, arm, arm_worker, number):
+def test_a_worker_killed_by_a_signal_gives_128_plus_its_number(muster, arm, arm_worker, number):
     job = muster.run("--", *arm_worker("raise_signal"), int(number), **arm)
 
     assert job.code == 128 + number
     assert number.name in job.said_about("failed first")
 
 
-def test_what_is_not_there_is_not_found(muster, arm):
+def test_a_missing_program_is_not_found(muster, arm):
     job = muster.run("--", "no-such-program", **arm)
 
     assert job.code == 127
     assert "not found" in job.said_about("could not be started")
 
 
-def test_what_cannot_be_executed_reads_127(muster, arm, tmp_path):
+def test_a_program_that_cannot_be_executed_gives_127(muster, arm, tmp_path):
     """126 where QEMU is not between: see above."""
     no_program = tmp_path / "no-program"
     no_program.write_bytes(b"\x7fELF and no more")

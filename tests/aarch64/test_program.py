@@ -19,19 +19,19 @@ def segments(build):
     return read("readelf", "--program-headers", "--wide", build / "muster").splitlines()
 
 
-def test_it_is_a_static_program_for_arm(build, segments):
+def test_the_program_is_static_and_for_arm(build, segments):
     assert "AArch64" in read("readelf", "--file-header", build / "muster")
     assert not [line for line in segments if "INTERP" in line or "DYNAMIC" in line]
 
 
-def test_it_can_be_loaded_by_kernels_with_pages_of_64_kib(segments):
+def test_kernels_with_64_kib_pages_can_load_the_program(segments):
     alignments = [int(line.split()[-1], 16) for line in segments if line.split()[:1] == ["LOAD"]]
 
     assert alignments
     assert all(alignment % 0x10000 == 0 for alignment in alignments)
 
 
-def test_what_debuggers_want_to_know_is_beside_it(build):
+def test_debug_symbols_are_in_a_file_beside_the_program(build):
     sections = read("readelf", "--sections", "--wide", build / "muster")
     of_debug_file = read("readelf", "--sections", "--wide", build / "muster.debug")
     lines = [line for line in of_debug_file.splitlines() if " .debug_line " in line]
@@ -71,14 +71,14 @@ def test_the_program_contains_no_path_of_the_build_machine(build):
 
 
 @pytest.mark.parametrize("question", ["--version", "--help", "--print-man", "explain"])
-def test_it_answers_as_the_program_of_this_machine_does(muster, arm, question):
+def test_the_arm_program_answers_like_the_native_one(muster, arm, question):
     ours, its = muster.run(question), muster.run(question, **arm)
 
     assert (its.code, its.out.text, its.err.text) == (ours.code, ours.out.text, ours.err.text)
     assert ours.code == 0 and ours.out.text
 
 
-def test_the_pages_came_out_of_it(build, muster, arm):
+def test_manual_page_and_completions_are_printed_by_the_program(build, muster, arm):
     assert (build / "muster.1").read_text() == muster.run("--print-man", **arm).out.text
     for shell, file in (("bash", "muster.bash"), ("zsh", "_muster")):
         said = muster.run("--print-completion", shell, **arm).out.text

@@ -82,7 +82,7 @@ def test_a_killed_worker_ends_those_of_the_other_host(gang, hosts, tmp_path):
     promise("TERM on the other host after KILL of a worker, in the median", 0.1, sorted(seconds)[len(seconds) // 2])
 
 
-def test_an_exit_code_of_one_worker_is_that_of_every_agent(gang, hosts):
+def test_every_agent_exits_with_the_failed_workers_exit_code(gang, hosts):
     job = gang(3, on=hosts)
     job.start_all()
     job.wait_for_start()
@@ -99,7 +99,7 @@ def test_an_exit_code_of_one_worker_is_that_of_every_agent(gang, hosts):
         assert agent.said_about("  | rank 2 ends with 41")
 
 
-def test_the_first_failure_is_reported_and_not_its_echo_on_other_nodes(gang, worker, muster):
+def test_the_first_failure_is_reported_not_its_consequences_on_other_nodes(gang, worker, muster):
     """All others lose their connection to rank 2, and fail by themselves after it."""
     job = gang(3, command=[worker("lose_a_peer"), 2, 200, "stubborn"], workers=2)
     job.start_all()
@@ -148,7 +148,7 @@ def test_a_host_that_falls_silent_is_noticed_on_both_sides(gang, hosts):
 
 
 @pytest.mark.parametrize("direction", ["to_leader", pytest.param("to_agent", marks=pytest.mark.full)])
-def test_silence_in_one_direction_is_silence(gang, direction):
+def test_silence_in_one_direction_is_a_lost_node(gang, direction):
     job = gang(2, *HEEDFUL)
     job.start(0)
     with Relay(("127.0.0.1", job.port)) as relay:
@@ -230,7 +230,7 @@ def test_a_killed_agent_ends_the_job_everywhere_with_69(gang, hosts, whose):
 
 
 @pytest.mark.parametrize("whose", ["leader", "other"])
-def test_a_lost_node_is_told_once(gang, whose):
+def test_a_lost_node_is_reported_once(gang, whose):
     victim, survivor = (0, 1) if whose == "leader" else (1, 0)
     job = gang(2, "--grace=1")
     job.start_all()

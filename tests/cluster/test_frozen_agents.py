@@ -56,7 +56,7 @@ def start_with_a_spare(gang, **options):
 @pytest.mark.soak
 @pytest.mark.full
 @pytest.mark.parametrize("how", ["stopped", "frozen by version 1", "frozen by version 2"])
-def test_nothing_of_an_agent_that_stands_still_meets_the_next_attempt(gang, how):
+def test_workers_of_a_stopped_agent_never_overlap_the_next_attempt(gang, how):
     for number in range(REPETITIONS):
         job, started = start_with_a_spare(gang)
         agent = job.jobs[1].agent()
@@ -145,7 +145,7 @@ def slow(gang, tmp_path):
 
 
 @pytest.mark.full
-def test_a_slow_program_loses_no_node_and_is_told_of(slow):
+def test_a_slow_executable_is_reported_and_loses_no_node(slow):
     with slow() as job:
         for one in job.jobs.values():
             one.err.wait_for("nothing is started yet: a file system has not answered for 10 s", seconds=15)
@@ -156,7 +156,7 @@ def test_a_slow_program_loses_no_node_and_is_told_of(slow):
 
 
 @pytest.mark.parametrize("asked", [0, 1])
-def test_a_signal_ends_the_job_although_its_program_does_not_answer(slow, asked):
+def test_a_signal_ends_the_job_while_its_executable_hangs(slow, asked):
     with slow() as job:
         job.jobs[asked].signal(signal.SIGTERM)
 
@@ -166,7 +166,7 @@ def test_a_signal_ends_the_job_although_its_program_does_not_answer(slow, asked)
 
 
 @pytest.mark.full
-def test_an_agent_that_has_lines_left_to_show_is_let_be(gang):
+def test_an_agent_that_still_drains_output_is_not_killed(gang):
     """Its workers are gone, so nobody counts on it any more, however long its console takes."""
     lines = "for i in $(seq 4000); do echo a line that is so long that they fill every pipe; done"
     job = gang(2, "--max-restarts=1", "--console-stall=100", *HEEDFUL)

@@ -125,7 +125,7 @@ def end_suspended(jobs, since):
 
 
 @pytest.mark.parametrize("pause", [0, 5])  # the example of HAI waits for five seconds behind its save
-def test_a_script_of_hai_goes_on_where_it_was_suspended(pod, start, tmp_path, pause):
+def test_a_hai_script_resumes_where_it_was_suspended(pod, start, tmp_path, pause):
     (tmp_path / "train.py").write_text(TRAIN)
     for folder in ("whole", "parted"):
         (tmp_path / folder).mkdir()
@@ -166,7 +166,7 @@ def test_a_manager_that_does_not_answer_changes_nothing(pod, start, manager):
     assert jobs[0].said_about("HAI's manager", "not start it again")
 
 
-def test_a_program_that_never_looks_is_killed_before_hai_would(pod, start):
+def test_a_program_that_ignores_the_notice_is_killed_before_hais_deadline(pod, start):
     hai = pod()
 
     jobs = start(hai, ["-c", WAIT])
@@ -177,7 +177,7 @@ def test_a_program_that_never_looks_is_killed_before_hai_would(pod, start):
     assert {"source": "go_suspend"} in hai.requests()
 
 
-def test_a_flag_that_is_cleared_is_no_withdrawal(pod, start):
+def test_clearing_the_suspend_flag_does_not_withdraw_the_notice(pod, start):
     hai = pod()
 
     jobs = start(hai, ["-c", WAIT])
@@ -188,7 +188,7 @@ def test_a_flag_that_is_cleared_is_no_withdrawal(pod, start):
     end_suspended(jobs, since)
 
 
-def test_shared_memory_that_is_made_anew_is_found(pod, start):
+def test_recreated_shared_memory_is_found(pod, start):
     hai = pod()
 
     jobs = start(hai, ["-c", SAVE])
@@ -219,7 +219,7 @@ def test_a_task_that_does_no_training_only_confirms(pod, start):
     assert hai.requests() == [{"source": "receive_suspend_command"}]
 
 
-def test_on_other_platforms_nobody_looks_at_the_flag(muster, pod):
+def test_on_other_platforms_the_suspend_flag_is_not_read(muster, pod):
     hai = pod()
     hai.suspend()
 

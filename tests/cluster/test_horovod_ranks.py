@@ -50,7 +50,7 @@ def test_the_ranks_of_two_nodes_meet_in_all_three_scopes(muster, port):
     }
 
 
-def test_nodes_of_different_sizes_know_who_shares_their_local_rank(muster, port):
+def test_nodes_of_different_sizes_agree_on_cross_ranks(muster, port):
     lines = lines_of(start(muster, port, [1, 3, 2], sys.executable, CLIENT))
 
     assert sorted(line for line in lines if "cross" in line) == [
@@ -63,7 +63,7 @@ def test_nodes_of_different_sizes_know_who_shares_their_local_rank(muster, port)
     ]
 
 
-def test_each_attempt_has_a_store_of_its_own(muster, port):
+def test_each_attempt_has_a_separate_store(muster, port):
     """The first attempt leaves values behind that would mislead the second."""
     script = (
         f"{sys.executable} {CLIENT} || exit 1; echo port $HOROVOD_GLOO_RENDEZVOUS_PORT;"

@@ -133,7 +133,7 @@ def test_behind_a_service_address_the_workers_meet_at_the_leaders_own(gang, host
         assert f"rank {node} met at {own}" in job.jobs[node].words()
 
 
-def test_mindspores_workers_are_told_the_address_on_the_way_to_the_leader(gang, hosts):
+def test_mindspore_workers_get_the_address_that_faces_the_leader(gang, hosts):
     """The leader, too: as the others reach it."""
     script = 'echo "$MS_ROLE is at $MS_WORKER_IP"'
     job = gang(2, "--mode=msrun", on=hosts, command=["sh", "-c", script])
@@ -147,7 +147,7 @@ def test_mindspores_workers_are_told_the_address_on_the_way_to_the_leader(gang, 
 
 
 @pytest.mark.needs("threads")  # it is nice to know, and nobody waits for the look-up
-def test_a_leader_whose_address_is_another_hosts_says_so_at_once(gang, hosts):
+def test_a_leader_warns_when_its_address_belongs_to_another_host(gang, hosts):
     """And waits: it might be a forwarder's."""
     job = gang(2, on=hosts)
     leader = job.start(0, host=1, address=hosts.name(0))
@@ -160,7 +160,7 @@ def test_a_leader_whose_address_is_another_hosts_says_so_at_once(gang, hosts):
     job.assert_codes(143)
 
 
-def test_behind_a_service_the_leader_says_that_the_address_must_lead_there(gang, hosts):
+def test_behind_a_service_the_leader_warns_about_the_foreign_address(gang, hosts):
     service = "10.77.1.1"
     job = gang(2, on=hosts, command=["true"])
     for node in (0, 1):
@@ -177,7 +177,7 @@ INTERFACES = 'echo "nccl <$NCCL_SOCKET_IFNAME> gloo <$GLOO_SOCKET_IFNAME>"'
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_the_interface_is_the_one_on_the_way_to_the_leader(gang, hosts, version):
+def test_workers_get_the_interface_that_faces_the_leader(gang, hosts, version):
     """On the leader the one that the others reach."""
     job = gang(2, on=hosts, command=["sh", "-c", INTERFACES])
     address = hosts.address(0)
@@ -194,7 +194,7 @@ def test_the_interface_is_the_one_on_the_way_to_the_leader(gang, hosts, version)
         assert re.search(r"the workers meet at \S+, from here by eth0$", words, re.MULTILINE)
 
 
-def test_agents_that_share_a_machine_have_its_loopback_interface(gang):
+def test_agents_on_one_machine_use_the_loopback_interface(gang):
     job = gang(2, command=["sh", "-c", INTERFACES])
     for node in (0, 1):
         job.start(node)
@@ -204,7 +204,7 @@ def test_agents_that_share_a_machine_have_its_loopback_interface(gang):
     assert "nccl <=lo> gloo <lo>" in job.jobs[1].words()
 
 
-def test_the_interface_that_the_user_names_stays_and_so_does_none(gang, hosts):
+def test_an_interface_set_by_the_user_is_kept(gang, hosts):
     job = gang(2, on=hosts, command=["sh", "-c", INTERFACES])
     for node in (0, 1):
         job.start(node, env={"NCCL_SOCKET_IFNAME": "^docker", "GLOO_SOCKET_IFNAME": ""})
@@ -260,7 +260,7 @@ def test_without_node_ranks_the_owner_of_the_address_leads(gang, hosts):
 
 
 @pytest.mark.parametrize("reaches_itself", [True, False])
-def test_behind_a_service_the_node_leads_that_may(gang, hosts, reaches_itself):
+def test_behind_a_service_the_node_reached_by_it_leads(gang, hosts, reaches_itself):
     """The service leads to the second host, and where its own packets are not turned round, that host alone does not get through."""
     service = "10.77.1.1"
     job = gang(3, on=hosts)
@@ -316,7 +316,7 @@ def test_with_a_range_the_last_call_ends_the_wait(gang):
     job.succeed()
 
 
-def test_with_a_range_nobody_waits_once_all_are_here(gang):
+def test_with_a_range_of_nodes_a_complete_gang_starts_at_once(gang):
     job = gang("2:3", "--last-call=60")
     job.start_all()
     job.succeed(3)
@@ -363,7 +363,7 @@ def volcano(node, hosts, port):
 
 
 @pytest.mark.needs("threads")
-def test_who_is_missing_is_named_by_its_host_and_whether_that_resolves(muster, port, worker):
+def test_missing_nodes_are_named_by_host_with_their_name_resolution(muster, port, worker):
     hosts = ["127.0.0.1", "nowhere.invalid", "127.0.0.3"]
     job = muster.start(
         "--gang-timeout=1",
@@ -421,7 +421,7 @@ def test_a_node_that_came_back_before_the_start_takes_part(gang):
     job.succeed()
 
 
-def test_a_leader_that_never_comes_is_said_to_refuse(gang):
+def test_an_absent_leader_is_reported_as_connection_refused(gang):
     job = gang(2, "--gang-timeout=1")
     job.start(1)
 
@@ -432,7 +432,7 @@ def test_a_leader_that_never_comes_is_said_to_refuse(gang):
     assert_never_started(job, 1)
 
 
-def test_a_leader_without_a_name_is_said_to_have_none(gang, hosts):
+def test_an_unresolvable_leader_name_is_reported(gang, hosts):
     job = gang(2, "--gang-timeout=1", on=hosts)
     job.start(1, address="nowhere.invalid")
 
@@ -444,7 +444,7 @@ def test_a_leader_without_a_name_is_said_to_have_none(gang, hosts):
 
 
 @pytest.mark.soak
-def test_a_leader_behind_a_silent_firewall_is_said_not_to_answer(gang, hosts):
+def test_a_leader_behind_a_silent_firewall_is_reported_as_not_answering(gang, hosts):
     limit = default_or_soak(1, 20)
     job = gang(2, f"--gang-timeout={limit}", on=hosts)
     hosts.network.drop_port(0, job.port)
@@ -470,7 +470,7 @@ def test_a_leader_on_an_absent_host_is_reported_as_unreachable(gang, hosts):
     assert_never_started(job, 1)
 
 
-def test_somebody_who_takes_connections_and_is_silent_is_no_leader(gang):
+def test_a_silent_listener_is_not_taken_for_the_leader(gang):
     job = gang(2, "--gang-timeout=1", "--heartbeat-timeout=1")  # so that silence is soon noticed
     with Relay() as half_open:
         job.start(1, port=half_open.port)
@@ -511,7 +511,7 @@ def test_a_long_wait_is_reported_every_half_minute(gang):
     job.assert_codes(143)
 
 
-def test_a_port_that_somebody_else_has_is_said_with_its_holder(gang):
+def test_a_port_in_use_is_reported_with_the_process_using_it(gang):
     job = gang(2, "--gang-timeout=1")
     with socket.create_server(("127.0.0.1", job.port)):
         job.start(0)
@@ -533,7 +533,7 @@ def test_a_port_that_becomes_free_is_taken(gang):
     job.succeed()
 
 
-def test_version_6_of_the_protocol_is_as_good(gang):
+def test_agents_meet_over_ipv6(gang):
     job = gang(2)
     job.start_all(address="::1")
 

@@ -31,7 +31,7 @@ def start(gang, tables, *options, nodes=2):
     return job
 
 
-def test_the_leader_names_who_waits_and_both_start_when_it_is_ready(gang, tables):
+def test_the_leader_names_the_waiting_node_and_starts_when_ready(gang, tables):
     table = tables[1][1]
     job = start(gang, tables)
     job.jobs[1].err.wait_for(f"waiting for the rank table '{table}': missing")
@@ -43,7 +43,7 @@ def test_the_leader_names_who_waits_and_both_start_when_it_is_ready(gang, tables
     assert all("started" in one.out.text for one in job.jobs.values())
 
 
-def test_what_is_taken_back_before_the_start_is_waited_for_again(gang, tables):
+def test_an_input_withdrawn_before_the_start_is_waited_for_again(gang, tables):
     template, (own, other) = tables
     other.write_text('{"status": "completed"}')
     job = gang(2, f"--template={template}", "--verbose", command=["echo", "started"])
@@ -99,7 +99,7 @@ def start_when_both_are_here(gang, tables, *options):
     return job
 
 
-def test_a_job_that_may_be_smaller_starts_without_who_is_not_ready(gang, tables):
+def test_an_elastic_job_starts_without_a_node_that_is_not_ready(gang, tables):
     table = tables[1][1]
     job = start_when_both_are_here(gang, tables)
 
@@ -113,7 +113,7 @@ def test_a_job_that_may_be_smaller_starts_without_who_is_not_ready(gang, tables)
     assert job.jobs[1].out.text == ""
 
 
-def test_who_is_not_ready_is_a_spare_where_the_job_can_restart(gang, tables):
+def test_a_node_that_is_not_ready_is_a_spare_in_restartable_jobs(gang, tables):
     job = start_when_both_are_here(gang, tables, "--max-restarts=1")
 
     job.assert_codes(0)

@@ -45,7 +45,7 @@ def assert_same_verdict(job):
     return first
 
 
-def test_a_crash_outranks_a_lost_peer_on_the_node_that_told_first(two_that_fail):
+def test_a_crash_outranks_a_lost_peer_reported_earlier(two_that_fail):
     job = two_that_fail(
         "echo 'read: Connection reset by peer' >&2; exit 5",
         "kill -SEGV $$",
@@ -81,7 +81,7 @@ def test_one_failure_on_one_node_is_named_with_certainty_on_all(gang):
 
 
 @pytest.mark.parametrize("asked", [0, 1])
-def test_every_node_says_which_one_was_asked_to_stop(gang, asked):
+def test_every_report_names_the_node_that_got_the_signal(gang, asked):
     job = gang(2)
     job.start_all()
     job.wait_for_start()
@@ -97,7 +97,7 @@ def test_every_node_says_which_one_was_asked_to_stop(gang, asked):
 
 
 @pytest.mark.parametrize("asked", [0, 1])
-def test_a_node_whose_guard_asked_the_workers_was_asked_to_stop(gang, asked):
+def test_a_stop_sent_by_the_guard_counts_as_that_nodes_stop(gang, asked):
     """Its agent stood still, and finds them ended with 0 when it goes on."""
     script = 'trap "exit 0" TERM; echo ready $$; while :; do sleep 0.05; done'
     job = gang(2, "--heartbeat-timeout=60", "--grace=100", command=["sh", "-c", script])

@@ -135,7 +135,7 @@ ORDERS = list(itertools.permutations(range(NODES)))
 @pytest.mark.soak
 @pytest.mark.parametrize("make", [table_of_groups, table_of_servers])
 @pytest.mark.parametrize("turn", TURNS)
-def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tmp_path, turn, make):
+def test_workers_get_their_ranks_from_the_table_whenever_it_arrives(agents, hosts, tmp_path, turn, make):
     controller = Controller(tmp_path, make(hosts))
     first, second, third = ORDERS[turn % len(ORDERS)]
     controller.write(first, "initializing")
@@ -168,7 +168,7 @@ def test_every_worker_is_what_the_table_says_whenever_it_comes(agents, hosts, tm
 
 
 @pytest.mark.full
-def test_the_leader_says_which_node_waits_for_what(agents, hosts, tmp_path):
+def test_the_leader_logs_which_node_waits_for_which_file(agents, hosts, tmp_path):
     controller = Controller(tmp_path, table_of_groups(hosts))
     controller.text = controller.text.replace('"completed"', '"initializing"')
     controller.write(1, "completed")
@@ -193,7 +193,7 @@ def test_the_leader_says_which_node_waits_for_what(agents, hosts, tmp_path):
 
 
 @pytest.mark.soak
-def test_a_stop_while_they_wait_ends_all(agents, tmp_path):
+def test_a_stop_during_the_wait_ends_all_nodes(agents, tmp_path):
     seconds = []
     for turn in range(default_or_soak(1, 50)):
         controller = Controller(tmp_path / str(turn), {})
@@ -284,7 +284,7 @@ def hccn_file(folder, node):
     return file
 
 
-def test_the_nodes_make_a_table_of_what_they_have(agents, tmp_path):
+def test_the_nodes_generate_one_table_from_their_devices(agents, tmp_path):
     job = agents("--rank-table=generate")
     for node in range(NODES):
         job.start(

@@ -61,7 +61,7 @@ EVENTS = [
 
 
 @pytest.mark.parametrize("event", EVENTS, ids="closed reset held-up full silent cut none".split())
-def test_no_thread_of_a_relay_outlives_it(linked, event):
+def test_a_closed_relay_leaves_no_thread(linked, event):
     relay = linked[0]
     wait_until(lambda: len(threads_of_relays()) == 3, "one that accepts and two that forward")
     event(*linked)
@@ -71,7 +71,7 @@ def test_no_thread_of_a_relay_outlives_it(linked, event):
     assert threads_of_relays() == []
 
 
-def test_a_relay_to_nobody_ends_as_well():
+def test_a_relay_without_a_target_ends():
     with Relay(("127.0.0.1", 1)) as relay, socket.create_connection(("127.0.0.1", relay.port)) as near:
         assert near.recv(1) == b""
 

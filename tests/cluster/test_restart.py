@@ -235,7 +235,7 @@ def test_a_spare_that_is_never_needed_ends_with_the_job(gang, hosts):
 
 
 @pytest.mark.full
-def test_a_spare_that_loses_its_leader_ends_as_all_do(gang, hosts):
+def test_a_spare_that_loses_its_leader_ends_like_all_nodes(gang, hosts):
     job = start_three_of_two(gang, hosts, HEEDFUL)
 
     job.jobs[0].kill_agent()
@@ -244,7 +244,7 @@ def test_a_spare_that_loses_its_leader_ends_as_all_do(gang, hosts):
     assert "was lost" in job.jobs[2].report["reason"]
 
 
-def test_a_spare_that_goes_is_not_missed(gang, hosts):
+def test_a_spare_that_leaves_does_not_affect_the_job(gang, hosts):
     job = start_three_of_two(gang, hosts, PATIENT)
     job.jobs[2].kill_agent()
     job.jobs[2].end()
@@ -358,7 +358,7 @@ def test_each_console_names_a_lost_node_once_also_with_a_restart(gang):
         assert "node 1" in job.jobs[node].said_about("was lost")
 
 
-def test_one_agent_too_many_is_refused_where_nothing_restarts(gang):
+def test_an_excess_agent_is_refused_in_a_job_without_restarts(gang):
     job = gang(2)
     for node in range(2):
         job.start(node, rank="by arrival")
@@ -372,7 +372,7 @@ def test_one_agent_too_many_is_refused_where_nothing_restarts(gang):
     job.assert_codes(0, node_2=78)
 
 
-def test_a_spare_takes_the_place_of_a_node_that_is_taken_away(gang, hosts):
+def test_a_spare_replaces_a_stopped_node(gang, hosts):
     job = start_three_of_two(gang, hosts, PATIENT)
 
     job.jobs[1].signal(signal.SIGTERM)

@@ -153,7 +153,7 @@ fi
 """
 
 
-def test_a_restart_goes_by_the_plan_that_is_there_then(ranked, tmp_path):
+def test_a_restart_uses_the_current_topology_plan(ranked, tmp_path):
     """The rank table stays as it is; the platform has planned anew."""
     pipe = tmp_path / "go"
     os.mkfifo(pipe)
@@ -187,7 +187,7 @@ def test_two_nodes_keep_their_ranks(ranked):
         assert one.said_about("starting without the route plan on all nodes:", "at least 3 servers")
 
 
-def test_places_of_the_platform_make_a_plan(ranked):
+def test_platform_topology_makes_a_plan(ranked):
     job = ranked(3)
     for node, place in enumerate([2, 0, 1]):
         start(job, node, ROUTE_PLAN="true", RANK_AFTER_ACC=str(place), MA_MASTER_INDEX="1")
@@ -210,7 +210,7 @@ def test_places_of_the_platform_make_a_plan(ranked):
         ),
     ],
 )
-def test_without_the_consent_of_one_all_keep_the_ranks_of_the_table(ranked, variables, why):
+def test_unless_all_nodes_agree_the_ranks_of_the_table_stay(ranked, variables, why):
     job = ranked(3)
     for node in range(2):
         (job.folders[node] / "ranktable_tor.json").write_text(topology_of("aba"))
@@ -247,7 +247,7 @@ def test_a_signal_ends_the_wait_for_the_topology(ranked):
     assert all(one.out.text == "" for one in job.jobs.values())
 
 
-def test_a_file_of_ours_decides_as_well(ranked, tmp_path):
+def test_a_topology_file_of_muster_reorders_ranks(ranked, tmp_path):
     switches = tmp_path / "switches.txt"
     switches.write_text(
         "".join(f"job-worker-{node} core/{leaf}\n" for node, leaf in enumerate("abab"))

@@ -52,7 +52,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("data", GARBAGE.values(), ids=GARBAGE.keys())
-def test_what_is_no_join_is_refused_and_the_gang_goes_on(waiting, data):
+def test_data_that_is_no_join_is_refused_and_the_gang_continues(waiting, data):
     with Peer(waiting.port) as peer:
         peer.send(data)
         peer.wait_for_end()
@@ -75,7 +75,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("changes, reason", STRANGERS.values(), ids=STRANGERS.keys())
-def test_an_agent_of_something_else_is_told_why_it_is_refused(waiting, changes, reason):
+def test_an_incompatible_agent_is_refused_with_a_reason(waiting, changes, reason):
     with Peer(waiting.port) as peer:
         peer.say(join(**changes))
         answer = peer.wait_for("refused")
@@ -108,7 +108,7 @@ def by_pet(job, node, job_id, name=None, env=None, through=()):
     )
 
 
-def test_an_agent_of_another_job_is_refused_and_says_so(gang):
+def test_an_agent_of_another_job_is_refused_and_reports_it(gang):
     job = gang(2)
     by_pet(job, 0, "mine")
     by_pet(job, 1, "yours", name="stranger")
@@ -177,7 +177,7 @@ def test_a_second_node_zero_on_another_host_logs_the_wrong_address(gang, hosts):
         assert one.end() == 143
 
 
-def test_a_second_leader_finds_the_port_taken_and_disturbs_nobody(waiting):
+def test_a_second_leader_fails_on_the_taken_port(waiting):
     second = waiting.start(0, "--gang-timeout=1", name="second")
     assert second.end() == 75
     assert "held by pid" in second.err.text
@@ -223,7 +223,7 @@ def test_a_replayed_connection_with_a_token_is_not_admitted(gang):
 
 
 @pytest.mark.soak
-def test_a_crowd_that_says_nothing_or_very_slowly_keeps_nobody_out(waiting):
+def test_silent_and_slow_connections_do_not_keep_agents_out(waiting):
     with contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(Peer(waiting.port)) for _ in range(200)]
         half = frame(join())[:-1]
@@ -234,7 +234,7 @@ def test_a_crowd_that_says_nothing_or_very_slowly_keeps_nobody_out(waiting):
 
 
 @pytest.mark.soak_only
-def test_who_does_not_say_who_it_is_in_time_is_refused(waiting):
+def test_a_connection_that_sends_no_join_in_time_is_refused(waiting):
     with Peer(waiting.port) as silent, Peer(waiting.port) as slow:
         slow.send(b"\0\0\1")
         silent.wait_for_end(seconds=15)
@@ -286,7 +286,7 @@ FAILURE = {
 
 
 @pytest.mark.parametrize("attempt", [1, 7])
-def test_words_about_another_attempt_change_nothing(waiting, attempt):
+def test_messages_about_another_attempt_are_ignored(waiting, attempt):
     with admitted(waiting, slots=1) as peer:
         waiting.wait_for_start(1)
         peer.say({"type": "failed", "attempt": attempt, "failure": FAILURE})
@@ -307,7 +307,7 @@ def test_words_about_another_attempt_change_nothing(waiting, attempt):
     waiting.assert_codes(0)
 
 
-def test_whose_goodbye_is_waited_for_is_said(gang):
+def test_the_leader_logs_which_nodes_goodbye_it_waits_for(gang):
     job = gang(2, "--verbose")
     job.start(0)
     wait_until(lambda: is_open(job.port), f"the leader to listen on port {job.port}")
@@ -323,7 +323,7 @@ def test_whose_goodbye_is_waited_for_is_said(gang):
 
 
 @pytest.mark.parametrize("kind", ["start", "join", "admitted", "finish"])
-def test_a_member_that_says_what_no_agent_says_is_a_lost_node(waiting, kind):
+def test_a_member_that_sends_an_invalid_message_is_lost(waiting, kind):
     with admitted(waiting, slots=1) as peer:
         waiting.wait_for_start(1)
         peer.say(join(incarnation="1" * 16) if kind == "join" else {"type": kind, "end": {}})
@@ -409,7 +409,7 @@ def test_a_token_of_16_bytes_is_long_enough(gang):
     job.succeed()
 
 
-def test_no_worker_is_given_the_token(gang, worker, tmp_path):
+def test_workers_do_not_get_the_token(gang, worker, tmp_path):
     folder = tmp_path / "descriptions"
     folder.mkdir()
     job = gang(2, command=[worker("describe_itself"), folder])
@@ -423,7 +423,7 @@ def test_no_worker_is_given_the_token(gang, worker, tmp_path):
 
 
 @pytest.mark.parametrize("question", [["plan"], ["plan", "--json"], ["explain"]], ids=" ".join)
-def test_no_answer_shows_the_token(muster, question):
+def test_replies_do_not_contain_the_token(muster, question):
     command = [] if question == ["explain"] else ["--", "true"]
     job = muster.run(
         *question,
@@ -439,7 +439,7 @@ def test_no_answer_shows_the_token(muster, question):
 
 
 @pytest.mark.parametrize("env", [{}, {"MUSTER_TOKEN": TOKEN}], ids=["without", "with"])
-def test_a_token_hides_what_passes_on_a_link(gang, env):
+def test_a_token_encrypts_the_traffic_of_a_link(gang, env):
     job = gang(2, f"--job-id={JOB}")
     job.start(0, env=env)
     with Relay(("127.0.0.1", job.port)) as relay:

@@ -154,7 +154,7 @@ def test_any_of_several_forwarded_signals_may_have_ended_a_worker(schedule):
     assert "agent 0 says of rank 1 (pid 101) -10, and it was -12" in complaints(schedule, seen)
 
 
-def test_a_signal_may_end_a_worker_before_it_says_anything(schedule):
+def test_a_signal_may_end_a_worker_before_its_first_event(schedule):
     seen = seen_of(140, [0, 0], by_signal(1, "USR2"))
     seen.events = [one for one in seen.events if one.rank == 0]
     seen.reports[1]["workers"] = [
@@ -218,7 +218,7 @@ def test_only_a_long_stop_explains_a_lost_node(schedule):
     assert len(complaints(schedule, seen)) == 2
 
 
-def test_who_was_asked_and_ends_late_is_wrong(schedule):
+def test_an_agent_that_ends_late_after_a_signal_is_wrong(schedule):
     seen = seen_of(143, [0, 0])
     seen.strikes = [Strike(Fault("ask", 0, 1.0, how="TERM"), 1.0)]
     assert complaints(schedule, seen) == []
@@ -227,7 +227,7 @@ def test_who_was_asked_and_ends_late_is_wrong(schedule):
     assert complaints(schedule, seen) == ["agent 0 ended 59.00 s after it had been asked to"]
 
 
-def test_a_guard_that_does_not_miss_its_agent_is_wrong(schedule):
+def test_a_guard_that_does_not_notice_a_stopped_agent_is_wrong(schedule):
     seen = seen_of(69, [0, 0])
     seen.strikes = [Strike(Fault("stop agent", 1, 1.0, lasts=None), 1.0, was_running=True)]
     assert complaints(schedule, seen) == []

@@ -158,7 +158,7 @@ def gang(gang):
     return make
 
 
-def test_a_signal_to_a_waiting_leader_ends_all_who_came(gang):
+def test_a_signal_to_a_waiting_leader_ends_all_joined_nodes(gang):
     job = gang(3)
     leader = job.start(0, "--verbose")
     job.start(1)
@@ -170,7 +170,7 @@ def test_a_signal_to_a_waiting_leader_ends_all_who_came(gang):
     assert job.witnesses.all() == []
 
 
-def test_a_signal_to_a_waiting_agent_leaves_the_others_waiting_for_it(gang):
+def test_after_a_signal_to_a_waiting_agent_the_others_keep_waiting(gang):
     job = gang(3)
     leader = job.start(0, "--verbose")
     second = job.start(1)
@@ -231,7 +231,7 @@ def test_a_signal_in_the_moment_of_the_start_leaves_nothing_behind(gang, whom):
 
 
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
-def test_a_signal_during_the_wait_before_a_restart_is_not_waited_for(gang, whom):
+def test_a_signal_during_the_restart_backoff_ends_the_job_at_once(gang, whom):
     job = gang(2, "--max-restarts=3", "--restart-backoff=30")
     job.start_all()
     for attempt in (0, 1):
@@ -263,7 +263,7 @@ def test_a_signal_while_a_restart_ends_the_old_workers_is_the_end(gang, whom):
 
 
 @pytest.mark.parametrize("whom", [0, 1], ids=["the leader", "another"])
-def test_a_signal_while_only_other_nodes_still_work_ends_those(gang, whom):
+def test_a_signal_to_a_finished_node_ends_the_running_nodes(gang, whom):
     """The workers of the agent that is signalled have succeeded; it waits for the others'."""
     job = gang(2)
     job.start_all()
@@ -317,7 +317,7 @@ def test_a_second_signal_to_one_agent_kills_workers_on_every_node(gang, whom):
 
 
 @pytest.mark.parametrize("phase, whom", [("dial", 1), ("gather", 0), ("run", 0), ("run", 1)])
-def test_as_the_first_process_of_a_container_a_signal_is_acted_on(gang, phase, whom):
+def test_as_pid_1_an_agent_handles_signals(gang, phase, whom):
     job = gang(2)
     for node in [0, 1] if phase == "run" else [whom]:
         job.start(node, through=AS_FIRST_PROCESS)

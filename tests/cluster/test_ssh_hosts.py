@@ -112,7 +112,7 @@ def test_a_key_that_is_refused_is_named_at_once(front, ssh):
     ssh.assert_nothing_is_left(*NODES, FRONT)
 
 
-def test_nobody_is_asked_for_a_password_on_the_terminal_of_a_job(terminal, hosts, ssh):
+def test_ssh_does_not_prompt_for_a_password(terminal, hosts, ssh):
     ssh.serve(0)
     entering = hosts.command("exec", str(FRONT))
     options = [f"--hosts={hosts.name(0)}:1", f"--remote-shell={ssh.shell('other_key')}"]
@@ -139,7 +139,7 @@ def test_ctrl_c_ends_the_job_on_every_host(terminal, hosts, ssh, worker):
     ssh.assert_nothing_is_left(0, 1, FRONT)
 
 
-def test_a_host_that_serves_nobody_ends_the_others(front, hosts, ssh):
+def test_a_host_without_sshd_ends_the_others(front, hosts, ssh):
     ssh.serve(0, 2)
 
     job = front("--", "sleep", 100)
@@ -166,7 +166,7 @@ def test_a_signal_reaches_every_host(front, ssh, worker, number):
     ssh.assert_nothing_is_left(*NODES, FRONT)
 
 
-def test_a_killed_front_leaves_nothing_on_any_host(front, ssh, worker):
+def test_a_killed_remote_launcher_leaves_no_process_on_any_host(front, ssh, worker):
     ssh.serve(*NODES)
     job = front("--grace=0.5", "--", worker("ignore_term"))
     job.out.wait_for("ready", times=3)
@@ -205,7 +205,7 @@ def test_a_node_whose_network_is_cut_is_lost_and_leaves_nothing(front, hosts, ss
 
 
 @pytest.mark.full
-def test_a_front_whose_network_is_cut_is_gone_for_every_node(front, hosts, ssh, worker):
+def test_a_remote_launcher_cut_off_is_lost_for_every_node(front, hosts, ssh, worker):
     ssh.serve(*NODES)
     job = front("--grace=1", "--", worker("echo_signals"), 0)
     job.out.wait_for("ready", times=3)

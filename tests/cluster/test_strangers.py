@@ -81,7 +81,7 @@ def note(phase, wire, sources, speech, seconds):
 
 
 @pytest.mark.parametrize(("wire", "sources", "speech"), combinations(["silence", "half a message"]))
-def test_agents_find_their_way_in_through_a_flood(flooded, wire, sources, speech):
+def test_agents_join_during_a_flood_of_connections(flooded, wire, sources, speech):
     it = flooded(wire)
     with it.flood(sources, speech) as flood:
         flood.wait_until_half()
@@ -125,7 +125,7 @@ def test_a_flood_while_workers_run_is_a_line_with_numbers(flooded, wire, sources
     assert "cannot accept connections" not in leader.err.text
 
 
-def test_a_stranger_that_keeps_its_refusal_open_gives_way(flooded):
+def test_a_refused_connection_kept_open_is_evicted_first(flooded):
     """Links that linger after the last word come out of the budget, too."""
     it = flooded("plain")
     it.join()

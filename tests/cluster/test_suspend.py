@@ -35,7 +35,7 @@ def status_of(job, node):
 
 
 @pytest.mark.parametrize("node", [0, 1])
-def test_any_node_tells_of_all(trainings, node):
+def test_status_on_any_node_shows_all_nodes(trainings, node):
     job = trainings()
 
     document = status_of(job, node)
@@ -75,7 +75,7 @@ def test_a_signal_to_one_node_is_a_notice_for_all(trainings, node):
     job.assert_codes(85)
 
 
-def test_each_node_may_hear_of_the_notice_by_itself(trainings):
+def test_each_node_may_get_the_notice_separately(trainings):
     """As under Kubernetes: every pod gets a TERM of its own."""
     job = trainings("--suspend-signal=TERM")
 

@@ -48,7 +48,7 @@ def test_each_attempt_of_two_hosts_has_an_empty_store(gang, hosts):
         assert f"rank {rank} of 4 has met the others" in output_of(job)
 
 
-def test_who_belongs_to_no_node_is_refused_and_named_once(gang, hosts):
+def test_a_client_from_an_unknown_host_is_refused_and_named_once(gang, hosts):
     job = start(gang, 2, "meet", "stay", on=hosts)
     leader = job.jobs[0]
     leader.out.wait_for("stays at port")
@@ -69,7 +69,7 @@ def test_who_belongs_to_no_node_is_refused_and_named_once(gang, hosts):
     job.assert_codes(143)
 
 
-def test_when_its_process_is_killed_all_nodes_name_it(gang, hosts, muster):
+def test_a_killed_store_process_is_named_by_all_nodes(gang, hosts, muster):
     job = start(gang, 2, "meet", "rest", on=hosts)  # else a rank that fails for it might be named as well
     for one in job.jobs.values():
         one.out.wait_for("rests", times=2)

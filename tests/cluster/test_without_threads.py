@@ -56,7 +56,7 @@ def wait_for_look_up(silent, number):
     indirect=["silent"],
     ids=["the first, with times of its own", "the second, with those of the C library"],
 )
-def test_a_signal_waits_for_a_look_up_in_place_and_no_longer(gang, worker, silent, number, look_up):
+def test_a_signal_waits_at_most_for_one_synchronous_look_up(gang, worker, silent, number, look_up):
     agent = gang(2, on=silent).start(
         1, address="leader.test", through=[worker("refuse"), "threads"]
     )
@@ -70,7 +70,7 @@ def test_a_signal_waits_for_a_look_up_in_place_and_no_longer(gang, worker, silen
 
 
 @pytest.mark.full
-def test_a_leader_that_cannot_look_up_who_is_missing_keeps_its_links(
+def test_a_leader_whose_look_ups_hang_keeps_its_links(
     muster, worker, silent, port
 ):
     names = [silent.address(0), silent.address(1), "a.test", "b.test", "c.test", "d.test"]

@@ -70,7 +70,7 @@ def test_two_hosts_with_two_workers_each_train_and_agree(
     assert "workers: loss" not in other_out
 
 
-def test_the_rank_that_failed_in_training_is_named_and_not_its_peers(
+def test_the_failed_training_rank_is_named_and_not_its_peers(
     muster, python, clean_environment
 ):
     environment = {**clean_environment, "PYTHON_EXEC": python}

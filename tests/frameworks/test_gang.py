@@ -151,7 +151,7 @@ def test_three_restarts_meet_at_three_new_ports(agents, tmp_path):
     assert len({port for *_, port in began}) == 4
 
 
-def test_a_job_that_may_shrink_goes_on_without_the_agent_it_lost(agents, tmp_path):
+def test_an_elastic_job_continues_without_a_lost_agent(agents, tmp_path):
     job = agents()
     job.start(
         *[RESUME, tmp_path, STEPS, "0:-:12"],

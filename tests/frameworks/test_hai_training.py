@@ -35,7 +35,7 @@ def assert_goes_on(python, folders, run):
 
 
 @pytest.mark.parametrize("pause", [0, 5])
-def test_on_two_nodes_of_hai(launcher, python, two_hosts, folders, pause):
+def test_a_suspended_training_resumes_on_two_nodes_of_hai(launcher, python, two_hosts, folders, pause):
     two_hosts.network = Network(two_hosts)
     for index in (0, 1):
         two_hosts.network.add_name(index, MANAGER, two_hosts.address(0))
@@ -65,7 +65,7 @@ def test_on_two_nodes_of_hai(launcher, python, two_hosts, folders, pause):
 
 
 @pytest.mark.parametrize("way", ["SIGTERM", "muster suspend"])
-def test_elsewhere(launcher, python, folders, way):
+def test_a_suspended_training_resumes_outside_of_hai(launcher, python, folders, way):
     def run(folder, *options):
         line = [*OPTIONS, "--compat-hfai=always", *options, "--", python, "-B", TRAINING, folder, 0]
         return [launcher.start(*line, report=True)]

@@ -90,7 +90,7 @@ def test_msruns_own_line_trains_on_uneven_nodes(
     assert {"scheduler.log", *(f"worker_{rank}.log" for rank in range(4))} <= files
 
 
-def test_modelarts_runs_msrun_by_variables_alone(muster, two_hosts, settings, tmp_path):
+def test_modelarts_starts_msrun_by_environment_variables(muster, two_hosts, settings, tmp_path):
     modelarts = {
         "MA_RUN_METHOD": "msrun",
         "MA_NUM_HOSTS": "2",
@@ -186,7 +186,7 @@ def beside_each_other(what, original, ours):
     return "\n".join(lines)
 
 
-def test_a_worker_that_exits_7(faults):
+def test_an_exit_code_of_a_worker_ends_the_job(faults):
     original, ours = faults["exit:1"]
 
     said = beside_each_other("MindSpore, worker 1 exits 7", original, ours)
@@ -196,7 +196,7 @@ def test_a_worker_that_exits_7(faults):
     assert re.search(r"rank 1 failed first: .*exit code 7", said)
 
 
-def test_a_worker_that_is_killed(faults):
+def test_a_killed_worker_ends_the_job(faults):
     original, ours = faults["kill:1"]
 
     said = beside_each_other("MindSpore, worker 1 is killed", original, ours)
@@ -206,7 +206,7 @@ def test_a_worker_that_is_killed(faults):
     assert re.search(r"rank 1 failed first: .*SIGKILL", said)
 
 
-def test_a_scheduler_that_dies(faults):
+def test_a_dead_scheduler_ends_the_job(faults):
     """Under msrun the workers go on for 20 s, and nobody says that it was the scheduler."""
     original, ours = faults["scheduler"]
 

@@ -194,7 +194,7 @@ def test_there_are_two_hundred_lines_of_a_hundred_projects():
     assert len({line.project for line in lines}) >= 100
 
 
-def test_each_line_means_to_muster_what_it_means_to_torchrun(compared):
+def test_each_line_is_planned_like_by_torchrun(compared):
     alike = sum(not found for _, found in compared)
     sys.stdout.write(f"{alike} of {len(compared)} lines are planned alike\n")
     surprises = [
@@ -206,7 +206,7 @@ def test_each_line_means_to_muster_what_it_means_to_torchrun(compared):
     assert not surprises, "\n".join(surprises)
 
 
-def test_a_line_that_is_listed_as_different_is(compared):
+def test_each_line_listed_as_different_differs(compared):
     unneeded = [line.text for line, found in compared if row_of(line) and not found]
 
     assert not unneeded

@@ -43,7 +43,7 @@ def write_table(folder, instances):
     return table
 
 
-def test_the_scheduler_takes_a_converted_table_and_ranks_by_it(
+def test_the_scheduler_assigns_ranks_by_a_converted_table(
     muster, two_hosts, settings, tmp_path
 ):
     """Node 0 is the pod with the higher number: by their place its workers would be 0 and 1."""

@@ -48,7 +48,7 @@ def test_the_sample_of_hai_runs_unchanged(muster, python, two_hosts, tmp_path):
 
 
 
-def test_plain_muster_refuses_to_start_it_for_each_device(muster, python, two_hosts, tmp_path):
+def test_without_mode_once_a_spawning_script_per_device_is_refused(muster, python, two_hosts, tmp_path):
     ended = run_sample(muster, python, two_hosts, tmp_path, "--nproc-per-node=8")
 
     assert [one.code for one in ended] == [64, 64]
@@ -57,7 +57,7 @@ def test_plain_muster_refuses_to_start_it_for_each_device(muster, python, two_ho
         assert "8 of it on this node would each do so; write 'muster --mode once" in one.err
 
 
-def test_plain_muster_with_one_slot_a_node_gives_it_what_it_needs(
+def test_with_one_slot_per_node_a_spawning_script_runs(
     muster, python, two_hosts, tmp_path
 ):
     ended = run_sample(muster, python, two_hosts, tmp_path)

@@ -55,7 +55,7 @@ def printed(results):
     return "".join(result.out for result in results)
 
 
-def test_a_chief_with_servers_and_workers_on_two_hosts(muster, two_hosts, settings):
+def test_a_chief_trains_with_servers_and_workers_on_two_hosts(muster, two_hosts, settings):
     places = [("chief", 0), ("worker", 0), ("worker", 1), ("ps", 0), ("ps", 1)]
     cluster, tasks = tasks_on(two_hosts, 12200, *places)
     originals = start_by_hand(two_hosts, settings, COORDINATED, cluster, tasks).finish(only=[0])
@@ -69,7 +69,7 @@ def test_a_chief_with_servers_and_workers_on_two_hosts(muster, two_hosts, settin
     assert re.search(TRAINED, printed(agents))
 
 
-def test_an_agent_per_task_with_its_tf_config(muster, two_hosts, settings):
+def test_one_agent_per_task_trains_from_tf_config(muster, two_hosts, settings):
     """As an operator gives it: every container has its own TF_CONFIG, and muster as entry point."""
     places = [("chief", 0), ("worker", 0), ("worker", 1), ("ps", 0), ("ps", 1)]
     cluster, tasks = tasks_on(two_hosts, 12210, *places)
@@ -85,7 +85,7 @@ def test_an_agent_per_task_with_its_tf_config(muster, two_hosts, settings):
     assert re.search(TRAINED, printed(agents))
 
 
-def test_the_variables_of_modelarts_and_a_program_that_takes_arguments(muster, two_hosts, settings):
+def test_modelarts_variables_start_a_program_that_takes_arguments(muster, two_hosts, settings):
     """A server and a worker in containers of their own on each of two nodes; there is no chief."""
     places = [("worker", 0), ("worker", 1), ("ps", 0), ("ps", 1)]
     cluster, tasks = tasks_on(two_hosts, 12220, *places)
@@ -110,7 +110,7 @@ def test_the_variables_of_modelarts_and_a_program_that_takes_arguments(muster, t
         assert re.search(rf"worker {index} of 2: loss [0-9.]+ -> 0\.0", printed(agents))
 
 
-def test_a_server_and_a_worker_per_node_if_nothing_else_is_said(muster, two_hosts, settings):
+def test_each_node_has_a_server_and_a_worker_by_default(muster, two_hosts, settings):
     agents = on_two_hosts(muster, two_hosts, settings, [], "python", BY_ARGUMENTS)
 
     jobs.note("PS: 2 workers, 2 ps, 2 hosts", "muster --mode ps", agents)
@@ -119,7 +119,7 @@ def test_a_server_and_a_worker_per_node_if_nothing_else_is_said(muster, two_host
         assert re.search(rf"worker {index} of 2: loss [0-9.]+ -> 0\.0", printed(agents))
 
 
-def test_workers_that_mirror_on_two_hosts(muster, two_hosts, settings):
+def test_mirrored_workers_train_on_two_hosts(muster, two_hosts, settings):
     cluster, tasks = tasks_on(two_hosts, 12230, ("worker", 0), ("worker", 1))
     originals = start_by_hand(two_hosts, settings, MIRRORED, cluster, tasks).finish()
 

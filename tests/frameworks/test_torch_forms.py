@@ -107,7 +107,7 @@ def test_fsdp_trains_on_two_hosts_as_under_torchrun(muster, two_hosts, settings,
     assert found[0] == found[1]
 
 
-def test_a_scripts_own_options_reach_it_untouched(muster, two_hosts, settings, tmp_path):
+def test_options_of_a_script_reach_it_unchanged(muster, two_hosts, settings, tmp_path):
     """torchrun would take --nnodes and --master_port of the script, or abbreviations, for its own."""
     prints = tmp_path / "prints.py"
     prints.write_text("import sys\nprint('got', sys.argv[1:])\n")

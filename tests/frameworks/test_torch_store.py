@@ -65,10 +65,10 @@ def behaviours_of(muster, hosts, venv, tmp_path):
 
 
 @pytest.mark.debian
-def test_clients_of_torch_1_13_find_what_its_own_store_has(muster, two_hosts, tmp_path):
+def test_clients_of_torch_1_13_find_the_behaviours_of_its_tcpstore(muster, two_hosts, tmp_path):
     assert behaviours_of(muster, two_hosts, DEBIAN, tmp_path) == (11, 13)
 
 
 @pytest.mark.framework
-def test_clients_of_torch_2_13_find_what_its_own_store_has(muster, two_hosts, torch_venv, tmp_path):
+def test_clients_of_torch_2_13_find_the_behaviours_of_its_tcpstore(muster, two_hosts, torch_venv, tmp_path):
     assert behaviours_of(muster, two_hosts, torch_venv, tmp_path) == (24, 0)

@@ -77,7 +77,7 @@ def test_a_worker_sees_gpus_by_the_name_that_the_list_gives(muster, gpus, script
     assert f"sees 1 {uuid.removeprefix('GPU-')}" in job.out.text
 
 
-def test_a_hidden_gpu_is_none(muster):
+def test_a_hidden_gpu_is_not_counted(muster):
     job = muster.run("--nproc-per-node=gpu", "--", "true", env={"CUDA_VISIBLE_DEVICES": ""})
 
     assert job.code == 64, job.words()

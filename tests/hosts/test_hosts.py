@@ -93,7 +93,7 @@ def test_exec_becomes_the_command_and_passes_its_exit_code_on(two_hosts):
     assert command.wait(timeout=HANG) == 7
 
 
-def test_a_command_can_have_processes_and_memory_files_of_its_own(two_hosts, tmp_path):
+def test_a_command_can_have_separate_pid_and_shared_memory_namespaces(two_hosts, tmp_path):
     # The shell counts by itself: a pipeline would be counted while it is being forked.
     script = 'test $$ = 1 && echo mine >/dev/shm/file && set -- /proc/[0-9]* && echo $# && exit 7'
     two_hosts.apart = tmp_path
@@ -173,7 +173,7 @@ def test_bad_input_is_named(arguments, complaint):
     assert complaint in done.stderr
 
 
-def test_without_root_it_says_what_it_needs():
+def test_without_root_the_script_names_what_it_needs():
     with tempfile.TemporaryDirectory() as folder:  # one that anybody may read
         os.chmod(folder, 0o755)
         for file in ("hosts", "common.bash"):

@@ -90,7 +90,7 @@ def test_the_python_of_debian_11_is_started(images, image):
     assert sorted(job.out.lines) == ["[0] (3, 9) 0", "[1] (3, 9) 1"]
 
 
-def test_where_nothing_is_each_loss_is_said_once(images, image, programs):
+def test_in_a_bare_image_each_missing_guarantee_is_reported_once(images, image, programs):
     job = images.run(image("bare"), "--nproc-per-node=2", programs.worker("print_rank"))
 
     assert job.said[:2] == [NO_TMP, NO_PROC]
@@ -98,7 +98,7 @@ def test_where_nothing_is_each_loss_is_said_once(images, image, programs):
 
 
 @pytest.mark.parametrize("root", ["debian11", "busybox"])
-def test_where_all_is_there_nothing_is_said(images, image, programs, root):
+def test_in_a_full_image_no_missing_guarantee_is_reported(images, image, programs, root):
     job = images.run(image(root), "--nproc-per-node=2", programs.worker("print_rank"))
 
     assert len(job.said) == 2, job.words()
@@ -109,7 +109,7 @@ def test_where_all_is_there_nothing_is_said(images, image, programs, root):
     [["--version"], ["--help"], ["explain"], ["plan", "--", "/print_rank"], ["plan", "--json", "/print_rank"]],
     ids=" ".join,
 )
-def test_where_nothing_is_questions_are_answered(images, image, programs, question):
+def test_in_a_bare_image_queries_are_answered(images, image, programs, question):
     programs.worker("print_rank")
 
     job = images.run(image("bare"), *question)
@@ -128,7 +128,7 @@ def test_where_nothing_is_questions_are_answered(images, image, programs, questi
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_where_nothing_is_what_cannot_be_had_is_refused(images, image, programs, arguments, code, words):
+def test_in_a_bare_image_unavailable_features_are_refused(images, image, programs, arguments, code, words):
     programs.worker("print_rank")
     place = image("bare")
     place.write("/train.py", "")
@@ -150,7 +150,7 @@ def test_a_temporary_folder_elsewhere_brings_the_error_files_back(images, image,
     assert [path.name for path in (place.changes / "scratch").iterdir()] == ["keep"]
 
 
-def test_it_is_the_first_process_of_an_empty_container(images, image, programs):
+def test_muster_runs_as_pid_1_of_an_empty_container(images, image, programs):
     container = ["unshare", "--pid", "--fork", "--kill-child"]
 
     job = images.run(
@@ -181,7 +181,7 @@ def test_standard_streams_may_be_closed(images, image, programs, device, closed)
     assert job.err.text.count("standard output is closed") == (closed == "output")
 
 
-def test_a_worker_without_dev_null_finds_its_input_at_its_end(images, image):
+def test_a_worker_without_dev_null_reads_end_of_file(images, image):
     place = image("busybox")
     place.remove("/dev/null")
 

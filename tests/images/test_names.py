@@ -81,7 +81,7 @@ def look_for(images, programs, port, hosts):
 
 
 @pytest.mark.parametrize("form", NSSWITCH)
-def test_nsswitch_is_not_followed_and_nothing_of_it_is_loaded(
+def test_nsswitch_is_ignored_and_no_nss_module_is_loaded(
     place, meet, look_for, name_server, hosts, form
 ):
     server = name_server(f"{hosts.address(0)} {LEADER}.llm.svc.cluster.local")
@@ -109,7 +109,7 @@ def test_kubernetes_search_domains_are_followed(place, meet, name_server, hosts,
     meet([place(server), place(server, root="busybox")], name)
 
 
-def test_a_name_with_a_version_six_address_alone(place, meet, name_server, hosts):
+def test_a_name_with_only_an_ipv6_address_is_resolved(place, meet, name_server, hosts):
     address = hosts.network.add_version_six(0)
     hosts.network.add_version_six(1)
     server = name_server(f"{address} six.llm.svc.cluster.local")
@@ -117,7 +117,7 @@ def test_a_name_with_a_version_six_address_alone(place, meet, name_server, hosts
     meet([place(server), place(server)], "six")
 
 
-def test_a_name_of_etc_hosts_with_several_addresses(place, meet, hosts):
+def test_a_name_with_several_addresses_in_etc_hosts_is_resolved(place, meet, hosts):
     address = hosts.network.add_version_six(0)
     hosts.network.add_version_six(1)
     places = [place("127.0.0.1"), place("127.0.0.1")]
@@ -127,7 +127,7 @@ def test_a_name_of_etc_hosts_with_several_addresses(place, meet, hosts):
     meet(places, "many")
 
 
-def test_a_name_with_six_hundred_addresses(place, meet, name_server, hosts):
+def test_a_name_with_six_hundred_addresses_is_resolved(place, meet, name_server, hosts):
     """They fit into no datagram, and only one of them has a way to it."""
     numbers = [f"10.{i // 200}.{i % 200 + 1}.7" for i in range(599)]
     numbers.insert(300, hosts.address(0))
@@ -164,7 +164,7 @@ def test_a_name_server_that_never_answers_ends_with_the_gangs_time(place, look_f
     job.said_about("did not reach the leader")
 
 
-def test_no_name_server_at_all_is_said(image, look_for):
+def test_a_missing_name_server_is_reported(image, look_for):
     job = look_for(image("bare"), LEADER)
 
     assert job.end() == 75, job.words()
@@ -180,7 +180,7 @@ def test_localhost_is_known_without_etc_hosts(image, images, programs, port):
 
 
 @pytest.mark.parametrize("is_alive", [True, False], ids=["silent", "dead"])
-def test_a_cache_of_names_is_not_asked(place, meet, name_server, hosts, is_alive):
+def test_the_name_service_cache_is_not_queried(place, meet, name_server, hosts, is_alive):
     server = name_server(f"{hosts.address(0)} {LEADER}.llm.svc.cluster.local")
     places = [place(server), place(server)]
     caches = []

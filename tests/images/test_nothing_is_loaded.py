@@ -39,7 +39,7 @@ def test_a_gang_loads_nothing_of_the_image(images, two_debians, programs, port, 
     assert [loaded(trace) for trace in traces] == [[], []]
 
 
-def test_what_goes_wrong_is_said_without_the_images_languages(images, image, programs, tmp_path):
+def test_errors_are_reported_without_the_images_locales(images, image, programs, tmp_path):
     """Names of signals and of errors would be translated, and times need a zone."""
     trace = tmp_path / "trace"
     place = image("debian11")
@@ -128,7 +128,7 @@ def test_settings_of_the_c_library_reach_the_workers_as_they_are(images, image, 
     assert len(job.said) == 2, job.words()
 
 
-def test_a_preloaded_library_is_the_workers_alone(images, image):
+def test_a_preloaded_library_affects_only_the_workers(images, image):
     preloaded = {"LD_PRELOAD": "/nosuch.so"}
 
     job = images.run(image("debian11"), "--nproc-per-node=1", "--", "/bin/true", env=preloaded)

@@ -14,7 +14,7 @@ def start(name, cache):
     return subprocess.Popen([SCRIPT, name], stdout=subprocess.PIPE, env=environment, text=True)
 
 
-def test_an_interrupted_root_is_made_anew_and_by_one_alone(tmp_path):
+def test_an_interrupted_root_is_rebuilt_once(tmp_path):
     left = tmp_path / "muster" / "roots" / ".making-bare"
     (left / "half").mkdir(parents=True)
 

@@ -35,7 +35,7 @@ NODES = [node(number) for number in range(100)]
 SAID = "99 of 100 fit: 1 pod with 8 nvidia.com/gpu is missing; largest free node has 4 nvidia.com/gpu\n"
 
 
-def test_ninety_nine_of_a_hundred(muster, tmp_path):
+def test_a_pod_that_does_not_fit_is_reported_with_75(muster, tmp_path):
     (tmp_path / "nodes.json").write_text(a_list(*NODES))
     (tmp_path / "pods.json").write_text(a_list(pod("node-3", 4)))
     wanted = ("--nodes", "100", "--devices", "8")
@@ -49,7 +49,7 @@ def test_ninety_nine_of_a_hundred(muster, tmp_path):
     assert "no pods were given" in empty.stdout
 
 
-def test_both_in_one_stream(muster):
+def test_nodes_and_pods_are_read_from_one_stream(muster):
     stream = a_list(pod("node-3", 4), *NODES)
 
     done = muster("render", "--check-fit", "-", "--nodes", "100", stdin=stream)
@@ -59,7 +59,7 @@ def test_both_in_one_stream(muster):
     assert fewer.returncode == 0
 
 
-def test_the_options_are_those_of_the_manifest(muster):
+def test_check_fit_takes_the_options_of_the_manifest(muster):
     """The same line answers, and then renders."""
     stream = a_list(node(1), node(2))
     line = ("jobset", "--name", "a", "--image", "b", "--nodes", "3", "--devices", "4", "--cpus", "40", "--", "x.py")
@@ -81,7 +81,7 @@ def test_the_options_are_those_of_the_manifest(muster):
         (a_list(node(1, "lots")), 65, "of the node 'node-1' nvidia.com/gpu is 'lots', expected a quantity"),
     ],
 )  # fmt: skip
-def test_what_is_no_cluster(text, code, said, muster):
+def test_text_that_is_no_cluster_is_refused(text, code, said, muster):
     done = muster("render", "--check-fit", "-", stdin=text)
 
     assert (done.returncode, done.stdout) == (code, "")
@@ -98,7 +98,7 @@ def test_what_is_no_cluster(text, code, said, muster):
         ("slurm --check-fit -", 64, "the kind of manifest is 'slurm', expected one that Kubernetes is given"),
     ],
 )
-def test_what_is_refused(line, code, said, muster):
+def test_invalid_check_fit_options_are_refused(line, code, said, muster):
     done = muster("render", *line.split())
 
     assert (done.returncode, done.stdout) == (code, "")

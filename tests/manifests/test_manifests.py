@@ -25,7 +25,7 @@ HARD = [
 
 @pytest.mark.parametrize("nodes", [1, 3, 12])
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_pod_finds_its_place(kind, nodes, render, muster):
+def test_each_pod_gets_its_node_rank(kind, nodes, render, muster):
     text = render(kind, *NAMED, "--nodes", str(nodes), "--devices", "4", "--", "true")
     pods = pods_of(kind, documents_of(text))
 
@@ -42,7 +42,7 @@ def test_each_pod_finds_its_place(kind, nodes, render, muster):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_port_is_the_one_that_was_named(kind, render, muster):
+def test_a_given_port_is_used(kind, render, muster):
     text = render(kind, *NAMED, "--nodes", "2", "--port", "3456", "--", "true")
 
     for pod in pods_of(kind, documents_of(text)):
@@ -60,7 +60,7 @@ def test_arguments_arrive_byte_for_byte(kind, render):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_utf8_is_refused(kind, muster):
+def test_arguments_that_are_not_utf8_are_refused(kind, muster):
     done = muster("render", kind, *NAMED, "--", "program", b"a\xff")
 
     assert done.returncode == 64
@@ -117,7 +117,7 @@ def test_a_queue_is_kueues(kind, render):
     assert job["spec"].get("suspend", job["spec"].get("runPolicy", {}).get("suspend")) is True
 
 
-def test_a_queue_is_volcanos_where_that_schedules(render):
+def test_a_queue_is_set_for_volcano_where_it_schedules(render):
     def volcanos(kind):
         arguments = (*NAMED, "--scheduler", "volcano", "--queue", "q", "--", "true")
         return json.dumps(documents_of(render(kind, *arguments)))
@@ -135,7 +135,7 @@ def codes_with(*advices):
     return {int(code) for code, advice in rows if advice in advices}
 
 
-def test_the_codes_are_those_of_the_page(render):
+def test_retried_exit_codes_match_the_documentation(render):
     again = codes_with("requeue", "retry", "retry elsewhere")
     texts = {kind: render(kind, *NAMED, "--nodes", "2", "--", "true") for kind in KINDS}
     jobs = {kind: job_of(kind, documents_of(text))[0]["spec"] for kind, text in texts.items()}
@@ -157,7 +157,7 @@ def test_the_codes_are_those_of_the_page(render):
     assert set(map(int, re.search(r"^  ([\d |]+)\)$", slurm, re.M)[1].split("|"))) == again
 
 
-def test_so_many_restarts_of_all_are_counted_as_the_controller_counts(render):
+def test_restarts_are_converted_to_the_controllers_counting(render):
     def spec(kind):
         text = render(kind, *NAMED, "--nodes", "4", "--restarts", "2", "--", "true")
         return job_of(kind, documents_of(text))[0]["spec"]
@@ -169,7 +169,7 @@ def test_so_many_restarts_of_all_are_counted_as_the_controller_counts(render):
     assert spec("kubeflow")["runPolicy"]["backoffLimit"] == 9  # fails when it has counted so many
 
 
-def test_no_restarts_are_none(render):
+def test_zero_restarts_disable_restarting(render):
     """To Volcano a maxRetry of 0 is none that was given, and it takes 3."""
 
     def spec(kind):
@@ -219,7 +219,7 @@ def test_a_time_limit_is_the_platforms(render):
         ("/data/train.sqsh", "/data/train.sqsh"),
     ],
 )
-def test_slurm_is_told_the_image_as_pyxis_reads_it(image, written, render):
+def test_slurm_gets_the_image_in_the_form_of_pyxis(image, written, render):
     text = render("slurm", "--name", "a", "--image", image, "--", "true")
 
     assert f"--container-image={written} " in text
@@ -229,7 +229,7 @@ def test_slurm_is_told_the_image_as_pyxis_reads_it(image, written, render):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pod_has_what_was_asked_for(kind, render):
+def test_a_pod_has_the_requested_resources(kind, render):
     text = render(
         kind, *NAMED, "--devices", "2", "--device-kind", "ascend", "--cpus", "1.5", "--memory", "8Gi",
         "--shared-memory", "2Gi", "--node-selector", "pool=train,zone=", "--namespace", "team",
@@ -257,7 +257,7 @@ def test_a_pod_has_what_was_asked_for(kind, render):
     assert {one["metadata"]["namespace"] for one in documents} == {"team"}
 
 
-def test_what_was_not_asked_for_is_not_there(render):
+def test_a_pod_has_no_resources_that_were_not_requested(render):
     (pod,) = pods_of("indexed-job", documents_of(render("indexed-job", *NAMED, "--devices", "0", "--", "x")))
 
     (container,) = pod.spec["containers"]
@@ -330,7 +330,7 @@ def test_the_script_hands_on_each_argument(muster, tmp_path):
 
 
 @pytest.mark.parametrize("code", [1, 64, 69, 75, 78, 85, 86, 93, 137, 143])
-def test_the_script_queues_again_what_may_go_better(code, render, tmp_path):
+def test_the_script_requeues_retryable_exit_codes(code, render, tmp_path):
     text = render("slurm", "--name", "train", "--restarts", "2", "--", "program")
     for count in ("", "1", "2"):
         ended, _, said = run_script(tmp_path, text, code, SLURM_RESTART_COUNT=count)
@@ -340,7 +340,7 @@ def test_the_script_queues_again_what_may_go_better(code, render, tmp_path):
         assert said == ("requeue 123456\n" if is_wanted else "")
 
 
-def test_the_script_says_what_it_needs(render):
+def test_the_script_names_missing_requirements(render):
     text = render(
         "slurm", "--name", "train", "--nodes", "4", "--device-resource", "gpu:a100", "--cpus", "7.5",
         "--memory", "100Gi", "--queue", "long", "--grace", "100", "--image", "train:1.0", "--port", "7", "--", "x",
@@ -356,14 +356,14 @@ def test_the_script_says_what_it_needs(render):
     assert "export MUSTER_MASTER_PORT=7\n" in text
 
 
-def test_a_job_is_queued_again_before_all_others_if_that_is_asked(render):
+def test_a_job_is_requeued_at_the_front_on_request(render):
     text = render("slurm", "--name", "train", "--requeue", "expedite", "--", "x")
 
     assert "\n#SBATCH --requeue=expedite\n" in text
     assert "\n#SBATCH --requeue\n" not in text
 
 
-def test_a_token_of_the_users_own_is_kept(render, tmp_path):
+def test_a_token_set_by_the_user_is_kept(render, tmp_path):
     text = render("slurm", "--name", "train", "--", "program")
     run_script(tmp_path, text, MUSTER_TOKEN_FILE="/my/token")
 
@@ -385,7 +385,7 @@ def test_the_dockerfile_holds_the_program(render):
 
 @pytest.mark.parametrize("kind", [*KINDS, "slurm"])
 @pytest.mark.parametrize("name", ["", "Train", "1a", "a_b", "a.b", "-a", "a-", "a b", "a\nb", "a'", "ä", "a" * 64])
-def test_a_name_that_cannot_be(kind, name, refuse):
+def test_an_invalid_name_is_refused(kind, name, refuse):
     said = refuse(kind, f"--name={name}" if name else "--name", *([] if name else [""]), *NAMED[2:], "--", "x")
 
     assert said.startswith("--name")
@@ -441,7 +441,7 @@ def test_a_name_is_as_long_as_its_last_pod_allows(render, refuse):
         ("slurm --name a -- --nodes 5 x", "behind '--': unknown option '--nodes'; did you mean '--nnodes'?"),
     ],
 )  # fmt: skip
-def test_what_is_refused_names_the_value(line, said, refuse):
+def test_a_refusal_names_the_value(line, said, refuse):
     assert said in refuse(*line.split())
 
 
@@ -454,7 +454,7 @@ def test_what_is_refused_names_the_value(line, said, refuse):
         "msrun --worker_num 32 --local_worker_num 8 x.py",
     ],
 )
-def test_nodes_of_another_launcher_may_agree(behind, render):
+def test_node_counts_of_an_inner_launcher_may_match(behind, render):
     assert f"muster --grace 30 {behind}" in render(*"slurm --name a --nodes 4 --".split(), *behind.split())
 
 
@@ -469,7 +469,7 @@ def test_help_teaches_each_kind_and_option(muster):
     assert max(map(len, text.splitlines())) <= 101
 
 
-def test_the_manual_page_and_the_completions_know_it(muster, tmp_path):
+def test_the_manual_page_and_the_completions_have_render(muster, tmp_path):
     options = set(re.findall(r"^ +(?:-h, )?(--[a-z-]+)", muster("render", "--help").stdout, re.M))
     page = muster("--print-man").stdout.replace("\\-", "-")
     assert options <= set(re.findall(r"^\.B (?:-h, )?(--[a-z-]+)", page, re.M))

@@ -43,7 +43,7 @@ def check(*files):
     return run(Path(venv) / "bin/python", Path(__file__).with_name("check_schemas.py"), *files)
 
 
-def test_kubectl_reads_what_was_written(files):
+def test_kubectl_reads_the_manifests(files):
     """--local asks no server. kubectl reads YAML as an API server does; PyYAML is another reader."""
     for file in files:
         done = run("kubectl", "annotate", "--local", "-f", file, "checked=yes", "-o", "json")
@@ -65,7 +65,7 @@ def test_the_schemas_know_every_field(files):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_schemas_find_a_field_that_is_none(files, tmp_path):
+def test_the_schemas_reject_an_unknown_field(files, tmp_path):
     bad = [tmp_path / f"bad-{kind}.yaml" for kind in KINDS]
     for kind, file in zip(KINDS, bad, strict=True):
         text = next(one for one in files if one.name.startswith(kind)).read_text()

@@ -21,7 +21,7 @@ _NO_PART = {"unshare", "sleep"}  # what makes the container, and what ranks leav
 
 
 @pytest.mark.soak
-def test_many_ranks_that_end_at_once_on_one_host(mpi, way):
+def test_many_ranks_on_one_host_exit_at_once(mpi, way):
     for _ in range(default_or_soak(5 if way == "pmix" else 2, 100)):  # mpirun hangs in 8 of 10
         job = mpi(["/bin/true"], nodes=1, ranks=64)
 
@@ -38,7 +38,7 @@ def parts_on(hosts, node):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(default_or_soak(3, 40)))
-def test_whatever_is_killed_at_any_time(mpi, hosts, seed):
+def test_a_kill_at_any_time_leaves_no_process(mpi, hosts, seed):
     chance = random.Random(seed)
     node, enough = chance.randrange(NODES), chance.randint(2, 7)
     job = mpi(_RANK, MEETINGS, nodes=NODES, options=["--gang-timeout=5"]).start_all()

@@ -59,7 +59,7 @@ def test_values_are_the_same_on_every_rank_and_in_no_file(mpi):
         assert found[b"OMPI_COMM_WORLD_RANK"] == str(rank).encode()
 
 
-def test_what_is_excluded_stands_alone(mpi, program):
+def test_an_excluded_interface_is_passed_without_an_included_one(mpi, program):
     script = 'echo "$OMPI_MCA_btl_tcp_if_exclude, not ${OMPI_MCA_btl_tcp_if_include-said}"; exec "$0"'
     job = mpi(["sh", "-c", script, *program("init_thread")], nodes=2)
 
@@ -73,7 +73,7 @@ def test_what_is_excluded_stands_alone(mpi, program):
     [(None, "10.77.0.10/31"), ("eth0,bond0", "eth0"), ("bond0", "10.77.0.10/31")],
     ids=["none", "one of two", "one that is not here"],
 )
-def test_messages_go_where_other_hosts_are(mpi, hosts, program, wanted, taken):
+def test_mpi_uses_the_interfaces_that_reach_other_hosts(mpi, hosts, program, wanted, taken):
     for node in range(2):
         hosts.network.add_bridge(node)
     script = 'echo "by $OMPI_MCA_btl_tcp_if_include"; exec "$0"'
@@ -88,7 +88,7 @@ def test_messages_go_where_other_hosts_are(mpi, hosts, program, wanted, taken):
 
 
 @pytest.mark.parametrize("way", ["pmix", "agent"])
-def test_a_user_who_is_in_no_list_and_has_no_home(mpi):
+def test_a_user_without_passwd_entry_and_home_runs_a_job(mpi):
     stranger = ["unshare", "--user", "--map-user=12345", "--map-group=12345", "env", "-u", "HOME"]
     job = mpi("init_thread", nodes=2)
 

@@ -84,7 +84,7 @@ def test_a_rank_that_fails_ends_all_with_its_code(waiting, measured, how, code):
 
 @pytest.mark.soak
 @of_mpirun
-def test_of_two_that_fail_together_one_is_told(waiting, measured):
+def test_of_two_simultaneous_failures_one_is_reported(waiting, measured):
     job = waiting("1=exit3", "2=exit5")
 
     codes, seconds = job.ends(job.tell(1, 2))
@@ -96,7 +96,7 @@ def test_of_two_that_fail_together_one_is_told(waiting, measured):
 
 @pytest.mark.soak
 @of_mpirun
-def test_a_rank_that_is_killed(waiting, measured):
+def test_a_killed_rank_ends_the_job(waiting, measured):
     job = waiting()
 
     os.kill(job.helper(2, "end_as_told"), signal.SIGKILL)
@@ -105,7 +105,7 @@ def test_a_rank_that_is_killed(waiting, measured):
 
 
 @pytest.mark.parametrize("way", ["agent", "ssh"])
-def test_the_time_is_over_that_mpirun_has(mpi, measured):
+def test_a_timeout_of_mpirun_ends_the_job(mpi, measured):
     began = time.monotonic()
     job = mpi("end_as_told", MEETINGS, nodes=NODES, options=["--mpirun-options=--timeout 4"])
 
@@ -115,7 +115,7 @@ def test_the_time_is_over_that_mpirun_has(mpi, measured):
 
 
 @pytest.mark.parametrize("node", [0, 2])
-def test_muster_is_asked_to_end(waiting, measured, node):
+def test_sigterm_to_muster_ends_the_job(waiting, measured, node):
     job = waiting()
 
     os.kill(job.jobs[node].guard(), signal.SIGTERM)
@@ -138,7 +138,7 @@ def test_ranks_have_the_whole_grace(mpi):
 
 @pytest.mark.soak
 @of_mpirun
-def test_ranks_ignore_that_they_are_asked_to_end(waiting, measured):
+def test_ranks_that_ignore_sigterm_are_killed(waiting, measured):
     job = waiting("0=ignore", "2=ignore")
 
     os.kill(job.jobs[0].guard(), signal.SIGTERM)
@@ -150,7 +150,7 @@ def test_ranks_ignore_that_they_are_asked_to_end(waiting, measured):
     ("way", "node", "name"),
     [(way, *helper) for way in WAYS for helper in HELPERS[way]],
 )
-def test_what_helps_the_ranks_is_killed(waiting, measured, node, name):
+def test_a_killed_mpi_helper_process_ends_the_job(waiting, measured, node, name):
     job = waiting()
 
     os.kill(job.helper(node, name), signal.SIGKILL)
@@ -162,7 +162,7 @@ def test_what_helps_the_ranks_is_killed(waiting, measured, node, name):
 
 
 @pytest.mark.parametrize("way", ["agent", "ssh"])
-def test_mpirun_is_asked_to_end_by_somebody_else(waiting, measured):
+def test_sigterm_to_mpirun_ends_the_job(waiting, measured):
     job = waiting()
 
     os.kill(job.helper(0, "mpirun"), signal.SIGTERM)
@@ -173,7 +173,7 @@ def test_mpirun_is_asked_to_end_by_somebody_else(waiting, measured):
 @pytest.mark.parametrize(
     ("way", "name"), [("pmix", "muster-pmix"), ("agent", "orted"), ("ssh", "orted")]
 )
-def test_what_helps_the_ranks_hangs_and_all_are_asked_to_end(waiting, measured, name):
+def test_sigterm_ends_the_job_while_an_mpi_helper_hangs(waiting, measured, name):
     job = waiting()
     os.kill(job.helper(1, name), signal.SIGSTOP)
 
@@ -183,7 +183,7 @@ def test_what_helps_the_ranks_hangs_and_all_are_asked_to_end(waiting, measured, 
 
 
 @pytest.mark.parametrize("way", ["agent", "ssh"])
-def test_a_host_without_the_daemon_of_mpirun(mpi, measured, tmp_path):
+def test_a_host_without_mpiruns_daemon_ends_the_job(mpi, measured, tmp_path):
     path = path_without(tmp_path / "bin", "orted")
     job = mpi("init_thread", nodes=NODES)
     began = time.monotonic()
@@ -197,7 +197,7 @@ def test_a_host_without_the_daemon_of_mpirun(mpi, measured, tmp_path):
 
 
 @pytest.mark.parametrize("node", [0, 2])
-def test_muster_itself_is_killed(waiting, measured, node):
+def test_a_killed_agent_ends_the_job(waiting, measured, node):
     job = waiting()
 
     job.jobs[node].kill_agent()
@@ -209,7 +209,7 @@ def test_muster_itself_is_killed(waiting, measured, node):
 
 
 @pytest.mark.parametrize("node", [0, 2])
-def test_a_host_is_gone(waiting, measured, node):
+def test_a_lost_host_ends_the_job(waiting, measured, node):
     job = waiting()
     job.lose(node)
 
@@ -225,7 +225,7 @@ def test_a_host_is_gone(waiting, measured, node):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("way", default_or_soak(["pmix", "ssh"], WAYS))
-def test_a_link_is_pulled(waiting, hosts, measured):
+def test_a_cut_network_link_ends_the_job(waiting, hosts, measured):
     job = waiting()
 
     hosts.network.take_down(2)
@@ -236,7 +236,7 @@ def test_a_link_is_pulled(waiting, hosts, measured):
 @pytest.mark.soak
 @of_mpirun
 @pytest.mark.parametrize(("mode", "code"), [(None, 127), (0o644, 126)], ids=["missing", "no program"])
-def test_what_cannot_be_executed(mpi, measured, tmp_path, mode, code):
+def test_a_program_that_cannot_be_executed_ends_the_job(mpi, measured, tmp_path, mode, code):
     program = tmp_path / "program"
     if mode is not None:
         program.write_text("#!/bin/sh\n")
@@ -260,7 +260,7 @@ exec "$0"
 
 
 @pytest.mark.parametrize("way", ["pmix"])
-def test_ranks_that_run_alone_are_said(mpi, program):
+def test_ranks_that_run_as_singletons_are_reported(mpi, program):
     job = mpi(["sh", "-c", ALONE, *program("init_thread")], nodes=2)
 
     assert job.run() == [0, 0], job.words()
@@ -276,7 +276,7 @@ def test_ranks_that_run_alone_are_said(mpi, program):
     [("exit0", "ended without MPI_Finalize"), ("abort0", "called MPI_Abort(0)")],
     ids=["exit", "abort"],
 )
-def test_a_rank_that_leaves_the_others_with_0_has_failed(waiting, measured, how, why):
+def test_a_rank_that_exits_0_before_mpi_finalize_has_failed(waiting, measured, how, why):
     job = waiting(f"2={how}")
 
     assert_all(job, job.tell(2), 1, measured)
@@ -285,7 +285,7 @@ def test_a_rank_that_leaves_the_others_with_0_has_failed(waiting, measured, how,
 
 
 @pytest.mark.parametrize("way", ["pmix"])
-def test_what_mpi_has_to_say_of_a_rank_is_shown(mpi, program):
+def test_error_messages_of_mpi_about_a_rank_are_shown(mpi, program):
     job = mpi(program("init_thread"), nodes=2)
 
     codes = set(job.run(env={"OMPI_MCA_btl": "self,nosuch"}))
@@ -299,7 +299,7 @@ def test_what_mpi_has_to_say_of_a_rank_is_shown(mpi, program):
 
 @pytest.mark.parametrize("way", ["pmix"])
 @pytest.mark.parametrize(("own", "code"), [(0, 71), (7, 7)])
-def test_a_rank_that_ends_without_mpi_is_waited_for_by_nobody(mpi, measured, program, own, code):
+def test_a_rank_that_exits_without_mpi_does_not_block_the_others(mpi, measured, program, own, code):
     script = f'test $RANK != 2 || exit {own}; exec "$0"'
     job = mpi(["sh", "-c", script, *program("init_thread")], nodes=NODES)
     began = time.monotonic()

@@ -35,7 +35,7 @@ def test_ranks_compute_together(mpi, nodes, ranks):
     assert [line for line in job.lines if "all is right" in line] == right, job.words()
 
 
-def test_a_program_that_asks_for_threads_gets_them(mpi):
+def test_mpi_init_thread_gets_thread_support(mpi):
     job = mpi("init_thread", nodes=2, ranks=2)
 
     assert job.run() == [0, 0], job.words()
@@ -43,7 +43,7 @@ def test_a_program_that_asks_for_threads_gets_them(mpi):
     assert job.lines == [f"rank {rank} of 4: threads multiple" for rank in range(4)]
 
 
-def test_what_ranks_leave_behind_does_not_hold_mpirun(mpi):
+def test_orphans_of_ranks_do_not_delay_mpirun(mpi):
     job = mpi(["/bin/sh", "-c", "sleep 1000 & trap '' TERM; sleep 1000 &"], nodes=2, ranks=2)
 
     assert job.run() == [0, 0], job.words()
@@ -77,7 +77,7 @@ def test_auto_needs_neither_ssh_nor_mpirun(mpi, tmp_path):
 
 
 @pytest.mark.parametrize("way", ["agent", "ssh"])
-def test_without_a_secret_nobody_starts_what_another_node_says(mpi, way):
+def test_without_a_secret_remote_starts_are_refused(mpi, way):
     job = mpi("init_thread", nodes=2)
     job.has_token = False
 
@@ -91,7 +91,7 @@ def test_without_a_secret_nobody_starts_what_another_node_says(mpi, way):
 
 
 @pytest.mark.parametrize("way", ["pmix"])
-def test_ranks_that_ran_alone_are_said(mpi, tmp_path):
+def test_singletons_of_another_mpi_are_reported(mpi, tmp_path):
     job = mpi(Programs(tmp_path, compiler="mpicc.mpich")("init_thread"), nodes=1, ranks=2)
 
     assert job.run() == [0], job.words()

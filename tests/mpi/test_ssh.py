@@ -23,14 +23,14 @@ def assert_refused(job, code, words):
     assert not list(job.scratch.rglob("*_config"))
 
 
-def test_no_sshd_in_the_image(mpi):
+def test_a_missing_sshd_is_reported(mpi):
     job = mpi("init_thread", nodes=2, options=["--set", "sshd=/nosuch/sshd"])
 
     assert_refused(job, 71, "node 1 (")
     assert "there is no program '/nosuch/sshd'" in job.jobs[1].err.text
 
 
-def test_no_ssh_in_the_image(mpi, tmp_path):
+def test_a_missing_ssh_is_reported(mpi, tmp_path):
     job = mpi("init_thread", nodes=2)
     path = path_without(tmp_path / "bin", "ssh")
 
@@ -38,7 +38,7 @@ def test_no_ssh_in_the_image(mpi, tmp_path):
     assert "there is no program 'ssh'" in job.jobs[0].err.text
 
 
-def test_a_key_of_the_users_that_all_may_read(mpi, tmp_path):
+def test_a_world_readable_user_key_is_used(mpi, tmp_path):
     key = make_key(tmp_path)
     key.chmod(0o644)
     job = mpi("init_thread", nodes=2, options=["--set", f"ssh_key={key}"])
@@ -48,7 +48,7 @@ def test_a_key_of_the_users_that_all_may_read(mpi, tmp_path):
     assert len(job.lines) == 2
 
 
-def test_nobody_else_gets_in(mpi, hosts, tmp_path):
+def test_the_jobs_sshd_refuses_other_keys(mpi, hosts, tmp_path):
     job = mpi("end_as_told", MEETINGS, "1=exit7", nodes=2).start_all().wait_for_ranks()
     options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
     words = [word for option in options for word in ("-o", option)]
@@ -65,7 +65,7 @@ def test_nobody_else_gets_in(mpi, hosts, tmp_path):
     assert set(job.end().values()) == {7}, job.words()
 
 
-def test_another_job_has_the_port(mpi, hosts):
+def test_a_taken_sshd_port_is_replaced(mpi, hosts):
     apart, hosts.apart = hosts.apart, None
     listen = f"import socket; s = socket.create_server(('', {PORT})); print('here', flush=True); input()"
     other = hosts.start(1, "/usr/bin/python3", "-c", listen, stdin=subprocess.PIPE)

@@ -94,7 +94,7 @@ def test_the_package_depends_on_nothing(packages):
 
 
 @pytest.mark.parametrize("files_of", ["files_of_wheel", "files_of_tar"])
-def test_licence_texts_are_those_of_what_is_linked_in(packages, files_of):
+def test_licence_texts_cover_all_linked_libraries(packages, files_of):
     files = getattr(packages, files_of)()
     names = licences_in(files)
     assert {name for name in names if name.startswith("linked-in/")} == {
@@ -112,7 +112,7 @@ def test_every_file_has_the_date_of_the_release(packages):
 
 
 class TestBillOfMaterials:
-    def test_it_names_the_source_packages_of_all_that_is_linked_in(self, packages):
+    def test_the_bill_names_the_source_packages_of_all_linked_code(self, packages):
         sources = {one["properties"][0]["value"] for one in packages.components()}
         assert sources == LINKED_IN
 
@@ -124,16 +124,16 @@ class TestBillOfMaterials:
             assert one["purl"].startswith(f"pkg:deb/debian/{name}@")
             assert "distro=debian-12" in one["purl"]
 
-    def test_it_has_the_hash_of_the_program(self, packages, program):
+    def test_the_bill_has_the_hash_of_the_program(self, packages, program):
         component = json.loads(packages.bill.read_text())["metadata"]["component"]
         assert component["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(program).hexdigest()}]
 
-    def test_it_is_the_same_in_every_package(self, packages):
+    def test_the_bill_is_the_same_in_every_package(self, packages):
         bill = packages.bill.read_bytes()
         for files in (packages.files_of_wheel(), packages.files_of_tar(), packages.files_of_deb()):
             assert [content for name, (_, content) in files.items() if name.endswith(".cdx.json")] == [bill]
 
-    def test_it_has_the_form_that_cyclonedx_wants(self, packages, tools):
+    def test_the_bill_is_valid_cyclonedx(self, packages, tools):
         check = (
             "import sys; from cyclonedx.schema import SchemaVersion;"
             "from cyclonedx.validation.json import JsonStrictValidator;"
@@ -142,14 +142,14 @@ class TestBillOfMaterials:
         )
         subprocess.run([tools / "python", "-c", check, packages.bill], check=True)
 
-    def test_what_the_program_says_of_itself_is_in_it(self, packages):
+    def test_the_bill_lists_the_packages_of_verbose_version(self, packages):
         said = packages.run_program("--version", "--verbose")
         named = set(re.findall(r"\(Debian package (\S+) (\S+)\)", said))
         assert named
         assert named <= {(one["name"], one["version"]) for one in packages.components()}
 
 
-def test_the_tag_is_what_auditwheel_finds(packages, tools):
+def test_the_wheels_platform_tag_matches_auditwheel(packages, tools):
     shown = subprocess.run([tools / "auditwheel", "show", packages.wheel], text=True, capture_output=True, check=False)
     said = " ".join((shown.stdout + shown.stderr).split())
     assert shown.returncode == 0, said

@@ -26,7 +26,7 @@ def hashes(packages):
 
 
 @pytest.mark.parametrize("date", ["abc", "-5", "5000000000", " 1"])
-def test_a_date_that_is_none_is_refused_and_the_packages_stay(native, date):
+def test_an_invalid_date_is_refused_and_the_packages_stay(native, date):
     before = hashes(native)
 
     done = package(SOURCE_DATE_EPOCH=date)
@@ -36,7 +36,7 @@ def test_a_date_that_is_none_is_refused_and_the_packages_stay(native, date):
     assert hashes(native) == before
 
 
-def test_the_umask_of_who_packs_is_not_in_the_packages(native):
+def test_the_packagers_umask_does_not_affect_the_packages(native):
     before = hashes(native)
 
     done = package(umask=0o077)

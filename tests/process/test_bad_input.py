@@ -30,26 +30,26 @@ JOB_NAMES = {
 
 class TestJobNames:
     @pytest.mark.parametrize("name", JOB_NAMES.values(), ids=JOB_NAMES.keys())
-    def test_what_no_leader_could_compare_is_refused_on_the_command_line(self, muster, name):
+    def test_an_invalid_job_name_on_the_command_line_is_refused(self, muster, name):
         job = muster.run("--job-id", name, "--", "true")
 
         assert_refused(job, 64, "--job-id is '", "expected at most 255 bytes of UTF-8 without control")
         assert job.said[0].isprintable()
 
     @pytest.mark.parametrize("variable", ["MUSTER_JOB_ID", "PET_RDZV_ID"])
-    def test_it_is_refused_in_a_variable_too(self, muster, variable):
+    def test_an_invalid_job_name_in_a_variable_is_refused(self, muster, variable):
         pet = {"PET_NNODES": "1", "PET_NPROC_PER_NODE": "1", "PET_NODE_RANK": "0"}
         job = muster.run("--", "true", env={**pet, variable: JOB_NAMES["an escape"]})
 
         assert_refused(job, 78, f"{variable} is '", "expected at most 255 bytes of UTF-8 without control")
 
-    def test_the_longest_is_taken(self, muster):
+    def test_the_longest_valid_job_name_is_accepted(self, muster):
         assert muster.run("--job-id", "\u00e4" * 127 + "x", "--", "true").code == 0
 
 
 class TestPrograms:
     @pytest.mark.parametrize("count", [1, 4])
-    def test_one_that_does_not_exist_is_127(self, muster, count):
+    def test_a_program_that_does_not_exist_is_127(self, muster, count):
         job = muster.run(f"--nproc-per-node={count}", "--", "no-such-program")
 
         assert job.code == 127
@@ -77,14 +77,14 @@ class TestPrograms:
         assert job.said_about("cannot run './no/such/program'", "not found")
 
     @pytest.mark.parametrize("name", ["./a\nmuster: exit code 0", "a\nmuster: exit code 0"])
-    def test_a_line_end_in_a_programs_name_draws_no_line_of_musters(self, muster, name):
+    def test_a_newline_in_a_programs_name_is_escaped(self, muster, name):
         job = muster.run("--", name)
 
         assert job.code == 127
         assert job.said_about("\\nmuster: exit code 0'")
         assert "muster: exit code 0" not in job.err.lines
 
-    def test_a_process_that_is_left_behind_draws_no_line_by_its_name(self, muster):
+    def test_a_newline_in_an_orphans_name_is_escaped(self, muster):
         sleeper = muster.folder / "s\nmuster: x"
         sleeper.symlink_to("/bin/sleep")
         job = muster.run("--", "sh", "-c", f"setsid '{sleeper}' 600 & exec true")
@@ -138,7 +138,7 @@ class TestPrograms:
         assert job.code == 126
         assert job.said_about("cannot run './garbage'")
 
-    def test_a_script_without_its_interpreter_says_so(self, muster, tmp_path):
+    def test_a_missing_script_interpreter_is_reported(self, muster, tmp_path):
         (tmp_path / "script").write_text("#!/no/such/interpreter\n")
         (tmp_path / "script").chmod(0o755)
 
@@ -156,7 +156,7 @@ class TestPrograms:
         assert_refused(muster.run("--nproc-per-node=2"), 64, "program")
 
     @pytest.mark.full
-    def test_an_environment_that_is_too_large_for_the_workers_is_said(self, muster):
+    def test_an_environment_too_large_for_the_workers_is_reported(self, muster):
         """Muster itself just starts; with the variables that it adds the kernel refuses."""
         job = start_with_the_largest_environment(muster, "--nproc-per-node=2", "--", "true")
 
@@ -210,13 +210,13 @@ class TestOptions:
     def test_a_mistake_in_the_environment_is_78(self, muster, given, words):
         assert_refused(muster.run("--", "true", env=given), 78, *words)
 
-    def test_one_that_is_like_no_other_is_64_without_a_guess(self, muster):
+    def test_an_option_without_similar_names_is_64_without_a_suggestion(self, muster):
         job = muster.run("--xyzzy-quux-frobnicate", "--", "true")
 
         assert_refused(job, 64, "'--xyzzy-quux-frobnicate'")
         assert "did you mean" not in job.said[0]
 
-    def test_one_without_its_value_is_64(self, muster):
+    def test_an_option_without_its_value_is_64(self, muster):
         assert_refused(muster.run("--log-dir"), 64, "--log-dir")
 
     def test_an_unknown_subcommand_is_a_program(self, muster):
@@ -227,7 +227,7 @@ class TestOptions:
 
 class TestScarceResources:
     @pytest.mark.parametrize("limit", [6, 8, 12, 16, 24])
-    def test_no_free_descriptors_is_71_and_nothing_is_left(self, muster, worker, limit):
+    def test_no_free_descriptors_is_71_and_leaves_no_process(self, muster, worker, limit):
         job = muster.run(
             "--nproc-per-node=32",
             "--grace=0.2",
@@ -269,7 +269,7 @@ class TestScarceResources:
         assert_refused(too_few, 71, "10 processes with 10 ports", "takes 72")
         assert enough.code == 0, enough.words()
 
-    def test_links_are_counted_where_workers_are(self, muster):
+    def test_descriptors_for_node_links_are_counted(self, muster):
         job = muster.run(
             *["msrun", "--worker_num=400", "--local_worker_num=2", "--master_addr=127.0.0.1"],
             *["--master_port=8118", "true"],
@@ -315,7 +315,7 @@ class TestScarceResources:
 
 
 class TestWorkers:
-    def test_one_that_closes_its_pipes_and_lives_on_is_named(self, muster, worker, tmp_path):
+    def test_a_worker_that_runs_on_after_closing_its_pipes_is_reported(self, muster, worker, tmp_path):
         job = muster.start("--nproc-per-node=2", "--", worker("close_its_pipes"), tmp_path / "go")
         job.err.wait_for("runs on", times=2, seconds=3)
 
@@ -335,7 +335,7 @@ class TestWorkers:
         # Between the two muster waits for so long.
         promise("the end of who has closed its pipes", 1, 2 if "runs on" in job.err.text else 0)
 
-    def test_one_that_closes_its_pipes_is_still_ended_by_term(self, muster, worker, tmp_path):
+    def test_a_worker_that_closed_its_pipes_is_ended_by_sigterm(self, muster, worker, tmp_path):
         job = muster.start(
             "--nproc-per-node=2", "--", worker("close_its_pipes"), tmp_path / "never"
         )
@@ -345,7 +345,7 @@ class TestWorkers:
 
         assert job.end(2) == 143
 
-    def test_one_that_deletes_its_working_directory_breaks_nothing(self, muster, tmp_path):
+    def test_a_worker_may_delete_its_working_directory(self, muster, tmp_path):
         (tmp_path / "here").mkdir()
 
         job = muster.run(
@@ -361,13 +361,13 @@ class TestWorkers:
         assert job.code == 0
         assert "gone" in job.out.text
 
-    def test_200_ends_at_once_are_all_noticed(self, muster):
+    def test_200_simultaneous_exits_are_all_reaped(self, muster):
         job = muster.run("--nproc-per-node=200", "--", "true", seconds=20)
 
         assert job.code == 0
         assert job.said_about("200 workers succeeded")
 
-    def test_one_that_is_killed_from_outside_is_a_failure(self, muster):
+    def test_a_worker_killed_from_outside_has_failed(self, muster):
         job = muster.start("--nproc-per-node=2", "--", "sh", "-c", "echo pid $$; exec sleep 100")
         job.out.wait_for("pid ", times=2)
         line = job.out.lines[0]

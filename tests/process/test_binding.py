@@ -54,7 +54,7 @@ def test_given_cpus_are_those_of_the_worker(muster, worker):
     assert policies_of(workers) == {0}
 
 
-def test_the_plan_says_what_a_worker_gets(muster, worker):
+def test_the_plan_shows_the_binding_of_each_worker(muster, worker):
     plan = muster.run("plan", "--json", "--nproc-per-node=1", "--numa-binding=exclusive", "true")
     (process,) = json.loads(plan.out.text)["processes"]
 
@@ -116,7 +116,7 @@ def test_a_system_that_refuses_the_cpus_is_an_error(muster, worker):
     assert "binding it to its CPUs: Operation not permitted" in job.err.text
 
 
-def test_what_the_host_has_not_is_an_error_before_anything_starts(muster):
+def test_binding_to_absent_hardware_is_refused_before_the_start(muster):
     job = muster.run("--nproc-per-node=1", '--bind-core={"device0":["65000"]}', "--", "true")
 
     assert job.code == 64

@@ -45,7 +45,7 @@ def test_a_good_table_is_described(muster, name, form, servers, devices):
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_breach_is_one_line(muster, name):
+def test_each_violation_is_one_line(muster, name):
     path = TABLES / "broken" / f"{name}.json"
     (breach,) = [line.removeprefix(f"{name}: ") for line in EXPECTED if line.startswith(f"{name}: ")]
 
@@ -55,7 +55,7 @@ def test_a_breach_is_one_line(muster, name):
     assert f"muster: rank table '{path}': {breach}" in job.err.lines
 
 
-def test_json_holds_the_same(muster):
+def test_the_json_output_has_the_same_findings(muster):
     job = check(muster, TABLES / "broken" / "rank-repeated.json", "--json")
 
     document = json.loads(job.out.text)
@@ -66,7 +66,7 @@ def test_json_holds_the_same(muster):
     assert (breach["value"], breach["code"]) == ('"2"', "EI0004")
 
 
-def test_what_is_mended_is_a_note(muster):
+def test_a_repaired_value_is_a_note(muster):
     job = check(muster, TABLES / "good" / "2x8-1.0-numbers.json")
 
     assert job.code == 0
@@ -76,7 +76,7 @@ def test_what_is_mended_is_a_note(muster):
     )
 
 
-def test_hccl_wants_another_name_of_the_file(muster, tmp_path):
+def test_a_file_name_that_hccl_rejects_is_a_note(muster, tmp_path):
     path = tmp_path / "hccl"
     path.write_text((TABLES / "good" / "1x1-1.0.json").read_text())
 
@@ -104,7 +104,7 @@ def test_hccl_wants_another_name_of_the_file(muster, tmp_path):
         ('{"status": "unknown"}', "its writer says that the state is unknown: it lists nothing yet"),
     ],
 )
-def test_nothing_is_waited_for(muster, tmp_path, text, state):
+def test_an_unfinished_table_is_not_waited_for(muster, tmp_path, text, state):
     path = tmp_path / "hccl.json"
     path.write_text(text)
 
@@ -133,7 +133,7 @@ def test_a_folder_holds_the_table_under_one_of_its_usual_names(muster, tmp_path)
     assert json.loads(job.out.text)["file"] == f"{tmp_path}/hccl.json"
 
 
-def test_a_pipe_is_read_to_its_end(muster, tmp_path):
+def test_a_table_from_a_pipe_is_read_completely(muster, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     job = muster.start("check", "ranktable", pipe)
@@ -143,7 +143,7 @@ def test_a_pipe_is_read_to_its_end(muster, tmp_path):
     assert (job.out.lines[0], job.err.lines) == ("form       v1.0 (server_list)", [])
 
 
-def test_addresses_are_wanted_where_hccl_was_told_to_use_them(muster, tmp_path):
+def test_addresses_are_required_with_hccl_intra_roce_enable(muster, tmp_path):
     path = tmp_path / "hccl.json"
     path.write_text(
         '{"status":"completed","version":"1.0","server_count":"1","server_list":'
@@ -155,7 +155,7 @@ def test_addresses_are_wanted_where_hccl_was_told_to_use_them(muster, tmp_path):
 
 
 @pytest.mark.parametrize("words", [[], ["ranktable"], ["template", "x"], ["ranktable", "a", "b"]])
-def test_other_words_are_bad_usage(muster, words):
+def test_unknown_arguments_are_refused(muster, words):
     assert muster.run("check", *words).code == 64
 
 

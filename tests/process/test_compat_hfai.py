@@ -35,7 +35,7 @@ def plan(muster, program, *options, **variables):
     return muster.run("plan", *options, program=program, env=variables)
 
 
-def test_it_is_on_where_hai_is_the_platform(muster, installed, tmp_path):
+def test_compat_hfai_is_on_by_default_on_hai(muster, installed, tmp_path):
     program = installed(with_modules=True)
     modules = str(tmp_path / "root" / MODULES)
 
@@ -46,7 +46,7 @@ def test_it_is_on_where_hai_is_the_platform(muster, installed, tmp_path):
 
 
 @pytest.mark.parametrize(("inherited", "behind"), [("", ""), ("/a:/b", ":/a:/b")])
-def test_it_stands_in_front_and_adds_no_empty_part(
+def test_the_modules_come_first_in_pythonpath_without_empty_entries(
     muster, installed, tmp_path, inherited, behind
 ):
     program = installed(with_modules=True)
@@ -56,7 +56,7 @@ def test_it_stands_in_front_and_adds_no_empty_part(
     assert found == str(tmp_path / "root" / MODULES) + behind
 
 
-def test_a_script_imports_it(muster, installed):
+def test_a_script_can_import_hfai(muster, installed):
     program = installed(with_modules=True)
     script = "import hfai; print(hfai.distributed.get_world_size(), hfai.client.receive_suspend_command())"
 
@@ -69,7 +69,7 @@ def test_a_script_imports_it(muster, installed):
     assert job.out.text == "1 False\n"
 
 
-def test_without_the_modules_it_is_refused_or_said(muster, installed):
+def test_missing_modules_are_refused_or_reported(muster, installed):
     program = installed(with_modules=False)
 
     refused = plan(muster, program, "--compat-hfai=always")
@@ -81,5 +81,5 @@ def test_without_the_modules_it_is_refused_or_said(muster, installed):
     assert MODULES in job.said_about("scripts do not find muster's package hfai")
 
 
-def test_another_word_is_refused(muster):
+def test_an_invalid_value_is_refused(muster):
     assert muster.run("--compat-hfai=yes", "true").code == 64

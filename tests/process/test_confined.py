@@ -30,7 +30,7 @@ def end_what_is_left(muster, job):
 
 
 @PLACES
-def test_exit_codes_pass_through_without_a_proc_of_ours(muster, place):
+def test_without_proc_exit_codes_pass_through(muster, place):
     codes = (0, 3)
 
     ends = {
@@ -52,7 +52,7 @@ def test_without_proc_a_failure_is_named_and_the_others_stopped(
 
 @PLACES
 @pytest.mark.kernel
-def test_workers_that_ignore_term_are_killed_without_a_proc_of_ours(muster, worker, place):
+def test_without_proc_workers_that_ignore_sigterm_are_killed(muster, worker, place):
     script = f"""if [ $RANK = 0 ]; then exec {worker("ignore_term")}; fi
                  exec {worker("fail_on_rank")} 1 5 go"""
     job = muster.start("--nproc-per-node=2", "--grace=0.2", "--", "sh", "-c", script, through=place)
@@ -64,7 +64,7 @@ def test_workers_that_ignore_term_are_killed_without_a_proc_of_ours(muster, work
 
 
 @pytest.mark.parametrize("kind", ["session", "stubborn"])
-def test_what_cannot_be_seen_is_not_waited_for_when_a_job_succeeds(muster, worker, kind):
+def test_a_success_does_not_wait_for_invisible_processes(muster, worker, kind):
     job = muster.run(
         "--grace=60", "--", worker("leave_a_grandchild"), kind, through=WITHOUT_PROC, seconds=30
     )
@@ -96,7 +96,7 @@ def test_term_ends_the_job_without_proc(muster, worker):
     assert job.end(2) == 143
 
 
-def test_no_path_finds_what_the_system_finds(muster):
+def test_without_path_the_default_search_path_is_used(muster):
     job = muster.run("--", "true", through=["env", "--unset=PATH"])
 
     assert job.code == 0

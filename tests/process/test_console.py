@@ -64,7 +64,7 @@ def test_both_streams_of_a_worker_stay_apart(muster):
         ("never", 2, ["hi", "hi"]),
     ],
 )
-def test_the_prefix_is_as_chosen(muster, prefix, count, expected):
+def test_the_prefix_option_is_obeyed(muster, prefix, count, expected):
     job = muster.run(f"--nproc-per-node={count}", f"--prefix={prefix}", "--", "echo", "hi")
 
     assert sorted(job.out.lines) == expected
@@ -73,7 +73,7 @@ def test_the_prefix_is_as_chosen(muster, prefix, count, expected):
 TEMPLATE_OF_TORCHRUN = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"
 
 
-def test_the_prefix_can_be_written_as_torchrun_knows_it(muster):
+def test_the_prefix_template_takes_torchruns_names(muster):
     template = "--prefix-template=[${role_name}${local_rank}/${rank}/${attempt}]:"
     job = muster.run("--nproc-per-node=2", template, "--", "echo", "hi")
 
@@ -108,7 +108,7 @@ def test_torchruns_variable_gives_the_prefix_unless_the_option_does(muster):
 
 
 @pytest.mark.parametrize("front_end", [(), ("torchrun", "--prefix=auto", "--no-python")])
-def test_what_torchruns_variable_names_and_nobody_knows_stays_text(muster, front_end):
+def test_unknown_names_in_torchruns_prefix_variable_stay_text(muster, front_end):
     env = {TEMPLATE_OF_TORCHRUN: "${job}/$rank> "}
 
     assert muster.run(*front_end, "echo", "hi", env=env).out.lines == ["${job}/0> hi"]
@@ -120,7 +120,7 @@ def test_a_worker_of_another_launcher_adds_no_prefix_of_torchruns_variable(muste
     assert muster.run("--", "echo", "hi", env=env).out.lines == ["hi"]
 
 
-def test_a_prefix_of_ones_own_is_coloured_as_any_other(muster):
+def test_a_prefix_template_is_coloured(muster):
     job = muster.run("--color=always", "--prefix-template=<${rank}> ", "--", "echo", "hi")
 
     assert job.out.text == "\x1b[31m<0>\x1b[0m hi\n"
@@ -133,7 +133,7 @@ def test_an_unknown_prefix_variable_is_refused_with_the_known_ones(muster, templ
     assert job.said_about(f"--prefix-template is '{template}'", "${local_rank}", "${pid}")
 
 
-def test_without_a_prefix_the_lines_of_several_workers_are_whole_too(muster, worker):
+def test_without_a_prefix_lines_of_several_workers_stay_whole(muster, worker):
     job = muster.run(
         "--nproc-per-node=4", "--prefix=never", "--", worker("chatty_lines"), 200, 1000, "out"
     )
@@ -282,7 +282,7 @@ def test_a_progress_bar_keeps_every_step_and_each_has_its_prefix(muster, worker)
         ]
 
 
-def test_windows_line_ends_make_no_line_of_their_own(muster):
+def test_windows_line_ends_do_not_add_lines(muster):
     job = muster.run("--nproc-per-node=2", "--", "printf", "one\\r\\ntwo\\r\\n")
 
     lines = sorted(job.out.bytes.split(b"\n"))
@@ -314,7 +314,7 @@ def test_bytes_that_are_no_text_pass_through(muster, tmp_path):
     assert sorted(job.out.bytes.split(b"\n")) == [b"", b"[0] " + odd, b"[1] " + odd]
 
 
-def test_the_last_words_before_an_abort_are_kept(muster, worker):
+def test_the_last_lines_before_an_abort_are_kept(muster, worker):
     job = muster.run(
         "--nproc-per-node=2", "--", worker("crash_after_ready"), 100, "the very last words"
     )
@@ -370,12 +370,12 @@ def test_a_filter_that_makes_no_sense_is_refused(muster, value):
 
 
 class TestColour:
-    def test_there_is_none_in_a_pipe(self, muster):
+    def test_a_pipe_gets_no_colour(self, muster):
         job = muster.run("--nproc-per-node=2", "--", "echo", "hi", env={"TERM": "xterm"})
 
         assert b"\x1b" not in job.out.bytes + job.err.bytes
 
-    def test_there_is_some_on_a_terminal(self, muster, terminal):
+    def test_a_terminal_gets_colour(self, muster, terminal):
         one = terminal(binary(), "--nproc-per-node=2", "--", "echo", "hi")
 
         assert one.end(2) == 0
@@ -387,12 +387,12 @@ class TestColour:
         assert one.end(2) == 0
         assert b"\x1b" not in one.screen.bytes
 
-    def test_always_means_in_a_pipe_too(self, muster):
+    def test_colour_always_applies_to_a_pipe(self, muster):
         job = muster.run("--nproc-per-node=2", "--color=always", "--", "echo", "hi")
 
         assert b"\x1b[" in job.out.bytes
 
-    def test_never_means_on_a_terminal_too(self, terminal):
+    def test_colour_never_applies_to_a_terminal(self, terminal):
         one = terminal(binary(), "--nproc-per-node=2", "--color=never", "--", "echo", "hi")
 
         assert one.end(2) == 0
@@ -461,7 +461,7 @@ class TestSlowAndStalledReaders:
             "the end waits for: the last lines for standard output"
         )
 
-    def test_verbose_names_the_ranks_that_were_asked_to_end_and_run_on(self, muster):
+    def test_verbose_names_the_ranks_that_still_run_after_sigterm(self, muster):
         stubborn = "trap '' TERM; echo ready; while :; do sleep 0.1; done"
         job = muster.start("-v", "--nproc-per-node=2", "--grace=60", "--", "sh", "-c", stubborn)
         job.out.wait_for("ready", times=2)
@@ -471,7 +471,7 @@ class TestSlowAndStalledReaders:
         job.signal(signal.SIGTERM)  # a second request by now: that is said after a moment
         assert job.end() == 143
 
-    def test_nothing_is_said_about_an_end_that_waits_for_nothing(self, muster):
+    def test_verbose_logs_no_wait_when_the_end_is_immediate(self, muster):
         job = muster.run("-v", "--", "true")
 
         assert job.code == 0
@@ -522,7 +522,7 @@ class TestSlowAndStalledReaders:
         assert any("dropped" in line and any(map(str.isdigit, line)) for line in job.said), job.said
         os.close(read_end)
 
-    def test_what_a_stalled_reader_took_is_whole_lines(self, muster, worker):
+    def test_a_stalled_reader_gets_whole_lines(self, muster, worker):
         read_end, write_end = os.pipe()
         job = self.start(muster, worker, write_end, "--console-stall=0.3")
         os.close(write_end)
@@ -594,7 +594,7 @@ class TestBrokenOutputs:
     def close_at_start(self, redirection):
         return ["sh", "-c", f'exec "$@" {redirection}', "sh"]
 
-    def test_a_closed_standard_output_is_said_and_the_job_goes_on(self, muster, tmp_path):
+    def test_a_closed_standard_output_is_reported_and_the_job_continues(self, muster, tmp_path):
         job = muster.run(
             "--nproc-per-node=2",
             "--log-dir",
@@ -640,7 +640,7 @@ class TestBrokenOutputs:
 
         assert job.code == 4
 
-    def test_a_reader_that_went_away_is_said_and_the_job_goes_on(self, muster, worker, tmp_path):
+    def test_a_broken_output_pipe_is_reported_and_the_job_continues(self, muster, worker, tmp_path):
         read_end, write_end = os.pipe()
         os.close(read_end)
         job = muster.start(
@@ -659,7 +659,7 @@ class TestBrokenOutputs:
         for rank in (0, 1):
             assert (tmp_path / f"logs/attempt_0/worker_{rank}.out").stat().st_size == 640_000
 
-    def test_head_ends_when_it_has_enough_and_the_job_goes_on(self, muster, worker):
+    def test_the_job_continues_after_head_has_exited(self, muster, worker):
         job = muster.run(
             "--nproc-per-node=2",
             "--",

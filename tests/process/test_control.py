@@ -92,7 +92,7 @@ def test_the_status_shows_each_worker(muster, command, worker):
     assert job.end() == 143
 
 
-def test_the_status_shows_what_a_program_tells_of_itself(muster, command, tmp_path):
+def test_the_status_shows_progress_reported_by_a_program(muster, command, tmp_path):
     job = muster.start("--", TRAINING, tmp_path / "checkpoint", 100, 7, env=WITH_MODULE)
     job.out.wait_for("going on")
 
@@ -127,7 +127,7 @@ def test_a_stop_may_shorten_the_grace(muster, command):
     assert job.end() == 143
 
 
-def test_a_suspended_job_goes_on_from_where_it_saved(muster, command, tmp_path):
+def test_a_suspended_job_resumes_from_its_checkpoint(muster, command, tmp_path):
     """The same final parameters, bit for bit, as those of a run that nobody disturbed."""
     undisturbed = muster.run("--", TRAINING, tmp_path / "other", 40, env=WITH_MODULE)
     job = muster.start(
@@ -175,7 +175,7 @@ def test_a_notice_may_be_withdrawn(muster, command, tmp_path):
     assert "going on" in job.out.lines
 
 
-def test_who_was_ended_by_a_notice_that_is_withdrawn_has_failed(muster, command):
+def test_a_worker_ended_by_a_withdrawn_notice_has_failed(muster, command):
     script = (
         "import os, signal, time\n"
         "if os.environ['RANK'] == '0': signal.signal(signal.SIGUSR1, lambda *_: print('told', flush=True))\n"
@@ -199,7 +199,7 @@ def test_who_was_ended_by_a_notice_that_is_withdrawn_has_failed(muster, command)
     assert job.report["first_failure"]["global_rank"] == 1
 
 
-def test_a_frozen_agent_that_does_not_hear_a_notice_is_ended(muster):
+def test_a_frozen_agent_that_misses_a_notice_is_killed(muster):
     job = muster.start("--suspend-signal=TERM", "--grace=1", "--", sys.executable, "-c", ANSWERS_NOTHING)
     job.out.wait_for("ready")
     os.kill(job.agent(), signal.SIGSTOP)
@@ -235,7 +235,7 @@ def test_a_job_that_ends_with_zero_after_a_notice_is_suspended(muster, command):
     assert job.report["first_failure"] is None
 
 
-def test_a_failure_after_a_notice_is_one_where_nobody_has_gone_well(muster, command):
+def test_a_failure_after_a_notice_counts_where_no_worker_succeeded(muster, command):
     script = (
         "import os, time\n"
         "print('ready', flush=True)\n"
@@ -251,7 +251,7 @@ def test_a_failure_after_a_notice_is_one_where_nobody_has_gone_well(muster, comm
     assert job.report["first_failure"]["global_rank"] == 0
 
 
-def test_a_program_may_suspend_its_job_by_itself(muster):
+def test_a_program_may_suspend_its_job(muster):
     job = muster.run("--", sys.executable, "-c", "import muster; muster.go_suspend()", env=WITH_MODULE, report=True)
 
     assert job.code == 85, job.words()
@@ -275,7 +275,7 @@ def test_a_signal_may_be_a_notice(muster, tmp_path, number):
     assert job.report["reason"].startswith(f"suspended (SIG{name}): rank 0 saved ")
 
 
-def test_what_a_signal_leaves_is_less_than_the_grace(muster, worker):
+def test_time_to_save_after_a_signal_is_less_than_the_grace(muster, worker):
     job = muster.start("--suspend-signal=TERM", "--grace=30", "--suspend-timeout=3600", "--", worker("echo_signals"), 3)
     job.out.wait_for("ready")
 
@@ -287,7 +287,7 @@ def test_what_a_signal_leaves_is_less_than_the_grace(muster, worker):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
-def test_workers_may_be_told_by_a_signal(muster, command, worker, number):
+def test_workers_may_get_a_notice_by_a_signal(muster, command, worker, number):
     name = number.name.removeprefix("SIG")
     job = muster.start(f"--tell-workers-by={name}", "--", worker("echo_signals"), 3, report=True)
     job.out.wait_for("ready")
@@ -315,7 +315,7 @@ os.rename(sys.argv[1] + ".new", sys.argv[1])
 
 
 @pytest.mark.full
-def test_a_long_save_is_whole_within_the_grace(muster, tmp_path):
+def test_a_long_save_completes_within_the_grace(muster, tmp_path):
     options = ["--suspend-signal=TERM", "--tell-workers-by=TERM"]
     job = muster.start(*options, "--", sys.executable, "-c", SAVES_FOR_25_SECONDS, tmp_path / "checkpoint", report=True)
     job.out.wait_for("ready")
@@ -353,7 +353,7 @@ def test_a_program_that_never_answers_is_killed_before_the_grace_is_over(muster)
     muster.assert_no_survivors()
 
 
-def test_watching_into_a_pipe_paints_nothing(muster):
+def test_status_watch_into_a_pipe_writes_no_escape_sequences(muster):
     job = muster.start("--", sys.executable, "-c", TELLS_ITS_SOCKET)
     job.out.wait_for("/control")
     watching = muster.start("status", "--watch", f"--job={job.guard()}")
@@ -403,7 +403,7 @@ def past_of(muster, *options, code=0, script=TELLS_ITS_PAST, **more):
     return job.out.lines[-1]
 
 
-def test_a_run_knows_how_the_one_before_ended(muster, tmp_path):
+def test_a_run_gets_the_verdict_of_the_previous_run(muster, tmp_path):
     keeping = f"--state-dir={tmp_path}/states"
     folder = f"{tmp_path}/states/llama"
     fails = TELLS_ITS_PAST + "; raise SystemExit(3)"
@@ -415,13 +415,13 @@ def test_a_run_knows_how_the_one_before_ended(muster, tmp_path):
     assert (state["runs"], state["verdict"], state["exit_code"]) == (3, "succeeded", 0)
 
 
-def test_an_attempt_knows_of_the_one_before(muster):
+def test_an_attempt_gets_the_verdict_of_the_previous_attempt(muster):
     fails_once = TELLS_ITS_PAST + "; raise SystemExit(os.environ['MUSTER_RESTART_COUNT'] == '0')"
 
     assert past_of(muster, "--max-restarts=1", script=fails_once) == "1 failed None"
 
 
-def test_what_the_platform_counts_is_counted(muster):
+def test_earlier_runs_counted_by_the_platform_are_used(muster):
     env = {
         "AWS_BATCH_JOB_ID": "4711",
         "AWS_BATCH_JOB_ATTEMPT": 3,  # from 1
@@ -441,7 +441,7 @@ def test_a_state_that_cannot_be_kept_costs_a_warning(muster, tmp_path):
     assert "going on without it" in job.said_about("cannot make the state folder")
 
 
-def test_a_state_of_strangers_is_none(muster, tmp_path):
+def test_an_invalid_state_file_is_ignored(muster, tmp_path):
     folder = tmp_path / "llama"
     folder.mkdir()
     for text in ("", "{", "[]", '{"runs":-1,"verdict":"failed"}', '{"runs":1,"verdict":"won"}', "x" * 5000):
@@ -463,14 +463,14 @@ def test_a_state_of_strangers_is_none(muster, tmp_path):
         (["--suspend-before-end=60"], "SLURM_JOB_END_TIME"),
     ],
 )
-def test_options_that_cannot_be_are_refused(muster, options, words):
+def test_contradictory_options_are_refused(muster, options, words):
     job = muster.run(*options, "--", "true")
 
     assert job.code == 64
     assert words in job.err.text
 
 
-def test_a_job_that_is_not_there_is_named(muster):
+def test_a_job_that_does_not_exist_is_named(muster):
     job = muster.run("status", "--job=no-such-job")
 
     assert job.code == 75
@@ -478,11 +478,11 @@ def test_a_job_that_is_not_there_is_named(muster):
 
 
 @pytest.mark.parametrize("words", [["status", "train"], ["stop", "--within=3"], ["suspend", "--cancel", "--within=3"]])
-def test_commands_refuse_what_they_do_not_take(muster, words):
+def test_commands_refuse_unknown_arguments(muster, words):
     assert muster.run(*words).code == 64
 
 
-def test_jobs_of_one_name_are_told_apart(muster, command, worker):
+def test_jobs_of_one_name_are_distinguished(muster, command, worker):
     jobs = [muster.start("--job-id=twice-here", "--", worker("echo_signals"), 3) for _ in range(2)]
     for job in jobs:
         job.out.wait_for("ready")
@@ -497,7 +497,7 @@ def test_jobs_of_one_name_are_told_apart(muster, command, worker):
 
 
 @pytest.mark.needs("namespaces")
-def test_another_user_cannot_ask(muster, listening):
+def test_another_user_cannot_send_requests(muster, listening):
     job, path = listening
     os.chmod(Path(path).parent, 0o711)  # as if somebody had opened the folder
     os.chmod(path, 0o666)
@@ -520,7 +520,7 @@ def test_another_user_cannot_ask(muster, listening):
 # --- Hostile clients -----------------------------------------------------------------------------
 
 
-def test_a_line_gets_a_line(listening):
+def test_each_request_line_gets_one_reply_line(listening):
     _, path = listening
     with connect(path) as client, client.makefile("rb") as answers:
         for line, words in [
@@ -535,7 +535,7 @@ def test_a_line_gets_a_line(listening):
             assert words in answers.readline().decode()
 
 
-def test_the_socket_is_its_users_alone(listening):
+def test_the_control_socket_is_private_to_its_user(listening):
     _, path = listening
     assert os.stat(path).st_mode & 0o777 == 0o600
     assert os.stat(Path(path).parent).st_mode & 0o777 == 0o700
@@ -558,7 +558,7 @@ def test_a_line_without_an_end_is_cut(listening):
     assert b'"ok":true' in ask(path, b'{"control":1,"request":"hello"}\n')
 
 
-def test_who_connects_and_says_nothing_keeps_nobody_out(listening):
+def test_silent_connections_do_not_block_other_clients(listening):
     _, path = listening
     silent = [connect(path) for _ in range(40)]
     try:
@@ -570,7 +570,7 @@ def test_who_connects_and_says_nothing_keeps_nobody_out(listening):
             client.close()
 
 
-def test_who_never_reads_changes_nothing(listening):
+def test_clients_that_never_read_do_not_block_others(listening):
     _, path = listening
     with contextlib.ExitStack() as clients:
         for _ in range(20):

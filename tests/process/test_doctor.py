@@ -54,7 +54,7 @@ def ask(muster, **options):
 
 
 @pytest.mark.needs("pidfds")
-def test_all_hold_where_nothing_is_refused(muster):
+def test_all_guarantees_hold_without_a_filter(muster):
     job = ask(muster)
 
     assert (job.code, holds(job)) == (0, {})
@@ -96,7 +96,7 @@ def test_all_hold_where_nothing_is_refused(muster):
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
 @pytest.mark.needs("pidfds")
-def test_what_a_filter_refuses_is_named(muster, worker, filters, lost, code):
+def test_a_guarantee_lost_to_a_filter_is_named(muster, worker, filters, lost, code):
     job = ask(muster, through=[worker("refuse"), *filters])
 
     assert (job.code, holds(job)) == (code, lost)
@@ -125,7 +125,7 @@ def test_hidden_processes_are_not_seen(muster, open_to_all):
     assert "hidepid" in job.out.text
 
 
-def test_without_privileges_the_rounds_of_kill_are_left(muster, open_to_all):
+def test_without_privileges_killing_by_cgroup_is_replaced_by_kill_rounds(muster, open_to_all):
     job = ask(muster, through=WITHOUT_PRIVILEGES, program=open_to_all)
 
     (group,) = [one for one in json.loads(job.out.text)["guarantees"] if one["by"] == GROUP]
@@ -135,7 +135,7 @@ def test_without_privileges_the_rounds_of_kill_are_left(muster, open_to_all):
 
 
 @pytest.mark.needs("pidfds")
-def test_people_are_given_a_table(muster, worker):
+def test_the_default_output_is_a_table(muster, worker):
     job = muster.run("doctor", through=[worker("refuse"), "death-signal"])
 
     assert job.code == 71
@@ -150,14 +150,14 @@ def test_people_are_given_a_table(muster, worker):
     ]
 
 
-def test_it_takes_options_only(muster):
+def test_doctor_refuses_arguments(muster):
     job = muster.run("doctor", "now")
 
     assert job.code == 64
     assert job.said == ["'now' is nothing that muster doctor takes; it has options only"]
 
 
-def test_it_leaves_no_control_group(muster):
+def test_doctor_leaves_no_control_group(muster):
     job = ask(muster)
 
     # Not by rglob, which fails where somebody else removes a group meanwhile.
@@ -166,7 +166,7 @@ def test_it_leaves_no_control_group(muster):
 
 
 @pytest.mark.needs("pidfds")
-def test_a_verbose_start_has_all_of_it_in_one_line(muster, worker):
+def test_a_verbose_start_logs_the_guarantees_in_one_line(muster, worker):
     job = muster.run("-v", "--", "true", through=[worker("refuse"), "mempolicy"])
 
     assert "in part: " in job.said_about("guarantees hold here")
@@ -196,7 +196,7 @@ CALLS_OF_A_LOOP = [
         *CALLS_OF_A_LOOP,
     ],
 )
-def test_a_call_that_has_no_other_way_is_named(muster, worker, filter_name, call):
+def test_a_refused_system_call_without_fallback_is_named(muster, worker, filter_name, call):
     job = muster.run("--", "true", through=[worker("refuse"), filter_name])
 
     assert job.code == 71
@@ -205,7 +205,7 @@ def test_a_call_that_has_no_other_way_is_named(muster, worker, filter_name, call
 
 
 @pytest.mark.parametrize(("filter_name", "call"), CALLS_OF_A_LOOP)
-def test_what_no_job_starts_without_is_lost(muster, worker, filter_name, call):
+def test_without_an_event_loop_doctor_exits_71(muster, worker, filter_name, call):
     job = ask(muster, through=[worker("refuse"), filter_name])
 
     assert job.code == 71, job.err.text

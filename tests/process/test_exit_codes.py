@@ -45,7 +45,7 @@ def test_the_report_calls_every_standard_signal_by_its_name(muster, worker):
         assert any(f"signal {one} " in line for one in ([name] if isinstance(name, str) else name))
 
 
-def test_success_of_all_workers_is_0_and_one_quiet_line(muster):
+def test_success_of_all_workers_is_0_with_one_log_line(muster):
     job = muster.run("--nproc-per-node=4", "--", "true")
 
     assert job.code == 0
@@ -62,7 +62,7 @@ def test_one_failed_worker_of_four_decides_the_exit_code(muster, worker):
 
 
 @pytest.mark.kernel
-def test_the_first_failure_decides_and_not_what_the_stopped_workers_answer(
+def test_the_first_failure_decides_the_exit_code_not_stopped_workers(
     muster, worker, tmp_path
 ):
     script = f"""if [ $RANK = 1 ]; then exec {worker("fail_on_rank")} 1 9 {tmp_path}/go; fi
@@ -117,7 +117,7 @@ def test_no_core_file_is_not_mentioned(muster, worker):
     [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
     ids=["full", "closed"],
 )
-def test_what_could_not_be_printed_is_no_success(muster, command, where, why):
+def test_a_failed_write_to_standard_output_is_71(muster, command, where, why):
     job = muster.run(*command, through=["sh", "-c", f'exec "$@" {where}', "sh"])
 
     assert job.code == 71

@@ -44,7 +44,7 @@ def test_a_worker_whose_timer_expires_is_killed_and_named(run):
     assert told in job.said_about("rank 1 failed first")
 
 
-def test_a_timer_that_is_taken_back_kills_nobody(run):
+def test_a_released_timer_kills_no_worker(run):
     script = """
 import signal
 def end(*_):
@@ -60,7 +60,7 @@ ask("later", 0.6, signal.SIGUSR1)
     assert job.out.text == "well\n"
 
 
-def test_the_signal_is_the_one_that_was_asked_for(run):
+def test_an_expired_timer_sends_the_requested_signal(run):
     script = "import signal\nsignal.signal(15, lambda *_: sys.exit(5))\nask('x', 0.1, 15)\n" + HANG
     job = run(script, report=True)
 
@@ -81,7 +81,7 @@ sys.exit(3 if child.wait() == -9 else 4)
     assert job.report["first_failure"]["start_error"].startswith("the timer 'load' of process")
 
 
-def test_a_stranger_is_not_killed(run, muster):
+def test_a_process_outside_the_job_is_not_killed(run, muster):
     with_stranger = muster.start("--", "sleep", "1000")
     with_stranger.err.wait_for("1 worker")
     job = run(f"ask('x', 0, pid={with_stranger.pid})\nask('own', 0.2)\n" + HANG)
@@ -100,7 +100,7 @@ def test_each_attempt_has_its_timers(run):
     assert job.said_about("attempt 0 ended")
 
 
-def test_the_pipe_is_the_given_one_and_goes_with_the_job(run, tmp_path):
+def test_a_given_pipe_path_is_used_and_removed_at_the_end(run, tmp_path):
     (tmp_path / "mine").write_text("of an older job")
     script = "import stat\nprint(stat.S_ISFIFO(os.stat('mine').st_mode), os.environ['TORCHELASTIC_TIMER_FILE'])\n"
     job = run(script, env={"TORCHELASTIC_TIMER_FILE": tmp_path / "mine"})
@@ -110,7 +110,7 @@ def test_the_pipe_is_the_given_one_and_goes_with_the_job(run, tmp_path):
     assert not (tmp_path / "mine").exists()
 
 
-def test_no_pipe_no_job(run):
+def test_a_pipe_that_cannot_be_made_fails_the_job(run):
     job = run(HANG, env={"TORCHELASTIC_TIMER_FILE": "/nosuch/timers"})
 
     assert job.code == 71
@@ -119,7 +119,7 @@ def test_no_pipe_no_job(run):
     )
 
 
-def test_rubbish_in_the_pipe_is_said_once(run):
+def test_invalid_data_in_the_pipe_is_reported_once(run):
     script = """
 for text in (b"hello\\n", b"{\\n", b"x" * 4096, b"x" * 4096, b"\\n"):
     pipe = os.open(os.environ["TORCHELASTIC_TIMER_FILE"], os.O_WRONLY)
@@ -133,7 +133,7 @@ ask('x', 0.1)
     assert len([line for line in job.said if "expected a request for a timer" in line]) == 1
 
 
-def test_nobody_else_is_signalled_whatever_is_written(run):
+def test_invalid_requests_signal_no_other_process(run):
     """Muster's two processes, the one above them and the first of all are alive after that; so is a worker without a timer."""
     script = """
 if rank == "0":
@@ -156,7 +156,7 @@ if rank == "0":
     assert job.report["first_failure"]["global_rank"] == 0
 
 
-def test_a_flood_of_requests_keeps_nobody_waiting(run):
+def test_a_flood_of_requests_does_not_delay_other_timers(run):
     script = """
 if rank == "0":
     for i in range(20000):
@@ -173,7 +173,7 @@ time.sleep(1000)
     assert "timer" not in job.err.text
 
 
-def test_launchers_within_each_other_have_a_pipe_each(run):
+def test_nested_launchers_have_separate_pipes(run):
     script = """
 if "INNER" in os.environ:
     ask("inner", 0.2)
@@ -192,7 +192,7 @@ else:
     assert "the timer 'outer' of process" in job.report["first_failure"]["start_error"]
 
 
-def test_a_pipe_that_is_removed_meanwhile_harms_nobody(run, tmp_path):
+def test_a_removed_pipe_does_not_affect_the_job(run, tmp_path):
     job = run("ask('x', 0.3)\nos.remove(os.environ['TORCHELASTIC_TIMER_FILE'])\n" + HANG, env={
         "TORCHELASTIC_TIMER_FILE": tmp_path / "mine"
     })

@@ -31,7 +31,7 @@ def assert_rank_17_is_named(muster, worker, *how_others_end):
 
 
 @pytest.mark.soak
-def test_rank_17_is_named_when_the_others_are_told_to_end(muster, worker):
+def test_rank_17_is_named_when_the_others_get_sigterm(muster, worker):
     assert_rank_17_is_named(muster, worker)
 
 
@@ -55,7 +55,7 @@ def test_rank_17_is_named_on_busy_cores_when_the_others_exit(
 
 
 @pytest.mark.kernel
-def test_the_report_says_who_failed_how_and_when_and_lists_the_stopped(muster, worker, tmp_path):
+def test_the_report_names_the_failure_and_lists_stopped_workers(muster, worker, tmp_path):
     job = muster.start("--nproc-per-node=64", "--", worker("fail_on_rank"), 17, 3, tmp_path / "go")
     job.out.wait_for("waiting", times=63)
 
@@ -69,7 +69,7 @@ def test_the_report_says_who_failed_how_and_when_and_lists_the_stopped(muster, w
     assert job.said[-1] == "exit code 3"
 
 
-def test_workers_that_a_failure_came_before_are_listed_as_never_started(muster):
+def test_workers_not_yet_started_at_a_failure_are_listed(muster):
     job = muster.run("--nproc-per-node=500", "--", "sh", "-c", "exit 3")
 
     named = job.said_about("failed first")

@@ -76,7 +76,7 @@ def test_a_symlink_of_another_name_is_refused(muster):
     )
 
 
-def test_a_program_of_such_a_name_can_be_run(muster, tmp_path):
+def test_a_program_named_like_a_front_end_can_be_run(muster, tmp_path):
     (tmp_path / "torchrun").write_text("#!/bin/sh\necho the other one $*\n")
     (tmp_path / "torchrun").chmod(0o755)
 
@@ -90,7 +90,7 @@ ARGUMENTS = ["--nnodes", "3", "--d", "--master_port", "1", "-m", "--help", "-r",
 
 
 @pytest.mark.parametrize("how", [{}, under("torchrun")])
-def test_the_scripts_own_arguments_reach_it_untouched(muster, script, how):
+def test_script_arguments_reach_the_script_unchanged(muster, script, how):
     words = [] if how else ["torchrun"]
 
     job = muster.run(*words, "--nproc-per-node=1", script, *ARGUMENTS, **how)
@@ -98,7 +98,7 @@ def test_the_scripts_own_arguments_reach_it_untouched(muster, script, how):
     assert shown(job) == [f"0 1 {ARGUMENTS}"]
 
 
-def test_a_modules_own_arguments_reach_it_untouched(muster, tmp_path):
+def test_module_arguments_reach_the_module_unchanged(muster, tmp_path):
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "train.py").write_text(SHOW + "\n")
 
@@ -117,7 +117,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_known_one(muster, script)
 # --- What it does --------------------------------------------------------------------------------
 
 
-def test_a_script_is_pythons_whatever_its_name(muster, tmp_path):
+def test_a_script_is_run_by_python_whatever_its_name(muster, tmp_path):
     (tmp_path / "train").write_text(SHOW + "\n")
 
     assert shown(muster.run("torchrun", "train", "a")) == ["0 1 ['a']"]
@@ -138,7 +138,7 @@ def test_the_exit_code_is_the_workers(muster):
     assert muster.run("torchrun", "--no-python", "sh", "-c", "exit 7").code == 7
 
 
-def test_what_is_ignored_is_said_once_with_its_reason(muster, script):
+def test_an_ignored_option_is_reported_once_with_its_reason(muster, script):
     job = muster.run(
         "torchrun", "--monitor-interval=5", "--standalone", "--rdzv-id=7", "--nproc-per-node=2", script
     )
@@ -150,7 +150,7 @@ def test_what_is_ignored_is_said_once_with_its_reason(muster, script):
     ]
 
 
-def test_a_plan_says_what_is_ignored_as_well(muster, script):
+def test_a_plan_reports_ignored_options(muster, script):
     job = muster.run("plan", "torchrun", "--local-addr", "a", script)
 
     assert job.code == 0
@@ -240,7 +240,7 @@ def test_each_host_of_a_deepspeed_file_is_started_by_itself(muster, script, tmp_
         ["horovodrun", "-np=2", "python3"],
     ],
 )
-def test_variables_of_another_start_are_left_out(muster, tmp_path, words):
+def test_leftover_variables_of_another_launcher_are_ignored(muster, tmp_path, words):
     (tmp_path / "train.py").write_text(
         "import os; print(*[os.environ[name] for name in"
         " ('WORLD_SIZE', 'PADDLE_TRAINERS_NUM') if name in os.environ])"
@@ -278,7 +278,7 @@ def test_variables_of_torchrun_are_read(muster, script):
     assert shown(job) == ["0 2 []", "1 2 []"]
 
 
-def test_extra_parameters_of_the_platform_win(muster, script):
+def test_extra_parameters_of_the_platform_override_options(muster, script):
     extra = {"MA_RUN_METHOD": "torchrun", "MA_EXTRA_TORCHRUN_PARAMS": "--nproc_per_node=2"}
 
     assert shown(muster.run("--nproc-per-node=1", script, env=extra)) == ["0 2 []", "1 2 []"]
@@ -292,7 +292,7 @@ LAUNCHERS += ["paddle.distributed.launch", "colossalai", "horovodrun"]
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_help_says_what_becomes_of_each_option(muster, name):
+def test_help_describes_each_options_treatment(muster, name):
     for words, how in (([name], {}), ([], under(name))):
         text = muster.run(*words, "--help", **how).out.text
 
@@ -351,7 +351,7 @@ def test_the_configuration_of_accelerate_is_found_at_home(muster, script, tmp_pa
     assert shown(job) == ["0 2 []", "1 2 []"]
 
 
-def test_one_process_of_accelerate_is_no_rank(muster):
+def test_a_single_process_of_accelerate_gets_no_rank(muster):
     line = ["accelerate", "launch", "--cpu", "--no_python"]
     job = muster.run(*line, "sh", "-c", "echo ${RANK-none} ${MASTER_ADDR-none} $ACCELERATE_USE_CPU")
 
@@ -372,7 +372,7 @@ def test_a_line_of_paddle_is_run(muster, tmp_path, words, how):
     assert (tmp_path / "log").is_dir()
 
 
-def test_variables_of_paddle_win(muster, script):
+def test_variables_of_paddle_override_options(muster, script):
     job = muster.run("fleetrun", "--nproc_per_node=1", "true", env={"PADDLE_NPROC_PER_NODE": 2})
 
     assert job.code == 0
@@ -412,7 +412,7 @@ def test_a_line_of_horovodrun_is_run_with_its_configuration(muster, tmp_path, wo
         (["colossalai", "run", "-host", "a,b", "--nproc_per_node", "2"], ["2"] * 4),
     ],
 )
-def test_their_hosts_are_started(muster, tmp_path, line, shares):
+def test_hosts_of_a_hostfile_are_started(muster, tmp_path, line, shares):
     (tmp_path / "remote-shell").write_text('#!/bin/sh\nexec /bin/sh -c "$2"\n')
     (tmp_path / "remote-shell").chmod(0o755)
     (tmp_path / "pool").write_text("a slots=2\nb slots=2\n")
@@ -429,7 +429,7 @@ def test_their_hosts_are_started(muster, tmp_path, line, shares):
     assert shown(job) == [f"{len(shares)} {share}" for share in shares]
 
 
-def test_other_commands_of_accelerate_are_its_own(muster):
+def test_other_commands_of_accelerate_are_refused(muster):
     job = muster.run("accelerate", "config")
 
     assert job.code == 64
@@ -438,11 +438,11 @@ def test_other_commands_of_accelerate_are_its_own(muster):
     )
 
 
-def test_the_program_itself_is_no_symlink():
+def test_the_tested_binary_is_named_muster():
     assert binary().name == "muster", "names that begin otherwise would be refused"
 
 
-def test_lines_that_other_variables_surround_mean_what_they_say(muster, script):
+def test_leftover_variables_do_not_change_the_command_line(muster, script):
     """They stand so in many repositories: what is left over from another start is no part of this one."""
     for variables in (
         {"WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "0,1"},
@@ -455,7 +455,7 @@ def test_lines_that_other_variables_surround_mean_what_they_say(muster, script):
         assert job.words().count("ignoring ") == 1, job.words()
 
 
-def test_the_local_rank_stands_before_what_the_script_takes_for_its_own(muster, tmp_path):
+def test_the_local_rank_precedes_the_scripts_arguments(muster, tmp_path):
     (tmp_path / "train.py").write_text(
         "import argparse\n"
         "parser = argparse.ArgumentParser()\n"
@@ -479,7 +479,7 @@ def test_the_python_of_a_virtual_environment_runs_the_script(muster, tmp_path):
     assert shown(beside) == shown(by_path) == [str(tmp_path / "env")]
 
 
-def test_the_launcher_that_started_us_is_told_of_the_failure(muster, tmp_path):
+def test_a_failure_is_written_to_the_outer_launchers_error_file(muster, tmp_path):
     """In the form in which torch.distributed.elastic reads it, also from a launcher within a launcher."""
     file = tmp_path / "error.json"
     script = "import sys; print('no such data', file=sys.stderr); sys.exit(7)"
@@ -501,7 +501,7 @@ def test_the_launcher_that_started_us_is_told_of_the_failure(muster, tmp_path):
 
 
 @pytest.mark.parametrize("code", [3, -9])
-def test_the_launcher_that_started_us_gets_what_the_worker_wrote(muster, tmp_path, code):
+def test_the_outer_launchers_error_file_has_the_workers_error(muster, tmp_path, code):
     """As torch.distributed.elastic passes it on: all of it, with the exit code as Python's subprocess has it."""
     error = {"message": {"message": "sad", "extraInfo": {"py_callstack": "a\\nb"}}, "more": [1]}
     (tmp_path / "train.py").write_text(
@@ -516,7 +516,7 @@ def test_the_launcher_that_started_us_gets_what_the_worker_wrote(muster, tmp_pat
         assert json.loads((tmp_path / "error").read_text()) == error
 
 
-def test_a_short_error_of_a_worker_is_passed_on_as_it_is(muster, tmp_path):
+def test_a_short_error_file_is_passed_on_unchanged(muster, tmp_path):
     error = {"message": "plain words", "timestamp": 10}
     script = f"echo '{json.dumps(error)}' > $TORCHELASTIC_ERROR_FILE; exit 3"
     muster.run(
@@ -538,7 +538,7 @@ def test_a_success_leaves_no_error_file(muster, tmp_path):
 JSON_LINE = """echo "{\\"rank\\": $RANK}"; echo problem >&2"""
 
 
-def test_who_reads_torchruns_lines_through_a_pipe_gets_what_the_workers_wrote(muster):
+def test_torchruns_output_into_a_pipe_has_no_prefix(muster):
     job = muster.run("torchrun", "--nproc-per-node=2", "--no-python", "sh", "-c", JSON_LINE)
 
     assert job.code == 0, job.words()
@@ -546,7 +546,7 @@ def test_who_reads_torchruns_lines_through_a_pipe_gets_what_the_workers_wrote(mu
     assert job.err.lines.count("problem") == 2
 
 
-def test_a_tee_of_torchruns_has_its_prefix(muster, tmp_path):
+def test_teed_output_of_torchrun_has_torchruns_prefix(muster, tmp_path):
     options = ["-t", "3", "--log-dir", tmp_path / "logs", "--role=trainer", "--no-python"]
     job = muster.run("torchrun", *options, "sh", "-c", JSON_LINE)
 
@@ -555,7 +555,7 @@ def test_a_tee_of_torchruns_has_its_prefix(muster, tmp_path):
     assert "[trainer0]:problem" in job.err.lines
 
 
-def test_what_the_line_or_a_variable_says_of_prefixes_holds(muster, tmp_path):
+def test_prefix_options_and_variables_apply_to_torchrun(muster, tmp_path):
     def first_of(*options, **env):
         line = ["torchrun", *options, "--nproc-per-node=2", "--no-python", "echo", "here"]
         job = muster.run(*line, env=env)
@@ -571,7 +571,7 @@ def test_what_the_line_or_a_variable_says_of_prefixes_holds(muster, tmp_path):
     assert first_of("-t", "0") == "here"
 
 
-def test_on_a_terminal_torchruns_lines_say_whose_they_are(terminal):
+def test_torchruns_output_on_a_terminal_has_prefixes(terminal):
     line = ["torchrun", "--nproc-per-node=2", "--no-python", "echo", "here"]
     one = terminal(binary(), "--color=never", *line)
 

@@ -56,7 +56,7 @@ def test_a_signal_ends_the_job_although_the_agent_is_stopped(muster, worker, num
         muster.assert_no_survivors()
 
 
-def test_the_guard_asks_the_workers_where_the_agent_does_not(muster, worker):
+def test_the_guard_sends_sigterm_when_the_agent_is_stopped(muster, worker):
     job = muster.start("--grace=30", "--", worker("save_for_seconds_on_term"), "0.1")
     job.out.wait_for("ready")
     (saver,) = [one.pid for one in processes.workers_of(job.agent())]
@@ -75,7 +75,7 @@ ANSWERS = 'trap "echo asked; exit 0" TERM; echo ready; while :; do sleep 0.05; d
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.full)])
-def test_workers_that_answer_the_guard_with_success_were_stopped(muster, number):
+def test_workers_that_exit_0_after_the_guards_sigterm_were_stopped(muster, number):
     script = ANSWERS.replace("TERM", number.name[len("SIG") :])
     options = ["--grace=30", "--nproc-per-node=2"]
     job = muster.start(*options, "--", "sh", "-c", script, report=True)
@@ -95,7 +95,7 @@ def test_workers_that_answer_the_guard_with_success_were_stopped(muster, number)
 
 @pytest.mark.parametrize("code", [0, 3])
 @pytest.mark.full
-def test_a_worker_that_ended_before_the_guard_asked_ended_by_itself(muster, code):
+def test_a_worker_that_exited_before_the_guards_sigterm_was_not_stopped(muster, code):
     script = f'if [ "$RANK" = 0 ]; then echo ready; read line; exit {code}; fi; {ANSWERS}'
     options = ["--nproc-per-node=2", "--stdin=0", "--grace=30"]
     job = muster.start(*options, "--", "sh", "-c", script, stdin=-1, report=True)
@@ -114,7 +114,7 @@ def test_a_worker_that_ended_before_the_guard_asked_ended_by_itself(muster, code
     assert [one["outcome"] for one in job.report["workers"]] == [by_itself, "stopped"]
 
 
-def test_a_worker_that_the_guard_has_asked_is_not_asked_again(muster, worker):
+def test_a_worker_gets_no_second_sigterm_after_the_guards(muster, worker):
     job = muster.start("--grace=30", "--", worker("echo_signals"))
     job.out.wait_for("ready")
     stop(job.agent())
@@ -165,7 +165,7 @@ def test_a_second_signal_ends_the_job_while_the_agent_is_stopped(muster, worker)
 
 
 @pytest.mark.full
-def test_an_end_that_was_decided_stays_although_the_agent_stops_in_it(muster):
+def test_a_decided_verdict_stays_though_the_agent_is_stopped_afterwards(muster):
     lines = "for i in $(seq 4000); do echo a line that is so long that they fill every pipe; done"
     reading, writing = os.pipe()
     job = muster.start(
@@ -246,7 +246,7 @@ def test_a_signal_ends_the_job_although_the_guard_is_stopped(muster, worker, num
 
 @pytest.mark.soak
 @pytest.mark.parametrize("is_stopped_first", [True, False])
-def test_a_guard_that_is_stopped_in_the_moment_of_a_request(muster, worker, is_stopped_first):
+def test_a_guard_stopped_together_with_sigterm_ends_the_job(muster, worker, is_stopped_first):
     both = (signal.SIGSTOP, signal.SIGTERM)
     for _ in range(REPETITIONS):
         job = start_stubborn(muster, worker)
@@ -260,7 +260,7 @@ def test_a_guard_that_is_stopped_in_the_moment_of_a_request(muster, worker, is_s
 
 @pytest.mark.soak
 @pytest.mark.full
-def test_a_guard_whose_standard_error_hangs_ends_the_job_all_the_same(muster, worker, tmp_path):
+def test_a_guard_with_hung_standard_error_ends_the_job(muster, worker, tmp_path):
     """And whose run folder does: all that it has to do with files is on a disk that stops answering."""
     for number in range(REPETITIONS):
         with Disk(tmp_path / f"disk-{number}") as disk:
@@ -285,7 +285,7 @@ def test_a_guard_whose_standard_error_hangs_ends_the_job_all_the_same(muster, wo
 
 @pytest.mark.soak
 @pytest.mark.full
-def test_an_unkillable_worker_holds_the_end_up_once(muster, tmp_path):
+def test_an_unkillable_worker_delays_the_end_once(muster, tmp_path):
     """In state D, as on a file server that is gone. What is said and what is left, and seven seconds."""
     for number in range(REPETITIONS):
         with Disk(tmp_path / f"disk-{number}") as disk:
@@ -315,7 +315,7 @@ def groups_of(*pids):
 
 @pytest.mark.plain_build
 @pytest.mark.parametrize("restarts", [0, pytest.param(1, marks=pytest.mark.full)])
-def test_a_worker_that_fails_while_a_tracer_holds_it_has_failed(muster, restarts):
+def test_a_traced_zombie_counts_as_a_failed_worker(muster, restarts):
     waits = '[ "$RANK" = 0 ] && mkdir first'
     # Ready when no child of it ends any more: SIGCHLD would stop a process that is traced.
     script = f'if {waits}; then echo ready; read line; exit 7; fi; echo ready; exec sleep "$1"'
@@ -350,7 +350,7 @@ def test_a_worker_that_fails_while_a_tracer_holds_it_has_failed(muster, restarts
 
 
 @pytest.mark.plain_build
-def test_a_guard_that_a_debugger_holds_keeps_nobody_awake(muster, worker):
+def test_an_agent_sleeps_while_a_debugger_stops_the_guard(muster, worker):
     job = start_stubborn(muster, worker)
     agent = job.agent()
     trace(job.pid)
@@ -376,7 +376,7 @@ def ask_kernel(request, pid):
     assert tracer.ptrace(request, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
-def test_what_was_read_is_written_although_the_agent_is_killed(muster, tmp_path):
+def test_log_output_already_read_is_written_after_the_agents_kill(muster, tmp_path):
     job = muster.start(
         f"--log-dir={tmp_path}", "--tee=3", "--", "sh", "-c", "read line; echo a last line; sleep 60",
         stdin=-1,
@@ -406,7 +406,7 @@ def writers_of(agent):
 
 
 @pytest.mark.parametrize("options", [[], ["--mode=mpirun", "--mpi-start=pmix"]], ids=" ".join)
-def test_the_token_is_in_no_environment_that_others_can_read(muster, worker, options):
+def test_the_token_is_not_in_a_readable_environment(muster, worker, options):
     job = muster.start(
         *options, "--", worker("ignore_term"), env={"MUSTER_TOKEN": "a token of the test"}
     )

@@ -32,7 +32,7 @@ def ask(port, method, path, body=None):
         return error.code, error.read()
 
 
-def test_each_rank_finds_what_horovodrun_would_say(muster):
+def test_each_rank_gets_horovodruns_variables(muster):
     words = " ".join(f"$HOROVOD_{name}" for name in NAMES.split())
     job = start(muster, "sh", "-c", f"echo {words} $HOROVOD_GLOO_RENDEZVOUS_ADDR", workers=2)
 
@@ -43,7 +43,7 @@ def test_each_rank_finds_what_horovodrun_would_say(muster):
     ]
 
 
-def test_the_store_keeps_what_it_is_given_and_ends_with_the_job(muster):
+def test_the_store_keeps_values_until_the_job_ends(muster):
     job, port = start_and_find_store(muster)
     value = bytes(range(256)) * 400
 
@@ -61,7 +61,7 @@ def test_the_store_keeps_what_it_is_given_and_ends_with_the_job(muster):
         assert after.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_who_waits_for_a_rank_hears_of_it_at_once(muster):
+def test_a_waiting_get_is_answered_once_the_rank_arrives(muster):
     job, port = start_and_find_store(muster)
     with socket.create_connection(("127.0.0.1", port)) as waiting:
         waiting.sendall(b"GET /global/1 HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
@@ -74,7 +74,7 @@ def test_who_waits_for_a_rank_hears_of_it_at_once(muster):
     assert job.end() == 143
 
 
-def test_clients_that_say_nothing_do_not_hold_up_the_job(muster):
+def test_silent_clients_do_not_delay_the_job(muster):
     job, port = start_and_find_store(muster)
     silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
     for one in silent[:25]:

@@ -128,7 +128,7 @@ def test_a_signal_reaches_the_workers_of_every_host(front, worker, number):
     assert job.out.text.count(f"got {number.name.removeprefix('SIG')}") == 3
 
 
-def test_a_signal_that_asks_for_no_end_is_passed_on(front, worker):
+def test_sigusr1_is_forwarded_to_every_host(front, worker):
     job = front("a:1,b:1", "--", worker("echo_signals"), 0)
     job.out.wait_for("ready", times=2)
 
@@ -139,7 +139,7 @@ def test_a_signal_that_asks_for_no_end_is_passed_on(front, worker):
     assert job.end() == 143
 
 
-def test_a_second_signal_means_now(front, worker):
+def test_a_second_signal_kills_the_job_at_once(front, worker):
     job = front("a:1,b:1", "--", worker("ignore_term"))
     job.out.wait_for("ready", times=2)
 
@@ -151,7 +151,7 @@ def test_a_second_signal_means_now(front, worker):
     assert job.end(10) == 143
 
 
-def test_a_host_that_refuses_is_named_at_once_and_the_others_end(front):
+def test_a_host_that_refuses_is_named_and_the_others_end(front):
     job = front("a:1,refusing:1,b:1", "--", "sleep", 100, report=True)
 
     assert job.end(10) == 75
@@ -169,7 +169,7 @@ def test_a_host_without_muster_is_named(front):
     assert "not found" in job.said_about("node 1 (bare) did not come", "ending the other nodes")
 
 
-def test_what_a_login_says_has_its_host_in_front(front):
+def test_output_of_a_login_shell_is_prefixed_with_its_host(front):
     job = front("a:1,noisy:1", *python("print('mine')"))
 
     assert job.end() == 0
@@ -191,21 +191,21 @@ def test_a_host_without_the_folder_is_named(front, tmp_path):
 
 
 @pytest.mark.parametrize("shell", ["bash", "dash", "zsh", "tcsh", "fish"])
-def test_the_login_shell_may_be_any(front, tmp_path, shell):
+def test_arguments_arrive_through_any_login_shell(front, tmp_path, shell):
     job = front(f"in-{shell}:1", *python(TELL, *TORTURE))
 
     assert job.end() == 0, job.words()
     assert told_by(tmp_path, 0)["argv"] == TORTURE
 
 
-def test_the_own_host_needs_no_remote_shell(muster, tmp_path):
+def test_the_local_host_needs_no_remote_shell(muster, tmp_path):
     job = muster.run("--hosts=localhost:2", *python(TELL), env={"PATH": "/usr/bin:/bin"})
 
     assert job.code == 0, job.words()
     assert told_by(tmp_path, 1)["environment"]["WORLD_SIZE"] == "2"
 
 
-def test_where_a_platform_starts_each_node_it_is_refused(front):
+def test_hosts_are_refused_where_the_platform_starts_each_node(front):
     bare = {"WORLD_SIZE": 2, "RANK": 0, "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": 29500}
 
     refused = front("a:1,b:1", "--", "true", env=bare)
@@ -234,7 +234,7 @@ def test_a_hostfile_of_deepspeed_starts_its_hosts(muster, front, tmp_path, port)
     assert told[3]["argv"] == ["--local_rank=1", *TORTURE]
 
 
-def test_a_host_that_has_not_answered_does_not_keep_a_stop(front):
+def test_a_host_that_does_not_answer_does_not_delay_a_stop(front):
     job = front("a:1,slow:1", "--", "sleep", 100)
     job.err.wait_for("node 0 of 2")
 
@@ -244,7 +244,7 @@ def test_a_host_that_has_not_answered_does_not_keep_a_stop(front):
 
 
 @pytest.mark.parametrize("half", ["guard", "agent"])
-def test_a_killed_front_leaves_nothing_behind(front, worker, muster, half):
+def test_a_killed_remote_launcher_leaves_no_process(front, worker, muster, half):
     job = front("a:1,b:1", "--grace=2", "--", worker("echo_signals"), 0)
     job.out.wait_for("ready", times=2)
 
@@ -270,7 +270,7 @@ def test_a_killed_front_leaves_nothing_behind(front, worker, muster, half):
         (["--hostfile=nowhere"], "a file that lists hosts and can be read"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_started(muster, options, complaint):
+def test_invalid_host_lists_are_refused_before_the_start(muster, options, complaint):
     job = muster.run(*options, "--", "true")
 
     assert job.code == 64
@@ -286,7 +286,7 @@ def test_a_hostfile_names_the_line_that_is_wrong(muster, tmp_path):
     assert "line 2 of 'hosts'" in job.err.text
 
 
-def test_an_agent_without_a_front_says_what_it_waits_for(muster):
+def test_an_agent_without_a_remote_launcher_logs_what_it_waits_for(muster):
     job = muster.run("--agent-of-front")
 
     assert job.code == 71

@@ -99,7 +99,7 @@ def test_a_failure_ends_the_job_without_the_disk(muster, start, disk, on_disk, _
     assert job.end(LIMIT) == 7
 
 
-def test_what_is_not_in_a_log_file_is_said(start, disk):
+def test_lines_missing_in_a_log_file_are_reported(start, disk):
     job = start(("logs",), STUBBORN)
     disk.freeze()
     wait_for_more_lines(job)
@@ -132,7 +132,7 @@ def test_missing_log_lines_are_reported_after_a_second_signal(start, disk):
 
 
 @pytest.mark.full
-def test_what_a_console_did_not_take_is_in_the_report(muster, disk):
+def test_lines_a_stalled_console_did_not_take_are_in_the_report(muster, disk):
     with open(disk.folder / "stdout", "wb") as stream:
         job = muster.start("--grace=0.1", "--", "sh", "-c", STUBBORN, stdout=stream, report=True)
     wait_for_bytes(disk, "stdout")
@@ -145,7 +145,7 @@ def test_what_a_console_did_not_take_is_in_the_report(muster, disk):
     assert job.said_about("console lines dropped: standard output")
 
 
-def test_the_next_attempt_has_log_files_though_their_writer_was_killed(muster, tmp_path):
+def test_the_next_attempt_has_log_files_after_the_writers_kill(muster, tmp_path):
     go = muster.folder / "go"
     script = f"echo up; [ -e {go} ] && exit 0; {ends_by(muster, 7)[1]}"
     job = muster.start("--max-restarts=1", f"--log-dir={tmp_path}/logs", "--", "sh", "-c", script)
@@ -254,7 +254,7 @@ def test_a_report_is_written_though_its_check_timed_out(muster, disk):
     assert job.report["exit_code"] == 0
 
 
-def test_the_folder_of_the_run_needs_no_disk(muster, disk):
+def test_the_run_folder_does_not_need_a_disk(muster, disk):
     disk.freeze()
 
     job = muster.start("--", "sh", "-c", "exit 7", env={"TMPDIR": disk.folder})
@@ -263,7 +263,7 @@ def test_the_folder_of_the_run_needs_no_disk(muster, disk):
     assert "TMPDIR" not in job.err.text
 
 
-def test_log_files_that_nobody_named_a_folder_for_are_refused(muster, disk):
+def test_logs_without_a_log_dir_are_refused_on_a_hung_tmpdir(muster, disk):
     disk.freeze()
 
     job = muster.start("--tee=3", "--", "true", env={"TMPDIR": disk.folder})
@@ -285,7 +285,7 @@ def test_log_files_not_created_in_time_are_reported_and_waited_for_once(muster, 
 
 
 @pytest.mark.parametrize("option, code", (("--grace=0.1", 0), ("--nproc-per-node=none", 64)))
-def test_a_console_that_hangs_holds_up_neither_a_start_nor_a_refusal(muster, disk, option, code):
+def test_a_hung_console_delays_neither_a_start_nor_a_refusal(muster, disk, option, code):
     with open(disk.folder / "stderr", "wb") as stream:
         disk.freeze()
         job = muster.start(option, "--console-stall=0.5", "--", "true", stderr=stream)
@@ -294,7 +294,7 @@ def test_a_console_that_hangs_holds_up_neither_a_start_nor_a_refusal(muster, dis
 
 
 @pytest.mark.full
-def test_a_stop_ends_a_start_of_which_everything_hangs(muster, disk):
+def test_a_stop_ends_a_start_with_all_files_hung(muster, disk):
     with open(disk.folder / "stderr", "wb") as stream:
         disk.freeze()
         job = muster.start(
@@ -351,7 +351,7 @@ def test_a_planned_file_that_cannot_be_written_in_time_is_a_failure(start_with_f
 
 
 @pytest.mark.full
-def test_a_planned_file_is_waited_for_while_it_may_still_be_written(start_with_file, disk):
+def test_a_planned_file_is_waited_for_within_the_stall_limit(start_with_file, disk):
     disk.freeze()
     job = start_with_file("--console-stall=60", "--", "cat", f"{disk.folder}/planned")
     job.err.wait_for(f"waiting for '{disk.folder}/planned' to be written")
@@ -387,7 +387,7 @@ def test_the_end_does_not_wait_for_the_removal_of_a_planned_file(muster, start_w
 
 
 @pytest.mark.full
-def test_a_private_file_does_not_stay_because_the_next_one_hangs(muster, start_with_file, disk):
+def test_a_private_file_is_removed_when_the_next_one_hangs(muster, start_with_file, disk):
     first = muster.folder / "first"
     disk.freeze()
 
@@ -397,7 +397,7 @@ def test_a_private_file_does_not_stay_because_the_next_one_hangs(muster, start_w
     assert not first.exists()
 
 
-def test_a_private_file_does_not_stay_because_the_job_is_stopped(muster, start_with_file, disk):
+def test_a_private_file_is_removed_when_the_job_is_stopped(muster, start_with_file, disk):
     first = muster.folder / "first"
     disk.freeze()
     job = start_with_file("--console-stall=60", "--", "true", first=first)
@@ -443,7 +443,7 @@ def start_with_error_file(muster, disk):
 @pytest.mark.soak
 @pytest.mark.parametrize("_", TIMES)
 @pytest.mark.full
-def test_a_job_starts_again_and_fails_without_the_error_files(
+def test_a_job_restarts_and_fails_while_error_files_hang(
     muster, start_with_error_file, disk, _
 ):
     """The old ones are waited for, for a second."""
@@ -460,7 +460,7 @@ def test_a_job_starts_again_and_fails_without_the_error_files(
     assert job.report["first_failure"]["error_file"] is None
 
 
-def test_an_error_file_that_does_not_answer_is_not_waited_for(
+def test_a_hung_error_file_is_not_waited_for(
     muster, start_with_error_file, disk
 ):
     go, script = ends_by(muster, 7)
@@ -531,7 +531,7 @@ def test_the_end_does_not_wait_for_the_report(muster, start_with_report, disk, c
     assert job.said_about("the report is not written: its file system does not answer")
 
 
-def test_a_second_request_waits_a_moment_for_the_report(muster, start_with_report, disk):
+def test_a_stop_signal_waits_a_moment_for_the_report(muster, start_with_report, disk):
     go, script = ends_by(muster, 0)
     job = start_with_report(script, "--console-stall=60")
     disk.freeze()

@@ -36,7 +36,7 @@ def test_a_wait_with_a_timeout_is_distinguished_from_an_endless_one(muster):
     [pytest.param([], marks=pytest.mark.kernel), ["--log-dir=logs", "--console-stall=0.1"]],
     ids=["plain", "with-files"],
 )
-def test_an_idle_job_wakes_nobody_up(muster, options):
+def test_an_idle_job_causes_no_wakeups(muster, options):
     job = muster.start(
         "--nproc-per-node=4", *options, "--", "sh", "-c", "echo ready; exec sleep 100"
     )
@@ -48,7 +48,7 @@ def test_an_idle_job_wakes_nobody_up(muster, options):
     assert job.end(2) == 143
 
 
-def test_a_store_that_all_ranks_have_met_by_wakes_nobody_up(muster):
+def test_an_idle_store_causes_no_wakeups(muster):
     """But for one look of the agent, a minute after the first rank: there may be ranks that are late."""
     job = muster.start("--store=agent", "--nproc-per-node=2", "--", sys.executable, RANK, "meet", "stay")
     job.out.wait_for("stays at port", times=2)

@@ -41,7 +41,7 @@ def expect_start(job):
     assert job.said_about("all inputs are here")
 
 
-def test_a_file_that_is_there_is_not_waited_for(muster, table):
+def test_an_existing_file_is_not_waited_for(muster, table):
     table.write_text('{"status": "completed"}')
     job = start(muster, table)
 
@@ -49,7 +49,7 @@ def test_a_file_that_is_there_is_not_waited_for(muster, table):
     assert not any("waiting" in line for line in job.said)
 
 
-def test_a_file_appears_under_its_name(muster, table):
+def test_a_file_renamed_into_place_is_noticed(muster, table):
     job = start(muster, table)
     expect_reason(job, table, "missing")
 
@@ -59,7 +59,7 @@ def test_a_file_appears_under_its_name(muster, table):
     expect_start(job)
 
 
-def test_a_file_is_written_in_place(muster, table):
+def test_a_file_written_in_place_is_read_when_complete(muster, table):
     job = start(muster, table)
     expect_reason(job, table, "missing")
     table.write_text('{"status": "init')
@@ -71,7 +71,7 @@ def test_a_file_is_written_in_place(muster, table):
     expect_start(job)
 
 
-def test_its_folder_is_made_later(muster):
+def test_a_file_in_a_folder_created_later_is_noticed(muster):
     table = muster.folder / "made" / "later" / "table.json"
     job = start(muster, table)
     expect_reason(job, table, "missing")
@@ -81,7 +81,7 @@ def test_its_folder_is_made_later(muster):
     expect_start(job)
 
 
-def test_a_mounted_map_changes_where_its_links_lead(muster):
+def test_a_config_map_update_by_symlinks_is_noticed(muster):
     """As Kubernetes mounts a ConfigMap: the file is a link into a folder that another link names."""
     folder = muster.folder / "mounted"
     for version, status in (("old", "initializing"), ("new", "completed")):
@@ -97,7 +97,7 @@ def test_a_mounted_map_changes_where_its_links_lead(muster):
     expect_start(job)
 
 
-def test_several_are_named_together(muster, table):
+def test_several_missing_inputs_are_named_in_one_line(muster, table):
     hosts = muster.folder / "hosts"
     job = start(muster, table, f"--set=hosts={hosts}")
     job.err.wait_for(f"waiting for the rank table '{table}': missing, host list '{hosts}': missing")
@@ -108,7 +108,7 @@ def test_several_are_named_together(muster, table):
     expect_start(job)
 
 
-def test_waiting_has_an_end(muster, table):
+def test_the_wait_for_inputs_times_out(muster, table):
     job = start(muster, table, "--inputs-timeout=0.2", report=True)
 
     assert job.end() == 75, job.words()
@@ -117,7 +117,7 @@ def test_waiting_has_an_end(muster, table):
     assert f"waited 0.20 s in vain: rank table '{table}': missing" in job.report["reason"]
 
 
-def test_what_can_never_become_it_ends_the_job(muster, table):
+def test_an_input_that_can_never_be_valid_ends_the_job(muster, table):
     table.write_text("[]")
     job = start(muster, table, report=True)
     assert job.end() == 65, job.words()
@@ -149,7 +149,7 @@ def test_a_restart_waits_as_the_start_does(muster, table):
     [("[]", 65, "is no JSON object"), ('{"status": "initializing"}', 75, "in vain")],
     ids=["wrong", "late"],
 )
-def test_a_restart_goes_by_the_same_rules_and_times(muster, table, left, code, reason):
+def test_a_restart_uses_the_same_input_rules_and_timeouts(muster, table, left, code, reason):
     template = muster.folder / "own.yaml"
     template.write_text(TEMPLATE)
     table.write_text('{"status": "completed"}')
@@ -161,7 +161,7 @@ def test_a_restart_goes_by_the_same_rules_and_times(muster, table, left, code, r
     assert job.said_about(reason)
 
 
-def test_the_last_attempt_waits_for_nothing(muster, table):
+def test_the_last_attempt_does_not_wait_for_inputs(muster, table):
     template = muster.folder / "own.yaml"
     template.write_text(TEMPLATE)
     table.write_text('{"status": "completed"}')
@@ -207,7 +207,7 @@ open({str(met)!r}, "w" if e["MS_ROLE"] == "MS_SCHED" else "r").close()
         assert any(role in line and "server_list" in line for line in job.out.lines), job.words()
 
 
-def test_a_plan_waits_for_nothing(muster, table):
+def test_a_plan_does_not_wait_for_inputs(muster, table):
     template = muster.folder / "own.yaml"
     template.write_text(TEMPLATE)
     job = muster.run("plan", f"--template={template}", f"--set=table={table}", "--", "true")

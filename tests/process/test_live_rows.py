@@ -54,7 +54,7 @@ def python(script):
 
 
 @pytest.mark.parametrize("bar", BARS.values(), ids=BARS.keys())
-def test_of_each_bar_its_last_state_is_left(muster, bar):
+def test_the_last_state_of_each_progress_bar_stays(muster, bar):
     command = of_two(*python('write("begin\\n")' + bar + 'write("end\\n")'))
 
     with Screen(muster.folder, command, muster.environment()) as screen:
@@ -68,7 +68,7 @@ def test_of_each_bar_its_last_state_is_left(muster, bar):
     assert not others, rows
 
 
-def test_bars_are_seen_beside_each_other_while_they_are_drawn(terminal, tmp_path):
+def test_progress_bars_of_several_workers_are_drawn_together(terminal, tmp_path):
     script = f"""
 write(f"\\r {{int(os.environ['RANK']) + 1}}0%")
 wait_for("{tmp_path}/go")
@@ -81,7 +81,7 @@ wait_for("{tmp_path}/go")
     assert one.end() == 0
 
 
-def test_lines_come_above_bars(muster):
+def test_lines_are_printed_above_progress_bars(muster):
     script = """
 for step in range(100):
     write(f"\\r\\x1b[Kline {step}\\n\\rbar {step}")
@@ -95,7 +95,7 @@ write("\\n")
         assert lines == [f"line {step}" for step in range(100)] + ["bar 99"], rows
 
 
-def test_a_terminal_that_can_do_nothing_gets_lines(terminal):
+def test_a_dumb_terminal_gets_lines(terminal):
     one = terminal(*of_two(*python(BARS["one bar"])), env={"TERM": "dumb"})
 
     assert one.end() == 0
@@ -103,7 +103,7 @@ def test_a_terminal_that_can_do_nothing_gets_lines(terminal):
     assert one.screen.text.count("100%\r\n") == 2
 
 
-def test_bars_are_left_to_the_shell_and_drawn_again_by_fg(shell):
+def test_progress_bars_are_redrawn_after_fg(shell):
     script = """printf '\\rba%s' r; exec sleep 100"""
     shell.press(f'{binary()} --nproc-per-node=2 --color=never -- sh -c "{script}"\n')
     shell.screen.wait_for("[0] bar\r\n[1] bar\r\n")
@@ -124,7 +124,7 @@ def test_bars_are_left_to_the_shell_and_drawn_again_by_fg(shell):
     assert shell.end() == 130
 
 
-def test_no_more_than_half_of_the_terminal_is_for_bars(terminal, tmp_path):
+def test_progress_bars_take_at_most_half_of_the_terminal(terminal, tmp_path):
     script = f"""
 write("\\rbar")
 wait_for("{tmp_path}/go")
