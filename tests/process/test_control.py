@@ -463,7 +463,7 @@ def test_an_invalid_state_file_is_ignored(muster, tmp_path):
         (["--suspend-before-end=60"], "SLURM_JOB_END_TIME"),
     ],
 )
-def test_contradictory_options_are_refused(muster, options, words):
+def test_invalid_option_values_are_refused(muster, options, words):
     job = muster.run(*options, "--", "true")
 
     assert job.code == 64

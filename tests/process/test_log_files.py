@@ -29,7 +29,7 @@ def text(logs, name):
 BOTH = ["sh", "-c", "echo out of $RANK; echo err of $RANK >&2"]
 
 
-def test_each_worker_has_a_file_for_each_stream_besides_the_console(muster, logs):
+def test_each_worker_has_a_log_file_per_stream(muster, logs):
     job = muster.run("--nproc-per-node=2", "--log-dir", logs, "--", *BOTH)
 
     assert job.code == 0
@@ -47,7 +47,7 @@ def test_a_log_directory_with_missing_parents_is_made(muster, tmp_path):
     assert (tmp_path / "a/b/c/attempt_0/worker_0.out").read_text() == "hi\n"
 
 
-def test_a_relative_log_directory_is_meant_from_where_muster_was_started(muster, tmp_path):
+def test_a_relative_log_directory_starts_at_musters_working_directory(muster, tmp_path):
     job = muster.run("--log-dir=here", "--", "sh", "-c", "cd /; echo hi")
 
     assert job.code == 0
@@ -87,7 +87,7 @@ def test_a_line_of_four_megabytes_is_whole_in_the_file(muster, logs, worker):
     assert (logs / "attempt_0/worker_1.out").read_bytes() == b"b" * (4 << 20) + b"\n"
 
 
-def test_the_last_words_before_an_abort_are_in_the_file(muster, logs, worker):
+def test_the_last_lines_before_an_abort_are_in_the_file(muster, logs, worker):
     job = muster.run("--log-dir", logs, "--", worker("crash_after_ready"), 0, "last words")
 
     assert job.code == 134
@@ -166,13 +166,13 @@ class TestRedirectsAndTees:
         assert text(logs, "worker_1.out") == "out of 1\n"
         assert text(logs, "worker_1.err") == "err of 1\n"
 
-    def test_one_stream_can_be_redirected(self, muster, logs):
+    def test_standard_output_can_be_redirected(self, muster, logs):
         out, err = self.run(muster, logs, "-r", "1")
 
         assert (out, err) == ([], ["[0] err of 0", "[1] err of 1"])
         assert text(logs, "worker_0.out") == "out of 0\n"
 
-    def test_the_other_stream_can_be_redirected(self, muster, logs):
+    def test_standard_error_can_be_redirected(self, muster, logs):
         out, err = self.run(muster, logs, "--redirects", "2")
 
         assert (out, err) == (["[0] out of 0", "[1] out of 1"], [])
@@ -272,7 +272,7 @@ class TestSeveralRoles:
         assert text(logs, "worker_2.out") == "out of 2\n"
         assert text(logs, "worker_2.err") == "err of 2\n"
 
-    def test_local_ranks_of_two_digits_are_the_second_roles_too(self, run, logs):
+    def test_two_digit_local_ranks_of_the_second_role_can_be_redirected(self, run, logs):
         out = run("-t", "0:2,11:1", "--local-ranks-filter=0,12", count=12)
 
         assert out == ["[0] out of scheduler", "[12] out of 12"]
@@ -289,7 +289,7 @@ class TestChosenLines:
         assert job.code == 0, job.words()
         return job
 
-    def test_they_are_in_one_file_with_their_prefix(self, muster, logs):
+    def test_filtered_lines_are_in_one_file_with_their_prefix(self, muster, logs):
         filters = ["--duplicate-stdout-filters=loss,r,,2", "--duplicate_stderr_filters", "oh"]
         job = self.run(muster, "--nproc-per-node=2", "--log-dir", logs, "--tee=0", *filters)
 
@@ -303,7 +303,7 @@ class TestChosenLines:
         assert sorted(text(logs, "filtered_stderr.log").splitlines()) == ["[0] oh", "[1] oh"]
         assert len(job.out.lines) == 6
 
-    def test_they_are_those_of_every_worker_whatever_the_console_shows(self, muster, logs):
+    def test_filtered_lines_are_those_of_all_workers_including_hidden_ones(self, muster, logs):
         hide = ["--redirects=3", "--local-ranks-filter=1"]
         job = self.run(
             muster,
@@ -320,7 +320,7 @@ class TestChosenLines:
             "[1] loss 1 of 1",
         ]
 
-    def test_they_have_no_colour(self, muster, logs):
+    def test_filtered_lines_have_no_colour(self, muster, logs):
         filters = "--duplicate-stdout-filters=loss"
         job = self.run(muster, "--prefix=always", "--color=always", "--log-dir", logs, filters)
 
@@ -335,13 +335,13 @@ class TestChosenLines:
             assert file.read() == "loss 1 of 0\n"
         assert os.listdir(f"{folder}/attempt_0") == ["filtered_stdout.log"]
 
-    def test_an_empty_filter_chooses_nothing_and_makes_no_file(self, muster):
+    def test_an_empty_filter_makes_no_file(self, muster):
         job = self.run(muster, "--duplicate-stdout-filters", "", env={"TMPDIR": "/nosuch"})
 
         assert not any("log files" in line for line in job.said)
 
     @pytest.mark.parametrize("value", [",", "loss,", ",loss"])
-    def test_a_text_of_nothing_is_refused(self, muster, value):
+    def test_a_filter_with_an_empty_text_is_refused(self, muster, value):
         job = muster.run(f"--duplicate-stderr-filters={value}", "--", "true")
 
         assert job.code == 64
@@ -380,7 +380,7 @@ class TestBrokenLogDirectories:
             written += (small_disk / f"attempt_0/worker_{rank}.out").stat().st_size
         assert written <= 65536
 
-    def test_what_is_missing_at_the_end_is_said_in_bytes(self, muster, worker, tmp_path):
+    def test_bytes_missing_in_a_log_file_are_reported(self, muster, worker, tmp_path):
         """The limit on a file's size stands for any write that fails in the middle."""
         job = muster.run(
             "--log-dir",
@@ -417,7 +417,7 @@ class TestBrokenLogDirectories:
         assert job.code == 71
         assert job.said_about("/proc/1/logs")
 
-    def test_a_log_that_is_a_directory_is_no_catastrophe(self, muster, logs):
+    def test_a_log_path_that_is_a_directory_loses_no_output(self, muster, logs):
         (logs / "attempt_0/worker_0.out").mkdir(parents=True)
 
         job = muster.run("--log-dir", logs, "--", "echo", "hi")
@@ -447,7 +447,7 @@ class TestTorchrunsLayout:
         assert (run / "attempt_0/1/stderr.log").read_text() == "err of 1\n"
         assert "out of 0" not in job.out.text and "out of 1" in job.out.text
 
-    def test_a_tee_of_some_ranks_shows_redirected_streams_as_well(self, muster, logs):
+    def test_a_tee_of_some_ranks_also_shows_redirected_streams(self, muster, logs):
         job = self.run(muster, "--nproc-per-node=3", "--log-dir", logs, "-r3", "-t=0:1,1:2")
 
         files = [f"attempt_0/{rank}/std{stream}.log" for rank in "012" for stream in ("err", "out")]
@@ -455,7 +455,7 @@ class TestTorchrunsLayout:
         assert job.out.lines == ["[default0]:out of 0"]
         assert [line for line in job.err.lines if "err of" in line] == ["[default1]:err of 1"]
 
-    def test_launchers_within_each_other_have_folders_of_their_own(self, muster, logs):
+    def test_nested_launchers_have_separate_log_folders(self, muster, logs):
         nested = '"$0" torchrun --standalone --log-dir logs -r1 --no-python sh -c "$1"'
         inner = """echo hi; echo '{"message": "sad"}' > "$TORCHELASTIC_ERROR_FILE"; exit 3"""
         options = ["--log-dir", logs, "--no-python", "sh", "-c", nested]
@@ -472,7 +472,7 @@ class TestTorchrunsLayout:
         assert job.code == 3
         assert job.report["first_failure"]["error_file"] == "sad"
 
-    def test_without_them_there_are_none(self, muster, logs):
+    def test_without_redirects_and_tees_there_are_no_log_files(self, muster, logs):
         job = self.run(muster, "--log-dir", logs)
 
         assert job.out.text == "out of 0\n"
@@ -487,7 +487,7 @@ class TestTorchrunsLayout:
         assert names == ["attempt_0/0/stdout.log", "attempt_1/0/stdout.log"]
         assert (run / "attempt_1/0/stdout.log").read_text() == "try 1\n"
 
-    def test_runs_have_folders_of_their_own(self, muster, logs):
+    def test_each_run_has_a_separate_log_folder(self, muster, logs):
         for _ in range(2):
             self.run(muster, "--rdzv-id=a/b", "--log-dir", logs, "-r=1")
 
@@ -505,7 +505,7 @@ class TestTorchrunsLayout:
         assert names == ["attempt_0/0/error.json"]
         assert (run / names[0]).read_text() == '{"message": "out of luck"}\n'
 
-    def test_chosen_lines_lie_beside_the_ranks(self, muster, logs):
+    def test_the_filtered_file_is_beside_the_ranks_folders(self, muster, logs):
         self.run(muster, "--log-dir", logs, "--duplicate-stdout-filters=out", "-t=3")
 
         run, names = self.below(logs)

@@ -70,7 +70,7 @@ def told(job):
     ],
     ids=["aws", "gcp", "azure", "azure-without-a-time"],
 )
-def test_workers_hear_of_a_notice_and_the_job_is_suspended(cloud, name, answer, least, most):
+def test_workers_get_a_notice_and_the_job_is_suspended(cloud, name, answer, least, most):
     here = cloud(name)
     job = here.start(SAVES)
     job.out.wait_for("ready")
@@ -83,7 +83,7 @@ def test_workers_hear_of_a_notice_and_the_job_is_suspended(cloud, name, answer, 
     assert f"the job is to be suspended (a notice of {name})" in job.err.text
 
 
-def test_without_a_notice_the_job_ends_as_it_ends(cloud, tmp_path):
+def test_without_a_notice_the_job_ends_normally(cloud, tmp_path):
     here = cloud("aws")
     here.server.answer("not found", status=404)
     job = here.start(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 3")
@@ -95,7 +95,7 @@ def test_without_a_notice_the_job_ends_as_it_ends(cloud, tmp_path):
     assert "metadata" not in job.err.text
 
 
-def test_nobody_is_asked_without_the_option(cloud, muster):
+def test_without_the_option_no_metadata_server_is_queried(cloud, muster):
     here = cloud("gcp")
     here.server.answer("TRUE")
 
@@ -105,7 +105,7 @@ def test_nobody_is_asked_without_the_option(cloud, muster):
     assert here.server.questions.text == "ready\n"
 
 
-def test_a_server_that_never_answers_changes_nothing(cloud, tmp_path):
+def test_a_metadata_server_that_never_answers_is_ignored(cloud, tmp_path):
     job = cloud("azure").start(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done")
     job.err.wait_for("the metadata server of azure: no answer within 2 s")
 
@@ -124,7 +124,7 @@ def test_the_end_of_a_job_does_not_wait_for_an_answer(cloud, tmp_path):
     assert job.end(1.5) == 0, job.words()
 
 
-def test_a_server_that_is_not_there_is_said_once(cloud, tmp_path):
+def test_a_missing_metadata_server_is_reported_once(cloud, tmp_path):
     job = cloud("aws", listens=False).start(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done")
     warning = (
         "the metadata server of aws does not answer: cannot connect to 169.254.169.254: "
@@ -149,7 +149,7 @@ def test_a_server_that_is_not_there_is_said_once(cloud, tmp_path):
     ],
     ids=["no-http", "torn", "another-word", "another-status", "too-long"],
 )
-def test_rubbish_is_no_notice_and_said_once(cloud, rubbish):
+def test_an_invalid_answer_is_no_notice_and_reported_once(cloud, rubbish):
     here = cloud("gcp")
     job = here.start(SAVES)
     job.out.wait_for("ready")
@@ -167,7 +167,7 @@ def test_rubbish_is_no_notice_and_said_once(cloud, rubbish):
     assert "\x1b[2J" not in job.err.text
 
 
-def test_azure_takes_a_notice_back(cloud):
+def test_azure_withdraws_a_notice(cloud):
     here = cloud("azure")
     script = 'while [ -e "$MUSTER_SUSPEND_FILE" ]; do sleep 0.02; done; exit 4'
     job = here.start(f"{SAVES}; echo told; {script}")
@@ -194,7 +194,7 @@ def test_events_of_other_machines_and_short_ones_are_no_notice(cloud):
     assert told(job)["within"] > HOUR / 2
 
 
-def test_a_cloud_that_nobody_knows_is_refused(muster):
+def test_an_unknown_cloud_is_refused(muster):
     job = muster.run("--watch-notices=ibm", "--", "true")
 
     assert job.code == 64

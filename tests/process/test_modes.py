@@ -96,7 +96,7 @@ def test_the_workers_end_decides_and_the_scheduler_is_stopped(muster):
         ("test $MS_ROLE != MS_SCHED || kill -SEGV $$", 139, "scheduler"),
     ],
 )
-def test_who_fails_first_is_named(muster, ending, code, role):
+def test_the_role_that_fails_first_is_named(muster, ending, code, role):
     program = f"{ending}; exec sleep 1000"
     job = muster.run("--mode=msrun", "--nproc-per-node=2", "--", "sh", "-c", program, report=True)
 
@@ -121,7 +121,7 @@ def test_msruns_log_files_hold_both_streams(muster):
 # --- Parameter servers -----------------------------------------------------------------------------
 
 
-def test_every_task_is_told_the_whole_cluster(muster):
+def test_every_task_gets_the_whole_cluster(muster):
     folder = muster.folder / "tasks"
     folder.mkdir()
     program = f'printf "%s\\n" "$TF_CONFIG" "$@" >"{folder}/$$"'
@@ -161,7 +161,7 @@ ROLE = 'role=$(echo "$TF_CONFIG" | sed "s/.*type\\":\\"\\([a-z]*\\).*/\\1/"); '
         ("worker=2,ps=1", "worker", {"worker"}),
     ],
 )
-def test_servers_are_stopped_when_those_who_decide_are_done(muster, roles, enders, succeeded):
+def test_servers_are_stopped_when_the_deciding_roles_have_succeeded(muster, roles, enders, succeeded):
     program = f'{ROLE} test "$role" = {enders} || exec sleep 1000'
     job = muster.run(
         "--mode=ps", f"--roles={roles}", "--", "sh", "-c", program, "sh", report=True
@@ -219,7 +219,7 @@ def test_an_evaluator_may_be_waited_for(muster):
     assert job.said_about("the processes that decide (chief, evaluator) have ended: asking 1 process")
 
 
-def test_a_ports_reservation_leaves_room_for_its_process(muster):
+def test_a_reserved_port_can_be_bound_by_its_process(muster):
     """As a server of gRPC does: it binds beside the reservation."""
     program = (
         "import json, os, socket\n"
@@ -241,7 +241,7 @@ def test_a_ports_reservation_leaves_room_for_its_process(muster):
 # --- Arguments -------------------------------------------------------------------------------------
 
 
-def test_once_appends_where_to_meet(muster):
+def test_mode_once_appends_the_init_method(muster):
     job = muster.run("--mode=once", "--nproc-per-node=8", "--", "echo", "train", "--lr=1")
 
     assert job.code == 0
@@ -250,7 +250,7 @@ def test_once_appends_where_to_meet(muster):
     assert words[3].startswith("tcp://127.0.0.1:") and len(words) == 4
 
 
-def test_placeholders_in_the_programs_arguments_are_filled_when_asked(muster):
+def test_placeholders_in_program_arguments_are_filled_with_fill_arguments(muster):
     arguments = ["--rank={global_rank}", "--url=tcp://{leader_address}:{worker_port}", '{"a": {}}']
     asked = muster.run("--nproc-per-node=1", "--fill-arguments", "--", "echo", *arguments)
     unasked = muster.run("--nproc-per-node=1", "--", "echo", *arguments)
@@ -262,7 +262,7 @@ def test_placeholders_in_the_programs_arguments_are_filled_when_asked(muster):
     assert rest == '{"a": {}}\n'
 
 
-def test_each_worker_sees_its_own_device(muster):
+def test_each_worker_sees_one_device(muster):
     processes = run_and_read(
         muster,
         "$RANK",

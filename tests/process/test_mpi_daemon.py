@@ -69,7 +69,7 @@ def ask(link, command, secret=SECRET):
     return whole(link, 64), digits
 
 
-def test_it_becomes_the_command_and_the_link_ends_with_that(daemon):
+def test_the_daemon_executes_the_command_and_closes_the_link(daemon):
     with daemon.connect() as link:
         answer, digits = ask(link, 'printf %s "$TEXT"; env | grep -c MUSTER_MPI; exit 7')
 
@@ -92,7 +92,7 @@ def test_a_client_without_the_secret_is_refused_and_the_next_served(daemon):
     assert err.count("refusing a connection") == 2
 
 
-def test_who_takes_time_keeps_nobody_waiting(daemon):
+def test_slow_clients_do_not_delay_others(daemon):
     with contextlib.ExitStack() as others:
         slow = [others.enter_context(daemon.connect()) for _ in range(70)]
         slow[-1].sendall(b"f" * 71)  # a byte is missing until the length is known
@@ -119,7 +119,7 @@ def test_a_command_may_come_byte_by_byte(daemon):
 
 
 @pytest.mark.parametrize("length", [b"%d" % (10_000_000 + 128 * 1024 + 1), b"-0000001", b"99999999"])
-def test_a_length_that_no_command_has_is_refused_at_once(daemon, length):
+def test_an_invalid_command_length_is_refused_at_once(daemon, length):
     with daemon.connect() as link:
         digits = whole(link, 32)
         link.sendall(proof(SECRET, digits) + length)
@@ -137,7 +137,7 @@ def test_the_secret_is_in_no_command_line(daemon):
     assert SECRET not in daemon.process.communicate(timeout=HANG)[0]
 
 
-def test_it_ends_when_it_is_asked_to(daemon):
+def test_the_daemon_ends_at_sigterm(daemon):
     daemon.connect().close()
 
     daemon.process.terminate()
@@ -179,7 +179,7 @@ AFTER_HALF_A_MINUTE = [("says nothing more", "nothing came in time")]
 @pytest.mark.parametrize(
     ("how", "said"), default_or_soak(AT_ONCE, AT_ONCE + AFTER_HALF_A_MINUTE)
 )
-def test_who_is_not_the_daemon_is_told_from_it(tmp_path, how, said):
+def test_a_listener_that_is_not_the_daemon_is_detected(tmp_path, how, said):
     with socket.create_server(("127.0.0.1", 0)) as somebody:
         agent = call_agent(tmp_path, "w-1.job", somebody.getsockname()[1])
         link, _ = somebody.accept()
@@ -213,7 +213,7 @@ def test_a_command_that_no_shell_takes_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("word", ["--mpi-agent", "--mpi-daemon", "--mpi-rank"])
-def test_without_what_muster_sets_there_is_nothing_to_do(word):
+def test_without_musters_variables_the_internal_commands_fail(word):
     job = subprocess.run([binary(), word, "host", "true"], capture_output=True, env={})
 
     assert job.returncode == {"--mpi-rank": 127}.get(word, 64)

@@ -67,7 +67,7 @@ def test_two_jobs_of_one_host_do_not_meet(muster, worker, mpi):
 
 
 @each_mpi
-def test_one_failure_ends_all_and_is_mpiruns_code(muster, mpi):
+def test_a_failure_ends_all_ranks_and_is_mpiruns_exit_code(muster, mpi):
     script = "test $RANK != 2 || exit 7; exec sleep 60"
 
     job = muster.run("--", "sh", "-c", script, through=ranks(mpi, 4))
@@ -91,7 +91,7 @@ def test_a_stop_of_mpirun_leaves_nothing(muster, mpi):
 
 
 @each_mpi
-def test_a_program_that_uses_no_mpi_is_started_again(muster, mpi):
+def test_a_program_without_mpi_is_restarted(muster, mpi):
     attempt = "$TORCHELASTIC_RESTART_COUNT"
     script = f"test $RANK{attempt} != 10 || exit 3; echo run {attempt}"
 
@@ -116,7 +116,7 @@ def test_each_rank_has_a_log_file(muster, tmp_path, mpi):
 
 
 @each_mpi
-def test_a_worker_may_be_a_program_of_mpis(muster, tmp_path, mpi):
+def test_a_worker_may_be_an_mpi_program(muster, tmp_path, mpi):
     program = tmp_path / "sum_of_ranks"
     source = ROOT / "tests" / "workers" / "mpi" / "sum_of_ranks.c"
     subprocess.run([mpi["mpicc"], "-o", program, source], check=True)
@@ -155,7 +155,7 @@ def start_tasks(muster, places, *words, hosts=None):
     ]
 
 
-def test_tasks_of_two_hosts_know_their_places(muster):
+def test_tasks_of_two_hosts_get_their_ranks(muster):
     # In no order of hosts, as by --map-by node.
     hosts = ["host-a", "host-b", "host-a", "host-b", "host-b"]
     places = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
@@ -168,7 +168,7 @@ def test_tasks_of_two_hosts_know_their_places(muster):
     assert said == ["0 0/2 0/2", "1 0/3 1/2", "2 1/2 0/2", "3 1/3 1/2", "4 2/3 1/2"]
 
 
-def test_a_task_that_takes_its_host_for_its_own_is_refused(muster):
+def test_a_task_that_claims_its_whole_host_is_refused(muster):
     tasks = start_tasks(
         muster, [(0, 2), (1, 2), (0, 1)], "--gang-timeout=60", "--", "sh", "-c", "echo started"
     )
@@ -205,7 +205,7 @@ os.write(1, f"{world.allreduce(world.rank)} {world.size} {values}\\n".encode())
 
 
 @pytest.mark.full  # with mpi4py
-def test_a_line_for_mpirun_starts_ranks_without_it(muster):
+def test_an_mpirun_command_line_starts_ranks_without_mpirun(muster):
     value = "1 2; '3' \\ {\"4\": 5}\n6"
     line = ["-np", "3", "-x", f"ONE={value}", "-x", "TWO", "-mca", "btl", "self,tcp"]
     program = ["/usr/bin/python3", "-c", ALL, "ONE", "TWO", "OMPI_MCA_btl"]
@@ -260,7 +260,7 @@ PLACES = show("RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE")
 
 @pytest.mark.parametrize("mapping", [["--map-by", "node"], ["-bynode"]], ids=["map", "old"])
 @pytest.mark.full
-def test_mpirun_deals_the_ranks_where_the_line_says_how(on_hosts, mapping):
+def test_ranks_are_mapped_by_mpirun_where_the_line_requests_it(on_hosts, mapping):
     job = on_hosts("-np", "4", "-H", "a:4,b:4", *mapping, *PLACES)
 
     assert job.code == 0, job.words()

@@ -77,7 +77,7 @@ def test_in_the_environment_of_a_worker_an_explicit_count_overrides(muster, work
     ]
 
 
-def test_a_worker_that_starts_a_job_of_its_own_is_told_so(muster, worker):
+def test_a_job_started_inside_a_worker_is_reported(muster, worker):
     job = muster.run(
         "torchrun", "--no-python", worker("print_rank"), env={"LOCAL_RANK": 3, "LOCAL_WORLD_SIZE": 8}
     )
@@ -137,7 +137,7 @@ def test_muster_in_muster_ends_all_at_term(muster):
 
 @pytest.mark.parametrize("victim", ["guard", "agent"])
 @pytest.mark.kernel
-def test_kill_of_the_outer_muster_ends_the_inner_ones_and_their_hydras(muster, worker, victim):
+def test_sigkill_of_the_outer_muster_ends_the_inner_ones(muster, worker, victim):
     job = muster.start(
         "--nproc-per-node=2", "--", binary(), "--nproc-per-node=1", "--", worker("hydra")
     )

@@ -73,7 +73,7 @@ def test_a_program_called_as_a_subcommand_can_be_run(muster, tmp_path):
     assert muster.run("run", "./plan").out.text == "I am a program\n"
 
 
-def test_verbose_says_what_happens_and_what_muster_waits_for(muster, worker):
+def test_verbose_logs_events_and_waits(muster, worker):
     job = muster.start("--verbose", "--grace=0.2", "--", worker("ignore_term"))
     job.out.wait_for("ready")
 
@@ -132,14 +132,14 @@ class TestPython:
 
 
 class TestPlan:
-    def test_it_starts_nothing(self, muster, tmp_path):
+    def test_plan_starts_no_process(self, muster, tmp_path):
         job = muster.run("plan", "--nproc-per-node=2", "--", "touch", "started")
 
         assert job.code == 0
         assert job.out.text != ""
         assert not (tmp_path / "started").exists()
 
-    def test_as_json_it_is_what_the_document_promises(self, muster):
+    def test_plan_json_has_the_documented_fields(self, muster):
         job = muster.run("plan", "--json", "--nproc-per-node=2", "--", "echo", "hi")
 
         plan = json.loads(job.out.text)

@@ -39,11 +39,11 @@ def test_a_script_that_spawns_is_not_started_eight_times(muster, script):
 
 
 @pytest.mark.parametrize("question", ["plan", "explain"])
-def test_a_question_about_it_gets_the_same_answer(muster, script, question):
+def test_plan_and_explain_refuse_a_spawning_script(muster, script, question):
     assert muster.run(question, "--nproc-per-node=8", script).code == 64
 
 
-def test_once_it_is_started_without_a_word(muster, script):
+def test_mode_once_runs_a_spawning_script_without_a_warning(muster, script):
     job = muster.run("--mode=once", "--nproc-per-node=8", "--template-arguments=never", script)
 
     assert job.code == 0, job.words()
@@ -51,7 +51,7 @@ def test_once_it_is_started_without_a_word(muster, script):
     assert not any("itself" in line for line in job.said)
 
 
-def test_who_names_the_mode_has_it_several_times(muster, script):
+def test_with_an_explicit_mode_a_spawning_script_runs_per_worker(muster, script):
     env = {"MUSTER_MODE": "torchrun"}
     job = muster.run("--nproc-per-node=2", "--prefix=never", script, env=env)
 
@@ -60,7 +60,7 @@ def test_who_names_the_mode_has_it_several_times(muster, script):
     assert job.said_about("'train.py' starts processes itself", "'torchrun' was asked for")
 
 
-def test_under_a_condition_it_is_started_and_said(muster, script):
+def test_a_script_that_spawns_conditionally_runs_with_a_warning(muster, script):
     script.write_text(UNDER_A_CONDITION)
     job = muster.run("--nproc-per-node=2", "--prefix=never", script)
 
@@ -70,7 +70,7 @@ def test_under_a_condition_it_is_started_and_said(muster, script):
 
 
 @pytest.mark.parametrize("question", ["plan", "explain"])
-def test_a_question_says_what_may_happen(muster, script, question):
+def test_plan_and_explain_warn_about_conditional_spawning(muster, script, question):
     script.write_text(UNDER_A_CONDITION)
     job = muster.run(question, "--nproc-per-node=2", script)
 
@@ -96,7 +96,7 @@ def test_a_launcher_in_a_shell_script_is_found(muster, tmp_path):
     assert job.said_about("'run.sh' starts processes itself", "line 2 runs torchrun")
 
 
-def test_only_the_begin_of_a_script_is_read_and_no_pipe(muster, tmp_path):
+def test_only_the_start_of_a_regular_script_is_read(muster, tmp_path):
     long = tmp_path / "long.py"
     long.write_text("#" * (1 << 20) + "\n" + SPAWNING.replace("mp.spawn(", "str("))
     pipe = tmp_path / "pipe.py"

@@ -49,7 +49,7 @@ def write(table, value):
     table.write_text(value if isinstance(value, str) else json.dumps(value))
 
 
-def test_each_device_has_a_process_that_knows_its_rank(muster, table):
+def test_each_device_has_a_process_with_its_rank(muster, table):
     write(table, ONE_POD)
     names = "RANK_ID RANK_SIZE DEVICE_ID ASCEND_DEVICE_ID JOB_ID HCCL_CONNECT_TIMEOUT".split()
     said = " ".join(f"${name}" for name in names) + " ${RANK_TABLE_FILE_V_1_0-unset}"
@@ -60,7 +60,7 @@ def test_each_device_has_a_process_that_knows_its_rank(muster, table):
     assert sorted(job.out.lines) == ["[0] 0 2 0 0 j 1800 unset", "[1] 1 2 1 1 j 1800 unset"]
 
 
-def test_workers_read_a_copy_that_nobody_else_can(muster, table):
+def test_workers_read_a_private_copy_of_the_table(muster, table):
     write(table, ONE_POD)
     script = 'test $RANK_ID = 1 || { stat -c %a "$RANK_TABLE_FILE"; cat "$RANK_TABLE_FILE"; }'
     job = start(muster, table, "--prefix=never", script=f'{script}; echo >&2 "at $RANK_TABLE_FILE"')
@@ -77,7 +77,7 @@ def test_workers_read_a_copy_that_nobody_else_can(muster, table):
     assert json.loads(table.read_text()) == ONE_POD, "the controller's file has been changed"
 
 
-def test_each_state_of_a_table_is_waited_through(muster, table):
+def test_each_unfinished_state_of_a_table_is_waited_for(muster, table):
     job = start(muster, table)
     waits = f"waiting for the rank table '{table}': "
     job.err.wait_for(waits + "missing")
@@ -97,7 +97,7 @@ def test_each_state_of_a_table_is_waited_through(muster, table):
     assert sorted(job.out.lines) == ["[0] rank 0/2 device 0", "[1] rank 1/2 device 1"]
 
 
-def test_a_number_of_workers_that_is_given_is_said_before_the_table(muster, table):
+def test_a_given_worker_count_is_logged_before_the_table(muster, table):
     job = start(muster, table, "--nproc-per-node=2")
     job.err.wait_for("missing")
     assert job.said_about("node 0 of 1, 2 workers here, 2 in the job")
@@ -106,7 +106,7 @@ def test_a_number_of_workers_that_is_given_is_said_before_the_table(muster, tabl
     assert job.end() == 0, job.words()
 
 
-def test_a_folder_is_waited_in_under_both_names(muster):
+def test_a_table_is_found_in_a_folder_under_both_names(muster):
     folder = muster.folder / "config"
     job = start(muster, folder)
     job.err.wait_for(f"waiting for the rank table '{folder}': missing")
@@ -117,7 +117,7 @@ def test_a_folder_is_waited_in_under_both_names(muster):
     assert job.end() == 0, job.words()
 
 
-def test_waiting_for_a_table_has_an_end(muster, table):
+def test_the_wait_for_a_table_times_out(muster, table):
     job = start(muster, table, "--rank-table-timeout=0.2", report=True)
 
     assert job.end() == 75, job.words()
@@ -169,7 +169,7 @@ def test_a_plan_does_not_wait(muster, table):
 ASCEND_BY_ITSELF = {"ASCEND_VISIBLE_DEVICES": "0-1"}
 
 
-def test_explain_says_what_is_decided_while_the_table_is_missing(muster, table):
+def test_explain_shows_known_values_while_the_table_is_missing(muster, table):
     environment = ASCEND_BY_ITSELF | {"RANK_TABLE_FILE": str(table)}
     job = muster.run("explain", "--", "true", env=environment)
     assert job.code == 65, job.words()
@@ -183,7 +183,7 @@ def test_explain_says_what_is_decided_while_the_table_is_missing(muster, table):
     assert "missing" in document["error"] and document["decisions"]
 
 
-def test_a_run_says_why_it_waits_for_a_table(muster, table):
+def test_a_run_logs_why_it_waits_for_a_table(muster, table):
     job = muster.start("--", "true", env=ASCEND_BY_ITSELF | {"RANK_TABLE_FILE": str(table)})
     job.err.wait_for("missing")
     assert "ranktable by RANK_TABLE_FILE and Ascend devices: node 0 of 1" in job.said[0]
@@ -191,7 +191,7 @@ def test_a_run_says_why_it_waits_for_a_table(muster, table):
     assert job.end() == 0, job.words()
 
 
-def test_two_pods_on_one_server_have_their_own_devices_alone(muster, table):
+def test_two_pods_on_one_server_use_separate_devices(muster, table):
     write(table, TWO_PODS)
     meeting = ["--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}"]
     jobs = [
@@ -272,7 +272,7 @@ def test_on_modelarts_each_process_has_a_folder_and_a_log(muster, table, asked):
     ],
     ids=" ".join,
 )
-def test_what_is_found_here_is_found_from_another_folder(muster, table, program):
+def test_relative_programs_are_found_from_another_working_directory(muster, table, program):
     write(table, ONE_POD)
     jobs = muster.folder / "jobs"
     jobs.mkdir()
@@ -297,7 +297,7 @@ def test_a_log_folder_of_modelarts_that_cannot_be_written_is_left_out(muster, ta
     assert sorted(job.out.lines) == ["[0] rank 0/2 device 0", "[1] rank 1/2 device 1"]
 
 
-def test_nobody_writes_logs_where_none_are_wanted(muster, table):
+def test_without_a_log_path_no_logs_are_written(muster, table):
     write(table, ONE_POD)
     job = muster.start("--set=log_path=", "--", "true", env=modelarts(muster.folder))
 
@@ -305,7 +305,7 @@ def test_nobody_writes_logs_where_none_are_wanted(muster, table):
     assert not list(muster.folder.glob("log/*.txt*"))
 
 
-def test_a_job_without_a_name_has_one_in_its_logs(muster, table):
+def test_logs_of_a_job_without_a_name_get_a_default_name(muster, table):
     write(table, ONE_POD)
     job = start(muster, table, f"--log-dir={muster.folder}/logs", script='echo "$JOB_ID"')
 
@@ -334,7 +334,7 @@ exit 3
     ],
     ids=["counted", "not-counted", "nobody-counts"],
 )
-def test_a_restart_goes_by_the_table_that_counts(muster, table, count, ranks):
+def test_a_restart_uses_the_newest_valid_table(muster, table, count, ranks):
     folder = muster.folder
     new = folder / "new.json"
     write(new, groups([device(0)]))
@@ -405,7 +405,7 @@ def test_a_restart_waits_for_the_node_to_which_the_table_comes_last(muster, slow
 
 
 @pytest.mark.full
-def test_a_restart_waits_as_long_as_for_a_table(muster):
+def test_a_restart_waits_for_the_rank_table_timeout(muster):
     nodes = TwoNodes(muster, "--rank-table-timeout=10")
     nodes.bring(0, 2, 2, 3)
     nodes.fail()

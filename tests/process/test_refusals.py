@@ -106,7 +106,7 @@ def test_a_failure_is_passed_through_under_each_filter(muster, worker, system):
     assert "rank 1 " in job.said_about("failed first")
 
 
-def test_what_prctl_refuses_is_said_once(muster, worker):
+def test_a_refused_prctl_is_reported_once(muster, worker):
     job = muster.run("--nproc-per-node=3", "--", "true", through=[worker("refuse"), "prctl"])
 
     assert job.code == 0
@@ -121,7 +121,7 @@ def test_what_prctl_refuses_is_said_once(muster, worker):
 
 
 @pytest.mark.parametrize("victim", ["guard", "agent"])
-def test_without_the_death_signal_workers_end_with_either_half(muster, worker, victim):
+def test_without_pdeathsig_workers_end_with_guard_or_agent(muster, worker, victim):
     job = muster.start(
         "--nproc-per-node=2",
         "--",
@@ -136,7 +136,7 @@ def test_without_the_death_signal_workers_end_with_either_half(muster, worker, v
     assert job.end() in (-signal.SIGKILL, 137)
 
 
-def test_limits_that_cannot_be_raised_need_not_be_restored(muster, worker):
+def test_a_refused_setrlimit_does_not_fail_the_job(muster, worker):
     job = muster.run("--nproc-per-node=2", "--", "true", through=[worker("refuse"), "limits"])
 
     assert job.code == 0

@@ -168,7 +168,7 @@ def test_a_report_path_whose_trial_write_fails_is_refused(muster, tmp_path, path
     assert not (tmp_path / "started").exists()
 
 
-def test_a_report_whose_folder_goes_is_said_and_changes_no_exit_code(muster, tmp_path):
+def test_a_removed_report_folder_does_not_change_the_exit_code(muster, tmp_path):
     (tmp_path / "gone").mkdir()
     job = muster.run("--report=gone/report.json", "--", "sh", "-c", "rmdir gone; exit 3")
 
@@ -190,7 +190,7 @@ def test_a_report_goes_where_standard_output_goes(muster, tmp_path, name, shell)
     assert before == (["first", "hello"] if "first" in shell else ["hello"])
 
 
-def test_a_report_on_standard_error_stands_before_the_last_words(muster):
+def test_a_report_on_standard_error_precedes_the_summary(muster):
     job = muster.run("--report=/dev/stderr", "--", "sh", "-c", "exit 3")
 
     assert job.code == 3
@@ -233,7 +233,7 @@ class TestErrorFiles:
             assert "RuntimeError: x" in job.said_about("error file")
             assert "RuntimeError: x" in json.dumps(job.report["first_failure"])
 
-    def test_they_are_read_though_shared_memory_was_cleared_meanwhile(self, muster):
+    def test_an_error_file_is_read_after_shared_memory_was_cleared(self, muster):
         """As when the user's last login ends, and the job goes on."""
         script = (
             'if [ $TORCHELASTIC_RESTART_COUNT = 0 ]; then rm -r "${TORCHELASTIC_ERROR_FILE%/*}";'
@@ -246,14 +246,14 @@ class TestErrorFiles:
         if self.was_read(job):
             assert "out of luck" in job.said_about("error file")
 
-    def test_the_short_form_is_read(self, muster, tmp_path):
+    def test_the_short_form_of_an_error_file_is_read(self, muster, tmp_path):
         job = self.fail_with(muster, tmp_path, b'{"message": "out of luck", "timestamp": 123}')
 
         assert job.code == 3
         if self.was_read(job):
             assert "out of luck" in job.said_about("error file")
 
-    def test_the_file_of_another_worker_is_not_mistaken_for_it(self, muster, tmp_path, worker):
+    def test_another_workers_error_file_is_not_used(self, muster, tmp_path, worker):
         (tmp_path / "error").write_text(json.dumps(TORCH_ERROR))
         script = f"""if [ $RANK = 0 ]; then
                        cat error > "$TORCHELASTIC_ERROR_FILE"; touch go; exec sleep 100
@@ -287,7 +287,7 @@ class TestErrorFiles:
         ],
         ids=lambda content: f"{len(content)}-{content[:12]!r}",
     )
-    def test_a_broken_one_breaks_nothing(self, muster, tmp_path, content):
+    def test_an_invalid_error_file_is_ignored(self, muster, tmp_path, content):
         job = self.fail_with(muster, tmp_path, content)
 
         assert job.code == 3
@@ -299,7 +299,7 @@ class TestErrorFiles:
     @pytest.mark.parametrize(
         "make", ["mkdir", "mkfifo", "ln -s /dev/zero", "ln -s /nowhere", "ln -s /proc/self/mem"]
     )
-    def test_something_that_is_no_file_breaks_nothing(self, muster, make):
+    def test_an_error_file_path_that_is_no_file_is_ignored(self, muster, make):
         script = f'rm -f "$TORCHELASTIC_ERROR_FILE"; {make} "$TORCHELASTIC_ERROR_FILE"; exit 3'
 
         job = muster.run("--", "sh", "-c", script, report=True, seconds=3)
@@ -314,7 +314,7 @@ class TestErrorFiles:
         assert os.listdir(tmp_path) == []
 
 
-def test_a_link_that_waits_beside_the_report_leads_nowhere(muster):
+def test_a_planted_symlink_beside_the_report_is_not_followed(muster):
     """Whoever may write into the folder could have the report replace a file of the user's."""
     victim = muster.folder / "victim"
     victim.write_text("precious")

@@ -27,7 +27,7 @@ roles:
 """
 
 
-def test_no_program_is_named_where_no_role_needs_one(muster):
+def test_no_program_is_required_where_every_role_has_one(muster):
     own = write_template(muster, 'mode: own\nroles:\n  - {name: w, program: ["echo", "mine"]}\n')
     job = muster.run(own, "--prefix=never")
     assert job.code == 0, job.words()
@@ -69,7 +69,7 @@ def test_two_roles_with_one_log_are_refused_where_logs_are_written(muster):
     assert muster.run(*options, "--", "true").code == 0, "no file, no clash"
 
 
-def test_the_error_file_of_an_older_run_is_not_todays_reason(muster, tmp_path):
+def test_an_old_error_file_is_not_reported(muster, tmp_path):
     file = tmp_path / "ef.json"
     file.write_text('{"message": "of yesterday"}')
     own = f"mode: own\nroles:\n  - {{name: w, error_file: {file}}}\n"
@@ -81,7 +81,7 @@ def test_the_error_file_of_an_older_run_is_not_todays_reason(muster, tmp_path):
     assert not file.exists()
 
 
-def test_a_role_has_a_program_of_its_own(muster):
+def test_a_role_may_have_a_separate_program(muster):
     options = ["--success-roles=worker,scheduler", "--nproc-per-node=2", "--prefix=never"]
     job = muster.run(
         write_template(muster, SCHEDULER), *options, "--", "sh", "-c", "echo worker $RANK $0", "x"

@@ -60,7 +60,7 @@ def test_the_workers_own_codes_do_not_matter_after_a_signal(muster, worker):
 
 @pytest.mark.parametrize("number", PASSING, ids=ids)
 @pytest.mark.kernel
-def test_a_signal_that_only_informs_passes_through_and_the_job_goes_on(muster, worker, number):
+def test_an_informational_signal_is_forwarded_and_the_job_continues(muster, worker, number):
     job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"), 0)
     job.out.wait_for("ready", times=2)
 
@@ -93,7 +93,7 @@ class TestSignalsToHandle:
             ("SIGALRM", signal.SIGALRM),
         ],
     )
-    def test_a_signal_of_the_list_asks_the_job_to_end(self, muster, names, number):
+    def test_a_listed_signal_stops_the_job(self, muster, names, number):
         name = short_name(number)
         job = self.start(muster, f"--signals-to-handle={names}", name=name)
 
@@ -111,7 +111,7 @@ class TestSignalsToHandle:
 
         assert job.end(2) == 128 + signal.SIGUSR1
 
-    def test_who_does_not_end_is_killed_after_the_grace(self, muster, worker):
+    def test_a_worker_that_ignores_a_listed_signal_is_killed(self, muster, worker):
         job = muster.start(
             "--signals-to-handle=SIGUSR1", "--grace=0.3", "--", worker("echo_signals"), 0
         )
@@ -136,7 +136,7 @@ class TestSignalsToHandle:
         assert job.end(1) in (128 + signal.SIGUSR1, 143)
 
     @pytest.mark.parametrize("number", ENDING, ids=ids)
-    def test_the_four_end_the_job_whatever_the_list_says(self, muster, worker, number):
+    def test_the_four_stop_signals_end_the_job_despite_the_list(self, muster, worker, number):
         job = muster.start("--signals-to-handle=SIGUSR1", "--", worker("echo_signals"), 0)
         job.out.wait_for("ready")
 
@@ -145,7 +145,7 @@ class TestSignalsToHandle:
         assert job.end(2) == 128 + number
         assert f"got {short_name(number)}" in job.out.text
 
-    def test_others_pass_through_as_before(self, muster, worker):
+    def test_signals_not_listed_are_forwarded(self, muster, worker):
         job = muster.start("--signals-to-handle=SIGUSR1", "--", worker("echo_signals"), 0)
         job.out.wait_for("ready")
 
@@ -155,7 +155,7 @@ class TestSignalsToHandle:
 
         assert job.end(2) == 143
 
-    def test_it_works_as_the_first_process_too(self, muster):
+    def test_a_listed_signal_stops_the_job_as_pid_1(self, muster):
         job = self.start(muster, "--signals-to-handle=ALRM", name="ALRM", through=AS_FIRST_PROCESS)
 
         os.kill(job.guard(), signal.SIGALRM)
@@ -191,7 +191,7 @@ def test_a_worker_that_saves_after_term_is_given_the_time(muster, worker):
     assert job.out.text.count("saved") == 2
 
 
-def test_the_grace_also_holds_for_those_who_are_stopped_because_another_failed(
+def test_workers_stopped_after_a_failure_have_the_grace(
     muster, worker, tmp_path
 ):
     script = f"""if [ $RANK = 1 ]; then exec {worker("fail_on_rank")} 1 7 {tmp_path}/go; fi
@@ -218,7 +218,7 @@ def test_a_second_signal_kills_at_once(muster, worker, second):
     assert job.end(1) in (143, 128 + second)
 
 
-def test_ctrl_c_says_that_a_second_one_kills(muster, worker):
+def test_ctrl_c_logs_that_a_second_one_kills(muster, worker):
     job = muster.start("--nproc-per-node=2", "--", worker("echo_signals"))
     job.out.wait_for("ready", times=2)
 
@@ -233,7 +233,7 @@ def test_ctrl_c_says_that_a_second_one_kills(muster, worker):
     assert job.end(2) == 130
 
 
-def test_term_after_success_of_all_workers_is_still_success(muster, worker):
+def test_sigterm_after_success_of_all_workers_is_still_success(muster, worker):
     """The worker has ended with 0; only a process that it left behind keeps muster busy."""
     job = muster.start("--grace=0.5", "--", worker("leave_a_grandchild"), "stubborn")
     job.err.wait_for("left behind")
@@ -309,7 +309,7 @@ def test_a_signal_at_any_moment_of_the_start_ends_the_job(muster):
 
 
 @pytest.mark.parametrize("number", ENDING, ids=ids)
-def test_a_signal_ends_muster_as_the_first_process_too(muster, worker, number):
+def test_a_signal_ends_muster_as_pid_1(muster, worker, number):
     job = muster.start(
         "--nproc-per-node=2", "--", worker("echo_signals"), 0, through=AS_FIRST_PROCESS
     )
@@ -322,7 +322,7 @@ def test_a_signal_ends_muster_as_the_first_process_too(muster, worker, number):
 
 
 @pytest.mark.kernel
-def test_exit_codes_pass_through_as_the_first_process_too(muster, worker):
+def test_exit_codes_pass_through_as_pid_1(muster, worker):
     codes = {
         code: muster.run("--", "sh", "-c", f"exit {code}", through=AS_FIRST_PROCESS).code
         for code in (0, 1, 77)
@@ -400,7 +400,7 @@ def test_a_worker_that_handles_tstp_does_so_before_it_stops(muster):
     assert job.end(2) == 143
 
 
-def test_tstp_stops_what_a_worker_has_launched_by_muster(muster):
+def test_sigtstp_stops_workers_of_a_nested_muster(muster):
     inner = [binary(), "--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", "echo pid $$; exec sleep 100"]
     job = muster.start("--prefix=never", "--", *inner)
     job.out.wait_for("pid ", times=2)
@@ -418,7 +418,7 @@ def test_tstp_stops_what_a_worker_has_launched_by_muster(muster):
     assert job.end(2) == 143
 
 
-def test_a_worker_that_is_stopped_is_named_and_goes_on_with_cont(muster, worker):
+def test_a_stopped_worker_is_named_and_resumes_with_sigcont(muster, worker):
     job = muster.start("--nproc-per-node=2", "--prefix=never", "--", worker("stop_itself"))
     job.out.wait_for("stopping", times=2)
     pids = [int(line.split()[1]) for line in job.out.lines]

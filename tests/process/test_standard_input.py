@@ -16,7 +16,7 @@ def type_into(job, text):
 
 
 @pytest.mark.kernel
-def test_one_worker_reads_what_muster_is_given(muster):
+def test_a_single_worker_reads_musters_standard_input(muster):
     job = muster.start("--", "cat", stdin=subprocess.PIPE)
     type_into(job, b"hi\n")
 
@@ -40,7 +40,7 @@ def test_several_workers_read_nothing(muster, worker):
     assert sorted(job.out.lines) == [f"[{rank}] rank {rank} read ''" for rank in range(3)]
 
 
-def test_the_input_of_several_workers_is_left_for_whoever_reads_it_next(muster, worker, tmp_path):
+def test_with_several_workers_standard_input_is_left_unread(muster, worker, tmp_path):
     """As in a shell script whose loop reads lines: muster must not eat them."""
     (tmp_path / "lines").write_text("first\nsecond\n")
     with (tmp_path / "lines").open() as lines:
@@ -55,7 +55,7 @@ def test_the_input_of_several_workers_is_left_for_whoever_reads_it_next(muster, 
     assert job.out.text.endswith("first\nsecond\n")
 
 
-def test_the_chosen_worker_of_several_reads_what_muster_is_given(muster, worker):
+def test_the_chosen_worker_of_several_reads_standard_input(muster, worker):
     job = muster.start(
         "--nproc-per-node=3", "--stdin=1", "--", worker("read_stdin"), stdin=subprocess.PIPE
     )
@@ -79,7 +79,7 @@ READ_A_BYTE = ["sh", "-c", "echo got $(dd bs=1 count=1 2>/dev/null)"]
         ["torchrun", "--nproc-per-node=2", "--no-python"],
     ],
 )
-def test_workers_share_standard_input_where_that_is_asked_for(muster, line):
+def test_workers_share_standard_input_with_stdin_all(muster, line):
     job = muster.start(*line, *READ_A_BYTE, stdin=subprocess.PIPE)
     type_into(job, b"ab")
 
@@ -87,7 +87,7 @@ def test_workers_share_standard_input_where_that_is_asked_for(muster, line):
     assert sorted(job.out.lines) == ["got a", "got b"]
 
 
-def test_a_single_worker_reads_nothing_where_that_is_asked_for(muster, worker):
+def test_a_single_worker_reads_nothing_with_stdin_none(muster, worker):
     job = muster.start("--stdin=none", "--", worker("read_stdin"), stdin=subprocess.PIPE)
     type_into(job, b"hi\n")
 
@@ -113,7 +113,7 @@ def test_a_closed_standard_input_breaks_nothing(muster, worker):
     assert set(descriptors) <= {0, 1, 2}
 
 
-def test_an_input_that_nobody_closes_does_not_keep_muster_alive(muster):
+def test_an_open_standard_input_does_not_delay_the_end(muster):
     job = muster.start("--", "true", stdin=subprocess.PIPE)
 
     assert job.end(2) == 0

@@ -70,7 +70,7 @@ def test_a_child_that_muster_inherited_survives_kill(muster, stranger_lives_on, 
 
 
 @pytest.mark.kernel
-def test_a_daemon_of_an_inherited_child_survives_though_it_comes_to_muster(
+def test_a_daemon_of_an_inherited_child_survives_reparenting_to_muster(
     muster, stranger_lives_on
 ):
     """The stranger's child is orphaned while the job runs, so the kernel hands it to the guard."""

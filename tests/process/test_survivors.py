@@ -215,7 +215,7 @@ class TestAsFirstProcess:
             muster.assert_no_survivors()
 
     @pytest.mark.kernel
-    def test_orphans_of_the_container_are_buried(self, muster, worker):
+    def test_orphans_of_the_container_are_reaped(self, muster, worker):
         """Zombies that come to the first process do not pile up while the job runs."""
         orphans = "for i in 1 2 3 4 5 6 7 8; do (exec setsid sh -c 'exit 0' & ); done"
         script = f"{orphans}; echo ready; exec sleep 100"
@@ -296,7 +296,7 @@ def test_a_worker_that_ignores_term_is_killed_after_the_grace_and_named(muster, 
     assert "killing it" in job.said_about("rank 0 (pid ", "SIGTERM")
 
 
-def test_a_stopped_worker_ends_at_the_request_to_end(muster, worker):
+def test_a_stopped_worker_ends_at_sigterm(muster, worker):
     job = muster.start("--nproc-per-node=2", "--", "sh", "-c", "echo pid $$; exec sleep 100")
     job.out.wait_for("pid ", times=2)
     stopped = int(job.out.lines[0].split()[-1])
@@ -318,7 +318,7 @@ def test_a_process_that_runs_away_from_session_to_session_is_caught(muster, work
 
 
 @pytest.mark.parametrize("victim", ["guard", "agent"])
-def test_who_hops_faster_than_one_can_look_does_not_survive_a_kill(muster, worker, victim):
+def test_a_fast_forking_worker_does_not_survive_a_kill(muster, worker, victim):
     for _ in range(REPETITIONS):
         job = muster.start("--grace=60", "--nproc-per-node=3", "--", worker("keep_hopping"), 1)
         job.out.wait_for("ready", times=3)
@@ -348,7 +348,7 @@ def many_processes(count):
 
 
 @pytest.mark.full
-def test_children_that_die_faster_than_one_can_look_hold_up_nothing_else(muster, worker):
+def test_short_lived_children_do_not_delay_the_kill_of_others(muster, worker):
     script = f"trap '' TERM; (sleep 0.5; echo late) & exec {worker('keep_hopping')} 1"
     with many_processes(1000):
         job = muster.start("--grace=60", "--nproc-per-node=3", "--", "sh", "-c", script)
@@ -394,7 +394,7 @@ def test_a_worker_that_left_its_process_group_is_ended_when_another_fails(
     assert job.end(1) == 7
 
 
-def test_what_a_worker_leaves_behind_lives_on_while_others_work(muster, worker, tmp_path):
+def test_orphans_of_a_worker_run_on_until_the_job_ends(muster, worker, tmp_path):
     """A server that rank 0 starts for all of them, such as a dashboard."""
     script = f"""if [ $RANK = 0 ]; then exec {worker("leave_a_grandchild")} session; fi
                  while ! [ -e {tmp_path}/go ]; do sleep 0.01; done"""
@@ -413,7 +413,7 @@ def test_what_a_worker_leaves_behind_lives_on_while_others_work(muster, worker, 
 
 
 @pytest.mark.kernel
-def test_orphans_are_buried_while_the_job_runs(muster):
+def test_orphans_are_reaped_while_the_job_runs(muster):
     orphans = "for i in 1 2 3 4 5 6 7 8; do (exec setsid sh -c 'exit 0' & ); done"
     job = muster.start("--", "sh", "-c", f"{orphans}; echo ready; exec sleep 100")
     job.out.wait_for("ready")

@@ -21,14 +21,14 @@ READY = [
 ]  # a shell that echoes the command says it otherwise
 
 
-def test_one_worker_is_the_foreground_process(terminal, worker):
+def test_a_single_worker_is_the_foreground_process_group(terminal, worker):
     one = terminal(binary(), "--", worker("describe_itself"))
 
     assert one.end() == 0
     assert "foreground yes" in one.screen.text
 
 
-def test_one_worker_reads_what_is_typed(terminal):
+def test_a_single_worker_reads_the_terminal(terminal):
     one = terminal(binary(), "--", "sh", "-c", "printf 'who? '; read name; echo hello $name")
     one.screen.wait_for("who? ")
 
@@ -89,7 +89,7 @@ def test_a_second_ctrl_c_ends_stubborn_workers_at_once(terminal, worker):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_new_size_of_the_terminal_is_told_to_the_workers(terminal, worker, count):
+def test_workers_get_sigwinch_at_a_new_terminal_size(terminal, worker, count):
     one = terminal(binary(), f"--nproc-per-node={count}", "--", worker("echo_signals"), 0)
     one.screen.wait_for("ready", times=count)
 
@@ -236,7 +236,7 @@ def test_a_worker_that_failed_before_ctrl_c_is_why_the_job_ended(terminal, tmp_p
     assert one.end() == 3, one.screen.text
 
 
-def test_the_chosen_worker_of_several_reads_what_is_typed(terminal):
+def test_the_chosen_worker_of_several_reads_the_terminal(terminal):
     script = "if [ $RANK = 1 ]; then echo rea''dy; read line; echo got $line; fi"
     one = terminal(binary(), "--nproc-per-node=2", "--stdin=1", "--", "sh", "-c", script)
     one.screen.wait_for("ready")
@@ -257,7 +257,7 @@ BREAKPOINTS = {
 @pytest.mark.parametrize("count", [1, 2, 8])
 @pytest.mark.parametrize("way", BREAKPOINTS)
 @pytest.mark.parametrize("front_end", ["torchrun", "none"])
-def test_a_debugger_in_the_last_worker_is_talked_to(terminal, tmp_path, count, way, front_end):
+def test_a_debugger_in_the_last_worker_reads_the_terminal(terminal, tmp_path, count, way, front_end):
     script = f"""import os, sys
 answer = 42
 if os.environ["RANK"] == "{count - 1}":
@@ -283,7 +283,7 @@ if os.environ["RANK"] == "{count - 1}":
     assert "goes on with 43" in one.screen.text  # behind two prompts, if the keys were faster
 
 
-def test_input_of_python_asks_in_one_of_several_workers(terminal):
+def test_pythons_input_prompts_in_one_of_several_workers(terminal):
     script = "import os; os.environ['RANK'] == '1' and print('hello', input('Name: '))"
     one = terminal(binary(), "torchrun", "--nproc-per-node=2", "--no-python", "/usr/bin/python3", "-c", script, env={"NO_COLOR": "1"})  # fmt: skip
     one.screen.wait_for("[1] Name: ")
@@ -301,7 +301,7 @@ while ! [ -e "$0" ]; do sleep 0.01; done
 echo Eve"""
 
 
-def test_a_line_without_its_end_is_shown_and_goes_on(terminal, tmp_path):
+def test_an_unfinished_line_is_shown_and_continued(terminal, tmp_path):
     options = ["--nproc-per-node=2", "--color=never", "--grace=1"]
     one = terminal(binary(), *options, "--", "sh", "-c", UNFINISHED, tmp_path / "go")
     one.screen.wait_for("[0] Name:")
@@ -314,7 +314,7 @@ def test_a_line_without_its_end_is_shown_and_goes_on(terminal, tmp_path):
 
 
 @pytest.mark.parametrize("who", ["another worker", "muster"])
-def test_a_line_without_its_end_stays_below_what_somebody_else_says(terminal, tmp_path, who):
+def test_an_unfinished_line_stays_below_other_output(terminal, tmp_path, who):
     speaks = "echo in between" if who == "another worker" else "exit 3"
     script = f"""
 case $RANK in
@@ -354,7 +354,7 @@ esac"""
     assert "[0] it is Eve\r\n" in one.screen.text
 
 
-def test_a_password_is_asked_for_and_its_line_goes_on(terminal):
+def test_a_password_prompt_works(terminal):
     script = "if [ $RANK = 1 ]; then stty -echo; printf 'Password: '; read line; stty echo; echo; echo got $line; fi"
     options = ["--nproc-per-node=2", "--stdin=1", "--color=never"]
     one = terminal(binary(), *options, "--", "sh", "-c", script)
@@ -381,7 +381,7 @@ def test_input_to_one_of_several_workers_is_echoed_and_edited(terminal):
     assert "read abc" in one.screen.text
 
 
-def test_ctrl_c_reaches_all_that_share_the_terminal(terminal, worker):
+def test_ctrl_c_reaches_all_workers_that_share_the_terminal(terminal, worker):
     options = ["--nproc-per-node=3", "--stdin=all"]
     one = terminal(binary(), *options, "--", worker("echo_signals"), 0)
     one.screen.wait_for("ready", times=3)

@@ -72,7 +72,7 @@ def out_of_sight(muster):
     return ["--redirects=3", f"--log-dir={muster.folder}/logs"]
 
 
-def test_last_lines_are_shown_escaped(muster):
+def test_last_lines_are_escaped(muster):
     job = muster.run(*out_of_sight(muster), "--", *printing(*ATTACKS.values()))
 
     assert job.code == 3
@@ -107,7 +107,7 @@ def test_a_program_is_shown_escaped(muster, attack):
     assert_harmless(job)
 
 
-def test_what_explain_prints_is_shown_escaped(muster):
+def test_explain_output_is_escaped(muster):
     address = b"host\xc2\x9b2J" + ATTACKS["text from right to left"]
 
     job = muster.run(
@@ -141,7 +141,7 @@ def says(row):
 
 
 @each_attack
-def test_what_one_worker_does_to_the_terminal_hides_no_line_of_muster(muster, attack):
+def test_escape_sequences_of_a_worker_hide_no_line_of_muster(muster, attack):
     command = [binary(), "--", *printing(b"evil" + attack)]
 
     with Screen(muster.folder, command, muster.environment()) as screen:
@@ -167,7 +167,7 @@ PUT_TOGETHER = {
 
 
 @pytest.mark.parametrize("attack", PUT_TOGETHER.values(), ids=PUT_TOGETHER.keys())
-def test_what_one_worker_puts_together_in_a_line_cannot_speak_as_muster(muster, attack):
+def test_cursor_movements_in_a_line_cannot_forge_musters_prefix(muster, attack):
     """On the last row of the terminal, where the worker knows which one it is."""
     rows = shown(muster, "--", *printing(*[b"x"] * 70, attack))
 
@@ -175,7 +175,7 @@ def test_what_one_worker_puts_together_in_a_line_cannot_speak_as_muster(muster, 
     assert [row for row in rows if row.startswith("| muster:")], "\n".join(rows)
 
 
-def test_what_merely_speaks_of_muster_is_left_as_it_is(muster):
+def test_harmless_lines_that_mention_muster_stay_unchanged(muster):
     """Such are the colours of `tput`, and progress that hides the cursor."""
     rows = shown(muster, "--", *printing(b"INFO\x1b(B\x1b[mmuster: a", b"INFO\x1b[?25lmuster: b"))
 
@@ -184,7 +184,7 @@ def test_what_merely_speaks_of_muster_is_left_as_it_is(muster):
 
 
 @each_attack
-def test_what_one_of_several_workers_does_stays_in_its_line(muster, attack):
+def test_escape_sequences_of_one_worker_stay_in_its_line(muster, attack):
     script = printing(b"evil" + attack + b"end")[-1].replace("exit 3", "sleep 0")
     command = [binary(), "--nproc-per-node=2", "--prefix=always", "--", "sh", "-c", script]
 
@@ -198,7 +198,7 @@ def test_what_one_of_several_workers_does_stays_in_its_line(muster, attack):
     assert len([row for row in others if "e" in row]) >= 2
 
 
-def test_several_workers_without_a_prefix_cannot_speak_as_muster(muster):
+def test_several_workers_without_a_prefix_cannot_forge_musters_prefix(muster):
     script = f"echo '{FORGED.decode()}'"
     rows = shown(muster, "--nproc-per-node=2", "--prefix=never", "--", "sh", "-c", script)
 
@@ -207,7 +207,7 @@ def test_several_workers_without_a_prefix_cannot_speak_as_muster(muster):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_line_that_is_wrapped_cannot_speak_as_muster(muster, count):
+def test_a_wrapped_line_cannot_forge_musters_prefix(muster, count):
     """What stands where a line of a worker's goes on is seen there like a line."""
     columns = 80
     before = columns - (0 if count == 1 else len("[0] "))
@@ -228,7 +228,7 @@ OF_WHATEVER_WIDTH = {
 
 
 @pytest.mark.parametrize("before", OF_WHATEVER_WIDTH.values(), ids=OF_WHATEVER_WIDTH.keys())
-def test_characters_of_whatever_width_wrap_no_line_that_speaks_as_muster(muster, before):
+def test_wide_characters_cannot_wrap_to_a_forged_prefix(muster, before):
     script = f"printf '%s\\n' '{before}{FORGED.decode()}'"
 
     rows = shown(muster, "--nproc-per-node=2", "--", "sh", "-c", script, columns=100)
@@ -249,7 +249,7 @@ def shown_by_front(muster, port, *arguments):
 
 @pytest.mark.parametrize("forged", [FORGED.decode(), "[b] " + FORGED.decode()])
 @pytest.mark.parametrize("before", ["-" * (80 - len("[0:0] ")), "\u3164" * 37])
-def test_a_line_on_another_host_cannot_speak_as_muster(muster, port, before, forged):
+def test_a_line_from_another_host_cannot_forge_musters_prefix(muster, port, before, forged):
     """What an agent writes is shown by the front, to whom its lines and those of its workers are one."""
     rows = shown_by_front(muster, port, "--", "sh", "-c", f"echo '{before}{forged}'")
 
@@ -265,7 +265,7 @@ def test_a_worker_on_another_host_stays_in_its_line(muster, port):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_goes_to_a_pipe_stays_as_it_is(muster, count):
+def test_output_to_a_pipe_is_not_escaped(muster, count):
     script = printing(*ATTACKS.values())[-1].replace(" >&2; exit 3", "")
     job = muster.run(f"--nproc-per-node={count}", "--prefix=never", "--", "sh", "-c", script)
 

@@ -5,7 +5,7 @@ import string
 import pytest
 
 
-def test_it_is_new_each_time_and_of_32_bytes(muster):
+def test_token_prints_32_new_random_bytes(muster):
     one, other = muster.run("token"), muster.run("token")
 
     assert one.code == other.code == 0
@@ -15,14 +15,14 @@ def test_it_is_new_each_time_and_of_32_bytes(muster):
     assert one.err.text == ""
 
 
-def test_it_takes_nothing(muster):
+def test_token_refuses_arguments(muster):
     job = muster.run("token", "now")
 
     assert job.code == 64
     assert job.said == ["'now' is nothing that muster token takes; it has options only"]
 
 
-def test_it_says_what_it_is_for(muster):
+def test_token_help_describes_it(muster):
     job = muster.run("token", "--help")
 
     assert job.code == 0
@@ -30,7 +30,7 @@ def test_it_says_what_it_is_for(muster):
 
 
 @pytest.mark.parametrize("nodes", ["1", "1:2"])
-def test_a_weak_one_is_said_and_taken(muster, nodes):
+def test_a_weak_token_is_accepted_with_a_warning(muster, nodes):
     here = [f"--nnodes={nodes}", "--node-rank=0", "--master-addr=127.0.0.1", "--last-call=0"]
     job = muster.run(*here, "--", "true", env={"MUSTER_TOKEN": "x" * 32})
 
@@ -49,7 +49,7 @@ def test_a_weak_one_is_said_and_taken(muster, nodes):
         ([], "short", "MUSTER_TOKEN: the token has 5 bytes, expected at least 16"),
     ],
 )
-def test_a_wrong_one_is_refused_however_many_nodes_there_are(
+def test_an_invalid_token_is_refused_for_any_number_of_nodes(
     muster, nodes, options, variable, words
 ):
     here = [f"--nnodes={nodes}", "--node-rank=0", "--master-addr=127.0.0.1", "--last-call=0"]
@@ -61,7 +61,7 @@ def test_a_wrong_one_is_refused_however_many_nodes_there_are(
     assert words in job.err.text
 
 
-def test_a_good_one_is_taken_without_a_word(muster):
+def test_a_strong_token_is_accepted_without_a_warning(muster):
     token = muster.run("token").out.text
     here = ["--nnodes=1:2", "--node-rank=0", "--master-addr=127.0.0.1", "--last-call=0"]
     job = muster.run(*here, "--", "true", env={"MUSTER_TOKEN": token})

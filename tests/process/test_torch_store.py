@@ -45,7 +45,7 @@ def stop(job):
     assert job.end() == 143, job.words()
 
 
-def test_ranks_meet_and_the_first_one_may_end_before_the_others(muster):
+def test_ranks_meet_though_rank_0_exits_first(muster):
     job = start(muster, "meet", "end-0", "count", workers=3)
 
     assert job.end() == 0, job.words()
@@ -54,7 +54,7 @@ def test_ranks_meet_and_the_first_one_may_end_before_the_others(muster):
     assert "count 2" in job.out.text
 
 
-def test_who_serves_the_store(muster):
+def test_options_decide_whether_muster_serves_the_store(muster):
     def says(*arguments, **env):
         job = muster.run(*arguments, "sh", "-c", "echo $TORCHELASTIC_USE_AGENT_STORE", env=env)
         assert job.code == 0, job.words()
@@ -95,7 +95,7 @@ def test_the_store_process_starts_with_a_client_and_ends_with_the_job(muster):
 
 
 @pytest.mark.kernel
-def test_nothing_of_it_is_left_whoever_is_killed(muster):
+def test_no_store_process_survives_a_killed_guard_or_agent(muster):
     for victim in ("guard", "agent"):
         job, _ = start_and_find_port(muster, "meet")
         os.kill(getattr(job, victim)(), signal.SIGKILL)
@@ -114,7 +114,7 @@ def test_each_attempt_has_an_empty_store_also_at_a_fixed_port(muster, port, is_f
     assert not any("may not be able to meet" in line for line in job.said), job.words()
 
 
-def test_its_death_is_the_nodes_failure_by_its_name(muster):
+def test_a_killed_store_process_is_named_as_the_first_failure(muster):
     job, _ = start_and_find_port(muster, "meet", report=True)
     hold_ranks(job)
     os.kill(store_processes(muster)[0].pid, signal.SIGKILL)
@@ -124,7 +124,7 @@ def test_its_death_is_the_nodes_failure_by_its_name(muster):
     assert job.report["first_failure"]["service"] == "torch_store"
 
 
-def test_when_it_has_no_memory_left_it_says_so(muster):
+def test_a_store_without_free_memory_reports_it(muster):
     job, port = start_and_find_port(muster, "meet", report=True)
     store = store_processes(muster)[0].pid
     hold_ranks(job)
@@ -138,7 +138,7 @@ def test_when_it_has_no_memory_left_it_says_so(muster):
     assert job.said_about("torch_store", "it has no memory left for what the ranks keep in it")
 
 
-def test_a_port_that_somebody_has_is_named_before_anything_starts(muster, port):
+def test_a_port_in_use_is_named_before_the_start(muster, port):
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", port))
         holder.listen()
@@ -149,7 +149,7 @@ def test_a_port_that_somebody_has_is_named_before_anything_starts(muster, port):
     assert job.out.text == ""
 
 
-def test_who_talks_nonsense_is_closed_and_named_and_the_ranks_go_on(muster):
+def test_a_client_that_sends_nonsense_is_closed_and_named(muster):
     job, port = start_and_find_port(muster, "meet")
     with socket.create_connection(("127.0.0.1", port)) as web:
         web.sendall(b"GET / HTTP/1.1\r\n\r\n")
@@ -166,7 +166,7 @@ def test_who_talks_nonsense_is_closed_and_named_and_the_ranks_go_on(muster):
     assert job.end() == 0, job.words()
 
 
-def test_a_client_that_does_not_read_holds_up_nobody(muster):
+def test_a_client_that_does_not_read_does_not_delay_others(muster):
     job, port = start_and_find_port(muster, "meet")
     with Client("127.0.0.1", port) as greedy, Client("127.0.0.1", port) as other:
         other.set(b"/big", bytes(4 << 20))
@@ -198,7 +198,7 @@ def test_many_waiters_for_a_key_wake_and_excess_connections_are_refused(muster):
     stop(job)
 
 
-def test_of_too_many_connections_those_of_the_process_with_most_give_way(muster):
+def test_excess_connections_of_the_largest_process_are_closed(muster):
     job, port = start_and_find_port(muster, "meet")
     with ExitStack() as all_clients:
         greedy = [all_clients.enter_context(Client("127.0.0.1", port, pid=4711)) for _ in range(190)]
@@ -218,7 +218,7 @@ def wait_until_waiting(job, port, ranks):
         assert client.has(b"/rank_0")
 
 
-def test_the_report_of_a_hang_names_the_keys_that_are_waited_for(muster):
+def test_a_hang_report_names_the_awaited_store_keys(muster):
     job, port = start_and_find_port(
         *(muster, "meet", "wait-0", "end-0"), workers=3, options=["--early-exit-timeout=0.2"], report=True
     )
@@ -234,7 +234,7 @@ def test_the_report_of_a_hang_names_the_keys_that_are_waited_for(muster):
     assert job.report["remarks"] == [waited]
 
 
-def test_who_stops_ranks_hears_which_keys_they_waited_for(muster):
+def test_a_stop_report_names_the_awaited_store_keys(muster):
     job, port = start_and_find_port(muster, "meet", workers=1, report=True)
     wait_until_waiting(job, port, 1)
     stop(job)
@@ -242,7 +242,7 @@ def test_who_stops_ranks_hears_which_keys_they_waited_for(muster):
     assert job.report["remarks"] == [waited]
 
 
-def test_a_store_that_does_not_answer_who_waits_holds_up_no_report(muster):
+def test_a_hung_store_does_not_delay_the_report(muster):
     job, port = start_and_find_port(muster, "meet", workers=1, report=True)
     wait_until_waiting(job, port, 1)
     (store,) = store_processes(muster)

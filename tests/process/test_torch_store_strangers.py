@@ -129,7 +129,7 @@ def talk(training, said, number):
 
 
 @pytest.mark.soak
-def test_nonsense_on_thousands_of_connections_harms_no_rank(muster):
+def test_invalid_data_on_thousands_of_connections_does_not_affect_ranks(muster):
     training = Training(muster)
     store = training.store()
     steps, open_files = training.steps(), open_files_of(store)
@@ -152,7 +152,7 @@ def test_nonsense_on_thousands_of_connections_harms_no_rank(muster):
     assert any(line.endswith("(the last time that it is said)") for line in training.said_of_the_store())
 
 
-def test_each_kind_of_nonsense_is_closed_and_the_rest_waits(muster):
+def test_invalid_requests_are_closed_and_unfinished_ones_stay_open(muster):
     training = Training(muster, ranks=2)
     for said in NONSENSE.values():
         with talk(training, said, 0) as connection:
@@ -164,7 +164,7 @@ def test_each_kind_of_nonsense_is_closed_and_the_rest_waits(muster):
     training.end()
 
 
-def test_who_never_reads_is_closed_and_named_and_the_ranks_go_on(muster):
+def test_a_client_that_never_reads_is_closed_and_named(muster):
     training = Training(muster, ranks=2)
     with training.client() as setter, training.client(pid=4711) as greedy:
         setter.set(b"/big", bytes(8 * MIB))
@@ -179,7 +179,7 @@ def test_who_never_reads_is_closed_and_named_and_the_ranks_go_on(muster):
     training.end()
 
 
-def test_of_several_who_read_nothing_the_one_that_leaves_most_is_closed(muster):
+def test_of_several_nonreading_clients_the_most_backlogged_is_closed(muster):
     """Each leaves less than it may, the first one most; what they leave together is too much."""
     training = Training(muster, ranks=2)
     with contextlib.ExitStack() as stack:
@@ -194,7 +194,7 @@ def test_of_several_who_read_nothing_the_one_that_leaves_most_is_closed(muster):
     training.end()
 
 
-def test_who_takes_all_descriptors_loses_some_when_a_rank_needs_one(muster):
+def test_connections_that_exhaust_descriptors_are_closed_for_a_rank(muster):
     training = Training(muster, ranks=2, through=("prlimit", "--nofile=120:120"))
     limit = resource.prlimit(training.store(), resource.RLIMIT_NOFILE)[0]
     with contextlib.ExitStack() as stack:

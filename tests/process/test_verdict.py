@@ -73,7 +73,7 @@ def assert_the_culprit_is_named(muster, worker, tmp_path, microseconds, repetiti
 
 
 @pytest.mark.parametrize("microseconds", (0, 300, 1_000, 10_000, 50_000) if soaking() else (0,))
-def test_the_one_that_crashed_is_named_of_many_that_die_together(
+def test_of_many_simultaneous_exits_the_crashed_worker_is_named(
     muster, worker, tmp_path, microseconds
 ):
     assert_the_culprit_is_named(muster, worker, tmp_path, microseconds, default_or_soak(2, 100))
@@ -82,7 +82,7 @@ def test_the_one_that_crashed_is_named_of_many_that_die_together(
 @pytest.mark.soak
 @pytest.mark.full
 @pytest.mark.parametrize("microseconds", (0, 300, 1_000, 10_000, 50_000) if soaking() else (0,))
-def test_the_one_that_crashed_is_named_while_both_cores_are_busy(
+def test_the_crashed_worker_is_named_on_busy_cores(
     muster, worker, tmp_path, microseconds, busy_cores
 ):
     assert_the_culprit_is_named(muster, worker, tmp_path, microseconds, default_or_soak(2, 100))
@@ -153,7 +153,7 @@ def test_a_worker_killed_from_outside_during_the_grace_has_failed(muster, worker
     assert job.report["also_failed"][0]["signal"] == "SIGKILL"
 
 
-def test_a_signal_that_was_passed_on_is_called_so(muster):
+def test_a_forwarded_signal_is_reported_as_forwarded(muster):
     defiant = "trap '' USR1; trap 'sleep 0.1; trap - USR1; kill -USR1 $$' TERM"
     ends = f"[ $RANK = 0 ] || {{ {defiant}; }}; echo ready; while :; do sleep 0.01; done"
     job = muster.start("--nproc-per-node=2", "--", "sh", "-c", ends, report=True)
@@ -168,7 +168,7 @@ def test_a_signal_that_was_passed_on_is_called_so(muster):
     assert not job.report["first_failure"]["order_known"], "one signal went to both"
 
 
-def test_a_signal_that_somebody_else_sent_is_not_called_passed_on(muster):
+def test_a_signal_from_outside_is_not_reported_as_forwarded(muster):
     job = muster.start("--", "sh", "-c", "echo ready; kill -USR1 $$", report=True)
 
     assert job.end() == 128 + signal.SIGUSR1

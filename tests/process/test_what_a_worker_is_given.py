@@ -35,7 +35,7 @@ def test_a_worker_has_its_three_streams_and_no_other_descriptor(muster, worker):
         assert one.descriptors[2].startswith("pipe:")
 
 
-def test_every_stream_of_every_worker_has_a_pipe_of_its_own(muster, worker):
+def test_every_stream_of_every_worker_has_a_separate_pipe(muster, worker):
     workers = describe_all(muster, worker, 4).values()
 
     pipes = {one.descriptors[fd] for one in workers for fd in (1, 2)}
@@ -54,7 +54,7 @@ def test_a_descriptor_that_muster_inherited_is_not_passed_on(muster, worker):
     assert set(one.descriptors) == {0, 1, 2}
 
 
-def test_a_worker_leads_a_session_of_its_own(muster, worker):
+def test_a_worker_is_a_session_leader(muster, worker):
     workers = describe_all(muster, worker, 3).values()
 
     for one in workers:
@@ -68,7 +68,7 @@ def test_a_worker_dies_with_the_agent(muster, worker):
     assert describe_one(muster, worker).number("parent_death_signal") == signal.SIGKILL
 
 
-def test_the_limit_of_descriptors_is_as_muster_found_it(muster, worker):
+def test_workers_inherit_the_descriptor_limit_unchanged(muster, worker):
     workers = describe_all(muster, worker, 2, through=["prlimit", "--nofile=300:4000"])
 
     assert {one.one("descriptor_limit") for one in workers.values()} == {"300 4000"}
@@ -82,7 +82,7 @@ def test_many_workers_start_under_a_small_soft_limit_of_descriptors(muster, work
 
 
 @pytest.mark.kernel
-def test_no_signal_is_ignored_or_blocked_that_was_not_before(muster, worker):
+def test_muster_ignores_or_blocks_no_signal_for_workers(muster, worker):
     one = describe_one(muster, worker)
 
     assert one.numbers("ignored") == set()
@@ -147,7 +147,7 @@ def test_the_variables_of_a_single_worker(muster, worker):
     assert 1024 <= int(environment["MASTER_PORT"]) <= 65535
 
 
-def test_a_job_of_one_node_has_an_id_that_no_other_has(muster):
+def test_a_job_of_one_node_has_a_unique_id(muster):
     def ids_of(*options, **more):
         line = ["--nproc-per-node=2", "--prefix=never", *options]
         job = muster.run(*line, "--", "sh", "-c", "echo $TORCHELASTIC_RUN_ID", **more)
@@ -231,7 +231,7 @@ def test_a_worker_gets_no_option_variable_of_muster(muster, worker):
     assert re.fullmatch("[0-9a-f]{8,}", ours["MUSTER_JOB_MARKER"])
 
 
-def test_each_job_has_a_marker_of_its_own(muster, worker):
+def test_each_job_has_a_unique_marker(muster, worker):
     markers = {describe_one(muster, worker).environment["MUSTER_JOB_MARKER"] for _ in range(5)}
 
     assert len(markers) == 5

@@ -58,7 +58,7 @@ def test_a_worker_killed_by_the_oom_killer_is_reported_so(muster):
 @pytest.mark.skipif(
     os.geteuid() != 0 or memory_home() is None, reason="needs root and groups with limits of memory"
 )
-def test_a_worker_that_somebody_killed_is_not_called_out_of_memory(muster):
+def test_a_worker_killed_from_outside_is_not_called_out_of_memory(muster):
     with limited_memory("killed", 512 << 20) as inside:
         job = muster.run("--", "sh", "-c", "kill -KILL $$", through=inside, report=True)
 
@@ -69,7 +69,7 @@ def test_a_worker_that_somebody_killed_is_not_called_out_of_memory(muster):
 
 
 @pytest.mark.parametrize("limit, name", [("-St", "SIGXCPU"), pytest.param("-t", "SIGKILL", marks=pytest.mark.full)])
-def test_a_worker_that_has_used_its_cpu_time_is_told_from_others(muster, worker, limit, name):
+def test_a_worker_killed_by_rlimit_cpu_is_reported_so(muster, worker, limit, name):
     job = muster.run(
         "--", "sh", "-c", f"ulimit {limit} 1; exec {worker('spin')}", report=True, seconds=30
     )
@@ -97,7 +97,7 @@ def test_a_filter_of_system_calls_is_named(muster, worker):
     assert "(seccomp)" in hint
 
 
-def test_a_limit_of_memory_is_named_to_whom_speaks_of_memory(muster):
+def test_a_memory_limit_is_named_when_last_lines_mention_memory(muster):
     script = "ulimit -v 300000; exec python3 -c 'x = bytearray(400 << 20)'"
 
     job = muster.run("--", "sh", "-c", script, report=True)

@@ -1,7 +1,7 @@
 """What muster says about its workers while they run."""
 
 
-def test_verbose_says_which_script_was_started(muster):
+def test_verbose_logs_which_script_was_started(muster):
     (muster.folder / "ok.py").write_text("print('ok')\n")
 
     implied = muster.run("-v", "ok.py")
@@ -14,7 +14,7 @@ def test_verbose_says_which_script_was_started(muster):
     assert module.said_about("rank 0 (pid ", "started: ").endswith("python3 -m ok"), module.words()
 
 
-def test_verbose_names_a_single_rank_that_still_runs_as_one(muster):
+def test_verbose_names_the_only_running_rank_in_the_singular(muster):
     go = muster.folder / "go"
     script = f'test $RANK = 0 || until test -e "{go}"; do sleep 0.05; done'
     job = muster.start("-v", "--nproc-per-node=2", "--", "sh", "-c", script)

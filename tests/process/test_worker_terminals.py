@@ -25,7 +25,7 @@ def test_both_streams_of_each_worker_are_a_terminal(terminal):
         assert f"[{rank}] fd 2 is a terminal" in one.screen.text
 
 
-def test_a_stream_that_is_shown_elsewhere_is_none(terminal, muster):
+def test_a_stream_not_shown_on_the_terminal_is_no_terminal(terminal, muster):
     command = f"{binary()} -- sh -c '{WHAT_IT_HAS}' 2>{muster.folder}/errors"
     one = terminal("sh", "-c", command)
 
@@ -35,7 +35,7 @@ def test_a_stream_that_is_shown_elsewhere_is_none(terminal, muster):
 
 
 @pytest.mark.parametrize("options", [["--log-dir=logs"], ["--tty=never"]])
-def test_what_is_kept_in_files_or_not_wanted_is_written_to_pipes(terminal, muster, options):
+def test_streams_kept_in_files_or_hidden_are_pipes(terminal, muster, options):
     one = terminal("sh", "-c", 'cd "$0" && exec "$@"', muster.folder, *of_two(*options, "--", "sh", "-c", WHAT_IT_HAS))
 
     assert one.end() == 0
@@ -58,7 +58,7 @@ def test_tty_always_gives_24_by_80_terminals_and_passes_bytes_unchanged(muster):
     )
 
 
-def test_a_line_with_its_prefix_is_as_wide_as_the_console(terminal):
+def test_a_workers_terminal_is_narrower_by_the_prefix(terminal):
     one = terminal(*of_two("--", "sh", "-c", "stty size <&1"))
 
     assert one.end() == 0
@@ -79,7 +79,7 @@ def test_a_new_size_of_the_console_is_that_of_the_workers_terminals(terminal, co
     assert one.end() == 143
 
 
-def test_colours_pass_and_a_bar_draws_over_itself(terminal):
+def test_colours_and_progress_bars_reach_the_console(terminal):
     script = "printf '\\033[32mgreen\\033[0m\\n'; printf '10%%\\r20%%\\r30%%\\n'"
     one = terminal(*of_two("--", "sh", "-c", script))
 
@@ -126,7 +126,7 @@ def test_without_pseudo_terminals_workers_have_pipes(terminal, worker):
 
 
 @pytest.mark.parametrize(("tty", "said"), [("always", 1), ("auto", 0)])
-def test_it_is_said_where_terminals_were_asked_for(muster, worker, tty, said):
+def test_missing_pseudo_terminals_are_reported_with_the_tty_option(muster, worker, tty, said):
     job = muster.run(
         "--nproc-per-node=2",
         f"--tty={tty}",

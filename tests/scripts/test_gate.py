@@ -45,13 +45,13 @@ def judge(tmp_path):
     return run
 
 
-def test_what_passes_is_green(judge):
+def test_a_passing_run_is_green(judge):
     red, shaky, outcome = judge("def test_one():\n    pass\n\ndef test_two():\n    pass\n")
 
     assert (red, shaky, outcome.passed) == ([], [], 2)
 
 
-def test_what_fails_twice_is_red(judge):
+def test_a_test_that_fails_twice_is_red(judge):
     red, shaky, outcome = judge(FAILS_TWICE)
 
     assert shaky == []
@@ -59,7 +59,7 @@ def test_what_fails_twice_is_red(judge):
     assert outcome.passed == 0
 
 
-def test_what_fails_once_is_unstable_and_stands_in_the_ledger(judge, tmp_path):
+def test_a_test_that_fails_once_is_recorded_as_unstable(judge, tmp_path):
     red, shaky, _ = judge(FAILS_ONCE)
 
     assert red == []
@@ -70,7 +70,7 @@ def test_what_fails_once_is_unstable_and_stands_in_the_ledger(judge, tmp_path):
     assert {file.name for file in evidence.iterdir()} >= {"first.txt", "again.txt", "machine.txt"}
 
 
-def test_what_the_ledger_has_seen_three_times_is_red(judge):
+def test_a_test_unstable_three_times_is_red(judge):
     for _ in range(2):
         unstable.note("another", "x", "abc", judge.ledger)
     assert unstable.note("another", "x", "abc", judge.ledger) == unstable.MOST_TIMES
@@ -143,7 +143,7 @@ def test_a_suite_that_cannot_be_run_is_red(tmp_path):
     assert len(red) == 1 and "it could not be run" in red[0]
 
 
-def test_a_ledger_that_cannot_be_read_is_said(tmp_path):
+def test_an_unreadable_ledger_line_is_reported(tmp_path):
     (tmp_path / "ledger").write_text("# head\n<<<<<<< HEAD\n")
 
     with pytest.raises(ValueError, match="has the line '<<<<<<< HEAD'"):

@@ -164,14 +164,14 @@ class Control:
 
 
 @pytest.mark.parametrize("path", sorted(PYTHON.rglob("*.py")), ids=lambda path: str(path.relative_to(PYTHON)))
-def test_it_is_written_for_python_3_7(path):
+def test_the_module_compiles_for_python_3_7(path):
     ast.parse(path.read_text(), feature_version=(3, 7))
 
 
 # -- outside of muster
 
 
-def test_it_does_nothing_outside_of_muster(module, tmp_path, monkeypatch):
+def test_the_module_does_nothing_outside_of_muster(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     assert module.receive_suspend_command() is False
@@ -183,7 +183,7 @@ def test_it_does_nothing_outside_of_muster(module, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["missing", "a-file/in-it", "no\0name"])
-def test_it_does_nothing_where_its_files_cannot_be_had(module, tmp_path, monkeypatch, folder):
+def test_the_module_does_nothing_without_its_files(module, tmp_path, monkeypatch, folder):
     (tmp_path / "a-file").touch()
     if "\0" in folder:
         monkeypatch.setattr(os, "environ", {**os.environ})  # which lets such a value in
@@ -307,7 +307,7 @@ def test_a_writer_that_died_while_writing_does_not_disturb_the_next(inside, job)
     assert job.record().step == 8
 
 
-def test_what_is_no_finite_number_is_left_out(inside, job):
+def test_values_that_are_not_finite_numbers_are_omitted(inside, job):
     class Scalar:
         def __float__(self):
             return 0.5
@@ -323,7 +323,7 @@ def test_what_is_no_finite_number_is_left_out(inside, job):
     assert json.loads(job.record().text) == {"g": 0.5, "h": 1, "i": 2.0**70, 'a"b': 2}
 
 
-def test_the_last_numbers_are_left_out_where_not_all_fit(inside, job):
+def test_numbers_beyond_the_capacity_are_omitted(inside, job):
     inside.progress(1, **{f"number{index:03}": index for index in range(100, 200)})
 
     kept = json.loads(job.record().text)
@@ -419,7 +419,7 @@ def read_whole(page):
 # -- other processes
 
 
-def test_a_forked_child_goes_on(inside, job):
+def test_a_forked_child_continues_the_heartbeat(inside, job):
     inside.receive_suspend_command()
     inside.heartbeat()
     inside._writing.acquire()  # as if another thread were in the middle of progress()
@@ -435,7 +435,7 @@ def test_a_forked_child_goes_on(inside, job):
     assert job.record().step == 5
 
 
-def test_a_spawned_child_finds_the_same(job):
+def test_a_spawned_child_sees_the_same_notice(job):
     job.give_notice()
 
     printed = job.python(
@@ -462,7 +462,7 @@ def go_suspend(job, *command, **more):
 
 
 @pytest.mark.parametrize(("rank", "expected"), [("3", {"rank": 3}), ("", {}), ("three", {}), ("-1", {}), ("9" * 99, {})])
-def test_saved_is_said_and_then_the_program_waits_for_its_end(job, rank, expected):
+def test_after_reporting_saved_the_program_waits_for_its_end(job, rank, expected):
     with control(job.socket, b'{"control":1,"ok":true}\n') as launcher, go_suspend(job, RANK=rank) as process:
         launcher.wait_for_sleep(process)
         process.kill()
@@ -483,7 +483,7 @@ def test_saved_is_said_and_then_the_program_waits_for_its_end(job, rank, expecte
         (None, "it closed the connection without an answer"),
     ],
 )
-def test_an_answer_that_is_no_yes_is_an_error(module, job, monkeypatch, answer, words):
+def test_a_negative_or_invalid_answer_raises_an_error(module, job, monkeypatch, answer, words):
     monkeypatch.setenv("MUSTER_CONTROL_SOCKET", str(job.socket))
 
     with control(job.socket, answer), pytest.raises(RuntimeError, match="muster") as raised:
@@ -507,7 +507,7 @@ def test_a_launcher_that_never_answers_is_an_error(module, job, monkeypatch):
         module.go_suspend()
 
 
-def test_a_launcher_that_nobody_gets_through_to_is_an_error(module, job, monkeypatch):
+def test_an_unreachable_launcher_raises_an_error(module, job, monkeypatch):
     monkeypatch.setenv("MUSTER_CONTROL_SOCKET", str(job.socket))
     monkeypatch.setattr(module, "_ANSWER_SECONDS", 0.1)
     with socket.socket(socket.AF_UNIX) as listener, contextlib.ExitStack() as others:
@@ -543,13 +543,13 @@ def test_hfai_has_what_a_training_loop_uses(job):
     assert printed == "told 0 2 True\n"
 
 
-def test_only_the_first_node_is_told_by_hfai(job):
+def test_hfai_sees_a_notice_only_on_the_first_node(job):
     job.give_notice()
 
     assert job.python("import hfai; print(hfai.client.receive_suspend_command())", RANK=1) == "False\n"
 
 
-def test_hfai_says_saved(job):
+def test_hfai_reports_saved(job):
     command = (sys.executable, "-c", "import hfai; hfai.client.go_suspend()")
     with control(job.socket, b'{"control":1,"ok":true}\n') as launcher, go_suspend(job, *command) as process:
         launcher.wait_for_sleep(process)
@@ -573,7 +573,7 @@ def test_the_rest_of_hfais_distributed_is_that_of_torch(job):
     assert printed == "False waited 1 42\n"
 
 
-def test_without_torch_hfai_says_that_torch_is_missing(job):
+def test_without_torch_hfai_raises_a_clear_error(job):
     (job.folder / "torch.py").write_text("raise ImportError('no torch here')")
 
     assert "ImportError: no torch here" in job.script("import hfai; hfai.distributed.init_process_group()").stderr
@@ -581,7 +581,7 @@ def test_without_torch_hfai_says_that_torch_is_missing(job):
 
 @pytest.mark.parametrize("statement", ["import hfai, hfai.client", "import hfai.client", "from hfai import client"])
 @pytest.mark.parametrize("copies", [1, 2])
-def test_hfai_gives_way_to_another_one(job, statement, copies):
+def test_another_installed_hfai_takes_precedence(job, statement, copies):
     other = job.folder / "site" / "hfai"
     other.mkdir(parents=True)
     (other / "__init__.py").write_text("from . import client\nwhose = 'the user'")
@@ -597,7 +597,7 @@ def test_hfai_gives_way_to_another_one(job, statement, copies):
     assert printed == "the user the user None\n"
 
 
-def test_hfai_gives_way_to_one_of_a_finder(job):
+def test_an_hfai_of_a_meta_path_finder_takes_precedence(job):
     (job.folder / "elsewhere.py").write_text("whose = 'the user'")
 
     printed = job.python(
@@ -614,13 +614,13 @@ def test_hfai_gives_way_to_one_of_a_finder(job):
     assert printed == "the user\n"
 
 
-def test_hfai_does_not_give_way_to_a_mere_folder(job):
+def test_a_folder_named_hfai_does_not_take_precedence(job):
     (job.folder / "hfai").mkdir()
 
     assert job.python("import hfai; print(hfai.client.receive_suspend_command())") == "False\n"
 
 
-def test_two_copies_of_hfai_are_one(job):
+def test_two_copies_of_hfai_on_the_path_work(job):
     second = shutil.copytree(PYTHON, job.folder / "second")
 
     printed = job.python("import hfai; print(hfai.client.go_suspend())", PYTHONPATH=f"{PYTHON}{os.pathsep}{second}")
@@ -628,7 +628,7 @@ def test_two_copies_of_hfai_are_one(job):
     assert printed == "None\n"
 
 
-def test_hfai_finds_muster_beside_it_where_another_module_has_the_name(job):
+def test_hfai_imports_the_muster_module_beside_it(job):
     (job.folder / "muster.py").write_text("whose = 'the user'")
     job.give_notice()
 
@@ -696,14 +696,14 @@ class TestShareOfNumaNodes:
         assert self.shares(numa, 3) == [first, first, second]
         assert self.shares(numa, 2) == [first, second]
 
-    def test_one_process_has_all_nodes(self, numa):
+    def test_a_single_process_gets_all_numa_nodes(self, numa):
         assert self.shares(numa, 1) == [set(range(8))]
 
     def test_only_allowed_cpus_count(self, numa):
         assert self.shares(numa, 2, {5, 6}) == [{5, 6}, {5, 6}]
         assert self.shares(numa, 2, {1, 5}) == [{1}, {5}]
 
-    def test_no_node_is_no_share(self, numa):
+    def test_without_numa_nodes_processes_get_no_share(self, numa):
         assert self.shares(numa, 2, nodes=()) == [set(), set()]
 
     def test_the_nodes_are_those_of_the_system(self, numa, tmp_path):
@@ -759,7 +759,7 @@ def program(job, request):
     return job.folder / "program"
 
 
-def test_a_program_in_c_is_told_and_tells(job, program):
+def test_a_c_program_gets_a_notice_and_reports_progress(job, program):
     def say(line):
         process.stdin.write(line)
         process.stdin.flush()
@@ -791,7 +791,7 @@ def test_a_c_program_continues_the_heartbeat_file_of_a_python_program(job, progr
     assert (job.record().step, job.record().sequence) == (7, 2)
 
 
-def test_a_program_in_c_does_nothing_outside_of_muster(job, program):
+def test_a_c_program_does_nothing_outside_of_muster(job, program):
     job.variables = {}
     with job.popen(program) as process:
         output, _ = process.communicate("p7\n", timeout=HANG)
@@ -800,7 +800,7 @@ def test_a_program_in_c_does_nothing_outside_of_muster(job, program):
     assert not job.heartbeats.exists()
 
 
-def test_a_program_in_c_says_saved(job, program):
+def test_a_c_program_reports_saved(job, program):
     with control(job.socket, b'{"control":1,"ok":true}\n') as launcher, go_suspend(job, program, RANK=3) as process:
         process.stdin.close()
         launcher.wait_for_sleep(process)
@@ -810,14 +810,14 @@ def test_a_program_in_c_says_saved(job, program):
 
 
 @pytest.mark.parametrize("answer", [b'{"control":1,"ok":false,"error":"no"}\n', b"rubbish\n", None])
-def test_a_program_in_c_hears_that_it_was_refused(job, program, answer):
+def test_a_c_program_gets_a_refusal(job, program, answer):
     with control(job.socket, answer), go_suspend(job, program) as process:
         output, _ = process.communicate("", timeout=HANG)
 
     assert output == "-1 71\n", "EPROTO"
 
 
-def test_a_program_in_c_hears_that_nobody_is_there(job, program):
+def test_a_c_program_gets_an_error_without_a_launcher(job, program):
     with go_suspend(job, program) as process:
         output, _ = process.communicate("", timeout=HANG)
 

@@ -27,7 +27,7 @@ def scripts():
 
 
 @pytest.mark.parametrize("script", scripts(), ids=lambda path: path.name)
-def test_every_script_says_how_it_is_used(script):
+def test_every_script_has_help(script):
     done = run(script, "--help")
 
     assert done.returncode == 0, done.stderr
@@ -35,7 +35,7 @@ def test_every_script_says_how_it_is_used(script):
 
 
 @pytest.mark.parametrize("script", scripts(), ids=lambda path: path.name)
-def test_every_script_refuses_what_it_does_not_know(script):
+def test_every_script_refuses_unknown_options(script):
     done = run(script, "--nonsense")
 
     assert done.returncode in (2, 64), "64, or argparse's 2"
@@ -84,7 +84,7 @@ def test_the_layers_of_this_repository_are_in_order():
         ("src/gang/a.cpp", "#include <boost/process/v2.hpp>", "Boost.Process"),
     ],
 )
-def test_the_layer_check_objects(repository, file, text, complaint):
+def test_the_layer_check_rejects_wrong_includes(repository, file, text, complaint):
     done = repository(file, text + "\n")
 
     assert done.returncode == 1
@@ -104,7 +104,7 @@ def test_the_layer_check_objects(repository, file, text, complaint):
         ("src/supervise/a.cpp", "auto a = supervisor.kill(); auto b = wait();"),
     ],
 )
-def test_the_layer_check_lets_pass(repository, file, text):
+def test_the_layer_check_accepts_right_includes(repository, file, text):
     done = repository(file, text + "\n")
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -141,7 +141,7 @@ def sized(tmp_path):
         ("void f() { g([](int a, int b, int c, int d, int e, int h) {}); }", "6 parameters of a lambda"),
     ],
 )
-def test_the_sizes_object(sized, text, complaint):
+def test_sizes_rejects_long_files_and_functions(sized, text, complaint):
     done = sized(text)
 
     assert done.returncode == 1
@@ -160,7 +160,7 @@ def test_the_sizes_object(sized, text, complaint):
         'auto a = R"({)";\n' + long_function("void f()", 30),
     ],
 )
-def test_the_sizes_let_pass(sized, text):
+def test_sizes_accepts_code_within_its_limits(sized, text):
     done = sized(text)
 
     assert done.returncode == 0, done.stdout

@@ -5,7 +5,7 @@ import re
 TELL = 'echo rank $RANK of $WORLD_SIZE on $(hostname)'
 
 
-def test_a_front_in_a_batch_script_starts_its_agents_by_srun(jobs):
+def test_a_remote_launcher_in_a_batch_script_starts_agents_by_srun(jobs):
     script = f"""#!/bin/bash
 muster --hosts "$SLURM_JOB_NODELIST:2" --report front.json -- sh -c '{TELL}'
 """
@@ -22,7 +22,7 @@ muster --hosts "$SLURM_JOB_NODELIST:2" --report front.json -- sh -c '{TELL}'
     assert "starting 2 nodes with 'srun" in job.output
 
 
-def test_scancel_ends_what_a_front_has_started(jobs, worker, muster):
+def test_scancel_ends_agents_of_a_remote_launcher(jobs, worker, muster):
     script = f"""#!/bin/bash
 exec muster --hosts "$SLURM_JOB_NODELIST:1" -- {worker("echo_signals")} 0
 """
@@ -36,7 +36,7 @@ exec muster --hosts "$SLURM_JOB_NODELIST:1" -- {worker("echo_signals")} 0
     assert job.output.count("got TERM") == 2, job.output
 
 
-def test_a_front_in_each_task_of_a_step_is_refused(jobs):
+def test_hosts_in_each_task_of_a_step_is_refused(jobs):
     script = "#!/bin/bash\nsrun --ntasks-per-node=1 muster --hosts a,b -- true\n"
 
     job = jobs.submit(script, "--nodes=2")

@@ -21,7 +21,7 @@ def test_the_rendered_script_trains_on_two_nodes(jobs):
     assert "slurm: node 0 of 2" in job.output
 
 
-def test_what_may_go_better_is_queued_again(jobs):
+def test_retryable_exit_codes_are_requeued(jobs):
     """First a node is missing (75), then the program asks for it (85), then all is well."""
     enough = "test $SLURM_RESTART_COUNT -ge 2"
     program = f"{enough} || exit 85; echo worker of restart $SLURM_RESTART_COUNT"
@@ -122,7 +122,7 @@ def test_a_task_for_each_gpu_is_a_worker_each(jobs, worker, options, wanted):
     assert sorted(places) == expected, job.output
 
 
-def test_a_step_smaller_than_its_job_is_a_job_of_its_own(jobs, worker):
+def test_a_step_smaller_than_its_allocation_is_a_whole_job(jobs, worker):
     script = f"#!/bin/bash\nsrun --nodes=1 --ntasks=1 muster {worker('print_rank')}\n"
 
     job = jobs.submit(script, "--nodes=2", "--gpus-per-node=2")

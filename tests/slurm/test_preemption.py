@@ -45,7 +45,7 @@ def by_srun(jobs, program):
 
 
 @pytest.mark.parametrize("way", ["by_front", "by_srun"])
-def test_a_pre_empted_job_goes_on_from_where_it_saved(jobs, muster, request, way):
+def test_a_preempted_job_resumes_from_its_checkpoint(jobs, muster, request, way):
     jobs.environment["PYTHONPATH"] = str(ROOT / "python")
     job = jobs.submit(request.getfixturevalue(way), *OPTIONS, *SIGNAL)
     for rank in range(4):
@@ -65,7 +65,7 @@ def test_a_pre_empted_job_goes_on_from_where_it_saved(jobs, muster, request, way
     assert learned == [undisturbed.out.lines[-1]] * 4
 
 
-def test_a_script_of_hai_goes_on_from_where_it_saved(jobs, muster):
+def test_a_preempted_hai_script_resumes_from_its_checkpoint(jobs, muster):
     for name in ("disturbed", "calm"):
         (muster.folder / name).mkdir()
     (muster.folder / "calm" / "go").touch()
