@@ -334,7 +334,7 @@ exit 3
     ],
     ids=["counted", "not-counted", "nobody-counts"],
 )
-def test_a_restart_uses_the_newest_valid_table(muster, table, count, ranks):
+def test_a_restart_uses_the_table_of_the_announced_version(muster, table, count, ranks):
     folder = muster.folder
     new = folder / "new.json"
     write(new, groups([device(0)]))

@@ -79,7 +79,7 @@ READ_A_BYTE = ["sh", "-c", "echo got $(dd bs=1 count=1 2>/dev/null)"]
         ["torchrun", "--nproc-per-node=2", "--no-python"],
     ],
 )
-def test_workers_share_standard_input_with_stdin_all(muster, line):
+def test_workers_share_standard_input_with_stdin_all_and_under_torchrun(muster, line):
     job = muster.start(*line, *READ_A_BYTE, stdin=subprocess.PIPE)
     type_into(job, b"ab")
 

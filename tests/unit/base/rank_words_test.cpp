@@ -26,7 +26,7 @@ TEST(RankWords, NameALabelBesideTheRank) {
   EXPECT_EQ(describe_rank(GlobalRank{4}, "ps 1"), "rank 4 (ps 1)");
 }
 
-TEST(RankWords, CallWhoIsNoRankByItsLabelAlone) {
+TEST(RankWords, NameAProcessThatIsNoRankByItsLabel) {
   const Named mpirun{"mpirun", "mpirun", {}, true};
   const auto ranks = std::vector<Named>{{"", "", {7}}, {"", "", {0}}, {"ps 0", "", {1}}};
   EXPECT_EQ(describe_process(mpirun), "mpirun");

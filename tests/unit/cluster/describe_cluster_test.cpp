@@ -15,7 +15,7 @@ const Texts kHai = {{"MARSV2_RANK", "1"},
                     {"MASTER_IP", "10.0.0.1"},
                     {"MASTER_PORT", "2222"}};
 
-TEST(DescribeCluster, IsOneNodeWhereNobodySaysAnything) {
+TEST(DescribeCluster, IsOneNodeByDefault) {
   const auto cluster = describe_cluster(node_with({}), {});
 
   ASSERT_TRUE(cluster);
@@ -63,7 +63,7 @@ TEST(DescribeCluster, NamesTheVariableThatGaveThePlatformAway) {
   EXPECT_EQ(sign({{"WORLD_SIZE", "1"}}), "WORLD_SIZE");
 }
 
-TEST(DescribeCluster, ReadsThePlatformThatItIsToldToRead) {
+TEST(DescribeCluster, ReadsOnlyTheGivenPlatform) {
   Texts variables = kHai;
   variables.insert({{"PET_NNODES", "4"}, {"PET_NODE_RANK", "3"}, {"PET_MASTER_ADDR", "p"}});
 
@@ -113,7 +113,7 @@ TEST(DescribeCluster, RefusesSeveralNodesOfASingleOne) {
       "64: --platform is 'single' but --nnodes is '2': a single node has no others");
 }
 
-TEST(DescribeCluster, NamesThePlatformsToWhoAsksForNone) {
+TEST(DescribeCluster, NamesThePlatformsForAnUnknownOne) {
   const std::string refused = described(node_with({}), flags({{"platform", "slrum"}}));
 
   EXPECT_TRUE(
@@ -155,7 +155,7 @@ TEST(DescribeCluster, LetsFlagsReplaceThePlatformFieldByField) {
             "node 1 of 4, 8 slots, 10.0.0.1:2222, flags");
 }
 
-TEST(DescribeCluster, KeepsThePlatformThatWasAskedForWhenFlagsReplaceItsCount) {
+TEST(DescribeCluster, KeepsTheGivenPlatformWhenFlagsReplaceItsCount) {
   for (const Source& source : {from_flag("--platform"), from_option("MUSTER_PLATFORM")}) {
     Settings settings = flags({{"nnodes", "4"}});
     settings.set("platform", {"hai", source});
@@ -196,7 +196,7 @@ TEST(DescribeCluster, PutsTheRolesThatDecideInOrder) {
   EXPECT_EQ(deciding({"ps", "worker"}), deciding({"worker", "ps"}));
 }
 
-TEST(DescribeCluster, AsksForWhatNobodySays) {
+TEST(DescribeCluster, NamesTheMissingValueAndItsOption) {
   EXPECT_EQ(described(node_with({{"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}})),
             "78: WORLD_SIZE is '2', but nothing says which of the nodes this is; give --node-rank");
   EXPECT_EQ(described(node_with({}), flags({{"nnodes", "2"}, {"node-rank", "0"}})),
@@ -413,7 +413,7 @@ TEST(DescribeCluster, SaysThatALoopbackAddressIsForOneMachine) {
   EXPECT_EQ(said_of("10.0.0.1", "1"), "");
 }
 
-TEST(DescribeCluster, RefusesAnAddressThatIsNobodys) {
+TEST(DescribeCluster, RefusesAnUnspecifiedOrLoopbackAddress) {
   for (const std::string address : {"0.0.0.0", "::"}) {
     EXPECT_EQ(said_of(address, "1"),
               "MASTER_ADDR is '" + address +

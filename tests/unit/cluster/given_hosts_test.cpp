@@ -72,7 +72,7 @@ std::string starter_of(std::map<std::string, std::string> variables) {
   return starter ? starter->platform + " by " + starter->sign : "nobody";
 }
 
-TEST(Starter, IsNobodyWhoseLeaderOthersCouldNotReach) {
+TEST(Starter, IsUnknownWhereOtherNodesCouldNotReachTheLeader) {
   EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}}),
             "bare by RANK");
   EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}}),

@@ -46,7 +46,7 @@ TEST(HostFilling, FillsOneHostAfterTheOther) {
   EXPECT_EQ(filled("a.x.svc:2,a.y.svc:2", "4"), "a.x.svc:2 a.y.svc:2");
 }
 
-TEST(HostFilling, SharesEvenlyWhereNobodyCounts) {
+TEST(HostFilling, SharesEvenlyWithoutCounts) {
   EXPECT_EQ(filled("a,b,c", "4"), "a:2 b:1 c:1");
   EXPECT_EQ(filled("a,b,c", "2"), "a:1 b:1");
   EXPECT_EQ(filled("a,b", ""), "a:? b:?");

@@ -18,7 +18,7 @@ TEST(Roles, AreCountedByTheUser) {
   EXPECT_EQ(source_of(*cluster, "roles"), "--roles");
 }
 
-TEST(Roles, AreUpToTheTemplateWhereNobodyCounts) {
+TEST(Roles, AreUpToTheTemplateWithoutCounts) {
   const std::string nobody = "node 0 of 1, 8 slots, 127.0.0.1:fresh, single, ";
   EXPECT_EQ(counted({}), nobody);
   EXPECT_EQ(counted({}, {{"roles", "worker=1,evaluator=0"}}), nobody + "worker=1");

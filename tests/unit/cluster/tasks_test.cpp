@@ -74,7 +74,7 @@ TEST(TaskLists, LeaveOutRolesThatTheModeLacks) {
             "node 0 of 1, 1 slots, 127.0.0.1:fresh, tfjob, worker=1");
 }
 
-TEST(TaskLists, GiveAnEvaluatorThatTheyLackAJobOfItsOwn) {
+TEST(TaskLists, GiveAnEvaluatorThatTheyLackASeparateJob) {
   const auto cluster =
       describe_cluster(node_with(task_config(R"({"type": "evaluator", "index": 0})")), {}, kRoles);
 

@@ -16,7 +16,7 @@ std::string total(const Texts& options, const Texts& variables = {}) {
          (cluster->job.total_slots ? std::to_string(*cluster->job.total_slots) : "open");
 }
 
-TEST(TotalWorkers, StandForANumberOfNodesThatNobodyKnows) {
+TEST(TotalWorkers, ReplaceAnUnknownNumberOfNodes) {
   EXPECT_EQ(total({{"total-workers", "64"}, {"node-rank", "3"}, {"master-addr", "a"}}),
             "node 3 of 64, 8 slots, a:29500, flags, from 1 nodes, total 64");
 

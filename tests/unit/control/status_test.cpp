@@ -95,7 +95,7 @@ TEST(Heartbeats, AreReadFromTheFileOfAWorker) {
   EXPECT_EQ(heartbeat->numbers.at("loss").as_double(), 0.5);
 }
 
-TEST(Heartbeats, AreBytesOfAStranger) {
+TEST(Heartbeats, AreCheckedLikeUntrustedBytes) {
   EXPECT_FALSE(parse_heartbeat(""));
   EXPECT_FALSE(parse_heartbeat(std::string(4'096, 'x')));
   EXPECT_FALSE(parse_heartbeat(std::string(kHeartbeatBytes, '\0')));

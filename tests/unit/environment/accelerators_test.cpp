@@ -178,7 +178,7 @@ TEST(CountSlots, ANumberIsThatNumber) {
             "65536 by PET_NPROC_PER_NODE");
 }
 
-TEST(CountSlots, AsksForADeviceThatIsThere) {
+TEST(CountSlots, RefusesADeviceKindThatIsAbsent) {
   EXPECT_EQ(counted({"gpu", from_flag("--nproc-per-node")}, host_with({.ascend = 8})),
             "--nproc-per-node is 'gpu', but there is no GPU on this node (by /dev/nvidia[0-9]*); "
             "give a number to start workers without one");

@@ -50,7 +50,7 @@ TEST(LauncherState, EndsWithTheCodeThatTheAgentsSay) {
   EXPECT_FALSE(front.end());
 }
 
-TEST(LauncherState, WaitsForNobodyWhoWouldComeTooLate) {
+TEST(LauncherState, DoesNotWaitForAHostAfterTheGangTimedOut) {
   LauncherState front({"a", "b"});
   front.on_here(0);
   front.on_bye(0, 75);
@@ -134,7 +134,7 @@ TEST(LauncherState, KillsAfterTheGrace) {
 
 // --- Command lines ------------------------------------------------------------------------------
 
-TEST(RemoteShells, OfSshAskNobodyAndLetTheUsersOptionsWin) {
+TEST(RemoteShells, RunSshWithoutPromptsAndLetTheUsersOptionsWin) {
   const auto shell = read_remote_shell({"ssh -p 2222 -oBatchMode=no", from_flag("--remote-shell")});
   const auto line = command_line_of(shell.value(), "user@b", "exec x");
   EXPECT_EQ(line[3], "-oBatchMode=no");
@@ -193,7 +193,7 @@ TEST(Forwarding, TakesTheUsualOnesAndThoseThatAreNamed) {
   }
 }
 
-TEST(FanOut, TellsEachNodeWhoItIs) {
+TEST(FanOut, SendsEachNodeItsRank) {
   FanOut fan_out;
   fan_out.hosts = {{{"u@a", "a", 8}, {"b", "b", {}}}, from_flag("--hosts")};
   fan_out.shell = plain_ssh();

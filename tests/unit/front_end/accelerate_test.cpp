@@ -25,7 +25,7 @@ TEST(Accelerate, IsACommandOfItsLauncher) {
             "accelerate (accelerate launch)");
 }
 
-TEST(Accelerate, OtherCommandsAreItsOwn) {
+TEST(Accelerate, RefusesOtherCommands) {
   EXPECT_EQ(error_of("muster accelerate config --config_file x"),
             "64: 'muster accelerate' knows 'launch' alone: for 'config' start accelerate itself");
   EXPECT_EQ(error_of("accelerate"),
@@ -39,7 +39,7 @@ TEST(Accelerate, OtherCommandsAreItsOwn) {
   }
 }
 
-TEST(Accelerate, IsCalledByBothWordsInTexts) {
+TEST(Accelerate, IsNamedByBothWordsInMessages) {
   const CompatLauncher& compat = *find_front_end("accelerate");
   EXPECT_EQ(compat_help(compat).find("Usage: muster accelerate launch [options] script.py"), 0);
   EXPECT_EQ(compat_table(compat).find("| Option of accelerate launch |"), 0);
@@ -72,7 +72,7 @@ TEST(Accelerate, CountsTheProcessesOfAllMachines) {
             "4 (--num_processes)");
 }
 
-TEST(Accelerate, OneMachineMeetsNobody) {
+TEST(Accelerate, IgnoresTheMasterAddressOnOneMachine) {
   const std::string line =
       "accelerate launch --multi_gpu --num_machines 1 --machine_rank 0 --main_process_ip a "
       "--main_process_port 29501 a.py";
@@ -141,7 +141,7 @@ std::string exported(const std::string& options, const std::string& beginning) {
   return exported(read_line("accelerate launch --num_processes 2 " + options + " a.py"), beginning);
 }
 
-TEST(Accelerate, TellsWorkersHowToTrain) {
+TEST(Accelerate, ExportsTrainingSettingsToWorkers) {
   EXPECT_EQ(exported("--multi_gpu --mixed_precision bf16", "ACCELERATE_MIXED"),
             "ACCELERATE_MIXED_PRECISION=bf16 (--mixed_precision)");
   EXPECT_EQ(exported("--multi_gpu", "ACCELERATE_USE"), "");
@@ -160,7 +160,7 @@ TEST(Accelerate, TellsWorkersHowToTrain) {
             "aot_torchxla_trace_once, torhchxla_trace_once, tvm");
 }
 
-TEST(Accelerate, TellsWorkersWhatTheirKindHas) {
+TEST(Accelerate, ExportsSettingsOfTheLaunchKindToWorkers) {
   EXPECT_EQ(exported("--multi_gpu --fsdp_version 2", "FSDP"), "");
   EXPECT_EQ(exported("--use_fsdp --fsdp_offload_params TRUE", "FSDP_OFFLOAD"),
             "FSDP_OFFLOAD_PARAMS=true (--fsdp_offload_params)");
@@ -310,7 +310,7 @@ TEST(AccelerateConfiguration, HoldsWhereNoFlagSaysIt) {
             "ACCELERATE_MIXED_PRECISION=no (--mixed_precision)");
 }
 
-TEST(AccelerateConfiguration, SaysNothingForWhatHasADefaultOfItsOwn) {
+TEST(AccelerateConfiguration, ExportsNothingForSettingsWithOwnDefaults) {
   const Files files{{{"c.yaml", kSeveral}}};
   EXPECT_EQ(exported(files.read("--config_file c.yaml"), "ACCELERATE_CPU"), "");
   EXPECT_EQ(files.setting("--config_file c.yaml", "platform"), "");  // c10d would be "flags"

@@ -197,7 +197,7 @@ TEST(DeepSpeed, NamesWhatStandsForItsElasticJobs) {
   EXPECT_EQ(setting_of("deepspeed --nnodes 2:4 train.py", "nnodes"), "2:4 (--nnodes)");
 }
 
-TEST(DeepSpeed, RunsTheScriptAsItIsTold) {
+TEST(DeepSpeed, RunsTheScriptModuleOrProgram) {
   EXPECT_TRUE(read_line("deepspeed train")->is_python_script);
   EXPECT_FALSE(read_line("deepspeed --no_python train")->is_python_script);
   EXPECT_EQ(setting_of("deepspeed --module package.train a", "module"), "package.train (--module)");

@@ -70,7 +70,7 @@ TEST(Horovodrun, CountsTheRanksOfAllNodesWhereEachIsStarted) {
             "ignoring --hosts: bare starts muster on each node");
 }
 
-TEST(Horovodrun, TellsTheRanksByVariables) {
+TEST(Horovodrun, ExportsOptionsToTheRanksAsVariables) {
   EXPECT_EQ(export_of("--fusion-threshold-mb 64", "HOROVOD_FUSION_THRESHOLD"),
             "67108864 (--fusion-threshold-mb)");
   EXPECT_EQ(export_of("--fusion-threshold-mb 8192", "HOROVOD_FUSION_THRESHOLD"),
@@ -89,7 +89,7 @@ TEST(Horovodrun, TellsTheRanksByVariables) {
       "64: --log-level is 'debug', expected one of TRACE, DEBUG, INFO, WARNING, ERROR, FATAL");
 }
 
-TEST(Horovodrun, LeavesOutWhatSaysNothingAlone) {
+TEST(Horovodrun, OmitsOptionsWithoutEffectAlone) {
   EXPECT_EQ(export_of("--autotune-warmup-samples 5", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"), "");
   EXPECT_EQ(export_of("--autotune --autotune-warmup-samples 5", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"),
             "5 (--autotune-warmup-samples)");
@@ -191,7 +191,7 @@ TEST(Horovodrun, IsALineOfMpirunWithMpi) {
             "64: --gloo and --mpi contradict each other: leave one of them out");
 }
 
-TEST(Horovodrun, TellsMpiWhatItsUserDoesNot) {
+TEST(Horovodrun, AddsMpiOptionsThatTheUserOmits) {
   const std::string line = "horovodrun --mpi -np 2 ";
   EXPECT_EQ(setting_of(line + "a", "export:OMPI_MCA_pml"), "ob1 (--mca pml)");
   EXPECT_EQ(setting_of(line + "a", "export:OMPI_MCA_btl"), "^openib (--mca btl)");
@@ -209,7 +209,7 @@ TEST(Horovodrun, ReadsNamesBehindOneDash) {
   EXPECT_EQ(error_of("horovodrun --np 2 a").substr(0, 25), "64: unknown option '--np'");
 }
 
-TEST(Horovodrun, WaitsAsLongAsItIsTold) {
+TEST(Horovodrun, WaitsForTheStartTimeout) {
   EXPECT_EQ(setting_of("horovodrun --start-timeout 60 a", "gang-timeout"), "60 (--start-timeout)");
   EXPECT_EQ(setting_of("horovodrun a", "gang-timeout", {{"HOROVOD_START_TIMEOUT", "90"}}),
             "90 (HOROVOD_START_TIMEOUT)");

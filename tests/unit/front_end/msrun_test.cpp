@@ -82,7 +82,7 @@ TEST(Msrun, WaitsAndSaysSo) {
             "64: --join is 'yes', expected one of True, False, true, false");
 }
 
-TEST(Msrun, WaitsForTheClusterAsLongAsItIsTold) {
+TEST(Msrun, WaitsForTheClusterForTheGivenTimeout) {
   EXPECT_EQ(setting_of("msrun --cluster_time_out=7200 a.py", "gang-timeout"),
             "7200 (--cluster_time_out)");
   EXPECT_EQ(setting_of("msrun --cluster_time_out=7200 a.py", "set:cluster_time_out"),
@@ -179,7 +179,7 @@ TEST(MsrunSimulation, CanComeFromVariables) {
             settings_of("msrun --sim_level=1 a.py"));
 }
 
-TEST(MsrunSimulation, IsAsLargeAsAVariableSaysWhereOneAsksForIt) {
+TEST(MsrunSimulation, TakesItsSizeFromRankSizeWhereAVariableEnablesIt) {
   const Variables variables = {{"MS_SIMULATION_LEVEL", "0"}, {"RANK_SIZE", "1024"}};
   EXPECT_EQ(setting_of("msrun --worker_num=64 a.py", "set:worker_num", variables),
             "1024 (RANK_SIZE)");

@@ -131,7 +131,7 @@ TEST(Paddle, LetsVariablesWinOverFlags) {
             "0 (PADDLE_RANK)");
 }
 
-TEST(Paddle, WritesLogsWhereItIsTold) {
+TEST(Paddle, WritesLogsIntoTheGivenFolder) {
   EXPECT_EQ(setting_of("fleetrun --log_dir /logs train.py", "export:PADDLE_LOG_DIR"),
             "/logs (--log_dir)");
   EXPECT_EQ(setting_of("fleetrun --log_dir= train.py", "log-dir"), "");

@@ -161,7 +161,7 @@ TEST(Torchrun, WritesNoFilesIntoTheNullDevice) {
             "ignoring --redirects: --log-dir is /dev/null, and all goes to the console");
 }
 
-TEST(Torchrun, MakesAsManyRestartsAsAreAskedFor) {
+TEST(Torchrun, TakesTheGivenNumberOfRestarts) {
   EXPECT_EQ(setting_of("torchrun --max-restarts 10 a.py", "no-progress-limit"),
             "0 (default of torchrun)");
   EXPECT_EQ(setting_of("torchrun a.py", "store"), "agent (default of torchrun)");
@@ -365,7 +365,7 @@ TEST(Torchrun, CountsCoresWhereAutoFindsNoAccelerator) {
             "auto");
 }
 
-TEST(Torchrun, RunsTheScriptAsItIsTold) {
+TEST(Torchrun, RunsTheScriptModuleOrProgram) {
   EXPECT_TRUE(read_line("torchrun train")->is_python_script);
   EXPECT_FALSE(read_line("torchrun --no-python ./train")->is_python_script);
   EXPECT_TRUE(read_line("torchrun --run-path --no-python ./train.py")->is_python_script);

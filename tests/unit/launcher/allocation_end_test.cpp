@@ -45,7 +45,7 @@ TEST(AllocationEnd, IsWhatSlurmSays) {
   EXPECT_FALSE(find_allocation_end(snapshot, true));
 }
 
-TEST(AllocationEnd, AsksNobodyUnlessItMay) {
+TEST(AllocationEnd, RunsNoProgramUnlessAllowed) {
   Snapshot snapshot;
   snapshot.variables = {{"FLUX_JOB_ID", "f3"}};
   EXPECT_FALSE(find_allocation_end(snapshot, false));

@@ -57,7 +57,7 @@ class File {
   std::string path_;
 };
 
-TEST(BindingRequest, IsEmptyWhenNobodyAsks) {
+TEST(BindingRequest, IsEmptyByDefault) {
   for (const Texts& flags : {Texts{}, Texts{{"bind-core", "False"}, {"bind-numa", "false"}}}) {
     const auto request = request_of(flags);
     ASSERT_TRUE(request);

@@ -10,7 +10,7 @@ Result<LineFilter> filter_of(const std::string& value) {
   return LineFilter::read({value, from_flag("--duplicate-stdout-filters")});
 }
 
-TEST(LineFilter, WantsNothingUnlessItIsTold) {
+TEST(LineFilter, SelectsNothingByDefault) {
   EXPECT_TRUE(LineFilter().is_empty());
   EXPECT_TRUE(filter_of("")->is_empty());
   EXPECT_FALSE(LineFilter().matches("anything"));

@@ -72,7 +72,7 @@ TEST(LiveRows, BringsTheCursorToWhoIsTypedTo) {
   EXPECT_EQ(live.leave(), "\r\x1b[3B");
 }
 
-TEST(LiveRows, DrawsNothingWhileSomebodyElseHasTheTerminal) {
+TEST(LiveRows, DrawsNothingInTheBackground) {
   LiveRows live;
   live.set(0, rows_of({"a"}));
   (void)live.draw();

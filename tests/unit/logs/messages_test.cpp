@@ -59,7 +59,7 @@ std::string read_available(int fd) {
   return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : "";
 }
 
-TEST_F(Messages, AreSeenAtOnceWhereNobodyHasToWait) {
+TEST_F(Messages, AreWrittenAtOnceWithoutABacklog) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
   const UniqueFd read_end(ends[0]);
@@ -100,13 +100,13 @@ TEST_F(Messages, BeginWithTheNameOnEachOfTheirLines) {
   EXPECT_EQ(said_, "muster: RANK is '1\nmuster: 2', expected a node rank\n");
 }
 
-TEST_F(Messages, MoveNobodysCursor) {
+TEST_F(Messages, EscapeCursorMovements) {
   log_error("MASTER_ADDR is 'a\x1b[31m\r\x7f\tb'");
 
   EXPECT_EQ(said_, "muster: MASTER_ADDR is 'a\\x1b[31m\\x0d\\x7f\tb'\n");
 }
 
-TEST_F(Messages, AreColouredByNobodyElse) {
+TEST_F(Messages, EscapeColoursInTheirText) {
   set_up_messages(Level::Info, /*with_colour=*/true);
   log_error(
       "host '\x1b[0m\xC2\x9B"

@@ -52,7 +52,7 @@ TEST(PrefixTemplate, KnowsWhichNamesItNeeds) {
   EXPECT_FALSE(prefix.needs("rank"));
 }
 
-TEST(PrefixTemplate, RefusesANameThatNobodyKnows) {
+TEST(PrefixTemplate, RefusesAnUnknownName) {
   for (const char* const text : {"${ranks}", "$ranks", "${}", "${rank", "${ rank }", "${RANK}"}) {
     const auto prefix = template_of(text);
 

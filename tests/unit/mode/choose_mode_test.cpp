@@ -56,12 +56,12 @@ TEST(ChooseMode, TakesEveryModeThatIsBuiltIn) {
   }
 }
 
-TEST(ChooseMode, AutoSaysWhoAskedForIt) {
+TEST(ChooseMode, AutoNamesTheSourceOfTheMode) {
   EXPECT_EQ(choose_with("mode", "auto", from_option("MUSTER_MODE"))->source,
             from_option("MUSTER_MODE"));
 }
 
-TEST(ChooseMode, RefusesAModeThatNobodyKnows) {
+TEST(ChooseMode, RefusesAnUnknownMode) {
   const auto chosen = choose_with("mode", "torchrum", from_flag("--mode"));
 
   ASSERT_FALSE(chosen);
@@ -145,7 +145,7 @@ Sourced<std::string> detected(std::map<std::string, std::string> variables) {
                 : Sourced<std::string>{chosen.error().message, {SourceKind::Default, "error"}};
 }
 
-TEST(ChooseMode, IsWhatTheSurroundingsAskFor) {
+TEST(ChooseMode, FollowsTheEnvironment) {
   struct Row {
     std::map<std::string, std::string> variables;
     std::string mode;

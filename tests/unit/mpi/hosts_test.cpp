@@ -19,7 +19,7 @@ TEST(NameApart, GivesNoNameThatANodeHas) {
   EXPECT_EQ(name_apart({"vm-node2", "vm", "vm"}), (Names{"vm-node2", "vm", "vm-node2-node2"}));
 }
 
-TEST(NameApart, CallsNobodyLocalhostButWhoRunsMpirun) {
+TEST(NameApart, CallsOnlyTheNodeOfMpirunLocalhost) {
   EXPECT_EQ(name_apart({"localhost", "localhost"}), (Names{"localhost", "localhost-node1"}));
   EXPECT_EQ(name_apart({"a", "localhost"}), (Names{"a", "localhost-node1"}));
 }

@@ -39,7 +39,7 @@ TEST(CheckJob, LeavesOtherBracesAlone) {
   EXPECT_EQ(refusal(job), "");
 }
 
-TEST(CheckJob, WantsADeviceForEachWorkerThatSeesItsOwn) {
+TEST(CheckJob, RequiresADevicePerWorkerWithMaskedDevices) {
   JobRequest job = job_of({"train"});
   job.masks_devices = true;
   EXPECT_EQ(refusal(job), "");

@@ -510,7 +510,7 @@ TEST(MakePlan, FillsNothingThatOnlyLooksLikeALateValue) {
                                                 {"BRACES", "{run_dir} {worker_port} {4711}"}}));
 }
 
-TEST(MakePlan, NamesAJobOfMpiAsNobodyCanGuess) {
+TEST(MakePlan, GivesAnMpiJobAnUnguessableName) {
   ChosenMode chosen = mode_of({role("rank", RoleCount::PerDevice)});
   chosen.mode.services = {kPmixService};
   LaunchPlan plan = make_plan({cluster_of({1}, 0), chosen, job_of({"x"}), surroundings()});

@@ -66,7 +66,7 @@ TEST(PlaceRoles, LeavesNodesWithoutAProcessWhenThereAreMore) {
             (std::vector<std::string>{"worker 0", "ps 0", ""}));
 }
 
-TEST(PlaceRoles, TakesTheTemplatesCountsWhenNobodyGivesAny) {
+TEST(PlaceRoles, TakesTheTemplatesCountsByDefault) {
   EXPECT_EQ(dealt(2, {}), (std::vector<std::string>{"worker 0; ps 0", "worker 1; ps 1"}));
 }
 
@@ -253,11 +253,11 @@ TEST(DecidesSuccess, IsTheChiefAloneElseAllWorkers) {
   EXPECT_EQ(deciding({{"worker", 2}, {"ps", 1}}), "worker,worker");
 }
 
-TEST(DecidesSuccess, IsWhomTheUserNames) {
+TEST(DecidesSuccess, IsTheRoleNamedByTheUser) {
   EXPECT_EQ(deciding({{"chief", 1}, {"worker", 1}, {"ps", 1}}, {"chief", "ps"}), "chief,ps");
 }
 
-TEST(DecidesSuccess, IsEverybodyIfNobodyWould) {
+TEST(DecidesSuccess, IsEveryProcessIfNoRoleDecides) {
   EXPECT_EQ(deciding({{"ps", 2}}), "ps,ps");
 }
 

@@ -40,7 +40,7 @@ TEST(PlacedWorker, IsOneWorkerOfTheWholeJob) {
       << plan.notices[0];
 }
 
-TEST(PlacedWorker, CountsAsAHostWhereNobodyCountsThem) {
+TEST(PlacedWorker, CountsAsAHostWithoutHostCounts) {
   Cluster cluster = placed_cluster();
   cluster.share->host_rank.reset();
   const LaunchPlan plan = torchrun_plan(cluster, surroundings());

@@ -156,7 +156,7 @@ TEST(Read, RefusesWhatDoesNotBeginAsJson) {
             expected + "syntax error), expected a JSON object (CANN: EI0004)");
 }
 
-TEST(Read, RefusesANumberThatNobodyCanHold) {
+TEST(Read, RefusesANumberOutOfRange) {
   EXPECT_EQ(error_of(R"({"status":"completed","x":[1,{"y":-1e400}],"server_list":[]})"),
             "rank table 'hccl.json': x[1].y is too large, expected a number below 1.8e308 (CANN: "
             "EI0004)");

@@ -201,7 +201,7 @@ RouteVote without(const std::string& reason) {
   return vote;
 }
 
-TEST(DecideRoute, NobodyWasAsked) {
+TEST(DecideRoute, DoesNotApplyWithoutVotes) {
   const auto decision = decide_route({{}, {}, {}});
   EXPECT_FALSE(decision.applies);
   EXPECT_EQ(decision.reason, "");

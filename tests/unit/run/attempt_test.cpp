@@ -153,7 +153,7 @@ TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
   }
 }
 
-TEST_F(AttemptTest, StartsNobodyWhenAServiceCannotStart) {
+TEST_F(AttemptTest, StartsNoWorkerWhenAServiceCannotStart) {
   run_with(std::make_unique<CannotStart>());
 
   EXPECT_EQ(notified_, std::vector<std::string>{"store"});
@@ -163,14 +163,14 @@ TEST_F(AttemptTest, StartsNobodyWhenAServiceCannotStart) {
   }
 }
 
-TEST_F(AttemptTest, AnErrorWaitsForWhoeverMayHaveCrashed) {
+TEST_F(AttemptTest, AnErrorWaitsForAnEarlierCrash) {
   run({}, "exit 3");
 
   EXPECT_GE(waited_, kOrderWindow);
   EXPECT_EQ(attempt_->failures().first->exit_code, 3);
 }
 
-TEST_F(AttemptTest, ACrashWaitsForNobody) {
+TEST_F(AttemptTest, ACrashIsActedUponAtOnce) {
   run({}, "kill -SEGV $$");
 
   EXPECT_FALSE(has_turned_) << "it is acted upon as soon as it is found";

@@ -68,7 +68,7 @@ TEST_F(NamedPipes, WakeOnceWhenTheyAreAsked) {
   EXPECT_EQ(woken_, 1);
 }
 
-TEST_F(NamedPipes, CallNobodyWhenTheyAreGone) {
+TEST_F(NamedPipes, CallNoCallbackAfterDestruction) {
   open();
   write("late");
   pipe_->wake_after(0ms);

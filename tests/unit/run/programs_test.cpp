@@ -124,7 +124,7 @@ TEST_F(ProgramsTest, AreLookedIntoAsDeepAsInterpretersGo) {
   EXPECT_TRUE(programs_.of(1));
 }
 
-TEST_F(ProgramsTest, AreKnownAtOnceWhereNobodyCountsOnThisNode) {
+TEST_F(ProgramsTest, AreResolvedAtOnceOnASingleNode) {
   plan_.nodes = 1;
   write("one", "", 0755);
   add("one");
@@ -137,7 +137,7 @@ TEST_F(ProgramsTest, AreKnownAtOnceWhereNobodyCountsOnThisNode) {
   io_.run();
 }
 
-TEST_F(ProgramsTest, AreNotToldOfOnceNobodyWaits) {
+TEST_F(ProgramsTest, AreNotReportedAfterCancel) {
   add("one");
   EXPECT_FALSE(programs_.find([] { FAIL(); }));
 

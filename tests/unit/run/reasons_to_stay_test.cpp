@@ -54,7 +54,7 @@ TEST(PendingWork, AreNamedInDetailWhereThereIsAny) {
   EXPECT_EQ(reasons.describe(), "attempt 0");
 }
 
-TEST(PendingWork, AreForgottenByWhoeverLeavesNow) {
+TEST(PendingWork, AreForgottenByAForcedExit) {
   PendingWork reasons;
   reasons.add("attempt 0");
   reasons.exit_early();

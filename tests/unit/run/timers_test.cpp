@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(DelayedCall, IsTakenOnceHoweverOftenItIsAskedFor) {
+TEST(DelayedCall, FiresOnceHoweverOftenItIsScheduled) {
   boost::asio::io_context io;
   int looks = 0;
   DelayedCall look(io, milliseconds(1), [&] { ++looks; });
@@ -24,7 +24,7 @@ TEST(DelayedCall, IsTakenOnceHoweverOftenItIsAskedFor) {
   EXPECT_FALSE(look.is_pending());
 }
 
-TEST(DelayedCall, IsNotTakenWhenItWasCancelled) {
+TEST(DelayedCall, DoesNotFireAfterCancel) {
   boost::asio::io_context io;
   int looks = 0;
   DelayedCall look(io, milliseconds(1), [&] { ++looks; });
@@ -36,7 +36,7 @@ TEST(DelayedCall, IsNotTakenWhenItWasCancelled) {
   EXPECT_EQ(looks, 0);
 }
 
-TEST(Debounce, IsTakenAtLastAlthoughItIsAskedForAllTheTime) {
+TEST(Debounce, FiresAtItsMaximumDelayDespiteConstantScheduling) {
   boost::asio::io_context io;
   int looks = 0;
   Debounce look(io, milliseconds(2), [&] { ++looks; });

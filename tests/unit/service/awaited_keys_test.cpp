@@ -13,7 +13,7 @@ std::string described(const store::AwaitedKeys& awaited) {
   });
 }
 
-TEST(AwaitedKeys, AreToldWithTheRanksThatWait) {
+TEST(AwaitedKeys, AreListedWithTheWaitingRanks) {
   EXPECT_EQ(described({{{"/a", 3, {{"127.0.0.1", 102}, {"10.0.0.1", 100}, {"127.0.0.1", 102}}},
                         {"/b", 1, {{"127.0.0.1", 101}}}}}),
             "in the store of the ranks '/a' was waited for by ranks 0, 2, '/b' by rank 1");

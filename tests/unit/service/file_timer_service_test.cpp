@@ -100,7 +100,7 @@ class FileTimer : public ::testing::Test {
   std::unique_ptr<Service> service_;
 };
 
-TEST_F(FileTimer, IsThereForWhoAsksForIt) {
+TEST_F(FileTimer, IsStartedWhereAVariableEnablesIt) {
   for (const std::string given : {"", "0", "true"}) {
     input_.variables = {{"TORCHELASTIC_ENABLE_FILE_TIMER", given}};
     make();
@@ -228,7 +228,7 @@ TEST_F(FileTimer, SignalsSomeAndThenLooksForWhatElseHappens) {
   EXPECT_EQ(asked_for_.size(), 200U);
 }
 
-TEST_F(FileTimer, WakesNobodyWithoutATimer) {
+TEST_F(FileTimer, CausesNoWakeupsWithoutATimer) {
   start();
   EXPECT_FALSE(asked_);
   write(70, 1e12);

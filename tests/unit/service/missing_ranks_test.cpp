@@ -22,7 +22,7 @@ TEST(MissingRanks, AreNamedByPidsOnThisMachine) {
   EXPECT_EQ(missing({{"127.0.0.1", 100}, {"127.0.0.1", 101}}, {{"10.0.0.1", 2}}), "");
 }
 
-TEST(MissingRanks, AreNamedByTheirAddressWhereNobodyHasComeFromIt) {
+TEST(MissingRanks, AreThoseOfAddressesWithTooFewClients) {
   EXPECT_EQ(missing({{"127.0.0.1", 100}, {"10.0.0.3", 7}, {"10.0.0.3", 8}},
                     {{"10.0.0.1", 2}, {"10.0.0.2", 2}, {"10.0.0.3", 2}}),
             "ranks 1-3");

@@ -87,7 +87,7 @@ TEST(TorchStoreService, IsTheLeadersAlone) {
   EXPECT_TRUE(bench.store.said.empty());
 }
 
-TEST(TorchStoreService, CannotBeWhereSomebodyElseListens) {
+TEST(TorchStoreService, FailsOnAPortInUse) {
   Bench bench;
   bench.store.obstacle = Error{ErrorKind::System, "cannot listen on port 4711"};
   AttemptPorts offer;

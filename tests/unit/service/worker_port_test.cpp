@@ -72,7 +72,7 @@ bool is_true_in_another_process(const Do& what) {
   return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST(ReservedPorts, AreAsManyAsWereAskedForAndInTheRange) {
+TEST(ReservedPorts, HaveTheRequestedCountAndRange) {
   const auto ports = WorkerPort::reserve_several(20);
   ASSERT_TRUE(ports) << ports.error().message;
   std::set<std::uint16_t> numbers;
@@ -132,7 +132,7 @@ TEST(ReservedPorts, AreTakenForEverybodyElse) {
 }
 
 /// All of the range but what others have: so it is sure that those were met and left out.
-TEST(ReservedPorts, LeaveOutWhatSomebodyHas) {
+TEST(ReservedPorts, SkipPortsInUse) {
   const auto first = WorkerPort::reserve_several(1);
   ASSERT_TRUE(first);
   std::uint16_t of_four = first->front().number();

@@ -176,7 +176,7 @@ TEST(Generations, KeepKeysOfClientsThatAreNoRanks) {
   EXPECT_FALSE(is_fresh(played, played.greet(8)));
 }
 
-TEST(Generations, DropWhatNobodyHasWhenALaterOneBegins) {
+TEST(Generations, DropAnAbandonedGenerationWhenALaterOneBegins) {
   PlayedStore played(kRanks);
   Ranks ranks(played);
   const ClientId first = ranks.init(0);

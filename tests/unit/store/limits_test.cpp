@@ -48,7 +48,7 @@ Limits with_connections(std::size_t per_worker) {
   return limits;
 }
 
-TEST(StoreLimits, CloseTheNewestWhereNobodyHasMoreThanItsShare) {
+TEST(StoreLimits, CloseTheNewestWhereNoProcessExceedsItsShare) {
   PlayedStore played(1, with_connections(2));
   for (std::uint32_t pid = 1; pid <= 4; ++pid) {
     (void)played.greet(pid);

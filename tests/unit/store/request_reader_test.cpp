@@ -274,7 +274,7 @@ TEST(RequestReader, LetsBytesFollowWhatAnotherHasSettledAsADeletion) {
   EXPECT_EQ(reader.feed(kCount).lines(), (Lines{"delete /a", "count"}));
 }
 
-TEST(RequestReader, HearsNoSilenceInOtherRequests) {
+TEST(RequestReader, IgnoresSilenceDuringOtherRequests) {
   Ungreeted ungreeted;
   Read reader(ungreeted);
   reader.feed(wire::u8(2)).silence();

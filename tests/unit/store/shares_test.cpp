@@ -21,7 +21,7 @@ void hold(std::vector<ClientMemory>& all,
   }
 }
 
-TEST(Shares, AreKeptWhereNobodyHasMore) {
+TEST(Shares, AreKeptWhereNoProcessHasMore) {
   EXPECT_EQ(largest_holder({}, 2).connections, 0U);
   std::vector<ClientMemory> all;
   hold(all, 2, kRank, true);

@@ -178,7 +178,7 @@ TEST(Store, WakesWhoWaitsWithEachChange) {
   }
 }
 
-TEST(Store, WakesNobodyWhenNothingIsSet) {
+TEST(Store, WakesNoClientWhenNothingIsSet) {
   PlayedStore played;
   const ClientId client = played.greet();
   const ClientId other = played.greet();
@@ -313,7 +313,7 @@ TEST(Store, ForgetsWhatAClientWaitsForWhenItGoes) {
   played.leave(client);
 }
 
-TEST(Store, TellsWhoWaitsForWhat) {
+TEST(Store, ListsWaitingClientsWithTheirKeys) {
   PlayedStore played;
   const ClientId one = played.greet(11, "10.0.0.1");
   const ClientId two = played.greet(std::nullopt, "10.0.0.2");

@@ -22,7 +22,7 @@ TEST(TraceOf, ASignalIsACrash) {
   }
 }
 
-TEST(TraceOf, WhatNeverRanIsNobodysConsequence) {
+TEST(TraceOf, AStartErrorIsNoConsequence) {
   Failure failure;
   failure.start_error = "cannot execute 'train': no such file";
   EXPECT_EQ(classify(failure), FailureKind::Crash);
@@ -45,7 +45,7 @@ TEST(TraceOf, ACrashStaysACrashWhateverWasWrittenBefore) {
             FailureKind::Crash);
 }
 
-TEST(TraceOf, LastLinesTellALostPeerFromAnErrorOfItsOwn) {
+TEST(TraceOf, LastLinesDistinguishALostPeerFromAnError) {
   const ExitStatus one = ExitStatus::exited(1);
   EXPECT_EQ(classify(failure_with(one, {"Traceback (most recent call last):", "ValueError: x"})),
             FailureKind::Traceback);
@@ -72,7 +72,7 @@ TEST(TraceOf, WhatLibrariesSayOfALostPeer) {
   }
 }
 
-TEST(TraceOf, AnErrorOfItsOwnThatSoundsAlike) {
+TEST(TraceOf, AnErrorSimilarToALostPeer) {
   for (const char* const words :
        {"EI0004: The ranktable or rank is invalid", "error: Timed out waiting for the data set"}) {
     EXPECT_NE(classify(failure_with(ExitStatus::exited(1), {words})), FailureKind::LostPeer)
@@ -100,7 +100,7 @@ TEST(LikeliestFirst, ACrashOutranksAnErrorAnErrorALostPeer) {
   EXPECT_EQ(most_likely_first(std::vector{lost_peer, code}), 1U);
 }
 
-TEST(LikeliestFirst, TheFirstOneIsNamedAmongThoseThatLookAlike) {
+TEST(LikeliestFirst, TheFirstOfSimilarFailuresIsNamed) {
   const Failure code = failure_with(ExitStatus::exited(1));
   EXPECT_EQ(most_likely_first(std::vector{code, code}), 0U);
   EXPECT_EQ(most_likely_first(std::vector{code}), 0U);

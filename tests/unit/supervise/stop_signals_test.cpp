@@ -26,7 +26,7 @@ TEST(StopSignals, AreFourByDefault) {
   EXPECT_EQ(signals.to_text(), "SIGTERM,SIGINT,SIGHUP,SIGQUIT");
 }
 
-TEST(StopSignals, AreThoseThatAreAskedForAndTheFour) {
+TEST(StopSignals, AreTheListedOnesAndTheFourDefaults) {
   const StopSignals signals = *signals_of("SIGUSR1,SIGUSR2");
 
   EXPECT_EQ(signals.all(), (std::set<int>{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}));

@@ -46,7 +46,7 @@ TEST(Supervisor, DoesNotFinishWhileAWorkerLives) {
 
 // Running -> Stopping, by a failure
 
-TEST(Supervisor, AsksTheOthersToEndWhenOneFails) {
+TEST(Supervisor, SendsSigtermToTheOthersWhenAWorkerFails) {
   Supervisor supervisor = running(3);
 
   EXPECT_EQ(to_text(supervisor.on(failed(1, 3))), kAskedToEnd);
@@ -291,7 +291,7 @@ TEST(Supervisor, TakesNoSecondGraceForTheLeftoversOfStoppedWorkers) {
   EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), kKilled);
 }
 
-TEST(Supervisor, IgnoresAGraceThatNobodyStarted) {
+TEST(Supervisor, IgnoresAGraceThatWasNotStarted) {
   Supervisor supervisor = running(1);
 
   EXPECT_EQ(to_text(supervisor.on(GraceEnded{})), "");
@@ -367,7 +367,7 @@ TEST(Supervisor, FailsWhenNotEvenTheFirstWorkerCouldBeStarted) {
   EXPECT_EQ(supervisor.conclusion().exit_code, 127);
 }
 
-TEST(Supervisor, HearsOfWorkersThatItsOwnStopPrevented) {
+TEST(Supervisor, CountsWorkersWhoseStartItsStopPrevented) {
   Supervisor supervisor = running(3);
   (void)supervisor.on(failed(0, 2));
 
@@ -388,7 +388,7 @@ TEST(Supervisor, WaitsForThoseThatWereStartedBeforeTheStop) {
   EXPECT_EQ(supervisor.conclusion().verdict, Verdict::Stopped);
 }
 
-TEST(Supervisor, HearsOfPreventedWorkersWhileKilling) {
+TEST(Supervisor, CountsPreventedWorkersWhileKilling) {
   Supervisor supervisor = running(2);
   (void)supervisor.on(GuardLost{});
 
@@ -427,7 +427,7 @@ TEST(Supervisor, CallsAWorkerFailedThatEndsByAnotherSignalThanWasSent) {
   EXPECT_EQ(supervisor.conclusion().first_failure, std::nullopt);
 }
 
-TEST(Supervisor, CallsAWorkerFailedThatSomebodyElseKillsInTheGrace) {
+TEST(Supervisor, CountsAWorkerKilledFromOutsideDuringTheGraceAsFailed) {
   Supervisor supervisor = running(2);
   (void)supervisor.on(StopRequested{SIGTERM});
   (void)supervisor.on(killed(0, SIGKILL));
@@ -505,7 +505,7 @@ TEST(Supervisor, SucceedsWhenTheStopComesWhileOnlyOthersAreLeft) {
   EXPECT_EQ(supervisor.conclusion().exit_code, 0);
 }
 
-TEST(Supervisor, TellsAtTheStartThatNoWorkerOfThisNodeDecides) {
+TEST(Supervisor, ReportsAtTheStartThatNoWorkerOfThisNodeDecides) {
   Supervisor supervisor({false, false});
 
   EXPECT_EQ(told(supervisor.start()), "nobody decides, the last");
@@ -515,14 +515,14 @@ TEST(Supervisor, TellsAtTheStartThatNoWorkerOfThisNodeDecides) {
 
 // Orders
 
-TEST(Supervisor, TellsOnceThatAWorkerFailed) {
+TEST(Supervisor, ReportsAWorkerFailureOnce) {
   Supervisor supervisor = running(3);
 
   EXPECT_EQ(told(supervisor.on(failed(1, 3))), "failure of 1");
   EXPECT_EQ(told(supervisor.on(failed(0, 4))), "") << "an echo";
 }
 
-TEST(Supervisor, AsksTheWorkersToEndWhenItIsOrderedTo) {
+TEST(Supervisor, SendsTheOrderedSignalToTheWorkers) {
   Supervisor supervisor = running(2);
 
   EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGINT})),

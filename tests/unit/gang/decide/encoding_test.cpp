@@ -303,7 +303,7 @@ TEST(Facts, AreComparedAsTheyAreSent) {
   EXPECT_EQ(std::get<Join>(*decode(encode(join))).job, sent) << "whatever else there is to send";
 }
 
-TEST(Messages, AreReadWithFieldsThatNobodyKnows) {
+TEST(Messages, AreReadWithUnknownFields) {
   EXPECT_TRUE(decode(R"({"type": "beat", "colour": {"red": [1, 2]}})"));
 }
 

@@ -152,7 +152,7 @@ TEST(ExchangeServer, MergesBeforeTheStartWhatTheNodesOfTheAttemptHave) {
   EXPECT_EQ(story.start(1, {2, 1, 0}).at("ports"), "0@host-2=c 1@host-1=b 2@host-0=a");
 }
 
-TEST(ExchangeServer, SaysNothingWhereNobodyHasContributed) {
+TEST(ExchangeServer, IsSilentWithoutContributions) {
   Story story(2);
   story.join_all();
   const auto merged = story.exchange.begin(0, {{0, ""}, {1, ""}});
@@ -211,7 +211,7 @@ TEST(ExchangeServer, IsNotReadyWhileAValueIsContributedAnew) {
   EXPECT_EQ(story.exchange.held(), 120'000U);
 }
 
-TEST(ExchangeServer, IsNotReadyBeforeAValueHasComeThatNobodyAnnounced) {
+TEST(ExchangeServer, IsNotReadyBeforeAnUnannouncedValueArrives) {
   Story story(1);
   story.join_all();
   const auto chunks = story.agents[0].keep("table", noise(100'000));
@@ -322,7 +322,7 @@ TEST(ExchangeServer, MergesManyRounds) {
   EXPECT_LT(story.exchange.held(), 1'000U) << "nothing is kept of a round that is over";
 }
 
-TEST(ExchangeServer, AsksNobodyButThoseWhoAreListed) {
+TEST(ExchangeServer, WaitsOnlyForTheListedNodes) {
   Story story(4);
   story.join_all();
   (void)story.start(0, {3, 2, 1, 0});  // link 1 is node 2
@@ -380,7 +380,7 @@ TEST(ExchangeServer, BeginsEachAttemptWithNewRounds) {
   EXPECT_EQ(story.error, "");
 }
 
-TEST(ExchangeServer, HearsNobodyWhoTakesNoPartInTheAttempt) {
+TEST(ExchangeServer, IgnoresNodesOutsideTheAttempt) {
   Story story(3);
   story.join_all();
   (void)story.start(0, {0, 1});
@@ -434,7 +434,7 @@ class Breaches : public ::testing::Test {
   Story story{2};
 };
 
-TEST_F(Breaches, AreAKeyThatNobodyKnowsOrOfAnotherTime) {
+TEST_F(Breaches, AreUnknownKeysAndKeysAtTheWrongTime) {
   EXPECT_EQ(after(piece_of({"exec", 0, 0, {}})),
             "1: contributes under 'exec', which no node of this job does");
   EXPECT_EQ(after(piece_of({"ports", 0, 0, {}})), "1: contributes under 'ports' at the wrong time");

@@ -131,7 +131,7 @@ TEST(IpAllowList, GoesOnAfterEveryRefusal) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(IpAllowList, HearsNothingMoreOfARefusedAgent) {
+TEST(IpAllowList, IgnoresMessagesOfARefusedAgent) {
   LeaderStory story = running(2);
   (void)story.arrive(9, 0);
   EXPECT_EQ(story.read_signal(9, Failed{0, failure_of(2)}), "");
@@ -180,7 +180,7 @@ TEST(IpAllowList, LetsOneOfSeveralClaimantsSitDown) {
             "9: refused: node rank 1 is taken by host-i (10.0.0.9) | drop 9 | 8: beat");
 }
 
-TEST(IpAllowList, StartsWithWhoeverIsAliveOfTwoThatWantASeat) {
+TEST(IpAllowList, StartsWithTheLiveOneOfTwoNodesForOneRank) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   story.silence(1);
@@ -226,7 +226,7 @@ TEST(IpAllowList, ForgetsAClaimantThatLeaves) {
   EXPECT_NE(story.arrive(2, 2).find("start 0"), std::string::npos);
 }
 
-TEST(IpAllowList, TellsAClaimantTheEndToo) {
+TEST(IpAllowList, SendsTheEndToAClaimant) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   (void)story.arrive(9, 1);
@@ -234,7 +234,7 @@ TEST(IpAllowList, TellsAClaimantTheEndToo) {
   EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGTERM}), "0,1,9: finish: stopped 143");
 }
 
-TEST(IpAllowList, ReplacesANodeByItselfWhenItReturnsBeforeItsLossIsNoticed) {
+TEST(IpAllowList, LetsANodeReturnBeforeItsLossIsNoticed) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   story.silence(1);
   (void)story.wait(seconds(5));
@@ -268,7 +268,7 @@ TEST(IpAllowList, KeepsOneAgentTooManyAsASpare) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(IpAllowList, TellsASpareThatTheJobRuns) {
+TEST(IpAllowList, InformsASpareThatTheJobRuns) {
   LeaderStory story(restarting(job_of(2)));
   Join unready = story.join_of(1, 1);
   unready.waits_for = "its rank table";
@@ -306,7 +306,7 @@ TEST(IpAllowList, LetsASpareLeave) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(IpAllowList, TellsASpareTheEnd) {
+TEST(IpAllowList, SendsTheEndToASpare) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
   (void)story.read_signal(0, last_success_of(1));
@@ -339,7 +339,7 @@ TEST(IpAllowList, NamesWhoHadAnotherTokenWhenItGivesUp) {
             "another token");
 }
 
-TEST(IpAllowList, ForgetsThatSomebodyHadAnotherTokenOnceItIsHere) {
+TEST(IpAllowList, ForgetsAWrongTokenOnceThatNodeHasJoined) {
   LeaderStory story(job_of(3));
   (void)story.happen(AuthFailed{"10.0.0.2", "has another token"});
   (void)story.arrive(1, 1);

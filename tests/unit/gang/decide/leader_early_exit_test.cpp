@@ -79,7 +79,7 @@ TEST(EarlyExit, KeepsTheFailureAsItWasFound) {
   EXPECT_TRUE(story.end->first_failure->is_early_exit);
 }
 
-TEST(EarlyExit, WaitsAsLongAsItIsTold) {
+TEST(EarlyExit, WaitsForItsTimeout) {
   LeaderStory story = running(forbidding(limited(job_of(2), seconds(100))), 2);
   (void)story.read_signal(1, success_of(3));
   EXPECT_EQ(story.wait(seconds(99)), "");
@@ -87,7 +87,7 @@ TEST(EarlyExit, WaitsAsLongAsItIsTold) {
   EXPECT_EQ(story.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is failed 1");
 }
 
-TEST(EarlyExit, IsNoneWhenTheOthersFollow) {
+TEST(EarlyExit, IsNoneWhenTheOtherRanksEndInTime) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
   (void)story.read_signal(1, last_success_of(3));
   (void)story.wait(seconds(9));
@@ -97,7 +97,7 @@ TEST(EarlyExit, IsNoneWhenTheOthersFollow) {
   EXPECT_EQ(story.wait(seconds(20)), "") << "its deadline is forgotten";
 }
 
-TEST(EarlyExit, IsNoneOfANodeWhereNobodyDecides) {
+TEST(EarlyExit, IsNoneOfANodeWithoutDecidingWorkers) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
   Succeeded none;
   none.is_last = true;

@@ -47,7 +47,7 @@ Contribute fence(const std::string& bytes, int round = 0, int attempt = 0) {
   return {split({{"fence", attempt, round, {}}, bytes}).front()};
 }
 
-TEST(LeaderExchange, WaitsForAContributionAndTellsTheResultBeforeTheStart) {
+TEST(LeaderExchange, WaitsForAContributionAndSendsTheResultBeforeTheStart) {
   LeaderStory story(exchanging(job_of(3)));
   EXPECT_EQ(story.arrive(1, with_ports(story.join_of(1, 2))), "1: admitted as node 2");
   EXPECT_EQ(story.read_signal(1, ports("5001")), "");
@@ -61,7 +61,7 @@ TEST(LeaderExchange, WaitsForAContributionAndTellsTheResultBeforeTheStart) {
             "1: start 0 as node 2 of 3, slots 4 of 6");
 }
 
-TEST(LeaderExchange, IsNotMentionedWhereNobodyContributes) {
+TEST(LeaderExchange, IsNotMentionedWithoutContributions) {
   LeaderStory story(exchanging(job_of(2)));
   EXPECT_EQ(story.arrive(1, 1).find("merged"), std::string::npos);
 }
@@ -192,7 +192,7 @@ TEST(LeaderExchange, GoesOnWhileAnAttemptRuns) {
   EXPECT_EQ(story.read_signal(1, fence("d", 1)), "0,1: merged fence 1 of 0: 10.0.0.1:c 10.0.0.2:d");
 }
 
-TEST(LeaderExchange, TellsNobodyWhatWasMergedWithoutALostNode) {
+TEST(LeaderExchange, DoesNotSendAMergedValueWithoutALostNode) {
   LeaderStory story = running(exchanging(job_of(3)), 3);
   (void)story.read_signal(1, fence("b"));
   (void)story.read_signal(kOwnLink, fence("a"));

@@ -113,7 +113,7 @@ TEST(Ready, DoesNotWaitLongForThoseWhoAreNotThere) {
   EXPECT_EQ(words_of(*story.end), "failed 65");
 }
 
-TEST(Ready, SleepsWhileThoseWhoAreOnTheirWayHearOfTheEnd) {
+TEST(Ready, DelaysTheEndForNodesThatStillConnect) {
   LeaderStory story(job_of(3));
   (void)story.wait(seconds(3));
   (void)story.read_signal(kOwnLink, InputStatus{"its rank table is no JSON object", 65});
@@ -142,7 +142,7 @@ TEST(Ready, SendsASpareAwayThatWaitedInVain) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Ready, IsAskedAgainWhenThePortIsThere) {
+TEST(Ready, IsCheckedAgainWhenThePortIsReserved) {
   LeaderStory story(job_of(2));
   story.answers_port = false;
   EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1 | reserve port");
@@ -186,7 +186,7 @@ TEST(Ready, DoesNotMatterWhereNoAttemptFollows) {
   EXPECT_EQ(story.end->reason.find("rank table"), std::string::npos) << story.end->reason;
 }
 
-TEST(Ready, IsTheSpareThatIsTakenFirst) {
+TEST(Ready, SpareIsTakenBeforeOneThatIsNot) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)arrive_unready(story, 8, std::nullopt);
   (void)story.arrive(9);
@@ -224,7 +224,7 @@ GangConfig elastic(int least, int most) {
   return policy;
 }
 
-TEST(Ready, HoldsNobodyUpAboveTheLeastNodes) {
+TEST(Ready, IsNotRequiredAboveTheMinimumOfNodes) {
   LeaderStory story(elastic(2, 3));
   (void)arrive_unready(story, 1, 1);
   (void)story.arrive(2, 2);
@@ -252,7 +252,7 @@ TEST(Ready, TakesItsSeatWhenItIsAndTheJobStartsAgain) {
   EXPECT_NE(words.find("1: start 1 as node 1 of 2"), std::string::npos) << words;
 }
 
-TEST(Ready, StaysASpareWhileItIsNotAndNobodyMissesIt) {
+TEST(Ready, NodeThatIsNotStaysAnUnneededSpare) {
   LeaderStory story(elastic(1, 2));
   (void)arrive_unready(story, 1, 1);
   (void)story.wait(seconds(31));
@@ -320,7 +320,7 @@ TEST(Ready, GivesItsSeatToASpareThatIs) {
   EXPECT_EQ(story.leader().nodes(), (std::vector<LinkId>{kOwnLink, 2}));
 }
 
-TEST(Ready, IsAMustForTheLeadersNode) {
+TEST(Ready, IsRequiredOfTheLeadersNode) {
   GangConfig policy = elastic(1, 2);
   Leader leader(policy, Instant{});
   LeaderStory other(policy);

@@ -57,7 +57,7 @@ TEST(Restart, WaitsForTheLongestGraceOfAllNodes) {
   EXPECT_EQ(story.wait(seconds(2)), "drop 1");
 }
 
-TEST(Restart, IsNoneBesideWhatCouldNotBeKilled) {
+TEST(Restart, DoesNotHappenBesideAnUnkillableProcess) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.read_signal(0, Ended{});
@@ -70,7 +70,7 @@ TEST(Restart, IsNoneBesideWhatCouldNotBeKilled) {
       << story.all_said();
 }
 
-TEST(Restart, IsNoneBesideWhatCouldNotBeKilledAfterASuccess) {
+TEST(Restart, DoesNotHappenBesideAnUnkillableProcessAfterASuccess) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.read_signal(1, last_success_of(3));
   (void)story.read_signal(1, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true});
@@ -267,7 +267,7 @@ TEST(RestartDecider, ThatAFileDoesNotShowIsMissingHoweverDifferentTheFailures) {
   EXPECT_EQ(story.end->exit_code, 93);
 }
 
-TEST(RestartDecider, IsNotAskedForWhereTheRuleIsOff) {
+TEST(RestartDecider, IsNotCheckedWhereTheRuleIsOff) {
   GangConfig policy = restarting(job_of(2), 10);
   policy.options.restarts.no_progress_limit = 0;
   LeaderStory story = running(policy, 2);
@@ -296,7 +296,7 @@ TEST(Fence, KeepsTheNextAttemptWaitingUntilTheLostNodeMustBeEmpty) {
             "1: start 1 as node 1 of 2, slots 2 of 4");
 }
 
-TEST(Fence, SaysWhoWasLostWhereNobodyElseDoes) {
+TEST(Fence, LogsTheLostNodeWhereTheEndDoesNot) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(0, last_success_of(0));
   (void)story.read_signal(0, Ended{});
@@ -436,7 +436,7 @@ TEST(Replacement, ShrinksTheJobToWhatIsLeft) {
             "2: start 1 as node 1 of 2, slots 2 of 4");
 }
 
-TEST(Replacement, IsNotTakenBySomebodyWithAnotherRank) {
+TEST(Replacement, ComesFromASpareWithAnotherRank) {
   LeaderStory story = running(restarting(job_of(2, 4)), 2);
   (void)story.arrive(5, 3);
   (void)story.lose(1);
@@ -447,7 +447,7 @@ TEST(Replacement, IsNotTakenBySomebodyWithAnotherRank) {
             "5: start 1 as node 1 of 2, slots 2 of 4");
 }
 
-TEST(Replacement, IsLostToo) {
+TEST(Replacement, ThatIsLostDoesNotFailTheJob) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
   EXPECT_EQ(story.lose(9), "") << "a spare is nobody's failure";

@@ -13,7 +13,7 @@ using State = Leader::State;
   return policy;
 }
 
-TEST(ScaleUp, WaitsForTheNextRestartUnlessItIsAskedFor) {
+TEST(ScaleUp, WaitsForTheNextRestartByDefault) {
   LeaderStory story = running(restarting(job_of(1, 2)), 1);
   EXPECT_EQ(story.arrive(1), "1: admitted as a spare of a job that runs");
   EXPECT_EQ(story.wait(seconds(120)), "");
@@ -86,7 +86,7 @@ TEST(ScaleUp, WaitsForANodeThatIsNotReady) {
   EXPECT_EQ(story.read_signal(1, InputStatus{}), "0: stop 0 by SIGTERM");
 }
 
-TEST(ScaleUp, IsNotForWhoFindsNoSeat) {
+TEST(ScaleUp, DoesNotHappenAboveTheMaximumOfNodes) {
   LeaderStory story = running(restarting(scaling(1, 2)), 2);
   EXPECT_EQ(story.arrive(9), "9: admitted as a spare of a job that runs");
   EXPECT_EQ(story.wait(seconds(60)), "");
@@ -123,7 +123,7 @@ TEST(ScaleUp, IsStoppedByWhatEndsTheJob) {
   EXPECT_EQ(story.end_all(), "0,1: finish: stopped 130");
 }
 
-TEST(ScaleUp, IsNoneBesideWhatCouldNotBeKilled) {
+TEST(ScaleUp, DoesNotHappenBesideAnUnkillableProcess) {
   LeaderStory story = running(scaling(1, 2), 1);
   (void)story.arrive(1);
 

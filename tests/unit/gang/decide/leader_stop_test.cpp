@@ -89,14 +89,14 @@ TEST(SecondStop, KeepsTheEndThatIsKnown) {
   EXPECT_EQ(story.read_signal(0, kNow), "0,1: stop 0 by SIGTERM, now, the end is failed 9");
 }
 
-TEST(SecondStop, EndsARunningAttemptWhereTheFirstWasNotHeard) {
+TEST(SecondStop, EndsARunningAttemptWhereTheFirstWasMissed) {
   LeaderStory story = running(2);
   EXPECT_EQ(story.read_signal(0, kNow),
             "0,1: stop 0 by SIGTERM, the end is stopped 143 | "
             "0,1: stop 0 by SIGTERM, now, the end is stopped 143");
 }
 
-TEST(SecondStop, HurriesNobodyElseWhenANodeOnlyLeaves) {
+TEST(SecondStop, DoesNotKillOtherNodesWhenANodeOnlyLeaves) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.read_signal(2, StopFromAgent{SIGTERM});
   EXPECT_EQ(story.read_signal(2, kNow), "");

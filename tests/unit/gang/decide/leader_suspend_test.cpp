@@ -20,7 +20,7 @@ LeaderStory noticed() {
   return noticed(2, job_of(2));
 }
 
-TEST(Suspend, TellsAllNodesWhereverTheNoticeCame) {
+TEST(Suspend, SendsANoticeFromAnyNodeToAllNodes) {
   LeaderStory story = noticed();
   EXPECT_EQ(story.state(), State::Running);
 }
@@ -82,7 +82,7 @@ TEST(Suspend, KillsAtTheDeadline) {
   EXPECT_EQ(story.end_all(), "0,1: finish: suspended 85");
 }
 
-TEST(Suspend, NamesAFailureWhereNobodyHasGoneWell) {
+TEST(Suspend, NamesAFailureWhereNoWorkerSucceeded) {
   LeaderStory story = noticed();
   EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "") << "others may still save";
 
@@ -155,7 +155,7 @@ TEST(Suspend, ChangesNoEndThatIsKnown) {
   EXPECT_EQ(story.end_all(), "0,1: finish: stopped 143");
 }
 
-TEST(Suspend, IsOverWhenSomebodyStopsTheJob) {
+TEST(Suspend, IsOverWhenTheJobIsStopped) {
   LeaderStory story = noticed();
 
   EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGINT}),
@@ -178,7 +178,7 @@ TEST(StopWithAGrace, ReachesAllNodes) {
 
 // --- The state of the job -----------------------------------------------------------------------
 
-TEST(Status, AsksAllNodesAndPassesTheAnswersOn) {
+TEST(Status, RequestsAllNodesAndForwardsTheAnswers) {
   LeaderStory story = running(2);
 
   EXPECT_EQ(story.read_signal(1, StatusQuery{42}), "0,1: status asked 1");

@@ -127,7 +127,7 @@ TEST(Leader, GivesUpAtTheDeadlineAndNamesWhoNeverConnected) {
   EXPECT_EQ(text.find("start"), std::string::npos);
 }
 
-TEST(Leader, TellsWhoCameAndLeftFromWhoNeverCame) {
+TEST(Leader, DistinguishesNodesThatLeftFromThoseThatNeverJoined) {
   GangConfig policy = job_of(4);
   policy.options.timeout = seconds(20);
   LeaderStory story(policy);
@@ -160,7 +160,7 @@ TEST(Leader, NamesHostsThatThePlatformKnowsAndWhetherTheyResolve) {
             "node 2 (llm-2, a name that does not resolve) never connected; node 3 never connected");
 }
 
-TEST(Leader, SaysHowTheWaitGoesAndTellsTheOthers) {
+TEST(Leader, LogsTheProgressOfTheWaitAndSendsItToAllNodes) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
 
@@ -222,7 +222,7 @@ TEST(Leader, StartsWithEnoughNodesAtTheDeadlineAlthoughTheLastCallRuns) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Leader, DoesNotTimeOutWhileThePortOfACompleteGangIsReserved) {
+TEST(Leader, DoesNotTimeOutWhileACompleteGangReservesItsPort) {
   GangConfig policy = job_of(2, 4);
   policy.options.timeout = seconds(20);
   LeaderStory story(policy);
@@ -289,7 +289,7 @@ TEST(Leader, MissesANodeThatServesTheOthers) {
   EXPECT_NE(story.lose(1).find("lost 69"), std::string::npos);
 }
 
-TEST(Leader, WaitsForNobodyWhoHasEndedBefore) {
+TEST(Leader, DoesNotWaitForNodesThatHaveEnded) {
   LeaderStory story = running(3);
   for (const LinkId link : {0U, 1U, 2U}) {
     (void)story.read_signal(link, last_success_of(static_cast<int>(2 * link + 1)));
@@ -341,7 +341,7 @@ TEST(Leader, TakesTheFirstFailuresLastLinesFromItsNodesEnd) {
   EXPECT_EQ(story.end->first_failure->last_lines, whole.last_lines);
 }
 
-TEST(Leader, TellsTheStopWithoutTheWordsOfTheWorker) {
+TEST(Leader, SendsTheStopWithoutTheWorkersLastLines) {
   LeaderStory story = running(2);
   Failure failure = failure_of(3);
   failure.last_lines = {"RuntimeError: out of memory"};
@@ -381,7 +381,7 @@ TEST(Leader, SaysThatRankZeroHadEndedBeforeTheFailure) {
   EXPECT_TRUE(story.end->rank_zero_had_ended);
 }
 
-TEST(Leader, BlamesNobodyElseForAFailureOfRankZero) {
+TEST(Leader, DoesNotBlameAnEarlyExitForAFailureOfRankZero) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, success_of(3));
   (void)story.read_signal(0, Failed{0, failure_of(0)});
@@ -437,7 +437,7 @@ TEST(Leader, AnswersEachBeat) {
   EXPECT_EQ(story.read_signal(1, Heartbeat{}), "1: beat");
 }
 
-TEST(Leader, MissesNobodyWhoHadSucceeded) {
+TEST(Leader, DoesNotCountASucceededNodeAsLost) {
   LeaderStory story = running(3);
   (void)story.read_signal(1, last_success_of(3));
 
@@ -448,7 +448,7 @@ TEST(Leader, MissesNobodyWhoHadSucceeded) {
             "0,2: stop 0 by SIGTERM, the end is succeeded 0");
 }
 
-TEST(Leader, MissesNobodyWhoHadSucceededAndEnded) {
+TEST(Leader, DoesNotCountASucceededAndEndedNodeAsLost) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, last_success_of(3));
   (void)story.read_signal(1, Ended{});
@@ -491,7 +491,7 @@ TEST(Leader, CutsOffWhoJoinsTwiceOnOneLink) {
 
 // --- A leader that was asleep -------------------------------------------------------------------
 
-TEST(Leader, LosesNobodyWhenItWasAsleepItself) {
+TEST(Leader, LosesNoNodeAfterItsOwnPause) {
   LeaderStory story = running(3);
   story.sleep(seconds(60));
 
@@ -559,7 +559,7 @@ TEST(Leader, DoesNothingAnyMoreWhenItIsFinished) {
   EXPECT_EQ(story.leader().next_wake(), std::nullopt);
 }
 
-TEST(Leader, NeverChangesTheEndThatWasTold) {
+TEST(Leader, NeverChangesAnEndAlreadySent) {
   LeaderStory story(job_of(2));
   story.answers_port = false;
   (void)story.arrive(1, 1);

@@ -103,7 +103,7 @@ TEST(LinkBudget, ANewLinkGetsTimeToSpeakAmongSpeakingLinks) {
   EXPECT_EQ(give_up(budget), std::vector<LinkId>{65});
 }
 
-TEST(LinkBudget, WhoHasJustComeAndSpeaksStays) {
+TEST(LinkBudget, ANewLinkThatSpeaksStays) {
   LinkBudget budget(64);
   budget.add(1, "agent", Trust::None);
   budget.raise(1, Trust::Active);
@@ -115,7 +115,7 @@ TEST(LinkBudget, WhoHasJustComeAndSpeaksStays) {
   EXPECT_TRUE(budget.contains(1));
 }
 
-TEST(LinkBudget, WhoHasTheKeyGoesLast) {
+TEST(LinkBudget, LinksThatProvedTheTokenAreClosedLast) {
   LinkBudget budget(64);
   add(budget, 1, 60, "agents", Trust::None);
   for (LinkId link = 1; link <= 60; ++link) {

@@ -14,7 +14,7 @@ TEST(Signal, EndsTheSearchForTheLeaderAtOnce) {
   EXPECT_EQ(story.happen(LinkUp{}), "") << "the dial was on its way";
 }
 
-TEST(Signal, EndsTheWaitForTheStartAtOnceAndTellsTheLeader) {
+TEST(Signal, EndsTheWaitForTheStartAtOnceAndInformsTheLeader) {
   ParticipantStory story = joined();
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM | hang up | leave: stopped 143");
 }
@@ -37,7 +37,7 @@ TEST(Signal, ReachesTheWorkersASecondTime) {
       << "the supervisor kills at the second one, and the leader tells the other nodes";
 }
 
-TEST(Signal, IsNotPassedOnWhereTheTerminalSentItToTheWorkers) {
+TEST(Signal, IsNotForwardedWhereTheTerminalSentItToTheWorkers) {
   ParticipantStory story = running();
   EXPECT_EQ(story.happen(StopSignal{SIGINT, /*workers_know=*/true}), "tell stop asked by SIGINT");
 }

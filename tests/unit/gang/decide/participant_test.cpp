@@ -236,7 +236,7 @@ TEST(Participant, WaitsAsASpareAndSaysSo) {
   EXPECT_EQ(story.read_signal(start_of(2)), "start workers of 2");
 }
 
-TEST(Participant, LeavesSoonAfterALostLeaderAsASpareOfARunningJob) {
+TEST(Participant, LeavesSoonAfterItsLeaderAsASpareOfARunningJob) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
   (void)story.read_signal(Admitted{std::nullopt, 8});
@@ -292,7 +292,7 @@ TEST(Participant, IgnoresAStopBeforeAnyStart) {
 
 // --- Attempts -----------------------------------------------------------------------------------
 
-TEST(Participant, TellsTheFirstFailureAndTheEnd) {
+TEST(Participant, SendsTheFirstFailureAndTheEnd) {
   ParticipantStory story = running();
   EXPECT_EQ(story.happen(WorkerFailed{failure_of(2)}), "tell failed 0");
   EXPECT_EQ(story.state(), State::Stopping);
@@ -305,14 +305,14 @@ TEST(Participant, TellsTheFirstFailureAndTheEnd) {
   EXPECT_EQ(story.read_signal(start_of(1)), "start workers of 1");
 }
 
-TEST(Participant, TellsSuccessWithTheNumberOfTheAttempt) {
+TEST(Participant, SendsSuccessWithTheNumberOfTheAttempt) {
   ParticipantStory story = over();
   (void)story.read_signal(start_of(1));
 
   EXPECT_EQ(story.happen(WorkerSucceeded{success_of(2, 77)}), "tell succeeded 1");
 }
 
-TEST(Participant, TellsNoSuccessOfWorkersThatAreBeingEnded) {
+TEST(Participant, SendsNoSuccessOfWorkersThatAreBeingStopped) {
   ParticipantStory story = stopping();
   EXPECT_EQ(story.happen(WorkerSucceeded{success_of(2)}), "");
   EXPECT_EQ(story.happen(WorkerFailed{failure_of(2)}), "");
@@ -349,7 +349,7 @@ TEST(Participant, IgnoresAStopOfAnotherAttempt) {
   EXPECT_EQ(words_of(*story.end), "lost 69") << "the end of the old attempt is not the job's";
 }
 
-TEST(Participant, LeavesWithTheEndThatTheLeaderTells) {
+TEST(Participant, LeavesWithTheEndThatTheLeaderSends) {
   ParticipantStory story = over();
   JobEnd end = end_of(Verdict::Failed, 9);
   end.first_failure = failure_of(0);
@@ -437,7 +437,7 @@ TEST(Participant, CutsTheLeaderOffThatSendsWhatNoLeaderSends) {
   EXPECT_TRUE(story.has_said("it sent the message 'ended', which no leader sends"));
 }
 
-TEST(Participant, HearsNothingOverALinkThatIsDown) {
+TEST(Participant, IgnoresMessagesOfALinkThatIsDown) {
   ParticipantStory story = running();
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.read_signal(start_of(1)), "");
@@ -483,7 +483,7 @@ TEST(Orphan, HasNoTimeWhereItNoticesTooLate) {
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM within 0 ms");
 }
 
-TEST(Orphan, HasNoTimeWhereBeatsAreNotAnsweredWhateverElseIsHeard) {
+TEST(Orphan, GetsNoLeaseWithoutHeartbeatAnswersDespiteOtherMessages) {
   ParticipantStory story = running(8);
   story.leader_answers = false;
   for (int i = 0; i < 3; ++i) {
@@ -532,7 +532,7 @@ TEST(Participant, NoticesSilenceSoonAfterItWasAsleep) {
 
 // --- The leader's own agent ---------------------------------------------------------------------
 
-TEST(OwnAgent, NeverBeatsAndWakesForItsLeaseAlone) {
+TEST(OwnAgent, SendsNoHeartbeatAndWakesForItsLeaseOnly) {
   ParticipantStory story = leading();
   EXPECT_EQ(story.next_wake(), std::nullopt);
   (void)story.read_signal(start_of(0));
@@ -566,7 +566,7 @@ TEST(OwnAgent, LeavesWithTheEndOfTheJob) {
 
 // --- Inputs -------------------------------------------------------------------------------------
 
-TEST(Participant, JoinsWithWhatItWaitsForAndTellsWhenThatChanges) {
+TEST(Participant, JoinsWithWhatItWaitsForAndReportsChanges) {
   GangConfig policy = agent_of();
   policy.waits_for = "its rank table";
   ParticipantStory story(std::move(policy));
@@ -589,7 +589,7 @@ TEST(Participant, LetsTheLeaderEndTheJobWhenItWaitedInVain) {
   EXPECT_EQ(story.state(), Participant::State::Left) << "it looks for no other leader";
 }
 
-TEST(Participant, TellsALeaderThatItFindsLaterThatItWaitedInVain) {
+TEST(Participant, ReportsATimedOutWaitToALaterLeader) {
   ParticipantStory story;
   EXPECT_EQ(story.happen(InputsFailed{EndKind::BadInput, "the rank table is no JSON object"}), "");
   EXPECT_EQ(story.happen(LinkUp{}),
@@ -698,7 +698,7 @@ TEST(Participant, ExchangesValuesWhileItsWorkersRun) {
   EXPECT_EQ(story.read_signal(merged("fence", 1, "all", true)), "") << "of no attempt that runs";
 }
 
-TEST(Participant, LeavesALeaderThatSendsWhatNobodyExchanges) {
+TEST(Participant, LeavesALeaderThatSendsAnUnknownMergedValue) {
   ParticipantStory story = joined(exchanging());
   EXPECT_NE(story.read_signal(merged("exec", 0, "all")).find("hang up"), std::string::npos);
 }

@@ -215,7 +215,7 @@ TEST_F(LinkTest, DoesNotWaitForASlowStranger) {
   }
 }
 
-TEST_F(LinkTest, BlamesNobodyForItsOwnDelay) {
+TEST_F(LinkTest, DoesNotLoseThePeerForItsOwnDelay) {
   constexpr std::size_t kMany = 200;  // more than Asio takes in one turn, before it looks at timers
   constexpr std::chrono::milliseconds kLimit{5};
   std::vector<std::unique_ptr<Stranger>> agents;
@@ -313,7 +313,7 @@ TEST_F(LinkTest, WritesTheRestBeforeItCloses) {
   }
 }
 
-TEST_F(LinkTest, DeliversNothingAfterItWasToldToClose) {
+TEST_F(LinkTest, DeliversNothingAfterClose) {
   Pair pair(io_);
   pair.agent.link->send(some_join());
   pair.agent.link->send(Heartbeat{});
@@ -351,7 +351,7 @@ TEST_F(LinkTest, LeavesNothingBehindWhenItIsReset) {
   EXPECT_EQ(stranger.leader.lost, std::vector<std::string>{});
 }
 
-TEST_F(LinkTest, TellsASignOfWhoSpeaks) {
+TEST_F(LinkTest, ReportsWhetherThePeerSpeaksTheProtocol) {
   Stranger stranger(io_, &key());
   std::vector<bool> signs;
   stranger.leader.link->on_sign = [&](bool is_established) { signs.push_back(is_established); };

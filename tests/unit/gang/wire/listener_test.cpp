@@ -53,7 +53,7 @@ TEST(Listener, PassesOverWhoWasResetWhileItWaited) {
   EXPECT_EQ(accepted.front().remote_endpoint().port(), other.local_endpoint().port());
 }
 
-TEST(Listener, SaysThatSomebodyHasThePort) {
+TEST(Listener, ReportsAPortInUse) {
   boost::asio::io_context io;
   const auto first = std::move(*Listener::open(io, 0));
   const auto second = Listener::open(io, first->port());
@@ -108,7 +108,7 @@ TEST(Listener, RestsWhenThereAreNoDescriptors) {
 }
 #endif
 
-TEST(PortHolder, IsWhoListens) {
+TEST(PortHolder, IsTheListeningProcess) {
   boost::asio::io_context io;
   const auto listener = std::move(*Listener::open(io, 0));
   const tcp::socket dialled = dial(io, listener->port());
@@ -116,7 +116,7 @@ TEST(PortHolder, IsWhoListens) {
             "pid " + std::to_string(::getpid()) + " (muster_gang_tes)");
 }
 
-TEST(PortHolder, IsWhoHasAConnectionFromThere) {
+TEST(PortHolder, IsTheProcessWithAConnectionFromThePort) {
   boost::asio::io_context io;
   const auto listener = std::move(*Listener::open(io, 0));
   const tcp::socket dialled = dial(io, listener->port());
@@ -124,7 +124,7 @@ TEST(PortHolder, IsWhoHasAConnectionFromThere) {
             "pid " + std::to_string(::getpid()) + " (muster_gang_tes)");
 }
 
-TEST(PortHolder, IsNobodyForAFreePort) {
+TEST(PortHolder, IsEmptyForAFreePort) {
   boost::asio::io_context io;
   const std::uint16_t port = std::move(*Listener::open(io, 0))->port();
   EXPECT_EQ(describe_port_holder(port), "");

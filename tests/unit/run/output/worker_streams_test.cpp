@@ -160,7 +160,7 @@ TEST_F(WorkerStreamsTest, JoinedStreamsAreOneFile) {
   EXPECT_EQ(text("scheduler.log"), "one\ntwo\nthree\n") << "in the order in which they were read";
 }
 
-TEST_F(WorkerStreamsTest, LinesOfAJoinedFileStayWholeWhenStreamsAreReadSeparately) {
+TEST_F(WorkerStreamsTest, LinesOfAJoinedFileStayWholeWithSeparateStreams) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   add_joined("worker_0");
   start();
@@ -189,7 +189,7 @@ TEST_F(WorkerStreamsTest, AJoinedFileHoldsWhatWasWrittenInItsOrder) {
   EXPECT_EQ(text("worker_0.log"), expected);
 }
 
-TEST_F(WorkerStreamsTest, LastLinesOfAJoinedFileGetNewlinesWhenStreamsAreReadSeparately) {
+TEST_F(WorkerStreamsTest, LastLinesOfAJoinedFileGetNewlinesWithSeparateStreams) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   add_joined("worker_0");
   start();

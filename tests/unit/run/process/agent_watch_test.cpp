@@ -45,14 +45,14 @@ class AgentWatchTest : public testing::Test {
   ProcessSample seen_;
 };
 
-TEST_F(AgentWatchTest, WantsNoLookWhileNobodyCountsOnTheAgent) {
+TEST_F(AgentWatchTest, NeedsNoTimerWithoutALease) {
   EXPECT_EQ(look(seconds(0)), Act::Nothing);
   EXPECT_EQ(next(), -1);
   EXPECT_EQ(look(seconds(3'600)), Act::Nothing);
   EXPECT_EQ(next(), -1);
 }
 
-TEST_F(AgentWatchTest, LooksOnceForEachLimitWhileTheAgentBeats) {
+TEST_F(AgentWatchTest, ChecksOncePerLimitWhileHeartbeatsArrive) {
   count_on(seconds(0));
   EXPECT_EQ(look(seconds(0)), Act::Nothing);
   EXPECT_EQ(next(), 8'000);
@@ -69,7 +69,7 @@ TEST_F(AgentWatchTest, TakesOverAtTheEndOfTheLimitAndNotBefore) {
   EXPECT_EQ(watch_.why(), "has not moved for 8 s");
 }
 
-TEST_F(AgentWatchTest, RestsAgainWhenNobodyCountsOnTheAgentAnyMore) {
+TEST_F(AgentWatchTest, NeedsNoTimerAfterTheLeaseIsReleased) {
   count_on(seconds(0));
   EXPECT_EQ(look(seconds(0)), Act::Nothing);
   vitals_.lease.limit.reset();
@@ -118,7 +118,7 @@ TEST_F(AgentWatchTest, PermitsNothingThenEvenToAnAgentThatBeats) {
   EXPECT_EQ(watch_.why(), "has not ended what other nodes take for gone");
 }
 
-TEST_F(AgentWatchTest, AsksTheWorkersOnceWhereTheAgentDoesNot) {
+TEST_F(AgentWatchTest, SendsSigtermOnceWhereTheAgentDoesNot) {
   ask(seconds(5));
   EXPECT_EQ(look(seconds(5)), Act::Nothing);
   EXPECT_EQ(next(), 6'000);
@@ -131,7 +131,7 @@ TEST_F(AgentWatchTest, AsksTheWorkersOnceWhereTheAgentDoesNot) {
   EXPECT_EQ(watch_.why(), "has not moved for 31 s") << "since it was asked, as nobody counts on it";
 }
 
-TEST_F(AgentWatchTest, LeavesTheWorkersToAnAgentThatHasHeard) {
+TEST_F(AgentWatchTest, LeavesTheWorkersToAnAgentThatGotTheSignal) {
   ask(seconds(5));
   EXPECT_EQ(look(seconds(5)), Act::Nothing);
   beat(milliseconds(5'100));
@@ -215,7 +215,7 @@ TEST_F(AgentWatchTest, TakesALateAgentForStuckThatComputesAllTheTime) {
   EXPECT_EQ(look(milliseconds(36'200)), Act::KillJob);
 }
 
-TEST_F(AgentWatchTest, GivesARunnableAgentNoExtraTimeWhereOtherNodesDependOnIt) {
+TEST_F(AgentWatchTest, GivesARunnableAgentNoExtraTimeWhereNodesDependOnIt) {
   count_on(seconds(0));
   seen_.waits_for_core = true;
   EXPECT_EQ(look(seconds(0)), Act::Nothing);

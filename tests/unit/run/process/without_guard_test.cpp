@@ -55,7 +55,7 @@ TEST(WithoutGuard, EndsOneThatTurnsWithoutEndAndWritesToAClosedPipe) {
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
 }
 
-TEST(WithoutGuard, LeavesOneAloneThatPutsItOff) {
+TEST(WithoutGuard, DoesNotKillAnAgentThatFeedsTheTimer) {
   int turns = 0;
   const int status = end_of_agent_that([&turns] {
     constexpr int kTurns = 15;  // half as long again as it may be silent

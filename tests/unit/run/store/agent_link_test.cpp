@@ -48,7 +48,7 @@ class AgentLinkTest : public testing::Test {
   UniqueFd agents_;
 };
 
-TEST_F(AgentLinkTest, KeepsWhatAnAgentThatReadsNothingIsTold) {
+TEST_F(AgentLinkTest, KeepsMessagesForAnAgentThatDoesNotRead) {
   AgentLink link(poller_, ours_.get(), kNumber);
   std::string told;
   for (int i = 0; i < 2'000; ++i) {
@@ -66,7 +66,7 @@ TEST_F(AgentLinkTest, KeepsWhatAnAgentThatReadsNothingIsTold) {
   EXPECT_EQ(happened(), 0U) << "it waits for nothing when all is told";
 }
 
-TEST_F(AgentLinkTest, HearsWhatIsAskedAndThatTheAgentIsGone) {
+TEST_F(AgentLinkTest, ReadsRequestsAndNoticesTheAgentsEnd) {
   AgentLink link(poller_, ours_.get(), kNumber);
   EXPECT_EQ(happened(), 0U);
   EXPECT_EQ(::send(agents_.get(), "?w", 2, 0), 2);

@@ -60,7 +60,7 @@ TEST(HorovodStore, AnswersNotFoundWithALength) {
             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 }
 
-TEST(HorovodStore, HoldsWhoAsksForARankUntilItIsThere) {
+TEST(HorovodStore, DefersAGetUntilTheRankArrives) {
   Store store;
   EXPECT_EQ(store.on_bytes(1, request("GET", "/global/3")), Next::Hold);
   EXPECT_EQ(store.on_bytes(2, request("GET", "/cross_0/3")), Next::Hold);
