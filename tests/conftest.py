@@ -1,4 +1,4 @@
-"""What every test of the process and cluster rings is given.
+"""Fixtures of the process and cluster tests.
 
 With $REFUSE, such as REFUSE=old-docker, every muster runs under that filter of tests/workers/refuse.c.
 """

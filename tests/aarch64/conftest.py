@@ -1,4 +1,4 @@
-"""The program for Arm, its workers for Arm, and what runs both of them here.
+"""Fixtures of the tests of the program for Arm: the program, its workers, and QEMU, which runs both here.
 
 Nothing depends on the kernel running Arm programs by itself (binfmt_misc): each is started through
 QEMU, by its name.

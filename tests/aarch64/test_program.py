@@ -1,4 +1,4 @@
-"""What the program for Arm is, as a file, and that it says the same as the one for this machine."""
+"""The program for Arm as a file, and that its output is that of the program for this machine."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the tests of several agents are given."""
+"""Fixtures of the tests of several agents."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""One failure is the whole job's: on every node, at once, with one report."""
+"""A failure on one node ends the job on all nodes at once, with one report."""
 
 import os
 import re

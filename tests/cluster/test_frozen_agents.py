@@ -1,4 +1,4 @@
-"""What becomes of a job when an agent, a guard or a whole node of it stands still."""
+"""Jobs with a stopped or frozen agent, guard or node: the job ends or restarts without it."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""HAI asks a job for its end: the first node's shared memory, the manager of the task, and a script as HAI's users write them."""
+"""HAI suspends a job: by a byte in the first node's shared memory and the task's manager, with scripts as HAI's users write them."""
 
 import json
 import sys

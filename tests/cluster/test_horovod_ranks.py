@@ -1,4 +1,4 @@
-"""Horovod's store on the leader, and ranks on several nodes that meet there as gloo's do."""
+"""Horovod's store on the leader: ranks of several nodes meet by it as gloo's do."""
 
 import collections
 import pathlib

@@ -1,4 +1,4 @@
-"""A disk under one of two nodes answers nothing: the gang goes on, and no two attempts meet."""
+"""A disk of one of two nodes hangs: the gang continues, and no two attempts overlap."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""How the agents of a job find each other, and what they say while they do not."""
+"""Agents of a job join their leader, and log what they wait for."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Many jobs at once on one machine: nothing but the rendezvous has a port that must be chosen."""
+"""Many jobs run at once on one machine: only the rendezvous port has to be chosen."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A node that lacks an input is here but not ready: the leader names it, and nobody starts before."""
+"""A node whose input is missing has joined but is not ready: the leader names it and starts no node before it is."""
 
 import pytest
 

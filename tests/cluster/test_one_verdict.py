@@ -1,4 +1,4 @@
-"""One verdict on all nodes: which failure was the first, and who was asked to stop."""
+"""All nodes report one verdict: the same first failure and the same node that got the stop signal."""
 
 import os
 import signal

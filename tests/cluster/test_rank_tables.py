@@ -1,4 +1,4 @@
-"""Rank tables on three hosts: a controller writes them at other times on each, or the nodes make one."""
+"""Rank tables on three hosts: a controller writes them at different times, or the nodes generate one."""
 
 import itertools
 import json

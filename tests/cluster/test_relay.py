@@ -1,4 +1,4 @@
-"""The relay between an agent and its leader (tests/support/relay.py) leaves nothing behind, whatever it was in the middle of."""
+"""The relay between an agent and its leader (tests/support/relay.py) leaves no thread and no connection, whenever it is closed."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""How a job starts again: all of it, with nothing left of the attempt before."""
+"""A job restarts as a whole, with no process of the previous attempt left."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Ranks by the switches between the nodes: new ones on all nodes, or on none."""
+"""Ranks ordered by the switches between the nodes: all nodes use the new order, or none does."""
 
 import base64
 import gzip

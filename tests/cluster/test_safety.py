@@ -1,4 +1,4 @@
-"""What becomes of strangers at the leader's port, and of secrets: the gang goes on each time."""
+"""Unknown clients at the leader's port, and secrets: the gang continues each time."""
 
 import contextlib
 import json

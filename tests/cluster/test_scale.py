@@ -1,4 +1,4 @@
-"""Hundreds of agents in one gang: a real leader, and one process that plays all others."""
+"""Gangs of hundreds of agents: a real leader, and one process that simulates all other agents."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Nodes that come while the job runs: all of it starts again for them, or they wait for the next restart."""
+"""Nodes that join while the job runs: the job restarts with them, or they wait for the next restart."""
 
 import pytest
 

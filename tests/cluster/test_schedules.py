@@ -1,4 +1,4 @@
-"""Random schedules of faults (tests/schedules): nobody hangs or survives, and every verdict has its cause.
+"""Random schedules of faults (tests/schedules): no process hangs or survives, and every verdict has its cause.
 
 Some that are over soon; scripts/soak --schedules N carries out as many as one likes, and --seed repeats one.
 """

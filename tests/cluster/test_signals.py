@@ -1,4 +1,4 @@
-"""Signals to one agent of a gang, in every phase of its life: nobody has to wait for anything."""
+"""Signals to one agent of a gang, in every phase of its life, end the job without a timeout."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""--hosts through real sshd on three hosts with addresses of their own; the front is on a fourth one."""
+"""--hosts by real sshd on three hosts with separate addresses; the remote launcher is on a fourth one."""
 
 import json
 import os

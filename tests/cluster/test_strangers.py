@@ -1,4 +1,4 @@
-"""Floods of connections at the leader's port: agents find their way in, and the job its descriptors.
+"""Floods of connections to the leader's port: agents still join, and the job keeps its descriptors.
 
 With SOAK=1 the whole table with 50,000 connections each, which `-s` shows.
 """

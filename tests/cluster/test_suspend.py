@@ -1,4 +1,4 @@
-"""A notice on any node: all nodes are told, and end alike."""
+"""A suspend notice on any node reaches all nodes, which end alike."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Several agents on loopback, each as one node of a job, by everything that describes a cluster."""
+"""Several agents on loopback, each as one node of a job, by every description of a cluster."""
 
 
 def start_node(muster, port, node, nodes, *arguments, workers=2):

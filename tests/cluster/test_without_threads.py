@@ -1,4 +1,4 @@
-"""Where no thread can be started for a look-up: it is made in place, and nothing is held up for long."""
+"""Name look-ups where no thread can be started: they run synchronously and delay nothing for long."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""What the tests with real frameworks share: the program, the Pythons, the hosts."""
+"""Fixtures of the tests with real frameworks: the program, the Pythons, the hosts."""
 
 import itertools
 import os

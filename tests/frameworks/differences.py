@@ -1,4 +1,4 @@
-"""Pages that list in which variables a worker under muster differs, read as what tests expect."""
+"""Reads the pages that list in which variables a worker under muster differs, as expectations of the tests."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""HAI's example with a real model: suspended in whatever way, it ends with the parameters of a run that nobody disturbed."""
+"""HAI's example with a real model: however it is suspended, it ends with the parameters of an undisturbed run."""
 
 import signal
 import time

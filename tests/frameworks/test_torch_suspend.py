@@ -1,4 +1,4 @@
-"""Training loops that know nothing of muster, and save at a signal: they are suspended, and go on bit for bit where they were."""
+"""Training loops that save at a signal and do not know muster: they are suspended, and resume bit for bit from their checkpoint."""
 
 import re
 import signal

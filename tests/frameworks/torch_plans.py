@@ -1,4 +1,4 @@
-"""What torchrun makes of command lines, by its own parser: run by a Python that has torch.
+"""Plans command lines by torchrun's own parser: run by a Python that has torch.
 
 Reads JSON from standard input, a list of {module, argv, environment}, and prints a list of what each means, in
 the words of test_public_command_lines.py; `refused` alone where torchrun ends with an error.

@@ -1,4 +1,4 @@
-"""What the tests with a real NVIDIA GPU share: what its driver says about it, and programs that use it."""
+"""Fixtures of the tests with a real NVIDIA GPU: the driver's description of it, and programs that use it."""
 
 import subprocess
 import sys

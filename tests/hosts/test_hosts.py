@@ -1,4 +1,4 @@
-"""scripts/hosts: what is promised to the tests that use it."""
+"""scripts/hosts keeps its promises to the tests that use it."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What the tests in root folders of images are given."""
+"""Fixtures of the tests in root folders of images."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""The same file runs jobs and gangs in Debian 11, in a busybox root, and where there is nothing at all."""
+"""One file runs jobs and gangs in Debian 11, in a busybox root, and in an empty one."""
 
 import json
 import signal

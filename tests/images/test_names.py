@@ -1,4 +1,4 @@
-"""Names are looked up in /etc/hosts and by DNS, whatever an image says about it and has installed for it."""
+"""Names are resolved by /etc/hosts and DNS, whatever resolver settings and modules an image has."""
 
 import signal
 import socket

@@ -1,4 +1,4 @@
-"""A static program that loads from the image would load what it was not built with."""
+"""The static program loads no file of the image: it would be one that it was not built with."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""scripts/root: what is there under its name is complete, and nothing else is left."""
+"""scripts/root: a root under its name is complete, and no partial one is left."""
 
 import os
 import subprocess

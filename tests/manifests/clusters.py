@@ -1,4 +1,4 @@
-"""What the platforms make of a manifest: the pods, and what each finds in its environment.
+"""Simulates what the platforms make of a manifest: the pods, and the environment of each.
 
 Written from the sources of the controllers, not from what muster reads.
 """

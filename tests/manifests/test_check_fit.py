@@ -1,4 +1,4 @@
-"""`muster render --check-fit`: the answer, its exit code, and what is no answer."""
+"""`muster render --check-fit`: its answer, its exit code, and the input that it refuses."""
 
 import json
 

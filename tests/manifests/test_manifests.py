@@ -1,4 +1,4 @@
-"""What `muster render` prints is what its readers, and those who give it to them, need."""
+"""Manifests of `muster render` are valid, complete and repeatable for each platform."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the tests of MPI jobs are given: each of them goes each of the ways in which such a job is started."""
+"""Fixtures of the tests of MPI jobs: each test runs with each way of starting such a job."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What goes well once in ten times with mpirun has to go well each time; and whatever is killed, nothing is left."""
+"""MPI jobs repeated many times: rare hangs of mpirun must not occur, and a kill leaves no process."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What the environment says reaches every rank as the bytes that it is, and nobody else."""
+"""Environment variables reach every rank of MPI unchanged, and no other process."""
 
 from pathlib import Path
 

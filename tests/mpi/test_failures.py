@@ -1,4 +1,4 @@
-"""Each way in which an MPI job ends too early: its code, how long it takes, and that nothing is left of it.
+"""Each way in which an MPI job ends early: its exit code, its duration, and that no process is left.
 
 mpirun's own behaviour, by which these were chosen: hangs, codes of 0 or 1, ranks that stay.
 """

@@ -1,4 +1,4 @@
-"""MPI does what it should, on one host and on several, and says what became of it."""
+"""MPI jobs run on one host and on several, and report their start method."""
 
 import os
 

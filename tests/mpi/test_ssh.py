@@ -1,4 +1,4 @@
-"""What only the way by ssh has: whom its sshd lets in, and what an image or a host may lack."""
+"""The start of MPI ranks by ssh: keys that its sshd accepts, and programs that an image or a host lacks."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""The packages that scripts/package made, and where they are tried out."""
+"""Fixtures of the tests of packages: those that scripts/package made, and systems to install them on."""
 
 import dataclasses
 import json

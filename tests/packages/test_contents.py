@@ -1,4 +1,4 @@
-"""What is in the packages: files, modes, licences, the bill of materials."""
+"""Contents of the packages: files, modes, licences, the bill of materials."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Each package is installed, runs a job of two workers, and is taken away without a trace."""
+"""Each package is installed, runs a job of two workers, and is removed without a trace."""
 
 import os
 import pathlib

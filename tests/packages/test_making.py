@@ -1,4 +1,4 @@
-"""scripts/package itself: what it refuses, and what must not matter to it."""
+"""scripts/package: input that it refuses, and settings of the machine that must not affect it."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What a user reads, and which exit code they get, when something cannot be."""
+"""Messages and exit codes for input that cannot be run: programs, options, scarce resources."""
 
 import errno
 import os

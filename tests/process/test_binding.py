@@ -1,4 +1,4 @@
-"""Workers on the CPUs and the memory that they were bound to, on the machine that runs the tests."""
+"""Workers are bound to the CPUs and the memory of the binding options, on the machine that runs the tests."""
 
 import json
 import os

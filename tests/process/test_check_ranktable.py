@@ -1,4 +1,4 @@
-"""`muster check ranktable FILE`: what a rank table is, and what HCCL would refuse in it."""
+"""`muster check ranktable FILE` describes a rank table and names what HCCL would refuse in it."""
 
 import json
 import os

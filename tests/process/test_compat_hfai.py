@@ -1,4 +1,4 @@
-"""--compat-hfai: scripts find muster's package hfai, and nobody else finds anything new."""
+"""--compat-hfai: scripts find muster's package hfai, and other programs see no new module."""
 
 import json
 import shutil

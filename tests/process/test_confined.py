@@ -1,4 +1,4 @@
-"""Where things are missing that muster would like to have: /proc, a temporary directory, PATH."""
+"""Jobs run without /proc, without a temporary directory, without PATH and in a read-only file system."""
 
 import os
 import re

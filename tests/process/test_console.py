@@ -1,4 +1,4 @@
-"""What the workers say, on the console: whole lines, in order, none lost, with a prefix."""
+"""Output of the workers on the console: whole lines, in order, none lost, with a prefix."""
 
 import os
 import random

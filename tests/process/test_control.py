@@ -1,4 +1,4 @@
-"""A running job is asked what it does, stopped, and suspended, by commands and by whoever speaks to its socket."""
+"""Control of a running job: status, stop and suspend, by commands and by clients of its socket."""
 
 import contextlib
 import json

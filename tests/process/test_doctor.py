@@ -1,4 +1,4 @@
-"""Which guarantees hold: asked where everything is allowed, and where things are refused."""
+"""`muster doctor` names the guarantees that hold: on an unrestricted system, and where system calls are refused."""
 
 import json
 import os

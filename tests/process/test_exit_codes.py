@@ -1,4 +1,4 @@
-"""How muster ends when its workers end: their codes and signals pass through."""
+"""Exit codes of muster: codes and signals of the workers pass through."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Timers that workers set with torch.distributed.elastic.timer: a plain client of its pipe."""
+"""Timers that workers set with torch.distributed.elastic.timer, by a plain client of its pipe."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which of many workers failed first: by the order in which they ended, whatever came after."""
+"""The first failure of many workers is named by the order in which they ended."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""The command lines of other launchers, as a command of muster and under a name of their own."""
+"""Command lines of other launchers: as a command of muster, and by a symlink with their name."""
 
 import json
 import subprocess

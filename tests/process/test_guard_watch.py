@@ -1,4 +1,4 @@
-"""An agent that stands still holds nothing up: the guard ends the job in its place."""
+"""A stopped agent delays nothing: the guard ends the job in its place."""
 
 import ctypes
 import os

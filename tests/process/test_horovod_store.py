@@ -1,4 +1,4 @@
-"""Horovod's variables on one node, and the store at which its ranks meet."""
+"""Horovod's variables on one node, and the store by which its ranks meet."""
 
 import signal
 import socket

@@ -1,4 +1,4 @@
-"""--hosts: the front starts an agent on each host. Here the remote shell is a script, and all hosts are
+"""--hosts: the remote launcher starts an agent on each host. Here the remote shell is a script, and all hosts are
 this one; tests/cluster/test_ssh_hosts.py has real ones."""
 
 import json

@@ -1,4 +1,4 @@
-"""Files on a disk that answers nothing: the job goes on and ends without them, and what they lack is said."""
+"""Files on a hung disk: the job runs and ends without them, and missing bytes are reported."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""While the workers work, muster sleeps: no polling, no ticking."""
+"""Muster sleeps while the workers work: no polling, no periodic timers."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""Files that somebody else writes are waited for before anything is started: one node, real files."""
+"""Input files that another program writes are waited for before the start: one node, real files."""
 
 import json
 import os

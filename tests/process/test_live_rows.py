@@ -1,4 +1,4 @@
-"""Bars of several workers, each in a row of its own at the end of the terminal."""
+"""Progress bars of several workers, each in a separate row at the end of the terminal."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The files under --log-dir: every byte of every worker, and nothing of an earlier job lost."""
+"""Files under --log-dir: they have every byte of every worker, and logs of earlier jobs are kept."""
 
 import os
 import random

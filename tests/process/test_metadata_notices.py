@@ -1,4 +1,4 @@
-"""A cloud tells by its metadata server that the machine is to be taken away."""
+"""The metadata server of a cloud gives notice that the machine is to be taken away."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the processes of each mode are given, and who of them decides: real processes on one node."""
+"""Each mode gives its processes their environment and decides which roles determine success: real processes on one node."""
 
 import json
 import os

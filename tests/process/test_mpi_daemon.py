@@ -1,4 +1,4 @@
-"""What waits for mpirun on the other nodes: it does one thing, for who knows the job's secret."""
+"""The daemon that waits for mpirun on the other nodes: it executes one command, for a client that knows the job's secret."""
 
 import contextlib
 import hashlib

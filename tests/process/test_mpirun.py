@@ -1,4 +1,4 @@
-"""Under mpirun, one muster for each rank: Open MPI's and Hydra's, both from Debian."""
+"""Muster as each rank of mpirun: Open MPI's and Hydra's, both from Debian."""
 
 import shutil
 import signal

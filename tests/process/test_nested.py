@@ -1,4 +1,4 @@
-"""Muster inside muster, inside a torchrun-like launcher, and under mpirun."""
+"""Muster inside muster, inside a launcher like torchrun, and under mpirun."""
 
 import shutil
 import signal

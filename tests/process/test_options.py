@@ -1,4 +1,4 @@
-"""The command line: forms of an option, where options end, and the texts made from its table."""
+"""The command line: forms of an option, the end of the options, and the texts generated from the option table."""
 
 import json
 import re

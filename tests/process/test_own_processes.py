@@ -1,4 +1,4 @@
-"""Programs that start processes themselves: once, or as asked for, and never eight times unasked."""
+"""Programs that start processes themselves run once per node, and once per worker only on request."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""One process for each device of a rank table: real processes, and a file that somebody else writes."""
+"""A rank table gives one process per device: real processes, and a file that another program writes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Where the system refuses calls. What is marked with `kernel` elsewhere runs under such filters, too."""
+"""Jobs where the kernel refuses system calls. Tests marked with `kernel` elsewhere run under such filters, too."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The report as JSON (--report), as text, and what workers leave in their error files."""
+"""The report as JSON (--report) and as text, and the error files of workers."""
 
 import json
 import os

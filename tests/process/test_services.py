@@ -1,4 +1,4 @@
-"""What runs beside the workers, and roles with a program of their own: real templates and processes."""
+"""Services beside the workers, and roles with a separate program: real templates and processes."""
 
 import os
 import signal

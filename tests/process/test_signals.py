@@ -1,4 +1,4 @@
-"""What signals to muster do: to the workers, and to its own exit code."""
+"""Signals to muster: their effect on the workers, and on its exit code."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Who reads the standard input of muster."""
+"""Standard input of muster: which worker reads it."""
 
 import contextlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Muster signals nothing that is not its own, however near it is."""
+"""Muster signals no process outside its job, however closely related."""
 
 import os
 import signal

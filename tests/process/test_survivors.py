@@ -1,4 +1,4 @@
-"""Nothing of a job outlives it, however muster ends."""
+"""No process of a job outlives it, however muster ends."""
 
 import contextlib
 import os

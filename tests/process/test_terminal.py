@@ -1,4 +1,4 @@
-"""In a terminal: who gets the keys, and what Ctrl-C and Ctrl-Z do."""
+"""Jobs in a terminal: which worker gets the keys, and the effect of Ctrl-C and Ctrl-Z."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Bytes by which a worker or a peer would draw on the terminal, and what a terminal then shows."""
+"""Escape sequences of a worker or a peer, and what a terminal then shows."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""muster token makes a secret for the links of a job."""
+"""`muster token` prints a secret for the links of a job."""
 
 import string
 

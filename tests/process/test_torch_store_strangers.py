@@ -1,4 +1,4 @@
-"""Who talks nonsense to the store, reads nothing or takes everything, beside ranks that train by it.
+"""Clients that send nonsense to the store, read nothing or exhaust its connections, beside ranks that train by it.
 
 With SOAK=1 there are 71,000 connections of nonsense.
 """

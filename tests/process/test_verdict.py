@@ -1,4 +1,4 @@
-"""Who failed and who was stopped: what the verdict says when several workers die at once."""
+"""The verdict when several workers die at once: which of them failed and which were stopped."""
 
 import os
 import signal

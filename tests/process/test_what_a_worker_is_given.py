@@ -1,4 +1,4 @@
-"""What a worker finds at its start: descriptors, limits, signals, process group, environment."""
+"""The process attributes of a worker at its start: descriptors, limits, signals, process group, environment."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What the kernel knows of an end is told apart: memory, CPU time, file size, a filter of system calls."""
+"""Hints of the kernel about an exit: out of memory, CPU time, file size, a seccomp filter."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What muster says about its workers while they run."""
+"""Log messages about the workers while they run."""
 
 
 def test_verbose_logs_which_script_was_started(muster):

@@ -1,4 +1,4 @@
-"""Workers write into terminals of their own where muster shows their lines on one."""
+"""Workers write into pseudo-terminals where muster shows their lines on a terminal."""
 
 import os
 import re

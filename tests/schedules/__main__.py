@@ -1,4 +1,4 @@
-"""Carries out schedules by their seeds, several at once. What scripts/soak --schedules runs.
+"""Runs schedules by their seeds, several at once, for scripts/soak --schedules.
 
 usage: python3 -m schedules [--schedules N] [--seed FIRST] [--at-once N] --results FOLDER
 

@@ -1,4 +1,4 @@
-"""How long a job may take by its options, whatever happens to it.
+"""Upper bounds of a job's duration by its options, whatever faults occur.
 
 On an idle machine: a busy one is allowed for where it is waited.
 """

@@ -1,4 +1,4 @@
-"""Carries a schedule out: starts its agents, strikes when it is time, heals, and waits for the end."""
+"""Runs one schedule: starts its agents, injects its faults in time, heals them, and waits for the end."""
 
 import heapq
 import json

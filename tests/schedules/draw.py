@@ -1,4 +1,4 @@
-"""Makes a schedule of a seed. The same seed always makes the same one."""
+"""Draws a schedule from a seed. The same seed always gives the same one."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The job of a schedule: its agents, and what they stand on."""
+"""The job of a schedule: its agents, and the folders, disks and links that they use."""
 
 import contextlib
 import secrets

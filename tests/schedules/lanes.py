@@ -1,4 +1,4 @@
-"""Carries out many schedules, some at once. They wait more than they compute.
+"""Runs many schedules, some at once: they wait more than they compute.
 
 Each has a process of its own, so that what it leaves behind is known to be its own. All that was seen of one that went
 wrong is in a file <seed>.txt.

@@ -1,4 +1,4 @@
-"""Carries out the schedule of a seed in this process, and judges it."""
+"""Runs the schedule of a seed in this process, and judges it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Judges what was seen of a schedule. In words:
+"""Judges the observations of a schedule. The rules:
 
 Nobody hangs: everything has ended within the time that the options allow. Nothing survives. The workers of two
 attempts are never alive together. Every verdict has a cause that was really there:

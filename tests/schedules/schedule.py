@@ -1,4 +1,4 @@
-"""What a schedule is: one job, what its workers do by themselves, and what is done to it and when.
+"""A schedule: one job, what its workers do, and the faults injected into it with their times.
 
 Times are in seconds. Those of faults count from the start of the first agent, those of workers from their own start.
 """

@@ -1,4 +1,4 @@
-"""What was seen of a schedule: all that the oracle may judge by."""
+"""Observations of a schedule: everything that the oracle may judge by."""
 
 from dataclasses import dataclass, field
 

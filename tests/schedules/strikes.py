@@ -1,4 +1,4 @@
-"""Carries faults out, and undoes those that last."""
+"""Injects faults, and undoes those that last."""
 
 import contextlib
 import os

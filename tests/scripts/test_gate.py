@@ -1,4 +1,4 @@
-"""The gate itself: what it makes of tests that fail, and which parts of --full it takes for green."""
+"""The test gate: how it treats failing tests, and which parts of --full it takes for green."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The module for programs, hfai and the C header against their contract with the launcher, which a test plays here."""
+"""The Python module, hfai and the C header against their contract with the launcher, which a test plays here."""
 
 import ast
 import contextlib

@@ -1,4 +1,4 @@
-"""The scripts that judge the code: they must object when there is something to object to."""
+"""The scripts that check the code: they must reject what breaks their rules."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What the tests with a real Slurm share: the cluster, its jobs, and nothing left of them."""
+"""Fixtures of the tests with a real Slurm: the cluster, its jobs, and the check that none is left."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""--hosts inside an allocation: the front goes to the other nodes by srun, and needs no keys."""
+"""--hosts inside an allocation: the remote launcher starts the other nodes by srun, and needs no keys."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Jobs of a real Slurm: started, queued again, cancelled, at their time limit."""
+"""Jobs of a real Slurm: started, requeued, cancelled, at their time limit."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Jobs that Slurm pre-empts are told by a signal to their batch script, save, are queued again, and go on where they were."""
+"""Jobs that Slurm preempts get a signal by their batch script, save, are requeued, and resume from their checkpoint."""
 
 import re
 

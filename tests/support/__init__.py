@@ -1,1 +1,1 @@
-"""What the process and cluster rings share: starting muster, waiting, looking at processes."""
+"""Helpers of the process and cluster tests: starting muster, waiting, looking at processes."""

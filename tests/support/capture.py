@@ -1,4 +1,4 @@
-"""Records what passes on a network interface, as anybody on the way could."""
+"""Captures the packets on a network interface, as an eavesdropper could."""
 
 import signal
 import subprocess

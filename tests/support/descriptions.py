@@ -1,4 +1,4 @@
-"""Reads what the worker `describe_itself` says."""
+"""Parses the output of the worker `describe_itself`."""
 
 from collections import defaultdict
 

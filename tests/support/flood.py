@@ -1,4 +1,4 @@
-"""Many connections of strangers to a leader's port, which are held."""
+"""Opens many foreign connections to a leader's port, and holds them."""
 
 import subprocess
 

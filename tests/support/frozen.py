@@ -1,4 +1,4 @@
-"""A disk of its own that can stop answering: a file system in a file, frozen as a snapshot freezes one. Needs root.
+"""A separate disk that can hang: a file system in a file, frozen as a snapshot freezes one. Needs root.
 
 Who writes to it while it is frozen waits in state D, where nothing ends a process: as with a file server
 that is gone. Reading what is in memory, and opening a file that is there to read it, still work.

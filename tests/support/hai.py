@@ -1,4 +1,4 @@
-"""What HAI has around the first node of a task: the byte in shared memory by which it asks for the task's end, and the task's manager.
+"""HAI's surroundings of a task's first node: the suspend flag in shared memory, and the task's manager.
 
 As a program it is both of them: it takes orders from standard input, and writes what it sees as lines of JSON. It has the shared memory in
 an IPC namespace of its own, which muster enters.

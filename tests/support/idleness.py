@@ -1,4 +1,4 @@
-"""What wakes a process up although nobody sends it anything, as the kernel tells it: its timers, and a limit to what it waits in."""
+"""Finds what wakes a process up without any input, as the kernel shows it: its timers, and the timeout of its wait."""
 
 import math
 import os

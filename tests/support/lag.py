@@ -1,4 +1,4 @@
-"""How late the machine is: a process that sleeps for a moment, again and again, and writes down each time when it woke up late.
+"""Measures how late the machine schedules: a process sleeps for a moment, again and again, and writes down each late wake-up.
 
 A process of its own, since a test's threads share one interpreter lock. scripts/test starts one for all rings and sets LAG_FILE:
 

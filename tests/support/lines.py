@@ -1,4 +1,4 @@
-"""What the worker `chatty_lines` writes, and whether all of it arrived whole and in order."""
+"""Checks that all lines of the worker `chatty_lines` arrived whole and in order."""
 
 import re
 from collections import defaultdict

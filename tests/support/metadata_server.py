@@ -1,4 +1,4 @@
-"""The metadata server of a cloud, in a network of its own where it has the address 169.254.169.254.
+"""Plays the metadata server of a cloud, in a separate network where it has the address 169.254.169.254.
 
 As a program it serves one cloud by its real protocol: what it answers comes as lines of JSON on standard input, and
 each question is a line on standard output. Until the first of those lines a question gets no answer.

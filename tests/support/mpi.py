@@ -1,4 +1,4 @@
-"""One MPI job on test hosts, each of which is a container: what its ranks say, who helps them, what is left."""
+"""Runs one MPI job on test hosts, each of which is a container: output of its ranks, its helper processes, remaining processes."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""Starts the real program and looks at it from outside, as its users do."""
+"""Starts the real program and observes it from outside, as its users do."""
 
 import atexit
 import functools

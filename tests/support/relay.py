@@ -1,4 +1,4 @@
-"""A TCP relay between an agent and its leader, that can delay, hold up, fall silent, cut and remember."""
+"""A TCP relay between an agent and its leader that can delay, stall, fall silent, cut and record."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""How often a test repeats itself: a tenth by default, all of it with SOAK=1 in the environment."""
+"""The number of repetitions in a test: a tenth by default, all of them with SOAK=1 in the environment."""
 
 import os
 

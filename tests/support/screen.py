@@ -1,4 +1,4 @@
-"""What a person sees: a command in tmux, a terminal that understands what terminals understand."""
+"""Shows what a person sees: runs a command in tmux, which interprets terminal sequences."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Real sshd on test hosts, with keys and settings of their own: the user's are neither read nor changed."""
+"""Real sshd on test hosts, with separate keys and settings: the user's are neither read nor changed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A terminal in which the program, or a shell, is started: what it shows, and keys to press."""
+"""A pseudo-terminal in which the program, or a shell, is started: its output, and keys to press."""
 
 import fcntl
 import os

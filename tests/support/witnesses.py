@@ -1,4 +1,4 @@
-"""Reads what the worker `witness` tells, and tells it when to end."""
+"""Reads the events of the worker `witness`, and orders it to end."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A training loop that knows muster: goes on from its checkpoint, saves at a notice, and says so.
+"""A training loop that knows muster: it resumes from its checkpoint, saves at a notice, and reports that.
 
 train_and_save.py CHECKPOINT STEPS [PAUSE]: at step PAUSE it waits for a notice. What it has learned after STEPS steps depends on every
 one of them.

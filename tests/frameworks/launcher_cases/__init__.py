@@ -1,4 +1,4 @@
-"""Command lines with what must be seen: PyTorch's tests of its launcher, as cases for any launcher."""
+"""PyTorch's tests of its launcher as cases for any launcher: command lines with the expected outcome."""
 
 from launcher_cases import (
     agent_cases,

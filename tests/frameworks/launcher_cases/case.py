@@ -1,4 +1,4 @@
-"""What a case is: command lines, what they are run with, and what must be seen.
+"""A case: command lines, the environment they are run with, and the checks of their outcome.
 
 A check is a function of a Run that returns None, or what it saw instead.
 """

@@ -1,4 +1,4 @@
-"""What workers do: texts of w.py, short since each runs many times."""
+"""Worker scripts of the cases: texts of w.py, short because each runs many times."""
 
 HEAD = """
 import json, os, signal, sys, time

@@ -1,4 +1,4 @@
-"""Meets the other ranks three times in one process, as who trains, evaluates and trains again does."""
+"""Meets the other ranks three times in one process, as a program that trains, evaluates and trains again does."""
 
 import datetime
 import os

@@ -1,4 +1,4 @@
-"""What programs rely on in torch's TCPStore, after what its own tests ask of a client (test/distributed/test_store.py).
+"""Behaviours of torch's TCPStore that programs rely on, after its own tests of a client (test/distributed/test_store.py).
 
 Each behaviour is asked of two stores in turn: one that torch serves in this process, which shows that it is torch's, and
 that of the job, at MASTER_ADDR and MASTER_PORT. Prints "has NAME", or "lacks NAME" where the client of this release

@@ -1,4 +1,4 @@
-"""What MPI has to do right, on whatever it runs; the last line of each rank says that it did."""
+"""Runs MPI's collectives and checks their results; the last line of each rank says that it did."""
 
 import os
 import sys

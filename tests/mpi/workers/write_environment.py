@@ -1,4 +1,4 @@
-"""Writes what this rank finds in its environment to a file of its own, as the bytes that they are."""
+"""Writes the environment of this rank to a file of its own, as raw bytes."""
 
 import os
 import sys
