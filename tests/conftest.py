@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "hosts"))
 _TEST_SECONDS = 240  # more than one wait of a test that hangs, so that the wait says what was missing
 _SOAK_SECONDS = 3600
 _numbers = itertools.count()
-# What a test marked with `needs` cannot have there.
+# Features that each filter of tests/workers/refuse.c takes away, by their names in the mark `needs`.
 _MISSING = {
     "": set(),
     "linux-4.18": {"pidfds", "measures"},

@@ -23,7 +23,7 @@ def build():
 
 @pytest.fixture
 def arm():
-    """What Muster.start and Gang.start are given so that the agent is one for Arm."""
+    """Arguments of Muster.start and Gang.start that make the agent one for Arm."""
     return {"program": _BUILD / "muster", "through": [_EMULATOR]}
 
 

@@ -26,7 +26,7 @@ def kill(pid):
 
 
 def what_failed(report):
-    """What all nodes must agree about."""
+    """The parts of a report that all nodes must agree about."""
     first = report["first_failure"]
     return (
         report["verdict"],

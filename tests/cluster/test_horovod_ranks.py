@@ -34,7 +34,7 @@ def lines_of(jobs):
 
 
 def scopes(lines):
-    """How many met in each scope."""
+    """The number of ranks that met in each scope."""
     return collections.Counter(line.split()[1].split("_")[0] for line in lines)
 
 

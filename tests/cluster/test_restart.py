@@ -26,7 +26,7 @@ def where(started):
 
 
 def assert_restarted(job, attempt=1):
-    """What every report must say after the last attempt, and what no worker may have seen."""
+    """Checks every report after the last attempt, and that attempts never overlapped."""
     job.witnesses.assert_attempts_never_met()
     for report in job.reports().values():
         assert report["attempt"] == attempt
@@ -130,7 +130,7 @@ def test_when_the_budget_is_spent_the_last_failure_is_the_end(gang):
 
 
 def test_the_wait_before_a_restart_grows(gang):
-    """How long each is to the millisecond is proved by tests/unit/gang/decide."""
+    """The exact backoff times are tested in tests/unit/gang/decide."""
     job = gang(2, "--max-restarts=3", "--restart-backoff=0.2", "--no-progress-limit=0")
     job.start_all()
     waits = []

@@ -38,7 +38,7 @@ def table_of(nodes):
 
 
 def topology_of(switches):
-    """What the platform writes: the switch of each server."""
+    """The topology file of the platform: the switch of each server."""
     servers = [
         {
             "server_id": f"10.0.0.{node}",
@@ -115,7 +115,7 @@ def test_nodes_of_one_switch_get_ranks_in_a_row(ranked):
 
 
 def planned_table(places):
-    """What the platform's planner leaves beside the rank table: version 1.0 with other ranks."""
+    """The file of the platform's planner beside the rank table: version 1.0 with other ranks."""
     pods = table_of(len(places))["group_list"][0]["instance_list"]
     servers = [
         {

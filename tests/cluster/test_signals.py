@@ -293,7 +293,7 @@ def test_a_signal_ends_a_leader_that_waits_for_the_last_goodbye(gang):
         job.witnesses.end(0, 0)
         wait_until(lambda: b'"stop"' in relay.wires[0].to_agent, "the leader to end the attempt")
         wait_until(lambda: b'"finish"' in relay.wires[0].to_agent, "the leader to say the end")
-        # What the agent says is not heard any more, not even that it goes.
+        # Messages of the agent are not received any more, not even its goodbye.
         relay.fall_silent("to_leader")
         seconds = time_to_end(leader, guard)  # one that has ended already can be signalled: nobody buried it
 

@@ -52,7 +52,7 @@ def flooded(gang, worker, tmp_path):
             self.job.wait_for_start(2 * WORKERS, seconds=LONG)
 
         def restart(self, attempt):
-            """How long it took from the failure to the last start of a worker."""
+            """Seconds from the failure to the last start of a worker."""
             self.job.witnesses.end(1, 3, attempt - 1)
             started = self.job.wait_for_start(2 * WORKERS, attempt, LONG)
             failed = self.job.witnesses.wait_for("told", attempt=attempt - 1, ranks={1})[0]
@@ -138,7 +138,7 @@ def test_a_refused_connection_kept_open_is_evicted_first(flooded):
 
 
 def test_the_least_that_a_job_may_have_is_enough_in_a_flood(flooded, gang):
-    """What strangers may take is asked for at the start, and is none of what a restart needs."""
+    """Descriptors for unknown clients are reserved at the start, beside those that a restart needs."""
     too_few = f"--nofile={THE_LEAST - 1}:{THE_LEAST - 1}"
     refused = gang(2, workers=WORKERS).start(0, through=("prlimit", too_few))
     refused.end()

@@ -24,7 +24,7 @@ def start_by_variables(muster, environments, *command):
 
 
 def rank_lines(nodes, workers):
-    """What print_rank says on each node, in order."""
+    """The output of print_rank on each node, in order."""
     total = nodes * workers
     return [
         [

@@ -37,7 +37,7 @@ def test_a_gang_meets_at_a_name(gang, worker, system):
 
 
 def questions(hosts):
-    """How many look-ups are under way on host 1: one socket each."""
+    """The number of look-ups under way on host 1: one socket each."""
     return hosts.run(1, "ss", "-uanH").stdout.count(":53")
 
 

@@ -47,7 +47,7 @@ def between(theirs, ours):
 
 
 def surprises(page, launcher, jobs):
-    """What differs in {job: differences} and is not on the page, a line each."""
+    """The differences in {job: differences} that are not on the page, a line each."""
     listed = listed_differences(page)
     return [
         f"{job}: {process}: {name} is {theirs!r} under {launcher} and {ours!r} under muster"

@@ -38,7 +38,7 @@ def assert_same_tensors(python, one, other):
 
 
 def environment(venv, home, **more):
-    """What a user's shell has after activating a virtual environment, and nothing else."""
+    """The environment of a user's shell after activating a virtual environment, and nothing else."""
     return {
         "PATH": f"{venv}:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": str(home),

@@ -22,7 +22,7 @@ def settings(mindspore_venv, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loss_under_msrun(mindspore_venv, two_hosts, settings, tmp_path_factory):
-    """What the four workers of one node print under the real msrun."""
+    """The output of the four workers of one node under the real msrun."""
     folder = tmp_path_factory.mktemp("msrun")
     line = ["--worker_num=4", "--local_worker_num=4", "--join=True"]
     line += [f"--log_dir={folder / 'logs'}", TRAINING, folder]

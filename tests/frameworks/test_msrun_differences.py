@@ -68,7 +68,7 @@ class Launchers:
         return differences.between(by_msrun, by_muster)
 
     def environments(self, launcher, name, options, nodes):
-        """What each process was given, by host, role and number on its node."""
+        """The environment of each process, by host, role and number on its node."""
         folder = self.scratch / f"{name}-{launcher}"
         folder.mkdir()
         clean = ["sh", "-c", WITH_LISTED_CPUS, "sh"]

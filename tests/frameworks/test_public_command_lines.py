@@ -71,7 +71,7 @@ def environment_of(line, folder):
 
 
 def torch_plans(torch_venv, lines, folder):
-    """What torchrun means by each line, from one process."""
+    """Torchrun's plan of each line, all made in one process."""
     asked = [
         {
             "module": line.launcher,
@@ -111,7 +111,7 @@ def program_of(argv):
 
 
 def log_dir_of(process, theirs):
-    """Where the log files are to be, if not below what torchrun was given."""
+    """The folder of the log files, if it is not below the one given to torchrun."""
     log = os.path.normpath(os.path.join(process["cwd"], process["log"][0]))
     if theirs is not None and log.startswith(theirs + "/"):
         return theirs
@@ -149,7 +149,7 @@ def muster_plan(muster, line, folder, log_dir):
 
 
 def is_listed(name, theirs, ours):
-    """Whether a difference is one that all lines have.
+    """True for a difference that all lines have.
 
     c10d ranks nodes by arrival, and one that is alone is node 0 to muster; a job of one node has a name of its own,
     by the row TORCHELASTIC_RUN_ID of the page.
@@ -160,7 +160,7 @@ def is_listed(name, theirs, ours):
 
 
 def between(theirs, ours):
-    """What differs, a text each."""
+    """The differences, a text each."""
     if "refused" in theirs or "refused" in ours:
         return [] if theirs.keys() == ours.keys() else [f"{theirs} and {ours}"]
     return [

@@ -10,7 +10,7 @@ LINE = re.compile(r"rank (\d) of 4 on node (\d): sum 15 by port (\d+)")
 
 
 def of_hai(two_hosts, node):
-    """What HAI sets on a node; on the first one the leader's name is a different one."""
+    """The variables that HAI sets on a node; on the first one the leader's name is a different one."""
     leader = two_hosts.address(0)
     return {
         "MARSV2_RANK": str(node),

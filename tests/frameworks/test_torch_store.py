@@ -56,7 +56,7 @@ def test_ranks_of_torch_2_13_meet_three_times(muster, two_hosts, torch_venv, tmp
 
 
 def behaviours_of(muster, hosts, venv, tmp_path):
-    """How many behaviours of torch's store this one has, and how many its client cannot ask for."""
+    """Counts the behaviours of torch's store that this one has, and those that its client cannot request."""
     settings = jobs.environment(venv, tmp_path, PYTHON_EXEC=str(venv / "python3"))
     (agent,) = jobs.run(hosts, settings, [(0, muster, "torchrun", BEHAVIOURS)])
     assert agent.code == 0

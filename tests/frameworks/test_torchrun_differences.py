@@ -18,7 +18,7 @@ WORKER = str(pathlib.Path(__file__).parent / "workers" / "write_environment.py")
 
 pytestmark = pytest.mark.framework
 
-# What differs is the launcher and nothing else. The ports of the one-node jobs are free: a host of
+# Only the launcher differs. The ports of the one-node jobs are free: a host of
 # our own has all of them.
 ONE_NODE = [["--nproc-per-node", "1"], ["--nproc-per-node", "2"]]
 GIVEN_PORT = ["--nproc-per-node", "2", "--master-port", "29511"]

@@ -75,7 +75,7 @@ class Image:
         return (self.changes / path.lstrip("/")).read_text()
 
     def run_folder(self):
-        """What is to be /run: sockets of processes outside, which an overlay would not pass on."""
+        """The folder mounted as /run: sockets of processes outside, which an overlay would not pass on."""
         folder = self._folder / "run"
         folder.mkdir()
         return folder

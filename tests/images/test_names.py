@@ -8,7 +8,7 @@ import pytest
 from support.deadlines import HANG
 
 LEADER = "leader-0.llm"
-# What images have there. Of the libraries that these name, those of nis, db and
+# Entries that images have there. Of the libraries that these name, those of nis, db and
 # mymachines are not installed in this Debian 11.
 NSSWITCH = {
     "none": None,

@@ -20,7 +20,7 @@ def two_debians(image):
 
 
 def loaded(trace):
-    """What muster opened, from its own start on, that it should not have."""
+    """Files that muster opened, from its start on, and should not have."""
     inside = trace.read_text().partition('execve("/muster"')[2]
     assert "open" in inside
     return [line for line in inside.splitlines() if _NEVER_OPENED.search(line)]

@@ -28,7 +28,7 @@ def muster(tmp_path):
 
 @pytest.fixture
 def render(muster):
-    """What `muster render` prints."""
+    """The output of `muster render`."""
 
     def run(*arguments):
         done = muster("render", *arguments)
@@ -40,7 +40,7 @@ def render(muster):
 
 @pytest.fixture
 def refuse(muster):
-    """What `muster render` says when it refuses a command line."""
+    """The message of `muster render` when it refuses a command line."""
 
     def run(*arguments):
         done = muster("render", *arguments)

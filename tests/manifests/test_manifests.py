@@ -11,7 +11,7 @@ from clusters import KINDS, documents_of, job_of, pods_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = ("--name", "train", "--image", "train:1.0")
-# What YAML, Kubernetes or a shell might take for something else.
+# Texts that YAML, Kubernetes or a shell might take for something else.
 HARD = [
     "", " ", "a b", "it's", '"quoted"', "$HOME", "$(HOME)", "$$(HOME)", "$$", "`id`", "#no comment", "key: value",
     "- item", "yes", "null", "0755", "1e3", "~", "*", "&anchor", "!tag", "%x", "{a}", "{{b}}", "{name}", "[c]", "|", ">",

@@ -29,7 +29,7 @@ def test_many_ranks_on_one_host_exit_at_once(mpi, way):
 
 
 def parts_on(hosts, node):
-    """Whose end has to end the job: not what a rank leaves behind, also before that has its own name."""
+    """Processes whose exit has to end the job: no orphan of a rank, not even before it has its own name."""
     found = processes.on_host(hosts.name(node))
     ranks = {process.pid for process in found if process.name == _RANK}
     left_by_ranks = {process.pid for process in found if process.parent in ranks}
@@ -70,7 +70,7 @@ def kill_one(chance, hosts, node):
 
 
 def is_harmed(job):
-    """Whether an agent ends; else all ranks are there, and stay."""
+    """True once an agent ends; otherwise all ranks are there, and stay."""
     here_since = None
 
     def verdict():

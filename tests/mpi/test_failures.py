@@ -19,7 +19,7 @@ NODES = 4
 SOON = 5  # seconds from what happened to the end on all nodes, one of grace in it
 BY_MPIRUN = 10  # where mpirun ends the ranks: it takes three to four by itself
 LOST = 10  # until the loss of a machine is known, and acted on
-# What helps ranks on a node other than the first, by the way of the job, and on the first.
+# Helper processes of the ranks on a node other than the first, by start method, and on the first.
 HELPERS = {
     "pmix": [(1, "muster-pmix"), (0, "muster-pmix")],
     "agent": [(1, "orted"), (0, "mpirun"), (0, "--mpi-agent")],
@@ -251,7 +251,7 @@ def test_a_program_that_cannot_be_executed_ends_the_job(mpi, measured, tmp_path,
 
 # --- The way pmix alone ---------------------------------------------------------------------------
 
-# What ranks are that were built with another MPI, or that lost their environment.
+# Singletons: ranks that were built with another MPI, or that lost their environment.
 ALONE = """
 for name in $(env | grep -o '^PMIX_[A-Z0-9_]*'); do unset $name; done
 unset OMPI_MCA_orte_local_daemon_uri

@@ -48,7 +48,7 @@ class Packages:
         return self.folder.parent / "muster"
 
     def run_program(self, *arguments):
-        """What the program prints; by QEMU where it is not this machine's."""
+        """The output of the program, run by QEMU where it is not for this machine."""
         is_foreign = self.architecture != platform.machine()
         emulator = [f"qemu-{self.architecture}-static"] if is_foreign else []
         return subprocess.check_output([*emulator, self.program, *arguments], text=True)

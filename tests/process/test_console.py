@@ -430,7 +430,7 @@ class TestSlowAndStalledReaders:
             pause(len(everything))
 
     def dropped(self, job):
-        """How many lines were not shown, as the job has said so far."""
+        """The number of dropped lines that the job has reported so far."""
         return sum(map(int, re.findall(r"muster: (\d+) console lines? dropped", job.err.text)))
 
     def assert_complete(self, console):

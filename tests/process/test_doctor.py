@@ -40,7 +40,7 @@ def open_to_all():
 
 
 def holds(job):
-    """What does not hold, by the call that it rests on."""
+    """The guarantees that do not hold fully, by the call that each rests on."""
     document = json.loads(job.out.text)
     return {
         one["by"]: one["holds"]
@@ -173,7 +173,7 @@ def test_a_verbose_start_logs_the_guarantees_in_one_line(muster, worker):
     assert "(set_mempolicy: Operation not permitted)" in job.said_about("guarantees hold here")
 
 
-# What refuses a call that every event loop needs, and the call.
+# Filters that refuse a call that every event loop needs, and the call.
 CALLS_OF_A_LOOP = [
     ("epoll", "epoll_create1"),
     ("epoll-changes", "epoll_ctl"),

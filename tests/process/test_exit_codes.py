@@ -85,7 +85,7 @@ def test_a_worker_may_use_the_numbers_that_muster_uses_itself(muster, code):
 
 
 def cores_are_dumped(folder):
-    """Whether a crash leaves a core file here, where no limit forbids it."""
+    """True if a crash leaves a core file here, where no limit forbids it."""
     crash = ["/bin/sh", "-c", f"cd {folder}; ulimit -c unlimited; exec sh -c 'kill -SEGV $$'"]
     pid = os.posix_spawn(crash[0], crash, os.environ)
     return os.WCOREDUMP(os.waitpid(pid, 0)[1])

@@ -68,7 +68,7 @@ def wait_for_more_lines(job):
 
 
 def dropped(job):
-    """How many lines for log files were dropped, as the job says."""
+    """The number of dropped lines of log files that the job reports."""
     return int(re.match(r"(\d+) log lines? dropped", job.said_about("log line", "dropped"))[1])
 
 

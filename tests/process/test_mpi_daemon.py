@@ -62,7 +62,7 @@ def whole(link, count):
 
 
 def ask(link, command, secret=SECRET):
-    """What it answers, and the digits that it wanted a proof of."""
+    """The daemon's answer, and the digits that it wanted a proof of."""
     digits = whole(link, 32)
     text = command.encode()
     link.sendall(proof(secret, digits + text) + b"%d" % (10_000_000 + len(text)) + text)
@@ -160,7 +160,7 @@ def call_agent(folder, host, port, *command):
 
 
 def answer(link, how):
-    """What somebody does who is not the daemon; True: it keeps the link."""
+    """Answers like a listener that is not the daemon; True: it keeps the link."""
     if how != "closes":
         link.sendall(b"0" * 32)
         if how == "lies":

@@ -315,7 +315,7 @@ class TestErrorFiles:
 
 
 def test_a_planted_symlink_beside_the_report_is_not_followed(muster):
-    """Whoever may write into the folder could have the report replace a file of the user's."""
+    """A user who may write into the folder could have the report replace a file of its owner."""
     victim = muster.folder / "victim"
     victim.write_text("precious")
     plant = 'for i in 0 1 2 3; do ln -s victim "report.tmp$(($$ + i))"; done; exec "$@"'

@@ -46,7 +46,7 @@ ATTACKS = {
     "no UTF-8": b"\xff\xfe\xc0\xaf",
 }
 each_attack = pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-# What no text of muster may hold: controls but line ends and tabs, and what is invisible or turns text around.
+# Characters that no text of muster may hold: controls but line ends and tabs, and those that are invisible or turn text around.
 HARMFUL = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff"
     "\\U000e0000-\\U000e007f]"
@@ -136,7 +136,7 @@ def test_a_terminal_shows_last_lines_as_text(muster, attack):
 
 
 def says(row):
-    """Whether a row of the terminal can be taken for a line of muster's."""
+    """True for a row of the terminal that looks like a line of muster."""
     return row.startswith("muster: ")
 
 
@@ -208,7 +208,7 @@ def test_several_workers_without_a_prefix_cannot_forge_musters_prefix(muster):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_wrapped_line_cannot_forge_musters_prefix(muster, count):
-    """What stands where a line of a worker's goes on is seen there like a line."""
+    """The continuation of a wrapped line looks like a line on the terminal."""
     columns = 80
     before = columns - (0 if count == 1 else len("[0] "))
     script = f"printf '%s\\n' '{'-' * before}{FORGED.decode()}'"
@@ -250,7 +250,7 @@ def shown_by_front(muster, port, *arguments):
 @pytest.mark.parametrize("forged", [FORGED.decode(), "[b] " + FORGED.decode()])
 @pytest.mark.parametrize("before", ["-" * (80 - len("[0:0] ")), "\u3164" * 37])
 def test_a_line_from_another_host_cannot_forge_musters_prefix(muster, port, before, forged):
-    """What an agent writes is shown by the front, to whom its lines and those of its workers are one."""
+    """The remote launcher shows an agent's output and cannot tell its lines from those of its workers."""
     rows = shown_by_front(muster, port, "--", "sh", "-c", f"echo '{before}{forged}'")
 
     assert sum("| " in row and FORGED.decode() in row for row in rows) == 2, "\n".join(rows)
@@ -300,7 +300,7 @@ def test_the_name_of_a_peer_is_shown_escaped(muster, port):
 
 @pytest.mark.parametrize("how", ["a title without an end", "text from right to left"])
 def test_the_reason_of_a_peer_is_shown_escaped(muster, port, how):
-    """What a node says of itself may end the job, in its own words."""
+    """A node's reason may end the job and is shown as the node wrote it."""
     leader = muster.start(
         *("--nnodes=3", "--node-rank=0", "--master-addr=127.0.0.1", f"--master-port={port}"),
         *("--gang-timeout=60", "--", "true"),

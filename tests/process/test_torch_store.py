@@ -212,7 +212,7 @@ def test_excess_connections_of_the_largest_process_are_closed(muster):
 
 
 def wait_until_waiting(job, port, ranks):
-    """What they have sent before is read when another client is answered."""
+    """Requests sent earlier have been read once another client is answered."""
     wait_until(lambda: job.out.text.count("stays at port") == ranks, "the ranks to wait")
     with Client("127.0.0.1", port, pid=1) as client:
         assert client.has(b"/rank_0")

@@ -110,7 +110,7 @@ def is_closed(connection):
 
 
 def speeches(seed):
-    """What strangers say, and whether they are closed for it."""
+    """Data of unknown clients, and whether the store closes them for it."""
     random_of_seed = random.Random(seed)
     known = [(said, True) for said in NONSENSE.values()]
     known += [(said, False) for said in UNFINISHED.values()]

@@ -15,7 +15,7 @@ def hints_of(job):
 
 
 def memory_home():
-    """Where groups with a limit of memory can be made, and what the limit is called there."""
+    """The folder in which groups with a memory limit can be made, and the name of the limit's file."""
     root = Path("/sys/fs/cgroup")
     if (root / "memory" / "cgroup.procs").exists():
         return root / "memory", "memory.limit_in_bytes"

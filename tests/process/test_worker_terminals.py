@@ -108,7 +108,7 @@ def test_nothing_of_a_large_output_is_lost(terminal):
 
 
 def test_no_terminal_controls_a_worker(terminal):
-    """What it types (TIOCSTI) and asks for a password by /dev/tty is none of muster's terminal's."""
+    """A worker's TIOCSTI and its password prompt by /dev/tty do not reach muster's terminal."""
     script = "(: </dev/tty) 2>/dev/null && echo it has one || echo it has none"
     one = terminal(*of_two("--", "sh", "-c", script))
 

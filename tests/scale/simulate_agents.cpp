@@ -1,4 +1,4 @@
-// How long a gang of thousands takes to start, fail and start again, and what its leader costs.
+// Measures how long a gang of thousands takes to start, fail and restart, and what its leader costs.
 //
 // A real muster leads. This one process plays all other agents: everything of an agent is real (its
 // decisions, its link, TLS) but its workers, which do nothing, end at once when they are told to and

@@ -1,4 +1,4 @@
-// How much Horovod's store holds up the event loop that it is in.
+// Measures how much Horovod's store delays the event loop that it runs in.
 //
 // usage: store_load CLIENTS wait|mesh [SECONDS]
 //

@@ -4,7 +4,7 @@ On an idle machine: a busy one is allowed for where it is waited.
 """
 
 _START = 3.0
-# What muster takes for what has no option: killing what does not die, the last bytes of files that hang.
+# Times of muster without an option: killing unkillable processes, the last bytes of files that hang.
 _KILLING = 1.0
 _LAST_WORDS = 2.0
 

@@ -27,7 +27,7 @@ class Course:
         self.seen = Seen()
 
     def run(self):
-        """What was seen of it."""
+        """Runs the schedule and returns its observations."""
         self.seen.began = time.monotonic()
         for agent, delay in enumerate(self._schedule.delays):
             self._at(delay, self._start, agent)
@@ -128,7 +128,7 @@ class Course:
         return seconds + 20 * self._lag()
 
     def _lag(self):
-        """How late the machine woke somebody up since the beginning, at worst."""
+        """The worst delay of a wake-up since the beginning."""
         return lag.worst_since(self.seen.began)
 
     def _alive(self):
@@ -172,7 +172,7 @@ class Course:
         seen.lag = self._lag()
 
     def _left(self):
-        """What the agents have left; those that have not ended are another complaint."""
+        """The processes that ended agents have left; agents that have not ended are another complaint."""
         alive = {self._job.agents[agent].pid for agent in self._alive()}
         return [one for one in self._job.muster.survivors() if one.pid not in alive]
 

@@ -138,7 +138,7 @@ class ScheduledJob:
         return {"TEST_AGENT": agent, **token}
 
     def _through(self, agent):
-        """What the agent is started by: its host, a group that freezes the whole node, few descriptors, a filter."""
+        """The wrapper commands of the agent: its host, a group that freezes the whole node, few descriptors, a filter."""
         words = []
         for number, freezer in self.freezers.items():
             fault = self.schedule.faults[number]

@@ -20,7 +20,7 @@ from hosts import Hosts
 
 from .draw import MOST_AGENTS
 
-# What takes so long hangs in these tests themselves.
+# A schedule that takes so long hangs in these tests themselves.
 _LAST_RESORT = 400.0
 _TESTS = Path(__file__).resolve().parents[1]
 
@@ -59,7 +59,7 @@ class Lanes:
         self._seconds = time.monotonic() - began
 
     def _run_all(self, seeds):
-        """Whoever interrupts it waits for those that have begun, so that nothing of them is left."""
+        """An interrupt waits for the schedules that have begun, so that no process of them is left."""
         with ThreadPoolExecutor(self._count) as pool:
             try:
                 list(pool.map(self._run_one, seeds))

@@ -32,7 +32,7 @@ _LOST, _SYSTEM, _INCOMPLETE, _NO_PROGRESS = 69, 71, 75, 93
 
 
 def complaints(schedule, seen):
-    """What is wrong, as sentences; nothing if all is well."""
+    """The violations, as sentences; none if all is well."""
     judge = Judge(schedule, seen)
     wrong = list(seen.late)
     wrong += judge.survivors()
@@ -54,7 +54,7 @@ def code_of(ended):
 
 
 def exit_code_of(code):
-    """What muster makes of it."""
+    """The exit code that muster derives from it."""
     return code if code >= 0 else 128 - code
 
 
@@ -85,7 +85,7 @@ class Judge:
         self.failures = self._failures()
 
     def _failures(self):
-        """Who ended badly without being asked, by rank and pid."""
+        """Workers that failed without a stop signal, by rank and pid."""
         found = {}
         for one in self.seen.told("told"):
             code = int(one.details[0])
@@ -113,7 +113,7 @@ class Judge:
             and one.pid not in ended
         ]
 
-    # Who is out of reach.
+    # Agents that are out of reach.
 
     def _is_busy(self):
         """The machine may lose a node by itself."""
@@ -296,7 +296,7 @@ class Judge:
         later = [moment for moment in asked if moment > failure.at - 1]
         return bool(later) and failure.at + 0.05 + self.seen.lag < min(later)
 
-    # What all say.
+    # The verdicts of all agents.
 
     def agreement(self):
         linked = [agent for agent in self.seen.codes if self._is_linked(agent)]
@@ -336,7 +336,7 @@ class Judge:
         return forsaken + [f"survived: {one}" for one in self.seen.survivors]
 
     def promptness(self, agent):
-        """Who was asked, and can act, has ended within the grace and two seconds."""
+        """An agent that got a stop signal and can run has ended within the grace and two seconds."""
         asked = [one.at for one in self.seen.struck("ask", agent=agent)]
         if not asked or self._is_held(agent):
             return []
@@ -367,7 +367,7 @@ class Judge:
         ]
 
     def _loses_orphans(self, agent):
-        """Where the system refuses subreapers muster says so at the start, and finds no orphan."""
+        """Without subreapers muster finds no orphan, which it reports at the start."""
         has_orphans = {"parent", "daemons"}.intersection(self.schedule.manners)
         return bool(has_orphans) and self.schedule.filters[agent] == "prctl"
 

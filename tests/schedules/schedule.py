@@ -5,7 +5,7 @@ Times are in seconds. Those of faults count from the start of the first agent, t
 
 from dataclasses import dataclass, field
 
-# What a fault can be, and what it is done to. Those that last are undone in the end, if not before.
+# Kinds of faults, with their targets. Those that last are undone in the end, if not before.
 AT_ONCE = ("ask", "kill guard", "kill agent", "kill worker", "pass on", "cut link")
 LASTING = (
     "stop guard",
@@ -44,7 +44,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a worker ends by itself: by a code, or by a signal if that is below 0."""
+    """The way a worker ends by itself: by a code, or by a signal if that is below 0."""
 
     code: int
     at: float
@@ -90,7 +90,7 @@ class Schedule:
 
     @property
     def fence(self):
-        """How long a lost node's place is not given away."""
+        """Seconds for which a lost node's place is not given away."""
         return 2 * self.heartbeat + 2
 
     def ending(self, attempt, rank):

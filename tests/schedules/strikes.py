@@ -15,7 +15,7 @@ _OF_A_WORKER = {"kill worker", "stop worker"}
 
 
 class Striker:
-    """What it has done is in `strikes`."""
+    """Injects faults and notes them in `strikes`."""
 
     def __init__(self, job):
         self._job = job
@@ -68,7 +68,7 @@ class Striker:
             self._job.relays[fault.agent].let_through()
 
     def _carry_out(self, number, fault, strike):
-        """Whether there was somebody whom it could strike."""
+        """True if there was a process that it could strike."""
         if fault.kind in _OF_A_WORKER:
             return self._strike_worker(number, fault, strike)
         if fault.kind in ("hang disk", "fill disk"):

@@ -27,7 +27,7 @@ def test_it():
 
 @pytest.fixture
 def judge(tmp_path):
-    """What the gate makes of a file of tests: (red, unstable, outcome)."""
+    """The gate's verdict on a file of tests: (red, unstable, outcome)."""
 
     def run(text, count=1):
         files = []

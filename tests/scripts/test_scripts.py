@@ -116,7 +116,7 @@ def long_function(head, lines):
 
 @pytest.fixture
 def sized(tmp_path):
-    """What scripts/sizes --check says about one file in a repository of its own."""
+    """The outcome of scripts/sizes --check for one file in a separate repository."""
     (tmp_path / "scripts").mkdir()
     shutil.copy(SCRIPTS / "sizes", tmp_path / "scripts")
     run("git", "init", "-q", tmp_path)

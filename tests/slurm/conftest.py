@@ -31,7 +31,7 @@ class Batch:
         return self._output.read_text() if self._output.exists() else ""
 
     def fields(self):
-        """What Slurm says of the job, such as JobState."""
+        """Slurm's fields of the job, such as JobState."""
         shown = self._slurm.run("scontrol", "show", "--oneliner", "job", self.number)
         return dict(re.findall(r"(\S+?)=(\S*)", shown.stdout))
 

@@ -9,7 +9,7 @@ from .deadlines import HANG, wait_until
 
 
 class Quiet:
-    """Whether a file has stayed as it is for some time."""
+    """Tells if a file has not changed for some time."""
 
     def __init__(self, file, seconds):
         self._file = file
@@ -58,7 +58,7 @@ class Capture:
         return self.file.read_bytes()
 
     def fields(self, shown, *names):
-        """What tshark says about the packets that its filter shows, one list a packet."""
+        """Fields that tshark prints of the packets selected by its filter, one list a packet."""
         command = ["tshark", "-r", self.file, "-d", f"tcp.port=={self._port},{self._protocol}"]
         command += ["-Y", shown, "-T", "fields"]
         for name in names:

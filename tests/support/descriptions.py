@@ -4,7 +4,7 @@ from collections import defaultdict
 
 
 class Description:
-    """What one worker was given at its start."""
+    """The process attributes of one worker at its start."""
 
     def __init__(self, text):
         self._values = defaultdict(list)

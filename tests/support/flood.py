@@ -9,9 +9,9 @@ ONE_ADDRESS = ("127.9.0.1", 1)
 MANY_ADDRESSES = ("127.10.0.1", 50_000)
 THE_AGENTS_ADDRESS = ("127.0.0.1", 1)
 
-# What a stranger says, and then no more. Digits that no two have stand for the number signs.
+# The data that an unknown client sends once. Unique digits replace the number signs.
 _DIGITS = "################"
-# What an agent with a token says first, the beginning of a handshake of TLS 1.3: a key of another token is offered.
+# The first data of an agent with a token, the beginning of a handshake of TLS 1.3: a key of another token is offered.
 _HELLO = bytes.fromhex(
     "16030100d7010000d303032dda5052d19105d1268992072e840845fa31de800082bf3fc33c24a6d4287fbf0000041301"
     "00ff010000a6000b000403000102000a00040002001d0016000000170000000d001e001c040305030603080708080809"

@@ -13,7 +13,7 @@ _HOMES = {1: Path("/sys/fs/cgroup/freezer"), 2: Path("/sys/fs/cgroup/unified")}
 
 
 def home(version):
-    """Where the groups of that version are; None: this system has none."""
+    """The folder of the groups of that version; None: this system has none."""
     if version == 2 and Path("/sys/fs/cgroup/cgroup.controllers").exists():
         return Path("/sys/fs/cgroup")
     return _HOMES[version] if (_HOMES[version] / "cgroup.procs").exists() else None
@@ -35,7 +35,7 @@ class Freezer:
         wait_until(self._remove, f"{self.folder} to be empty")
 
     def add(self, pid):
-        """What the process starts from now on is in the group, too."""
+        """Adds the process, and with it the children that it starts from now on."""
         (self.folder / "cgroup.procs").write_text(str(pid))
 
     def through(self):
@@ -62,7 +62,7 @@ class Freezer:
         return "frozen 1" in (self.folder / "cgroup.events").read_text()
 
     def _remove(self):
-        """Whoever is left goes back to the root; groups that its processes made are removed as well."""
+        """Moves the remaining processes to the root and removes the group, with groups that its processes made."""
         for folder in sorted(self.folder.rglob("*/"), reverse=True) + [self.folder]:
             with contextlib.suppress(OSError):
                 for pid in (folder / "cgroup.procs").read_text().split():

@@ -67,7 +67,7 @@ class Disk:
 
 @contextlib.contextmanager
 def unanswered(path):
-    """Whoever opens the file, or one in the folder, waits until the end, or until he is killed: nobody answers for it."""
+    """A process that opens the file, or one in the folder, waits until the end or until it is killed, since no server answers."""
     libc = ctypes.CDLL(None, use_errno=True)
     listener = libc.fanotify_init(_FAN_CLASS_CONTENT, os.O_RDONLY)
     assert listener >= 0, os.strerror(ctypes.get_errno())

@@ -75,7 +75,7 @@ class Pod:
         return [json.loads(line) for line in self._seen.lines]
 
     def requests(self):
-        """What muster has asked the manager for, in order."""
+        """The requests of muster to the manager, in order."""
         return [one["request"] for one in self.seen() if one["what"] == "request"]
 
     def end(self):

@@ -9,7 +9,7 @@ def chatty_line(stream, rank, number):
 
 
 def chatty_text(stream, rank, count):
-    """What the file of that worker must hold."""
+    """The expected content of that worker's file."""
     return "".join(chatty_line(stream, rank, number) + "\n" for number in range(count)).encode()
 
 

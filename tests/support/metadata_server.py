@@ -46,7 +46,7 @@ class MetadataServer:
         return ["nsenter", "--net", "--target", self._process.pid]
 
     def answer(self, body, status=200):
-        """What it says about notices from now on."""
+        """Sets its answer about notices from now on."""
         self._tell({"body": body, "status": status})
 
     def answer_raw(self, text):

@@ -15,7 +15,7 @@ from .muster import ROOT
 WAYS = ("pmix", "agent", "ssh")
 MEETINGS = "MEETINGS"  # in a command: the folder of the job where ranks meet the test
 SECONDS = 60  # for a job: Python's ranks import for a second each, and the cores may have other work
-# Who may have the others execute something must be one of the job.
+# The token that lets a node have the others execute commands.
 _TOKEN = {"MUSTER_TOKEN": "0123456789abcdef0123456789abcdef"}
 _numbers = itertools.count()
 _SOURCES = ROOT / "tests" / "workers" / "mpi"
@@ -30,7 +30,7 @@ def token_of(way):
 
 
 class Programs:
-    """What the ranks run: small programs in C, compiled when first used, and Python's, by their names."""
+    """The programs of the ranks, by their names: small ones in C, compiled when first used, and Python's."""
 
     def __init__(self, folder, python="/usr/bin/python3", compiler="mpicc.openmpi"):
         self._folder = folder
@@ -82,7 +82,7 @@ class MpiJob(gang.Gang):
 
     @property
     def lines(self):
-        """What all ranks wrote, without what tells whose it is."""
+        """The output of all ranks, without their prefixes."""
         lines = [line for job in self.jobs.values() for line in job.out.lines]
         return sorted(line.partition("] ")[2] if line.startswith("[") else line for line in lines)
 

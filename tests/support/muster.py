@@ -45,7 +45,7 @@ def _for_everybody(program):
 
 
 def is_sanitized():
-    """Whether the program under test was built with sanitizers."""
+    """True if the program under test was built with sanitizers."""
     return binary().exists() and b"__asan_init" in binary().read_bytes()
 
 

@@ -52,7 +52,7 @@ class Network:
             self._harmed.discard(index)
 
     def slow_down(self, index, rate):
-        """What leaves the host does so at that rate, such as 64kbit."""
+        """Limits the outgoing traffic of the host to that rate, such as 64kbit."""
         self._on(
             index,
             *f"tc qdisc replace dev eth0 root tbf rate {rate}".split(),
@@ -85,7 +85,7 @@ class Network:
         self._on(index, *"ip link set docker0 up".split())
 
     def add_name(self, index, name, address):
-        """What starts on that host from now on finds the address by the name."""
+        """Lets processes that start on that host from now on resolve the name to the address."""
         file = Path("/etc/netns", self._hosts.name(index), "hosts")
         before = file.read_text()
         self._names.setdefault(file, before)

@@ -84,7 +84,7 @@ def is_alive(pid):
 
 
 def on_host(name):
-    """What runs on a test host, whoever started it."""
+    """All processes on a test host, whatever their parents."""
     command = ["ip", "netns", "pids", name]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG)
     found = [look_at(pid) for pid in done.stdout.split()]
@@ -127,7 +127,7 @@ def status_of(pid, field):
 
 
 def context_switches_of(pid):
-    """How often the process went to sleep by itself: what an idle process does not do."""
+    """The number of voluntary context switches, which an idle process does not make."""
     return status_of(pid, "voluntary_ctxt_switches")
 
 

@@ -76,11 +76,11 @@ class Relay:
                 event.set()
 
     def hold_up(self):
-        """What comes from now on waits, as on a network that is gone for a while."""
+        """Delays data that arrives from now on, as on a network that is gone for a while."""
         self._flows.clear()
 
     def let_through(self):
-        """What waited goes on, and all that follows."""
+        """Forwards the delayed data, and all that follows."""
         self._flows.set()
 
     def reset(self):

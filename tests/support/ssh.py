@@ -84,7 +84,7 @@ class Ssh:
             process.wait()
 
     def leavings(self, index):
-        """What runs on a host beside what serves logins."""
+        """Processes on a host that do not serve logins."""
         return [
             one for one in processes.on_host(self.hosts.name(index)) if one.name != "sshd"
         ]

@@ -13,7 +13,7 @@ def frame(message):
     return struct.pack(">I", len(payload)) + payload
 
 
-# What stands in the two parts of a join.
+# The fields of the two parts of a join.
 FACTS = {
     "job": {"job_id", "mode", "template_digest", "least_nodes", "most_nodes", "total_slots"},
     "node": {"rank", "slots", "host", "grace_seconds"},
@@ -59,7 +59,7 @@ class Peer:
         self.send(frame(message))
 
     def messages(self):
-        """What the leader has sent so far, whole messages only."""
+        """The messages that the leader has sent completely so far."""
         found, rest = [], self.received
         while len(rest) >= 4 and len(rest) >= 4 + struct.unpack(">I", rest[:4])[0]:
             size = struct.unpack(">I", rest[:4])[0]
@@ -90,7 +90,7 @@ class Peer:
 
 
 def is_open(port):
-    """Whether somebody listens there: a leader does a moment after its start."""
+    """True if a process listens there: a leader does a moment after its start."""
     with contextlib.suppress(ConnectionRefusedError), Peer(port):
         return True
     return False

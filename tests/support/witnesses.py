@@ -49,7 +49,7 @@ class Testimony:
 
     @property
     def agent(self):
-        """What $TEST_AGENT was where it was started."""
+        """The value of $TEST_AGENT in the worker's environment."""
         return self.details[7]
 
 

@@ -1,4 +1,4 @@
-// Becomes a daemon by the book: fork, setsid, fork, standard streams to /dev/null. The first
+// Becomes a daemon in the usual way: fork, setsid, fork, standard streams to /dev/null. The first
 // process says "daemon <pid>" and ends with 0. With an argument the daemon's first thread ends, and a
 // second one lives on.
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Says what it was given at its start, one "name value" to a line: ids, limits, signals, file
+// Prints its process attributes at its start, one "name value" to a line: ids, limits, signals, file
 // descriptors, CPUs, memory policy, arguments and environment. With a directory as ARG1 it writes to the file of its
 // global rank there, else to standard output.
 #define _GNU_SOURCE

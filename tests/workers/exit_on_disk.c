@@ -1,5 +1,5 @@
-// Ends by an exit code, and the kernel cannot finish that as long as the disk of a file answers nothing: on its way
-// out it has to mark a lock in a page of the file as one whose owner has died.
+// Exits with a code, but the kernel cannot complete the exit while the disk of a file hangs: on exit it has to
+// mark a robust futex in a page of the file as one whose owner has died.
 //   exit_on_disk FILE GO CODE    waits until GO is there
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
-// As hard to end as a process can be. It grows these heads, all of which ignore every polite
-// signal, prints "<pid> <head>" for each and then "ready":
+// Starts processes that are hard to end, the heads. All of them ignore TERM, INT, HUP, QUIT, USR1,
+// USR2 and PIPE. Prints "<pid> <head>" for each and then "ready":
 //
 //   body     the worker itself
 //   child    in the worker's own process group

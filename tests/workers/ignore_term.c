@@ -1,4 +1,4 @@
-// Ignores every polite request to end, says "ready", and waits for KILL.
+// Ignores the stop signals, prints "ready", and waits for KILL.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// Runs away: every ARG1 milliseconds it forks, its child starts a session of its own and goes on,
-// and the parent ends. It ignores TERM and says "ready" once. Gives up after ten seconds. The
-// worker itself ends with 0 after the first hop.
+// Escapes by forking: every ARG1 milliseconds it forks, the child starts a session of its own and
+// continues, and the parent ends. It ignores TERM and prints "ready" once. Ends after ten seconds.
+// The worker itself ends with 0 after the first fork.
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>

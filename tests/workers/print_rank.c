@@ -1,4 +1,4 @@
-// Says who it is, on one line:  rank 3 of 4, local rank 1 of 2, node 1 of 2
+// Prints its ranks on one line:  rank 3 of 4, local rank 1 of 2, node 1 of 2
 #include <stdio.h>
 #include <stdlib.h>
 

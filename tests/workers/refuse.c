@@ -1,4 +1,4 @@
-// Runs its arguments where a system call filter refuses what one of these systems refuses:
+// Runs its arguments under a seccomp filter that refuses the system calls that one of these systems refuses:
 //
 //   refuse SYSTEM COMMAND [ARG...]
 //

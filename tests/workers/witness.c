@@ -1,4 +1,4 @@
-// Tells a test what happens to it:  witness FOLDER [WORD...]
+// Reports its events to a test:  witness FOLDER [WORD...]
 //
 // Each thing that happens is one line of FOLDER/events, written at once:
 //   <seconds of the monotonic clock> <what> <attempt> <global rank> <pid> [details]

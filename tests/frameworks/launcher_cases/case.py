@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple, Sequence
 
 
 class Run(NamedTuple):
-    """What became of a case under one launcher."""
+    """The outcome of a case under one launcher."""
 
     codes: list  # of its agents; None: it had to be killed
     outs: list
@@ -58,7 +58,7 @@ class Case(NamedTuple):
 
 
 def unmet(checks, run):
-    """What the checks saw instead of what they ask for."""
+    """The findings of checks that are not met."""
     found = [check(run) for check in checks]
     return [text for text in found if text is not None]
 

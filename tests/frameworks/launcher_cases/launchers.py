@@ -203,7 +203,7 @@ class Play:
             os.kill(self.pids[step[2]], getattr(signal, step[1]))
 
     def _end_survivors(self):
-        """What is there two seconds after the end; processes need a moment to be gone."""
+        """The processes that still exist two seconds after the end; they need a moment to be gone."""
         until = time.monotonic() + 2
         while (found := processes_of(self.mark)) and time.monotonic() < until:
             time.sleep(0.05)

@@ -14,6 +14,6 @@ for meeting in range(3):
     print(f"meeting {meeting}: rank {dist.get_rank()} of {dist.get_world_size()}: {total.item():g}", flush=True)
     dist.destroy_process_group()
 
-# Who serves the store may not end first: here rank 0 does.
+# The rank that serves the store may not end first: here it is rank 0.
 if os.environ["RANK"] != "0":
     time.sleep(0.5)

@@ -35,7 +35,7 @@ def main(folder, steps, *faults):
 
 
 def assert_new_store():
-    """What another attempt put into its store is not in ours."""
+    """Checks that a value of another attempt's store is not in this one's."""
     store = dist.distributed_c10d._get_default_store()
     came = store.add("ranks that came", 1)
     assert came <= dist.get_world_size(), f"the store knows {came} ranks"

@@ -38,7 +38,7 @@ behaviour = needs()
 
 
 class Server:
-    """Where a store is; `connect` makes a client of it. It has always one, as the store of a job."""
+    """The address of a store; `connect` makes a client of it. It always has one, as the store of a job."""
 
     def __init__(self, host, port):
         self.host, self.port = host, port
@@ -63,7 +63,7 @@ def equal(found, expected):
 
 
 def timed_out(*keys):
-    """What a client says that has waited for keys, which are named as it has asked for them."""
+    """The error of a client that has waited for keys in vain, which it names."""
     named = "wait timeout after 100ms, keys: " + ", ".join("/" + key for key in keys)
     return raises(StoreError, named if HAS_NAMED_ERRORS else "Timeout")
 
