@@ -169,7 +169,7 @@ def test_a_signal_may_end_a_worker_before_its_first_event(schedule):
     )
 
 
-def test_a_worker_that_failed_by_itself_and_is_called_stopped_is_wrong(schedule):
+def test_a_failed_worker_reported_as_stopped_is_wrong(schedule):
     seen = seen_of(3, [0, 3], failure(1, 3))
     neighbour = replace(started(0, 1), pid=99)
     seen.events += [neighbour, replace(told("TERM", 0, 1), pid=99, at=3.0)]

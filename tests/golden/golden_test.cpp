@@ -114,7 +114,7 @@ void register_cases() {
   std::for_each(files.begin(), files.end(), register_file);
 }
 
-TEST(WithoutThoseOf, LeavesWhatDiffersAndNamesWhatIsGone) {
+TEST(WithoutThoseOf, KeepsDifferencesAndNamesMissingKeys) {
   EXPECT_EQ(without_those_of({"> a: 1", "> b: 2", "> c: 3"}, {"> a: 1", "> b: 4"}),
             (std::vector<std::string>{"> b: 4", "> no c"}));
   EXPECT_EQ(without_those_of({"! 64 no"}, {"> a: 1"}), std::vector<std::string>{"> a: 1"});

@@ -119,7 +119,7 @@ def test_a_second_up_changes_nothing(two_hosts):
     sleeper.wait(timeout=HANG)
 
 
-def test_down_kills_what_runs_and_leaves_nothing():
+def test_down_kills_running_processes_and_leaves_nothing():
     with Hosts(2, prefix=f"down{os.getpid()}") as hosts:
         pid = int(hosts.run(1, "python3", "-c", LEAVE_A_STUBBORN_PROCESS).stdout)
         assert is_alive(pid)

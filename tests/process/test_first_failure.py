@@ -36,7 +36,7 @@ def test_rank_17_is_named_when_the_others_get_sigterm(muster, worker):
 
 
 @pytest.mark.soak
-def test_rank_17_is_named_when_the_others_end_by_themselves(muster, worker):
+def test_rank_17_is_named_when_the_others_exit(muster, worker):
     assert_rank_17_is_named(muster, worker, "stubborn")
 
 

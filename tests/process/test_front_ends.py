@@ -220,7 +220,7 @@ def test_two_nodes_meet_at_a_static_master(muster):
     ]
 
 
-def test_each_host_of_a_deepspeed_file_is_started_by_itself(muster, script, tmp_path):
+def test_hosts_of_a_deepspeed_file_are_started_separately(muster, script, tmp_path):
     (tmp_path / "hosts").write_text("a slots=1\nb slots=1\nc slots=2\n")
     line = ["deepspeed", "--no_ssh", "--hostfile=hosts", "--exclude=b", "--no_local_rank"]
     line += ["--master_addr=127.0.0.1", f"--master_port={free_port()}"]

@@ -216,7 +216,7 @@ class TestTexts:
         assert re.fullmatch(r"muster \d+\.\d+\.\d+\n", job.out.text)
 
     @pytest.mark.parametrize("words", [("--version", "--verbose"), ("-v", "--version")])
-    def test_verbose_version_names_what_the_program_carries(self, muster, words):
+    def test_verbose_version_lists_linked_libraries(self, muster, words):
         job = muster.run(*words)
 
         assert job.code == 0

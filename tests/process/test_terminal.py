@@ -150,7 +150,7 @@ def test_in_the_background_one_worker_does_not_take_the_terminal(shell, worker):
 
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.kernel
-def test_ctrl_z_stops_the_job_and_fg_goes_on_with_it(shell, count):
+def test_ctrl_z_stops_the_job_and_fg_resumes_it(shell, count):
     shell.press(f"{binary()} --nproc-per-node={count} -- sh -c 'echo rea\"\"dy; exec sleep 100'\n")
     shell.screen.wait_for("ready", times=count)
 

@@ -285,7 +285,7 @@ def test_progress_is_a_heartbeat_with_a_step_and_numbers(inside, job):
     assert (job.record().step, job.record().text, job.record().sequence) == (8, "{}", 4)
 
 
-def test_a_process_that_comes_later_goes_on_in_the_same_file(inside, job):
+def test_a_later_process_continues_in_the_same_file(inside, job):
     inside.progress(7, loss=0.25)
 
     job.python("import muster; muster.heartbeat()")

@@ -23,7 +23,7 @@ TEST(Columns, OfATextAreThoseOfItsCharacters) {
   EXPECT_EQ(columns_of_text("\xFF\xC3"), 2U) << "no UTF-8";
 }
 
-TEST(Columns, OfWhatIsDrawnOverTheCharacterBeforeOrNotAtAll) {
+TEST(Columns, OfCombiningAndInvisibleCharacters) {
   for (const std::string character : {"\xCC\x81",
                                       "\xEF\xB8\x8F",
                                       "\xE2\x83\x9D",
@@ -40,7 +40,7 @@ TEST(Columns, OfWideCharacters) {
   }
 }
 
-TEST(Columns, OfWhatIsNoCharacter) {
+TEST(Columns, OfInvalidCharacters) {
   EXPECT_EQ(display_width("\xE5\xAE"), 1);
   EXPECT_FALSE(is_blank("\xE5\xAE"));
 }

@@ -30,7 +30,7 @@ class FollowLinks : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(FollowLinks, LeavesWhatIsNoLink) {
+TEST_F(FollowLinks, LeavesPathsThatAreNoLinks) {
   std::ofstream(folder_ / "file") << "text";
   EXPECT_EQ(end_of("file"), "file");
   EXPECT_EQ(end_of("missing"), "missing");
@@ -39,7 +39,7 @@ TEST_F(FollowLinks, LeavesWhatIsNoLink) {
   EXPECT_EQ(follow_links("missing", failed), "missing");
 }
 
-TEST_F(FollowLinks, GoesThroughAChainToWhatIsNotThere) {
+TEST_F(FollowLinks, FollowsAChainToAMissingFile) {
   fs::create_symlink("sub/second", folder_ / "first");
   fs::create_symlink("../third", folder_ / "sub" / "second");
   fs::create_symlink(folder_ / "sub" / "target", folder_ / "third");

@@ -38,7 +38,7 @@ TEST(PrettyJson, WritesWhatATerminalActsUponAsEscapes) {
   EXPECT_EQ(json::parse(text), document);
 }
 
-TEST(PrettyJson, KeepsWhatIsEmptyOnOneLine) {
+TEST(PrettyJson, KeepsEmptyValuesOnOneLine) {
   EXPECT_EQ(pretty_json(json::object{}), "{}\n");
   EXPECT_EQ(pretty_json(json::array{}), "[]\n");
   EXPECT_EQ(pretty_json(json::object{{"a", json::object{}}, {"b", json::array{}}}),

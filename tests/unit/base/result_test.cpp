@@ -18,7 +18,7 @@ TEST(Error, KnowsItsExitCode) {
   EXPECT_EQ((Error{ErrorKind::NotFound, ""}.exit_code()), 127);
 }
 
-TEST(SystemError, SaysWhatTheKernelSaid) {
+TEST(SystemError, HasTheKernelsErrorText) {
   const Error error = system_error("cannot write 'log'", ENOSPC);
 
   EXPECT_EQ(error.kind, ErrorKind::System);

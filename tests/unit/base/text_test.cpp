@@ -20,7 +20,7 @@ TEST(ParseInteger, ReadsTheLargestInteger) {
   EXPECT_EQ(parse_integer("2147483647", 0, INT_MAX), INT_MAX);
 }
 
-TEST(ParseInteger, RejectsWhatIsNoPlainNumber) {
+TEST(ParseInteger, RejectsTextThatIsNoPlainNumber) {
   for (const std::string& text :
        {""s,      " "s,     "+4"s,   "-4"s,  "-0"s, " 4"s,  "4 "s,  "\t4"s,   "4\n"s,
         "4.0"s,   "4e0"s,   "0x4"s,  "4a"s,  "a"s,  "4,"s,  "4\0"s, "\0004"s, "\xD9\xA4"s,
@@ -36,7 +36,7 @@ TEST(ParseInteger, RejectsNumbersThatArePaddedWithZeros) {
   EXPECT_EQ(parse_integer("0", 0, INT_MAX), 0);
 }
 
-TEST(ParseInteger, RejectsWhatIsTooLargeForAnyInteger) {
+TEST(ParseInteger, RejectsNumbersTooLargeForAnyInteger) {
   for (const std::string text : {"2147483648",
                                  "4294967296",
                                  "99999999999",
@@ -46,7 +46,7 @@ TEST(ParseInteger, RejectsWhatIsTooLargeForAnyInteger) {
   }
 }
 
-TEST(ParseInteger, HoldsItsBoundsOnBothSides) {
+TEST(ParseInteger, ChecksBothBounds) {
   EXPECT_EQ(parse_integer("0", 1, 3), std::nullopt);
   EXPECT_EQ(parse_integer("1", 1, 3), 1);
   EXPECT_EQ(parse_integer("3", 1, 3), 3);
@@ -61,7 +61,7 @@ TEST(ParseSeconds, ReadsWholeAndBrokenSeconds) {
   EXPECT_EQ(parse_seconds("315360000"), 315'360'000);
 }
 
-TEST(ParseSeconds, RejectsWhatIsNoDuration) {
+TEST(ParseSeconds, RejectsTextThatIsNoDuration) {
   for (const std::string text : {"",
                                  " ",
                                  ".5",
@@ -214,7 +214,7 @@ TEST(ValidUtf8, ReplacesEachByteThatIsPartOfNoSequence) {
   }
 }
 
-TEST(ValidUtf8, GoesOnAfterABadByte) {
+TEST(ValidUtf8, ContinuesAfterABadByte) {
   EXPECT_EQ(valid_utf8("a\xFF\xC3\xA9\xC3z"), "a" + replaced(1) + "\xC3\xA9" + replaced(1) + "z");
 }
 
@@ -229,7 +229,7 @@ TEST(ValidUtf8, IsValidForEveryPairOfBytes) {
   }
 }
 
-TEST(Shortened, LeavesWhatIsNoLonger) {
+TEST(Shortened, LeavesShortText) {
   EXPECT_EQ(shortened("", 5), "");
   EXPECT_EQ(shortened("abcde", 5), "abcde");
 }

@@ -34,7 +34,7 @@ TEST_F(ReadUntrustedFile, GivesNoMoreThanItsLimit) {
   EXPECT_EQ(read_untrusted_file(folder_ / "file", 1), "a");
 }
 
-TEST_F(ReadUntrustedFile, GivesNothingOfWhatIsNoPlainFile) {
+TEST_F(ReadUntrustedFile, ReadsNothingFromAPathThatIsNoRegularFile) {
   fs::create_symlink("file", folder_ / "link");
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   for (const fs::path& path :

@@ -56,7 +56,7 @@ TEST(Visible, EscapesWhatCannotBeSeen) {
   EXPECT_EQ(escape_controls("\xF3\xA0\x80\x81|\xF3\xA0\x81\xBF"), "\\U000e0001|\\U000e007f");
 }
 
-TEST(Visible, EscapesWhatIsNotUtf8ByteForByte) {
+TEST(Visible, EscapesInvalidUtf8ByteForByte) {
   EXPECT_EQ(escape_controls("\xFF|\xC3|\xC0\xAF|\xED\xA0\x80"),
             "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80");
 }

@@ -58,7 +58,7 @@ TEST(ParseYaml, KnowsTheLineOfEachValue) {
   EXPECT_EQ(document->lines.at("/roles/1/unset/0"), 6);
 }
 
-TEST(ParseYaml, NamesTheFileAndTheLineOfWhatIsNoYaml) {
+TEST(ParseYaml, NamesTheFileAndTheLineOfInvalidYaml) {
   EXPECT_TRUE(error_of("a: 1\nb: [1,\n").starts_with("x.yaml:"));
   EXPECT_TRUE(error_of("a: 1\n\tb: 2\n").starts_with("x.yaml:2: "));
   EXPECT_TRUE(error_of("a: 1\nb: {c: 1\n").starts_with("x.yaml:"));
@@ -123,7 +123,7 @@ TEST(ParseYaml, RefusesTextWithEndlesslyManyDocuments) {
   }
 }
 
-TEST(ParseYaml, RefusesWhatIsNestedTooDeeply) {
+TEST(ParseYaml, RefusesTooDeepNesting) {
   EXPECT_NE(error_of(std::string(40, '[') + std::string(40, ']')).find("nested too deeply"),
             std::string::npos);
   EXPECT_NE(error_of(std::string(100'000, '[')).find("x.yaml:"), std::string::npos);

@@ -30,7 +30,7 @@ TEST(DescribeCluster, IsOneNodeByDefault) {
   EXPECT_EQ(source_of(*cluster, "nodes.slots"), "/dev/nvidia[0-9]*");
 }
 
-TEST(DescribeCluster, AsksTheMostSpecificPlatformFirst) {
+TEST(DescribeCluster, ReadsTheMostSpecificPlatformFirst) {
   Texts variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}};
   EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, a:29500, bare");
 

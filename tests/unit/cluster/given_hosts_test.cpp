@@ -46,7 +46,7 @@ TEST(HostsOption, TakesSlurmsLists) {
   EXPECT_EQ(option("gpu[1,3]"), "gpu1 gpu3");
 }
 
-TEST(HostsOption, NamesWhatIsWrong) {
+TEST(HostsOption, NamesTheInvalidPart) {
   for (const char* const bad : {"",
                                 "a:0",
                                 "a:",

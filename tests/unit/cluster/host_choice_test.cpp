@@ -36,7 +36,7 @@ TEST(HostChoice, ExcludesHostsAndDevices) {
   EXPECT_EQ(choose(kExcludedHosts, "a:0,2@b:0,1"), "a=2:13 c=?: ");
 }
 
-TEST(HostChoice, NamesWhatIsWrong) {
+TEST(HostChoice, NamesTheInvalidPart) {
   for (const char* const bad : {"", "a:", "a:x", "@a", "a:4", "d"}) {
     EXPECT_NE(choose(kIncludedHosts, bad).find("--include is '"), std::string::npos) << bad;
   }

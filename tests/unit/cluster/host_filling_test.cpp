@@ -54,7 +54,7 @@ TEST(HostFilling, SharesEvenlyWithoutCounts) {
             "-np is '2', expected a number of slots at each host of -H, or at none");
 }
 
-TEST(HostFilling, ExceedsTheSlotsOnlyIfThatIsAsked) {
+TEST(HostFilling, ExceedsTheSlotsOnlyOnRequest) {
   EXPECT_EQ(filled("a:2,b:2", "5"),
             "-np is '5', expected at most 4, the slots of -H, or --oversubscribe");
   EXPECT_EQ(filled("a:2,b:2", "7", "", true), "a:4 b:3");

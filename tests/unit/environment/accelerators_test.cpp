@@ -189,7 +189,7 @@ TEST(CountSlots, RefusesADeviceKindThatIsAbsent) {
       "ASCEND_RT_VISIBLE_DEVICES); give a number to start workers without one");
 }
 
-TEST(CountSlots, RefusesWhatIsNoCount) {
+TEST(CountSlots, RefusesAnInvalidCount) {
   for (const std::string text : {"",
                                  "0",
                                  "-1",
@@ -213,7 +213,7 @@ TEST(CountSlots, RefusesWhatIsNoCount) {
   }
 }
 
-TEST(CountSlots, BlamesWhoAsked) {
+TEST(CountSlots, NamesTheSourceOfTheCount) {
   for (const std::string text : {"0", "gpu", "npu"}) {
     EXPECT_EQ(count_slots({text, from_flag("--nproc-per-node")}, host_with({})).error().kind,
               ErrorKind::BadUsage);

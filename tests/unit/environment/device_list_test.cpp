@@ -18,7 +18,7 @@ std::string read(const std::string& list) {
   return join(texts, " ");
 }
 
-TEST(DeviceList, EndsAtWhatIsNoDevice) {
+TEST(DeviceList, EndsAtAnInvalidDevice) {
   EXPECT_EQ(read("0,3"), "0 3");
   EXPECT_EQ(read(" 0, 1 ,2"), "0 1 2");
   EXPECT_EQ(read("0,1,-1,2"), "0 1");
@@ -95,7 +95,7 @@ TEST(ChooseDevices, NamesTheVariableOfTheRuntime) {
   EXPECT_EQ(chosen("1-3", kAmd), "HIP_VISIBLE_DEVICES=1,2,3");
 }
 
-TEST(ChooseDevices, CountsWhatIsVisible) {
+TEST(ChooseDevices, CountsVisibleDevices) {
   EXPECT_EQ(chosen("0,2", kNvidia, {{"CUDA_VISIBLE_DEVICES", "4,5,6,7"}}),
             "CUDA_VISIBLE_DEVICES=4,6");
   EXPECT_EQ(chosen("1", kNvidia, {{"CUDA_VISIBLE_DEVICES", "GPU-a,MIG-b"}}),
@@ -118,7 +118,7 @@ TEST(ChooseDevices, LeavesHipNoListThatItWouldPrefer) {
   EXPECT_EQ(chosen("1", kAmd, both), "CUDA_VISIBLE_DEVICES=3 without HIP_VISIBLE_DEVICES");
 }
 
-TEST(ChooseDevices, RefusesWhatIsNotThere) {
+TEST(ChooseDevices, RefusesAbsentDevices) {
   EXPECT_EQ(chosen("0,8", kNvidia),
             "--devices is '0,8', expected devices of this node, which has 8 (by "
             "/dev/nvidia[0-9]*), numbered from 0");
@@ -130,7 +130,7 @@ TEST(ChooseDevices, RefusesWhatIsNotThere) {
             "--devices is '3,1', expected ascending numbers: Ascend's runtime takes no others");
 }
 
-TEST(ChooseDevices, RefusesWhatIsNoList) {
+TEST(ChooseDevices, RefusesAnInvalidList) {
   for (const std::string list : {"", "a", "0,0", "0-3,2", "0,", "0, 1", "-1", "3-1", "GPU-5"}) {
     EXPECT_EQ(
         chosen(list, kNvidia),

@@ -71,7 +71,7 @@ TEST(Topology, AllowsCpusThatOnlyTheirNodeListsAsOnline) {
   EXPECT_EQ(topology->cpus.at(5).numa_node, 1);
 }
 
-TEST(Topology, AllowsWhatIsAllowedWhereNoneOfItIsShownOnline) {
+TEST(Topology, AllowsTheAffinityWhereNoCpuIsShownOnline) {
   const FakeHost host;
   host.allow("16-19", "0");
   host.write("/sys/devices/system/cpu/online", "0-3");

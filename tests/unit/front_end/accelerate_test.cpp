@@ -287,7 +287,7 @@ constexpr const char* kSeveral =
     "main_process_ip: 10.0.0.1\nmain_process_port: 29501\nmixed_precision: bf16\n"
     "rdzv_backend: c10d\nenable_cpu_affinity: true\ndynamo_config:\n  dynamo_backend: INDUCTOR\n";
 
-TEST(AccelerateConfiguration, HoldsWhereNoFlagSaysIt) {
+TEST(AccelerateConfiguration, AppliesWithoutAFlag) {
   const Files files{{{"c.yaml", kSeveral}}};
   EXPECT_EQ(files.setting("--config_file c.yaml", "nproc-per-node"), "8 (c.yaml num_processes)");
   EXPECT_EQ(files.setting("--config_file c.yaml", "nnodes"), "2 (c.yaml num_machines)");

@@ -90,7 +90,7 @@ TEST(ColossalAi, RefusesWhatContradicts) {
             "--host and --hostfile" + end);
 }
 
-TEST(ColossalAi, SaysWhatNeedsAHostfile) {
+TEST(ColossalAi, NamesOptionsThatNeedAHostfile) {
   EXPECT_EQ(notices_of("colossalai run --include a --num_nodes 2 t.py"),
             "ignoring --include: there is no --hostfile; ignoring --num_nodes: there is no "
             "--hostfile");

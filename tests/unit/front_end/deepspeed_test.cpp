@@ -24,7 +24,7 @@ TEST(DeepSpeed, TakesTheNodesFromFlags) {
             "(--num_gpus)");
 }
 
-TEST(DeepSpeed, SaysWhatItDoesNotNeed) {
+TEST(DeepSpeed, ReportsUnneededOptions) {
   EXPECT_EQ(notices_of("deepspeed --launcher slurm train.py"),
             "ignoring --launcher: muster goes to other hosts by itself, through ssh or "
             "--remote-shell");

@@ -156,7 +156,7 @@ TEST(Horovodrun, TakesTheControllerOfItsConfiguration) {
             "c.yaml controller is 'smoke', expected gloo or mpi");
 }
 
-TEST(Horovodrun, SaysWhatIsWrongWithItsConfiguration) {
+TEST(Horovodrun, NamesErrorsOfItsConfiguration) {
   EXPECT_EQ(error_of("horovodrun --config-file c.yaml a"),
             "64: --config-file is 'c.yaml', expected a YAML or JSON file that can be read");
   EXPECT_EQ(exported("", "[]", ""),

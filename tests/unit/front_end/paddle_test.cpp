@@ -28,7 +28,7 @@ TEST(Paddle, GivesOneWorkerAllDevices) {
   EXPECT_EQ(setting_of(line, "export:FLAGS_selected_npus", ascends), "0,1 (--nproc_per_node)");
 }
 
-TEST(Paddle, TellsWhatWorkersTalkThrough) {
+TEST(Paddle, ExportsTheNetworkSettingsOfWorkers) {
   const std::string name = "export:PADDLE_DISTRI_BACKEND";
   EXPECT_EQ(setting_of("fleetrun a.py", name), "gloo (default of paddle.distributed.launch)");
   EXPECT_EQ(setting_of("fleetrun --gpus 0,1 a.py", name), "");

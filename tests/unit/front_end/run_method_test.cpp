@@ -156,7 +156,7 @@ TEST(MsrunVariables, NameARankTableWhenItIsWanted) {
             "set:rank_table_file=/mine (MSRUN_RANK_TABLE_FILE)");
 }
 
-TEST(MsrunVariables, NameARankTableHoweverMsrunIsAskedFor) {
+TEST(MsrunVariables, NameARankTableHoweverMsrunIsSelected) {
   const Variables variables = {{"MS_RANKTABLE_ENABLE", "true"}, {"RANK_TABLE_FILE", "/user/table"}};
   const std::string table = "/user/table (RANK_TABLE_FILE)";
   for (const std::string line : {"muster --mode msrun a.py", "msrun a.py", "muster msrun a.py"}) {

@@ -234,7 +234,7 @@ TEST(Torchrun, IgnoresWhatDescribesNoNode) {
       "of several nodes");
 }
 
-TEST(Torchrun, SaysWhatToWriteInsteadOfEtcdAndFiles) {
+TEST(Torchrun, SuggestsReplacementsForEtcdAndFiles) {
   EXPECT_EQ(error_of("torchrun --nnodes 2 --rdzv-backend etcd-v2 --rdzv-endpoint e:2379 a.py"),
             "64: --rdzv-endpoint is 'e:2379', expected no etcd server, which muster does not "
             "need, but one of the nodes: --rdzv-backend c10d --rdzv-endpoint NODE:29400");
@@ -334,7 +334,7 @@ TEST(Torchrun, PassesTheseOn) {
             "1 (--virtual-local-rank)");
 }
 
-TEST(Torchrun, SaysWhyItIgnoresTheOthers) {
+TEST(Torchrun, GivesReasonsForIgnoredOptions) {
   struct Row {
     const char* option;
     const char* notice;
@@ -504,7 +504,7 @@ TEST(Torchrun, LetsThePlatformCountTheNodesUnlessTheyAreDescribed) {
             "3 (MUSTER_NNODES)");
 }
 
-TEST(Torchrun, SaysWhenThePlatformHasCountedTheNodes) {
+TEST(Torchrun, ReportsNodeCountsOfThePlatform) {
   Cluster cluster;
   cluster.job.most_nodes = 2;
   cluster.decisions = {{"nodes.count", "2", "WORLD_SIZE"}};
@@ -572,7 +572,7 @@ TEST(RendezvousConf, IsUnderstoodKeyByKey) {
   EXPECT_EQ(settings_of("torchrun --rdzv-conf= a.py"), kAlone);
 }
 
-TEST(RendezvousConf, SaysWhoLeadsWithC10d) {
+TEST(RendezvousConf, NamesTheLeaderWithC10d) {
   const std::string start = "torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint svc:1 ";
   EXPECT_EQ(setting_of(start + "--rdzv-conf is_host=1 a.py", "lead"),
             "reached (--rdzv-conf is_host)");
@@ -598,7 +598,7 @@ TEST(RendezvousConf, MayBeQuotedOnceTooOften) {
             "64: --rdzv-conf is ''timeout', expected KEY=VALUE,KEY=VALUE such as timeout=1800");
 }
 
-TEST(RendezvousConf, SaysWhatIsIgnored) {
+TEST(RendezvousConf, NamesIgnoredKeys) {
   for (const CompatOption& key : rendezvous_keys()) {
     const std::string name = key.name;
     const std::string notice = notices_of("torchrun --rdzv-conf " + name + "=3 a.py");
@@ -612,7 +612,7 @@ TEST(RendezvousConf, SaysWhatIsIgnored) {
             "join_timeout?; ignoring zzz in --rdzv-conf: torchrun knows no such key");
 }
 
-TEST(RendezvousConf, RefusesWhatIsNotWritten) {
+TEST(RendezvousConf, RefusesMalformedKeysAndValues) {
   for (const std::string text :
        {"timeout", "timeout=", "=3", "timeout=3,", "timeout=3,,is_host=1"}) {
     EXPECT_EQ(

@@ -42,7 +42,7 @@ TEST(Judge, RefusesWhatCanNeverBecomeIt) {
             "65 cannot read the rank table '/x': Operation not supported");
 }
 
-TEST(Judge, WaitsForWhatIsMissingOrCannotBeRead) {
+TEST(Judge, WaitsForMissingOrUnreadableFiles) {
   EXPECT_EQ(answer_of(kTable, {"", ENOENT}), "rank table '/x': missing");
   EXPECT_EQ(answer_of(kTable, {"", ENOTDIR}), "rank table '/x': missing");
   EXPECT_EQ(answer_of(kTable, {"", EACCES}), "rank table '/x': cannot be read: Permission denied");

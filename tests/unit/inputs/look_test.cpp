@@ -36,7 +36,7 @@ TEST_F(LookAt, ReadsTheWholeFile) {
   EXPECT_EQ(look_at(input("a")).error_number, 0);
 }
 
-TEST_F(LookAt, SaysWhyItCannotBeRead) {
+TEST_F(LookAt, ReportsWhyAFileCannotBeRead) {
   write("a", "x");
   ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
 
@@ -46,7 +46,7 @@ TEST_F(LookAt, SaysWhyItCannotBeRead) {
   EXPECT_EQ(look_at(input("pipe")).error_number, ENOTSUP);
 }
 
-TEST_F(LookAt, AsksAllAndNamesWhatIsMissing) {
+TEST_F(LookAt, ChecksAllInputsAndNamesTheMissingOnes) {
   write("a", "x");
   const Answer some = poll({input("a"), input("b"), input("c")});
   ASSERT_TRUE(std::holds_alternative<Pending>(some));

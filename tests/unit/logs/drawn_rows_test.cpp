@@ -65,7 +65,7 @@ TEST_F(DrawnRowsTest, KeepsBarsBelowEachOtherApart) {
   EXPECT_EQ(draw("\n\r         \r\x1b[A"), Rows{"[1] outer 50%"}) << "the inner one is wiped out";
 }
 
-TEST_F(DrawnRowsTest, WaitsForWhoIsInterruptedBetweenTwoBars) {
+TEST_F(DrawnRowsTest, WaitsForAWorkerInterruptedBetweenTwoBars) {
   draw("\router 0%\n\rinner");
   rows_.settle(lines_);
   draw("\x1b[A\router 1%");
@@ -75,7 +75,7 @@ TEST_F(DrawnRowsTest, WaitsForWhoIsInterruptedBetweenTwoBars) {
   EXPECT_EQ(lines_, "");
 }
 
-TEST_F(DrawnRowsTest, GivesOutWhatIsWrittenAboveABarThatGoesOn) {
+TEST_F(DrawnRowsTest, PrintsLinesWrittenAboveARunningBar) {
   draw("\r10%");
   draw("\r   \rwritten\n\r20%");
   rows_.settle(lines_);
@@ -86,7 +86,7 @@ TEST_F(DrawnRowsTest, GivesOutWhatIsWrittenAboveABarThatGoesOn) {
   EXPECT_EQ(draw("\r40%"), Rows{"[1] 40%"});
 }
 
-TEST_F(DrawnRowsTest, GivesOutWhatIsAboveAPrompt) {
+TEST_F(DrawnRowsTest, PrintsLinesAboveAPrompt) {
   draw("\r100%\n");
   rows_.settle_before_prompt(lines_);
   EXPECT_EQ(lines_, "");
@@ -96,7 +96,7 @@ TEST_F(DrawnRowsTest, GivesOutWhatIsAboveAPrompt) {
   EXPECT_EQ(lines_, "[1] 100%\n");
 }
 
-TEST_F(DrawnRowsTest, KeepsRowsOfWhoHidesTheCursor) {
+TEST_F(DrawnRowsTest, KeepsRowsOfAWorkerThatHidesTheCursor) {
   draw("\x1b[?25l");
   draw("one\ntwo");
   rows_.settle(lines_);

@@ -82,7 +82,7 @@ TEST(PassOnErrorFile, AddsTheExitCodeToALongMessage) {
   EXPECT_EQ(pass_on_error_file(R"({"message": {}})", 0), R"({"message":{}})");
 }
 
-TEST(PassOnErrorFile, LeavesAShortOneAsItIs) {
+TEST(PassOnErrorFile, KeepsAShortFileUnchanged) {
   EXPECT_EQ(pass_on_error_file(R"({"message": "out of luck", "timestamp": 10})", 7),
             R"({"message":"out of luck","timestamp":10})");
 }

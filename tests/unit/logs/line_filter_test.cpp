@@ -16,7 +16,7 @@ TEST(LineFilter, SelectsNothingByDefault) {
   EXPECT_FALSE(LineFilter().matches("anything"));
 }
 
-TEST(LineFilter, WantsALineThatHoldsAnyOfTheTexts) {
+TEST(LineFilter, SelectsLinesWithAnyOfTheTexts) {
   const LineFilter filter = *filter_of("apple,orange");
 
   EXPECT_TRUE(filter.matches("one apple a day\n"));

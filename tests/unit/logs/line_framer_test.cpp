@@ -199,7 +199,7 @@ TEST(LineFramer, CutsALongerLineOfBinaryBytesAnywhere) {
 
 // Progress bars
 
-TEST(LineFramer, ShowsTheStepsOfAWaitingProgressBarWhenAsked) {
+TEST(LineFramer, ShowsTheStepsOfAWaitingProgressBarOnRequest) {
   LineFramer framer(kPrefix);
   std::string out;
   framer.feed("10%\r20%\r30", out);
@@ -210,7 +210,7 @@ TEST(LineFramer, ShowsTheStepsOfAWaitingProgressBarWhenAsked) {
   EXPECT_EQ(out, "[3] 10%\r[3] 20%\n");
 }
 
-TEST(LineFramer, GoesOnWithTheBarAfterwards) {
+TEST(LineFramer, ContinuesTheBarAfterwards) {
   LineFramer framer(kPrefix);
   std::string out;
   framer.feed("10%\r20", out);
@@ -396,7 +396,7 @@ TEST_F(DrawingFramer, ShowsAPromptBehindRows) {
   EXPECT_FALSE(framer_.has_rows());
 }
 
-TEST_F(DrawingFramer, KnowsWhoLetsALineBeEdited) {
+TEST_F(DrawingFramer, RecognizesWorkersThatLetALineBeEdited) {
   framer_.feed("line\n\x1b[?2004h(Pdb) ", out_);
   EXPECT_TRUE(framer_.is_edited());
   framer_.feed("c\b \b\x1b[?2004l\r\r\n", out_);

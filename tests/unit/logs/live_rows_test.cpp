@@ -61,7 +61,7 @@ TEST(LiveRows, TakesAwayThoseOfAWorkerThatHasNone) {
   EXPECT_FALSE(live.is_outdated());
 }
 
-TEST(LiveRows, BringsTheCursorToWhoIsTypedTo) {
+TEST(LiveRows, MovesTheCursorToTheWorkerThatReadsInput) {
   LiveRows live;
   live.set(0, {.rows = {"In [1]:", "menu"}, .cursor = {{.row = 0, .before = "In [1]: "}}});
   live.set(1, rows_of({"bar"}));
@@ -106,7 +106,7 @@ TEST(LiveRows, ShowsTheLastRowsOfAWorkerThatHasTooMany) {
   EXPECT_EQ(live.draw(), "bar\ninner bar\n... 2 more rows\n");
 }
 
-TEST(LiveRows, HasRoomForWhoIsTypedTo) {
+TEST(LiveRows, KeepsARowForTheWorkerThatReadsInput) {
   LiveRows live;
   live.set_height(4);
   for (std::size_t worker = 0; worker < 5; ++worker) {

@@ -144,7 +144,7 @@ TEST_F(Messages, BelowTheLeastLevelAreNotSaid) {
   EXPECT_EQ(said_, "muster: exit code 3\n");
 }
 
-TEST_F(Messages, AreColouredByLevelWhenAsked) {
+TEST_F(Messages, AreColouredByLevelOnRequest) {
   set_up_messages(Level::Info, /*with_colour=*/true);
   log_info("plain");
   log_warning("yellow");

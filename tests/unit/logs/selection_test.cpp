@@ -90,7 +90,7 @@ TEST(Selection, TakesRanksOfAnyNumberOfDigits) {
   EXPECT_TRUE(selection.needs_files());
 }
 
-TEST(Selection, NeedsNoFileForRanksThatAskForNone) {
+TEST(Selection, NeedsNoFileForUnselectedRanks) {
   EXPECT_FALSE(read({{"redirects", "0:0,1:0"}, {"tee", "0"}}).needs_files());
 }
 
@@ -104,7 +104,7 @@ TEST(Selection, TakesAFolderThatIsKnownLater) {
   EXPECT_EQ(out(chosen, 0), kConsole);
 }
 
-TEST(Selection, TeesWhatIsRedirectedToo) {
+TEST(Selection, TeesRedirectedStreams) {
   const Selection selection = read({{"redirects", "3"}, {"tee", "0:3"}});
 
   EXPECT_EQ(out(selection, 0), kBoth);
@@ -133,7 +133,7 @@ TEST(Selection, LetsAnOptionBeatTheLogDirectorysDefault) {
   EXPECT_EQ(err(selection, 0), kConsole);
 }
 
-TEST(Selection, RefusesWhatIsNoChoice) {
+TEST(Selection, RefusesAnInvalidChoice) {
   for (const std::string option : {"redirects", "tee"}) {
     for (const std::string text : {"",
                                    "4",

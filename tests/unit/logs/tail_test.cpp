@@ -71,7 +71,7 @@ TEST(Tail, IsTheSameHoweverTheBytesAreTorn) {
   }
 }
 
-TEST(Tail, ForgetsWhatIsFarBack) {
+TEST(Tail, ForgetsOldLines) {
   Tail tail;
   tail.feed("the beginning\n");
   tail.feed(std::string(Tail::kBytes, 'x') + "\nthe end\n");

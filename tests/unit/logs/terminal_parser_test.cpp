@@ -72,7 +72,7 @@ TEST(TerminalParser, SwallowsStrings) {
   EXPECT_EQ(events_of("\x1bPtext\x1b\\x"), "stringP escape\\ x ");
 }
 
-TEST(TerminalParser, SaysWhatHasNoEnd) {
+TEST(TerminalParser, ReportsUnfinishedSequences) {
   EXPECT_EQ(events_of("\x1b]0;title"), "string] ...");
   EXPECT_EQ(events_of("\x1b[31"), "...");
   EXPECT_EQ(events_of("\x1b[31\x18x"), "x ");

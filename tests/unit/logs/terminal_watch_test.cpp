@@ -94,7 +94,7 @@ TEST(TerminalSanitizer, SeesWhatTakesNoColumnOrIsABlankOfAnotherKind) {
   EXPECT_EQ(shown("muster:\x1b[Cx"), "muster:\x1b[C\r| muster: x");
 }
 
-TEST(TerminalSanitizer, SeesWhatIsPutTogetherInALine) {
+TEST(TerminalSanitizer, SeesTextAssembledByCursorMovements) {
   for (const std::string text : {"xuster: over\rm",
                                  "xuster: over\x1b[Gm",
                                  "mxster: over\b\b\b\b\b\b\b\b\b\b\bu",
@@ -122,7 +122,7 @@ TEST(TerminalSanitizer, SeesWhatIsPutTogetherInALine) {
   }
 }
 
-TEST(TerminalSanitizer, SeesWhatStandsWhereALongLineGoesOn) {
+TEST(TerminalSanitizer, SeesTheContinuationOfAWrappedLine) {
   TerminalSanitizer watch;
   watch.set_width(20);
   const std::string filled = "[0] " + std::string(16, '-');

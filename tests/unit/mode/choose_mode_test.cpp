@@ -126,7 +126,7 @@ TEST(ChooseMode, RefusesAModeBesideATemplate) {
   EXPECT_TRUE(choose_mode(read_mode_request(settings), {}));
 }
 
-TEST(ChooseMode, SaysOfAnEmptyTemplateWhatIsMissing) {
+TEST(ChooseMode, NamesTheMissingKeysOfAnEmptyTemplate) {
   const TemporaryFile file("");
   const auto chosen = choose_with("template", file.path(), from_flag("--template"));
 
@@ -244,7 +244,7 @@ Result<ChosenMode> choose_mpi(const Settings& settings) {
   return choose_mode(request);
 }
 
-TEST(ChooseMode, StartsRanksOfMpiAsAsked) {
+TEST(ChooseMode, StartsMpiRanksByTheGivenMethod) {
   Settings settings = with("mode", "mpirun", from_flag("--mode"));
   EXPECT_EQ(choose_mpi(settings)->mode.name, "mpirun");
   settings.set("mpi-start", {"pmix", from_flag("--mpi-start")});

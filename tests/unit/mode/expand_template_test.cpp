@@ -125,7 +125,7 @@ TEST(ExpandTemplate, RefusesACircle) {
             "two.yaml:2: /inherits is 'one', which inherits from this one");
 }
 
-TEST(ExpandTemplate, RefusesToTakeAwayWhatIsNotThere) {
+TEST(ExpandTemplate, RefusesToRemoveAnAbsentKey) {
   EXPECT_EQ(error_of("mode: own\ninherits: base\nwithout:\n  - old\n  - NEW\n"),
             "own.yaml:5: /without/1 is 'NEW', expected a parameter or a variable of 'base'");
   EXPECT_EQ(error_of("mode: own\nwithout: [old]\nroles:\n  - name: worker\n"),
@@ -141,7 +141,7 @@ TEST(ExpandTemplate, RefusesFieldsThatNoRoleCanShare) {
             "own.yaml:2: /inherit is unknown; did you mean 'inherits'?");
 }
 
-TEST(ExpandTemplate, KeepsTheLinesOfWhatIsWrong) {
+TEST(ExpandTemplate, KeepsTheLineNumbersOfErrors) {
   EXPECT_EQ(
       error_of("mode: own\ncommon:\n  label: \"{rolle}\"\nroles:\n  - name: worker\n"),
       "own.yaml:3: /roles/0/label uses the unknown placeholder '{rolle}'; did you mean '{role}'?");

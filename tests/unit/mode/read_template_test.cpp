@@ -82,7 +82,7 @@ TEST(ReadTemplate, NeedsOnlyANameAndARole) {
 
 // What a template must have
 
-TEST(ReadTemplate, RefusesWhatIsNoTemplate) {
+TEST(ReadTemplate, RefusesAnInvalidTemplate) {
   for (const std::string text : {"", "just text\n", "- a\n- b\n", "7\n", "~\n"}) {
     EXPECT_NE(error_of(text).find("the template must have the fields mode and roles"),
               std::string::npos)
@@ -236,7 +236,7 @@ TEST(ReadTemplate, WantsListenersForFilesAsWell) {
             "own.yaml:5: /files/0 uses {endpoints:a}, but that role has no 'listens: true'");
 }
 
-TEST(ReadTemplate, ReadsWhatIsDecidedWithoutARole) {
+TEST(ReadTemplate, ReadsRolesThatDecideWithoutAnother) {
   const std::string roles =
       "mode: own\nroles:\n  - name: chief\n    count: none\n  - name: worker\n"
       "    decides_success: without ";

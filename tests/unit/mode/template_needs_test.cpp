@@ -33,7 +33,7 @@ TEST(ReadProgram, IsTheUsersUnlessTheRoleHasOne) {
   EXPECT_FALSE(runs_users_program(read("    program: [scheduler]\n")->roles[0]));
 }
 
-TEST(ReadProgram, RefusesWhatIsNone) {
+TEST(ReadProgram, RefusesAnInvalidProgram) {
   const std::string expected =
       "own.yaml:4: /roles/0/program must be a list that begins with a program";
   EXPECT_EQ(error_of("    program: scheduler\n"), expected);
@@ -78,7 +78,7 @@ TEST(ReadInputs, TakesAFileAndWhatHasToBeInIt) {
   EXPECT_EQ(mode->inputs[1].field, "");
 }
 
-TEST(ReadInputs, RefusesWhatIsNone) {
+TEST(ReadInputs, RefusesAnInvalidInput) {
   const auto of = [](const std::string& fields) {
     return error_of("", "inputs:\n  - " + fields + "\n");
   };
@@ -91,7 +91,7 @@ TEST(ReadInputs, RefusesWhatIsNone) {
             "own.yaml:5: /inputs/0/until must have field and is");
 }
 
-TEST(ReadInputs, RefusesWhatTheNodesTellEachOther) {
+TEST(ReadInputs, RefusesValuesNotKnownBeforeTheStart) {
   for (const std::string name : {"node_rank", "worker_port", "count:worker"}) {
     EXPECT_EQ(error_of("", "inputs:\n  - {file: \"{" + name + "}\"}\n"),
               "own.yaml:5: /inputs/0/file uses {" + name +

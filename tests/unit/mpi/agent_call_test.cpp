@@ -30,7 +30,7 @@ TEST(AgentCall, SkipsTheOptionsOfSsh) {
   }
 }
 
-TEST(AgentCall, LeavesWhatIsMoreThanOneProgramToTheShell) {
+TEST(AgentCall, LeavesCommandsOfSeveralProgramsToTheShell) {
   for (const std::string command : {"PATH=/usr/bin:$PATH ; export PATH ; /usr/bin/orted",
                                     "( test ! -r ./.profile || . ./.profile; orted)",
                                     "\"/opt/my mpi/orted\" -mca"}) {
@@ -91,7 +91,7 @@ TEST(RankEnvironment, HasTheInterfacesOfItsNodeUnlessTheUserNamesOthers) {
                    .contains(name));
 }
 
-TEST(AgentCall, TellsTheRankWhereItsMpiIs) {
+TEST(AgentCall, ExportsTheLocationOfMpiToTheRank) {
   EXPECT_EQ(rank_environment({{"PMIX_INSTALL_PREFIX", "/opt/mpi"}})["OPAL_PREFIX"], "/opt/mpi");
   EXPECT_EQ(
       rank_environment({{"PMIX_INSTALL_PREFIX", "/opt/mpi"}, {"OPAL_PREFIX", "/a"}})["OPAL_PREFIX"],

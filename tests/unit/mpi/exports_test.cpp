@@ -13,7 +13,7 @@ TEST(Exports, AreTheUsersVariablesByName) {
             (Words{"-x", "AWS_SECRET_ACCESS_KEY", "-x", "EMPTY", "-x", "lines"}));
 }
 
-TEST(Exports, LeaveOutWhatIsOfOneNodeOrOfMpirun) {
+TEST(Exports, OmitVariablesOfOneNodeOrOfMpirun) {
   EXPECT_EQ(exports_of({{"HOSTNAME", "a"},
                         {"PATH", "/bin"},
                         {"TMPDIR", "/tmp"},

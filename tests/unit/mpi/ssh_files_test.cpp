@@ -12,14 +12,14 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(SshFiles, APublicKeySaysWhoseItIs) {
+TEST(SshFiles, APublicKeyNamesItsOwner) {
   const auto key = read_public_key(std::string(kKey) + "\n");
   ASSERT_TRUE(key);
   EXPECT_EQ(key->words, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPPY6BhEv38=");
   EXPECT_EQ(key->user, "ann");
 }
 
-TEST(SshFiles, WhatIsNoPublicKeyIsRefused) {
+TEST(SshFiles, AnInvalidPublicKeyIsRefused) {
   for (const char* const line :
        {"",
         "ssh-ed25519",

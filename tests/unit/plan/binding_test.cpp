@@ -101,7 +101,7 @@ TEST(NumaBinding, ExclusiveDividesCoresWithTheirThreads) {
       Lines({"0-1, 16-17 near 0", "2-3, 18-19 near 0", "4-5, 20-21 near 1", "6-7, 22-23 near 1"}));
 }
 
-TEST(NumaBinding, ExclusiveGivesTheFirstOnesWhatIsLeftOver) {
+TEST(NumaBinding, ExclusiveGivesRemainingCoresToTheFirstWorkers) {
   Topology topology = large_host();
   topology.nvidia = {device_at(0), device_at(0), device_at(0)};
 
@@ -168,7 +168,7 @@ TEST(NumaBinding, CountsAnUnknownNodeAsNodeZeroAndSaysSo) {
   EXPECT_NE(node->notices[0].find("numa_node is -1"), std::string::npos);
 }
 
-TEST(NumaBinding, FailsWhereNothingTellsWhichDeviceIsWhich) {
+TEST(NumaBinding, FailsWhereDevicesCannotBeIdentified) {
   Topology topology = large_host();
   topology.ascend = {device_at(0), device_at(std::nullopt)};
 
@@ -353,7 +353,7 @@ TEST(GivenBinding, StandsOnTopOfAForm) {
 
 // The plan
 
-TEST(BoundPlan, BindsWhoStandsForADeviceAndWhoIsNamed) {
+TEST(BoundPlan, BindsProcessesOfDevicesAndNamedRoles) {
   JobRequest job = job_of({"train"});
   job.binding.emplace();
   job.binding->devices = {CpuBinding{{0, 1}, {0}, false, "near", {{"LIST", "[0, 1]"}}},
@@ -386,7 +386,7 @@ TEST(BoundPlan, BindsWhoStandsForADeviceAndWhoIsNamed) {
   EXPECT_FALSE(document.at("processes").at(3).as_object().contains("binding"));
 }
 
-TEST(BoundPlan, SaysWhenNoProcessCanBeBound) {
+TEST(BoundPlan, ReportsThatNoProcessCanBeBound) {
   JobRequest job = job_of({"train"});
   job.binding.emplace();
 

@@ -144,7 +144,7 @@ TEST(CheckLogs, RefusesOneLogOfTwoProcesses) {
 
 // What the fields do that are checked here
 
-TEST(MakePlan, FillsTheUsersArgumentsWhenAsked) {
+TEST(MakePlan, FillsTheUsersArgumentsOnRequest) {
   JobRequest job = job_of({"train", "--id={global_rank}", "{x}", "{\"a\": {}}", "{worker_port}"});
   const auto argv_of_the_second = [&] {
     return make_plan({cluster_of({2}, 0),

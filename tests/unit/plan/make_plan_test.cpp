@@ -195,7 +195,7 @@ TEST(MakePlan, GivesAWorkerWhatTorchrunGives) {
   EXPECT_EQ(plan.workers[0].error_file, "/run/x/error_8.json");
 }
 
-TEST(MakePlan, TellsMindSporesWorkersTheirAddressOnTheWayToTheLeader) {
+TEST(MakePlan, GivesMindSporeWorkersTheirAddressThatFacesTheLeader) {
   ModeRequest request;
   request.name = {"msrun", from_flag("--mode")};
   const ChosenMode mode = *choose_mode(request);

@@ -52,7 +52,7 @@ TEST(MpirunValues, OfOneNodeAreItsOwn) {
   EXPECT_EQ(values.at("mpirun_mapping"), "slot");
 }
 
-TEST(MpirunValues, LeaveToMpirunWhatItIsTold) {
+TEST(MpirunValues, DoNotOverrideGivenMpirunOptions) {
   Placement placement;
   placement.slots_total = 8;
   MpirunWords words;

@@ -78,7 +78,7 @@ TEST(FillLateValues, FillsThemWhereverTheTemplatePutThem) {
   expect_everywhere(plan, "/run/x/4711:4711");
 }
 
-TEST(FillLateValues, LeavesTheRestAsItIs) {
+TEST(FillLateValues, LeavesOtherTextUnchanged) {
   LaunchPlan plan = plan_with("{other} {worker_port");
   fill_deferred(plan, {{"worker_port", "4711"}});
 

@@ -185,7 +185,7 @@ TEST(FindCrossPlace, CountsTheNodesThatHaveTheLocalRank) {
   EXPECT_EQ(place(1, 2), std::pair(0, 1));
 }
 
-TEST(FindSlots, AreThoseThatTheNodesHaveToldElseTheAssumedOnes) {
+TEST(FindSlots, AreThoseOfTheNodesOrElseTheAssumedOnes) {
   const Cluster cluster = cluster_of({4, 4}, 0);
   Placement placement = assume_placement(cluster);
   EXPECT_EQ(find_slots(cluster, placement), (std::vector<int>{4, 4}));

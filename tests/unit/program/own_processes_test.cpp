@@ -206,7 +206,7 @@ TEST(NestedLauncher, AreStartedOnceWithoutAWord) {
   EXPECT_EQ(*judged, "");
 }
 
-TEST(NestedLauncher, AreStartedSeveralTimesForThoseWhoSaySo) {
+TEST(NestedLauncher, AreStartedPerWorkerOnRequest) {
   const auto judged = check_nested_launcher(kLauncher, {8, "torchrun", true});
   ASSERT_TRUE(judged);
   EXPECT_EQ(*judged,

@@ -46,7 +46,7 @@ TEST(SpawnCalls, FollowsEachFormOfImport) {
   }
 }
 
-TEST(SpawnCalls, LeavesAloneWhatIsNamedAlike) {
+TEST(SpawnCalls, IgnoresOtherFunctionsOfSimilarNames) {
   for (const char* const script :
        {"import multiprocessing as mp\nmp.spawn(main, nprocs=8)\n",
         "import multiprocessing\nmultiprocessing.spawn.freeze_support()\n",
@@ -151,7 +151,7 @@ TEST(SpawnCalls, FollowsTheCallsOfItsFunction) {
             "");
 }
 
-TEST(SpawnCalls, AScriptThatAsksForALauncherKnowsWhatItDoes) {
+TEST(SpawnCalls, AcceptsAScriptThatChecksForALauncher) {
   for (const char* const body :
        {"if 'LOCAL_RANK' in os.environ:\n    main(0)\nelse:\n    mp.spawn(main, nprocs=n)\n",
         "if os.environ.get(\"WORLD_SIZE\"):\n    main(0)\nelif n > 1:\n    mp.spawn(main, "

@@ -61,7 +61,7 @@ TEST(Check, FindsNothingInGoodTables) {
   }
 }
 
-TEST(Check, SaysWhatIsNoJson) {
+TEST(Check, ReportsInvalidJson) {
   EXPECT_EQ(broken(kServers, "\"0\",", "\"0\";"),
             "line 3 is no JSON (syntax error), expected a JSON object (CANN: EI0004)");
 }
@@ -160,7 +160,7 @@ TEST(Check, WantsRanksFromZeroWithoutAGap) {
             "has it (CANN: EI0004)");
 }
 
-TEST(Check, TellsFormsWithGroupsApartByMostOfTheirDevices) {
+TEST(Check, DistinguishesFormsWithGroupsByMostOfTheirDevices) {
   EXPECT_EQ(broken(kStandard, R"("rank_id":"0",)", ""),
             "group_list[0].instance_list[0].rank_id is missing, expected a number from 0 "
             "(CANN: EI0004)");
@@ -301,7 +301,7 @@ TEST(Check, StopsAtTheLimit) {
   EXPECT_EQ(check(text).size(), 2U);
 }
 
-TEST(Notices, NamesWhatIsWrittenOtherwiseForWorkers) {
+TEST(Notices, NamesValuesRewrittenForWorkers) {
   std::string text = kServers;
   text.replace(text.find(R"("rank_id":"3")"), 13, R"("rank_id":3)");
   text.replace(text.find(R"("server_count":"2",)"), 19, "");
@@ -356,7 +356,7 @@ TEST(Notices, NamesASuperPodThatIsANumber) {
             "super_pod_list[0].super_pod_id is 7, expected it as text (CANN: EI0004)\n");
 }
 
-TEST(Notices, NamesWhatIsOddInTheRankList) {
+TEST(Notices, NamesIrregularRankLists) {
   EXPECT_EQ(remarks_of(kRanks, R"("status":"completed",)", ""),
             "status is missing, expected \"completed\" (CANN: EI0004)\n");
   EXPECT_EQ(remarks_of(kRanks, R"("rank_count":2)", R"("rank_count":"2")"),

@@ -182,7 +182,7 @@ TEST(Compare, NamesTheRankWhereTheLeaderCanHoldSoMuch) {
       << difference(one, other);
 }
 
-TEST(Compare, TellsLittleOfAVeryLargeTable) {
+TEST(Compare, ReportsFewDifferencesOfAVeryLargeTable) {
   EXPECT_EQ(summarise(write(table_of(16'384))).ranks.size(), kLeastRanges);
 }
 

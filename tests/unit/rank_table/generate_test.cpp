@@ -96,7 +96,7 @@ TEST(Generate, ReadsWhatTheToolPrints) {
   EXPECT_EQ(*addresses, (Addresses{{4, "192.168.100.101"}, {6, "192.168.101.101"}}));
 }
 
-TEST(Generate, SaysWhatIsWrongWithAFile) {
+TEST(Generate, NamesErrorsOfAFile) {
   const auto error = [](const char* text) { return error_of(read_addresses(text, "f", {0, 1})); };
   EXPECT_EQ(error("address_0=1.2.3.4"),
             "'f' has no address_1, expected one for each device of this node");

@@ -135,7 +135,7 @@ TEST(OwnNames, AreThoseOfTheSurroundings) {
   EXPECT_EQ(own.addresses[1].value, "10.0.0.1");
 }
 
-TEST(FindTableFile, AsksTheOlderVariableLater) {
+TEST(FindTableFile, ReadsTheOlderVariableLast) {
   Snapshot snapshot;
   EXPECT_FALSE(find_table_file(snapshot));
   snapshot.variables["MA_NUM_HOSTS"] = "1";

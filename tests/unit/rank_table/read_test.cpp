@@ -162,7 +162,7 @@ TEST(Read, RefusesANumberOutOfRange) {
             "EI0004)");
 }
 
-TEST(Read, SaysWhichInstancesAreMissing) {
+TEST(Read, NamesMissingInstances) {
   EXPECT_EQ(reason_of(R"({"status": "initializing"})"), "initializing: it lists nothing yet");
   EXPECT_EQ(reason_of(R"({"status": "initializing", "group_list": [{"group_name": "job",
                 "instance_count": "4", "instance_list": [

@@ -52,7 +52,7 @@ std::string reason_of(const TopologyReading& reading) {
   return error != nullptr ? error->message : "";
 }
 
-TEST(DecodeTopology, TellsTheSwitchesOfServers) {
+TEST(DecodeTopology, ReadsTheSwitchesOfServers) {
   const auto reading = decode_topology(
       pack(topology(server("10.0.0.1", {"t2", "t1", "t2"}) + "," + server("10.0.0.2", {"t1"}))) +
           "\n",

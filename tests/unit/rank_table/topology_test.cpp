@@ -116,7 +116,7 @@ TEST(OrderRing, KeepsSwitchesOfAParentTogether) {
   EXPECT_EQ(order->ranks, (std::vector<int>{0, 3, 2, 5, 1, 4}));
 }
 
-TEST(OrderRing, LeavesWhatIsGood) {
+TEST(OrderRing, KeepsAGoodOrder) {
   const auto paths = paths_of("n0 a\nn1 a\nn2 b");
   const auto order = order_ring(numbered_table(3, 1), paths, "t");
   ASSERT_TRUE(order);

@@ -118,7 +118,7 @@ TEST(CheckFit, LeavesOutNodesThatTakeNoPods) {
   EXPECT_EQ(room({node("a")}, needs), 0);
 }
 
-TEST(CheckFit, SaysWhatIsInTheWay) {
+TEST(CheckFit, ReportsUnusableNodesAndPendingPods) {
   const std::string waiting = R"({"kind": "Pod", "metadata": {"name": "w"}, "spec": {"containers": [
       {"resources": {"limits": {"nvidia.com/gpu": "1"}}}]}, "status": {"phase": "Pending"}})";
   const Fit fit =
@@ -168,7 +168,7 @@ TEST(RequestsOf, IsTheSumOfTheContainersOrWhatRunsBeforeThem) {
   EXPECT_EQ(with_init(sidecar + "," + sidecar), 4000);
 }
 
-TEST(RequestsOf, TakesLimitsOverheadAndWhatThePodAsksForAsAWhole) {
+TEST(RequestsOf, IncludesLimitsOverheadAndPodLevelRequests) {
   EXPECT_EQ(
       requests(
           R"({"containers": [{"resources": {"limits": {"a.b/c": "2", "cpu": "3"}, "requests": {"cpu": "1"}}}]})"),

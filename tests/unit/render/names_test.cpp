@@ -27,7 +27,7 @@ TEST(ReadName, TakesWhatKubernetesTakesForAService) {
   }
 }
 
-TEST(ReadName, SaysWhatItFoundAndWhatItExpected) {
+TEST(ReadName, ReportsTheGivenAndTheExpectedName) {
   EXPECT_EQ(
       read_name(given("Train\n")).error().message,
       "--x is 'Train\\n', expected a name of small letters, digits and '-' that begins with a "

@@ -20,7 +20,7 @@ TEST(QuotedArgument, KeepsADollarFromKubernetes) {
   EXPECT_EQ(quoted_argument("$(HOME) $$ $5$"), R"("$$(HOME) $$$$ $$5$$")");
 }
 
-TEST(FillLines, LeavesOutALineThatNeedsWhatIsEmpty) {
+TEST(FillLines, OmitsALineWithAnEmptyValue) {
   EXPECT_EQ(fill_lines("a: {a}\nb: {b}\n  - {c}\n", {{"a", "1"}, {"b", ""}, {"c", "x\ny"}}),
             "a: 1\n  - x\n  y\n");
 }

@@ -52,7 +52,7 @@ TEST(DescribeOutcome, CallsMpirunNoRank) {
   EXPECT_EQ(texts_of(outcome), Lines{"mpirun here and the others of 2 nodes succeeded in 1.30 s"});
 }
 
-TEST(DescribeOutcome, SaysWhoFailedFirstAndWhyAndWhoWasOnlyStopped) {
+TEST(DescribeOutcome, NamesTheFirstFailureAndTheStoppedWorkers) {
   Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
   outcome.end.first_failure->last_lines = {
       "Traceback (most recent call last):", "", "RuntimeError: x"};
@@ -76,7 +76,7 @@ TEST(DescribeOutcome, NamesAnExitCodeAndACore) {
             std::string::npos);
 }
 
-TEST(DescribeOutcome, SaysWhyAWorkerHasFailedThatEndedWithSuccess) {
+TEST(DescribeOutcome, ExplainsTheFailureOfAWorkerThatExitedWithZero) {
   Outcome outcome = failure(ExitStatus::exited(0));
   outcome.end.first_failure->start_error = "ended without MPI_Finalize";
 
@@ -89,12 +89,12 @@ TEST(DescribeOutcome, EndsWithTheExitCodeWheneverTheJobDidNotSucceed) {
   EXPECT_EQ(texts_of(stop()).back(), "exit code 143");
 }
 
-TEST(DescribeOutcome, SaysWhichSignalStoppedTheJob) {
+TEST(DescribeOutcome, NamesTheSignalThatStoppedTheJob) {
   EXPECT_EQ(texts_of(stop()),
             (Lines{"stopped by SIGTERM", "stopped by muster: ranks 8-11", "exit code 143"}));
 }
 
-TEST(DescribeOutcome, SaysWhyAWorkerCouldNotBeStarted) {
+TEST(DescribeOutcome, ReportsWhyAWorkerCouldNotBeStarted) {
   Outcome outcome = failure(ExitStatus::exited(127));
   outcome.end.first_failure->status = std::nullopt;
   outcome.end.first_failure->start_error = "cannot run 'nosuch': not found";
@@ -111,7 +111,7 @@ TEST(DescribeOutcome, SaysWhyAWorkerCouldNotBeStarted) {
                    "exit code 127"}));
 }
 
-TEST(DescribeOutcome, NamesWhoHadSucceededAndWhoCouldNotBeKilled) {
+TEST(DescribeOutcome, NamesSucceededAndUnkillableWorkers) {
   Outcome outcome = failure(ExitStatus::exited(1));
   outcome.workers[0].outcome = WorkerOutcome::Succeeded;
   outcome.workers[3].outcome = WorkerOutcome::Running;
@@ -124,7 +124,7 @@ TEST(DescribeOutcome, NamesWhoHadSucceededAndWhoCouldNotBeKilled) {
                    "exit code 1"}));
 }
 
-TEST(DescribeOutcome, SaysWhatTheErrorFileSays) {
+TEST(DescribeOutcome, ShowsTheMessageOfTheErrorFile) {
   Outcome outcome = failure(ExitStatus::exited(1));
   outcome.end.first_failure->error_message = "ValueError: no data";
 
@@ -178,7 +178,7 @@ TEST(DescribeOutcome, ShowsFewOfMany) {
   EXPECT_EQ(document.at("first_failure").at("order_known"), false);
 }
 
-TEST(DescribeOutcome, ListsWhoFailedLaterWithoutDoubtingTheFirst) {
+TEST(DescribeOutcome, ListsLaterFailuresWithoutDoubtingTheFirst) {
   Outcome outcome = failure(ExitStatus::exited(3));
   Failure later = other_failure(8);
   later.knows_order = true;
@@ -211,7 +211,7 @@ TEST(DescribeOutcome, NamesAFailureOnAnotherNode) {
             "1.25 s, attempt 0");
 }
 
-TEST(DescribeOutcome, SaysWhyThereIsNoFailureToName) {
+TEST(DescribeOutcome, ReportsWhyNoFailureIsNamed) {
   Outcome outcome = stop();
   outcome.nodes = 2;
   outcome.end.verdict = Verdict::Lost;
@@ -234,7 +234,7 @@ TEST(DescribeOutcome, KnowsNoProgressByItsKindAndNotByItsNumber) {
   EXPECT_EQ(texts_of(outcome)[0], "no progress over 3 attempts");
 }
 
-TEST(DescribeOutcome, TellsOfAttemptsThatCameBefore) {
+TEST(DescribeOutcome, ListsEarlierAttempts) {
   Outcome outcome = success();
   outcome.end.gang.past_attempts = {{0, "rank 3 on node 0 (gpu-17) failed (exit code 9)"}};
 
@@ -242,7 +242,7 @@ TEST(DescribeOutcome, TellsOfAttemptsThatCameBefore) {
             "attempt 0 ended: rank 3 on node 0 (gpu-17) failed (exit code 9)");
 }
 
-TEST(DescribeOutcome, TellsOnceThatANodeWasLost) {
+TEST(DescribeOutcome, ReportsALostNodeOnce) {
   Outcome outcome = success();
   outcome.end.gang.past_attempts = {{0, "node 1, gpu-18 (10.0.0.2), was lost", true},
                                     {1, "node 2, gpu-19 (10.0.0.3), was lost", true}};
@@ -415,7 +415,7 @@ TEST(ReportDocument, OfAFailureNamesIt) {
   EXPECT_EQ(document.at("workers").at(2).at("outcome"), "failed");
 }
 
-TEST(ReportDocument, TellsWhatTheNodesDidTogether) {
+TEST(ReportDocument, HasTheResultsOfAllNodes) {
   Outcome outcome = success();
   EXPECT_EQ(to_document(outcome).at("gang"), nullptr) << "one node is no gang";
   EXPECT_EQ(to_document(outcome).at("past_attempts"), json::array());
@@ -520,7 +520,7 @@ TEST(WriteReport, ReplacesAnOldOneAndLeavesNothingBeside) {
   EXPECT_EQ(folder.files(), 1U);
 }
 
-TEST(WriteReport, SaysWhyItCannot) {
+TEST(WriteReport, ReportsWhyItFails) {
   const Folder folder;
   for (const auto& [path, why] : std::map<std::string, std::string>{
            {folder.file("missing/report.json"), "No such file or directory"},

@@ -31,7 +31,7 @@ struct Bench {
   boost::asio::io_context io;
 };
 
-TEST(SuccessReports, TellsTheFirstOneRankZeroAndTheLastOne) {
+TEST(SuccessReports, ReportsTheFirstRankZeroAndTheLast) {
   const Bench bench({true, true, true, true});
   SuccessReports telling(bench.plan, bench.workers);
 
@@ -41,7 +41,7 @@ TEST(SuccessReports, TellsTheFirstOneRankZeroAndTheLastOne) {
   EXPECT_TRUE(telling.message_for(ReportSuccess{3, /*is_last=*/true})->is_last);
 }
 
-TEST(SuccessReports, TellsTheFirstOneOfEachRole) {
+TEST(SuccessReports, ReportsTheFirstOfEachRole) {
   Bench bench({true, true, true, true, true});
   bench.plan.workers[2].role = "evaluator";
   bench.plan.workers[3].role = "evaluator";
@@ -52,7 +52,7 @@ TEST(SuccessReports, TellsTheFirstOneOfEachRole) {
   EXPECT_FALSE(telling.message_for(ReportSuccess{3}));
 }
 
-TEST(SuccessReports, TellsThatNobodyHereDecides) {
+TEST(SuccessReports, ReportsThatNoWorkerHereDecides) {
   const Bench bench({false});
   SuccessReports telling(bench.plan, bench.workers);
 
@@ -77,7 +77,7 @@ TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
   EXPECT_EQ(reader_of_input(plan_of({true}), options), std::nullopt) << "this node has fewer";
 }
 
-TEST(EarlyServerExit, AreOfThoseWhoServeOtherNodes) {
+TEST(EarlyServerExit, AreExitsOfRolesThatServeOtherNodes) {
   Bench bench({false, false});
   bench.plan.nodes = 2;
   EarlyServerExit early(bench.io, bench.plan, bench.workers, [] {});
@@ -88,7 +88,7 @@ TEST(EarlyServerExit, AreOfThoseWhoServeOtherNodes) {
   EXPECT_TRUE(early.take().empty()) << "each once";
 }
 
-TEST(EarlyServerExit, AreNoneWhenThoseWhoDecideHaveEndedToo) {
+TEST(EarlyServerExit, AreNoneWhenTheDecidingRolesHaveEnded) {
   Bench bench({true, false});
   EarlyServerExit early(bench.io, bench.plan, bench.workers, [] {});
   early.note({1, ExitStatus::exited(0)});

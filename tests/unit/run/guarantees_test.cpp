@@ -65,7 +65,7 @@ TEST(Guarantees, NameTheRightThatACallTakes) {
             "add CAP_SYS_NICE to the container's capabilities");
 }
 
-TEST(Guarantees, TellAGroupThatIsMissingFromOneThatCannotBeWritten) {
+TEST(Guarantees, DistinguishAMissingCgroupFromAReadOnlyOne) {
   SystemCapabilities answers;
   answers.control_group = ENOENT;
   EXPECT_NE(by("cgroup.kill", answers).remedy.find("mount"), std::string::npos);

@@ -54,7 +54,7 @@ TEST_F(NamedPipes, AreReadWhileWritersComeAndGo) {
   EXPECT_EQ(io_.poll(), 0U) << "without a writer nothing wakes us";
 }
 
-TEST_F(NamedPipes, WakeOnceWhenTheyAreAsked) {
+TEST_F(NamedPipes, WakeOnceOnRequest) {
   open();
   pipe_->wake_after(1h);
   pipe_->wake_after(1ms);

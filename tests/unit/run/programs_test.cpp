@@ -112,7 +112,7 @@ TEST_F(ProgramsTest, CannotBeStartedWhereTheFolderCannotBeMade) {
             "cannot make the folder '" + path("text/below") + "': Not a directory");
 }
 
-TEST_F(ProgramsTest, AreLookedIntoAsDeepAsInterpretersGo) {
+TEST_F(ProgramsTest, FollowInterpretersUpToALimit) {
   write("round", "#!" + path("round") + " -x\n", 0755);
   write("bare", "#! \t\n", 0755);
   add("round");

@@ -20,7 +20,7 @@ TEST(AwaitedKeys, AreListedWithTheWaitingRanks) {
   EXPECT_EQ(described({}), "");
 }
 
-TEST(AwaitedKeys, OfOtherMachinesAndOfStrangersClientsAreCounted) {
+TEST(AwaitedKeys, OfUnknownClientsAreOnlyCounted) {
   EXPECT_EQ(
       described({{{"/a",
                    9,

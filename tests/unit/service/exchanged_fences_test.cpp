@@ -23,7 +23,7 @@ TEST(ExchangedFences, PutsPartsOneBehindTheOther) {
   EXPECT_FALSE(read_fence_end(*merged)->absent_rank);
 }
 
-TEST(ExchangedFences, TellWhichRankWillNeverCome) {
+TEST(ExchangedFences, NameTheRankThatWillNeverArrive) {
   const auto merged = merge({write_fence_part("one"), write_absent_rank(7)});
 
   ASSERT_TRUE(merged);

@@ -141,7 +141,7 @@ TEST(ExchangedRankTable, NamesTheHostWhereTheAddressMeansNothingElsewhere) {
   }
 }
 
-TEST(ExchangedRankTable, SaysWhyNoneCanBeMade) {
+TEST(ExchangedRankTable, ReportsWhyNoTableCanBeGenerated) {
   EXPECT_EQ(merged_of({{{0}, "10.0.0.1", server_of("a", {0}, {})},
                        {{1}, "10.0.0.2", server_of("a", {0}, {})}}),
             "cannot generate a rank table: node 1 (10.0.0.2) has device 0 of a, which another node "

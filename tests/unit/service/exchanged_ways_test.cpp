@@ -37,7 +37,7 @@ TEST(ExchangedWays, HasNothingToSayWhereTheFirstWorks) {
   EXPECT_TRUE(read_agreed_way(*agreed)->why_not.empty());
 }
 
-TEST(ExchangedWays, SaysWhyNoneWorks) {
+TEST(ExchangedWays, ReportsWhyNoMethodWorks) {
   const auto agreed = merge({reports("no library", ""), reports("", "no mpirun")});
 
   EXPECT_EQ(agreed.error().kind, ErrorKind::BadData);
@@ -47,7 +47,7 @@ TEST(ExchangedWays, SaysWhyNoneWorks) {
       "agent does not work on node 1: no mpirun");
 }
 
-TEST(ExchangedWays, RefusesNodesThatWereAskedForDifferentWays) {
+TEST(ExchangedWays, RefusesNodesWithDifferentGivenMethods) {
   const auto agreed = merge({reports("", ""), write_ways(Reports{MethodReport{"agent", ""}})});
 
   EXPECT_EQ(agreed.error().message,

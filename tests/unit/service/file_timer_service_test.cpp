@@ -110,7 +110,7 @@ TEST_F(FileTimer, IsStartedWhereAVariableEnablesIt) {
   }
 }
 
-TEST_F(FileTimer, MakesAPipeOfItsOwn) {
+TEST_F(FileTimer, MakesASeparatePipe) {
   start();
   EXPECT_EQ(added_["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
   EXPECT_TRUE(fs::is_fifo(folder_ + "/watchdog_timer"));
@@ -118,7 +118,7 @@ TEST_F(FileTimer, MakesAPipeOfItsOwn) {
   EXPECT_FALSE(fs::exists(folder_ + "/watchdog_timer"));
 }
 
-TEST_F(FileTimer, MakesTheGivenOneInPlaceOfWhatIsThere) {
+TEST_F(FileTimer, ReplacesAFileAtTheGivenPath) {
   input_.variables["TORCHELASTIC_TIMER_FILE"] = folder_ + "/mine";
   std::ofstream(folder_ + "/mine") << "old";
   start();
@@ -194,7 +194,7 @@ TEST_F(FileTimer, HasThoseKilledWhoseTimeIsOver) {
   EXPECT_EQ(service_->find_failure_at_exit_0(1, false)->message, told);
 }
 
-TEST_F(FileTimer, SparesStrangersAndWhoAsksForNoSignal) {
+TEST_F(FileTimer, DoesNotSignalOtherProcessesOrTimersWithoutASignal) {
   start();
   write(99, 1);
   EXPECT_EQ(said_, "") << "it is no process of the job";
@@ -203,7 +203,7 @@ TEST_F(FileTimer, SparesStrangersAndWhoAsksForNoSignal) {
   EXPECT_EQ(said_, "muster: the timer 'step' of process 70 has expired, and asks for no signal\n");
 }
 
-TEST_F(FileTimer, SaysWhatStrangersWroteOnOneLine) {
+TEST_F(FileTimer, ReportsInvalidDataOnOneLine) {
   start();
   events_.on_bytes(R"({"pid": 70, "scope_id": "a\nmuster: \u001b[2J)" + std::string(3'000, 'x') +
                    R"(", "expiration_time": 1, "signal": 9})"

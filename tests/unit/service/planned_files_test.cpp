@@ -149,7 +149,7 @@ TEST_F(PlannedFiles, AreRemovedAlsoIfALaterOneCannotBeWritten) {
   EXPECT_EQ(ready_, 0);
 }
 
-TEST_F(PlannedFiles, AreRemovedAlsoIfWhoWroteThemDidNotAnswer) {
+TEST_F(PlannedFiles, AreRemovedAfterTheirWriterTimedOut) {
   is_killed_at_the_end_ = true;
   EXPECT_NE(start({{path("private"), "0640", "x", true}, {path("kept"), "0640", "x"}}), "");
   ASSERT_TRUE(fs::exists(path("private")));

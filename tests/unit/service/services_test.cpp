@@ -17,7 +17,7 @@ TEST(Services, OfferAFreshPortOrTheGivenOne) {
   EXPECT_EQ(fixed.prepare()->worker_port, first->worker_port);
 }
 
-TEST(Services, OfferNoPortToWhoNeedsNone) {
+TEST(Services, OfferNoPortToServicesWithoutOne) {
   Services none({}, {});
   EXPECT_EQ(none.prepare()->worker_port, 0);
 }

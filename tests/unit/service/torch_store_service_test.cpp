@@ -94,7 +94,7 @@ TEST(TorchStoreService, FailsOnAPortInUse) {
   EXPECT_FALSE(bench.service->prepare(offer));
 }
 
-TEST(TorchStoreService, SaysWhoIsMissedLessAndLessOften) {
+TEST(TorchStoreService, LogsMissingRanksLessAndLessOften) {
   Bench bench;
   bench.lead();
   bench.store.events.on_news({0, 4, false});

@@ -26,7 +26,7 @@ TEST(AwaitedKeys, ComeByHowManyWaitForThem) {
   EXPECT_EQ(words(most_awaited({})), "");
 }
 
-TEST(AwaitedKeys, SayThatThereAreMoreOfAClientThanWereLookedAt) {
+TEST(AwaitedKeys, ReportThatAClientHasMoreKeysThanInspected) {
   EXPECT_EQ(words(most_awaited(std::vector<WaitingClient>{{1, {"a", 11}, {"/a"}, 2}})),
             "/a 1: 11\n...");
 }
@@ -43,7 +43,7 @@ TEST(AwaitedKeys, AreFewAndShort) {
   EXPECT_EQ(awaited.keys[0].key, std::string(kMostOfAwaitedKey, 'a'));
 }
 
-TEST(AwaitedKeys, CountThoseWhoAreNotNamed) {
+TEST(AwaitedKeys, CountUnnamedClients) {
   const std::vector<WaitingClient> waiting(kMostAwaitingProcesses + 5, {1, {"a", 1}, {"/a"}, 1});
   const AwaitedKeys awaited = most_awaited(waiting);
   EXPECT_EQ(awaited.keys.at(0).clients, kMostAwaitingProcesses + 5);

@@ -59,7 +59,7 @@ TEST_P(Reinit, FindsNewKeysEachTime) {
   }
 }
 
-TEST_P(Reinit, LeavesAloneThoseWhoAreLate) {
+TEST_P(Reinit, DoesNotAffectLateRanks) {
   PlayedStore played(kRanks);
   Ranks ranks(played, GetParam());
   const auto first = ranks.init_all();
@@ -118,7 +118,7 @@ TEST(Generations, LeaveAStoreThatIsOpenStill) {
   EXPECT_EQ(played.say(first[1], get("/k")), text("1"));
 }
 
-TEST(Generations, KeepWhoHasAStoreBeforeItArrives) {
+TEST(Generations, KeepAClientThatUsesTheStoreBeforeItArrives) {
   PlayedStore played(kRanks);
   const ClientId look = played.greet(100);
   EXPECT_EQ(played.say(look, set("/k", "1")), "");
@@ -128,7 +128,7 @@ TEST(Generations, KeepWhoHasAStoreBeforeItArrives) {
   }
 }
 
-TEST(Generations, DoNotMoveWhoArrivesForTheFirstTime) {
+TEST(Generations, DoNotMoveAFirstArrival) {
   PlayedStore played(kRanks);
   Ranks ranks(played);
   const ClientId look = played.greet(100);
@@ -159,7 +159,7 @@ TEST(Generations, BeginAnewForOtherProcessesWhenAllHaveCome) {
   EXPECT_FALSE(is_fresh(played, played.greet(100)));
 }
 
-TEST(Generations, KeepKeysForThoseWhoHaveNotComeYet) {
+TEST(Generations, KeepKeysForRanksThatHaveNotArrived) {
   PlayedStore played(kRanks);
   Ranks ranks(played);
   const ClientId first = ranks.init(0);
@@ -198,7 +198,7 @@ TEST(Generations, DropAnEarlierOneWithItsLastConnectionThoughRanksLack) {
   EXPECT_LT(played.store.bytes(), 1'000U);
 }
 
-TEST(Generations, KeepWhoHasAStoreThoughAllHaveArrived) {
+TEST(Generations, KeepAnEarlierClientThoughAllHaveArrived) {
   PlayedStore played(1);
   const ClientId look = played.greet(7);
   EXPECT_EQ(played.say(look, set("/k", "1")), "");
@@ -227,7 +227,7 @@ TEST(Generations, CountNoConnectionThatSaysNothing) {
   EXPECT_EQ(played.store.bytes(), 0U);
 }
 
-TEST(Generations, TellWhoHasCome) {
+TEST(Generations, ListTheArrivedRanks) {
   PlayedStore played(kRanks);
   EXPECT_TRUE(played.store.joined_ranks().ranks.empty());
   const ClientId look = played.greet(5);
@@ -246,7 +246,7 @@ TEST(Generations, TellWhoHasCome) {
   EXPECT_EQ(played.store.joined_ranks().ranks, ranks) << "who has been there has come";
 }
 
-TEST(Generations, TellOfTheLatest) {
+TEST(Generations, DescribeTheLatest) {
   PlayedStore played(1);
   const ClientId first = played.arrive(11);
   (void)played.arrive(12);

@@ -71,7 +71,7 @@ TEST(KeySpace, CountsFromNothing) {
   EXPECT_EQ(value_of(keys, "/a"), "5");
 }
 
-TEST(KeySpace, DoesNotCountWithWhatIsNoNumber) {
+TEST(KeySpace, RefusesToAddToTextThatIsNoNumber) {
   for (const char* const stored : {"", "x", "+-1", "++1", "- 1", "99999999999999999999", ".5"}) {
     Budget budget(kPlenty);
     KeySpace keys(budget);

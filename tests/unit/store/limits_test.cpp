@@ -9,7 +9,7 @@ namespace {
 
 using namespace wire;
 
-TEST(StoreLimits, NameWhoIsRefusedAndWhy) {
+TEST(StoreLimits, NameRefusedClientsAndTheReason) {
   struct Case {
     std::string bytes;
     std::string why;
@@ -35,7 +35,7 @@ TEST(StoreLimits, NameWhoIsRefusedAndWhy) {
   }
 }
 
-TEST(StoreLimits, LetWhoIsRefusedHaveWhatItWasAnswered) {
+TEST(StoreLimits, DeliverPendingAnswersToARefusedClient) {
   PlayedStore played;
   const ClientId client = played.greet();
   EXPECT_FALSE(played.store.on_bytes(client, get("/a") + u8(77)));
@@ -62,7 +62,7 @@ TEST(StoreLimits, CloseTheNewestWhereNoProcessExceedsItsShare) {
   EXPECT_EQ(played.store.connections(), 4U);
 }
 
-TEST(StoreLimits, LetWhoHasMostConnectionsGiveWay) {
+TEST(StoreLimits, CloseConnectionsOfTheLargestProcess) {
   PlayedStore played(1, with_connections(2));
   const ClientId rank = played.arrive(1);
   const std::vector<ClientId> greedy{played.greet(7), played.greet(7), played.greet(7)};
@@ -85,7 +85,7 @@ Limits with_data(std::size_t bytes) {
   return limits;
 }
 
-TEST(StoreLimits, BoundWhatIsKeptInAllGenerations) {
+TEST(StoreLimits, LimitTheBytesOfAllGenerations) {
   PlayedStore played(1, with_data(2'000));
   const ClientId first = played.arrive(1);
   EXPECT_EQ(played.say(first, set("/a", std::string(900, 'x'))), "");
@@ -98,7 +98,7 @@ TEST(StoreLimits, BoundWhatIsKeptInAllGenerations) {
   EXPECT_EQ(played.store.bytes(), 0U);
 }
 
-TEST(StoreLimits, BoundWhatIsWaitedFor) {
+TEST(StoreLimits, LimitTheAwaitedKeys) {
   PlayedStore played(1, with_data(2'000));
   const ClientId client = played.greet(1);
   const ClientId other = played.greet(2);
@@ -210,7 +210,7 @@ TEST(StoreLimits, BoundWhatAllLeaveUnreadInMemory) {
   EXPECT_EQ(played.store.unread(), 3 * 8 + large.size());
 }
 
-TEST(StoreLimits, CountWhatIsHandedOutUntilItIsWritten) {
+TEST(StoreLimits, CountAnswersUntilTheyAreWritten) {
   PlayedStore played;
   const ClientId client = played.greet();
   EXPECT_EQ(played.say(client, set("/large", std::string(70'000, 'x'))), "");
@@ -251,7 +251,7 @@ TEST(StoreLimits, ShortenPiecesWhereThousandsDoNotRead) {
   EXPECT_LT(played.store.unread(), std::size_t{73} << 20U);
 }
 
-TEST(StoreLimits, CountOnlyWhatIsNotWritten) {
+TEST(StoreLimits, CountOnlyUnwrittenBytes) {
   PlayedStore played(1, with_unread(1'000));
   const ClientId client = played.greet();
   EXPECT_EQ(played.say(client, set("/a", std::string(900, 'x'))), "");
@@ -299,7 +299,7 @@ TEST(StoreLimits, LetClientsTakeTurns) {
   EXPECT_EQ(order, (std::vector<ClientId>{one, two, one, two}));
 }
 
-TEST(StoreLimits, HandNothingOutToWhoIsGone) {
+TEST(StoreLimits, SendNothingToAClosedClient) {
   PlayedStore played;
   const ClientId client = played.greet();
   ASSERT_TRUE(played.store.on_bytes(client, get("/a")));

@@ -238,7 +238,7 @@ TEST(RequestReader, TakesCode8ForADeletionWhenNothingFollows) {
   EXPECT_EQ(Read(ungreeted).feed(wire::u8(9)).lines().at(0).substr(0, 2), "! ");
 }
 
-TEST(RequestReader, LetsAnotherClientSettleWhatIsUndecided) {
+TEST(RequestReader, LetsAnotherClientDecideTheDialect) {
   Ungreeted ungreeted;
   Read old(ungreeted);
   Read other(ungreeted);
@@ -255,7 +255,7 @@ TEST(RequestReader, LetsAnotherClientSettleWhatIsUndecided) {
   EXPECT_EQ(append.silence().feed(wire::text("1")).lines(), Lines{"append /a 1"});
 }
 
-TEST(RequestReader, LetsWhoIsNoRankSettleNothingForOthers) {
+TEST(RequestReader, LetsNoForeignClientDecideTheDialect) {
   for (const std::string& said : {wire::u8(11), kCount + wire::u8(11), kCount + kCode7}) {
     Ungreeted ungreeted;
     Read stranger(ungreeted, {}, false);
@@ -331,7 +331,7 @@ TEST(RequestReader, RefusesARequestThatIsTooLongInAll) {
       << "each counts for itself";
 }
 
-TEST(RequestReader, SaysWhatAnUnfinishedRequestTakes) {
+TEST(RequestReader, CountsTheBytesOfAnUnfinishedRequest) {
   Ungreeted ungreeted;
   Read reader(ungreeted);
   const std::string bytes = wire::kGreeting + wire::set("/a", std::string(1'000, 'x'));

@@ -158,7 +158,7 @@ const std::vector<std::string> kChanges = {
     multi_set({"/x", "", "/k", "1"}),
 };
 
-TEST(Store, WakesWhoWaitsWithEachChange) {
+TEST(Store, WakesWaitingClientsAtEachChange) {
   for (const std::string& change : kChanges) {
     PlayedStore played;
     const ClientId one = played.greet();
@@ -187,7 +187,7 @@ TEST(Store, WakesNoClientWhenNothingIsSet) {
   EXPECT_EQ(played.heard(client), "");
 }
 
-TEST(Store, WakesWhoWaitsWhileOthersWait) {
+TEST(Store, WakesAClientWhileOthersWait) {
   PlayedStore played;
   const ClientId client = played.greet();
   EXPECT_EQ(played.say(client, wait({"/k"}) + set("/k", "1")), kReady) << "even by itself";
@@ -252,7 +252,7 @@ TEST(Store, WakesTheLongestWaitingWithAPush) {
   EXPECT_EQ(played.heard(first), kReady) << "a value of that name counts as well";
 }
 
-TEST(Store, HoldsABarrierUntilAllHaveCome) {
+TEST(Store, DefersABarrierUntilAllHaveArrived) {
   PlayedStore played;
   const ClientId one = played.greet();
   const ClientId two = played.greet();

@@ -64,7 +64,7 @@ TEST(EndHints, AKillLongBeforeTheLimitOfCpuTimeHasAnotherReason) {
   EXPECT_NE(end_hints(facts)[0].find("is 0 as before"), std::string::npos);
 }
 
-TEST(EndHints, TellsWhichLimitASignalStandsFor) {
+TEST(EndHints, NamesTheLimitBehindASignal) {
   EndFacts cpu = ended_by(SIGXCPU);
   cpu.use.cpu_seconds = 1.5;
   cpu.use.limits.soft_cpu_seconds = 1;

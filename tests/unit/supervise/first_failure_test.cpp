@@ -32,7 +32,7 @@ TEST(TraceOf, ABrokenConnectionEndsAProcessBySigpipe) {
   EXPECT_EQ(classify(failure_with(ExitStatus::signalled(SIGPIPE))), FailureKind::LostPeer);
 }
 
-TEST(TraceOf, AnAbortTellsInItsLastLinesWhatItIs) {
+TEST(TraceOf, LastLinesClassifyAnAbort) {
   const ExitStatus abort = ExitStatus::signalled(SIGABRT);
   EXPECT_EQ(classify(failure_with(abort, {"Assertion `x' failed"})), FailureKind::Crash);
   EXPECT_EQ(classify(failure_with(
@@ -57,7 +57,7 @@ TEST(TraceOf, LastLinesDistinguishALostPeerFromAnError) {
   EXPECT_EQ(classify(failure_with(one)), FailureKind::ExitCode);
 }
 
-TEST(TraceOf, WhatLibrariesSayOfALostPeer) {
+TEST(TraceOf, RecognizesLostPeerMessagesOfLibraries) {
   for (const char* const words : {
            "RuntimeError: Timed out waiting 1800000ms for recv operation to complete",
            "socketProgress: Connection closed by remote peer node1<45074>",
@@ -106,7 +106,7 @@ TEST(LikeliestFirst, TheFirstOfSimilarFailuresIsNamed) {
   EXPECT_EQ(most_likely_first(std::vector{code}), 0U);
 }
 
-TEST(OtherFailures, KeepsFewWordsOfFewAndCountsAll) {
+TEST(OtherFailures, KeepsFewLastLinesAndCountsAllFailures) {
   OtherFailures others;
   for (int i = 0; i < 20; ++i) {
     others.add(failure_with(ExitStatus::exited(1), {"1", "2", "3", std::string(500, 'x')}));

@@ -34,12 +34,12 @@ TEST(StopSignals, AreTheListedOnesAndTheFourDefaults) {
   EXPECT_FALSE(signals.contains(SIGALRM));
 }
 
-TEST(StopSignals, AreToldAsTheyWereGivenInTheirFullNames) {
+TEST(StopSignals, AreShownInOrderWithTheirFullNames) {
   EXPECT_EQ(signals_of("SIGUSR2,SIGUSR1")->to_text(), "SIGUSR2,SIGUSR1");
   EXPECT_EQ(signals_of("USR1, sigterm,Xcpu")->to_text(), "SIGUSR1,SIGTERM,SIGXCPU");
 }
 
-TEST(StopSignals, CannotBeWhatIsNoSignal) {
+TEST(StopSignals, RefuseUnknownSignals) {
   for (const char* const value :
        {"", ",", "SIGUSR1,", "SIGFOO", "SIG", "SIGSIGTERM", "10", "SIGUSR1;SIGUSR2", "RTMIN+99"}) {
     EXPECT_EQ(error_of(value),
@@ -48,7 +48,7 @@ TEST(StopSignals, CannotBeWhatIsNoSignal) {
   }
 }
 
-TEST(StopSignals, CannotBeWhatIsNoRequest) {
+TEST(StopSignals, RefuseSignalsThatCannotStopAJob) {
   for (const char* const name :
        {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGPIPE", "SIGTSTP", "SIGCONT", "SIGTTIN"}) {
     EXPECT_EQ(error_of("SIGTERM," + std::string(name)),

@@ -22,7 +22,7 @@ TEST(SupervisorAfterANotice, LetsOthersSaveWhenOneFails) {
   EXPECT_EQ(supervisor.conclusion().first_failure, 1U) << "who judges knows of it";
 }
 
-TEST(SupervisorAfterANotice, TakesAnEndForAnAnswerWhereASignalTold) {
+TEST(SupervisorAfterANotice, TakesAnExitForAnAnswerToANoticeBySignal) {
   Supervisor supervisor = noticed(2, SIGTERM);
 
   (void)supervisor.on(killed(0, SIGTERM));
@@ -49,7 +49,7 @@ TEST(SupervisorAfterANotice, FailsWhatHasFailedOnceItIsWithdrawn) {
   EXPECT_EQ(supervisor.conclusion().exit_code, 3);
 }
 
-TEST(SupervisorAfterANotice, MissesWhoHasAnsweredOnceItIsWithdrawn) {
+TEST(SupervisorAfterANotice, CountsAnExitAsAFailureOnceItIsWithdrawn) {
   Supervisor supervisor = noticed(2, SIGUSR1);
   (void)supervisor.on(WorkerEnded{1, ExitStatus::signalled(SIGUSR1), false, false});
 
@@ -58,7 +58,7 @@ TEST(SupervisorAfterANotice, MissesWhoHasAnsweredOnceItIsWithdrawn) {
   EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Failed);
 }
 
-TEST(SupervisorAfterANotice, GoesOnAsBeforeOnceItIsWithdrawn) {
+TEST(SupervisorAfterANotice, ContinuesNormallyOnceItIsWithdrawn) {
   Supervisor supervisor = noticed(2, SIGTERM);
   EXPECT_EQ(to_text(supervisor.on(NoticeWithdrawn{})), "");
 

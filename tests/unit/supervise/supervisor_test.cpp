@@ -241,7 +241,7 @@ TEST(Supervisor, KillsLeftoversAtTheSecondRequest) {
   EXPECT_EQ(supervisor.conclusion().exit_code, 0);
 }
 
-TEST(Supervisor, KillsOnceHoweverOftenItIsAsked) {
+TEST(Supervisor, KillsOnceDespiteRepeatedSignals) {
   Supervisor supervisor = running(2);
   (void)supervisor.on(StopRequested{SIGTERM});
   (void)supervisor.on(StopRequested{SIGTERM});
@@ -451,7 +451,7 @@ TEST(Supervisor, ListsThoseThatFailedAsTheyEnded) {
   EXPECT_EQ(supervisor.outcome(3), WorkerOutcome::Succeeded) << "nobody had asked it";
 }
 
-TEST(Supervisor, KnowsNoOrderOfWhoWasEndingWhenAnotherOneCrashed) {
+TEST(Supervisor, KnowsNoOrderOfAWorkerThatExitedDuringAnothersCrash) {
   Supervisor supervisor = running(2);
   (void)supervisor.on(WorkerEnded{1, ExitStatus::signalled(SIGSEGV), true});
   (void)supervisor.on(WorkerEnded{0, ExitStatus::exited(3), true});
@@ -479,7 +479,7 @@ TEST(Supervisor, EndsTheOthersWhenTheJobHasSucceeded) {
   EXPECT_EQ(supervisor.outcome(3), WorkerOutcome::Stopped);
 }
 
-TEST(Supervisor, GoesOnWhenAWorkerThatDoesNotDecideSucceeds) {
+TEST(Supervisor, ContinuesWhenANonDecidingWorkerSucceeds) {
   Supervisor supervisor = running({true, false});
 
   const auto actions = supervisor.on(succeeded(1));

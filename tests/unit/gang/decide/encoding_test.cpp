@@ -314,7 +314,7 @@ TEST(Messages, AreReadWithEmptyOptionalFields) {
   EXPECT_FALSE(std::get<Ended>(*ended).failure);
 }
 
-TEST(Messages, SayWhatIsNoMessage) {
+TEST(Messages, NameInvalidMessages) {
   EXPECT_EQ(error_of(""), "no JSON: incomplete JSON");
   EXPECT_EQ(error_of("[1]"), "no JSON object");
   EXPECT_EQ(error_of("{}"), "'type' is missing, expected the name of a message");
@@ -349,7 +349,7 @@ TEST(Messages, SayWhichFieldIsWrongAndWhatWasExpected) {
             "in 'failed' 'failure' is a list or object, expected an object");
 }
 
-TEST(Messages, RefuseWhatIsOutOfRange) {
+TEST(Messages, RefuseValuesOutOfRange) {
   const Message start = some_start();
   const Message join = some_join();
   const Message listening = full_join();

@@ -168,7 +168,7 @@ TEST(ExchangeServer, HasAnEmptyPartOfANodeThatHasContributedNothing) {
   EXPECT_EQ(story.start(0, {0, 1}).at("ports"), "0@host-0= 1@host-1=b");
 }
 
-TEST(ExchangeServer, NamesWhatIsMissing) {
+TEST(ExchangeServer, NamesMissingContributions) {
   Story story(1);
   story.keep(0, "table", noise(100'000));
   story.keep(0, "ports", "a");
@@ -263,7 +263,7 @@ TEST(ExchangeServer, ForgetsWhatWasMergedForALeaderThatIsGone) {
   EXPECT_TRUE(story.agents[0].start(0).empty());
 }
 
-TEST(ExchangeServer, SaysWhyThereIsNothingToStartWith) {
+TEST(ExchangeServer, ReportsMissingResultsAtTheStart) {
   Story story(2);
   story.keep(0, "never", "a");
   story.join_all();
@@ -281,7 +281,7 @@ TEST(ExchangeServer, LimitsWhatComesOut) {
   EXPECT_EQ(story.error, "'ports' of 3 nodes is 329 bytes long, expected at most 200");
 }
 
-TEST(ExchangeServer, LimitsWhatTheLeaderHolds) {
+TEST(ExchangeServer, LimitsTheLeadersMemory) {
   Story story(2, 150'000);
   story.keep(0, "table", noise(100'000));
   story.keep(1, "table", noise(50'001));
@@ -293,7 +293,7 @@ TEST(ExchangeServer, LimitsWhatTheLeaderHolds) {
             "that are not merged yet");
 }
 
-TEST(ExchangeServer, RefusesAtHomeWhatIsTooLarge) {
+TEST(ExchangeServer, RefusesAnOversizedLocalValue) {
   const ExchangeClient agent(keys());
   EXPECT_EQ(agent.objection("ports", 101),
             "cannot contribute 'ports': it is 101 bytes long, and a node may contribute 100");
@@ -405,7 +405,7 @@ TEST(ExchangeServer, ForgetsAHalfValueOfARoundWithItsAttempt) {
   EXPECT_EQ(story.got.size(), 2U);
 }
 
-TEST(ExchangeServer, SaysWhyARoundHasNoResult) {
+TEST(ExchangeServer, ReportsWhyARoundHasNoResult) {
   Story story(1);
   story.join(0);
   (void)story.start(0, {0});
@@ -479,7 +479,7 @@ TEST_F(Breaches, AreValuesThatDoNotUnpack) {
   EXPECT_EQ(story.exchange.held(), 0U);
 }
 
-TEST_F(Breaches, AreNotOfThoseWhoAreGone) {
+TEST_F(Breaches, AreNotCountedForLostNodes) {
   story.lose(1);
   EXPECT_EQ(after(piece_of({"exec", 0, 0, {}})), "");
 }

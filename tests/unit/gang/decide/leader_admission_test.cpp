@@ -101,7 +101,7 @@ TEST(IpAllowList, LetsARefusedAgentTryAgainWithTheSameMessage) {
   EXPECT_EQ(story.arrive(2, join), "2: admitted as node 1");
 }
 
-TEST(IpAllowList, RefusesWhoComesAfterTheEnd) {
+TEST(IpAllowList, RefusesNodesAfterTheEnd) {
   LeaderStory story = running(3);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.end_all();
@@ -117,7 +117,7 @@ TEST(IpAllowList, RefusesTheLeadersOwnRank) {
   EXPECT_EQ(story.arrive(9, 0), "9: refused: node rank 0 is taken by host-a, the leader | drop 9");
 }
 
-TEST(IpAllowList, GoesOnAfterEveryRefusal) {
+TEST(IpAllowList, ContinuesAfterEveryRefusal) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   (void)answer_to(story, [](Join& join) { join.job.job_id = "bert"; });
@@ -327,7 +327,7 @@ TEST(IpAllowList, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
             std::string::npos);
 }
 
-TEST(IpAllowList, NamesWhoHadAnotherTokenWhenItGivesUp) {
+TEST(IpAllowList, NamesNodesWithAnotherTokenAtItsTimeout) {
   LeaderStory story(job_of(2));
   (void)story.happen(AuthFailed{"10.0.0.9", "has another token"});
 
@@ -350,7 +350,7 @@ TEST(IpAllowList, ForgetsAWrongTokenOnceThatNodeHasJoined) {
   EXPECT_EQ(story.end->reason, "2 of 3 nodes came within 900 s: node 2 never connected");
 }
 
-TEST(IpAllowList, NamesWhoWasRefusedWhenItGivesUp) {
+TEST(IpAllowList, NamesRefusedNodesAtItsTimeout) {
   LeaderStory story(job_of(3));
   Join join = story.join_of(1, 1);
   join.job.job_id = "bert";

@@ -66,7 +66,7 @@ TEST(LeaderExchange, IsNotMentionedWithoutContributions) {
   EXPECT_EQ(story.arrive(1, 1).find("merged"), std::string::npos);
 }
 
-TEST(LeaderExchange, NamesWhoHasNotContributed) {
+TEST(LeaderExchange, NamesNodesWithoutAContribution) {
   LeaderStory story(exchanging(job_of(2)));
   (void)story.arrive(1, with_ports(story.join_of(1, 1)));
   (void)story.wait(seconds(6));
@@ -101,7 +101,7 @@ TEST(LeaderExchange, StaysOnLoopbackWhereAllNodesAreOneMachine) {
       << words;
 }
 
-TEST(LeaderExchange, FollowsWhoTakesPartInTheAttempt) {
+TEST(LeaderExchange, FollowsTheNodesOfTheAttempt) {
   LeaderStory story(exchanging(restarting(job_of(2))));
   (void)story.arrive(1, with_ports(story.join_of(1, 1)));
   (void)story.read_signal(1, ports("5001"));
@@ -183,7 +183,7 @@ TEST(LeaderExchange, StartsAgainWithWhatWasContributedAnew) {
       << words;
 }
 
-TEST(LeaderExchange, GoesOnWhileAnAttemptRuns) {
+TEST(LeaderExchange, ContinuesWhileAnAttemptRuns) {
   LeaderStory story = running(exchanging(job_of(2)), 2);
   EXPECT_EQ(story.read_signal(1, fence("b")), "");
   EXPECT_EQ(story.read_signal(kOwnLink, fence("a")),
@@ -200,7 +200,7 @@ TEST(LeaderExchange, DoesNotSendAMergedValueWithoutALostNode) {
   EXPECT_EQ(story.read_signal(1, fence("late")), "");
 }
 
-TEST(LeaderExchange, CutsOffWhoBreaksTheRules) {
+TEST(LeaderExchange, DisconnectsNodesThatViolateTheProtocol) {
   LeaderStory story = running(exchanging(job_of(2)), 2);
   const std::string words = story.read_signal(1, fence(std::string(101, 'x')));
   EXPECT_NE(words.find("drop 1"), std::string::npos) << words;

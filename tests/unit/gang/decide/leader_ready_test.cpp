@@ -21,7 +21,7 @@ TEST(Ready, StartsWhenTheLastInputHasCome) {
   EXPECT_NE(story.read_signal(1, InputStatus{}).find("start 0 as node 2 of 3"), std::string::npos);
 }
 
-TEST(Ready, SaysWhoWaitsAndForWhat) {
+TEST(Ready, NamesWaitingNodesAndTheirInputs) {
   LeaderStory story(job_of(3));
   (void)arrive_unready(story, 1, 1);
   (void)arrive_unready(story, 2, 2);
@@ -54,7 +54,7 @@ TEST(Ready, SaysOfOneNodeThatItIsHere) {
             "895 s");
 }
 
-TEST(Ready, GivesUpWithTheReasonOfWhoIsNeverReady) {
+TEST(Ready, TimesOutWithTheReasonOfTheNodeThatIsNotReady) {
   LeaderStory story(job_of(3));
   (void)arrive_unready(story, 1, 1);
 
@@ -92,7 +92,7 @@ TEST(Ready, EndsTheJobWhenANodeWaitedInVain) {
       << story.end->reason;
 }
 
-TEST(Ready, EndsTheJobForThoseWhoAreOnTheirWayToo) {
+TEST(Ready, EndsTheJobForNodesThatStillConnect) {
   LeaderStory story(job_of(3));
   (void)story.read_signal(kOwnLink, InputStatus{"its rank table is no JSON object", 65});
   EXPECT_FALSE(story.end);
@@ -102,7 +102,7 @@ TEST(Ready, EndsTheJobForThoseWhoAreOnTheirWayToo) {
   EXPECT_EQ(story.arrive(2, 2), "2: admitted as node 2 | 0,1,2: finish: failed 65");
 }
 
-TEST(Ready, DoesNotWaitLongForThoseWhoAreNotThere) {
+TEST(Ready, DoesNotWaitLongForAbsentNodes) {
   LeaderStory story(job_of(3));
   (void)story.read_signal(kOwnLink, InputStatus{"its rank table is no JSON object", 65});
   (void)story.wait(seconds(4));

@@ -424,7 +424,7 @@ TEST(Replacement, KeepsRanksOverRestarts) {
   EXPECT_EQ(story.last_start->placement.node_rank.value, 3);
 }
 
-TEST(Replacement, ShrinksTheJobToWhatIsLeft) {
+TEST(Replacement, IsOmittedWhereTheJobMayShrink) {
   LeaderStory story = running(restarting(job_of(1, 4)), 4);
   (void)story.lose(1);
   (void)story.lose(3);

@@ -121,7 +121,7 @@ TEST(StopElsewhere, LetsAnotherAgentComeBeforeTheStart) {
   EXPECT_EQ(story.arrive(2, 1), "2: admitted as node 1");
 }
 
-TEST(StopElsewhere, SaysWhoLeftBeforeTheStart) {
+TEST(StopElsewhere, NamesNodesThatLeftBeforeTheStart) {
   GangConfig policy = job_of(3);
   policy.options.timeout = seconds(20);
   LeaderStory story(policy);
@@ -150,7 +150,7 @@ TEST(StopElsewhere, EndsAJobThatMayBeSmallerButNotRestart) {
             "0,1,2: stop 0 by SIGTERM, the end is stopped 143");
 }
 
-TEST(StopElsewhere, GoesOnWithASmallerJob) {
+TEST(StopElsewhere, ContinuesWithASmallerJob) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "0,1,2: stop 0 by SIGTERM");
   EXPECT_TRUE(
@@ -164,7 +164,7 @@ TEST(StopElsewhere, GoesOnWithASmallerJob) {
       << "nothing can be alive there: no fence";
 }
 
-TEST(StopElsewhere, GoesOnWithASpare) {
+TEST(StopElsewhere, ContinuesWithASpare) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
   (void)story.read_signal(1, StopFromAgent{SIGTERM});

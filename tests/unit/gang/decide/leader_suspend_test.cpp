@@ -25,7 +25,7 @@ TEST(Suspend, SendsANoticeFromAnyNodeToAllNodes) {
   EXPECT_EQ(story.state(), State::Running);
 }
 
-TEST(Suspend, TakesTheSmallestOfWhatIsLeft) {
+TEST(Suspend, TakesTheSmallestRemainingTime) {
   GangConfig policy = job_of(2);
   policy.options.suspend_timeout = seconds(10);
   LeaderStory story = running(policy, 2);
@@ -115,7 +115,7 @@ TEST(Suspend, MayBeWithdrawn) {
   EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}), "") << "there is none";
 }
 
-TEST(Suspend, EndsTheJobWhereWhoFailedMeanwhileHasFailed) {
+TEST(Suspend, FailsTheJobAfterAFailureDuringTheNotice) {
   LeaderStory story = noticed();
   (void)story.read_signal(1, Ended{0, failure_of(3), std::nullopt});
 
@@ -162,7 +162,7 @@ TEST(Suspend, IsOverWhenTheJobIsStopped) {
             "0,1: stop 0 by SIGINT within 27000 ms, the end is stopped 130");
 }
 
-TEST(Suspend, IgnoresWhoSavedInAnotherAttempt) {
+TEST(Suspend, IgnoresSavesOfAnotherAttempt) {
   LeaderStory story = noticed();
   EXPECT_EQ(story.read_signal(0, Saved{7, "rank 0"}), "");
 }

@@ -115,7 +115,7 @@ TEST(Leader, LetsANodeComeBackWhileThePortIsReserved) {
             "0: start 0 as node 0 of 2, slots 0 of 4 | 2: start 0 as node 1 of 2, slots 2 of 4");
 }
 
-TEST(Leader, GivesUpAtTheDeadlineAndNamesWhoNeverConnected) {
+TEST(Leader, TimesOutAndNamesNodesThatNeverConnected) {
   LeaderStory story(job_of(4));
   (void)story.arrive(1, 1);
   (void)story.arrive(3, 3);
@@ -361,7 +361,7 @@ TEST(Leader, EndsWithAnErrorWhateverAFailureSays) {
             "0,1: stop 0 by SIGTERM, the end is failed 1");
 }
 
-TEST(Leader, SaysWhenAWorkerCouldNotBeStarted) {
+TEST(Leader, ReportsAWorkerThatCouldNotBeStarted) {
   LeaderStory story = running(2);
   Failure failure = failure_of(2);
   failure.status.reset();
@@ -468,7 +468,7 @@ TEST(Leader, KeepsTheVerdictWhenANodeIsLostWhileStopping) {
   EXPECT_EQ(story.read_signal(2, Ended{}), "0,2: finish: failed 9");
 }
 
-TEST(Leader, ConcludesWhenTheLastNodeThatIsAwaitedIsLost) {
+TEST(Leader, FinishesWhenTheLastAwaitedNodeIsLost) {
   LeaderStory story = running(2);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.read_signal(0, Ended{});
@@ -476,13 +476,13 @@ TEST(Leader, ConcludesWhenTheLastNodeThatIsAwaitedIsLost) {
   EXPECT_EQ(story.lose(1), "0: finish: failed 9 | dissolve");
 }
 
-TEST(Leader, CutsOffWhoSendsWhatNoAgentSends) {
+TEST(Leader, DisconnectsNodesThatSendInvalidMessages) {
   LeaderStory story = running(2);
   EXPECT_EQ(story.read_signal(1, Stop{}), "0: stop 0 by SIGTERM, the end is lost 69 | drop 1");
   EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "") << "it was on its way";
 }
 
-TEST(Leader, CutsOffWhoJoinsTwiceOnOneLink) {
+TEST(Leader, DisconnectsANodeThatJoinsTwiceOnOneLink) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   EXPECT_EQ(story.read_signal(1, story.join_of(1, 2)), "drop 1");
@@ -522,7 +522,7 @@ TEST(Leader, NoticesSilenceOfTheFirstAgentAfterALongTimeAlone) {
 
 // --- The end ------------------------------------------------------------------------------------
 
-TEST(Leader, WaitsForGoodbyesAndNotForEver) {
+TEST(Leader, WaitsForGoodbyesWithATimeout) {
   LeaderStory story = running(3);
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.end_all();

@@ -69,7 +69,7 @@ TEST(TotalSlots, MustBeTheLeaders) {
   EXPECT_EQ(story.state(), State::RendezvousTimer);
 }
 
-TEST(TotalSlots, RefuseWhoWouldMakeThemTooMany) {
+TEST(TotalSlots, RefuseANodeThatExceedsThem) {
   LeaderStory story(job_with_workers(8));
   (void)arrive_with(story, 1, 4, 1);
 
@@ -100,7 +100,7 @@ TEST(TotalSlots, KeepAnExcessAgentAsASpareWhereTheJobCanRestart) {
   EXPECT_EQ(arrive_with(story, 2, 2, std::nullopt), "2: admitted as a spare of a job that runs");
 }
 
-TEST(TotalSlots, WaitForWhoLeavesBeforeTheStart) {
+TEST(TotalSlots, WaitAgainAfterANodeLeftBeforeTheStart) {
   LeaderStory story(job_with_workers(6));
   (void)arrive_with(story, 1, 3, 1);
   (void)story.lose(1);

@@ -59,7 +59,7 @@ TEST(Lease, IsRenewedFourTimesBeforeItIsOver) {
   }
 }
 
-TEST(Lease, EndsBeforeTheLeaderGoesOn) {
+TEST(Lease, EndsBeforeTheLeaderContinues) {
   ParticipantStory story = running(kOrphanLimit);
   story.leader_answers = false;
   const Instant last_answered = story.now();

@@ -36,7 +36,7 @@ TEST(LinkBudget, KeepsAllThatItHasRoomFor) {
   EXPECT_EQ(budget.size(), 3U);
 }
 
-TEST(LinkBudget, GivesUpTheOldestOfThoseWhoSayNothing) {
+TEST(LinkBudget, ClosesTheOldestSilentLinks) {
   LinkBudget budget(3);
   add(budget, 1, 2, "a", Trust::Active);
   add(budget, 3, 5, "b", Trust::None);
@@ -44,7 +44,7 @@ TEST(LinkBudget, GivesUpTheOldestOfThoseWhoSayNothing) {
   EXPECT_EQ(give_up(budget), (std::vector<LinkId>{3, 4}));
 }
 
-TEST(LinkBudget, KeepsWhoSpeaksUp) {
+TEST(LinkBudget, KeepsLinksThatSpeak) {
   LinkBudget budget(2);
   add(budget, 1, 3, "a", Trust::None);
   budget.raise(1, Trust::Active);
@@ -150,7 +150,7 @@ TEST(LinkBudget, AMemberDoesNotProtectAFloodFromTheSameAddress) {
   EXPECT_EQ(give_up(budget), (std::vector<LinkId>{1, 2, 3, 4}));
 }
 
-TEST(LinkBudget, ForgetsWhoIsGone) {
+TEST(LinkBudget, ForgetsClosedLinks) {
   LinkBudget budget(1);
   budget.add(1, "a", Trust::None);
   budget.remove(1);

@@ -70,7 +70,7 @@ TEST(Signal, ReachesTheWorkersOfALostLeader) {
   EXPECT_EQ(story.happen(AttemptOver{}), "leave: lost 69");
 }
 
-TEST(Signal, AsksTheLeaderHowTheJobEndsBetweenAttempts) {
+TEST(Signal, RequestsTheEndFromTheLeaderBetweenAttempts) {
   ParticipantStory story = over();
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM");
   EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}),

@@ -96,7 +96,7 @@ TEST(Participant, SaysHowTheWaitGoes) {
             "giving up in 870 s");
 }
 
-TEST(Participant, GivesUpAtTheDeadlineAndSaysWhatItGot) {
+TEST(Participant, TimesOutAndReportsTheLastConnectionError) {
   ParticipantStory story;
   (void)story.happen(DialFailed{"connection refused by 10.0.0.1:29500"});
   (void)story.wait(seconds(10));
@@ -606,7 +606,7 @@ TEST(Participant, EndsByItselfWhenItWaitedInVainAndFindsNoLeader) {
   EXPECT_EQ(story.state(), Participant::State::Left) << "its leader may have found the same";
 }
 
-TEST(Participant, HasNothingToTellWithoutInputs) {
+TEST(Participant, SendsNothingWithoutInputs) {
   ParticipantStory story = joined();
   EXPECT_EQ(story.join->waits_for, "");
   EXPECT_EQ(story.happen(InputsChanged{}), "");

@@ -10,7 +10,7 @@ using std::chrono::seconds;
 
 const Instant kBegin{};
 
-TEST(RejectedConnectionLog, NamesAStrangerOnceForEachReason) {
+TEST(RejectedConnectionLog, LogsAnAddressOncePerReason) {
   RejectedConnectionLog refused;
 
   EXPECT_EQ(refused.note("10.0.0.7", "closed the connection", kBegin),
@@ -55,7 +55,7 @@ TEST(RejectedConnectionLog, SaysHowManyCameFromOneAddress) {
             "refused 48,211 connections from 1 address (10.0.0.7) in 30 s");
 }
 
-TEST(RejectedConnectionLog, SaysWhereMostOfThemCameFrom) {
+TEST(RejectedConnectionLog, NamesTheMostFrequentAddresses) {
   RejectedConnectionLog refused;
   for (int i = 0; i < 3'000; ++i) {
     refused.count(i % 3 == 0 ? std::to_string(i) : "10.0.0.7", kBegin);
@@ -66,7 +66,7 @@ TEST(RejectedConnectionLog, SaysWhereMostOfThemCameFrom) {
             "in 12 s");
 }
 
-TEST(RejectedConnectionLog, SaysItLessOftenWhileItGoesOn) {
+TEST(RejectedConnectionLog, LogsLessOftenWhileAFloodContinues) {
   RejectedConnectionLog refused;
   Instant now = kBegin;
   std::vector<seconds> spans;

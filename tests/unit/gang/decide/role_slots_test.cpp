@@ -20,7 +20,7 @@ TEST(RoleSlots, AreSummedPerRoleNameInRankOrder) {
       (std::vector<RoleSlots>{{0, 5}, {0, 1}, {2, 5}, {0, 4}}));
 }
 
-TEST(RoleSlots, AreNotToldWhereAllRolesAreTheSame) {
+TEST(RoleSlots, AreOmittedWhereAllRolesAreTheSame) {
   EXPECT_TRUE(find_role_slots({node_of("default", 2), node_of("default", 1)}).empty());
   EXPECT_TRUE(find_role_slots({}).empty());
 }

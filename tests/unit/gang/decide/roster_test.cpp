@@ -55,7 +55,7 @@ TEST(Roster, RemembersWhyASeatIsEmpty) {
   EXPECT_EQ(missing(roster), "node 0 never connected");
 }
 
-TEST(Roster, RemembersWhoWasRefused) {
+TEST(Roster, RemembersRefusedNodes) {
   Roster roster(4);
   roster.add(1, member("host-b", 1));
   roster.add(2, member("host-c"));
@@ -87,7 +87,7 @@ TEST(Roster, StandsUpOnce) {
   EXPECT_EQ(missing(roster), "node 1 never connected; node 0 (a) left: it went");
 }
 
-TEST(Roster, CountsSparesWithoutThoseWhoClaimOrLeave) {
+TEST(Roster, CountsSparesWithoutClaimingOrLeavingNodes) {
   Roster roster(2);
   roster.add(1, member("a"));
   roster.sit_down(1, 0);
@@ -103,7 +103,7 @@ TEST(Roster, CountsSparesWithoutThoseWhoClaimOrLeave) {
   EXPECT_EQ(roster.spares(), (std::vector<LinkId>{2, 3}));
 }
 
-TEST(Roster, ForgetsTheClaimOfWhoIsRemoved) {
+TEST(Roster, ForgetsTheClaimOfARemovedNode) {
   Roster roster(1);
   roster.add(1, member("a"));
   roster.sit_down(1, 0);

@@ -58,7 +58,7 @@ DialFailure failure_of(int error_number, const char* host) {
                                std::chrono::milliseconds(3'000));
 }
 
-TEST_F(DialerTest, TakesANumberAsItIs) {
+TEST_F(DialerTest, TakesANumericAddressUnchanged) {
   EXPECT_EQ(*resolve("10.1.2.3"), Resolver::Addresses{make_address("10.1.2.3")});
   EXPECT_EQ(*resolve("fd00::1"), Resolver::Addresses{make_address("fd00::1")});
 }
@@ -70,7 +70,7 @@ TEST_F(DialerTest, ResolvesTheNameOfThisMachine) {
       addresses->begin(), addresses->end(), [](const address& one) { return one.is_loopback(); }));
 }
 
-TEST_F(DialerTest, SaysWhyANameDoesNotResolve) {
+TEST_F(DialerTest, ReportsWhyANameDoesNotResolve) {
   // A name with a blank is refused without asking anybody.
   const auto addresses = resolve("no such host");
   ASSERT_FALSE(addresses);
@@ -81,7 +81,7 @@ TEST_F(DialerTest, SaysWhyANameDoesNotResolve) {
             "name 'no such host' does not resolve (no such name in /etc/hosts or DNS)");
 }
 
-TEST_F(DialerTest, GoesOnWithALookUpThatWasLeft) {
+TEST_F(DialerTest, ContinuesAnUnfinishedLookUp) {
   for (const bool is_over : {false, true}) {
     int heard_by_the_first = 0;
     std::optional<Result<Resolver::Addresses>> heard;
@@ -144,7 +144,7 @@ TEST_F(DialerTest, ForgetsACancelledAttempt) {
   EXPECT_FALSE(was_called);
 }
 
-TEST(DialFailure, SaysWhatHappened) {
+TEST(DialFailure, DescribesTheFailure) {
   EXPECT_EQ(failure_of(ECONNREFUSED, "10.0.0.1").text, "connection refused by 10.0.0.1:29500");
   EXPECT_EQ(failure_of(ETIMEDOUT, "10.0.0.1").text, "no answer from 10.0.0.1:29500 within 3 s");
   EXPECT_EQ(failure_of(ETIMEDOUT, "10.0.0.1").kind, Kind::TimedOut);

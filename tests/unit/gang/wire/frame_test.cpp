@@ -57,7 +57,7 @@ TEST(FrameReader, HasItsLimitExactly) {
   EXPECT_EQ(next.error().message, "a message of 4 bytes, expected at most 3");
 }
 
-TEST(FrameReader, GivesTheNextFrameALimitOfItsOwn) {
+TEST(FrameReader, AppliesASeparateLimitToTheNextFrame) {
   FrameReader reader(kMostJoinBytes);
   reader.feed(frame("join") + frame(std::string(kMostMessageBytes, 'x')));
   ASSERT_TRUE(*reader.next());
@@ -73,7 +73,7 @@ TEST(FrameReader, RefusesAnEmptyFrameForever) {
   EXPECT_FALSE(reader.next());
 }
 
-TEST(FrameReader, HoldsNoMoreThanWhatCame) {
+TEST(FrameReader, AllocatesNoMoreThanItReceived) {
   FrameReader reader(kMostMessageBytes);
   reader.feed("\0\x04\0\0"s);  // announces 256 KiB
   EXPECT_FALSE(*reader.next());

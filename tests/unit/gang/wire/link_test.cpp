@@ -258,7 +258,7 @@ TEST_F(LinkTest, IsLostWhenTheOtherEndDoesNotRead) {
   EXPECT_EQ(stranger.leader.lost[0], "does not read what it is sent");
 }
 
-TEST_F(LinkTest, IsLostWhenTheOtherEndDoesNotReadWhatIsShared) {
+TEST_F(LinkTest, IsLostWhenTheOtherEndDoesNotReadSharedFrames) {
   Stranger stranger(io_);
   stranger.leader.link->start();
   const auto chunk = std::make_shared<const std::string>(
@@ -323,7 +323,7 @@ TEST_F(LinkTest, DeliversNothingAfterClose) {
   EXPECT_TRUE(pair.leader.lost.empty());
 }
 
-TEST_F(LinkTest, SaysWhenItIsClosedAfterTheLastWord) {
+TEST_F(LinkTest, ReportsItsCloseAfterTheLastMessage) {
   Stranger stranger(io_);
   bool is_closed = false;
   stranger.leader.link->on_closed = [&] { is_closed = true; };

@@ -20,7 +20,7 @@ tcp::socket dial(boost::asio::io_context& io, std::uint16_t port) {
   return socket;
 }
 
-TEST(Listener, AcceptsEverybodyWhoWaits) {
+TEST(Listener, AcceptsAllWaitingConnections) {
   boost::asio::io_context io;
   auto listener = std::move(*Listener::open(io, 0));
   std::vector<tcp::socket> accepted;
@@ -38,7 +38,7 @@ TEST(Listener, AcceptsEverybodyWhoWaits) {
   }
 }
 
-TEST(Listener, PassesOverWhoWasResetWhileItWaited) {
+TEST(Listener, SkipsConnectionsThatWereReset) {
   boost::asio::io_context io;
   auto listener = std::move(*Listener::open(io, 0));
   std::vector<tcp::socket> accepted;

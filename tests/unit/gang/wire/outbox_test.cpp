@@ -59,7 +59,7 @@ TEST(Outbox, LetsAWordOvertakeBulk) {
   EXPECT_EQ(drain(outbox, 100), "join beat ");
 }
 
-TEST(Outbox, TakesAMillionWordsInConstantTimeEach) {
+TEST(Outbox, TakesAMillionMessagesInConstantTimeEach) {
   constexpr std::size_t kWords = 1'000'000;  // with a search for each it would take half an hour
   Outbox outbox;
   outbox.add_bulk(std::make_shared<const std::string>("piece"));

@@ -96,7 +96,7 @@ TEST_F(TokenFileTest, WarnsWhenOthersMayReadIt) {
             "the token file '" + path + "' may be read by others than its owner");
 }
 
-TEST_F(TokenFileTest, SaysWhyItCannotBeRead) {
+TEST_F(TokenFileTest, ReportsWhyItCannotBeRead) {
   EXPECT_EQ(error_of(folder_ + "/none"),
             "cannot read the token file '" + folder_ + "/none': No such file or directory");
   EXPECT_EQ(error_of(folder_),

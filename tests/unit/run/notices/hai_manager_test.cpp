@@ -15,7 +15,7 @@ TEST(WriteHaiRequest, IsALengthAndAPickledDictionary) {
             "      39\x80\x02}X\x06\0\0\0sourceX\x0a\0\0\0go_suspends."s);
 }
 
-TEST(DescribeTelling, SaysWhetherItWasDone) {
+TEST(DescribeTelling, ReportsWhetherTheRequestSucceeded) {
   EXPECT_EQ(describe_telling(std::nullopt), "no answer in time");
   EXPECT_EQ(describe_telling(""), "done");
   EXPECT_EQ(describe_telling("it does not answer"), "it does not answer");

@@ -30,7 +30,7 @@ std::string azure_event(const std::string& fields) {
   return R"({"DocumentIncarnation":1,"Events":[{"EventId":"a")" + fields + "}]}";
 }
 
-TEST(MetadataAnswers, TellsWhatAwsLeaves) {
+TEST(MetadataAnswers, ReadsTheRemainingTimeOfAws) {
   EXPECT_EQ(notice_of(Cloud::Aws, R"({"action": "terminate", "time": "2017-09-18T08:22:00Z"})"),
             120s);
   EXPECT_EQ(notice_of(Cloud::Aws, R"({"action":"hibernate","time":"2017-09-18T08:19:00Z"})"), 0s);
@@ -57,7 +57,7 @@ TEST(MetadataAnswers, TakesNothingElseOfAws) {
   EXPECT_EQ(notice_of(Cloud::Aws, good, 401), kUnreadable);
 }
 
-TEST(MetadataAnswers, TellsWhatGcpLeaves) {
+TEST(MetadataAnswers, ReadsTheRemainingTimeOfGcp) {
   EXPECT_EQ(notice_of(Cloud::Gcp, "TRUE\n"), 30s);
   EXPECT_EQ(notice_of(Cloud::Gcp, "FALSE"), kNone);
   EXPECT_EQ(notice_of(Cloud::Gcp, "true"), kUnreadable);
@@ -65,7 +65,7 @@ TEST(MetadataAnswers, TellsWhatGcpLeaves) {
   EXPECT_EQ(notice_of(Cloud::Gcp, "TRUE", 404), kUnreadable);
 }
 
-TEST(MetadataAnswers, TellsWhatAzureLeaves) {
+TEST(MetadataAnswers, ReadsTheRemainingTimeOfAzure) {
   const auto left = [](const std::string& fields) {
     return notice_of(Cloud::Azure, azure_event(fields));
   };
@@ -93,7 +93,7 @@ TEST(MetadataAnswers, TakesTheEarliestEventOfThisMachine) {
   EXPECT_EQ(notice_of(Cloud::Azure, body), 30s) << "who does not know its name takes all";
 }
 
-TEST(MetadataAnswers, ReadsHttpAsItComes) {
+TEST(MetadataAnswers, ReadsHttpInPieces) {
   const std::string whole = "HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nabc";
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto part = read_http_answer(std::string_view(whole).substr(0, size), false);
@@ -120,7 +120,7 @@ TEST(MetadataAnswers, ReadsBodiesOfEachForm) {
   EXPECT_EQ((*ended)->body, "TRUE");
 }
 
-TEST(MetadataAnswers, BoundsWhatIsRead) {
+TEST(MetadataAnswers, LimitsTheSizeOfAnAnswer) {
   EXPECT_FALSE(read_http_answer("SSH-2.0-OpenSSH_9.2\r\n", false));
   EXPECT_FALSE(read_http_answer("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n", false));
   EXPECT_FALSE(read_http_answer(std::string(kMostMetadataBytes + 1, 'x'), false));

@@ -37,7 +37,7 @@ class TakesNothing final : public ByteSink {
   void stop_waiting() override {}
 };
 
-TEST(OutputQueue, TellsOnceOfLinesThatWereDroppedWhenItWasAbandoned) {
+TEST(OutputQueue, ReportsDroppedLinesOnceAfterItWasAbandoned) {
   boost::asio::io_context io;
   OutputQueue sink(io, std::make_unique<TakesNothing>(), {"standard output", "console line"}, 5s);
   EXPECT_TRUE(sink.write("one\ntwo\n"));
@@ -47,7 +47,7 @@ TEST(OutputQueue, TellsOnceOfLinesThatWereDroppedWhenItWasAbandoned) {
   EXPECT_EQ(sink.give_up(), 0U);
 }
 
-TEST(OutputQueue, CallsWhoAskedThoughItWasSettledRightAfterwards) {
+TEST(OutputQueue, CallsTheCallbackThoughItWasSettledRightAfterwards) {
   boost::asio::io_context io;
   OutputQueue sink(io, std::make_unique<ArrivesWhenAsked>(io), {"log files", "log line"}, 5s);
   EXPECT_TRUE(sink.write("line\n"));

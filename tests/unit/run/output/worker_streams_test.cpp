@@ -174,7 +174,7 @@ TEST_F(WorkerStreamsTest, LinesOfAJoinedFileStayWholeWithSeparateStreams) {
   EXPECT_EQ(text("worker_0.log"), "an error\nhalf a line\nand half of one\n");
 }
 
-TEST_F(WorkerStreamsTest, AJoinedFileHoldsWhatWasWrittenInItsOrder) {
+TEST_F(WorkerStreamsTest, AJoinedFileKeepsTheOrderOfWrites) {
   add_joined("worker_0");
   start();
 
@@ -202,7 +202,7 @@ TEST_F(WorkerStreamsTest, LastLinesOfAJoinedFileGetNewlinesWithSeparateStreams) 
   EXPECT_TRUE(both == "no end\nnone either\n" || both == "none either\nno end\n") << both;
 }
 
-TEST_F(WorkerStreamsTest, AJoinedFileHoldsBinaryBytesAndReturnsAsTheyAre) {
+TEST_F(WorkerStreamsTest, AJoinedFileKeepsBinaryBytesAndCarriageReturns) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) {
     bytes += static_cast<char>(byte);
@@ -250,7 +250,7 @@ TEST_F(WorkerStreamsTest, NoJoinedFileIsMadeWhenNothingGoesToFiles) {
   EXPECT_EQ(names(), Names{"worker_0.log"});
 }
 
-TEST_F(WorkerStreamsTest, WhatAJoinedFileLacksIsSaidOnce) {
+TEST_F(WorkerStreamsTest, BytesMissingInAJoinedFileAreReportedOnce) {
   const auto handler = ::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -273,7 +273,7 @@ TEST_F(WorkerStreamsTest, WhatAJoinedFileLacksIsSaidOnce) {
 
 // Terminals of the workers
 
-TEST_F(WorkerStreamsTest, WhatIsWrittenIntoATerminalIsReadToItsEnd) {
+TEST_F(WorkerStreamsTest, ATerminalIsReadToItsEnd) {
   options_.terminals = When::Always;
   add_worker("worker_0");
   start();
@@ -293,7 +293,7 @@ TEST_F(WorkerStreamsTest, WhatIsWrittenIntoATerminalIsReadToItsEnd) {
   EXPECT_EQ(text("worker_0.out"), bytes);
 }
 
-TEST_F(WorkerStreamsTest, ATerminalThatAStrangerKeepsOpenEndsWithTheLastProcess) {
+TEST_F(WorkerStreamsTest, ATerminalKeptOpenFromOutsideEndsWithTheLastProcess) {
   options_.terminals = When::Always;
   add_worker("worker_0");
   start();
@@ -355,7 +355,7 @@ TEST_F(WorkerStreamsTest, ChosenLinesOfSeveralNodesSayOfWhichTheyAre) {
   EXPECT_EQ(text("filtered_stdout.log"), "[1:0] loss\n[1:scheduler] loss\n");
 }
 
-TEST_F(WorkerStreamsTest, WhatMpirunWritesIsNotToldAsItsOwn) {
+TEST_F(WorkerStreamsTest, OutputOfRanksIsNotReportedAsMpiruns) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
   plan_.nodes = 2;
   for (const char* const label : {"mpirun", "daemon"}) {

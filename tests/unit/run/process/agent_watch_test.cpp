@@ -94,7 +94,7 @@ TEST_F(AgentWatchTest, LeavesAnAgentAloneThatBeatsAfterTheirCommonPause) {
   EXPECT_EQ(next(), 108'200);
 }
 
-TEST_F(AgentWatchTest, HeldUpBeforeItsFirstLookItGivesTheSameChance) {
+TEST_F(AgentWatchTest, ADelayBeforeTheFirstCheckExtendsTheLimit) {
   count_on(seconds(0));
   EXPECT_EQ(look(seconds(100)), Act::Nothing);
   EXPECT_EQ(next(), 101'000);

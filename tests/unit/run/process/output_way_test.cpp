@@ -50,12 +50,12 @@ TEST(OutputConnection, StreamsThatGoToOneFileAreJoined) {
   EXPECT_FALSE(are_joined(with(StreamFile::Joined, kOut), shown_and_kept));
 }
 
-TEST(OutputConnection, WhatGoesNowhereIsApart) {
+TEST(OutputConnection, DiscardedStreamsAreSeparate) {
   EXPECT_FALSE(are_joined(kNowhere, kNowhere))
       << "only standard error is remembered for the report";
 }
 
-TEST(OutputConnection, WhatIsShownOnATerminalIsWrittenToOne) {
+TEST(OutputConnection, StreamsShownOnATerminalGetATerminal) {
   const OutputConnection both = choose_output_way(kTerminal, kTerminal, When::Auto);
   EXPECT_TRUE(both.is_joined && both.out_is_terminal && both.error_is_terminal);
 

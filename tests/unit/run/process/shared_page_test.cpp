@@ -25,7 +25,7 @@ TEST(GuardSharedMemory, KnowsNothingBeforeTheFirstBeat) {
   EXPECT_EQ(heartbeat.lease, gang::Lease{});
 }
 
-TEST(GuardSharedMemory, HoldsWhatIsCountedOnUntilItIsTakenBack) {
+TEST(GuardSharedMemory, KeepsTheLeaseUntilItIsReleased) {
   GuardSharedMemory& page = fresh_page();
   const gang::Lease lease{milliseconds(8'000), kNow + milliseconds(17'000)};
   page.renew(lease, kNow);
@@ -66,7 +66,7 @@ TEST(GuardSharedMemory, ShowsNoLimitWithABeatFromBeforeIt) {
   EXPECT_EQ(old_beats, 0);
 }
 
-TEST(GuardSharedMemory, KnowsWhoIsAside) {
+TEST(GuardSharedMemory, KnowsHelperProcesses) {
   GuardSharedMemory& page = fresh_page();
   EXPECT_TRUE(page.add_helper(11));
   EXPECT_TRUE(page.add_helper(12));
@@ -75,7 +75,7 @@ TEST(GuardSharedMemory, KnowsWhoIsAside) {
   EXPECT_EQ(page.helpers(), std::set<pid_t>{12});
 }
 
-TEST(GuardSharedMemory, HoldsWhatTheGuardHasAskedForInPlaceOfTheAgent) {
+TEST(GuardSharedMemory, KeepsTheStopSentByTheGuard) {
   GuardSharedMemory& page = fresh_page();
   EXPECT_FALSE(page.guards_request());
 

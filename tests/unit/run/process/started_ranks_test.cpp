@@ -36,11 +36,11 @@ TEST(RankOrphans, DescendantsBelongToItWhateverTheirEnvironment) {
             (std::vector<pid_t>{20, 21, 22}));
 }
 
-TEST(RankOrphans, IsNotAskedForWhileARankOfMpirunLives) {
+TEST(RankOrphans, IsNotCheckedWhileARankOfMpirunLives) {
   EXPECT_TRUE(left({process(20, kAgent), process(30, kMpirun)}, {20, 30}).empty());
 }
 
-TEST(RankOrphans, IsNotAskedForWhileARankOfADaemonLives) {
+TEST(RankOrphans, IsNotCheckedWhileARankOfADaemonLives) {
   const pid_t daemon = 12;  // which left its session, and came to the agent
   EXPECT_TRUE(
       left({process(daemon, kAgent), process(30, daemon), process(20, kAgent)}, {20, 30}).empty());

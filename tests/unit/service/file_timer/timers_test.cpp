@@ -53,7 +53,7 @@ TEST(Timers, ReadLinesThatComeInPieces) {
   EXPECT_EQ(timers.next(), 1000);
 }
 
-TEST(Timers, RefuseWhatIsNoRequest) {
+TEST(Timers, RefuseInvalidRequests) {
   Timers timers;
   for (const std::string line :
        {"",

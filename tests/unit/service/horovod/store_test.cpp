@@ -79,7 +79,7 @@ TEST(HorovodStore, DefersAGetUntilTheRankArrives) {
   EXPECT_EQ(store.take_reply()->bytes, kMissing);
 }
 
-TEST(HorovodStore, ForgetsWhoIsGone) {
+TEST(HorovodStore, ForgetsClosedClients) {
   Store store;
   EXPECT_EQ(store.on_bytes(1, request("GET", "/global/3")), Next::Hold);
   store.on_closed(1);
@@ -89,7 +89,7 @@ TEST(HorovodStore, ForgetsWhoIsGone) {
   EXPECT_FALSE(store.take_reply());
 }
 
-TEST(HorovodStore, ForgetsAScopeWhenAllWhoCameAreDone) {
+TEST(HorovodStore, ForgetsAScopeWhenAllItsRanksAreDone) {
   Store store;
   for (const char* const rank : {"0", "1"}) {
     (void)ask(store, 1, request("PUT", std::string("/global/rank_") + rank, "host"));
@@ -117,7 +117,7 @@ TEST(HorovodStore, RemovesAKeyThatIsNoRank) {
   EXPECT_EQ(store.bytes(), 0U);
 }
 
-TEST(HorovodStore, RefusesWhatIsNoRequestOfItsOwn) {
+TEST(HorovodStore, RefusesUnknownRequests) {
   Store store;
   const auto status = [&](const std::string& bytes) { return ask(store, 1, bytes).substr(9, 3); };
   EXPECT_EQ(status(request("GET", "/")), "400");
