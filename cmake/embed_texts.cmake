@@ -1,6 +1,6 @@
 # Makes a C++ source of text files: cmake -D FILES=A,B -D OUTPUT=FILE -P embed_texts.cmake
 string(REPLACE "," ";" files "${FILES}")
-set(source "// Generated from templates/manifests by embed_texts.cmake.\n#include \"render/manifest_texts.hpp\"\n
+set(source "// Generated from templates/manifests by embed_texts.cmake.\n#include \"render/manifest.hpp\"\n
 #include <array>\n
 namespace muster::render {\n
 std::span<const ManifestText> manifest_texts() {

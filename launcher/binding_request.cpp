@@ -1,14 +1,16 @@
 // Reads --numa-binding, --bind-core and --bind-numa: torchrun's forms, and what msrun takes.
 // Source: mindspore/parallel/cluster/run.py and process_entity/_bind.py.
-#include "requests.hpp"
-
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "rank_table/topology.hpp"
+#include "requests.hpp"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 namespace muster {
 namespace {
@@ -302,6 +304,87 @@ Result<std::optional<BindingOptions>> read_binding_options(const Settings& setti
   options.request.source = form->source;
   options.request.form = *read;
   return std::optional(std::move(options));
+}
+
+// Reads where the rank table is, or that the nodes make one.
+
+namespace {
+
+constexpr const char* kParameter = "rank_table_file";
+constexpr const char* kExpected = "a file such as /etc/hccn.conf that can be read";
+
+/// The file that is named, else the driver's if it is here.
+Result<> read_addresses(rank_table::GenerateRequest& request,
+                        const Settings& settings,
+                        const Snapshot& snapshot) {
+  const auto setting = settings.find("hccn-conf");
+  const std::string path = setting ? setting->value : rank_table::kHccnFile;
+  if (const auto known = snapshot.files.find(path); known != snapshot.files.end()) {
+    request.text = known->second;
+  } else if (!setting) {
+    return {};
+  } else if (auto text = read_given_file(*setting, kExpected); text) {
+    request.text = std::move(*text);
+  } else {
+    return text.error();
+  }
+  request.file = setting.value_or(Sourced<std::string>{path, {SourceKind::File, path}});
+  return {};
+}
+
+}  // namespace
+
+Result<> read_rank_table(Options& options, const Settings& settings, const Snapshot& snapshot) {
+  const auto setting = settings.find("rank-table");
+  if (setting && setting->value.empty()) {
+    return wrong_value(*setting, "a file, a folder, or generate");
+  }
+  if (setting && setting->value == "generate") {
+    options.job.generates.wanted = setting->source;
+  } else if (setting) {
+    options.mode.parameters.insert_or_assign(kParameter, *setting);
+  }
+  return read_addresses(options.job.generates, settings, snapshot);
+}
+
+// Reads the files that options name.
+
+std::optional<std::string> read_regular_file(const std::string& path) {
+  std::error_code ignored;  // what cannot be looked at cannot be read either
+  if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe could keep us for ever
+    return std::nullopt;
+  }
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return file ? std::optional(text.str()) : std::nullopt;
+}
+
+Result<std::string> read_given_file(const Sourced<std::string>& setting, const char* expected) {
+  auto text = read_regular_file(setting.value);
+  return text ? Result<std::string>(std::move(*text)) : wrong_value(setting, expected);
+}
+
+Result<> read_network(JobRequest& job, const Settings& settings, const Snapshot& snapshot) {
+  const auto setting = settings.find("topology");
+  if (!setting) {
+    return {};
+  }
+  const auto known = snapshot.files.find(setting->value);
+  const auto text =
+      known != snapshot.files.end()
+          ? Result<std::string>(known->second)
+          : read_given_file(*setting, "a file with a line for each node that can be read");
+  if (!text) {
+    return text.error();
+  }
+  auto switches = rank_table::read_switches(*text, setting->value);
+  if (!switches) {
+    return switches.error();
+  }
+  job.network =
+      Sourced<rank_table::NetworkFile>{{setting->value, std::move(*switches)}, setting->source};
+  return {};
 }
 
 }  // namespace muster

@@ -1,25 +1,31 @@
 // Everything that answers a question instead of running a job.
-#include "explain.hpp"
-
-#include "check_table.hpp"
-#include "control.hpp"
-#include "doctor.hpp"
-#include "render.hpp"
-#include "token.hpp"
-#include "version.hpp"
-
-#include "base/text.hpp"
-#include "base/visible.hpp"
-#include "base/yaml.hpp"
-#include "compat/front_end.hpp"
+#include "base/display_text.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
-#include "options/typed_settings.hpp"
+#include "base/text.hpp"
+#include "base/yaml.hpp"
+#include "carried.hpp"
+#include "compat/front_end.hpp"
+#include "gang/net/token.hpp"
+#include "inputs/input_files.hpp"
+#include "options/settings.hpp"
+#include "options/syntax.hpp"
 #include "process/inherited.hpp"
+#include "rank_table/read.hpp"
+#include "subcommands.hpp"
 
+#include <gnu/libc-version.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace muster {
 namespace {
@@ -178,6 +184,350 @@ Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json) {
   const std::string decided = plan.decisions.empty() ? "" : decisions_of(plan);
   const auto printed = print(is_json ? pretty_json(document) : decided + unused_of(plan));
   return printed ? std::move(error) : printed.error();
+}
+
+// Answers `muster doctor`: the table of guarantees, for people or as JSON. What it says is decided in run/guarantees.cpp.
+
+namespace {
+
+constexpr auto kDoctorTable = std::to_array<Option>({
+    {"json", '\0', nullptr, "Doctor", "Print JSON."},
+    {"help", 'h', nullptr, "Doctor", "Print this text."},
+});
+
+const char* name_of(Support hold) {
+  switch (hold) {
+    case Support::Whole:
+      return "yes";
+    case Support::InPart:
+      return "in part";
+    case Support::Not:
+      return "no";
+  }
+  return "";
+}
+
+std::string kernel_release() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.release : "unknown";
+}
+
+/// What explains refusals, in one line.
+std::string describe_surroundings(const SystemCapabilities& answers) {
+  return "Linux " + kernel_release() + ", user " + std::to_string(::geteuid()) + ", system calls " +
+         (answers.is_filtered ? "filtered (seccomp)" : "not filtered") +
+         (answers.gains_nothing ? ", programs gain no rights (no_new_privs)" : "") + ", up to " +
+         std::to_string(answers.descriptors) + " file descriptors\n";
+}
+
+std::string row(std::string name, std::string hold, const std::string& by) {
+  constexpr std::size_t kNameWidth = 49;
+  constexpr std::size_t kHoldWidth = 9;
+  name.resize(kNameWidth, ' ');
+  hold.resize(kHoldWidth, ' ');
+  return name + hold + by + "\n";
+}
+
+std::string text_of(const SystemCapabilities& answers, const std::vector<Guarantee>& all) {
+  std::string text = describe_surroundings(answers) + "\n" + row("GUARANTEE", "HOLDS", "BY");
+  for (const Guarantee& guarantee : all) {
+    text += row(guarantee.name, name_of(guarantee.hold), guarantee.by);
+    if (guarantee.hold != Support::Whole) {
+      text += "  because  " + guarantee.because + "\n  means    " + guarantee.means +
+              "\n  remedy   " + guarantee.remedy + "\n";
+    }
+  }
+  return text;
+}
+
+json::value document_of(const SystemCapabilities& answers, const std::vector<Guarantee>& all) {
+  json::array array;
+  for (const Guarantee& guarantee : all) {
+    json::object one = {
+        {"name", guarantee.name}, {"by", guarantee.by}, {"holds", name_of(guarantee.hold)}};
+    if (guarantee.hold != Support::Whole) {
+      one["because"] = guarantee.because;
+      one["means"] = guarantee.means;
+      one["remedy"] = guarantee.remedy;
+    }
+    array.push_back(std::move(one));
+  }
+  return json::object{{"kernel", kernel_release()},
+                      {"user", ::geteuid()},
+                      {"is_filtered", answers.is_filtered},
+                      {"no_new_privs", answers.gains_nothing},
+                      {"descriptors", answers.descriptors},
+                      {"guarantees", std::move(array)}};
+}
+
+}  // namespace
+
+OptionTable doctor_options() {
+  return {kDoctorTable, {}, {}};
+}
+
+Result<> read_doctor_line(CommandLine& line, std::span<const std::string> tokens) {
+  std::vector<std::string> flags;
+  for (const std::string& token : tokens) {
+    if (!token.starts_with('-')) {
+      return Error{ErrorKind::BadUsage,
+                   "'" + token + "' is nothing that muster doctor takes; it has options only"};
+    }
+    flags.push_back(with_dashes(token));
+  }
+  return read_flags(flags, doctor_options(), line.settings);
+}
+
+Result<int> run_doctor(const CommandLine& line) {
+  const SystemCapabilities answers = probe_system();
+  const std::vector<Guarantee> all = guarantees(answers);
+  auto printed = print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all))
+                                                    : text_of(answers, all));
+  if (!printed) {
+    return printed;
+  }
+  const bool is_lost = std::any_of(all.begin(), all.end(), [](const Guarantee& guarantee) {
+    return guarantee.hold == Support::Not;
+  });
+  return is_lost ? static_cast<int>(ErrorKind::System) : 0;
+}
+
+// --version, and with --verbose what the program is made of: who must rebuild when OpenSSL or the C
+// library is mended sees it here.
+
+namespace {
+
+std::string line_of(const std::string& name,
+                    const std::string& version,
+                    const std::string& package) {
+  const std::string from = package.empty() ? "" : " (Debian package " + package + ")";
+  return name + " " + version + from + "\n";
+}
+
+/// Linked statically it is the one of the build, else that of the machine.
+std::string glibc_line() {
+  const std::string version = ::gnu_get_libc_version();
+  return kIsStatic ? line_of("glibc", version, kGlibcPackage)
+                   : "glibc " + version + " (of this machine)\n";
+}
+
+}  // namespace
+
+std::string version_text(const CompatLauncher* compat) {
+  const bool has_product = compat != nullptr && compat->product != nullptr;
+  const std::string place = has_product ? std::string(", in the place of ") + compat->product : "";
+  return "muster " MUSTER_VERSION + place + "\n";
+}
+
+std::string version_details() {
+  std::string text = version_text();
+  if (*kCommit != '\0') {
+    text += std::string("commit ") + kCommit + "\n";
+  }
+  text += std::string("built for ") + kTarget + " by " + kCompiler +
+          (kIsStatic ? ", linked statically\n" : ", linked with the machine's C library\n");
+  text += line_of("OpenSSL", gang::openssl_version(), kOpensslPackage) + glibc_line();
+  for (const Carried& part : kCarried) {
+    text += line_of(part.name, part.version, part.package);
+  }
+  return text;
+}
+
+// Answers `muster token`: a secret that nobody guesses, on one line.
+
+namespace {
+
+constexpr auto kTokenTable = std::to_array<Option>({
+    {"help", 'h', nullptr, "Token", "Print this text."},
+});
+
+}  // namespace
+
+OptionTable token_options() {
+  return {kTokenTable, {}, {}};
+}
+
+Result<> read_token_line(CommandLine& line, std::span<const std::string> tokens) {
+  std::vector<std::string> flags;
+  flags.reserve(tokens.size());
+  for (const std::string& token : tokens) {
+    if (!token.starts_with('-')) {
+      return Error{ErrorKind::BadUsage,
+                   "'" + token + "' is nothing that muster token takes; it has options only"};
+    }
+    flags.push_back(with_dashes(token));
+  }
+  return read_flags(flags, token_options(), line.settings);
+}
+
+Result<int> run_token() {
+  return print(gang::random_digits(gang::kGoodTokenBytes) + "\n");
+}
+
+// Answers `muster check ranktable FILE`.
+
+namespace {
+
+/// Where the words behind `check` are kept.
+constexpr const char* kKind = "what to check";
+constexpr const char* kFile = "the file to check";
+
+constexpr auto kCheckTable = std::to_array<Option>({
+    {"json", '\0', nullptr, "Check", "Print JSON."},
+    {"help", 'h', nullptr, "Check", "Print this text."},
+});
+
+using rank_table::Breach;
+using rank_table::Inspection;
+
+/// Such as /dev/stdin, or what the shell makes of <(...).
+bool is_stream(const std::string& file) {
+  std::error_code failed;  // then it cannot be read either
+  const auto kind = std::filesystem::status(file, failed).type();
+  return kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::character;
+}
+
+Inspection inspect_file(const std::string& file,
+                        const std::string& text,
+                        const Snapshot& snapshot) {
+  rank_table::Rules rules = rank_table::find_rules(snapshot);
+  rules.most = std::numeric_limits<std::size_t>::max();
+  Inspection verdict = rank_table::inspect(text, file, rules);
+  if (!file.ends_with(".json") && !is_stream(file)) {
+    verdict.notices.push_back({"the file's name", "", "one that ends with .json", "EI0004"});
+    verdict.notices.back().value = json::serialize(json::string(file));
+  }
+  return verdict;
+}
+
+std::size_t count_servers(const rank_table::Table& table) {
+  std::set<std::string_view> ids;
+  for (const rank_table::Instance& instance : table.instances) {
+    ids.insert(instance.server_id);
+  }
+  return table.form == rank_table::Form::Version2 ? table.instances.size() : ids.size();
+}
+
+std::string row(std::string name, const std::string& value) {
+  name.resize(11, ' ');
+  return name + value + "\n";
+}
+
+std::string text_of(const rank_table::Table& table) {
+  return row("form", std::string(name_of(table.form))) + row("status", "completed") +
+         row("servers", std::to_string(count_servers(table))) +
+         row("instances", std::to_string(table.instances.size())) +
+         row("devices", std::to_string(table.size));
+}
+
+json::array array_of(const std::vector<Breach>& breaches) {
+  json::array array;
+  for (const Breach& breach : breaches) {
+    json::value value = json::object{{"path", breach.path},
+                                     {"value", breach.value},
+                                     {"expected", breach.expected},
+                                     {"code", breach.code}};
+    make_valid_utf8(value);
+    array.push_back(std::move(value));
+  }
+  return array;
+}
+
+json::value document_of(const std::string& file, const Inspection& verdict) {
+  const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
+  const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading);
+  json::object document = {{"file", valid_utf8(file)}, {"status", "invalid"}};
+  if (unfinished != nullptr) {
+    document["status"] = "unfinished";
+    document["reason"] = unfinished->reason;
+  }
+  if (table != nullptr) {
+    document["status"] = "completed";
+    document["form"] = name_of(table->form);
+    document["servers"] = count_servers(*table);
+    document["instances"] = table->instances.size();
+    document["devices"] = table->size;
+  }
+  document["breaches"] = array_of(verdict.breaches);
+  document["remarks"] = array_of(verdict.notices);
+  return document;
+}
+
+Error no_table(const std::string& file, const std::string& why) {
+  return {ErrorKind::BadData, "rank table '" + file + "': " + why};
+}
+
+/// The lines on standard error; the exit code.
+Result<int> speak(const std::string& file, const Inspection& verdict) {
+  for (const Breach& breach : verdict.breaches) {
+    log_error("rank table '" + file + "': " + describe(breach));
+  }
+  for (const Breach& remark : verdict.notices) {
+    log_info("note: " + describe(remark));
+  }
+  if (const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading)) {
+    return no_table(file, unfinished->reason);
+  }
+  if (const auto* error = std::get_if<Error>(&verdict.reading);
+      error != nullptr && verdict.breaches.empty()) {
+    return *error;
+  }
+  return verdict.breaches.empty() ? 0 : static_cast<int>(ErrorKind::BadData);
+}
+
+}  // namespace
+
+OptionTable check_options() {
+  return {kCheckTable, {}, {}};
+}
+
+Result<> read_check_line(CommandLine& line, std::span<const std::string> tokens) {
+  std::vector<std::string> flags;
+  std::vector<std::string> words;
+  for (const std::string& token : tokens) {
+    const bool is_flag = token.size() > 1 && token.front() == '-';
+    (is_flag ? flags : words).push_back(is_flag ? with_dashes(token) : token);
+  }
+  if (words.size() > 2) {
+    return Error{ErrorKind::BadUsage, "'" + words[2] + "' is one file too many to check"};
+  }
+  const std::array<const char*, 2> names = {kKind, kFile};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    line.settings.set(names.at(i), {words[i], from_flag(names.at(i))});
+  }
+  return read_flags(flags, check_options(), line.settings);
+}
+
+Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
+  const auto kind = line.settings.find(kKind);
+  const auto file = line.settings.find(kFile);
+  if (!kind || !file) {
+    return Error{ErrorKind::BadUsage,
+                 "there is nothing to check; write 'muster check ranktable FILE'"};
+  }
+  if (kind->value != "ranktable") {
+    return wrong_value(*kind, "ranktable");
+  }
+  FileContent found = is_stream(file->value) ? read_stream(file->value)
+                                             : look_at({"rank table", file->value, "", "", true});
+  const std::string path = found.path.empty() ? file->value : found.path;
+  if (found.error_number != 0) {
+    return Error{ErrorKind::BadData,
+                 system_error("rank table '" + path + "'", found.error_number).message};
+  }
+  const std::string text = rank_table::without_indentation(std::move(found.content));
+  const Inspection verdict = inspect_file(path, text, snapshot);
+  const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
+  if (is_on(line.settings, "json")) {
+    if (auto printed = print(pretty_json(document_of(path, verdict))); !printed) {
+      return printed;
+    }
+  } else if (table != nullptr) {
+    if (auto printed = print(text_of(*table)); !printed) {
+      return printed;
+    }
+  }
+  return speak(path, verdict);
 }
 
 }  // namespace muster

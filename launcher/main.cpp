@@ -1,23 +1,14 @@
 // muster: from the environment to the report. Each step is a stage with a folder of its name.
-#include "agent_of_front.hpp"
-#include "check_table.hpp"
-#include "control.hpp"
-#include "doctor.hpp"
-#include "explain.hpp"
-#include "fan_out.hpp"
-#include "options.hpp"
-#include "plan_job.hpp"
-#include "render.hpp"
-#include "requests.hpp"
-#include "start_job.hpp"
-#include "token.hpp"
-
-#include "environment/snapshot.hpp"
 #include "base/log.hpp"
-#include "options/typed_settings.hpp"
-#include "process/briefly.hpp"
+#include "environment/snapshot.hpp"
+#include "options/settings.hpp"
+#include "plan_job.hpp"
+#include "process/helper_process.hpp"
 #include "process/inherited.hpp"
+#include "requests.hpp"
 #include "services/mpi_roles.hpp"
+#include "start_job.hpp"
+#include "subcommands.hpp"
 
 #include <optional>
 

@@ -2,7 +2,7 @@
 
 // The options of muster: a new one is a new row here and its use.
 
-#include "options/option.hpp"
+#include "options/syntax.hpp"
 
 #include <array>
 

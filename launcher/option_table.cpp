@@ -1,14 +1,17 @@
 // The table of muster's options, and what looks like one of them and is not.
-#include "option_rows.hpp"
-#include "options.hpp"
-
 #include "base/text.hpp"
-#include "platforms/cluster.hpp"
-#include "environment/marker.hpp"
-#include "environment/worker_variables.hpp"
+#include "compat/front_end.hpp"
+#include "environment/snapshot.hpp"
 #include "mpi/agent_call.hpp"
+#include "option_rows.hpp"
+#include "options/help_text.hpp"
+#include "platforms/cluster.hpp"
+#include "requests.hpp"
+#include "subcommands.hpp"
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace muster {
 
@@ -65,6 +68,320 @@ OptionTable own_options() {
   static const std::string choices = join(platform_names(), " ");
   static const auto table = with_platforms(choices);
   return {table, kNoOptions, kOtherNames};
+}
+
+// --help, the manual page and the completions, from the table of options.
+
+namespace {
+
+constexpr const char* kIntroduction =
+    R"(Usage: muster [options] [--] program [arguments...]
+       muster [options] train.py [arguments...]
+       muster plan [--json] [options] -- program [arguments...]
+       muster explain [options]
+       muster check ranktable FILE          what is wrong with a rank table (--help behind it)
+       muster status|stop|suspend           about a job that runs here (--help behind it)
+       muster doctor [--json]               what this system allows (--help behind it)
+       muster token                         a secret for the links of a job (--help behind it)
+       muster render KIND ... -- program    a manifest for Kubernetes or Slurm (--help behind it)
+       muster torchrun|msrun|mpirun ...     that launcher's own command line (--help behind it)
+
+Starts a distributed job: reads the cluster's environment, works out who runs where, starts one
+process per accelerator the way the framework expects, watches them, and says what happened.
+
+Examples:
+  muster train.py --epochs 3               one worker per accelerator of this machine
+  muster --nproc-per-node 4 train.py       four workers
+  muster -m package.train                  a Python module
+  muster --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 train.py
+                                           first of two nodes; the other one has --node-rank 1
+  muster --nnodes 2:4 --master-addr 10.0.0.1 --max-restarts 3 train.py
+                                           the same on each of two to four nodes; when one worker
+                                           fails, all are started again, up to three times
+  muster --hosts a:8,b:8 train.py          start it on these hosts, through ssh
+  muster train.py                          the same on every node under HAI, Volcano, Kubeflow ...
+  muster plan -- train.py                  what would be started, and start nothing
+  muster explain                           what was detected, and from which variable
+  muster --log-dir logs --report report.json train.py
+)";
+
+constexpr const char* kClosing =
+    R"(
+Each option can be given as a variable: --log-dir is MUSTER_LOG_DIR. A flag wins over its variable,
+and both win over the platform. Nothing after the program is read as an option of muster.
+
+Exit codes: 0 all workers succeeded; the first failed worker's own, or 128 + its signal; 128 + the
+signal that stopped the job; 64 bad command line, 65 bad data, 69 a node or the leader was lost,
+70 a bug in muster, 71 the system refused a call, 75 the gang never became complete, 78 bad
+environment, 85 suspended, 86 hang detected, 93 no progress over several attempts, 126 program not
+executable, 127 program not found.
+)";
+
+constexpr const char* kRenderIntroduction =
+    R"(Usage: muster render KIND --name NAME [options] -- program [arguments...]
+       muster render --check-fit FILE [--pods FILE] --nodes N [options]
+
+Prints a manifest that starts one agent of muster on each node, all of them or none, and that does
+with the job's exit code what docs/exit-codes.md advises. What stands behind '--' is what would stand
+behind 'muster': options of muster, a program, its arguments. They arrive as they are, byte for byte.
+
+Kinds:
+  volcano      a Job of Volcano
+  kubeflow     a PyTorchJob of Kubeflow's Training Operator (v1)
+  trainjob     a TrainJob of Kubeflow's Trainer (v2), with its runtime
+  indexed-job  an Indexed Job of Kubernetes, with its Service
+  jobset       a JobSet
+  slurm        a script for sbatch
+  dockerfile   an image with muster in it
+
+Examples:
+  muster render volcano --name train --image train:1.0 --nodes 4 -- train.py | kubectl create -f -
+  muster render indexed-job --name train --image train:1.0 --nodes 4 --queue team -- -m train
+  muster render slurm --name train --nodes 4 -- train.py --epochs 3 > train.sbatch
+  muster render dockerfile --image train:1.0 -- train.py > Dockerfile
+  kubectl get nodes,pods -A -o json | muster render --check-fit - --nodes 100 --devices 8
+)";
+
+constexpr const char* kCheckIntroduction =
+    R"(Usage: muster check ranktable [--json] FILE
+
+Reads a rank table of any form, and says which it is, how many servers and devices it has, and what
+HCCL would refuse in it: one line on standard error for each, with its place in the file, its value,
+what was expected, and the code that CANN would end with. It starts nothing and waits for nothing.
+FILE may be a folder, such as the value of RANK_TABLE_FILE on ModelArts. A note is about what muster
+writes right for the workers, or what only old versions of HCCL refuse.
+
+Exit codes: 0 the table is right; 65 it is not, or it is not complete yet; 64 bad command line.
+
+Examples:
+  muster check ranktable /user/config/jobstart_hccl.json
+  muster check ranktable --json hccl.json | jq .devices
+)";
+
+constexpr const char* kDoctorIntroduction =
+    R"(Usage: muster doctor [--json]
+
+Asks this system what it allows, and prints for each guarantee of muster whether it holds here: what it
+rests on, and where it does not hold why, what that means and what can be done about it. To be run where
+the job will run: in its container, as its user. It changes nothing.
+
+Exit codes: 0 each guarantee holds, or holds in part; 71 one does not; 64 bad command line.
+
+Examples:
+  muster doctor
+  kubectl exec train-worker-0 -- muster doctor
+  muster doctor --json | jq '.guarantees[] | select(.holds != "yes")'
+)";
+
+constexpr const char* kStatusIntroduction =
+    R"(Usage: muster status [--job ID|PID] [--watch] [--json]
+
+Shows the workers of a running job on all of its nodes, from any of them: their state, processor time and
+memory, the time since they last wrote something, and what their program calls progress() with.
+
+Exit codes: 0; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
+
+Examples:
+  muster status
+  muster status --job train --watch
+  kubectl exec train-worker-3 -- muster status --json | jq '.nodes[].workers[] | select(.output_age_s > 600)'
+)";
+
+constexpr const char* kStopIntroduction =
+    R"(Usage: muster stop [--job ID|PID] [--grace SECONDS]
+
+Ends a running job on all of its nodes, as a SIGTERM to any muster of it does: the workers get SIGTERM, and what is
+left after the grace is killed. The job ends with 143.
+
+Exit codes: 0 the job is ending; 64 bad command line, or several jobs run here; 75 none does.
+
+Examples:
+  muster stop
+  muster stop --job 4711 --grace 5
+)";
+
+constexpr const char* kSuspendIntroduction =
+    R"(Usage: muster suspend [--job ID|PID] [--within SECONDS] [--reason TEXT]
+       muster suspend [--job ID|PID] --cancel
+
+Tells the workers of a running job, on all of its nodes, that the job is to give way: they save their work and end,
+or one of them says that it has saved. The job ends with 85, 'suspended', for a scheduler to queue it again.
+docs/suspend.md tells how a program hears of it.
+
+Exit codes: 0 the workers are told; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
+
+Examples:
+  muster suspend
+  muster suspend --within 120 --reason 'maintenance of rack 7'
+)";
+
+constexpr const char* kTokenIntroduction =
+    R"(Usage: muster token
+
+Prints a new token: 32 random bytes as 64 hexadecimal digits, on one line. With it the links between the
+nodes are encrypted, and only who has it can join the job. All agents of the job must be given the same one,
+by --token-file FILE or in the variable MUSTER_TOKEN.
+
+Examples:
+  (umask 077; muster token > token)
+  kubectl create secret generic train-token --from-file=token
+)";
+
+std::string spelled(const Option& option) {
+  std::string text = option.letter != '\0' ? std::string("-") + option.letter + ", " : "    ";
+  text += "--" + std::string(option.name);
+  if (option.argument != nullptr) {
+    text += std::string(" ") + option.argument;
+  }
+  return text;
+}
+
+std::vector<std::string> sections(std::span<const Option> options) {
+  std::vector<std::string> names;
+  for (const Option& option : options) {
+    if (std::find(names.begin(), names.end(), option.section) == names.end()) {
+      names.emplace_back(option.section);
+    }
+  }
+  return names;
+}
+
+std::vector<Option> options_of(std::span<const Option> table, const std::string& section) {
+  std::vector<Option> options;
+  for (const Option& option : table) {
+    if (section == option.section) {
+      options.push_back(option);
+    }
+  }
+  return options;
+}
+
+/// The options under their headings.
+std::string help_of(std::span<const Option> table) {
+  std::string text;
+  for (const std::string& section : sections(table)) {
+    text += '\n';
+    text += section;
+    text += ":\n";
+    for (const Option& option : options_of(table, section)) {
+      text += help_entry(spelled(option), option.help);
+    }
+  }
+  return text;
+}
+
+/// Text as roff wants it: "-" would become a hyphen, a leading "." or "'" a request.
+std::string roff(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '-' || c == '\\') {
+      escaped += '\\';
+    } else if ((c == '.' || c == '\'') && (escaped.empty() || escaped.back() == '\n')) {
+      escaped += "\\&";
+    }
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string man_entry(const Option& option) {
+  return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
+}
+
+/// The same on the manual page.
+std::string man_entries(std::span<const Option> table) {
+  std::string text;
+  for (const std::string& section : sections(table)) {
+    text += ".SS ";
+    text += section;
+    text += '\n';
+    for (const Option& option : options_of(table, section)) {
+      text += man_entry(option);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string help_text() {
+  return kIntroduction + help_of(own_options().options) + kClosing;
+}
+
+std::string render_help() {
+  return std::string(kRenderIntroduction) + help_of(render_options().options);
+}
+
+std::string check_help() {
+  return std::string(kCheckIntroduction) + help_of(check_options().options);
+}
+
+std::string doctor_help() {
+  return std::string(kDoctorIntroduction) + help_of(doctor_options().options);
+}
+
+std::string control_help(Command command) {
+  const char* const introduction = command == Command::Status ? kStatusIntroduction
+                                   : command == Command::Stop ? kStopIntroduction
+                                                              : kSuspendIntroduction;
+  return introduction + help_of(control_options(command).options);
+}
+
+std::string token_help() {
+  return std::string(kTokenIntroduction) + help_of(token_options().options);
+}
+
+std::string man_page() {
+  std::string text = ".TH MUSTER 1 \"2026-11-21\" \"muster " MUSTER_VERSION
+                     "\" \"User Commands\"\n"
+                     ".SH NAME\nmuster \\- start and watch the processes of a distributed job\n"
+                     ".SH SYNOPSIS\n"
+                     ".B muster\n[options] [\\-\\-] program [arguments...]\n.br\n"
+                     ".B muster plan\n[\\-\\-json] [options] \\-\\- program [arguments...]\n.br\n"
+                     ".B muster explain\n[options]\n.br\n"
+                     ".B muster check ranktable\n[\\-\\-json] FILE\n.br\n"
+                     ".B muster doctor\n[\\-\\-json]\n.br\n"
+                     ".B muster status\n[\\-\\-watch] [\\-\\-json]\n.br\n"
+                     ".B muster stop\n[\\-\\-grace SECONDS]\n.br\n"
+                     ".B muster suspend\n[\\-\\-within SECONDS]\n.br\n"
+                     ".B muster token\n.br\n"
+                     ".B muster render\nKIND [options] \\-\\- program [arguments...]\n"
+                     ".SH DESCRIPTION\n.nf\n";
+  text +=
+      roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
+  text += ".fi\n.SH OPTIONS\n" + man_entries(own_options().options);
+  text += ".SH CHECK\n.nf\n" + roff(std::string_view(kCheckIntroduction)) + ".fi\n";
+  text += man_entries(check_options().options);
+  text += ".SH DOCTOR\n.nf\n" + roff(std::string_view(kDoctorIntroduction)) + ".fi\n";
+  text += man_entries(doctor_options().options);
+  for (const auto& [heading, introduction, command] :
+       {std::tuple(".SH STATUS", kStatusIntroduction, Command::Status),
+        std::tuple(".SH STOP", kStopIntroduction, Command::Stop),
+        std::tuple(".SH SUSPEND", kSuspendIntroduction, Command::Suspend)}) {
+    text += std::string(heading) + "\n.nf\n" + roff(std::string_view(introduction)) + ".fi\n";
+    text += man_entries(control_options(command).options);
+  }
+  text += ".SH TOKEN\n.nf\n" + roff(std::string_view(kTokenIntroduction)) + ".fi\n";
+  text += man_entries(token_options().options);
+  text += ".SH RENDER\n.nf\n" + roff(std::string_view(kRenderIntroduction)) + ".fi\n";
+  text += man_entries(render_options().options);
+  return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
+}
+
+Result<std::string> completion_script(const Sourced<std::string>& shell) {
+  std::string words = "run plan explain check doctor token status stop suspend render";
+  for (const CompatLauncher& compat : compat_launchers()) {
+    words += std::string(" ") + compat.name;
+  }
+  const std::array<CompletedCommand, 7> inner = {
+      {{"check", check_options().options, "ranktable"},
+       {"doctor", doctor_options().options, ""},
+       {"token", token_options().options, ""},
+       {"status", control_options(Command::Status).options, ""},
+       {"stop", control_options(Command::Stop).options, ""},
+       {"suspend", control_options(Command::Suspend).options, ""},
+       {"render", render_options().options, join(render::manifest_kinds(), " ")}}};
+  return completion_script(shell, {"muster", own_options().options, words}, inner);
 }
 
 }  // namespace muster

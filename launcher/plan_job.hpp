@@ -2,10 +2,11 @@
 
 // From the command line and the surroundings to the plan: what `plan`, `explain` and a run share.
 
-#include "options.hpp"
-#include "requests.hpp"
-
+#include "agent/run.hpp"
+#include "gang/gang_config.hpp"
 #include "plan/launch_plan.hpp"
+#include "platforms/cluster.hpp"
+#include "requests.hpp"
 
 #include <optional>
 
@@ -26,5 +27,15 @@ struct Planned {
 [[nodiscard]] Result<Planned> plan_job(const CommandLine& line,
                                        const Options& options,
                                        const Snapshot& snapshot);
+
+// From what is known about the job to the part that this node has in its gang.
+
+/// How this node meets the others of the job. Reads the token file. Fails when the token cannot be
+/// read or is too short, blaming what named it.
+[[nodiscard]] Result<gang::GangSetup> make_gang_setup(const Cluster& cluster,
+                                                      const gang::GangOptions& options);
+
+/// A job of one node that nobody else takes part in: a worker of another launcher.
+[[nodiscard]] gang::GangSetup make_lone_setup(const RunOptions& options);
 
 }  // namespace muster

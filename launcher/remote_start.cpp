@@ -1,17 +1,14 @@
 // The front of a job, from its options to its last words.
-#include "fan_out.hpp"
-
-#include "report_trial.hpp"
-
 #include "base/json.hpp"
-#include "base/text.hpp"
-#include "environment/own_host.hpp"
-#include "remote/forwarding.hpp"
-#include "gang/net/token.hpp"
 #include "base/log.hpp"
-#include "options/typed_settings.hpp"
+#include "base/text.hpp"
+#include "environment/local_host.hpp"
+#include "gang/net/token.hpp"
+#include "options/settings.hpp"
+#include "remote/remote_agents.hpp"
+#include "remote/remote_launcher.hpp"
 #include "report/report.hpp"
-#include "remote/front.hpp"
+#include "start_job.hpp"
 
 #include <unistd.h>
 

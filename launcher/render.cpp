@@ -1,7 +1,16 @@
 // Answers `muster render`.
-#include "render.hpp"
+#include "base/file_io.hpp"
+#include "base/json.hpp"
+#include "options/settings.hpp"
+#include "render/check_fit.hpp"
+#include "subcommands.hpp"
 
-#include "explain.hpp"
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <vector>
 
 namespace muster {
 
@@ -14,6 +23,109 @@ Result<int> run_render(const CommandLine& line) {
     return request.error();
   }
   return print(render::render_manifest(*request));
+}
+
+// Answers `muster render --check-fit`: reads what kubectl has printed, and says whether the gang fits.
+
+namespace {
+
+/// A cluster that is too small now: submit it later.
+constexpr int kDoesNotFit = 75;
+constexpr std::size_t kDeepest = 256;
+
+Error no_json(const std::string& name, const std::string& why) {
+  return Error{
+      ErrorKind::BadData,
+      name + " is no JSON (" + why + "), expected what 'kubectl get nodes -o json' prints"};
+}
+
+/// Feeds the parser until the end of the file, piece by piece: a cluster's pods are hundreds of megabytes.
+Result<> feed(json::stream_parser& parser, int fd, const std::string& name) {
+  constexpr std::size_t kPiece = std::size_t{1} << 18U;
+  std::vector<char> piece(kPiece);
+  boost::system::error_code error;
+  for (;;) {
+    const ssize_t taken = ::read(fd, piece.data(), piece.size());
+    if (taken < 0 && errno != EINTR) {
+      return system_error("cannot read '" + name + "'", errno);
+    }
+    if (taken == 0) {
+      parser.finish(error);
+      return error ? Result<>(no_json(name, error.message())) : Result<>();
+    }
+    parser.write(piece.data(), taken > 0 ? static_cast<std::size_t>(taken) : 0, error);
+    if (error) {
+      return no_json(name, error.message());
+    }
+  }
+}
+
+std::string name_of(const Sourced<std::string>& file) {
+  return file.value == "-" ? "standard input" : file.value;
+}
+
+Result<> add_file(render::ClusterState& state, const Sourced<std::string>& given) {
+  const bool is_input = given.value == "-";
+  const std::string name = name_of(given);
+  const UniqueFd file(is_input ? -1 : ::open(given.value.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!is_input && !file) {
+    const Error error = system_error(given.source.name + " is '" + name + "'", errno);
+    return Error{ErrorKind::BadData, error.message};
+  }
+  json::monotonic_resource memory;  // given back at once; nothing in it outlives this function
+  json::parse_options options;
+  options.max_depth = kDeepest;
+  json::stream_parser parser(&memory, options);
+  if (auto read = feed(parser, is_input ? STDIN_FILENO : file.get(), name); !read) {
+    return read;
+  }
+  return render::add_objects(state, parser.release(), name);
+}
+
+Result<render::ClusterState> read_cluster(const Settings& settings) {
+  const auto nodes = settings.find("check-fit");
+  const auto pods = settings.find("pods");
+  if (pods && pods->value == "-" && nodes->value == "-") {
+    return Error{ErrorKind::BadUsage,
+                 "--check-fit and --pods are both '-', but there is one standard input; "
+                 "'kubectl get nodes,pods -A -o json' prints both at once"};
+  }
+  render::ClusterState state;
+  for (const auto& file : {nodes, pods}) {
+    if (auto added = file ? add_file(state, *file) : Result<>(); !added) {
+      return added.error();
+    }
+  }
+  if (state.nodes.empty()) {
+    return Error{
+        ErrorKind::BadData,
+        name_of(*nodes) + ": it holds no node, expected what 'kubectl get nodes -o json' prints"};
+  }
+  return state;
+}
+
+}  // namespace
+
+Result<int> check_fit(const Settings& settings) {
+  const auto kind = settings.find(kRenderKind);
+  if (kind && !render::is_of_kubernetes(kind->value)) {
+    return wrong_value(*kind, "one that Kubernetes is given, or none");
+  }
+  int nodes = 1;
+  render::PodNeeds needs;
+  if (auto read = read_nodes(nodes, settings); !read) {
+    return read.error();
+  }
+  if (auto read = read_needs(needs, settings, true); !read) {
+    return read.error();
+  }
+  const auto state = read_cluster(settings);
+  if (!state) {
+    return state.error();
+  }
+  const render::Fit fit = render::check_fit(*state, needs, nodes);
+  const auto printed = print(fit.sentences);
+  return printed && fit.fitting < fit.wanted ? Result<int>(kDoesNotFit) : printed;
 }
 
 }  // namespace muster

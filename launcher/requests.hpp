@@ -2,17 +2,46 @@
 
 // From settings, which are text, to the typed requests of the stages.
 
-#include "options.hpp"
-
-#include "gang/options.hpp"
+#include "agent/run.hpp"
+#include "base/file_io.hpp"
+#include "base/result.hpp"
+#include "compat/command_line.hpp"
+#include "environment/snapshot.hpp"
+#include "gang/gang_config.hpp"
+#include "options/syntax.hpp"
 #include "plan/binding.hpp"
 #include "plan/launch_plan.hpp"
-#include "agent/run.hpp"
 
+#include <chrono>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace muster {
+
+// muster's own options and its command line.
+
+[[nodiscard]] OptionTable own_options();
+
+/// Reads argv and the MUSTER_* variables of the snapshot. Nothing after the program is read as an
+/// option. Fails with `BadUsage`, or `BadEnvironment` for a variable. `read_text` reads the files that another launcher's
+/// command line names.
+[[nodiscard]] Result<CommandLine> read_command_line(std::span<char* const> argv,
+                                                    const Snapshot& snapshot,
+                                                    const ReadText& read_text);
+
+/// What muster's own flags say in front of the program among these tokens.
+[[nodiscard]] Result<Settings> read_settings_of(std::span<const std::string> tokens);
+
+/// The same with what another launcher's command line behind them says, as far as that can be read here.
+[[nodiscard]] Result<Settings> read_all_settings_of(std::span<const std::string> tokens);
+
+// Texts for users, made from the table.
+[[nodiscard]] std::string help_text();
+[[nodiscard]] std::string man_page();
+[[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell);
 
 /// How the processes are to be bound, but for what only workers of msrun's mode are told.
 struct BindingOptions {
@@ -111,5 +140,19 @@ void wipe_token();
 
 /// Fails when --stdin names a worker that this node does not have.
 [[nodiscard]] Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan);
+
+// The end of the allocation that this process is in, as batch systems tell it.
+
+/// Reads the line of `flux job timeleft`: whole seconds. Empty: something else, or there is no limit.
+[[nodiscard]] std::optional<std::chrono::seconds> parse_flux_time_left(std::string_view text);
+
+/// Reads the line of `bjobs -noheader -o time_left`: "hours:minutes L" where a limit ends the job. E and X are the user's
+/// estimate, at which nothing ends (bjobs(1), -WL).
+[[nodiscard]] std::optional<std::chrono::seconds> parse_lsf_time_left(std::string_view text);
+
+/// Slurm says it in a variable. Flux and LSF have a command for it, which is given 4 seconds and run where `may_ask`
+/// only. Empty: there is no such system, no limit, or no answer.
+[[nodiscard]] std::optional<std::chrono::system_clock::time_point> find_allocation_end(
+    const Snapshot& snapshot, bool may_ask);
 
 }  // namespace muster

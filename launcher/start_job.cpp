@@ -1,20 +1,28 @@
 // From the plan to the end of the job: what the run is given, and what is said when it is over.
 #include "start_job.hpp"
 
-#include "compat_hfai.hpp"
-#include "gang_setup.hpp"
-#include "report_trial.hpp"
-
-#include "base/json.hpp"
-#include "base/text.hpp"
-#include "remote/words.hpp"
-#include "inputs/input.hpp"
-#include "base/log.hpp"
-#include "report/report.hpp"
-#include "report/run_history.hpp"
 #include "agent/run.hpp"
+#include "base/file_io.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "inputs/input_files.hpp"
+#include "plan_job.hpp"
+#include "process/helper_process.hpp"
+#include "remote/control_lines.hpp"
+#include "remote/remote_agents.hpp"
+#include "report/report.hpp"
+#include "subcommands.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <limits>
 
 namespace muster {
 namespace {
@@ -212,6 +220,134 @@ Result<int> start_job(Planned planned,
     return control_lines_for_launcher(outcome, options.run.launcher);
   };
   return run(*job, run_options, inherited, without_token(snapshot.variables), *exit_report);
+}
+
+// A file system that hangs would keep whoever tries, before there is an agent that hears a request to end.
+
+Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
+  constexpr std::chrono::seconds kTrialTimeout{1};
+  const auto try_aside = [&]() -> std::string {
+    if (const auto stream = stream_of(file.value)) {
+      return std::to_string(*stream);  // which is open here alone
+    }
+    const auto prepared = prepare_report(file);
+    return prepared ? "" : prepared.error().message;
+  };
+  const auto answer = ask_with_timeout(try_aside, {}, kTrialTimeout);
+  if (!answer) {
+    log_warning("cannot try whether the report '" + file.value +
+                "' can be written: its file system does not answer, going on");
+    return std::optional<int>();
+  }
+  const auto stream = parse_integer(*answer, 0, std::numeric_limits<int>::max());
+  if (!stream && !answer->empty()) {
+    return Error{blame(file.source), *answer};
+  }
+  const auto prepared = stream ? prepare_report(file) : Result<>();
+  return prepared ? Result<std::optional<int>>(stream) : prepared.error();
+}
+
+// How an agent learns what to do where no command line says it.
+
+namespace {
+
+/// A front sends its order at once.
+constexpr int kPatienceMilliseconds = 60'000;
+
+Error no_order(const std::string& why) {
+  return Error{
+      ErrorKind::System,
+      std::string("cannot read the order of a front, as ") + kAgentOption + " asks for: " + why};
+}
+
+/// No byte beyond the order: what follows is the agent's.
+Result<> read_some(FrameReader& reader) {
+  pollfd ready{STDIN_FILENO, POLLIN, 0};
+  if (::poll(&ready, 1, kPatienceMilliseconds) == 0) {
+    return no_order("nothing came");
+  }
+  std::array<char, 65'536> buffer{};
+  const ssize_t size =
+      ::read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), reader.wanted()));
+  if (size == 0) {
+    return no_order("the front is gone");
+  }
+  if (size < 0 && errno != EINTR && errno != EAGAIN) {
+    return system_error("cannot read the order of a front", errno);
+  }
+  reader.feed({buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))});
+  return {};
+}
+
+/// The next frame, however many reads it comes in.
+Result<Frame> next_frame(FrameReader& reader) {
+  while (true) {
+    auto frame = reader.next();
+    if (!frame) {
+      return frame.error();
+    }
+    if (*frame) {
+      return std::move(**frame);
+    }
+    if (auto read = read_some(reader); !read) {
+      return read.error();
+    }
+  }
+}
+
+Result<AgentOrder> read_order() {
+  FrameReader reader;
+  OrderReader orders;
+  while (true) {
+    const auto frame = next_frame(reader);
+    if (!frame) {
+      return frame.error();
+    }
+    const auto is_whole = orders.take(*frame);
+    if (!is_whole) {
+      return is_whole.error();
+    }
+    if (*is_whole) {
+      return std::move(orders.order());
+    }
+  }
+}
+
+}  // namespace
+
+bool is_agent_of_front(std::span<char* const> argv) {
+  return argv.size() == 2 && std::string_view(argv[1]) == kAgentOption;
+}
+
+Result<RemoteOrder> read_remote_order() {
+  auto order = read_order();
+  if (!order) {
+    return order.error();
+  }
+  if (order->version != MUSTER_VERSION) {
+    log_warning("the muster on '" + order->host + "' is " + MUSTER_VERSION +
+                ", and that of the front " + order->version);
+  }
+  const std::string& folder = order->working_directory;
+  if (::chdir(folder.c_str()) != 0) {
+    return Error{ErrorKind::BadEnvironment,
+                 system_error("cannot run the job in '" + folder + "' on '" + order->host +
+                                  "', the folder where it was started",
+                              errno)
+                     .message};
+  }
+  RemoteOrder commission{std::move(*order), UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))};
+  const UniqueFd null = open_null(NullFor::Reading);
+  (void)::dup2(null.get(), STDIN_FILENO);
+  return commission;
+}
+
+Snapshot take_snapshot(const AgentOrder& order) {
+  Snapshot snapshot = take_snapshot();
+  for (const auto& [name, value] : order.variables) {
+    snapshot.variables.insert_or_assign(name, value);
+  }
+  return snapshot;
 }
 
 }  // namespace muster

@@ -1,14 +1,24 @@
 // How an agent ends: what is still waited for, and the last words.
 #include "agent/agent.hpp"
-#include "agent/report_errand.hpp"
-
+#include "agent/pending_work.hpp"
+#include "agent/worker_starter.hpp"
+#include "base/endpoint.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
+#include "environment/snapshot.hpp"
+#include "exchange/exchanged_rank_table.hpp"
+#include "exchange/exchanged_values.hpp"
+#include "gang/net/token.hpp"
 #include "modes/mpi_request.hpp"
+#include "supervise/supervisor.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <iterator>
+#include <map>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -229,6 +239,152 @@ Outcome Agent::make_outcome() {
     std::move(losses.begin(), losses.end(), std::back_inserter(outcome.notices));
   }
   return outcome;
+}
+
+// What the agent does for its control socket, and what it makes of a notice.
+
+JobState Agent::job_state() const {
+  const gang::GangConfig& policy = input_.job.gang.policy;
+  const bool has_others = policy.job.most_nodes > 1;
+  return {policy.job.job_id == kNoJobId ? std::string() : policy.job.job_id,
+          has_others ? join_endpoint(policy.host, std::to_string(policy.port)) : std::string(),
+          policy.version,
+          link_.guard,
+          policy.job.most_nodes};
+}
+
+void Agent::start_control() {
+  control_.notify = [this](gang::NodeEvent event) { gang_.notify(std::move(event)); };
+  control_.describe = [this] { return describe_node(); };
+  control_.name_process = [this](pid_t pid) -> std::optional<std::string> {
+    const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
+    return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
+  };
+  if (input_.job.plan.is_transparent) {
+    return;
+  }
+  control_.start();
+  const auto withdraw = [this](const std::string& source) {
+    gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
+  };
+  notice_sources_ = make_notice_sources(io_,
+                                        helpers_,
+                                        input_.options.suspend,
+                                        {std::bind_front(&Agent::take_notice, this), withdraw});
+  for (const auto& source : notice_sources_) {
+    source->start();
+  }
+}
+
+/// What workers find of their job; inside another launcher's worker they find what that has.
+void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) const {
+  if (plan.is_transparent) {
+    return;
+  }
+  std::map<std::string, std::string> all = {
+      {kRestartCountVariable, std::to_string(start.restart_count)}};
+  if (!start.last_verdict.empty()) {
+    all[kLastVerdictVariable] = start.last_verdict;
+  }
+  if (!input_.options.state_folder.empty()) {
+    all[kJobStateVariable] = input_.options.state_folder;
+  }
+  for (std::size_t i = 0; i < plan.workers.size(); ++i) {
+    plan.workers[i].environment.merge(control_.environment_of(i));
+    plan.workers[i].environment.insert(all.begin(), all.end());
+  }
+}
+
+control::NodeStatus Agent::describe_node() const {
+  control::NodeStatus status;
+  status.host = input_.options.host_name;
+  status.pid = link_.guard;
+  if (!attempt_) {
+    const auto awaited = gang_.awaited();
+    status.state = awaited.empty() ? "starting" : "waiting for " + join(awaited, ", ");
+    return status;
+  }
+  status.node = attempt_->plan().node_rank.value;
+  status.attempt = attempt_->plan().attempt;
+  status.state = "running";
+  status.workers = attempt_->describe_workers();
+  return status;
+}
+
+/// Of a signal that ends the job on other platforms, the platform's kill follows after its grace.
+void Agent::request_suspend(int signal) {
+  heartbeat_sender_.beat_from_now_on();  // the guard has heard it, too
+  const bool is_usual_end =
+      signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+  take_notice(signal_name(signal),
+              is_usual_end ? std::optional(time_to_save(input_.options.grace)) : std::nullopt);
+}
+
+/// The end of the allocation bounds every notice.
+void Agent::take_notice(const std::string& source,
+                        std::optional<std::chrono::milliseconds> within) {
+  if (const auto left = input_.options.suspend.time_left()) {
+    within = within ? std::min(*within, *left) : *left;
+  }
+  gang_.notify(gang::SuspendRequested{source, within});
+}
+
+void Agent::notify_workers(const gang::SuspendNotice& notice) {
+  control_.take_notice(notice, attempt_->plan().attempt);
+  for (const auto& source : notice_sources_) {
+    source->on_told();
+  }
+  attempt_->take_notice(notice.is_withdrawn, input_.options.suspend.tells_by);
+  log_info(notice.is_withdrawn
+               ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
+               : "the job is to be suspended (" + notice.source + "): the workers have " +
+                     format_seconds(std::chrono::duration<double>(notice.within).count()) +
+                     " s to save");
+}
+
+// What this node tells the others before the start, and under which names nodes tell each other things at all.
+
+/// What is the same as before is not said again.
+Result<> Agent::contribute_table() {
+  std::string bytes = table_.contribution();
+  return bytes.empty() ? Result<>()
+                       : gang_.contribute({rank_table_key().name, std::move(bytes), {}});
+}
+
+/// What the nodes of a job bring together: a line for each key.
+gang::GangSetup Agent::setup_with_keys() const {
+  gang::GangSetup setup = input_.job.gang;
+  const LinkCapacity room = room_for_links(input_.job);
+  setup.policy.most_links = room.nodes;
+  setup.most_strangers = room.strangers;
+  setup.policy.keys = {ports_key(),
+                       rank_table_key(),
+                       route_key(),
+                       pmix_fence_key(),
+                       ssh_keys_key(),
+                       job_secret_key(),
+                       ways_key()};
+  return setup;
+}
+
+/// What this node contributes before the start: the ports that workers listen on, which are the same
+/// for all attempts, and its part of a rank table that the nodes make.
+Result<> Agent::contribute() {
+  if (auto contributed = contribute_table(); !contributed) {
+    return contributed;
+  }
+  if (input_.job.may_need(&LaunchPlan::needs_secret)) {
+    gang_.contribute({job_secret_key().name, gang::random_digits(), {}}).value();  // it fits
+  }
+  auto ports = ports_.contribution(input_.options.host_name);
+  if (!ports) {
+    return ports.error();
+  }
+  auto contributed =
+      ports->empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(*ports), {}});
+  std::string ways = ways_.contribution();
+  return !contributed || ways.empty() ? contributed
+                                      : gang_.contribute({ways_key().name, std::move(ways), {}});
 }
 
 }  // namespace muster

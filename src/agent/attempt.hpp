@@ -3,25 +3,20 @@
 // One attempt: the workers of this node from their start until nothing of them is left. Turns what
 // happens into events for the supervisor, and what it decides into system calls. Private to run/.
 
+#include "agent/attempt_listener.hpp"
 #include "agent/attempt_results.hpp"
-#include "agent/attempt_services.hpp"
-#include "agent/attempt_words.hpp"
-#include "agent/early_ends.hpp"
-#include "agent/error_files.hpp"
-#include "agent/left_by_ranks.hpp"
-#include "output/worker_streams.hpp"
-#include "process/asides.hpp"
-#include "process/companions.hpp"
-#include "process/sweeper.hpp"
-#include "process/terminal.hpp"
-#include "process/workers.hpp"
-#include "agent/success_telling.hpp"
-#include "process/timers.hpp"
+#include "agent/run.hpp"
+#include "agent/worker_files.hpp"
 #include "agent/worker_starter.hpp"
-
 #include "control/status.hpp"
 #include "gang/events.hpp"
-#include "agent/run.hpp"
+#include "output/worker_streams.hpp"
+#include "process/descendants.hpp"
+#include "process/helper_process.hpp"
+#include "process/inherited.hpp"
+#include "process/sidecars.hpp"
+#include "process/timers.hpp"
+#include "process/workers.hpp"
 #include "supervise/supervisor.hpp"
 
 #include <boost/asio/io_context.hpp>

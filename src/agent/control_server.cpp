@@ -23,9 +23,9 @@ namespace {
 using ErrorCode = boost::system::error_code;
 
 /// One more takes the place of the oldest that waits for no answer; where all do, the next ones wait in the kernel's queue.
-constexpr std::size_t kMostClients = 16;
+constexpr std::size_t kMostControlClients = 16;
 /// A client has so long to send a whole request, and to take the answer.
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kClientTimeout{5};
 /// An answer comes from the whole job.
 constexpr std::chrono::seconds kMostWork{15};
 /// One that asks without pause waits so long before its next request is read.
@@ -58,7 +58,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
   [[nodiscard]] bool is_waiting() const { return is_waiting_; }
 
   void read() {
-    limit(kPatience);
+    limit(kClientTimeout);
     socket_.async_read_some(boost::asio::buffer(chunk_),
                             [self = shared_from_this()](const ErrorCode& error, std::size_t size) {
                               self->on_read(error, size);
@@ -120,7 +120,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
       return;
     }
     is_waiting_ = false;
-    limit(kPatience);
+    limit(kClientTimeout);
     sent_ = std::move(text);
     boost::asio::async_write(
         socket_,
@@ -227,7 +227,7 @@ void ControlServer::stop() {
 
 void ControlServer::accept() {
   make_room();
-  if (is_accepting_ || clients_.size() > kMostClients || !acceptor_.is_open()) {
+  if (is_accepting_ || clients_.size() > kMostControlClients || !acceptor_.is_open()) {
     return;
   }
   is_accepting_ = true;
@@ -253,7 +253,7 @@ void ControlServer::accept() {
 
 /// No descriptor is left: asked again at once, the kernel says the same.
 void ControlServer::accept_later() {
-  retry_.expires_after(kPatience);
+  retry_.expires_after(kClientTimeout);
   retry_.async_wait([this](const ErrorCode& cancelled) {
     if (!cancelled) {
       accept();
@@ -262,7 +262,7 @@ void ControlServer::accept_later() {
 }
 
 void ControlServer::make_room() {
-  if (clients_.size() <= kMostClients) {
+  if (clients_.size() <= kMostControlClients) {
     return;
   }
   const auto newest = std::prev(clients_.end());

@@ -3,7 +3,7 @@
 // The socket by which a running job is asked about itself (docs/control.md). Private to run/.
 
 #include "base/result.hpp"
-#include "control/request.hpp"
+#include "control/control.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>

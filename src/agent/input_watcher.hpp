@@ -2,8 +2,8 @@
 
 // Waits for files that somebody else writes, until all of them are there. Private to run/.
 
-#include "base/unique_fd.hpp"
-#include "inputs/input.hpp"
+#include "base/file_io.hpp"
+#include "inputs/input_files.hpp"
 #include "supervise/job_end.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -1,15 +1,12 @@
 // Requests of the control socket become events of the gang, and what the gang answers becomes lines.
 #include "agent/job_control.hpp"
 
-#include "process/descendants.hpp"
-#include "agent/run_folder.hpp"
-
-#include "base/text.hpp"
-#include "base/unique_fd.hpp"
-#include "base/untrusted_file.hpp"
-#include "base/write_all.hpp"
-#include "environment/worker_variables.hpp"
+#include "agent/run.hpp"
+#include "base/file_io.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
+#include "environment/snapshot.hpp"
+#include "process/descendants.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -3,11 +3,9 @@
 // What a running job is asked from outside, and what its workers are told of a notice. Private to run/.
 
 #include "agent/control_server.hpp"
-#include "process/errand.hpp"
-#include "process/asides.hpp"
-
 #include "control/status.hpp"
 #include "gang/events.hpp"
+#include "process/helper_process.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -1,24 +1,63 @@
 #pragma once
 
+// A folder for the time of the run: the workers' error files.
+
+#include "base/ranks.hpp"
 #include "base/result.hpp"
-#include "remote/terminals.hpp"
-#include "gang/policy.hpp"
-#include "inputs/input.hpp"
-#include "output/line_filter.hpp"
-#include "output/prefix_template.hpp"
+#include "gang/gang_config.hpp"
+#include "inputs/input_files.hpp"
 #include "output/selection.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/inherited.hpp"
-#include "agent/outcome.hpp"
-#include "supervise/stop_signals.hpp"
+#include "remote/remote_agents.hpp"
+#include "supervise/exit_status.hpp"
+#include "supervise/supervisor.hpp"
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace muster {
+
+/// What became of one worker of this node.
+struct WorkerResult {
+  std::string role;
+  GlobalRank global_rank;
+  LocalRank local_rank;
+  WorkerOutcome outcome = WorkerOutcome::NeverStarted;
+  pid_t pid = -1;                    ///< -1: never started
+  std::optional<ExitStatus> status;  ///< empty: never started, or it could not be killed
+  double run_time_seconds = 0;
+  std::string label;         ///< what it is called beside its rank, such as "ps 1"; usually empty
+  bool is_unranked = false;  ///< none of the job's ranks, as mpirun: called by its label alone
+};
+
+/// What happened, for the report: the end of the job, and what this node had to do with it.
+struct Outcome {
+  JobEnd end;
+  int nodes = 1;
+  NodeRank node_rank;
+  bool has_place = false;  ///< some attempt was started here; else nobody knows which ranks it has
+  std::string host_name;
+  std::vector<WorkerResult> workers;  ///< of this node, in the last attempt
+  double run_time_seconds = 0;
+  /// That the first failure may have written; empty: it is none of this node's.
+  std::string error_file{};
+  /// On the leader whose store the ranks meet by: from the start of the last attempt until all had called
+  /// init_process_group.
+  std::optional<double> init_seconds{};
+  bool rank_zero_hosts_store =
+      false;  ///< workers are told MASTER_PORT, as PyTorch's are, and nobody else serves them there
+  std::vector<std::string> notices;  ///< sentences such as what a log file lacks
+  std::set<int> reported_attempts;   ///< why they ended was said here when they did
+  bool is_told_elsewhere = false;    ///< by the front of the job, or its first node
+};
 
 enum class When {
   Auto,
@@ -164,5 +203,35 @@ struct ExitReport {
 [[nodiscard]] bool may_colour(int fd,
                               When colour,
                               const std::map<std::string, std::string>& variables);
+
+/// A private folder with what is in it.
+class RunFolder {
+ public:
+  RunFolder() = default;
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  ~RunFolder() = default;
+
+  /// In shared memory, where nothing waits for a disk. False where there is none, or no place.
+  bool make_in_memory();
+  /// Below $TMPDIR or /tmp, whose file system may hang.
+  Result<> make_below(const std::string& temporary_folder);
+  /// Empty when there is none.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// The one who is the last to need it has to; a file system that hangs is not waited for.
+  void remove();
+
+ private:
+  std::string path_;
+  bool is_in_memory_ = false;
+};
+
+/// Where the folder in shared memory is gone, it is made again: a login that ends may have the shared memory of its user cleared
+/// (logind.conf(5), RemoveIPC), while a job that it left behind goes on.
+void make_again(const std::string& folder);
+
+/// A new private folder "<temporary_folder>/<name>_XXXXXX". An error says why it cannot be had.
+[[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder,
+                                                        const std::string& name);
 
 }  // namespace muster

@@ -1,22 +1,75 @@
 #pragma once
 
-// Starts the workers of an attempt, one in each turn of the loop. Private to run/.
+// Starts the workers of an attempt, one in each turn of the loop.
 
-#include "agent/error_files.hpp"
+#include "agent/run.hpp"
+#include "agent/worker_files.hpp"
+#include "base/file_io.hpp"
+#include "base/result.hpp"
 #include "output/worker_streams.hpp"
-#include "process/terminal.hpp"
-#include "process/workers.hpp"
-#include "agent/programs.hpp"
-
-#include "base/unique_fd.hpp"
 #include "plan/launch_plan.hpp"
+#include "process/helper_process.hpp"
+#include "process/inherited.hpp"
+#include "process/timers.hpp"
+#include "process/workers.hpp"
 
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace muster {
+
+// What the workers execute, looked for before the first of them is started.
+
+/// Where other nodes count on this one a process of its own looks, since PATH, a program, a script and a folder may lie on a file
+/// system that hangs, or that needs a minute because a thousand nodes ask it: an agent that waits for it hears nobody, and is
+/// taken for dead. What was looked at is in the kernel's memory afterwards, so executing it waits no more.
+class Programs {
+ public:
+  /// The plan and the variables, of which PATH is one, outlive it.
+  Programs(boost::asio::io_context& io,
+           HelperProcesses& helpers,
+           const LaunchPlan& plan,
+           const std::map<std::string, std::string>& variables);
+
+  /// True: it is known of each worker at once, as in a job of one node, which is in a hurry. Else calls `then` once when it is, however
+  /// long that takes: after ten seconds it says so.
+  [[nodiscard]] bool find(std::function<void()> then);
+  /// `then` is not called any more.
+  void cancel();
+
+  /// The file that the worker executes; its script can be read, and the folder that it has for itself has been made. Fails as
+  /// `find_executable` and `check_script` do, or with `System`. To be called when they are known.
+  [[nodiscard]] const Result<std::string>& of(std::size_t worker) const { return found_[worker]; }
+
+ private:
+  void log_slow_search();
+
+  const LaunchPlan& plan_;
+  std::string search_path_;
+  HelperTask errand_;
+  DelayedCall slow_search_timer_;
+  std::chrono::steady_clock::time_point began_;
+  std::vector<Result<std::string>> found_;  ///< by worker
+};
+
+// What a job needs of the limit of file descriptors, and what is left for strangers.
+
+/// Fails when the limit cannot hold the whole job: half of one would hold devices for nothing.
+[[nodiscard]] Result<> check_descriptors(const JobPlan& job);
+
+/// How many links a leader may keep. What the job needs, now or for another attempt, is in neither number.
+struct LinkCapacity {
+  std::size_t nodes = 0;      ///< with nodes of the job and spares: as many as it needs, at least
+  std::size_t strangers = 0;  ///< with those who do not belong to the job
+};
+[[nodiscard]] LinkCapacity room_for_links(const JobPlan& job);
 
 /// The worker that has standard input for itself, and with it the terminal: the one that was chosen, else a single one. The chosen
 /// one may be missing: as another node this one may have fewer workers than were expected.

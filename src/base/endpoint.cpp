@@ -1,6 +1,7 @@
 // Where a host ends and its port begins.
 #include "base/endpoint.hpp"
-#include "base/visible.hpp"
+
+#include "base/display_text.hpp"
 
 #include <arpa/inet.h>
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -33,5 +35,15 @@ struct Endpoint {
 
 /// "[fd00::1]" as "fd00::1"; any other text as it is. A part of `text`.
 [[nodiscard]] std::string_view without_brackets(std::string_view text);
+
+/// Where the processes of one node can be reached that listen on ports of their own.
+struct NodePorts {
+  std::string host;                  ///< name or numeric address, without brackets
+  std::vector<std::uint16_t> ports;  ///< one for each process that listens, by local rank
+  int slots = 0;                     ///< of the node: how many processes per device it has
+  std::string name = {};             ///< as the node itself says it
+
+  bool operator==(const NodePorts&) const = default;
+};
 
 }  // namespace muster

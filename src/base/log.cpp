@@ -1,6 +1,7 @@
 // The voice of muster, and the one place where what others wrote is made harmless for a terminal. spdlog's registry, threads and files are not used: one logger, one sink.
-#include "base/visible.hpp"
 #include "base/log.hpp"
+
+#include "base/display_text.hpp"
 
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>

@@ -1,7 +1,15 @@
 #pragma once
 
+// How processes are called in sentences: by rank, by label, and what several of them are.
+
+#include "base/text.hpp"
+
+#include <algorithm>
 #include <compare>
+#include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace muster {
 
@@ -32,6 +40,73 @@ inline std::string to_string(LocalRank rank) {
 }
 inline std::string to_string(GlobalRank rank) {
   return std::to_string(rank.value);
+}
+
+/// "rank 3", or "rank 4 (ps 1)" for a process that has a label.
+[[nodiscard]] inline std::string describe_rank(GlobalRank rank, const std::string& label) {
+  return "rank " + to_string(rank) + (label.empty() ? "" : " (" + label + ")");
+}
+
+/// "rank 3", "ranks 0-3, 7", "no rank". The ranks are sorted.
+[[nodiscard]] inline std::string describe_ranks(std::span<const int> ranks) {
+  return ranks.empty() ? "no rank"
+                       : (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
+}
+
+/// The same of a process; the label alone, "mpirun", of one that is none of the ranks.
+template <typename Process>
+[[nodiscard]] std::string describe_process(const Process& process) {
+  return process.is_unranked ? process.label : describe_rank(process.global_rank, process.label);
+}
+
+/// Several processes, as sentences call them.
+class ProcessNames {
+ public:
+  template <typename Process>
+  void add(const Process& process) {
+    if (process.is_unranked) {
+      labels_.push_back(process.label);
+    } else {
+      ranks_.insert(process.global_rank.value);
+    }
+  }
+  template <typename Processes>
+  [[nodiscard]] static ProcessNames of(const Processes& processes) {
+    ProcessNames names;
+    for (const auto& process : processes) {
+      names.add(process);
+    }
+    return names;
+  }
+
+  [[nodiscard]] std::size_t size() const { return ranks_.size() + labels_.size(); }
+  [[nodiscard]] bool has_ranks() const { return !ranks_.empty(); }
+  /// "ranks 0-3, 7", "mpirun", "no rank".
+  [[nodiscard]] std::string describe() const {
+    std::vector<std::string> names = labels_;
+    if (has_ranks() || labels_.empty()) {
+      names.push_back(describe_ranks(std::vector<int>(ranks_.begin(), ranks_.end())));
+    }
+    return join(names, ", ");
+  }
+  /// "4 workers"; "mpirun" where none of them is a rank.
+  [[nodiscard]] std::string count(const char* noun) const {
+    return has_ranks() || labels_.empty() ? count_of(size(), noun) : describe();
+  }
+
+ private:
+  std::set<int> ranks_;
+  std::vector<std::string> labels_;
+};
+
+/// What these processes are called together: "worker", but "process" where one has a label or a role
+/// of its own: a scheduler and a parameter server are no workers.
+template <typename Processes>
+[[nodiscard]] const char* noun_of(const Processes& processes) {
+  const bool has_others = std::any_of(processes.begin(), processes.end(), [&](const auto& process) {
+    return !process.label.empty() || process.role != processes.begin()->role;
+  });
+  return has_others ? "process" : "worker";
 }
 
 }  // namespace muster

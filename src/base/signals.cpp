@@ -1,5 +1,6 @@
 // The names of signals, as people write them.
 #include "base/signals.hpp"
+
 #include "base/text.hpp"
 
 #include <algorithm>

@@ -90,4 +90,10 @@ namespace muster {
 /// before the host.
 [[nodiscard]] std::string masked(std::string_view name, const std::string& value);
 
+/// Length of the valid UTF-8 sequence that `bytes`, which are not none, start with; 0 if they start with none.
+[[nodiscard]] std::size_t utf8_sequence(std::string_view bytes);
+
+/// The character of a valid sequence.
+[[nodiscard]] char32_t utf8_character(std::string_view sequence);
+
 }  // namespace muster

@@ -1,6 +1,7 @@
 // The one door to yaml-cpp. It throws; nothing that it throws leaves this file.
-#include "base/visible.hpp"
 #include "base/yaml.hpp"
+
+#include "base/display_text.hpp"
 
 #include <yaml-cpp/anchor.h>
 #include <yaml-cpp/eventhandler.h>

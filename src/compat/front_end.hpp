@@ -3,12 +3,12 @@
 // The command lines of other launchers: one table of options for each, from which parsing, --help,
 // the completions and the tables in docs/command-lines.md are made.
 
-#include "base/read_text.hpp"
-#include "platforms/cluster.hpp"
-#include "environment/snapshot.hpp"
+#include "base/file_io.hpp"
 #include "compat/command_line.hpp"
+#include "environment/snapshot.hpp"
 #include "modes/mode_template.hpp"
-#include "options/option.hpp"
+#include "options/syntax.hpp"
+#include "platforms/cluster.hpp"
 
 #include <map>
 

@@ -2,10 +2,19 @@
 
 // Processes on listed hosts, as the launchers mean it that go to other hosts by themselves. Private to compat/.
 
-#include "platforms/given_hosts.hpp"
+#include "base/text.hpp"
 #include "compat/front_end.hpp"
+#include "platforms/given_hosts.hpp"
 
 namespace muster {
+
+/// Processes that one line may ask for.
+inline constexpr int kMostProcesses = 10'000'000;
+
+/// The number that an option gives, which has been checked; 1 where it cannot be read.
+[[nodiscard]] inline int number_of(const Sourced<std::string>& count) {
+  return parse_integer(count.value, 1, kMostProcesses).value_or(1);
+}
 
 /// One host of a list: "a" is one slot, "a:4" are four; "a:*" leaves them to the host.
 struct ListedHost {

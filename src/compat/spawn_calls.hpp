@@ -1,11 +1,12 @@
 #pragma once
 
-// Python scripts that start the processes of their job themselves. Private to program/.
+// Python scripts that start the processes of their job themselves.
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -23,5 +24,17 @@ struct SpawnCall {
 /// of torchrun decides about, such as LOCAL_RANK, is none: such a script knows when it is started by a
 /// launcher. Nothing is executed, and names are followed through imports only.
 [[nodiscard]] std::optional<SpawnCall> find_spawn(std::string_view script);
+
+// The commands of a shell script, as far as they can be seen without running it.
+
+struct ShellCommand {
+  std::size_t line = 1;
+  std::vector<std::string> words;  ///< without assignments in front; "$N" stays as it is
+  bool is_conditional = false;     ///< not everybody who runs the script comes here
+};
+
+/// In their order, without comments and here-documents. Any text is taken: what is no shell script gives
+/// other commands, and no error.
+[[nodiscard]] std::vector<ShellCommand> read_shell(std::string_view text);
 
 }  // namespace muster

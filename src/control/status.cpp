@@ -1,7 +1,8 @@
 // One description of a node for the wire and for `muster status --json`, and the table that people read.
-#include "base/columns.hpp"
-#include "base/text.hpp"
 #include "control/status.hpp"
+
+#include "base/display_text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,9 @@
 #pragma once
 
+// Which accelerator has which number, and where it is plugged in.
+
 #include "base/result.hpp"
+#include "environment/cpu_topology.hpp"
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
 
@@ -82,5 +85,8 @@ struct DeviceChoice {
 /// ascending, one for GPUs with ranges, a device twice or what is none, and one for HIP that does not count
 /// what the one for ROCr leaves or is another than CUDA's.
 [[nodiscard]] Result<> check_device_lists(const Snapshot& snapshot);
+
+/// Fills the lists of accelerators from the files below `root`.
+void place_accelerators(Topology& topology, const std::string& root);
 
 }  // namespace muster

@@ -1,15 +1,134 @@
 // Counts accelerators by the files that their drivers create. Opens no driver: a launcher that
 // touches a device holds it.
-#include "environment/files.hpp"
+#include "environment/devices.hpp"
 
 #include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "environment/mounted_files.hpp"
 #include "environment/snapshot.hpp"
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <set>
 #include <string_view>
+#include <utility>
 
 namespace muster {
+
+// Reads lists of accelerators. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables"; CANN,
+// "ASCEND_RT_VISIBLE_DEVICES"; Ascend Docker Runtime (ranges); Ascend Device Plugin (names); ROCm, "GPU isolation techniques". CUDA knows no
+// ranges, and takes no list that has a device twice.
+
+namespace {
+
+constexpr int kHighestNumber = 1'000'000;
+
+struct Range {
+  int first;
+  int last;
+};
+
+/// "3" or "0-3".
+std::optional<Range> read_range(std::string_view entry) {
+  const std::size_t dash = entry.find('-');
+  const auto first = parse_integer(entry.substr(0, dash), 0, kHighestNumber);
+  const auto last = dash == std::string_view::npos
+                        ? first
+                        : parse_integer(entry.substr(dash + 1), 0, kHighestNumber);
+  return first && last && *first <= *last ? std::optional(Range{*first, *last}) : std::nullopt;
+}
+
+/// "Ascend910-3", as Kubernetes' device plugin calls device 3.
+std::optional<Range> read_ascend(std::string_view entry) {
+  const std::size_t dash = entry.find('-');
+  if (!entry.starts_with("Ascend") || dash == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto number = parse_integer(entry.substr(dash + 1), 0, kHighestNumber);
+  return number ? std::optional(Range{*number, *number}) : std::nullopt;
+}
+
+/// "0.1": a tile of one of Intel's GPUs.
+bool is_tile(std::string_view entry) {
+  const std::size_t dot = entry.find('.');
+  return dot != std::string_view::npos && parse_integer(entry.substr(0, dot), 0, kHighestNumber) &&
+         parse_integer(entry.substr(dot + 1), 0, kHighestNumber);
+}
+
+bool is_name(std::string_view entry) {
+  return entry.starts_with("GPU-") || entry.starts_with("MIG-");
+}
+
+/// As many of the range as there is room for, and one more.
+void append(std::vector<DeviceEntry>& entries, const Range& range) {
+  constexpr auto kMost = static_cast<std::size_t>(kMostDevices) + 1;
+  for (int i = range.first; i <= range.last && entries.size() < kMost; ++i) {
+    entries.push_back({i, std::to_string(i)});
+  }
+}
+
+}  // namespace
+
+std::vector<DeviceEntry> read_device_list(std::string_view list) {
+  std::vector<DeviceEntry> entries;
+  for (const std::string& piece : split(list, ',')) {
+    const std::string entry(trim(piece));
+    auto range = read_range(entry);
+    range = range ? range : read_ascend(entry);
+    const bool is_full = entries.size() > static_cast<std::size_t>(kMostDevices);
+    if (is_full || (!range && !is_name(entry) && !is_tile(entry))) {
+      break;
+    }
+    if (range) {
+      append(entries, *range);
+    } else {
+      entries.push_back({std::nullopt, entry});
+    }
+  }
+  return entries;
+}
+
+bool is_plain_device_list(std::string_view list) {
+  const std::string_view whole = trim(list);
+  if (whole.empty() || whole == "none" || whole == "void" || whole == "NoDevFiles") {
+    return true;
+  }
+  std::set<std::string> seen;
+  for (const std::string& piece :
+       split(whole.substr(0, whole.size() - whole.ends_with(',')), ',')) {
+    const std::string entry(trim(piece));
+    if (entry == "-1") {
+      return true;
+    }
+    const bool is_device = parse_integer(entry, 0, kHighestNumber) || is_name(entry);
+    if (!is_device || !seen.insert(entry).second) {
+      return false;
+    }
+  }
+  return !seen.empty();
+}
+
+std::optional<std::vector<int>> read_device_numbers(std::string_view list) {
+  std::vector<DeviceEntry> entries;
+  for (const std::string& entry : split(list, ',')) {
+    const auto range = read_range(entry);
+    if (!range) {
+      return std::nullopt;
+    }
+    append(entries, *range);
+  }
+  std::vector<int> numbers;
+  numbers.reserve(entries.size());
+  for (const DeviceEntry& entry : entries) {
+    numbers.push_back(*entry.number);
+  }
+  const bool is_each_once = std::set<int>(numbers.begin(), numbers.end()).size() == numbers.size();
+  const bool is_list =
+      !numbers.empty() && is_each_once && numbers.size() <= static_cast<std::size_t>(kMostDevices);
+  return is_list ? std::optional(std::move(numbers)) : std::nullopt;
+}
+
 namespace {
 
 constexpr std::string_view kIntel = "0x8086";
@@ -117,6 +236,97 @@ HostDevices count_host_devices(const std::string& root) {
     devices.tpu = count_tpu_chips(root, elsewhere.tpu_files);
   }
   return devices;
+}
+
+// Ascend devices by their numbers on the host, and as the runtime of a process counts them. Pure.
+// Sources: CANN, "ASCEND_RT_VISIBLE_DEVICES" (places among what the container shows); Ascend Docker Runtime,
+// "ASCEND_VISIBLE_DEVICES" (numbers on the host; devices are counted from 0 in the container).
+
+namespace {
+
+std::vector<int> numbers_of(const Snapshot& snapshot, const char* variable) {
+  std::vector<int> numbers;
+  for (const DeviceEntry& entry : read_device_list(snapshot.variable(variable).value_or(""))) {
+    if (entry.number) {
+      numbers.push_back(*entry.number);
+    }
+  }
+  return numbers;
+}
+
+std::vector<int> given_to_container(const Snapshot& snapshot) {
+  return numbers_of(snapshot, "ASCEND_VISIBLE_DEVICES");
+}
+
+bool has(const std::vector<int>& numbers, int number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+bool has_all(const std::vector<int>& numbers, const std::vector<int>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](int one) { return has(numbers, one); });
+}
+
+/// In the order in which the runtime counts. Its list has places of what is shown; a number that is no place
+/// is meant as the host's.
+std::vector<int> counted_devices(const Snapshot& snapshot) {
+  std::vector<int> shown = shown_ascend_devices(snapshot);
+  std::vector<int> counted = numbers_of(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
+  if (counted.empty()) {
+    return shown;
+  }
+  for (int& place : counted) {
+    const auto at = static_cast<std::size_t>(place);
+    place = at < shown.size() ? shown[at] : place;
+  }
+  return counted;
+}
+
+}  // namespace
+
+std::vector<int> shown_ascend_devices(const Snapshot& snapshot) {
+  std::vector<int> given = given_to_container(snapshot);
+  std::vector<int> files = snapshot.devices.ascend_ids;
+  if (files.empty()) {
+    files.resize(static_cast<std::size_t>(snapshot.devices.ascend));
+    std::iota(files.begin(), files.end(), 0);
+  }
+  const bool is_given = !given.empty() && (files.empty() || files.size() == given.size());
+  return is_given ? std::move(given) : std::move(files);
+}
+
+std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
+  const std::vector<int> given = given_to_container(snapshot);
+  const bool is_chosen = !numbers_of(snapshot, "ASCEND_RT_VISIBLE_DEVICES").empty();
+  if (given.empty() || !is_chosen) {
+    return is_chosen ? counted_devices(snapshot) : given;
+  }
+  std::vector<int> escape_controls = counted_devices(snapshot);
+  std::erase_if(escape_controls, [&](int device) { return !has(given, device); });
+  return escape_controls.empty() ? given : escape_controls;
+}
+
+std::vector<int> files_without_ascend_devices(const Snapshot& snapshot,
+                                              const std::vector<int>& devices) {
+  const std::vector<int> counted = counted_devices(snapshot);
+  const bool are_there = has_all(counted, devices) || counted.size() == devices.size();
+  return are_there ? std::vector<int>() : snapshot.devices.ascend_ids;
+}
+
+std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices) {
+  std::vector<int> counted = counted_devices(snapshot);
+  if (!has_all(counted, devices)) {
+    if (counted.size() != devices.size()) {
+      return devices;
+    }
+    counted = devices;
+    std::sort(counted.begin(), counted.end());
+  }
+  std::vector<int> numbers;
+  for (const int device : devices) {
+    const auto at = std::find(counted.begin(), counted.end(), device);
+    numbers.push_back(static_cast<int>(at - counted.begin()));
+  }
+  return numbers;
 }
 
 }  // namespace muster

@@ -1,7 +1,9 @@
 #pragma once
 
-#include "base/source.hpp"
-#include "environment/lazy.hpp"
+// What workers find of muster in their environment (docs/suspend.md): names that are no options.
+
+#include "base/result.hpp"
+#include "environment/mounted_files.hpp"
 
 #include <array>
 #include <map>
@@ -98,5 +100,36 @@ void wipe_variable(const std::string& name);
 
 /// Cores by affinity mask, lowered by the CPU quota of the control groups (v1 and v2) above us.
 [[nodiscard]] AllowedCores count_allowed_cores();
+
+/// The path of this program, as a word that others can start it by while it runs: without blanks and colons.
+[[nodiscard]] std::string program_path();
+
+/// The python3 of the virtual environment (PEP 405) or conda environment whose folder of programs has the name by which we were
+/// started; a name without a folder is looked for in `search_path`. Empty: it is in none.
+[[nodiscard]] std::string find_own_python(std::string_view argv0, std::string_view search_path);
+
+/// The folders where muster's modules for Python may be: of an installation, and of a build.
+[[nodiscard]] std::array<std::string, 2> own_module_places();
+
+/// The first of them that is there; empty: none.
+[[nodiscard]] std::string find_own_modules();
+
+/// Every process of a job carries this variable; strays are recognised by it. A muster inside a
+/// worker adds its own mark behind a colon.
+inline constexpr const char* kMarkerVariable = "MUSTER_JOB_MARKER";
+
+inline constexpr const char* kControlSocketVariable = "MUSTER_CONTROL_SOCKET";
+inline constexpr const char* kSuspendFileVariable = "MUSTER_SUSPEND_FILE";
+inline constexpr const char* kHeartbeatFileVariable = "MUSTER_HEARTBEAT_FILE";
+inline constexpr const char* kRestartCountVariable = "MUSTER_RESTART_COUNT";
+inline constexpr const char* kLastVerdictVariable = "MUSTER_LAST_VERDICT";
+inline constexpr const char* kJobStateVariable = "MUSTER_JOB_STATE_DIR";
+
+inline constexpr std::array<std::string_view, 6> kWorkerVariables = {kControlSocketVariable,
+                                                                     kSuspendFileVariable,
+                                                                     kHeartbeatFileVariable,
+                                                                     kRestartCountVariable,
+                                                                     kLastVerdictVariable,
+                                                                     kJobStateVariable};
 
 }  // namespace muster

@@ -1,10 +1,12 @@
 // Summaries and servers as JSON, and what becomes of those of all nodes: see the header.
+#include "exchange/exchanged_rank_table.hpp"
+
 #include "base/json.hpp"
+#include "base/ranks.hpp"
 #include "base/text.hpp"
-#include "environment/own_host.hpp"
+#include "environment/local_host.hpp"
 #include "rank_table/generate.hpp"
 #include "rank_table/rewrite.hpp"
-#include "exchange/exchanged_rank_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -338,6 +340,56 @@ std::string write_server(const Instance& server, const std::string& host) {
       {"server", {{"id", server.server_id}, {"host", host}, {"devices", std::move(devices)}}}};
   make_valid_utf8(document);
   return json::serialize(document);
+}
+
+// Votes about the route plan, and the decision that all nodes get: see the header.
+
+namespace {
+
+using rank_table::RouteDecision;
+using rank_table::RouteVote;
+
+constexpr std::size_t kMostDecisionBytes = std::size_t{1} << 20U;
+
+std::string encode(const RouteDecision& decision) {
+  return json::serialize(json::object{
+      {"applies", decision.applies},
+      {"reason", decision.reason},
+      {"positions", json::array(decision.positions.begin(), decision.positions.end())}});
+}
+
+Result<std::string> decide(const std::vector<gang::NodePart>& parts) {
+  std::vector<RouteVote> votes;
+  for (const gang::NodePart& part : parts) {
+    auto vote =
+        part.bytes.empty() ? Result<RouteVote>(RouteVote()) : rank_table::decode_vote(part.bytes);
+    if (!vote) {
+      return Error{ErrorKind::System, "of node " + to_string(part.node) + " is torn"};
+    }
+    votes.push_back(std::move(*vote));
+  }
+  return encode(rank_table::decide_route(votes));
+}
+
+}  // namespace
+
+gang::ExchangeKey route_key() {
+  return {"route_plan",
+          gang::Phase::BeforeStart,
+          rank_table::kMostVoteBytes,
+          kMostDecisionBytes,
+          decide};
+}
+
+Result<RouteDecision> read_route_decision(std::string_view merged) {
+  try {
+    const json::object document = json::parse({merged.data(), merged.size()}).as_object();
+    return RouteDecision{document.at("applies").as_bool(),
+                         json::value_to<std::string>(document.at("reason")),
+                         json::value_to<std::vector<int>>(document.at("positions"))};
+  } catch (const std::exception&) {  // Boost.JSON's way to say it
+    return Error{ErrorKind::BadData, "the decision about the route plan is torn"};
+  }
 }
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include "gang/exchange_values.hpp"
 #include "rank_table/compare.hpp"
 #include "rank_table/rank_table.hpp"
+#include "rank_table/route_plan.hpp"
 
 #include <map>
 #include <optional>
@@ -44,5 +45,14 @@ struct PartOfTable {
 /// Where its `server_id` is empty it becomes the address that the others reach; `host` where that is one of
 /// this machine alone.
 [[nodiscard]] std::string write_server(const rank_table::Instance& server, const std::string& host);
+
+// What the nodes of a job tell each other about ROUTE_PLAN: what each would do becomes what all do.
+
+/// The key "route_plan". A node contributes its vote, encoded; one that contributes nothing was not asked to
+/// plan anything.
+[[nodiscard]] gang::ExchangeKey route_key();
+
+/// What came out of it. Fails with `BadData` for anything else.
+[[nodiscard]] Result<rank_table::RouteDecision> read_route_decision(std::string_view merged);
 
 }  // namespace muster

@@ -1,12 +1,11 @@
 // Joins decisions with sockets and timers: events in, actions out, one queue, no decision.
+#include "gang/gang.hpp"
+
+#include "base/log.hpp"
+#include "gang/net/leader_links.hpp"
+#include "gang/net/resolver.hpp"
 #include "gang/protocol/leader.hpp"
 #include "gang/protocol/participant.hpp"
-#include "gang/net/leader_links.hpp"
-#include "gang/net/link_to_leader.hpp"
-#include "gang/net/resolver.hpp"
-
-#include "gang/gang.hpp"
-#include "base/log.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -5,7 +5,7 @@
 
 #include "base/result.hpp"
 #include "gang/events.hpp"
-#include "gang/policy.hpp"
+#include "gang/gang_config.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,19 +1,14 @@
 // The guard: small on purpose, for it must not fail. It allocates nothing while the job goes well.
 #include "guard/guard.hpp"
 
-#include "process/stop_requests.hpp"
-#include "guard/agent_watch.hpp"
-#include "guard/guard_cleanup.hpp"
-#include "process/loop_calls.hpp"
-#include "guard/signal_bell.hpp"
-#include "process/sweeper.hpp"
-#include "process/terminal.hpp"
-#include "guard/without_guard.hpp"
-
 #include "base/log.hpp"
-#include "process/briefly.hpp"
+#include "guard/agent_watchdog.hpp"
+#include "guard/guard_cleanup.hpp"
+#include "process/descendants.hpp"
 #include "process/guarantees.hpp"
+#include "process/helper_process.hpp"
 #include "process/inherited.hpp"
+#include "process/timers.hpp"
 #include "supervise/exit_status.hpp"
 #include "supervise/job_end.hpp"
 
@@ -21,6 +16,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -30,7 +26,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -354,6 +352,181 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   read_end.reset();
   set_log_sink({});  // what was said until here the agent says
   return Guard(agent, setup, std::move(signalfd_), **page, std::move(earlier)).run();
+}
+
+// A handler, because the loop that should read a signal is what may be broken; and a timer whose signal is KILL, because
+// nothing that runs in a broken process can be relied on.
+
+namespace {
+
+/// What a handler of a signal can see is global.
+struct End {
+  pid_t guard = -1;
+  pid_t agent = -1;  ///< -1: there is no timer
+  timer_t timer{};
+  itimerspec later{};
+};
+End end_of_agent;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
+
+bool end_is_set() {
+  itimerspec left{};
+  (void)::timer_gettime(end_of_agent.timer, &left);
+  return left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
+}
+
+/// Comes from the kernel when the guard dies; from a pipe that nobody reads any more, too. A copy of the agent
+/// has no timer.
+extern "C" void on_pipe_signal(int /*signal*/) {
+  const int error_number = errno;
+  if (::getpid() == end_of_agent.agent && ::getppid() != end_of_agent.guard && !end_is_set()) {
+    feed_parent_death_timer();  // later ones are of pipes: who turns without end and writes to one puts nothing off
+  }
+  errno = error_number;
+}
+
+}  // namespace
+
+void arm_parent_death_timer(pid_t guard, std::chrono::seconds patience) {
+  sigevent kill{};
+  kill.sigev_notify = SIGEV_SIGNAL;
+  kill.sigev_signo = SIGKILL;
+  if (::timer_create(CLOCK_MONOTONIC, &kill, &end_of_agent.timer) != 0) {
+    return;  // then the loop alone ends us
+  }
+  end_of_agent.later.it_value.tv_sec = patience.count();
+  end_of_agent.guard = guard;
+  end_of_agent.agent = ::getpid();
+  struct sigaction action {};
+  action.sa_handler = &on_pipe_signal;
+  action.sa_flags = SA_RESTART;
+  (void)::sigaction(SIGPIPE, &action, nullptr);
+  sigset_t pipe_signal;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  (void)::pthread_sigmask(SIG_UNBLOCK, &pipe_signal, nullptr);
+  (void)::prctl(PR_SET_PDEATHSIG, SIGPIPE);  // where it is refused that was said
+  if (::getppid() != guard) {
+    feed_parent_death_timer();  // it died before
+  }
+}
+
+void feed_parent_death_timer() {
+  if (end_of_agent.agent == ::getpid()) {
+    (void)::timer_settime(end_of_agent.timer, 0, &end_of_agent.later, nullptr);
+  }
+}
+
+// The signal that is kept is one that muster blocks, that no option can name, and that the kernel sends at most to say what a
+// failed write says as well.
+
+namespace {
+
+constexpr int kKept = SIGXFSZ;
+
+}  // namespace
+
+GuardSignalNotifier GuardSignalNotifier::of_this_process(const std::set<int>& signals) {
+  sigset_t heard;
+  sigemptyset(&heard);
+  sigaddset(&heard, kKept);
+  for (const int signal : signals) {
+    sigaddset(&heard, signal);
+  }
+  GuardSignalNotifier made{UniqueFd(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC)),
+                           UniqueFd(::epoll_create1(EPOLL_CLOEXEC))};
+  epoll_event once_each{};
+  once_each.events = EPOLLIN | EPOLLET;
+  if (::epoll_ctl(made.notifier.get(), EPOLL_CTL_ADD, made.signals.get(), &once_each) != 0) {
+    made.notifier.reset();
+  }
+  return made;
+}
+
+void GuardSignalNotifier::listen() {
+  (void)::kill(::getpid(), kKept);
+}
+
+void GuardSignalNotifier::silence(int notifier) {
+  epoll_event rung{};
+  (void)::epoll_wait(notifier, &rung, 1, 0);
+}
+
+// Beats. Whoever waits for one waits for the loop to turn: see process/agent_watch.hpp.
+
+namespace {
+
+constexpr std::chrono::milliseconds kBeatInterval = AgentWatchdog::kTimeToAnswer / 4;
+
+}  // namespace
+
+void HeartbeatSender::renew(const gang::Lease& lease) {
+  link_.page.renew(lease, Clock::now());
+  const bool is_leased = lease.limit.has_value();
+  if (!std::exchange(is_leased_, is_leased) && is_leased) {
+    wake_guard(link_.guard);  // it sleeps while nobody counts on us
+  }
+}
+
+void HeartbeatSender::listen() {
+  if (link_.notifier) {
+    signal_notifier_.assign(link_.notifier.release());
+    wait_for_bell();
+  }
+}
+
+void HeartbeatSender::wait_for_bell() {
+  using Descriptor = boost::asio::posix::stream_descriptor;
+  signal_notifier_.async_wait(Descriptor::wait_read,
+                              [this](const boost::system::error_code& error) {
+                                if (!error) {
+                                  GuardSignalNotifier::silence(signal_notifier_.native_handle());
+                                  check_guard();
+                                  wait_for_bell();
+                                }
+                              });
+}
+
+/// It may be about to read the signal, or about to stop.
+void HeartbeatSender::check_guard() {
+  constexpr std::chrono::milliseconds kMoment{100};
+  if (!resume_stopped_guard(link_)) {
+    return;
+  }
+  sample_timer_.expires_after(kMoment);
+  sample_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      check_guard();
+    }
+  });
+}
+
+void HeartbeatSender::beat_from_now_on() {
+  if (!std::exchange(beats_, true)) {
+    beat_soon();
+  }
+}
+
+void HeartbeatSender::go_on_alone() {
+  is_alone_ = true;
+  feed_parent_death_timer();
+  beat_from_now_on();
+}
+
+void HeartbeatSender::beat() {
+  link_.page.beat(Clock::now());
+  if (is_alone_) {
+    feed_parent_death_timer();
+  }
+}
+
+void HeartbeatSender::beat_soon() {
+  timer_.expires_after(kBeatInterval);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      beat();
+      beat_soon();
+    }
+  });
 }
 
 }  // namespace muster

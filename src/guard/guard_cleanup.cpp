@@ -1,9 +1,9 @@
 // The guard's rounds of killing. docs/processes.md tells why they are needed.
 #include "guard/guard_cleanup.hpp"
 
-#include "process/asides.hpp"
+#include "process/descendants.hpp"
+#include "process/helper_process.hpp"
 #include "process/reaper.hpp"
-#include "process/sweeper.hpp"
 
 #include <poll.h>
 #include <sys/wait.h>

@@ -2,8 +2,8 @@
 
 // How the guard ends what the agent has left. Private to run/.
 
+#include "guard/agent_watchdog.hpp"
 #include "process/descendants.hpp"
-#include "guard/shared_page.hpp"
 
 #include <sys/types.h>
 

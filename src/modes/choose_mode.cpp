@@ -1,10 +1,9 @@
 // Decides how the workers are started: the user's template, a mode by name, or the default.
-#include "modes/builtin_templates.hpp"
-
 #include "base/text.hpp"
-#include "platforms/run_method.hpp"
 #include "environment/accelerators.hpp"
-#include "modes/template_document.hpp"
+#include "modes/mode_template.hpp"
+#include "modes/read_template.hpp"
+#include "platforms/request.hpp"
 #include "rank_table/local_instance.hpp"
 
 #include <algorithm>

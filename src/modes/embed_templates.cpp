@@ -1,7 +1,7 @@
 // Build tool: reads the YAML templates named on its command line, fills in what they take over from each
 // other, checks each as the program would and prints a C++ source that holds them as JSON. The program then
 // starts without a YAML parser.
-#include "modes/template_document.hpp"
+#include "modes/read_template.hpp"
 
 #include <fstream>
 #include <iostream>
@@ -74,11 +74,10 @@ int main(int argc, char** argv) {
     std::cerr << text.error().message << '\n';
     return 1;
   }
-  std::cout
-      << "// Generated from templates/modes by embed_templates.cpp.\n"
-      << "#include \"modes/builtin_templates.hpp\"\n\n#include <array>\n\nnamespace muster {\n\n"
-      << "std::span<const BuiltinTemplate> builtin_templates() {\n"
-      << "  static constexpr auto kTemplates = std::to_array<BuiltinTemplate>({\n"
-      << *text << "  });\n  return kTemplates;\n}\n\n}  // namespace muster\n";
+  std::cout << "// Generated from templates/modes by embed_templates.cpp.\n"
+            << "#include \"modes/mode_template.hpp\"\n\n#include <array>\n\nnamespace muster {\n\n"
+            << "std::span<const BuiltinTemplate> builtin_templates() {\n"
+            << "  static constexpr auto kTemplates = std::to_array<BuiltinTemplate>({\n"
+            << *text << "  });\n  return kTemplates;\n}\n\n}  // namespace muster\n";
   return 0;
 }

@@ -1,9 +1,8 @@
 // Fills in what a template takes over: the template that it inherits from, and the fields that its roles
 // have in common. It joins documents and asks little of them: read_template looks at what comes of it, so each
 // value keeps the line on which it stands.
-#include "modes/template_fields.hpp"
-
 #include "base/text.hpp"
+#include "modes/read_template.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,11 @@
 // What can be asked of a template that has been read.
 #include "modes/mode_template.hpp"
 
+#include "modes/read_template.hpp"
+
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace muster {
 
@@ -97,6 +100,245 @@ std::vector<std::string> roles_to_be_given(const ModeTemplate& mode) {
     }
   }
   return names;
+}
+
+// Fills {placeholders}. Pure.
+
+namespace {
+
+/// What only the system knows, and only at start.
+constexpr std::array<std::string_view, 9> kLateNames = {"job_secret",
+                                                        "muster",
+                                                        "own_address",
+                                                        "own_interface",
+                                                        "run_dir",
+                                                        "run_id",
+                                                        "shm_dir",
+                                                        "store_port",
+                                                        "worker_port"};
+
+/// Stands before a placeholder that is still to be filled. Templates, variables and arguments cannot
+/// hold this byte, so nothing else looks like one.
+constexpr char kLateMark = '\0';
+
+bool is_late(std::string_view name) {
+  return std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
+}
+
+/// What stands for this placeholder until the start; nothing when the name is unknown.
+std::optional<std::string> value_or_mark(std::string_view name,
+                                         const std::map<std::string, std::string>& values) {
+  const auto value = values.find(std::string(name));
+  if (value != values.end()) {
+    return value->second;
+  }
+  return is_late(name) ? std::optional(mark_deferred(name)) : std::nullopt;
+}
+
+/// What "{{" and "}}" are.
+enum class Braces {
+  Escaped,  ///< one brace, as in a template
+  Text      ///< two, as in an argument of the user's
+};
+
+std::string fill(std::string_view text,
+                 const std::map<std::string, std::string>& values,
+                 Braces braces) {
+  std::string filled;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const bool is_double = (c == '{' || c == '}') && at + 1 < text.size() && text[at + 1] == c;
+    if (is_double && braces == Braces::Escaped) {
+      filled += c;
+      at += 2;
+      continue;
+    }
+    const std::size_t end = c == '{' ? text.find('}', at) : std::string_view::npos;
+    const auto value = end == std::string_view::npos
+                           ? std::nullopt
+                           : value_or_mark(text.substr(at + 1, end - at - 1), values);
+    filled += value.value_or(std::string(1, c));
+    at = value ? end + 1 : at + 1;
+  }
+  return filled;
+}
+
+}  // namespace
+
+std::string fill_placeholders(std::string_view text,
+                              const std::map<std::string, std::string>& values) {
+  return fill(text, values, Braces::Escaped);
+}
+
+std::string fill_known(std::string_view text, const std::map<std::string, std::string>& values) {
+  return fill(text, values, Braces::Text);
+}
+
+std::string mark_deferred(std::string_view name) {
+  return kLateMark + ("{" + std::string(name) + "}");
+}
+
+std::string fill_late(std::string_view text, const std::map<std::string, std::string>& values) {
+  std::string filled;
+  std::size_t at = 0;
+  for (std::size_t mark = text.find(kLateMark); mark != std::string_view::npos;
+       mark = text.find(kLateMark, at)) {
+    filled += text.substr(at, mark - at);
+    const std::size_t end = std::min(text.find('}', mark), text.size() - 1);
+    const std::string_view placeholder = text.substr(mark, end + 1 - mark);
+    const auto value = std::find_if(values.begin(), values.end(), [&](const auto& one) {
+      return placeholder == mark_deferred(one.first);
+    });
+    if (value != values.end() && value->second.empty()) {
+      return {};
+    }
+    filled += value == values.end() ? placeholder : std::string_view(value->second);
+    at = end + 1;
+  }
+  return filled.append(text.substr(at));
+}
+
+std::string readable(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), kLateMark), text.end());
+  return text;
+}
+
+// Reads what a mode needs beside its processes: services, inputs, programs of roles.
+
+namespace {
+
+/// Placeholders with no value before the nodes have met.
+std::vector<std::string> deferred_placeholders(const std::set<std::string>& roles) {
+  std::vector<std::string> names = placeholder_names();
+  std::erase(names, "host_name");
+  std::erase(names, "job_id");
+  for (const std::string& role : roles) {
+    for (const char* const start : {kCountOf, kEndpointsOf}) {
+      names.push_back(std::string(start) + ":" + role);
+    }
+  }
+  return names;
+}
+
+/// A file is waited for before the nodes have met, so it knows nothing that they tell each other.
+Result<> check_known_early(const std::string& text, const std::string& path, const Place& place) {
+  for (const std::string& name : deferred_placeholders(place.roles)) {
+    if (use_placeholder({text}, name)) {
+      return place.error(path, "uses {" + name + "}, which is not known yet when it is waited for");
+    }
+  }
+  return {};
+}
+
+/// The one thing that can be added to a rank table.
+Result<bool> read_pod_ip(const json::value& value, const std::string& path, const Place& place) {
+  const bool is_it = value.is_string() && value.get_string() == "pod_ip";
+  return is_it ? Result<bool>(true) : place.error(path, "must be 'pod_ip'");
+}
+
+/// {field: status, is: completed}
+Result<> read_until(InputTemplate& input,
+                    const json::object& object,
+                    const std::string& path,
+                    const Place& place) {
+  const json::value* const value = object.if_contains("until");
+  if (value == nullptr) {
+    return {};
+  }
+  const std::string here = path + "/until";
+  if (!value->is_object()) {
+    return place.error(here, "must have field and is");
+  }
+  const json::object& until = value->get_object();
+  auto read = all_of({check_fields(until, {"field", "is"}, here, place),
+                      read_field(input.field, until, here + "/field", place, read_text),
+                      read_field(input.wanted, until, here + "/is", place, read_text)});
+  if (!read) {
+    return read;
+  }
+  return input.field.empty() || input.wanted.empty()
+             ? Result<>(place.error(here, "must have field and is"))
+             : Result<>();
+}
+
+Result<InputTemplate> read_input(const json::value& value,
+                                 const std::string& path,
+                                 const Place& place) {
+  if (!value.is_object()) {
+    return place.error(path, "must have a file");
+  }
+  const json::object& object = value.get_object();
+  InputTemplate input;
+  input.what = "input";
+  const auto read =
+      all_of({check_fields(object, {"file", "what", "until", "is", "adds"}, path, place),
+              read_field(input.file, object, path + "/file", place, read_text),
+              read_field(input.what, object, path + "/what", place, read_text),
+              check_known_early(input.file, path + "/file", place),
+              read_field(input.is_rank_table, object, path + "/is", place, read_rank_table),
+              read_field(input.adds_pod_addresses, object, path + "/adds", place, read_pod_ip),
+              read_until(input, object, path, place)});
+  if (!read) {
+    return read.error();
+  }
+  if (input.is_rank_table && !input.field.empty()) {
+    return place.error(path, "has both 'is' and 'until'");
+  }
+  if (input.adds_pod_addresses && !input.is_rank_table) {
+    return place.error(path, "adds to what is no rank table");
+  }
+  return input.file.empty() ? Result<InputTemplate>(place.error(path, "needs a file")) : input;
+}
+
+/// One element of a program that becomes several words.
+bool stands_for_words(std::string_view text) {
+  return text == kUsersProgram || text == kMpirunOptions || text == kOtherPrograms ||
+         text == kExports;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> read_program(const json::value& value,
+                                              const std::string& path,
+                                              const Place& place) {
+  if (!value.is_array() || value.get_array().empty()) {
+    return place.error(path, "must be a list that begins with a program");
+  }
+  std::vector<std::string> program;
+  for (const json::value& item : value.get_array()) {
+    if (item.is_string() && stands_for_words(item.get_string())) {
+      program.emplace_back(item.get_string());
+      continue;
+    }
+    auto text = read_text(item, path_of(path, std::to_string(program.size())), place);
+    if (!text) {
+      return text.error();
+    }
+    program.push_back(std::move(*text));
+  }
+  return program.front().empty() ? Result<std::vector<std::string>>(place.error(
+                                       path, "must be a list that begins with a program"))
+                                 : program;
+}
+
+Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& place) {
+  if (auto read = read_field(mode.services, root, "/services", place, read_texts); !read) {
+    return read;
+  }
+  for (std::size_t i = 0; i < mode.services.size(); ++i) {
+    mode.service_places[mode.services[i]] = place.at(path_of("/services", std::to_string(i)));
+  }
+  auto inputs = read_list(root, "inputs", place, read_input);
+  if (!inputs) {
+    return inputs.error();
+  }
+  mode.inputs = std::move(*inputs);
+  const bool is_named = std::find(mode.services.begin(), mode.services.end(), kWorkerPortService) !=
+                        mode.services.end();
+  if (!is_named && use_worker_port(texts_of(mode))) {
+    mode.services.emplace_back(kWorkerPortService);
+  }
+  return {};
 }
 
 }  // namespace muster

@@ -1,5 +1,7 @@
 #pragma once
 
+// Fills {placeholders} in texts of a template.
+
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"
 #include "modes/mpi_request.hpp"
@@ -8,7 +10,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -191,5 +195,37 @@ struct ChosenMode {
 
 /// The names that `--mode` takes.
 [[nodiscard]] std::vector<std::string> mode_names();
+
+/// The text with each "{name}" of `values` replaced; "{{" and "}}" become braces. {worker_port} and
+/// {run_dir}, where `values` lacks them, are marked for `fill_late` by a NUL byte in front, which no
+/// other text of a template or of a plan can hold. Other names that `values` lacks stay as they are.
+[[nodiscard]] std::string fill_placeholders(std::string_view text,
+                                            const std::map<std::string, std::string>& values);
+
+/// The same for an argument of the user's, in which all other braces are text: "{name}" is replaced
+/// if it is a placeholder, nothing else is touched.
+[[nodiscard]] std::string fill_known(std::string_view text,
+                                     const std::map<std::string, std::string>& values);
+
+/// What stands in a text for a value that is not known yet.
+[[nodiscard]] std::string mark_deferred(std::string_view name);
+
+/// The text with the marks replaced for which there is a value, in one pass: a value that looks like
+/// a placeholder is not looked at again. A text that needs a value which is empty becomes empty.
+[[nodiscard]] std::string fill_late(std::string_view text,
+                                    const std::map<std::string, std::string>& values);
+
+/// A text as people read it: without those marks.
+[[nodiscard]] std::string readable(std::string text);
+
+// The templates of templates/modes, made into JSON at build time by embed_templates.cpp.
+
+struct BuiltinTemplate {
+  std::string_view name;  ///< of its file: several templates may be of one mode
+  std::string_view mode;
+  std::string_view json;
+};
+
+[[nodiscard]] std::span<const BuiltinTemplate> builtin_templates();
 
 }  // namespace muster

@@ -1,7 +1,8 @@
 // Reads how ranks of MPI are to be started.
-#include "platforms/given_hosts.hpp"
 #include "modes/mpi_request.hpp"
+
 #include "options/syntax.hpp"
+#include "platforms/given_hosts.hpp"
 
 #include <array>
 

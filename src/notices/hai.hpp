@@ -1,13 +1,29 @@
 #pragma once
 
-// HAI's suspend command: a byte in shared memory of the first node. Private to run/.
+// HAI's suspend command: a byte in shared memory of the first node.
 
-#include "process/errand.hpp"
 #include "notices/notice_source.hpp"
+#include "process/helper_process.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace muster {
+
+// What is said to the manager of a task of HAI.
+
+/// A request as the manager reads it: 8 characters with the length of all of it, and a pickled {'source': source}.
+[[nodiscard]] std::string write_hai_request(std::string_view source);
+
+/// Sends it and waits for the length of an answer, for some seconds at most. What the answer says is not read: it is a pickle, which could
+/// have us execute anything. Returns what went wrong; empty: nothing.
+[[nodiscard]] std::string notify_hai_manager(const std::string& host, std::string_view source);
+
+/// "done", or why not; empty: the time was over.
+[[nodiscard]] std::string describe_telling(const std::optional<std::string>& problem);
 
 /// Looks at the byte five times a second, and answers the task's manager. A manager that is not there, says something else or nothing
 /// changes nothing about the job.

@@ -1,11 +1,207 @@
 // A failure changes nothing about the job. The first one may be a moment's: only the third in a row is worth a warning.
 #include "notices/metadata.hpp"
 
-#include "base/text.hpp"
+#include "base/file_io.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
-#include "supervise/notice.hpp"
+#include "base/text.hpp"
+#include "supervise/supervisor.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
 
 namespace muster {
+
+// Plain HTTP over a blocking socket: each question is a connection of its own.
+
+namespace {
+
+using Instant = std::chrono::steady_clock::time_point;
+
+/// Of all three clouds.
+constexpr const char* kAddress = "169.254.169.254";
+constexpr std::uint16_t kPort = 80;
+
+Error too_late() {
+  return {ErrorKind::System, "no answer within 2 s"};
+}
+
+Error failed(const char* attempt) {
+  const int number = errno;
+  return number == EAGAIN || number == EINPROGRESS || number == ETIMEDOUT
+             ? too_late()
+             : system_error(attempt, number);
+}
+
+/// A question in parts has one limit: the rest of it bounds each call. False: it is over.
+bool limit_calls(int fd, Instant deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
+      deadline - std::chrono::steady_clock::now());
+  if (left.count() <= 0) {
+    return false;
+  }
+  const timeval time{left.count() / 1'000'000, left.count() % 1'000'000};
+  return ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) == 0 &&
+         ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time) == 0;
+}
+
+Result<UniqueFd> connect_to_server(Instant deadline) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) {
+    return system_error("cannot make a socket", errno);
+  }
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(kPort);
+  (void)::inet_pton(AF_INET, kAddress, &address.sin_addr);
+  if (!limit_calls(fd.get(), deadline)) {
+    return too_late();
+  }
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return failed("cannot connect to 169.254.169.254");
+  }
+  return fd;
+}
+
+Result<HttpAnswer> receive(int fd, Instant deadline) {
+  std::string bytes;
+  std::array<char, 4'096> buffer{};
+  while (true) {
+    if (!limit_calls(fd, deadline)) {
+      return too_late();
+    }
+    const ssize_t count = ::recv(fd, buffer.data(), buffer.size(), 0);
+    if (count < 0) {
+      return failed("cannot read from 169.254.169.254");
+    }
+    bytes.append(buffer.data(), static_cast<std::size_t>(count));
+    auto answer = read_http_answer(bytes, /*is_all=*/count == 0);
+    if (!answer) {
+      return answer.error();
+    }
+    if (*answer) {
+      return std::move(**answer);
+    }
+  }
+}
+
+struct Question {
+  std::string line;     ///< such as "GET /path"
+  std::string headers;  ///< of this cloud; they end their lines themselves
+  const char* host = kAddress;
+};
+
+Result<HttpAnswer> ask(const Question& question, Instant deadline) {
+  const auto fd = connect_to_server(deadline);
+  if (!fd) {
+    return fd.error();
+  }
+  // The kernel has room for so few bytes.
+  const std::string request = question.line + " HTTP/1.1\r\nHost: " + question.host + "\r\n" +
+                              question.headers + "Connection: close\r\n\r\n";
+  if (::send(fd->get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
+    return failed("cannot write to 169.254.169.254");
+  }
+  return receive(fd->get(), deadline);
+}
+
+Result<MetadataReply> request_once(const Question& question, Instant deadline) {
+  auto answer = ask(question, deadline);
+  return answer ? Result<MetadataReply>(MetadataReply{std::move(*answer), {}}) : answer.error();
+}
+
+/// By the second version of the service, the only one that many machines have.
+Result<MetadataReply> ask_aws_metadata(Instant deadline) {
+  const auto answer = ask({"PUT /latest/api/token",
+                           "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n"},
+                          deadline);
+  if (!answer) {
+    return answer.error();
+  }
+  const auto token = read_metadata_word(*answer);
+  if (!token) {
+    return Error{ErrorKind::BadData, "it gives no token, status " + std::to_string(answer->status)};
+  }
+  return request_once({"GET /latest/meta-data/spot/instance-action",
+                       "X-aws-ec2-metadata-token: " + *token + "\r\n"},
+                      deadline);
+}
+
+/// All machines of a set hear of each other's events: who this one is matters when there is one.
+Result<MetadataReply> ask_azure_metadata(Instant deadline) {
+  const std::string header = "Metadata: true\r\n";
+  auto reply =
+      request_once({"GET /metadata/scheduledevents?api-version=2020-07-01", header}, deadline);
+  if (!reply) {
+    return reply;
+  }
+  const auto notice = read_cloud_notice(Cloud::Azure, reply->answer, {}, {});
+  if (notice && *notice) {
+    const auto name =
+        ask({"GET /metadata/instance/compute/name?api-version=2020-06-01&format=text", header},
+            deadline);
+    if (!name) {
+      return name.error();
+    }
+    reply->own_name = read_metadata_word(*name).value_or("");
+  }
+  return reply;
+}
+
+}  // namespace
+
+Result<MetadataReply> ask_metadata_server(Cloud cloud) {
+  const Instant deadline = std::chrono::steady_clock::now() + kMetadataLimit;
+  switch (cloud) {
+    case Cloud::Aws:
+      return ask_aws_metadata(deadline);
+    case Cloud::Gcp:
+      return request_once({"GET /computeMetadata/v1/instance/preempted",
+                           "Metadata-Flavor: Google\r\n",
+                           "metadata.google.internal"},
+                          deadline);
+    case Cloud::Azure:
+      return ask_azure_metadata(deadline);
+  }
+  return too_late();
+}
+
+std::string encode_reply(const Result<MetadataReply>& reply) {
+  json::object document;
+  if (reply) {
+    document = {{"status", reply->answer.status},
+                {"body", reply->answer.body},
+                {"own_name", reply->own_name}};
+  } else {
+    document = {{"error", reply.error().message}};
+  }
+  json::value value = std::move(document);
+  make_valid_utf8(value);
+  return json::serialize(value);
+}
+
+Result<MetadataReply> decode_reply(std::string_view bytes) {
+  boost::system::error_code error;
+  const json::value value = json::parse(bytes, error);
+  const json::object* const object = error ? nullptr : value.if_object();
+  if (object == nullptr) {
+    return too_late();
+  }
+  if (const json::value* const message = object->if_contains("error")) {
+    return Error{ErrorKind::System, std::string(message->as_string())};
+  }
+  return MetadataReply{{static_cast<int>(object->at("status").as_int64()),
+                        std::string(object->at("body").as_string())},
+                       std::string(object->at("own_name").as_string())};
+}
+
 namespace {
 
 using std::chrono::milliseconds;

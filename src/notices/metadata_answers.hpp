@@ -2,8 +2,8 @@
 
 // The answers of a cloud's metadata server. Pure; whoever answers may be anybody. Private to run/.
 
-#include "base/result.hpp"
 #include "agent/run.hpp"
+#include "base/result.hpp"
 
 #include <chrono>
 #include <cstddef>

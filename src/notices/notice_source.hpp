@@ -1,13 +1,13 @@
 #pragma once
 
 // Who tells this node that the job is to give way, beside signals and commands. A new source is a file in this folder and a line in
-// make_notice_sources. Private to run/.
-
-#include "process/asides.hpp"
+// make_notice_sources.
 
 #include "agent/run.hpp"
+#include "process/helper_process.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <functional>
@@ -49,5 +49,23 @@ class NoticeSource {
     HelperProcesses& helpers,
     const SuspendOptions& options,
     const NoticeCallbacks& callbacks);
+
+// A notice before the end of the allocation, by the clock.
+
+class AllocationEnd final : public NoticeSource {
+ public:
+  AllocationEnd(boost::asio::io_context& io,
+                const SuspendOptions& options,
+                NoticeCallbacks callbacks)
+      : timer_(io), options_(options), callbacks_(std::move(callbacks)) {}
+
+  void start() override;
+  void stop() override { timer_.cancel(); }
+
+ private:
+  boost::asio::steady_timer timer_;
+  const SuspendOptions& options_;
+  NoticeCallbacks callbacks_;
+};
 
 }  // namespace muster

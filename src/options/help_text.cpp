@@ -1,6 +1,7 @@
 // Lines of --help and the completions, from a table of options.
-#include "base/text.hpp"
 #include "options/help_text.hpp"
+
+#include "base/text.hpp"
 
 #include <algorithm>
 

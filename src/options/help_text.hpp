@@ -2,8 +2,8 @@
 
 // What --help and the completions of muster and of its front ends share.
 
-#include "options/option.hpp"
 #include "options/settings.hpp"
+#include "options/syntax.hpp"
 
 #include <vector>
 

@@ -1,6 +1,7 @@
 // Names of options, near misses, and the MUSTER_* variables.
-#include "base/text.hpp"
 #include "options/syntax.hpp"
+
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,18 +1,19 @@
 // Makes the consoles and tells when they have taken everything.
 #include "output/consoles.hpp"
 
-#include "output/file_writer.hpp"
-#include "output/stream_device.hpp"
-
-#include "base/log.hpp"
-#include "process/inherited.hpp"
 #include "agent/run.hpp"
+#include "base/log.hpp"
+#include "output/byte_sink.hpp"
+#include "output/writer_process.hpp"
+#include "process/inherited.hpp"
 
 #include <boost/asio/post.hpp>
 
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace muster {
 namespace {
@@ -154,6 +155,79 @@ std::vector<std::string> Consoles::describe_losses() {
     }
   }
   return losses_;
+}
+
+// Looks from time to time whether bytes arrive, as long as there are some on their way.
+
+namespace {
+
+constexpr DrainDeadline::Duration kInterval{50};
+/// For what is said at the very end.
+constexpr DrainDeadline::Duration kLastMoment{300};
+
+}  // namespace
+
+void DrainDeadline::start(Duration patience) {
+  left_ = patience;
+  poll_later();
+}
+
+void DrainDeadline::go_on() {
+  left_ = std::max(left_, kLastMoment);
+  poll_later();
+}
+
+std::vector<OutputQueue*> DrainDeadline::awaited() {
+  std::vector<OutputQueue*> sinks = consoles_.all();
+  if (logs_ != nullptr && logs_->sink() != nullptr) {
+    sinks.push_back(logs_->sink());
+  }
+  std::erase_if(sinks, [](const OutputQueue* sink) { return !sink->awaits_file(); });
+  return sinks;
+}
+
+std::uint64_t DrainDeadline::arrived() {
+  std::uint64_t sum = 0;
+  for (const OutputQueue* const sink : awaited()) {
+    sum += sink->arrived();
+  }
+  return sum;
+}
+
+void DrainDeadline::poll_later() {
+  if (is_waiting_ || awaited().empty()) {
+    return;
+  }
+  is_waiting_ = true;
+  arrived_ = arrived();
+  timer_.expires_after(kInterval);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    is_waiting_ = false;
+    if (!error) {
+      look();
+    }
+  });
+}
+
+void DrainDeadline::look() {
+  if (arrived() == arrived_) {  // of the same ones: nothing has arrived
+    left_ -= kInterval;
+  }
+  if (left_.count() > 0) {
+    poll_later();
+  } else {
+    give_up();
+  }
+}
+
+void DrainDeadline::give_up() {
+  for (OutputQueue* const sink : awaited()) {
+    if (logs_ != nullptr && sink == logs_->sink()) {
+      logs_->give_up();
+    } else {
+      consoles_.give_up(*sink);
+    }
+  }
 }
 
 }  // namespace muster

@@ -1,18 +1,275 @@
 // A small terminal for what a worker draws: of the controls of https://invisible-island.net/xterm/ctlseqs/ctlseqs.html those that stay
 // in its rows.
-#include "base/columns.hpp"
-#include "base/visible.hpp"
 #include "output/drawn_rows.hpp"
+
+#include "base/display_text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace muster {
+
+// Columns of a row, written over each other, and back to bytes.
+
+void CellRow::reach(std::size_t columns) {
+  cells_.resize(std::max(cells_.size(), columns));
+}
+
+/// Of a wide character that is written over in part nothing is left.
+void CellRow::split_at(std::size_t column) {
+  if (column > 0 && column < cells_.size() && cells_[column].character.empty()) {
+    cells_[column - 1].character = " ";
+    cells_[column].character = " ";
+  }
+}
+
+/// The character that ends before a column; null: nothing stands there.
+std::string* CellRow::last_before(std::size_t column) {
+  if (column == 0 || column > cells_.size()) {
+    return nullptr;
+  }
+  const bool is_wide = column > 1 && cells_[column - 1].character.empty();
+  return &cells_[column - (is_wide ? 2 : 1)].character;
+}
+
+void CellRow::put(std::size_t column,
+                  std::string_view character,
+                  std::size_t columns,
+                  const std::string& style) {
+  constexpr std::size_t kLongestCharacter = 64;  // with all that is drawn over it
+  if (columns == 0) {
+    std::string* const last = last_before(column);
+    if (last != nullptr && last->size() + character.size() <= kLongestCharacter) {
+      *last += character;
+    }
+    return;
+  }
+  reach(column + columns);
+  split_at(column);
+  split_at(column + columns);
+  cells_[column] = {std::string(character), style};
+  for (std::size_t further = 1; further < columns; ++further) {
+    cells_[column + further] = {"", style};
+  }
+}
+
+void CellRow::erase(std::size_t column, std::size_t count) {
+  split_at(column);
+  if (count >= cells_.size() - std::min(column, cells_.size())) {
+    cells_.resize(std::min(column, cells_.size()));
+    return;
+  }
+  split_at(column + count);
+  std::fill_n(cells_.begin() + static_cast<std::ptrdiff_t>(column), count, Cell());
+}
+
+void CellRow::insert(std::size_t column, std::size_t count) {
+  split_at(column);
+  if (column < cells_.size()) {
+    cells_.insert(cells_.begin() + static_cast<std::ptrdiff_t>(column), count, Cell());
+  }
+}
+
+void CellRow::take_out(std::size_t column, std::size_t count) {
+  if (column >= cells_.size()) {
+    return;
+  }
+  split_at(column);
+  const std::size_t end = column + std::min(count, cells_.size() - column);
+  split_at(end);
+  cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(column),
+               cells_.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+bool CellRow::is_blank() const {
+  return std::all_of(cells_.begin(), cells_.end(), [](const Cell& cell) { return cell == Cell(); });
+}
+
+std::string CellRow::text(std::size_t columns) const {
+  std::size_t end = std::min(columns, cells_.size());
+  while (end > 0 && cells_[end - 1] == Cell()) {
+    --end;
+  }
+  return render(end);
+}
+
+std::string CellRow::text_before(std::size_t column) const {
+  const std::size_t end = std::min(column, cells_.size());
+  return render(end) + std::string(column - end, ' ');
+}
+
+std::string CellRow::render(std::size_t end) const {
+  std::string text;
+  std::string_view style;
+  for (std::size_t column = 0; column < end; ++column) {
+    const Cell& cell = cells_[column];
+    if (cell.style != style) {
+      style = cell.style;
+      text += style.empty() ? "\x1b[m" : "\x1b[0;" + cell.style + "m";
+    }
+    text += cell.character;
+  }
+  return style.empty() ? text : text + "\x1b[m";
+}
+
+namespace {
+
+/// How many numbers from here on belong together: those of a colour do, "38;5;1" and "48;2;1;2;3".
+std::size_t count_together(const std::vector<std::string>& numbers, std::size_t at) {
+  const std::string& first = numbers[at];
+  const bool is_colour = first == "38" || first == "48" || first == "58";
+  if (!is_colour || at + 1 == numbers.size()) {
+    return 1;
+  }
+  const std::size_t count = numbers[at + 1] == "5" ? 3 : numbers[at + 1] == "2" ? 5 : 1;
+  return std::min(count, numbers.size() - at);
+}
+
+void append_number(const std::string& number, std::string& style) {
+  style.append(style.empty() ? "" : ";").append(number.empty() ? "0" : number);
+}
+
+}  // namespace
+
+std::string style_after(const std::string& style, std::string_view text) {
+  constexpr std::size_t kLongest = 128;
+  if (text.empty()) {
+    return {};
+  }
+  std::string after = style;
+  const std::vector<std::string> numbers = split(text, ';');
+  for (std::size_t i = 0; i < numbers.size();) {
+    if (numbers[i].find_first_not_of('0') == std::string::npos) {
+      after.clear();
+      ++i;
+      continue;
+    }
+    for (const std::size_t end = i + count_together(numbers, i); i < end; ++i) {
+      append_number(numbers[i], after);
+    }
+  }
+  return after.size() > kLongest ? std::string() : after;
+}
+
+// Which rows there is room for, and how they are drawn over what was drawn before.
+
+namespace {
+
+std::string up(std::size_t rows) {
+  return rows > 0 ? "\x1b[" + std::to_string(rows) + "A" : std::string();
+}
+
+}  // namespace
+
+void LiveRows::set_height(std::size_t rows) {
+  is_outdated_ = is_outdated_ || (rows != height_ && !of_.empty());
+  height_ = rows;
+}
+
+void LiveRows::set(std::size_t worker, ShownRows rows) {
+  const auto known = of_.find(worker);
+  if (known == of_.end() ? rows.rows.empty() : known->second == rows) {
+    return;
+  }
+  is_outdated_ = true;
+  if (rows.cursor) {
+    typed_to_ = worker;
+  } else if (typed_to_ == worker) {
+    typed_to_.reset();
+  }
+  if (rows.rows.empty()) {
+    of_.erase(known);
+  } else {
+    of_.insert_or_assign(worker, std::move(rows));
+  }
+}
+
+std::string LiveRows::erase() {
+  if (drawn_ == 0) {
+    return {};
+  }
+  const std::size_t below = cursor_ ? cursor_->row : drawn_;
+  drawn_ = 0;
+  cursor_.reset();
+  is_outdated_ = !of_.empty();
+  return "\r" + up(below) + "\x1b[J";
+}
+
+std::string LiveRows::draw() {
+  const std::vector<std::string> rows = choose();
+  drawn_ = rows.size();
+  is_outdated_ = false;
+  std::string text;
+  for (const std::string& row : rows) {
+    text.append(row) += '\n';
+  }
+  return text;
+}
+
+std::size_t LiveRows::count_all() const {
+  std::size_t all = 0;
+  for (const auto& [worker, shown] : of_) {
+    all += shown.rows.size();
+  }
+  return all;
+}
+
+/// Who is typed to is seen in any case, the others in their order as far as there is room; the last row says how many are not.
+std::vector<std::string> LiveRows::choose() {
+  constexpr std::size_t kUsualHeight = 24;
+  const std::size_t most = std::max<std::size_t>((height_ > 0 ? height_ : kUsualHeight) / 2, 2);
+  const std::size_t all = count_all();
+  std::size_t room = all > most ? most - 1 : all;
+  const auto typed_to = typed_to_ ? of_.find(*typed_to_) : of_.end();
+  const std::size_t own = typed_to == of_.end() ? 0 : std::min(typed_to->second.rows.size(), room);
+  room -= own;
+  std::vector<std::string> chosen;
+  for (auto it = of_.begin(); it != of_.end(); ++it) {
+    const std::size_t count = it == typed_to ? own : std::min(it->second.rows.size(), room);
+    room -= it == typed_to ? 0 : count;
+    choose_of(it->second, count, it == typed_to, chosen);
+  }
+  if (all > chosen.size()) {
+    chosen.push_back("... " + std::to_string(all - chosen.size()) + " more rows");
+  }
+  return chosen;
+}
+
+/// The last rows, which say the newest; of who is typed to those down to the cursor at least.
+void LiveRows::choose_of(const ShownRows& shown,
+                         std::size_t count,
+                         bool is_typed_to,
+                         std::vector<std::string>& chosen) {
+  std::size_t first = shown.rows.size() - count;
+  if (is_typed_to) {
+    first = std::min(first, shown.cursor->row);
+    cursor_ = {.row = chosen.size() + shown.cursor->row - first, .before = shown.cursor->before};
+  }
+  const auto begin = shown.rows.begin() + static_cast<std::ptrdiff_t>(first);
+  chosen.insert(chosen.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+}
+
+std::optional<CursorPath> LiveRows::way_to_cursor() const {
+  if (!cursor_) {
+    return std::nullopt;
+  }
+  return CursorPath{.up = up(drawn_ - cursor_->row), .before = cursor_->before};
+}
+
+std::string LiveRows::leave() {
+  const std::size_t below = cursor_ ? drawn_ - cursor_->row : 0;
+  drawn_ = 0;
+  cursor_.reset();
+  is_outdated_ = !of_.empty();
+  is_left_ = true;
+  return below > 0 ? "\r\x1b[" + std::to_string(below) + "B" : std::string();
+}
+
 namespace {
 
 constexpr std::size_t kMostColumns = 500;  // memory has a bound
 constexpr std::size_t kMostRows = 100;
-constexpr std::size_t kTab = 8;
 
 std::size_t bounded(std::size_t size, std::size_t most) {
   return size == 0 ? most : std::min(size, most);

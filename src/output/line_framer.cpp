@@ -1,7 +1,11 @@
 // From bytes to whole, prefixed lines. Pure: reading and writing happen in run/.
-#include "base/visible.hpp"
 #include "output/line_framer.hpp"
 
+#include "base/display_text.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
 #include <cstring>
 
 namespace muster {
@@ -233,6 +237,106 @@ void LineFramer::append_framed(std::string_view line, std::string& out) const {
     start = next;
   }
   out += line.substr(start);
+}
+
+// The last lines of a stream, for the report.
+
+namespace {
+
+/// Cuts a line that is too long at its beginning, between characters if it is text.
+void shorten(std::string& line) {
+  if (line.size() <= Tail::kLongestLine) {
+    return;
+  }
+  line.erase(0, line.size() - Tail::kLongestLine);
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80; };
+  for (int i = 0; i < 3 && !line.empty() && continues(line.front()); ++i) {
+    line.erase(0, 1);
+  }
+  line.insert(0, "...");
+}
+
+}  // namespace
+
+void Tail::feed(std::string_view bytes) {
+  if (bytes.size() >= kBytes) {
+    bytes_.assign(bytes.substr(bytes.size() - kBytes));
+    return;
+  }
+  bytes_.append(bytes);
+  if (bytes_.size() > 2 * kBytes) {  // cut rarely: each cut moves what is kept
+    bytes_.erase(0, bytes_.size() - kBytes);
+  }
+}
+
+std::vector<std::string> Tail::lines() const {
+  std::string_view text(bytes_);
+  while (text.ends_with('\n') || text.ends_with('\r')) {
+    text.remove_suffix(1);
+  }
+  std::vector<std::string> all = split(text, '\n');
+  if (all.size() > kLines) {
+    all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kLines));
+  }
+  for (std::string& line : all) {
+    // What a terminal would show of a progress bar: its last step.
+    while (line.ends_with('\r')) {
+      line.pop_back();
+    }
+    line.erase(0, line.rfind('\r') == std::string::npos ? 0 : line.rfind('\r') + 1);
+    shorten(line);
+    line = valid_utf8(line);
+  }
+  return all;
+}
+
+// Reads what a worker wrote about its own failure. Bytes from outside: nothing is taken for
+// granted.
+
+namespace {
+
+constexpr std::size_t kLongest = 1'000;
+
+/// Null: it is none.
+json::value parse(const std::string& content) {
+  boost::system::error_code error;
+  json::parse_options limits;
+  limits.max_depth = 16;
+  json::value document = json::parse(content, error, {}, limits);
+  return error || !document.is_object() ? json::value() : document;
+}
+
+std::string first_line_of(const json::string& text) {
+  const std::string_view lines = trim(std::string_view(text.data(), text.size()));
+  return shortened(lines.substr(0, lines.find('\n')), kLongest);
+}
+
+}  // namespace
+
+std::string read_error_file(const std::string& content) {
+  const json::value document = parse(content);
+  if (document.is_null()) {
+    return {};
+  }
+  const json::value* message = document.get_object().if_contains("message");
+  if (message != nullptr && message->is_object()) {
+    message = message->get_object().if_contains("message");
+  }
+  return message != nullptr && message->is_string() ? first_line_of(message->get_string())
+                                                    : std::string();
+}
+
+std::string pass_on_error_file(const std::string& content, int error_code) {
+  json::value document = parse(content);
+  json::value* const message =
+      document.is_null() ? nullptr : document.get_object().if_contains("message");
+  if (message == nullptr || !(message->is_string() || message->is_object())) {
+    return {};
+  }
+  if (message->is_object() && error_code != 0) {
+    message->get_object()["errorCode"] = error_code;
+  }
+  return json::serialize(document);
 }
 
 }  // namespace muster

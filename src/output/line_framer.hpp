@@ -1,11 +1,13 @@
 #pragma once
 
 #include "output/drawn_rows.hpp"
-#include "output/line_filter.hpp"
+#include "output/selection.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -91,5 +93,35 @@ class LineFramer {
   std::string partial_;                 ///< bytes since the last line end
   bool has_return_ = false;             ///< a carriage return is among them
 };
+
+/// Remembers the end of a stream, in bounded memory, so that a report can show its last lines.
+class Tail {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{16} << 10U;  ///< remembered at least, if there
+  static constexpr std::size_t kLines = 20;
+  static constexpr std::size_t kLongestLine = 2'000;  ///< longer lines are cut in `lines()`
+
+  void feed(std::string_view bytes);
+
+  /// The last lines, oldest first, valid UTF-8, without line ends. The first one may lack its
+  /// beginning when the lines together are longer than what is remembered.
+  [[nodiscard]] std::vector<std::string> lines() const;
+
+ private:
+  std::string bytes_;
+};
+
+/// More than any traceback has.
+inline constexpr std::size_t kMostErrorFileBytes = std::size_t{1} << 20U;
+
+/// What a worker wrote into its error file, in one sentence; the known forms are those of
+/// torch.distributed.elastic: {"message": "text"} and {"message": {"message": "text", ...}}.
+/// Anything else, torn or binary, gives nothing: it must not break the report.
+[[nodiscard]] std::string read_error_file(const std::string& content);
+
+/// The error file for the launcher above: all that the worker wrote, and `errorCode` in a message of the second form, unless that is
+/// 0. JSON; empty for anything else.
+/// Source: dump_error_file in torch/distributed/elastic/multiprocessing/errors/error_handler.py of torch 2.13.
+[[nodiscard]] std::string pass_on_error_file(const std::string& content, int error_code);
 
 }  // namespace muster

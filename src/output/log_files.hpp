@@ -1,11 +1,11 @@
 #pragma once
 
-// All log files of a node, for the whole life of muster. Private to run/.
+// All log files of a node, for the whole life of muster.
 
-#include "process/asides.hpp"
-#include "output/output_queue.hpp"
-
+#include "base/file_io.hpp"
 #include "base/result.hpp"
+#include "output/output_queue.hpp"
+#include "process/helper_process.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -98,6 +98,24 @@ class LogFiles {
   std::size_t unknown_ = 0;  ///< files of which it is not known whether they can be had
   bool is_late_ = false;     ///< that has taken too long, and has been said
   std::deque<InFlight> on_the_way_;
+};
+
+// One log file: of one stream of one worker, or of several streams.
+
+/// Holds exactly what is written to it. A full disk is no reason to give it up: writing is tried again with
+/// each piece. Its file system may hang, and whoever calls with it.
+class OpenLogFile {
+ public:
+  /// Creates the file and the folders above it. A file that is there already is kept under the name
+  /// "<path>.1", and an older ".1" under ".2", and so on. Returns 0, or why not, as errno.
+  [[nodiscard]] int create(const std::string& path);
+
+  [[nodiscard]] WriteResult write(std::string_view bytes) const {
+    return write_all(file_.get(), bytes);
+  }
+
+ private:
+  UniqueFd file_;
 };
 
 }  // namespace muster

@@ -2,10 +2,9 @@
 
 // Takes bytes for a console, or for all log files, without ever blocking. Private to run/.
 
-#include "output/device.hpp"
-
-#include "output/live_rows.hpp"
-#include "output/terminal_watch.hpp"
+#include "output/byte_sink.hpp"
+#include "output/drawn_rows.hpp"
+#include "output/terminal_sanitizer.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -1,9 +1,9 @@
 // Decides nothing that the plan and the options do not say: it connects.
 #include "output/worker_streams.hpp"
 
-#include "base/columns.hpp"
-#include "base/rank_words.hpp"
+#include "base/display_text.hpp"
 #include "base/log.hpp"
+#include "base/ranks.hpp"
 #include "process/inherited.hpp"
 
 #include <unistd.h>

@@ -3,12 +3,11 @@
 // What the workers of one attempt write: files and tails, and where each stream goes. Private to
 // run/.
 
-#include "process/output_ends.hpp"
-#include "output/consoles.hpp"
-#include "output/output.hpp"
-
-#include "plan/launch_plan.hpp"
 #include "agent/run.hpp"
+#include "output/consoles.hpp"
+#include "output/pipe_reader.hpp"
+#include "plan/launch_plan.hpp"
+#include "process/spawn.hpp"
 
 #include <sys/types.h>
 

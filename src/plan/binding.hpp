@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "environment/snapshot.hpp"
 #include "environment/cpu_topology.hpp"
+#include "environment/snapshot.hpp"
 #include "options/settings.hpp"
 
 #include <map>

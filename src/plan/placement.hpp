@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/node_ports.hpp"
+#include "base/endpoint.hpp"
 #include "base/ranks.hpp"
 
 #include <cstdint>

@@ -2,9 +2,8 @@
 
 // What the files are called to which the output of workers goes. Private to plan/.
 
-#include "plan/plan_role.hpp"
-
 #include "plan/launch_plan.hpp"
+#include "plan/make_plan.hpp"
 
 #include <string>
 

@@ -3,10 +3,14 @@
 // they count processes: a LOCAL_RANK, a NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE
 // of which WORLD_SIZE is a multiple. Then the node's own names are taken, and sizes and RANK are divided;
 // where they cannot be, the user has to say.
-#include "platforms/platform.hpp"
-
+#include "base/encoding.hpp"
 #include "base/text.hpp"
+#include "platforms/cluster.hpp"
+#include "platforms/defaults.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/slots.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace muster {
@@ -214,7 +218,7 @@ void read_nodes(PlatformFacts& facts, const BareVariables& bare) {
   }
 }
 
-std::optional<std::string> find_sign(const Snapshot& snapshot) {
+std::optional<std::string> find_bare_sign(const Snapshot& snapshot) {
   const auto sign = first_set(snapshot, {"RANK", "WORLD_SIZE"});
   const auto count = first_set(snapshot, {"NNODES", "NUM_NODES", "NODE_COUNT"});
   return sign || !count || !snapshot.has("NODE_RANK") ? sign : count;
@@ -235,7 +239,7 @@ Result<> read_any(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+Result<PlatformFacts> read_bare_platform(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_any(facts, snapshot); !read) {
     return read.error();
@@ -249,14 +253,137 @@ Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
   return facts;
 }
 
-constexpr std::array kCounts = {"WORLD_SIZE", "NNODES", "NUM_NODES", "NODE_COUNT"};
+constexpr std::array kBareCounts = {"WORLD_SIZE", "NNODES", "NUM_NODES", "NODE_COUNT"};
 
 }  // namespace
 
 const Platform kBare = {.name = "bare",
                         .signs = "RANK or WORLD_SIZE",
-                        .find_sign = find_sign,
-                        .read = read_platform,
-                        .counts = kCounts};
+                        .find_sign = find_bare_sign,
+                        .read = read_bare_platform,
+                        .counts = kBareCounts};
+
+// RANK, WORLD_SIZE and lists of tasks, as another launcher meets them that reads none of them.
+
+std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings& settings) {
+  const auto request = read_cluster_request(settings);
+  const auto choice =
+      request ? choose_platform(snapshot, *request, {}) : Result<Choice>(request.error());
+  const bool is_bare = choice && choice->name.empty() && choice->platform != nullptr &&
+                       (choice->platform == &kBare || choice->platform->is_list_of_tasks);
+  if (!is_bare) {
+    return std::nullopt;
+  }
+  const auto cluster = describe_cluster(snapshot, settings);
+  const bool is_whole =
+      cluster && (cluster->job.most_nodes == 1 || !is_only_own_machine(cluster->master_address));
+  return BareSign{choice->source, is_whole, choice->platform->is_list_of_tasks};
+}
+
+// Started by mpirun, one process for each rank: Open MPI 4 and 5 (PMIx), Hydra as of MPICH and Intel MPI.
+// All of them count processes. OMPI_COMM_WORLD_NODE_RANK is a rank among the processes of this host, over all
+// jobs: nothing is read from it.
+// Under srun the same PMI_* and PMIX_* variables come from Slurm's own plugins: only OMPI_COMM_WORLD_SIZE
+// and MPI_LOCALNRANKS are mpirun's.
+// Where several hosts take part nothing says where rank 0 is: OMPI_MCA_orte_hnp_uri is mpirun's own host.
+// Source: Open MPI, "Environment variables set by mpirun" (docs.open-mpi.org); MPICH, src/pm/hydra,
+// "Using the Hydra Process Manager".
+
+namespace {
+
+struct Launcher {
+  const char* sign;
+  TaskVariables names;
+  const char* advice;  ///< how it is told where rank 0 is
+};
+
+constexpr std::array<Launcher, 2> kLaunchers = {{
+    {"OMPI_COMM_WORLD_SIZE",
+     {"OMPI_COMM_WORLD_RANK",
+      "OMPI_COMM_WORLD_SIZE",
+      "OMPI_COMM_WORLD_LOCAL_RANK",
+      "OMPI_COMM_WORLD_LOCAL_SIZE"},
+     "name that host, by mpirun -x MASTER_ADDR=HOST or --master-addr"},
+    {"MPI_LOCALNRANKS",
+     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+     "name that host, by mpirun -genv MASTER_ADDR HOST or --master-addr"},
+}};
+
+constexpr std::array<const char*, 3> kMpirunCounts = {
+    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
+
+/// One rank alone is no reason to leave the platform around it unasked.
+const Launcher* find_launcher(const Snapshot& snapshot) {
+  const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const Launcher& launcher) {
+    return snapshot.has(launcher.sign) && snapshot.variable(launcher.names.size) != "1";
+  });
+  return at == kLaunchers.end() ? nullptr : &*at;
+}
+
+/// A launcher of PMIx' that tells a process its rank, and not of how many: prun, or another of its kind.
+/// Where a scheduler has started us by PMIx, its own variables say more.
+bool is_of_unknown_size(const Snapshot& snapshot) {
+  return snapshot.has("PMIX_RANK") && snapshot.has("PMIX_NAMESPACE") &&
+         !first_set(snapshot,
+                    {"OMPI_COMM_WORLD_SIZE",
+                     "MPI_LOCALNRANKS",
+                     "SLURM_JOB_ID",
+                     "FLUX_JOB_ID",
+                     "JSM_NAMESPACE_SIZE"});
+}
+
+std::optional<std::string> find_mpirun_sign(const Snapshot& snapshot) {
+  if (const Launcher* const launcher = find_launcher(snapshot)) {
+    return launcher->sign;
+  }
+  return is_of_unknown_size(snapshot) ? std::optional<std::string>("PMIX_RANK") : std::nullopt;
+}
+
+Error unknown_size(const Snapshot& snapshot) {
+  return Error{ErrorKind::BadEnvironment,
+               "PMIX_RANK is '" + *snapshot.variable("PMIX_RANK") +
+                   "', but its launcher does not say how many ranks there are; start muster by "
+                   "mpirun, or one on each host with --nnodes, --node-rank and --master-addr"};
+}
+
+/// What all ranks of this start share. Of Hydra's it is the socket to the proxy that has started those of
+/// this host.
+Sourced<std::string> find_id(const Snapshot& snapshot, const PlatformFacts& facts) {
+  if (const auto name_space = sourced_variable(snapshot, "PMIX_NAMESPACE")) {
+    const bool is_secret = name_space->value.starts_with("muster-");  // a job of ours
+    return is_secret ? Sourced<std::string>{digest_of(name_space->value), name_space->source}
+                     : *name_space;
+  }
+  const auto descriptor = sourced_variable(snapshot, "HYDI_CONTROL_FD");
+  const auto socket = snapshot.files.find("/proc/self/fd/" + (descriptor ? descriptor->value : ""));
+  const bool is_known = descriptor && socket != snapshot.files.end() && are_all_here(facts);
+  return is_known ? Sourced<std::string>{std::string(trim(socket->second)), descriptor->source}
+                  : Sourced<std::string>{};
+}
+
+Result<PlatformFacts> read_mpirun(const Snapshot& snapshot) {
+  const Launcher* const launcher = find_launcher(snapshot);
+  PlatformFacts facts;
+  if (launcher == nullptr) {
+    facts.no_nodes = unknown_size(snapshot);
+    return facts;
+  }
+  if (auto read = read_tasks(facts, snapshot, launcher->names); !read) {
+    return read.error();
+  }
+  if (auto read = read_meeting_point(facts, snapshot, find_id(snapshot, facts), launcher->advice);
+      !read) {
+    return read.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kMpirun = {"mpirun",
+                          "OMPI_COMM_WORLD_SIZE, MPI_LOCALNRANKS or PMIX_RANK",
+                          find_mpirun_sign,
+                          read_mpirun,
+                          kMpirunCounts};
 
 }  // namespace muster

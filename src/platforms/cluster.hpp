@@ -2,10 +2,10 @@
 
 #include "base/ranks.hpp"
 #include "base/result.hpp"
-#include "platforms/facts.hpp"
-#include "platforms/request.hpp"
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
+#include "platforms/facts.hpp"
+#include "platforms/request.hpp"
 
 #include <cstdint>
 #include <optional>

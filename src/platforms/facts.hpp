@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/ranks.hpp"
-#include "base/source.hpp"
+#include "base/result.hpp"
 
 #include <chrono>
 #include <optional>

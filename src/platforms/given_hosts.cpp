@@ -1,20 +1,21 @@
 // Lists of hosts as users write them. What stands behind "user@" is read as in the lists of platforms.
-#include "platforms/choose_platform.hpp"
-#include "platforms/host_filling.hpp"
-#include "platforms/host_lists.hpp"
-
-#include "base/text.hpp"
-#include "base/visible.hpp"
-#include "platforms/cluster.hpp"
 #include "platforms/given_hosts.hpp"
+
+#include "base/display_text.hpp"
+#include "base/text.hpp"
+#include "platforms/cluster.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/platform.hpp"
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <set>
 
 namespace muster {
@@ -234,6 +235,260 @@ std::optional<Starter> find_starter(const Snapshot& snapshot) {
   return is_one_of_them && !is_left_behind
              ? std::optional(Starter{platform.name, choice->source.name, facts->nodes->value})
              : std::nullopt;
+}
+
+// DeepSpeed's --include and --exclude. Source: deepspeed/launcher/runner.py, parse_resource_filter.
+
+namespace {
+
+using Text = Sourced<std::string>;
+
+constexpr std::string_view kChoiceForm = "hosts and their devices such as a@b:0,2";
+
+Result<ChosenHost> read_chosen(const std::string& word, const Text& text) {
+  const std::size_t colon = word.find(':');
+  ChosenHost chosen{word.substr(0, colon), {}};
+  if (chosen.host.empty()) {
+    return wrong_value(text, kChoiceForm);
+  }
+  if (colon == std::string::npos) {
+    return chosen;
+  }
+  for (const std::string& piece : split(word.substr(colon + 1), ',')) {
+    const auto device = parse_integer(trim(piece), 0, kMostWorkers);
+    if (!device) {
+      return wrong_value(text, kChoiceForm);
+    }
+    chosen.devices.push_back(*device);
+  }
+  return chosen.devices.empty() ? Result<ChosenHost>(wrong_value(text, kChoiceForm)) : chosen;
+}
+
+/// A host that is named again has more devices.
+void add(std::vector<ChosenHost>& all, const ChosenHost& chosen) {
+  auto at = std::find_if(
+      all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == chosen.host; });
+  if (at == all.end()) {
+    at = all.insert(all.end(), {chosen.host, {}});
+  }
+  std::vector<int>& devices = at->devices;
+  devices.insert(devices.end(), chosen.devices.begin(), chosen.devices.end());
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+}
+
+/// With slots as with devices: numbers from 0.
+Result<> check_devices(const ChosenHost& chosen, const GivenHost& host, const Text& text) {
+  const bool is_known =
+      chosen.devices.empty() || !host.slots || chosen.devices.back() < *host.slots;
+  return is_known ? Result<>()
+                  : wrong_value(text,
+                                "devices below " + std::to_string(*host.slots) +
+                                    ", the slots of '" + host.host + "'");
+}
+
+Result<> check_listed(const std::vector<ChosenHost>& all,
+                      const std::vector<GivenHost>& hosts,
+                      const Text& text) {
+  for (const ChosenHost& chosen : all) {
+    const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const GivenHost& listed) {
+      return listed.host == chosen.host;
+    });
+    if (host == hosts.end()) {
+      return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is none");
+    }
+    if (auto checked = check_devices(chosen, *host, text); !checked) {
+      return checked;
+    }
+  }
+  return {};
+}
+
+void use(GivenHost& host, std::vector<int> devices) {
+  host.slots = static_cast<int>(devices.size());
+  host.devices = std::move(devices);
+}
+
+/// False: nothing of the host is left.
+bool include(GivenHost& host, const ChosenHost* chosen) {
+  if (chosen != nullptr && !chosen->devices.empty()) {
+    use(host, chosen->devices);
+  }
+  return chosen != nullptr;
+}
+
+bool exclude(GivenHost& host, const ChosenHost* chosen) {
+  if (chosen == nullptr) {
+    return true;
+  }
+  std::vector<int> left(
+      static_cast<std::size_t>(chosen->devices.empty() ? 0 : host.slots.value_or(0)));
+  std::iota(left.begin(), left.end(), 0);
+  std::erase_if(left, [&](int device) {
+    return std::find(chosen->devices.begin(), chosen->devices.end(), device) !=
+           chosen->devices.end();
+  });
+  if (!left.empty()) {
+    use(host, left);
+  }
+  return !left.empty();
+}
+
+}  // namespace
+
+Result<std::vector<ChosenHost>> read_host_choice(const Sourced<std::string>& text) {
+  std::vector<ChosenHost> all;
+  for (const std::string& word : split(text.value, '@')) {
+    const auto chosen = read_chosen(word, text);
+    if (!chosen) {
+      return chosen.error();
+    }
+    add(all, *chosen);
+  }
+  return all.empty() ? Result<std::vector<ChosenHost>>(wrong_value(text, kChoiceForm)) : all;
+}
+
+Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHost>> listed,
+                                                     const Settings& settings) {
+  const auto included = settings.find(kIncludedHosts);
+  const auto excluded = settings.find(kExcludedHosts);
+  if (included && excluded) {
+    return contradiction(*included, *excluded, "one of them chooses the hosts");
+  }
+  if (!included && !excluded) {
+    return listed;
+  }
+  const Text& text = included ? *included : *excluded;
+  const auto all = read_host_choice(text);
+  if (!all) {
+    return all.error();
+  }
+  if (auto checked = check_listed(*all, listed.value, text); !checked) {
+    return checked.error();
+  }
+  std::erase_if(listed.value, [&](GivenHost& host) {
+    const auto at = std::find_if(
+        all->begin(), all->end(), [&](const ChosenHost& one) { return one.host == host.host; });
+    const ChosenHost* const chosen = at == all->end() ? nullptr : &*at;
+    return included ? !include(host, chosen) : !exclude(host, chosen);
+  });
+  return listed.value.empty() ? Result<Sourced<std::vector<GivenHost>>>(
+                                    wrong_value(text, "a choice that leaves a host"))
+                              : listed;
+}
+
+// Deals mpirun's processes to the slots of hosts.
+
+namespace {
+
+using GivenHosts = Sourced<std::vector<GivenHost>>;
+
+/// A number of processes for each host, whatever the list says of it.
+Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
+  const auto number = parse_integer(count.value, 1, kMostWorkers);
+  if (!number) {
+    return wrong_value(count, "a number of processes of at least 1");
+  }
+  for (GivenHost& host : listed.value) {
+    if (host.slots && *number > *host.slots && !may_exceed) {
+      return wrong_value(count,
+                         "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host +
+                             "', or --oversubscribe");
+    }
+    host.slots = *number;
+  }
+  return {};
+}
+
+/// Hosts of which nothing is said share the processes evenly.
+void share_evenly(GivenHosts& listed, int processes) {
+  const auto hosts = static_cast<int>(listed.value.size());
+  for (int i = 0; i < hosts; ++i) {
+    listed.value[static_cast<std::size_t>(i)].slots =
+        processes / hosts + (i < processes % hosts ? 1 : 0);
+  }
+}
+
+/// What is left when each host has its slots full.
+int fill(GivenHosts& listed, int processes) {
+  for (GivenHost& host : listed.value) {
+    host.slots = std::min(*host.slots, processes);
+    processes -= *host.slots;
+  }
+  return processes;
+}
+
+Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Settings& settings) {
+  const auto number = parse_integer(count.value, 1, kMostWorkers);
+  if (!number) {
+    return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
+  }
+  const auto silent = std::count_if(
+      listed.value.begin(), listed.value.end(), [](const GivenHost& host) { return !host.slots; });
+  if (silent == static_cast<std::ptrdiff_t>(listed.value.size())) {
+    share_evenly(listed, *number);
+    return {};
+  }
+  if (silent > 0) {
+    return wrong_value(count,
+                       "a number of slots at each host of " + listed.source.name + ", or at none");
+  }
+  const int left = fill(listed, *number);
+  if (left > 0 && !settings.has(kMayOversubscribe)) {
+    return wrong_value(count,
+                       "at most " + std::to_string(*number - left) + ", the slots of " +
+                           listed.source.name + or_oversubscribe(settings));
+  }
+  for (int i = 0; i < left; ++i) {
+    ++*listed.value[static_cast<std::size_t>(i) % listed.value.size()].slots;
+  }
+  return {};
+}
+
+/// mpirun deals them itself: each host keeps what it has, and one of which nothing is said may have all.
+Result<> leave_to_mpirun(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
+  const auto number = parse_integer(count.value, 1, kMostWorkers);
+  if (!number) {
+    return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
+  }
+  int slots = 0;
+  for (GivenHost& host : listed.value) {
+    host.slots = host.slots.value_or(*number);
+    slots += *host.slots;
+  }
+  return *number <= slots || may_exceed
+             ? Result<>()
+             : wrong_value(count,
+                           "at most " + std::to_string(slots) + ", the slots of " +
+                               listed.source.name + ", or --oversubscribe");
+}
+
+}  // namespace
+
+std::string or_oversubscribe(const Settings& settings) {
+  const auto mode = settings.find("mode");
+  return mode && mode->value == "mpirun" ? ", or --oversubscribe" : "";
+}
+
+Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings) {
+  const bool may_exceed = settings.has(kMayOversubscribe);
+  if (const auto per_host = settings.find(kProcessesPerHost)) {
+    if (auto counted = count_per_host(listed, *per_host, may_exceed); !counted) {
+      return counted.error();
+    }
+  }
+  const auto processes = settings.find(kProcessesOfHosts);
+  if (processes && settings.has(kDealtByMpirun)) {
+    auto left = leave_to_mpirun(listed, *processes, may_exceed);
+    return left ? Result<GivenHosts>(std::move(listed)) : left.error();
+  }
+  if (processes) {
+    if (auto dealt = deal(listed, *processes, settings); !dealt) {
+      return dealt.error();
+    }
+    std::erase_if(listed.value, [](const GivenHost& host) { return host.slots == 0; });
+  }
+  return listed;
 }
 
 }  // namespace muster

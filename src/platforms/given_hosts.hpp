@@ -79,4 +79,11 @@ inline constexpr int kMostSlotsOfHost = 1024;
 [[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_of_file(
     const Sourced<std::string>& text);
 
+// Which of the hosts of a list have processes, where their number is given: mpirun's -np.
+
+/// The hosts that get processes, with their number as slots, by the settings kProcessesOfHosts and others: in
+/// the order of the list, each filled before the next one. Fails for more processes than slots.
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> fill_hosts(
+    Sourced<std::vector<GivenHost>> listed, const Settings& settings);
+
 }  // namespace muster

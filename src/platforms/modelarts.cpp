@@ -2,13 +2,12 @@
 // Volcano's index and host lists are there too. The bare RANK and WORLD_SIZE are not read: they are
 // nobody's here.
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
-#include "platforms/hosts.hpp"
-#include "platforms/platform.hpp"
-#include "platforms/share.hpp"
-#include "platforms/slots.hpp"
-
+#include "base/endpoint.hpp"
 #include "base/text.hpp"
-#include "platforms/run_method.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/request.hpp"
+#include "platforms/slots.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +17,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 1> kCounts = {"MA_NUM_HOSTS"};
+constexpr std::array<const char*, 1> kModelartsCounts = {"MA_NUM_HOSTS"};
 
 Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
   const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
@@ -147,13 +146,13 @@ Sourced<int> count_nodes(const std::optional<Sourced<int>>& given,
 }
 
 /// What the job and our task in it are called.
-struct Names {
+struct TaskNames {
   std::optional<Sourced<std::string>> job;
   std::optional<Sourced<std::string>> task;
 };
 
-Result<Names> read_names(const Snapshot& snapshot) {
-  Names names;
+Result<TaskNames> read_names(const Snapshot& snapshot) {
+  TaskNames names;
   if (auto read = read_into(names.job, snapshot, "MA_VJ_NAME", read_label); !read) {
     return read.error();
   }
@@ -163,7 +162,7 @@ Result<Names> read_names(const Snapshot& snapshot) {
   return names;
 }
 
-Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
+Result<> read_task_nodes(PlatformFacts& facts, const TaskNames& names, const Snapshot& snapshot) {
   const std::string task = names.task ? names.task->value : "worker";
   std::optional<Sourced<int>> given;
   std::optional<Sourced<int>> of_task;
@@ -250,7 +249,7 @@ Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-Result<> read_job(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
+Result<> read_job(PlatformFacts& facts, const TaskNames& names, const Snapshot& snapshot) {
   if (auto read = read_into(facts.job_id, snapshot, "MA_JOB_ID", read_name); !read) {
     return read;
   }
@@ -313,7 +312,7 @@ Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-std::optional<std::string> find_sign(const Snapshot& snapshot) {
+std::optional<std::string> find_modelarts_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
 }
 
@@ -331,13 +330,13 @@ Result<> read_instance(PlatformFacts& facts, const Snapshot& snapshot) {
   return check_leader(facts, snapshot);
 }
 
-Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+Result<PlatformFacts> read_modelarts(const Snapshot& snapshot) {
   PlatformFacts facts;
   const auto names = read_names(snapshot);
   if (!names) {
     return names.error();
   }
-  if (auto read = read_nodes(facts, *names, snapshot); !read) {
+  if (auto read = read_task_nodes(facts, *names, snapshot); !read) {
     return read.error();
   }
   const TaskVariables* const tasks = find_tasks(snapshot);
@@ -358,7 +357,78 @@ Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kModelarts = {
-    "modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_sign, read_platform, kCounts};
+const Platform kModelarts = {"modelarts",
+                             "MA_NUM_HOSTS or MA_VJ_NAME",
+                             find_modelarts_sign,
+                             read_modelarts,
+                             kModelartsCounts};
+
+// ModelArts' old training jobs (API v1), and what was built after them: each container is a node.
+// DLS_TASK_NUMBER counts them, BATCH_CUSTOM<i>_HOSTS is where container i can be met, as host:port.
+// Source: Huawei Cloud, ModelArts, "Introduction to Custom Images", environment variables of containers.
+
+namespace {
+
+constexpr std::array<const char*, 1> kModelartsV1Counts = {"DLS_TASK_NUMBER"};
+
+std::string endpoint_variable(std::size_t index) {
+  return "BATCH_CUSTOM" + std::to_string(index) + "_HOSTS";
+}
+
+/// All containers see all of them.
+Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto nodes = static_cast<std::size_t>(facts.nodes->value);
+  HostList hosts{{}, from_variable("BATCH_CUSTOM*_HOSTS")};
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const auto text = sourced_variable(snapshot, endpoint_variable(i));
+    if (!text) {
+      return {};
+    }
+    hosts.value.push_back(split_endpoint(text->value).host);
+    if (auto checked = read_address({hosts.value.back(), text->source}); !checked) {
+      return checked.error();
+    }
+  }
+  if (const auto more = sourced_variable(snapshot, endpoint_variable(nodes))) {
+    return contradiction({std::to_string(nodes), facts.nodes->source},
+                         *more,
+                         "one is the number of hosts that the others name");
+  }
+  facts.hosts = hosts;
+  return {};
+}
+
+std::optional<std::string> find_modelarts_v1_sign(const Snapshot& snapshot) {
+  return first_set(snapshot, {"DLS_TASK_NUMBER"});
+}
+
+Result<PlatformFacts> read_modelarts_v1(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "DLS_TASK_NUMBER", read_node_count); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.node_rank, snapshot, "DLS_TASK_INDEX", read_node_rank); !read) {
+    return read.error();
+  }
+  facts.job_id = sourced_variable(snapshot, "BATCH_JOB_ID");
+  if (facts.nodes->value == 1) {
+    return facts;
+  }
+  if (auto read = read_meeting_point(facts, snapshot, endpoint_variable(0)); !read) {
+    return read.error();
+  }
+  if (auto read = read_hosts(facts, snapshot); !read) {
+    return read.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kModelartsV1 = {"modelarts-v1",
+                               "DLS_TASK_NUMBER",
+                               find_modelarts_v1_sign,
+                               read_modelarts_v1,
+                               kModelartsV1Counts};
 
 }  // namespace muster

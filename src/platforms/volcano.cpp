@@ -4,11 +4,10 @@
 // the pods of its master and workers, whatever other tasks there are), MASTER_ADDR and MASTER_PORT; the mpi
 // plugin gives MPI_HOST, the workers on which only sshd runs, to the master alone.
 // Source: volcano-sh/volcano, pkg/controllers/job/plugins.
-#include "platforms/hosts.hpp"
-#include "platforms/platform.hpp"
-
 #include "base/text.hpp"
-#include "environment/own_host.hpp"
+#include "environment/local_host.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/platform.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +16,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 5> kCounts = {
+constexpr std::array<const char*, 5> kVolcanoCounts = {
     "VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST", "WORLD_SIZE"};
 
 /// One task of the job: its pods are nodes.
@@ -322,7 +321,7 @@ Result<> read_count(PlatformFacts& facts, Tasks& tasks, const Snapshot& snapshot
   return {};
 }
 
-std::optional<std::string> find_sign(const Snapshot& snapshot) {
+std::optional<std::string> find_volcano_sign(const Snapshot& snapshot) {
   if (auto index = first_set(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"})) {
     return index;
   }
@@ -336,7 +335,7 @@ std::optional<std::string> find_sign(const Snapshot& snapshot) {
                        : std::optional(kVolcanoFolder + ("/" + tasks.front()) + kHostFileEnding);
 }
 
-Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
+Result<PlatformFacts> read_volcano(const Snapshot& snapshot) {
   PlatformFacts facts;
   facts.secret_file = snapshot.volcano_ssh_key;
   if (const auto hosts = sourced_variable(snapshot, "MPI_HOST")) {
@@ -369,8 +368,8 @@ Result<PlatformFacts> read_platform(const Snapshot& snapshot) {
 
 const Platform kVolcano = {"volcano",
                            "VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS",
-                           find_sign,
-                           read_platform,
-                           kCounts};
+                           find_volcano_sign,
+                           read_volcano,
+                           kVolcanoCounts};
 
 }  // namespace muster

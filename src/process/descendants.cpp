@@ -1,21 +1,22 @@
 // Reads /proc. A process that ends while it is read is simply not there.
 #include "process/descendants.hpp"
 
-#include "process/marker.hpp"
-
+#include "base/display_text.hpp"
+#include "base/file_io.hpp"
 #include "base/text.hpp"
-#include "base/unique_fd.hpp"
-#include "base/visible.hpp"
+#include "process/inherited.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -23,6 +24,98 @@
 #include <sstream>
 
 namespace muster {
+
+// Control groups, version 2: https://docs.kernel.org/admin-guide/cgroup-v2.html (cgroup.kill).
+
+namespace {
+
+bool write_text(const std::string& path, const std::string& text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+std::string mount_point() {
+  std::ifstream mounts("/proc/self/mounts");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string device;
+    std::string folder;
+    std::string type;
+    fields >> device >> folder >> type;
+    if (type == "cgroup2") {
+      return folder;
+    }
+  }
+  return {};
+}
+
+std::string local_group() {
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (line.starts_with("0::")) {
+      return line.substr(3);
+    }
+  }
+  return {};
+}
+
+/// A group of our own.
+struct CreatedGroup {
+  std::string folder;    ///< empty: there is none
+  int error_number = 0;  ///< why; ENOENT: there are no groups of version 2
+};
+
+/// Below the group that we are in.
+CreatedGroup make_group() {
+  const std::string mount = mount_point();
+  const std::string group = local_group();
+  const std::string folder =
+      mount + (group == "/" ? "" : group) + "/muster-" + std::to_string(::getpid());
+  if (mount.empty() || group.empty()) {
+    return {"", ENOENT};
+  }
+  return ::mkdir(folder.c_str(), 0755) == 0 ? CreatedGroup{folder, 0} : CreatedGroup{"", errno};
+}
+
+}  // namespace
+
+int probe_cgroup() {
+  const CreatedGroup made = make_group();
+  if (made.folder.empty()) {
+    return made.error_number;
+  }
+  const bool can_kill = ::access((made.folder + "/cgroup.kill").c_str(), F_OK) == 0;
+  (void)::rmdir(made.folder.c_str());
+  return can_kill ? 0 : ENOSYS;
+}
+
+bool CgroupKiller::kill(const std::vector<pid_t>& pids) {
+  if (folder_.empty()) {
+    folder_ = make_group().folder;
+  }
+  if (folder_.empty()) {
+    return false;
+  }
+  bool has_moved = false;
+  for (const pid_t pid : pids) {
+    has_moved = write_text(folder_ + "/cgroup.procs", std::to_string(pid)) || has_moved;
+  }
+  return has_moved && write_text(folder_ + "/cgroup.kill", "1");
+}
+
+/// What could not be killed is inside, and would keep the group for good: it goes back to where it was.
+CgroupKiller::~CgroupKiller() {
+  if (folder_.empty() || ::rmdir(folder_.c_str()) == 0) {
+    return;
+  }
+  std::ifstream inside(folder_ + "/cgroup.procs");
+  const std::string home = folder_.substr(0, folder_.rfind('/'));
+  for (std::string pid; std::getline(inside, pid);) {
+    (void)write_text(home + "/cgroup.procs", pid);
+  }
+  ::rmdir(folder_.c_str());
+}
+
 namespace {
 
 /// The whole of a small file of /proc; a stat line is below this size.
@@ -241,6 +334,87 @@ bool has_marker(pid_t pid, const std::string& marker) {
   const auto value = variable_of(pid, kMarkerVariable);
   const std::vector<std::string> marks = split(value.value_or(""), ':');
   return std::find(marks.begin(), marks.end(), marker) != marks.end();
+}
+
+// Leaves nothing behind. docs/processes.md tells why each step is there.
+
+std::vector<Process> Sweeper::orphans(const std::set<pid_t>& living_workers) const {
+  return descendants(read_processes(), root_, living_workers);
+}
+
+bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
+  const std::vector<pid_t> children = own_children();
+  const auto may_end = [&](pid_t child) {
+    return !excluded.contains(child) && !tracer_of_zombie(child);
+  };
+  if (std::any_of(children.begin(), children.end(), may_end)) {
+    return false;  // as it is nearly always, without a look at all processes
+  }
+  const std::vector<Process> all = read_processes();
+  bool has_held = false;
+  for (const Process& process : all) {
+    const bool is_child = process.parent == root_ && !excluded.contains(process.pid);
+    if (is_child && !tracer_of_zombie(process.pid)) {
+      return false;
+    }
+    has_held = has_held || is_child;
+  }
+  return has_held && descendants(all, root_, excluded).empty();
+}
+
+void Sweeper::send_stop_signal(const std::vector<Process>& processes, int signal) {
+  for (const Process& process : processes) {
+    if (asked_.emplace(process.pid, process.start_time).second) {
+      signal_exactly(process, signal);
+      signal_exactly(process, SIGCONT);
+    }
+  }
+}
+
+/// Who forks and ends all the time is our child again after each time, and gone before a look at all processes comes to it.
+void Sweeper::kill_children(const std::set<pid_t>& excluded) const {
+  std::set<pid_t> known = excluded;
+  const auto kill_if_new = [&](pid_t child) {
+    const bool is_new = known.insert(child).second && !(is_foreign && is_foreign(child));
+    return is_new && ::kill(child, SIGKILL) == 0;
+  };
+  constexpr int kLooks = 64;
+  bool is_anyone_new = true;
+  for (int looks = 0; is_anyone_new && looks < kLooks; ++looks) {
+    const std::vector<pid_t> children = own_children();
+    is_anyone_new = std::count_if(children.begin(), children.end(), kill_if_new) > 0;
+  }
+}
+
+std::vector<Process> Sweeper::kill_round(const std::set<pid_t>& excluded) {
+  kill_children(excluded);
+  std::vector<Process> found = descendants(read_processes(), root_, excluded);
+  if (++rounds_ > kRoundsWithoutNet) {
+    std::vector<pid_t> pids;
+    pids.reserve(found.size());
+    for (const Process& process : found) {
+      pids.push_back(process.pid);
+    }
+    (void)net_.kill(pids);  // not writable here: the signals below are what there is
+  }
+  // Children first would let a parent fork again; parents come first in the list.
+  for (const Process& process : found) {
+    signal_exactly(process, SIGKILL);
+  }
+  return found;
+}
+
+std::string describe_processes(const std::vector<Process>& processes) {
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < processes.size() && i < kNamed; ++i) {
+    text += text.empty() ? "" : ", ";
+    text += "pid " + std::to_string(processes[i].pid) + " (" + processes[i].name + ")";
+  }
+  if (processes.size() > kNamed) {
+    text += " and " + std::to_string(processes.size() - kNamed) + " more";
+  }
+  return text;
 }
 
 }  // namespace muster

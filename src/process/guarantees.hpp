@@ -3,6 +3,9 @@
 // Which of its promises muster can keep on this system. What the system allows is asked, what follows from the answers is
 // one table: `muster doctor` prints it, and the start of a job says what is lost (docs/doctor.md).
 
+#include "base/result.hpp"
+
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -69,5 +72,19 @@ struct Guarantee {
 
 /// "9 of 11 guarantees hold; in part: ...; not: ...": for one line.
 [[nodiscard]] std::string describe(const std::vector<Guarantee>& all);
+
+// Whether the system allows what an event loop is made of.
+
+/// Makes each of these calls once. Refused, a loop would end without a word, or turn for ever. It takes microseconds. Fails with
+/// the call alone: "signalfd: Operation not permitted".
+[[nodiscard]] Result<> probe_event_loop();
+
+/// A descriptor from which these signals, which are blocked, are read. The caller owns it. Throws what Asio throws where the
+/// system refuses a descriptor: without it no job can be run.
+[[nodiscard]] int open_signalfd(const sigset_t& signals);
+
+/// What is pending there, without waiting; each standard signal once at most. What comes while its reader acts on these is for
+/// the next turn of its loop: children that die faster than one can look at them would keep it from all else.
+[[nodiscard]] std::vector<int> read_signals(int file);
 
 }  // namespace muster

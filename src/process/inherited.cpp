@@ -1,15 +1,21 @@
 // The first thing that the program does: take signals and descriptors under control.
-#include "base/null_device.hpp"
 #include "process/inherited.hpp"
+
+#include "base/file_io.hpp"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 namespace muster {
@@ -186,6 +192,64 @@ void probe_streams() {
 
 bool is_terminal(int standard_fd) {
   return kind_of_stream(standard_fd) == StreamKind::Terminal;
+}
+
+// Job control: see setpgid(2), tcsetpgrp(3) and credentials(7). SIGTTOU is blocked in the agent, so
+// it may change the foreground group from the background.
+
+Terminal::Terminal(pid_t guard, bool is_wanted)
+    : guard_(guard),
+      guard_group_(::getpgid(guard)),
+      is_wanted_(is_wanted && is_terminal(STDIN_FILENO)) {
+  fd_ = is_wanted_ && ::tcgetpgrp(STDIN_FILENO) == guard_group_ ? STDIN_FILENO : -1;
+}
+
+void Terminal::give_back() {
+  if (is_ours()) {
+    take_terminal_from_exited(fd_, guard_group_);
+    fd_ = -1;
+  }
+}
+
+void take_terminal_from_exited(int fd, pid_t group) {
+  const pid_t foreground = ::tcgetpgrp(fd);
+  // Sent to the background with `bg`, the job has no terminal to give: the shell has it.
+  if (foreground > 0 && ::kill(-foreground, 0) != 0 && errno == ESRCH) {
+    (void)::tcsetpgrp(fd, group);
+  }
+}
+
+void Terminal::stop_guard() const {
+  if (::getppid() == guard_) {  // gone, its number may be somebody else's
+    (void)::kill(guard_, SIGSTOP);
+  }
+}
+
+void Terminal::lend_again(pid_t worker) {
+  if (is_wanted_ && ::tcgetpgrp(STDIN_FILENO) == guard_group_) {
+    fd_ = STDIN_FILENO;
+    (void)::tcsetpgrp(fd_, worker);
+  }
+}
+
+// Makes the mark of a job.
+
+std::string make_marker() {
+  std::uint64_t bits = 0;
+  if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits) {
+    // Early at boot, or an old kernel: the time and the pid tell jobs of one machine apart.
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    bits = (static_cast<std::uint64_t>(now) << 22U) ^ static_cast<std::uint64_t>(::getpid());
+  }
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(bits));
+  return text.data();
+}
+
+std::string add_marker(const std::map<std::string, std::string>& variables,
+                       const std::string& marker) {
+  const auto outer = variables.find(kMarkerVariable);
+  return outer == variables.end() ? marker : outer->second + ":" + marker;
 }
 
 }  // namespace muster

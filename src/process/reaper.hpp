@@ -2,7 +2,7 @@
 
 // Finds out which children have ended, and buries them. Private to run/.
 
-#include "base/unique_fd.hpp"
+#include "base/file_io.hpp"
 #include "supervise/end_hints.hpp"
 #include "supervise/exit_status.hpp"
 

@@ -2,25 +2,31 @@
 // calls on memory that was prepared before.
 #include "process/spawn.hpp"
 
+#include "base/display_text.hpp"
 #include "base/text.hpp"
-#include "base/visible.hpp"
-#include "environment/own_program.hpp"
+#include "environment/snapshot.hpp"
 
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <string>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -342,6 +348,115 @@ Result<> check_script(const std::string& path) {
     return cannot_run(path, ErrorKind::NotExecutable, "it is not readable");
   }
   return {};
+}
+
+// Makes the pipes and pseudo-terminals of a worker (pipe(7), pty(7), ioctl_tty(2)). Nothing is decided here.
+
+namespace {
+
+/// Both ends of one stream.
+struct Connection {
+  UniqueFd ours;
+  UniqueFd workers;
+};
+
+Result<Connection> make_pipe() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    if (errno == EMFILE) {
+      rlimit limit{};
+      (void)::getrlimit(RLIMIT_NOFILE, &limit);
+      return Error{ErrorKind::System,
+                   "cannot make a pipe: all " + std::to_string(limit.rlim_cur) +
+                       " file descriptors are in use; raise the hard limit "
+                       "(ulimit -Hn)"};
+    }
+    return system_error("cannot make a pipe", errno);
+  }
+  return Connection{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// Nothing is changed on the way: our terminal makes "\r\n" of "\n", and nobody types here.
+bool pass_bytes_as_they_are(int terminal) {
+  termios settings{};
+  if (::tcgetattr(terminal, &settings) != 0) {
+    return false;
+  }
+  settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);
+  settings.c_lflag &= ~static_cast<tcflag_t>(ECHO | ECHONL);
+  return ::tcsetattr(terminal, TCSANOW, &settings) == 0;
+}
+
+/// The worker's side is opened through ours, not by a path: what is mounted at /dev/pts may be of another instance.
+Result<Connection> make_terminal() {
+  constexpr int kFlags = O_RDWR | O_NOCTTY | O_CLOEXEC;
+  Connection connection;
+  connection.ours = UniqueFd(::posix_openpt(kFlags));
+  int is_locked = 0;
+  if (!connection.ours || ::ioctl(connection.ours.get(), TIOCSPTLCK, &is_locked) != 0) {
+    return system_error("making a pseudo-terminal", errno);
+  }
+  connection.workers = UniqueFd(::ioctl(connection.ours.get(), TIOCGPTPEER, kFlags));
+  if (!connection.workers || !pass_bytes_as_they_are(connection.workers.get())) {
+    return system_error("opening a pseudo-terminal", errno);
+  }
+  return connection;
+}
+
+Result<Connection> connect(bool by_terminal, std::optional<Error>& refusal) {
+  if (by_terminal) {
+    auto made = make_terminal();
+    if (made) {
+      return made;
+    }
+    refusal = made.error();
+  }
+  return make_pipe();
+}
+
+}  // namespace
+
+Result<OutputEnds> make_output_ends(const OutputConnection& way) {
+  OutputEnds ends;
+  auto error = connect(way.error_is_terminal, ends.refusal);
+  if (!error) {
+    return error.error();
+  }
+  ends.ours.error = std::move(error->ours);
+  ends.workers.error = std::move(error->workers);
+  if (way.is_joined) {
+    return ends;
+  }
+  auto out = connect(way.out_is_terminal, ends.refusal);
+  if (!out) {
+    return out.error();
+  }
+  ends.ours.out = std::move(out->ours);
+  ends.workers.out = std::move(out->workers);
+  return ends;
+}
+
+// Decides whether the two streams of a worker are one, and which is a terminal.
+
+namespace {
+
+/// A program that writes to a terminal draws there: what is kept in files should be read.
+bool wants_terminal(const StreamTarget& target, When terminals) {
+  if (terminals != When::Auto) {
+    return terminals == When::Always;
+  }
+  return target.is_terminal && target.file == StreamFile::None;
+}
+
+}  // namespace
+
+OutputConnection choose_output_way(const StreamTarget& out,
+                                   const StreamTarget& error,
+                                   When terminals) {
+  const bool goes_somewhere = out.console || out.file == StreamFile::Joined;
+  return {.is_joined = goes_somewhere && out == error && out.file != StreamFile::Own,
+          .out_is_terminal = wants_terminal(out, terminals),
+          .error_is_terminal = wants_terminal(error, terminals)};
 }
 
 }  // namespace muster

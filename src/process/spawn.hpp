@@ -1,14 +1,16 @@
 #pragma once
 
-// Starts one process. Private to run/.
+// Starts one process.
 
+#include "agent/run.hpp"
+#include "base/file_io.hpp"
 #include "base/result.hpp"
-#include "base/unique_fd.hpp"
 #include "process/inherited.hpp"
 
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,5 +80,56 @@ class Spawner {
 
 /// Fails when a Python script cannot be read; the interpreter would start for nothing.
 [[nodiscard]] Result<> check_script(const std::string& path);
+
+// How what a worker writes comes to us. Decided before anything is made.
+
+/// Which files one stream of a worker goes to.
+enum class StreamFile {
+  None,
+  Joined,  ///< one that takes both streams of the worker
+  Own      ///< one that takes only this stream, or only lines of it
+};
+
+/// Where one stream of a worker goes.
+struct StreamTarget {
+  std::optional<int>
+      console{};             ///< our descriptor; the same for both streams where both are one file
+  bool is_terminal = false;  ///< the console is one
+  StreamFile file = StreamFile::None;
+  bool operator==(const StreamTarget&) const = default;
+};
+
+/// What is made for the streams of one worker: a pipe or a pseudo-terminal each.
+struct OutputConnection {
+  /// Both come through one, that of standard error: in the order in which they were written.
+  bool is_joined = false;
+  bool out_is_terminal = false;
+  bool error_is_terminal = false;
+  bool operator==(const OutputConnection&) const = default;
+};
+
+/// Joined where nobody needs to know which of the two a line was written to: both are shown at one place, or only
+/// written to one file. A terminal, unless `terminals` decides, where the stream is shown on one and kept in no file.
+[[nodiscard]] OutputConnection choose_output_way(const StreamTarget& out,
+                                                 const StreamTarget& error,
+                                                 When terminals);
+
+// What a worker writes into, and what we read it from.
+
+/// The ends of one side. `out` is empty where both streams are one, which then is `error`.
+struct StreamEnds {
+  UniqueFd out;
+  UniqueFd error;
+};
+
+struct OutputEnds {
+  StreamEnds ours;                 ///< to read from
+  StreamEnds workers;              ///< to be closed here once the worker has copies
+  std::optional<Error> refusal{};  ///< why a pipe was made where a terminal was wanted
+};
+
+/// All of them are close-on-exec, and no terminal becomes the one that controls us. A terminal passes bytes as they are
+/// written, and echoes nothing. Fails with `System` when no descriptor is left.
+[[nodiscard]] Result<OutputEnds> make_output_ends(const OutputConnection& way);
 
 }  // namespace muster

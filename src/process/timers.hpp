@@ -3,8 +3,8 @@
 // The times of an attempt: a look that is taken later, the grace, the rounds of killing. Private to
 // run/. A timer that was cancelled calls nothing any more.
 
-#include "process/asides.hpp"
-#include "process/sweeper.hpp"
+#include "process/descendants.hpp"
+#include "process/helper_process.hpp"
 #include "process/workers.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -106,6 +106,25 @@ class KillLoop {
   Clock::time_point deadline_{};
   int blind_rounds_ = 0;  ///< without a worker and without /proc
   bool runs_ = false;
+};
+
+// Which signals that ask for the end are new.
+
+/// Whoever signals every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which
+/// passes it on, and us: that is one request, not a second one that means "now".
+class SignalDebounce {
+ public:
+  /// True when one that comes now is no echo.
+  [[nodiscard]] bool is_new() {
+    constexpr std::chrono::milliseconds kEcho{100};
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_echo = now - last_ < kEcho;
+    last_ = is_echo ? last_ : now;
+    return !is_echo;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_{};
 };
 
 }  // namespace muster

@@ -1,14 +1,15 @@
 #pragma once
 
-// The worker processes of this node: their start, their pids, their times. Private to run/.
+// The worker processes of this node: their start, their pids, their times.
 
-#include "process/output_ends.hpp"
+#include "agent/run.hpp"
+#include "base/file_io.hpp"
+#include "plan/launch_plan.hpp"
+#include "process/descendants.hpp"
 #include "process/reaper.hpp"
 #include "process/spawn.hpp"
 
-#include "base/unique_fd.hpp"
-#include "plan/launch_plan.hpp"
-#include "agent/run.hpp"
+#include <sys/types.h>
 
 #include <chrono>
 #include <functional>
@@ -122,5 +123,19 @@ class Workers {
   std::optional<Error> terminal_refusal_;
   std::set<int> passed_on_;
 };
+
+// The ranks that mpirun and its daemons have started.
+
+/// Sends a signal to each rank that descends from `starter`, and to its group. False: there is none.
+bool signal_mpirun_ranks(pid_t starter, int signal);
+
+/// What ranks have left behind among the descendants of `root`, who adopts orphans: its children that belong to ranks, and what
+/// descends from them, parents first. None while a rank lives: then a process that belongs to one has another parent.
+[[nodiscard]] std::vector<Process> left_by_ranks(const std::vector<Process>& all,
+                                                 pid_t root,
+                                                 const std::function<bool(pid_t)>& belongs_to_rank);
+
+/// The same of this process, as /proc shows it. A look of microseconds where no orphan of a rank is here.
+[[nodiscard]] std::vector<Process> left_by_local_ranks();
 
 }  // namespace muster

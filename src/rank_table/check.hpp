@@ -4,7 +4,6 @@
 // (topoinfo_ranktableConcise, topoinfo_ranktableStandard) and CANN's "Rank table configuration".
 
 #include "rank_table/layout.hpp"
-
 #include "rank_table/read.hpp"
 
 #include <string>

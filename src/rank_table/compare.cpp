@@ -1,11 +1,10 @@
 // Summaries of tables, and where two of them differ.
-#include "rank_table/field_difference.hpp"
-#include "rank_table/layout.hpp"
-#include "rank_table/print.hpp"
-
-#include "base/digest.hpp"
-#include "base/text.hpp"
 #include "rank_table/compare.hpp"
+
+#include "base/encoding.hpp"
+#include "base/text.hpp"
+#include "rank_table/layout.hpp"
+#include "rank_table/rank_table.hpp"
 
 #include <algorithm>
 #include <map>
@@ -161,8 +160,8 @@ json::value read_line(const std::string& line) {
 }
 
 /// A part that only one of them has is a difference, too.
-std::optional<std::size_t> first_difference(const std::vector<std::string>& one,
-                                            const std::vector<std::string>& other) {
+std::optional<std::size_t> first_unequal(const std::vector<std::string>& one,
+                                         const std::vector<std::string>& other) {
   const auto at = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
   const bool is_same = at.first == one.end() && at.second == other.end();
   return is_same ? std::nullopt : std::optional(static_cast<std::size_t>(at.first - one.begin()));
@@ -241,7 +240,7 @@ class Comparison {
   }
 
   [[nodiscard]] std::string of_ranks() const {
-    const auto rank = first_difference(one_.ranks, other_.ranks);
+    const auto rank = first_unequal(one_.ranks, other_.ranks);
     if (!rank) {
       return {};
     }
@@ -260,7 +259,7 @@ class Comparison {
   }
 
   [[nodiscard]] std::string of_servers() const {
-    const auto server = first_difference(one_.servers, other_.servers);
+    const auto server = first_unequal(one_.servers, other_.servers);
     if (!server) {
       return {};
     }
@@ -318,6 +317,75 @@ std::string describe_difference(const Summary& one,
     return Comparison(shortened(one), name, shortened(other), other_name).describe();
   }
   return Comparison(one, name, other, other_name).describe();
+}
+
+// Where two JSON values differ. Documents are as deep as the parser lets them be.
+
+namespace {
+
+std::string value_of(const json::value* value) {
+  return value == nullptr ? "missing" : written(value);
+}
+
+std::string path_of_member(const std::string& path, std::string_view key) {
+  return path + (path.empty() ? "" : ".") + std::string(key);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion)
+std::optional<FieldDifference> difference_of_objects(const json::object& one,
+                                                     const json::object& other,
+                                                     const std::string& path) {
+  for (const auto& member : one) {
+    const json::value* there = other.if_contains(member.key());
+    const std::string name = path_of_member(path, member.key());
+    if (there == nullptr) {
+      return FieldDifference{name, value_of(&member.value()), value_of(nullptr)};
+    }
+    if (auto found = first_difference(member.value(), *there, name)) {
+      return found;
+    }
+  }
+  for (const auto& member : other) {
+    if (!one.contains(member.key())) {
+      return FieldDifference{
+          path_of_member(path, member.key()), value_of(nullptr), value_of(&member.value())};
+    }
+  }
+  return std::nullopt;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion)
+std::optional<FieldDifference> difference_of_arrays(const json::array& one,
+                                                    const json::array& other,
+                                                    const std::string& path) {
+  for (std::size_t i = 0; i < std::max(one.size(), other.size()); ++i) {
+    const std::string name = path + "[" + std::to_string(i) + "]";
+    const json::value* here = one.if_contains(i);
+    const json::value* there = other.if_contains(i);
+    if (here == nullptr || there == nullptr) {
+      return FieldDifference{name, value_of(here), value_of(there)};
+    }
+    if (auto found = first_difference(*here, *there, name)) {
+      return found;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(misc-no-recursion)
+std::optional<FieldDifference> first_difference(const json::value& one,
+                                                const json::value& other,
+                                                const std::string& path) {
+  if (one.is_object() && other.is_object()) {
+    return difference_of_objects(one.get_object(), other.get_object(), path);
+  }
+  if (one.is_array() && other.is_array()) {
+    return difference_of_arrays(one.get_array(), other.get_array(), path);
+  }
+  return one == other ? std::nullopt
+                      : std::optional(FieldDifference{path, value_of(&one), value_of(&other)});
 }
 
 }  // namespace muster::rank_table

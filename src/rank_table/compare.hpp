@@ -2,7 +2,10 @@
 
 // Whether two nodes have the same table. They tell each other a summary, since tables may be large.
 
+#include "rank_table/read.hpp"
+
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,5 +45,18 @@ inline constexpr std::size_t kMostLineBytesOfAll = std::size_t{32} << 20U;
                                               const std::string& name,
                                               const Summary& other,
                                               const std::string& other_name);
+
+// Where two JSON values differ.
+
+struct FieldDifference {
+  std::string path;  ///< "level_list[0].rank_addr_list[1].addr"
+  std::string here;  ///< as it is written, shortened; "missing"
+  std::string there;
+};
+
+/// The first field that is another. In what order fields are written is no matter.
+[[nodiscard]] std::optional<FieldDifference> first_difference(const json::value& one,
+                                                              const json::value& other,
+                                                              const std::string& path = {});
 
 }  // namespace muster::rank_table

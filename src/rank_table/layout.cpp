@@ -1,6 +1,13 @@
 // What all forms share in finding instances and devices.
 #include "rank_table/layout.hpp"
 
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace muster::rank_table {
@@ -121,6 +128,181 @@ void lay_out_devices(InstancePlace& instance, std::string_view key, Form form, B
     } else {
       breaches.add(path_of(form, place), &item, "an object", kInvalidTable);
     }
+  }
+}
+
+// The forms with `group_list`: v0.1 of ModelArts, and HCCL's first one, which has no version.
+
+namespace {
+
+/// Instances whose names end with no number come last, as they are listed.
+std::uint64_t place_in_group(const InstancePlace& place) {
+  return pod_number(text_of(*place.instance, "pod_name"))
+      .value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+/// The instances of one group, in the order that ranks go by.
+std::vector<InstancePlace> instances_of(json::array& list,
+                                        const Place& group,
+                                        Form form,
+                                        Breaches& breaches) {
+  std::vector<InstancePlace> instances;
+  Place place = group;
+  for (json::value& item : list) {
+    place.instance += 1;
+    json::object* instance = item.if_object();
+    if (instance == nullptr) {
+      breaches.add(path_of(form, place), &item, "an object", kInvalidTable);
+      continue;
+    }
+    instances.push_back({instance, place, {}});
+    lay_out_devices(instances.back(), "devices", form, breaches);
+  }
+  std::stable_sort(instances.begin(),
+                   instances.end(),
+                   [](const InstancePlace& left, const InstancePlace& right) {
+                     return place_in_group(left) < place_in_group(right);
+                   });
+  return instances;
+}
+
+/// In the form without a version an instance is one process: those of one host belong together, and the rank
+/// stands beside its devices.
+void join_hosts(Layout& layout) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> hosts;
+  std::vector<InstancePlace> joined;
+  for (InstancePlace& place : layout.instances) {
+    const json::object& instance = *place.instance;
+    for (DevicePlace& device : place.devices) {
+      device.ranked = device.device->contains("rank_id") ? device.device : place.instance;
+    }
+    const auto [host, is_first] = hosts.try_emplace(
+        {text_of(instance, "pod_name"), text_of(instance, "server_id")}, joined.size());
+    if (is_first) {
+      joined.push_back(std::move(place));
+    } else {
+      auto& devices = joined[host->second].devices;
+      devices.insert(devices.end(), place.devices.begin(), place.devices.end());
+    }
+  }
+  layout.instances = std::move(joined);
+}
+
+}  // namespace
+
+void lay_out_groups(json::object& root, Layout& layout, Breaches& breaches) {
+  json::array* groups = list_in(root, "group_list", "group_list", breaches);
+  if (groups == nullptr) {
+    return;
+  }
+  Place place;
+  for (json::value& item : *groups) {
+    place.group += 1;
+    json::object* group = item.if_object();
+    if (group == nullptr) {
+      breaches.add(path_of(layout.form, place), &item, "an object", kInvalidTable);
+      continue;
+    }
+    // A group without devices belongs to a role that has none.
+    if (number_of(group->if_contains("device_count")) == 0) {
+      continue;
+    }
+    const std::string path = path_of(layout.form, place, "instance_list");
+    json::array* list = list_in(*group, "instance_list", path, breaches);
+    if (list == nullptr) {
+      continue;
+    }
+    auto instances = instances_of(*list, place, layout.form, breaches);
+    std::move(instances.begin(), instances.end(), std::back_inserter(layout.instances));
+  }
+  if (layout.form == Form::Standard) {
+    join_hosts(layout);
+  }
+}
+
+// The forms with `server_list`: 1.0, and 1.2 with super pods.
+
+void lay_out_servers(json::object& root, Layout& layout, Breaches& breaches) {
+  json::array* servers = list_in(root, "server_list", "server_list", breaches);
+  if (servers == nullptr) {
+    return;
+  }
+  layout.instances.reserve(servers->size());
+  Place place;
+  for (json::value& item : *servers) {
+    place.instance += 1;
+    if (json::object* server = item.if_object()) {
+      layout.instances.push_back({server, place, {}});
+      lay_out_devices(layout.instances.back(), "device", layout.form, breaches);
+    } else {
+      breaches.add(path_of(layout.form, place), &item, "an object", kInvalidTable);
+    }
+  }
+}
+
+// `super_pod_list` of form 1.2.
+
+void add_super_pods(const json::object& root, Table& table) {
+  if (table.form != Form::SuperPods) {
+    return;
+  }
+  for_each_object(array_of(root, "super_pod_list"), [&table](const json::object& pod) {
+    table.super_pods.push_back({plain_text(pod, "super_pod_id"), {}});
+    std::vector<std::string>& ids = table.super_pods.back().server_ids;
+    for_each_object(array_of(pod, "server_list"), [&ids](const json::object& server) {
+      ids.emplace_back(text_of(server, "server_id"));
+    });
+  });
+}
+
+// The order of the instances of a group.
+
+std::optional<std::uint64_t> pod_number(std::string_view pod_name) {
+  const std::size_t dash = pod_name.rfind('-');
+  const std::string_view digits =
+      dash == std::string_view::npos ? pod_name : pod_name.substr(dash + 1);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_whole = error == std::errc{} && end == digits.data() + digits.size();
+  if (!is_whole || digits.size() > 18) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+// The form with `rank_list`, 2.0. It names no host: ranks that follow each other belong to one until a device's
+// id comes again, or the network of the lowest layer is another.
+
+std::string_view lowest_network(const json::object& rank) {
+  const json::array* levels = array_of(rank, "level_list");
+  const json::object* level =
+      levels == nullptr || levels->empty() ? nullptr : levels->front().if_object();
+  return level == nullptr ? std::string_view{} : text_of(*level, "net_instance_id");
+}
+
+void lay_out_ranks(json::object& root, Layout& layout, Breaches& breaches) {
+  json::array* ranks = list_in(root, "rank_list", "rank_list", breaches);
+  if (ranks == nullptr) {
+    return;
+  }
+  Place place;
+  std::string_view network;
+  std::set<int> ids;
+  for (json::value& item : *ranks) {
+    place.instance += 1;
+    json::object* rank = item.if_object();
+    if (rank == nullptr) {
+      breaches.add(path_of(layout.form, place), &item, "an object", kInvalidTable);
+      continue;
+    }
+    const int id = number_of(rank->if_contains("device_id")).value_or(-1);
+    if (layout.instances.empty() || network != lowest_network(*rank) || ids.count(id) > 0) {
+      layout.instances.push_back({rank, place, {}});
+      ids.clear();
+    }
+    network = lowest_network(*rank);
+    ids.insert(id);
+    layout.instances.back().devices.push_back({rank, rank, place});
   }
 }
 

@@ -3,10 +3,11 @@
 // Where instances and devices stand in a document, for each form. Reading, checking and rewriting walk the
 // same layout, so that no two of them disagree on which device is which.
 
-#include "rank_table/document.hpp"
-
 #include "rank_table/rank_table.hpp"
+#include "rank_table/read.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -99,5 +100,11 @@ void add_super_pods(const json::object& root, Table& table);
 /// What CANN would end with for most of it; and for rules for which it has no code.
 inline constexpr std::string_view kInvalidTable = "EI0004";
 inline constexpr std::string_view kLogOnly = "no code, a line in its log";
+
+// The number that a pod's name ends with.
+
+/// 12 of "job-worker-12"; empty: what follows the last '-' is no number, as the hash in "job-0-xk5d7", or has
+/// more than 18 digits.
+[[nodiscard]] std::optional<std::uint64_t> pod_number(std::string_view pod_name);
 
 }  // namespace muster::rank_table

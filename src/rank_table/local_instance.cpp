@@ -1,9 +1,9 @@
 // Finds a node in a table. Pure.
-#include "rank_table/pod_number.hpp"
+#include "rank_table/local_instance.hpp"
 
 #include "base/text.hpp"
-#include "environment/own_host.hpp"
-#include "rank_table/local_instance.hpp"
+#include "environment/local_host.hpp"
+#include "rank_table/layout.hpp"
 
 #include <algorithm>
 #include <limits>

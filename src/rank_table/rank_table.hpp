@@ -5,8 +5,10 @@
 // Sources: CANN, "Rank table configuration"; hccl-controller and ascend-operator of MindCluster;
 // hccl_tools.py of MindSpore.
 
+#include "base/json.hpp"
 #include "base/result.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,5 +71,34 @@ struct Breach {
   std::string expected;  ///< reads behind "expected": "an address that no other device has"
   std::string code;      ///< of CANN, such as "EI0004"; empty: it has none for this
 };
+
+// Where the values of a document live, which are many: those of 131,072 devices take 200 MB.
+
+/// Large pages where the system has them: to have every 4 KiB handed over takes as long as to fill them.
+class LargePages : public json::memory_resource {
+ protected:
+  void* do_allocate(std::size_t size, std::size_t alignment) override;
+  void do_deallocate(void* place, std::size_t size, std::size_t alignment) override;
+  [[nodiscard]] bool do_is_equal(const json::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+};
+
+/// Of one document, and given back as a whole.
+struct Memory {
+  static constexpr std::size_t kFirstBlock = 64 << 10;  // bytes; each further one is twice as large
+
+  LargePages pages;
+  json::monotonic_resource values = json::monotonic_resource(kFirstBlock, &pages);
+};
+
+// A document as text: a device on a line, so that people and `diff` can read a large one.
+
+/// On one line. Numbers with a fraction or an exponent are written as people do, 0.1 and 1.0, by the fifteen
+/// digits that survive any parser.
+[[nodiscard]] std::string compact(const json::value& value);
+
+/// The same document gives the same bytes, about `size` of them. It is used up, since it may be large.
+[[nodiscard]] std::string print(json::object&& root, std::size_t size = 0);
 
 }  // namespace muster::rank_table

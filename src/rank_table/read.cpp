@@ -1,12 +1,21 @@
 // From a file's text to a table.
-#include "rank_table/check.hpp"
-
 #include "rank_table/read.hpp"
 
+#include "base/text.hpp"
+#include "rank_table/check.hpp"
+#include "rank_table/layout.hpp"
+#include "rank_table/local_instance.hpp"
+#include "rank_table/rank_table.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
+#include <limits>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace muster::rank_table {
 
@@ -126,6 +135,307 @@ std::string describe(const Breach& breach) {
   return breach.path + (breach.value.empty() ? " is missing" : " is " + breach.value) +
          ", expected " + breach.expected +
          (breach.code.empty() ? "" : " (CANN: " + breach.code + ")");
+}
+
+// Where the file of a rank table is.
+// Source: ModelArts, boot files of custom Ascend images; MindCluster, ascend-operator.
+
+std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot) {
+  for (const char* const name : {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE"}) {
+    auto given = sourced_variable(snapshot, name);
+    if (given && !given->value.empty()) {
+      return given;
+    }
+  }
+  if (!snapshot.rank_table.empty()) {
+    return Sourced<std::string>{snapshot.rank_table,
+                                {SourceKind::File, "where controllers put it"}};
+  }
+  if (snapshot.has("MA_NUM_HOSTS") || snapshot.has("MA_VJ_NAME")) {  // there it will be
+    return Sourced<std::string>{kRankTablePlaces.front(), default_of("modelarts")};
+  }
+  return std::nullopt;
+}
+
+// Says of a table that is being written which instances are there and which are not.
+
+namespace {
+
+constexpr std::size_t kMostNames = 8;
+constexpr std::size_t kMostBytes = 60;  ///< of a name
+
+/// What is there, over all groups.
+struct Progress {
+  std::size_t expected = 0;
+  std::vector<std::string> here;     ///< names of pods
+  std::vector<std::string> missing;  ///< "no instance 2", "job-worker-1 has no devices"
+};
+
+std::string list_of(std::vector<std::string> names) {
+  const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
+  names.resize(names.size() - more);
+  return join(names, ", ") + (more == 0 ? "" : " and " + std::to_string(more) + " more");
+}
+
+/// The numbers below `count` that are not there; -1 is one that nobody could read, so that none is missed.
+std::vector<int> absent_numbers(const std::set<int>& numbers, int count) {
+  constexpr int kMostNumbers = 100'000;
+  std::vector<int> absent;
+  for (int number = 0; numbers.count(-1) == 0 && number < std::min(count, kMostNumbers); ++number) {
+    if (numbers.count(number) == 0) {
+      absent.push_back(number);
+    }
+  }
+  return absent;
+}
+
+/// Counts the instance, and says what it lacks; the value is the number that its pod's name ends with.
+int look_at_instance(const json::object& instance, Progress& progress) {
+  const json::array* devices = array_of(instance, "devices");
+  const std::string pod = one_line(text_of(instance, "pod_name"), kMostBytes);
+  const std::string name = pod.empty() ? "an instance" : pod;
+  if (devices == nullptr || devices->empty()) {
+    progress.missing.push_back(name + " has no devices");
+  } else {
+    progress.here.push_back(name);
+  }
+  const auto number = pod_number(pod);
+  return number && *number <= std::numeric_limits<int>::max() ? static_cast<int>(*number) : -1;
+}
+
+/// Instances without devices, and whose numbers no pod's name ends with.
+void look_at_group(const json::object& group, Progress& progress) {
+  const json::array* list = array_of(group, "instance_list");
+  std::set<int> numbers;
+  for_each_object(list, [&](const json::object& instance) {
+    numbers.insert(look_at_instance(instance, progress));
+  });
+  const int count = number_of(group.if_contains("instance_count")).value_or(0);
+  progress.expected +=
+      std::max(list == nullptr ? 0 : list->size(), static_cast<std::size_t>(count));
+  const std::vector<int> absent = absent_numbers(numbers, count);
+  if (!absent.empty()) {
+    const std::string name = one_line(text_of(group, "group_name"), kMostBytes);
+    progress.missing.push_back("no instance " + describe_ranges(absent) +
+                               (name.empty() ? "" : " of group " + name));
+  }
+}
+
+Progress look_at_groups(const json::array& groups) {
+  Progress progress;
+  for_each_object(&groups,
+                  [&progress](const json::object& group) { look_at_group(group, progress); });
+  return progress;
+}
+
+/// A list of one level: what is there, by the name that each has.
+Progress look_at_list(const json::array& list, const json::value* count, std::string_view key) {
+  Progress progress;
+  for_each_object(&list, [&](const json::object& object) {
+    if (object.contains(key)) {
+      progress.here.push_back(one_line(plain_text(object, key), kMostBytes));
+    }
+  });
+  progress.expected =
+      std::max(progress.here.size(), static_cast<std::size_t>(number_of(count).value_or(0)));
+  return progress;
+}
+
+/// ": 2 of 3 servers are there (10.0.0.1, 10.0.0.2)"
+std::string describe(const Progress& progress, std::string_view noun) {
+  return ": " + std::to_string(progress.here.size()) + " of " + count_of(progress.expected, noun) +
+         (progress.here.size() == 1 ? " is there" : " are there") +
+         (progress.here.empty() ? "" : " (" + list_of(progress.here) + ")") +
+         (progress.missing.empty() ? "" : ", " + list_of(progress.missing));
+}
+
+std::string describe_progress(const json::object& root) {
+  if (const json::array* groups = array_of(root, "group_list"); groups != nullptr) {
+    return describe(look_at_groups(*groups), "instance");
+  }
+  if (const json::array* servers = array_of(root, "server_list"); servers != nullptr) {
+    return describe(look_at_list(*servers, root.if_contains("server_count"), "server_id"),
+                    "server");
+  }
+  if (const json::array* ranks = array_of(root, "rank_list"); ranks != nullptr) {
+    return describe(look_at_list(*ranks, root.if_contains("rank_count"), "rank_id"), "rank");
+  }
+  return ": it lists nothing yet";
+}
+
+}  // namespace
+
+std::optional<Unfinished> find_progress(const json::object& root) {
+  const std::string_view status = text_of(root, "status");
+  if (root.if_contains("status") == nullptr || status == "completed") {
+    return std::nullopt;
+  }
+  if (status == "initializing") {
+    return Unfinished{"initializing" + describe_progress(root)};
+  }
+  if (status == "unknown") {
+    return Unfinished{"its writer says that the state is unknown" + describe_progress(root)};
+  }
+  return Unfinished{"its status is " + written(root.if_contains("status")) +
+                    " and not 'completed'" + describe_progress(root)};
+}
+
+// Parses the text of a table, and says what is not a table yet.
+
+namespace {
+
+constexpr std::size_t kShownBytes = 60;
+constexpr std::string_view kBlanks = " \t\r\n";
+
+bool has_zero(std::string_view text, std::size_t at) {
+  return at < text.size() && text[at] == '\0';
+}
+
+/// A hole at its end that is filled later, and not what never was JSON: in UTF-16 a zero follows each letter.
+bool is_being_written(std::string_view text) {
+  const std::size_t start = std::min(text.find_first_not_of(kBlanks), text.size());
+  const std::string_view rest = text.substr(start);
+  const auto is_zero_from = [&rest](std::size_t at) {
+    return rest.find_first_not_of('\0', at) == std::string_view::npos;
+  };
+  return is_zero_from(0) || (rest.starts_with('{') && (!has_zero(rest, 1) || is_zero_from(1)));
+}
+
+/// What an editor or a pipe makes of a table; empty: something else.
+std::string_view other_coding(std::string_view text) {
+  if (text.starts_with("\x1F\x8B")) {
+    return "it is compressed with gzip";
+  }
+  const bool is_marked = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+  return is_marked || has_zero(text, 0) || has_zero(text, 1) ? "it is UTF-16 and not UTF-8" : "";
+}
+
+Breach not_json(std::string_view text, std::size_t end, std::string_view error) {
+  const std::string_view coding = other_coding(text);
+  const std::string why =
+      std::string(coding.empty() ? error : coding) + describe_json_mistake(text);
+  const auto lines =
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+  return {"line " + std::to_string(lines + 1), "no JSON (" + why + ")", "a JSON object", "EI0004"};
+}
+
+// NOLINTBEGIN(misc-no-recursion): documents are as deep as the parser lets them be
+std::optional<std::string> path_of_infinite(const json::value& value);
+
+std::optional<std::string> path_of_infinite_in(const json::array& array) {
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    if (const auto found = path_of_infinite(array[i])) {
+      return "[" + std::to_string(i) + "]" + *found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> path_of_infinite_in(const json::object& object) {
+  for (const auto& member : object) {
+    if (const auto found = path_of_infinite(member.value())) {
+      return "." + std::string(member.key()) + *found;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A number that is only known to be too large; HCCL's parser does not take it. Empty: there is none.
+std::optional<std::string> path_of_infinite(const json::value& value) {
+  if (const json::array* array = value.if_array()) {
+    return path_of_infinite_in(*array);
+  }
+  if (const json::object* object = value.if_object()) {
+    return path_of_infinite_in(*object);
+  }
+  const double* number = value.if_double();
+  return number != nullptr && std::isinf(*number) ? std::optional<std::string>("") : std::nullopt;
+}
+// NOLINTEND(misc-no-recursion)
+
+}  // namespace
+
+Document parse(std::string_view text, Memory& memory) {
+  text = without_byte_order_mark(text);  // HCCL takes it, too
+  if (text.ends_with('\0') && is_being_written(text)) {
+    return Unfinished{"it ends in the middle (being written)"};
+  }
+  json::stream_parser parser;
+  parser.reset(&memory.values);
+  boost::system::error_code error;
+  const std::size_t end = parser.write_some(text.data(), text.size(), error);
+  const std::string_view rest = text.substr(std::min(end, text.size()));
+  if (!error && !trim(rest).empty()) {
+    return not_json(text, end, "text behind the end");
+  }
+  if (error) {
+    return not_json(text, end, error.message());
+  }
+  if (!parser.done()) {
+    return Unfinished{trim(text).empty() ? "it is empty" : "it ends in the middle (being written)"};
+  }
+  json::value root = parser.release();
+  if (!root.is_object()) {
+    return Breach{"the file", written(&root), "a JSON object", "EI0004"};
+  }
+  if (auto unfinished = find_progress(root.get_object())) {
+    return std::move(*unfinished);
+  }
+  if (const auto path = path_of_infinite(root)) {
+    return Breach{path->substr(1), "too large", "a number below 1.8e308", "EI0004"};
+  }
+  return std::move(root.get_object());
+}
+
+json::object parse_again(std::string_view text, Memory& memory) {
+  return std::move(json::parse(without_byte_order_mark(text), &memory.values).as_object());
+}
+
+std::optional<int> number_of(const json::value* value) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (const auto* text = value->if_string()) {
+    return parse_integer({text->data(), text->size()}, 0, kMost);
+  }
+  const std::int64_t* number = value->if_int64();
+  if (number == nullptr || *number < 0 || *number > kMost) {
+    return std::nullopt;
+  }
+  return static_cast<int>(*number);
+}
+
+std::string_view text_of(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  return text == nullptr ? std::string_view{} : std::string_view{text->data(), text->size()};
+}
+
+std::string plain_text(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  const bool is_number = value != nullptr && (value->is_int64() || value->is_uint64());
+  return is_number ? json::serialize(*value) : std::string(text_of(object, key));
+}
+
+std::string written(const json::value* value) {
+  if (value == nullptr) {
+    return {};
+  }
+  if (value->is_array()) {
+    return value->get_array().empty() ? "an empty list" : "a list";
+  }
+  return value->is_object() ? "an object" : one_line(compact(*value), kShownBytes);
+}
+
+json::array* array_of(json::object& object, std::string_view key) {
+  json::value* value = object.if_contains(key);
+  return value == nullptr ? nullptr : value->if_array();
+}
+
+const json::array* array_of(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value == nullptr ? nullptr : value->if_array();
 }
 
 }  // namespace muster::rank_table

@@ -1,8 +1,9 @@
 // What ROUTE_PLAN=true asks for, and whether all nodes can have it. Pure: see the header.
-#include "base/digest.hpp"
+#include "rank_table/route_plan.hpp"
+
+#include "base/encoding.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "rank_table/route_plan.hpp"
 
 #include <algorithm>
 #include <map>

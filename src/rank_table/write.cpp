@@ -1,11 +1,129 @@
 // A table that was made and not read, as text.
-#include "rank_table/print.hpp"
-
+#include "rank_table/rank_table.hpp"
 #include "rank_table/rewrite.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 
 namespace muster::rank_table {
+
+// Prints what holds no other list or object on one line, and what has a rank.
+
+namespace {
+
+bool is_plain(const json::value& value) {
+  return !value.is_object() && !value.is_array();
+}
+
+bool is_flat(const json::value& value) {
+  if (const json::array* array = value.if_array()) {
+    return std::all_of(array->begin(), array->end(), is_plain);
+  }
+  const json::object* object = value.if_object();
+  return object == nullptr || object->contains("rank_id") ||
+         std::all_of(object->begin(), object->end(), [](const auto& member) {
+           return is_plain(member.value());
+         });
+}
+
+std::string decimal(double number) {
+  constexpr int kDigits = 15;
+  std::array<char, 32> text{};
+  char* const end =
+      std::to_chars(
+          text.data(), text.data() + text.size(), number, std::chars_format::general, kDigits)
+          .ptr;
+  const std::string digits(text.data(), end);
+  return digits + (digits.find_first_of(".e") == std::string::npos ? ".0" : "");
+}
+
+/// As the library writes them: 1.5E-1. Texts that look alike do not matter.
+bool has_decimal(std::string_view text) {
+  for (std::size_t at = text.find('E'); at != std::string_view::npos; at = text.find('E', at + 1)) {
+    if (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') {
+      return true;
+    }
+  }
+  return false;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion)
+std::string compact_list(const json::array& array) {
+  std::string out;
+  for (const json::value& item : array) {
+    out += (out.empty() ? "" : ",") + compact(item);
+  }
+  return "[" + out + "]";
+}
+
+// NOLINTNEXTLINE(misc-no-recursion)
+std::string compact_object(const json::object& object) {
+  std::string out;
+  for (const auto& member : object) {
+    out += (out.empty() ? "" : ",") + json::serialize(member.key()) + ":" + compact(member.value());
+  }
+  return "{" + out + "}";
+}
+
+/// Documents are as deep as the parser lets them be.
+// NOLINTNEXTLINE(misc-no-recursion)
+void append(std::string& out, const json::value& value, std::size_t depth) {
+  if (is_flat(value)) {
+    out += compact(value);
+    return;
+  }
+  bool is_first = true;
+  const auto start_line = [&out, &is_first, depth] {
+    out += std::exchange(is_first, false) ? "\n" : ",\n";
+    out.append(2 * (depth + 1), ' ');
+  };
+  out += value.is_array() ? '[' : '{';
+  if (const json::array* array = value.if_array()) {
+    for (const json::value& item : *array) {
+      start_line();
+      append(out, item, depth + 1);
+    }
+  } else {
+    for (const auto& member : value.get_object()) {
+      start_line();
+      out += json::serialize(member.key()) + ": ";
+      append(out, member.value(), depth + 1);
+    }
+  }
+  out += '\n';
+  out.append(2 * depth, ' ');
+  out += value.is_array() ? ']' : '}';
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(misc-no-recursion)
+std::string compact(const json::value& value) {
+  std::string text = json::serialize(value);
+  if (!has_decimal(text)) {
+    return text;
+  }
+  if (const double* number = value.if_double()) {
+    return decimal(*number);
+  }
+  if (const json::array* array = value.if_array()) {
+    return compact_list(*array);
+  }
+  const json::object* object = value.if_object();
+  return object == nullptr ? text : compact_object(*object);
+}
+
+std::string print(json::object&& root, std::size_t size) {
+  const json::value document(std::move(root));
+  std::string out;
+  out.reserve(2 * size);  // what is not written to costs nothing, and growing does
+  append(out, document, 0);
+  out += '\n';
+  return out;
+}
+
 namespace {
 
 json::object object_of(const Device& device) {

@@ -4,7 +4,7 @@
 // the supervisor it holds no pid, opens nothing and never looks at a clock.
 
 #include "base/result.hpp"
-#include "remote/frames.hpp"
+#include "remote/control_lines.hpp"
 #include "supervise/exit_status.hpp"
 #include "supervise/job_end.hpp"
 

@@ -2,8 +2,7 @@
 // Source: kubernetes.io, "Resource Management for Pods and Containers", "Sidecar Containers", "Pod Overhead".
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "render/fit.hpp"
-#include "render/quantity.hpp"
+#include "render/check_fit.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -43,8 +42,8 @@ const json::array& items_at(const json::value& from, std::initializer_list<std::
 }
 
 std::int64_t sum(std::int64_t one, std::int64_t other) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return one > kMost - other ? kMost : one + other;
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  return one > kLargest - other ? kLargest : one + other;
 }
 
 void add(Amounts& amounts, const Amounts& more) {

@@ -1,14 +1,13 @@
 // Chooses the file of templates/manifests, and fills it. Pure.
-#include "render/fill.hpp"
-#include "render/kinds.hpp"
-#include "render/manifest_texts.hpp"
-#include "render/words.hpp"
+#include "render/manifest.hpp"
 
 #include "base/text.hpp"
-#include "render/manifest.hpp"
+#include "modes/mode_template.hpp"
+#include "render/check_fit.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 namespace muster::render {
 namespace {
@@ -133,6 +132,166 @@ Result<std::string> render_manifest(const ManifestRequest& request) {
     add_pod_values(values, request);
   }
   return fill_file(find_kind(request.kind).file, values);
+}
+
+// Fills the lines of a manifest. Pure.
+
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+bool needs_what_is_empty(std::string_view line, const Values& values) {
+  return std::any_of(values.begin(), values.end(), [&](const auto& value) {
+    return value.second.empty() && line.find("{" + value.first + "}") != std::string_view::npos;
+  });
+}
+
+/// The values with their further lines as far to the right as the line begins.
+Values indented(const Values& values, std::string_view line) {
+  const std::string blanks(std::min(line.find_first_not_of(' '), line.size()), ' ');
+  Values result;
+  for (const auto& [name, value] : values) {
+    if (line.find("{" + name + "}") == std::string_view::npos) {
+      continue;  // most lines need few of them
+    }
+    std::string& text = result[name];
+    for (const char c : value) {
+      text += c;
+      text += c == '\n' ? blanks : "";
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string fill_lines(std::string_view text, const Values& values) {
+  std::string filled;
+  for (const std::string& line : split(text.substr(0, text.find_last_not_of('\n') + 1), '\n')) {
+    if (!needs_what_is_empty(line, values)) {
+      filled += fill_placeholders(line, indented(values, line)) + "\n";
+    }
+  }
+  return filled;
+}
+
+// Quotes what the user gives, so that it arrives byte for byte. Pure.
+
+namespace {
+
+/// The character at `at`, and the bytes that it takes. The text is valid UTF-8.
+std::pair<std::uint32_t, std::size_t> character_at(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  const std::size_t length = first < 0x80U ? 1 : first < 0xe0U ? 2 : first < 0xf0U ? 3 : 4;
+  std::uint32_t code = length == 1 ? first : first & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    code = code << 6U | (static_cast<unsigned char>(text[at + i]) & 0x3fU);
+  }
+  return {code, length};
+}
+
+/// What some reader of YAML would take for a line end, or refuse: they are written as escapes.
+bool is_plain(std::uint32_t code) {
+  const bool is_break = code == 0x2028 || code == 0x2029 || code == 0xfeff;
+  return (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && !is_break && code < 0xfffe) ||
+         code >= 0x10000;
+}
+
+std::string escaped(std::uint32_t code) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text = "\\u";
+  for (const unsigned shift : {12U, 8U, 4U, 0U}) {
+    text += kDigits[code >> shift & 0xfU];
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  return valid_utf8(text) == text;
+}
+
+std::string quoted_text(std::string_view text) {
+  std::string result = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [code, length] = character_at(text, at);
+    if (code == '"' || code == '\\') {
+      result += '\\';
+      result += static_cast<char>(code);
+    } else if (code == '\n') {
+      result += "\\n";
+    } else if (code == '\t') {
+      result += "\\t";
+    } else if (is_plain(code)) {
+      result += text.substr(at, length);
+    } else {
+      result += escaped(code);
+    }
+    at += length;
+  }
+  return result + '"';
+}
+
+std::string quoted_argument(std::string_view text) {
+  std::string doubled;
+  for (const char c : text) {
+    doubled.append(c == '$' ? 2 : 1, c);
+  }
+  return quoted_text(doubled);
+}
+
+// What a script for sbatch needs besides: numbers as Slurm writes them, and words of a shell.
+
+namespace {
+
+constexpr std::int64_t kThousandths = 1000;
+
+/// Whole CPUs, at least one.
+std::string cpus_of(const std::string& quantity) {
+  const auto cpus = parse_quantity(quantity);
+  return cpus ? std::to_string((*cpus + kThousandths - 1) / kThousandths) : "";
+}
+
+/// Mebibytes, which Slurm calls M.
+std::string memory_of(const std::string& quantity) {
+  constexpr std::int64_t kMebibyte = kThousandths << 20U;
+  const auto bytes = parse_quantity(quantity);
+  return bytes ? std::to_string((*bytes - 1) / kMebibyte + 1) + "M" : "";
+}
+
+/// "1-02:03:04"
+std::string time_of(int seconds) {
+  constexpr int kMinute = 60;
+  constexpr int kHour = 60 * kMinute;
+  constexpr int kDay = 24 * kHour;
+  const auto two = [](int number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  return std::to_string(seconds / kDay) + "-" + two(seconds % kDay / kHour) + ":" +
+         two(seconds % kHour / kMinute) + ":" + two(seconds % kMinute);
+}
+
+}  // namespace
+
+void add_slurm_values(Values& values, const ManifestRequest& request) {
+  const PodNeeds& needs = request.needs;
+  values["gres"] =
+      needs.devices > 0 ? needs.device_resource + ":" + std::to_string(needs.devices) : "";
+  values["workers"] = needs.devices > 0 ? std::to_string(needs.devices) : "";
+  values["cpus"] = cpus_of(needs.cpus);
+  values["memory"] = memory_of(needs.memory);
+  values["whole_node"] = needs.cpus.empty() ? "exclusive" : "";
+  values["all_memory"] = needs.memory.empty() ? "0" : "";
+  values["time"] = request.time_limit ? time_of(*request.time_limit) : "";
+  values["requeue"] = request.is_expedited ? "requeue=expedite" : "requeue";
+  values["notice"] = std::to_string(request.grace + kGraceMargin);
+  // Without one muster takes a port of the step's own.
+  values["port"] = request.port ? std::to_string(*request.port) : "";
+  values["container"] = request.image.empty() ? "" : shell_word(request.image);
+  values["token"] = request.token == TokenFrom::Platform
+                        ? std::string(trim(fill_file("slurm-token.sh", {})))
+                        : "";
+  values["restart_codes"] = join(restart_codes(), " | ");
+  values["words"] = shell_line(request.arguments);
 }
 
 }  // namespace muster::render

@@ -3,10 +3,11 @@
 // Manifests: what a platform is given so that it starts one agent of muster on each node.
 
 #include "base/result.hpp"
-#include "base/source.hpp"
-#include "render/pods.hpp"
+#include "render/pod.hpp"
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,5 +61,46 @@ inline constexpr int kGraceMargin = 15;
 
 /// The manifest. Fails with `BadUsage` for an argument that it cannot hold.
 [[nodiscard]] Result<std::string> render_manifest(const ManifestRequest& request);
+
+// Fills a manifest's text, line by line.
+
+/// Each {placeholder} is replaced by its value. A line that needs a value which is empty is left out, and the
+/// further lines of a value are indented as the placeholder is.
+[[nodiscard]] std::string fill_lines(std::string_view text,
+                                     const std::map<std::string, std::string>& values);
+
+// What each kind of manifest adds to the values that all have.
+
+/// By the names of the placeholders in templates/manifests.
+using Values = std::map<std::string, std::string>;
+
+void add_slurm_values(Values& values, const ManifestRequest& request);
+void add_pod_values(Values& values, const ManifestRequest& request);
+
+/// The codes of muster after which starting the job again may help: docs/exit-codes.md.
+[[nodiscard]] const std::vector<std::string>& restart_codes();
+
+/// The text of that file in templates/manifests, filled.
+[[nodiscard]] std::string fill_file(std::string_view file, const Values& values);
+
+// The files of templates/manifests, made into C++ at build time by cmake/embed_texts.cmake.
+
+struct ManifestText {
+  std::string_view name;  ///< of the file: "slurm.sh"
+  std::string_view text;
+};
+
+[[nodiscard]] std::span<const ManifestText> manifest_texts();
+
+// Texts of the user's inside a YAML file, a shell script, a Dockerfile.
+
+/// True for text that YAML and JSON can hold: valid UTF-8.
+[[nodiscard]] bool is_utf8(std::string_view text);
+
+/// In double quotes, as every reader of YAML, old and new, takes it back byte for byte. It is a string of JSON, too.
+[[nodiscard]] std::string quoted_text(std::string_view text);
+
+/// The same for an argument of a container: Kubernetes would replace "$(NAME)", and takes "$$" for one "$".
+[[nodiscard]] std::string quoted_argument(std::string_view text);
 
 }  // namespace muster::render

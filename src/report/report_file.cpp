@@ -1,14 +1,11 @@
 // Where the report goes. What can be known of it is found out before anything is started, by doing what the
 // writer will do.
-#include "base/follow_links.hpp"
+#include "base/file_io.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "base/unique_fd.hpp"
-#include "base/untrusted_file.hpp"
-#include "base/write_all.hpp"
-#include "output/error_file.hpp"
-#include "report/report.hpp"
+#include "output/line_framer.hpp"
 #include "process/inherited.hpp"
+#include "report/report.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

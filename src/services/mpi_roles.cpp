@@ -1,14 +1,12 @@
 // mpirun's remote shell, what it reaches, and what it starts.
-#include "services/command_port.hpp"
-#include "services/link.hpp"
+#include "services/mpi_roles.hpp"
 
 #include "base/endpoint.hpp"
-#include "base/text.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "mpi/agent_call.hpp"
-#include "mpi/exports.hpp"
-#include "mpi/hosts.hpp"
-#include "services/mpi_roles.hpp"
+#include "mpi/ssh_files.hpp"
+#include "services/mpi_link.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

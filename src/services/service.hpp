@@ -7,9 +7,6 @@
 #include "gang/events.hpp"
 #include "gang/exchange_values.hpp"
 #include "plan/launch_plan.hpp"
-#include "services/companion.hpp"
-#include "services/named_pipe.hpp"
-#include "services/server.hpp"
 #include "services/torch_store/store_server.hpp"
 
 #include <chrono>
@@ -19,9 +16,108 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
+
+// A port of this node where programs of the job meet a service, such as a store. What services ask for; run/ opens it.
+
+/// One connection; no other has had the number.
+using ClientId = std::uint64_t;
+
+/// What clients do. Called from the event loop, never from within a call of ours.
+struct ServerEvents {
+  std::function<void(ClientId client, std::string_view bytes)> on_bytes;
+  /// It has been held for a moment, and is to be answered now.
+  std::function<void(ClientId client)> on_deferred;
+  /// It is gone without an answer.
+  std::function<void(ClientId client)> on_closed;
+};
+
+/// Listens from its birth until it is destroyed. A client is read until it is answered, and is closed then. Only
+/// some are read at a time and the others wait for their turn, so that many clients do not hold up the event loop.
+class Server {
+ public:
+  /// The longest that a client is held.
+  static constexpr int kPatienceMilliseconds = 250;
+
+  Server() = default;
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  virtual ~Server() = default;
+
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// From here on clients are let in from these numeric addresses and from this machine only.
+  virtual void admit_only(std::vector<std::string> addresses) = 0;
+  /// Sends that, and closes. Nothing happens for a client that is gone.
+  virtual void answer(ClientId client, std::string bytes) = 0;
+  /// The answer is not known yet: others have their turn.
+  virtual void defer(ClientId client) = 0;
+};
+
+/// Opens a port that the kernel chooses.
+using StartServer = std::function<Result<std::unique_ptr<Server>>(ServerEvents)>;
+
+// A program of muster's own that serves the workers of this node, such as the PMIx server. What services ask for;
+// run/ starts it.
+
+struct SidecarRequest {
+  std::string executable;                               ///< its path
+  std::vector<std::string> argv;                        ///< with its name
+  std::map<std::string, std::string> environment = {};  ///< beside what muster itself was given
+};
+
+/// What happens to it. Called from the event loop, never from within a call of ours but `read_now`.
+struct SidecarEvents {
+  std::function<void(std::string_view bytes)> on_bytes;
+  /// It has closed its stream: it ends, or is gone.
+  std::function<void()> on_closed;
+};
+
+/// Holds on to one of them: a stream socket, which it has as its standard input. Its output is muster's standard error. When this is
+/// destroyed the stream is closed, at which it is to end; it is killed with the last processes of the attempt if it does not.
+class Sidecar {
+ public:
+  Sidecar() = default;
+  Sidecar(const Sidecar&) = delete;
+  Sidecar& operator=(const Sidecar&) = delete;
+  virtual ~Sidecar() = default;
+
+  /// In this order, and when it takes them.
+  virtual void send(std::string bytes) = 0;
+  /// Tells now what it has said so far, from within this call.
+  virtual void read_now() = 0;
+};
+
+/// Fails as a worker's start does.
+using StartCompanion =
+    std::function<Result<std::unique_ptr<Sidecar>>(const SidecarRequest&, SidecarEvents)>;
+
+// A named pipe into which processes of this node write, such as requests for a timer. What services ask for; run/ opens it.
+
+/// What happens. Called from the event loop, never from within a call of ours.
+struct PipeEvents {
+  std::function<void(std::string_view bytes)> on_bytes;
+  /// It is as late as was asked for.
+  std::function<void()> on_time;
+};
+
+/// Read from its birth until it is destroyed; whoever has opened it for writing may come and go.
+class NamedPipe {
+ public:
+  NamedPipe() = default;
+  NamedPipe(const NamedPipe&) = delete;
+  NamedPipe& operator=(const NamedPipe&) = delete;
+  virtual ~NamedPipe() = default;
+
+  /// So long from now `on_time` is called, once, and not when that was asked for before. Empty: never.
+  virtual void wake_after(std::optional<std::chrono::nanoseconds> delay) = 0;
+};
+
+/// Opens one that is there. Its file system has just answered: nobody waits for it here.
+using OpenPipe =
+    std::function<Result<std::unique_ptr<NamedPipe>>(const std::string& path, PipeEvents)>;
 
 /// What a service adds before the workers start.
 struct PlanAdditions {

@@ -1,17 +1,22 @@
 // The table of services, and the list of those that one attempt needs.
-#include "services/file_timer_service.hpp"
-#include "services/horovod_service.hpp"
-#include "services/planned_files.hpp"
-#include "services/pmix_service.hpp"
-#include "services/ssh_service.hpp"
-#include "services/torch_store_service.hpp"
-#include "services/worker_port_service.hpp"
+#include "services/services.hpp"
 
+#include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "services/service.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -189,6 +194,227 @@ Result<> check_services(const ModeTemplate& mode) {
     }
   }
   return {};
+}
+
+// Writes the files of a plan so that no reader ever sees half of one: into a file beside it, to the
+// disk, and only then under its name. A process beside the agent does it, since a disk may hang, and may be
+// killed at any moment: what it has begun it notes in memory that it shares with us.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What has come of a file.
+struct Trace {
+  bool has_temporary;  ///< or may have
+  dev_t device;        ///< whoever has put another one under its name keeps that
+  ino_t number;        ///< 0: nothing of ours is under its name
+};
+
+/// The plan's files, for their writer and for who removes what that has left.
+struct FileWriteJob {
+  std::vector<PlannedFile> files;
+  std::string temporary_name;  ///< in each one's folder
+  SharedThings<Trace> traces;  ///< of each one
+};
+
+/// Nobody else's: who removes it has not heard of it from the writer.
+std::string choose_temporary_name() {
+  std::random_device random;
+  return ".muster_" + std::to_string(random()) + "_" + std::to_string(random());
+}
+
+std::string temporary_beside(const fs::path& place, const FileWriteJob& writing) {
+  return (place.parent_path() / writing.temporary_name).string();
+}
+
+Error cannot_write(const std::string& path, int error_number) {
+  return system_error("cannot write '" + path + "'", error_number);
+}
+
+/// Where the file is in the end, if a link stands under its name. Refuses a folder and a device.
+Result<std::string> find_place(const std::string& path) {
+  std::error_code failed;
+  const fs::path target = follow_links(path, failed);
+  if (failed) {
+    return cannot_write(path, failed.value());
+  }
+  const fs::path parent = target.parent_path();
+  if (!parent.empty() && !fs::is_directory(parent, failed)) {
+    return Error{ErrorKind::System,
+                 "cannot write '" + path + "': there is no folder '" + parent.string() + "'"};
+  }
+  if (fs::exists(target, failed) && !fs::is_regular_file(target, failed)) {
+    return Error{ErrorKind::System, "cannot write '" + path + "': it is there and is no file"};
+  }
+  return target.string();
+}
+
+/// 0 when all of it was written, has its permissions and is on the disk; else why not.
+int fill(int file, const PlannedFile& planned) {
+  const WriteResult written = write_all(file, planned.content);
+  if (written.error_number != 0) {
+    return written.error_number;
+  }
+  const auto mode = static_cast<mode_t>(std::stoul(planned.mode, nullptr, 8));
+  const bool is_done = ::fchmod(file, mode) == 0 && ::fsync(file) == 0;  // whatever the umask is
+  return is_done ? 0 : errno;
+}
+
+/// 0 when it is under its name; else why not.
+int move_to_place(int file, const std::string& temporary, const std::string& place, Trace& trace) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) {
+    return errno;
+  }
+  trace.device = status.st_dev;
+  trace.number =
+      status.st_ino;  // first: if we are killed in between, no file has that name and number
+  return ::rename(temporary.c_str(), place.c_str()) == 0 ? 0 : errno;
+}
+
+Result<> write_file(const FileWriteJob& writing, std::size_t index) {
+  const PlannedFile& planned = writing.files[index];
+  Trace& trace = writing.traces[index];
+  const auto place = find_place(planned.path);
+  if (!place) {
+    return place.error();
+  }
+  constexpr mode_t kOwnersAlone = 0600;
+  const std::string temporary = temporary_beside(*place, writing);
+  trace.has_temporary = true;
+  const UniqueFd file(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
+  int error_number = file ? fill(file.get(), planned) : errno;
+  if (error_number == 0) {
+    error_number = move_to_place(file.get(), temporary, *place, trace);
+  }
+  if (error_number != 0) {
+    (void)::unlink(temporary.c_str());
+  }
+  trace.has_temporary = false;
+  return error_number == 0 ? Result<>() : cannot_write(planned.path, error_number);
+}
+
+/// Why not all of them are there; empty: they are.
+std::string write_files(const FileWriteJob& writing) {
+  for (std::size_t i = 0; i < writing.files.size(); ++i) {
+    if (const auto written = write_file(writing, i); !written) {
+      return written.error().message;
+    }
+  }
+  return {};
+}
+
+bool is_still_ours(const fs::path& place, const Trace& trace) {
+  struct stat status {};
+  return ::lstat(place.c_str(), &status) == 0 && status.st_dev == trace.device &&
+         status.st_ino == trace.number;
+}
+
+/// What cannot be removed harms nobody.
+void remove_file(const FileWriteJob& writing, std::size_t index) {
+  const PlannedFile& planned = writing.files[index];
+  const Trace& trace = writing.traces[index];
+  const bool is_to_go = planned.is_private && trace.number != 0;
+  if (!trace.has_temporary && !is_to_go) {
+    return;  // its file system may hang
+  }
+  std::error_code ignored;  // it could be followed when it was written
+  const fs::path place = follow_links(planned.path, ignored);
+  if (trace.has_temporary) {
+    (void)::unlink(temporary_beside(place, writing).c_str());
+  }
+  if (is_to_go && is_still_ours(place, trace)) {
+    (void)::unlink(place.c_str());
+  }
+}
+
+std::string remove_files(const FileWriteJob& writing) {
+  for (std::size_t i = 0; i < writing.files.size(); ++i) {
+    remove_file(writing, i);
+  }
+  return {};
+}
+
+/// "one of '/shared/a', '/shared/b'".
+std::string describe(const std::vector<PlannedFile>& files) {
+  std::vector<std::string> names;
+  names.reserve(files.size());
+  for (const PlannedFile& planned : files) {
+    names.push_back("'" + planned.path + "'");
+  }
+  return (names.size() > 1 ? "one of " : "") + join(names, ", ");
+}
+
+class PlannedFiles final : public Service {
+ public:
+  explicit PlannedFiles(AsyncFileIo work) : work_(std::move(work)) {}
+
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
+    for (const PlannedFile& planned : plan.files) {
+      if (planned.path.empty()) {  // it was to be in the folder of the run
+        return Error{ErrorKind::System,
+                     "there is no folder for files of the workers (TMPDIR names another place)"};
+      }
+    }
+    if (plan.files.empty()) {
+      return std::optional<PlanAdditions>(std::in_place);
+    }
+    auto traces = share_things<Trace>(plan.files.size());
+    if (!traces) {
+      return traces.error();
+    }
+    writing_ = std::make_shared<FileWriteJob>(
+        FileWriteJob{plan.files, choose_temporary_name(), std::move(*traces)});
+    is_awaited_ = true;
+    work_.write(
+        describe(plan.files),
+        [writing = writing_] { return write_files(*writing); },
+        guarded([this](const std::optional<std::string>& answer) {
+          if (std::exchange(is_awaited_, false)) {
+            take(answer);
+          }
+        }));
+    return std::optional<PlanAdditions>();
+  }
+
+  void stop() override {
+    is_awaited_ = false;
+    if (writing_) {
+      work_.remove([writing = std::exchange(writing_, nullptr)] { return remove_files(*writing); });
+    }
+  }
+
+ private:
+  void take(const std::optional<std::string>& answer) {
+    const std::vector<PlannedFile>& files = writing_->files;
+    if (!answer) {
+      on_failure({ErrorKind::System,
+                  "cannot write " + describe(files) + ": its file system does not answer"});
+      return;
+    }
+    const bool is_any_private = std::any_of(
+        files.begin(), files.end(), [](const PlannedFile& planned) { return planned.is_private; });
+    if (!is_any_private) {
+      writing_.reset();
+    }
+    if (answer->empty()) {
+      on_ready({});
+    } else {
+      on_failure({ErrorKind::System, *answer});
+    }
+  }
+
+  AsyncFileIo work_;
+  std::shared_ptr<const FileWriteJob> writing_;  ///< empty: nothing is to be removed
+  bool is_awaited_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_planned_files(const ServiceInput& input) {
+  return std::make_unique<PlannedFiles>(input.file_work);
 }
 
 }  // namespace muster

@@ -1,14 +1,12 @@
 // Keys and configurations of this attempt in the folder of the run: each node makes a key, tells the others its public
 // part, and writes down whom it trusts. sshd itself is a process of the plan, and starts when this is ready.
-#include "services/ssh_service.hpp"
-
-#include "base/text.hpp"
-#include "base/unique_fd.hpp"
-#include "base/write_all.hpp"
-#include "environment/marker.hpp"
+#include "base/file_io.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
+#include "environment/snapshot.hpp"
+#include "exchange/exchanged_values.hpp"
 #include "mpi/ssh_files.hpp"
-#include "exchange/exchanged_ssh.hpp"
+#include "services/services.hpp"
 #include "services/worker_port.hpp"
 
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 // Reserves the port at which the workers of one node meet, and those at which workers listen that
 // others must find.
 
+#include "base/file_io.hpp"
 #include "base/result.hpp"
-#include "base/unique_fd.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,7 @@
 // Told apart by what the kernel says: counters, limits and signals. docs/troubleshooting.md explains each sentence.
-#include "base/text.hpp"
 #include "supervise/end_hints.hpp"
+
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
@@ -42,5 +43,9 @@ struct EndFacts {
 
 /// What is certain first; empty where there is nothing to add.
 [[nodiscard]] std::vector<std::string> end_hints(const EndFacts& facts);
+
+// What programs say when they fail: failure_patterns.txt, embedded at build time.
+
+[[nodiscard]] std::string_view failure_patterns();
 
 }  // namespace muster

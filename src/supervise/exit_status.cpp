@@ -1,8 +1,13 @@
 // Decodes wait statuses and names signals.
 #include "supervise/exit_status.hpp"
 
+#include "base/signals.hpp"
+#include "base/text.hpp"
+
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstring>
 
@@ -34,6 +39,65 @@ std::string signal_name(int signal) {
     return "SIGRTMIN+" + std::to_string(signal - SIGRTMIN);
   }
   return "signal " + std::to_string(signal);
+}
+
+// Which signals ask the job to end. Pure.
+
+namespace {
+
+constexpr auto kAlways = std::to_array({SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+
+/// These arrive without that anybody asks for anything, or not at all.
+constexpr auto kNoRequests = std::to_array(
+    {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ});
+
+}  // namespace
+
+StopSignals::StopSignals()
+    : asked_for_(kAlways.begin(), kAlways.end()), all_(kAlways.begin(), kAlways.end()) {}
+
+Result<StopSignals> StopSignals::read(const std::optional<Sourced<std::string>>& given) {
+  StopSignals signals;
+  if (!given) {
+    return signals;
+  }
+  const auto names = split(given->value, ',');
+  const Error no_names =
+      wrong_value(*given, "names of signals separated by commas, such as SIGUSR1,SIGUSR2");
+  if (names.empty()) {
+    return no_names;
+  }
+  signals.asked_for_.clear();
+  signals.is_given_ = true;
+  for (const std::string& name : names) {
+    const auto signal = parse_signal(trim(name));
+    if (!signal) {
+      return no_names;
+    }
+    if (std::find(kNoRequests.begin(), kNoRequests.end(), *signal) != kNoRequests.end()) {
+      return wrong_value(*given, "signals that can ask for an end, not " + signal_name(*signal));
+    }
+    signals.asked_for_.push_back(*signal);
+    signals.all_.insert(*signal);
+  }
+  return signals;
+}
+
+bool StopSignals::make_notice(int signal) {
+  const bool is_named =
+      is_given_ && std::find(asked_for_.begin(), asked_for_.end(), signal) != asked_for_.end();
+  if (!is_named) {
+    all_.erase(signal);
+  }
+  return !is_named;
+}
+
+std::string StopSignals::to_text() const {
+  std::vector<std::string> names;
+  for (const int signal : asked_for_) {
+    names.push_back(signal_name(signal));
+  }
+  return join(names, ",");
 }
 
 }  // namespace muster

@@ -1,8 +1,8 @@
 // Ranks failures by what they look like: a crash by signal, an error of its own, a word about a lost peer.
-#include "supervise/last_words.hpp"
+#include "supervise/first_failure.hpp"
 
 #include "base/text.hpp"
-#include "supervise/first_failure.hpp"
+#include "supervise/end_hints.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ std::string lower(std::string text) {
 /// The patterns of one kind: the lines that begin with its name.
 std::vector<std::string_view> patterns_of(std::string_view kind) {
   std::vector<std::string_view> patterns;
-  std::string_view rest = last_words();
+  std::string_view rest = failure_patterns();
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));

@@ -24,7 +24,7 @@ enum class FailureKind {
   LostPeer,   ///< its last words tell that another one was gone
 };
 
-/// By its status, its error file and its last lines. What programs say is in last_words.txt.
+/// By its status, its error file and its last lines. What programs say is in failure_patterns.txt.
 [[nodiscard]] FailureKind classify(const Failure& failure);
 /// Reads behind "because": "a signal ended it".
 [[nodiscard]] std::string_view describe(FailureKind trace);

@@ -1,7 +1,8 @@
 // The one table of ends. docs/exit-codes.md shows it to users, and a test compares the two.
+#include "supervise/job_end.hpp"
+
 #include "base/result.hpp"
 #include "base/text.hpp"
-#include "supervise/job_end.hpp"
 
 #include <algorithm>
 #include <array>

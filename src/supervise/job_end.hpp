@@ -2,7 +2,6 @@
 
 // How a job ended, as every node of it reports: plain values that travel between agents.
 
-#include "base/rank_words.hpp"
 #include "base/ranks.hpp"
 #include "supervise/exit_status.hpp"
 

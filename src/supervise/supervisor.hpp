@@ -1,8 +1,11 @@
 #pragma once
 
+// How much time a notice leaves to the workers. Pure.
+
 #include "supervise/exit_status.hpp"
 #include "supervise/job_end.hpp"
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +13,12 @@
 #include <vector>
 
 namespace muster {
+
+/// Between asking the workers to end, when their time to save is over, and killing them.
+inline constexpr std::chrono::milliseconds kLastGrace{1'000};
+
+/// What the workers have of a platform's time: it kills `limit` after its notice, and our kill comes before.
+[[nodiscard]] std::chrono::milliseconds time_to_save(std::chrono::milliseconds limit);
 
 // What can happen. A worker is meant by its place in the plan (its local rank).
 

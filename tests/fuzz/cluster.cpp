@@ -1,11 +1,11 @@
 // Any environment: lines NAME=value are variables, --name=value are flags, "@task host" is a line
 // of a Volcano host file. The golden cases are its first inputs. Each is read twice: for a mode that
 // does not count its roles, and for one that does and so reads TF_CONFIG and TF_*_HOSTS.
-#include "fuzz.hpp"
+#include "platforms/cluster.hpp"
 
 #include "base/text.hpp"
 #include "base/yaml.hpp"
-#include "platforms/cluster.hpp"
+#include "fuzz.hpp"
 #include "plan/launch_plan.hpp"
 
 #include <set>

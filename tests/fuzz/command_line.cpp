@@ -1,10 +1,9 @@
 // Command lines of muster and of the launchers it stands in for, the parameters that ModelArts adds to
 // them, and all texts that options may have: from tokens to the plan.
+#include "base/text.hpp"
 #include "fuzz.hpp"
 #include "plan_job.hpp"
 #include "requests.hpp"
-
-#include "base/text.hpp"
 
 #include <array>
 

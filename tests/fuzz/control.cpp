@@ -1,9 +1,9 @@
 // A line that some process sends to the control socket, an answer that a command reads, the table that it prints, and the
 // heartbeat file of a worker.
-#include "fuzz.hpp"
+#include "control/control.hpp"
 
-#include "control/request.hpp"
 #include "control/status.hpp"
+#include "fuzz.hpp"
 
 namespace muster::fuzz {
 namespace {

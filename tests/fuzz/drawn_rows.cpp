@@ -1,10 +1,9 @@
 // Any bytes of three workers, drawn on a terminal: lines that have been written stay as they are, and each is there once.
 //
 // A byte below 3 says who writes what follows; a worker's terminal has as many rows and columns as the first byte says.
-#include "fuzz.hpp"
-
 #include "output/drawn_rows.hpp"
-#include "output/live_rows.hpp"
+
+#include "fuzz.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,7 @@
 // Any bytes that a worker left in its error file.
-#include "fuzz.hpp"
-
 #include "base/text.hpp"
-#include "output/error_file.hpp"
+#include "fuzz.hpp"
+#include "output/line_framer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

@@ -3,9 +3,8 @@
 #include "gang/protocol/exchange.hpp"
 
 #include "fuzz.hpp"
-#include "gang/protocol/contributions.hpp"
-#include "gang/protocol/message_encoding.hpp"
 #include "gang/net/frame.hpp"
+#include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,8 +1,9 @@
 // What workers write into the pipe of the file timer.
 //
 // The first byte says how long the pieces are that are read.
-#include "fuzz.hpp"
 #include "services/file_timer.hpp"
+
+#include "fuzz.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,7 @@
 // What kubectl might print: nodes and pods, or anything else.
-#include "fuzz.hpp"
-
 #include "base/json.hpp"
-#include "render/fit.hpp"
+#include "fuzz.hpp"
+#include "render/check_fit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

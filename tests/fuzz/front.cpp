@@ -2,9 +2,8 @@
 //
 // The first byte says how long the pieces are.
 #include "fuzz.hpp"
-
-#include "remote/order.hpp"
-#include "remote/words.hpp"
+#include "remote/control_lines.hpp"
+#include "remote/remote_agents.hpp"
 
 #include <algorithm>
 #include <string>

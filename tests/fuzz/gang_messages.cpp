@@ -1,9 +1,8 @@
 // Any bytes of a stranger: frames, and messages in them. The first byte says how the rest is torn.
-#include "fuzz.hpp"
-#include "gang/protocol/message_encoding.hpp"
-#include "gang/net/frame.hpp"
-
 #include "base/text.hpp"
+#include "fuzz.hpp"
+#include "gang/net/frame.hpp"
+#include "gang/protocol/message_encoding.hpp"
 
 #include <string>
 #include <vector>

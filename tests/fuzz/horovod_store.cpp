@@ -2,7 +2,7 @@
 //
 // A line of `|` ends what one client sends; the first byte of each says how long the pieces are.
 #include "fuzz.hpp"
-#include "services/store.hpp"
+#include "services/horovod.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,9 @@
 // Any bytes of a worker, torn anywhere: what comes out is what went in, and the prefixes.
 //
 // The first byte says how many bytes describe the pieces; 0 is "flush the progress bar".
-#include "fuzz.hpp"
-
 #include "output/line_framer.hpp"
+
+#include "fuzz.hpp"
 
 #include <algorithm>
 #include <string>

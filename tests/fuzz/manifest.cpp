@@ -1,9 +1,9 @@
 // Any arguments, one on a line each, in a manifest: a reader of YAML gets them back.
-#include "fuzz.hpp"
+#include "render/manifest.hpp"
 
 #include "base/text.hpp"
 #include "base/yaml.hpp"
-#include "render/manifest.hpp"
+#include "fuzz.hpp"
 
 namespace {
 

@@ -1,7 +1,8 @@
 // Whatever listens where a cloud's metadata server would: as an answer of HTTP, and as what each cloud puts into one.
+#include "notices/metadata.hpp"
+
 #include "fuzz.hpp"
 #include "notices/metadata_answers.hpp"
-#include "notices/metadata_question.hpp"
 
 namespace muster::fuzz {
 namespace {

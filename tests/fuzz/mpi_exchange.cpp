@@ -1,14 +1,9 @@
 // What nodes tell each other before and while ranks of MPI run, a line each: merged by the leader, read by all.
 //
 // The first byte chooses the key.
-#include "fuzz.hpp"
-
 #include "base/text.hpp"
-#include "exchange/exchanged_fences.hpp"
-#include "exchange/exchanged_ports.hpp"
-#include "exchange/exchanged_secret.hpp"
-#include "exchange/exchanged_ssh.hpp"
-#include "exchange/exchanged_ways.hpp"
+#include "exchange/exchanged_values.hpp"
+#include "fuzz.hpp"
 
 #include <algorithm>
 

@@ -2,10 +2,10 @@
 // agent, and a command that has to arrive as it is. The first byte chooses.
 //
 // Who would prove something here says the one word of 64 letters that counts as a proof.
-#include "fuzz.hpp"
-#include "services/link.hpp"
+#include "services/mpi_link.hpp"
 
-#include "gang/net/proof.hpp"
+#include "fuzz.hpp"
+#include "gang/net/token.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,10 +1,8 @@
 // What mpirun says to its remote shell, and what muster writes for it: any words, names and variables, one a line.
-#include "fuzz.hpp"
-
 #include "base/text.hpp"
+#include "fuzz.hpp"
 #include "mpi/agent_call.hpp"
-#include "mpi/exports.hpp"
-#include "mpi/hosts.hpp"
+#include "mpi/ssh_files.hpp"
 
 #include <algorithm>
 #include <set>

@@ -2,11 +2,10 @@
 //
 // The first byte says what follows: what the server says, to muster; what muster says, to the server; or a job,
 // which both must understand in the same way. The second says how long the pieces are.
-#include "fuzz.hpp"
-#include "pmix_server.h"
-
 #include "base/text.hpp"
+#include "fuzz.hpp"
 #include "mpi/pmix_frames.hpp"
+#include "pmix_server.h"
 
 #include <algorithm>
 #include <string>

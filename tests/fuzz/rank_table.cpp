@@ -1,6 +1,5 @@
 // Any text as a rank table: what is read, checked and rewritten agrees with itself.
 #include "fuzz.hpp"
-
 #include "rank_table/read.hpp"
 #include "rank_table/rewrite.hpp"
 

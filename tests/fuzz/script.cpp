@@ -1,8 +1,7 @@
 // Any text that is taken for a script, of Python or of a shell.
-#include "fuzz.hpp"
-#include "compat/python_lines.hpp"
-#include "compat/shell_commands.hpp"
+#include "compat/python_source.hpp"
 #include "compat/spawn_calls.hpp"
+#include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

@@ -1,8 +1,8 @@
 // Any values of --redirects, --tee and --local-ranks-filter, one on a line each.
-#include "fuzz.hpp"
+#include "output/selection.hpp"
 
 #include "base/text.hpp"
-#include "output/selection.hpp"
+#include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

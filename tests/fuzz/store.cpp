@@ -2,9 +2,9 @@
 // give way.
 //
 // Three stores hear the same in pieces of different sizes, and have to answer the same.
-#include "fuzz.hpp"
-
 #include "services/torch_store/store.hpp"
+
+#include "fuzz.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,7 @@
 // Any bytes of a worker, in pieces: the last lines are few, short and valid UTF-8.
-#include "fuzz.hpp"
-
 #include "base/text.hpp"
-#include "output/tail.hpp"
+#include "fuzz.hpp"
+#include "output/line_framer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

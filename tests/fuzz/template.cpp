@@ -1,8 +1,7 @@
 // Any file given to --template, and the plan that comes of it.
-#include "fuzz.hpp"
-
 #include "base/yaml.hpp"
-#include "modes/template_document.hpp"
+#include "fuzz.hpp"
+#include "modes/read_template.hpp"
 #include "plan/launch_plan.hpp"
 
 namespace {

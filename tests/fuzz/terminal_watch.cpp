@@ -1,8 +1,7 @@
 // Any bytes of a worker, in any pieces: all of them are shown, in their order, and in one piece alike.
+#include "base/display_text.hpp"
 #include "fuzz.hpp"
-
-#include "base/visible.hpp"
-#include "output/terminal_watch.hpp"
+#include "output/terminal_sanitizer.hpp"
 
 #include <string>
 

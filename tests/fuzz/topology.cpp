@@ -1,9 +1,9 @@
 // Where nodes are in the network, as strangers write it: what the platform packs, the document in it, and
 // the file of lines. The first byte says which of them follows.
-#include "fuzz.hpp"
-
-#include "rank_table/route_plan.hpp"
 #include "rank_table/topology.hpp"
+
+#include "fuzz.hpp"
+#include "rank_table/route_plan.hpp"
 
 #include <algorithm>
 #include <string>

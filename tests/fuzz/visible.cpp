@@ -1,8 +1,7 @@
 // Any bytes that muster shows: a terminal finds nothing to act upon, and nothing of ordinary text is lost.
-#include "fuzz.hpp"
-
+#include "base/display_text.hpp"
 #include "base/text.hpp"
-#include "base/visible.hpp"
+#include "fuzz.hpp"
 
 #include <algorithm>
 

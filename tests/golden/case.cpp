@@ -1,12 +1,11 @@
 // Reads what is given to golden cases and makes plans of it.
 #include "case.hpp"
 
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "environment/devices.hpp"
 #include "large_tables.hpp"
 #include "requests.hpp"
-
-#include "base/text.hpp"
-#include "environment/devices.hpp"
-#include "compat/front_end.hpp"
 
 #include <algorithm>
 #include <iomanip>

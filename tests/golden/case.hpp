@@ -3,11 +3,10 @@
 // A golden case: how a node looks, what the user asked for, and what comes of it.
 // docs/add-a-platform.md describes the lines.
 
-#include "plan_job.hpp"
-
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
+#include "plan_job.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // Writes a plan as the lines that golden cases hold. All that is in the plan's document is in them once.
 #include "expectation.hpp"
 
-#include "base/digest.hpp"
+#include "base/encoding.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 

@@ -1,11 +1,10 @@
 // Runs each case of the files beside this one as a test: what is given -> what is decided.
 //
 // GOLDEN_UPDATE=1 writes what is expected instead of comparing it; scripts/update-golden does that.
+#include "base/text.hpp"
 #include "case.hpp"
 #include "case_file.hpp"
 #include "expectation.hpp"
-
-#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,8 @@
 // All golden environments together: what leaks into one of them must not turn it into another platform's
 // job, and none of several nodes may end as a job of one node when its reader is switched off.
+#include "base/text.hpp"
 #include "case.hpp"
 #include "case_file.hpp"
-
-#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Starts the leader and reads /proc.
 #include "leader_process.hpp"
 
-#include "base/unique_fd.hpp"
+#include "base/file_io.hpp"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>

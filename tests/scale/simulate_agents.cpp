@@ -15,12 +15,11 @@
 //
 // All agents join; one of them hears a notice, which all are told of, and which is withdrawn; they idle for a while; one of them
 // fails; all start again and succeed. What was measured is printed as JSON.
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "gang/gang.hpp"
 #include "leader_process.hpp"
 #include "simulated_leader.hpp"
-
-#include "base/json.hpp"
-#include "gang/gang.hpp"
-#include "base/log.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

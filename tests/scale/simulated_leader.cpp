@@ -1,8 +1,8 @@
 // Values of random bytes, rank tables, and a leader that has nothing else to do.
 #include "simulated_leader.hpp"
 
-#include "rank_table/generate.hpp"
 #include "exchange/exchanged_rank_table.hpp"
+#include "rank_table/generate.hpp"
 
 #include <boost/asio/io_context.hpp>
 

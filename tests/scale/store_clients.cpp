@@ -7,7 +7,7 @@
 // the first sets it, and each reads it. It prints the seconds of both as JSON, and the clients stay until the end of
 // standard input. `load` prints how many operations of each kind the clients are answered in a second, each asking
 // for the next one when it has the answer of the last.
-#include "base/unique_fd.hpp"
+#include "base/file_io.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -5,8 +5,8 @@
 // The service as the leader has it, and so many processes that speak with it as gloo's ranks do: `wait`, all ask for
 // a rank that does not come; `mesh`, each tells its addresses and reads those of all others. A timer says how late
 // the loop was with it, which is how late it would be with a death or a signal.
-#include "services/servers.hpp"
-#include "services/horovod_service.hpp"
+#include "services/services.hpp"
+#include "services/tcp_server.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

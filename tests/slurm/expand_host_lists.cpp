@@ -1,8 +1,7 @@
 // Reads Slurm's compressed lists, one on each line, and writes what each expands to on a line, or the
 // refusal behind a "!".
-#include "platforms/host_lists.hpp"
-
 #include "base/text.hpp"
+#include "platforms/host_lists.hpp"
 
 #include <iostream>
 

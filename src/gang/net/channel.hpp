@@ -45,4 +45,23 @@ class Channel {
 /// then. The key must outlive the call only.
 [[nodiscard]] std::unique_ptr<Channel> make_channel(const GangKey* key, Side side);
 
+// What the files that use OpenSSL share.
+
+/// To be called before anything else of OpenSSL, as often as one likes. It reads no configuration of
+/// the machine, which is none of a job's business, and leaves nothing to do at exit.
+void start_openssl();
+
+/// What OpenSSL says about its last error, for a bug report.
+[[nodiscard]] std::string openssl_error();
+
+// Private to gang/: see muster/gang/channel.hpp.
+
+/// What the first byte of a link tells: a frame of a plain one is shorter than 16 MiB, so its first
+/// byte is 0; TLS begins with a handshake or an alert.
+inline constexpr char kFirstOfPlain = 0x00;
+inline constexpr char kFirstOfHandshake = 0x16;
+inline constexpr char kFirstOfAlert = 0x15;
+
+[[nodiscard]] std::unique_ptr<Channel> make_tls_channel(const GangKey& key, Side side);
+
 }  // namespace muster::gang

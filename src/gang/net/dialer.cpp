@@ -1,7 +1,7 @@
 // One attempt to connect: the name, then each address, every wait with a limit.
 #include "gang/net/dialer.hpp"
 
-#include "base/unique_fd.hpp"
+#include "base/file_io.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 

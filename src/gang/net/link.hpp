@@ -6,14 +6,27 @@
 #include "gang/protocol/messages.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace muster::gang {
+
+// What became of a link, in words that read behind the other end's name.
+
+/// "closed the connection".
+[[nodiscard]] std::string describe_end(const boost::system::error_code& error);
+
+/// It is the token that keeps the two ends apart: "has another token".
+[[nodiscard]] bool concerns_token(std::string_view why);
+
+/// "sent no join within 2.5 s".
+[[nodiscard]] std::string describe_missing_join(std::chrono::milliseconds limit);
 
 /// How long a connection may take until its first message, the join, is here. One whose bytes are
 /// here and wait for the leader to read them gets that time once more.

@@ -2,8 +2,8 @@
 
 // Ports that are listened at: the leader's, and those of services.
 
+#include "base/file_io.hpp"
 #include "base/result.hpp"
-#include "base/unique_fd.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -1,7 +1,6 @@
 // HMAC with SHA-256, as hexadecimal digits.
-#include "gang/net/openssl.hpp"
-
-#include "gang/net/proof.hpp"
+#include "gang/net/channel.hpp"
+#include "gang/net/token.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

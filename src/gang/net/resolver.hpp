@@ -15,6 +15,14 @@
 
 namespace muster::gang {
 
+// Addresses of the other ends of links.
+
+/// Version 4 as such where it came mapped into version 6.
+[[nodiscard]] boost::asio::ip::address unmapped(const boost::asio::ip::address& mapped);
+
+/// What one owner has as a rule: the address itself; for version 6 all that have the same first half.
+[[nodiscard]] std::string neighbourhood_of(const boost::asio::ip::address& peer);
+
 /// Looks names up one at a time.
 ///
 /// The C library can only wait, and for as long as name servers take, so it waits in a thread of its

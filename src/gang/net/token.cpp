@@ -1,8 +1,8 @@
 // Reads a token and makes a key of it, by HKDF (RFC 5869) with SHA-256.
-#include "gang/net/openssl.hpp"
-
-#include "base/unique_fd.hpp"
 #include "gang/net/token.hpp"
+
+#include "base/file_io.hpp"
+#include "gang/net/channel.hpp"
 
 #include <fcntl.h>
 #include <openssl/core_names.h>

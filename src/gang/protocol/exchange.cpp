@@ -1,11 +1,202 @@
 // Collecting, merging, handing out: see the header.
 #include "gang/protocol/exchange.hpp"
 
+#include "base/encoding.hpp"
 #include "base/text.hpp"
+#include "gang/exchange_values.hpp"
+#include "gang/protocol/messages.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 namespace muster::gang {
+
+// Cutting and putting together: see the header.
+
+namespace {
+
+/// Below this it is not worth the leader's time.
+constexpr std::size_t kLarge = std::size_t{16} << 10U;
+
+std::string number(std::size_t value) {
+  return std::to_string(value);
+}
+
+}  // namespace
+
+std::vector<Chunk> split(Value value) {
+  std::string travels;
+  const std::size_t size = value.bytes.size();
+  if (size >= kLarge) {
+    travels = compress(value.bytes);
+  }
+  if (travels.empty() || travels.size() >= size) {
+    travels = std::move(value.bytes);
+  }
+  std::vector<Chunk> chunks;
+  std::size_t offset = 0;
+  do {
+    Chunk& chunk = chunks.emplace_back();
+    chunk.id = value.id;
+    chunk.size = size;
+    chunk.compressed_size = travels.size();
+    chunk.offset = offset;
+    chunk.bytes = travels.substr(offset, kMostPieceBytes);
+    offset += chunk.bytes.size();
+    value.id.nodes.clear();
+  } while (offset < travels.size());
+  return chunks;
+}
+
+/// What is wrong with a piece; empty: nothing.
+std::string Assembler::objection(const Chunk& chunk, std::size_t most) const {
+  if (chunk.size > most) {
+    return "sent " + number(chunk.size) + " bytes under '" + chunk.id.key + "', expected at most " +
+           number(most);
+  }
+  if (chunk.compressed_size > chunk.size ||
+      chunk.bytes.size() > chunk.compressed_size - std::min(chunk.offset, chunk.compressed_size) ||
+      (chunk.bytes.empty() && chunk.compressed_size > 0)) {
+    return "sent a piece under '" + chunk.id.key + "' that does not fit its value";
+  }
+  if (chunk.offset == 0) {
+    return open_ ? "sent '" + chunk.id.key + "' before the end of '" + open_->id.key + "'" : "";
+  }
+  const bool follows = open_ && open_->id.key == chunk.id.key &&
+                       open_->id.attempt == chunk.id.attempt && open_->id.round == chunk.id.round &&
+                       open_->size == chunk.size &&
+                       open_->compressed_size == chunk.compressed_size &&
+                       open_->bytes.size() == chunk.offset && chunk.id.nodes.empty();
+  return follows ? ""
+                 : "sent a piece under '" + chunk.id.key + "' that does not follow the one before";
+}
+
+Result<std::optional<Value>> Assembler::take(Chunk chunk, std::size_t most) {
+  if (std::string wrong = objection(chunk, most); !wrong.empty()) {
+    return Error{ErrorKind::BadData, std::move(wrong)};
+  }
+  if (open_) {
+    open_->bytes += chunk.bytes;
+  } else {
+    open_ = std::move(chunk);
+  }
+  if (open_->bytes.size() < open_->compressed_size) {
+    return std::optional<Value>();
+  }
+  const Chunk whole = std::move(*std::exchange(open_, std::nullopt));
+  if (whole.compressed_size == whole.size) {
+    return std::optional(Value{whole.id, whole.bytes});
+  }
+  auto bytes = decompress(whole.bytes, whole.size);
+  if (!bytes) {
+    return Error{ErrorKind::BadData,
+                 "sent a value under '" + whole.id.key + "' that " + bytes.error().message};
+  }
+  return std::optional(Value{whole.id, std::move(*bytes)});
+}
+
+// What an agent contributes, and what it gets: see the header.
+
+namespace {
+
+std::vector<Contribute> to_contributions(Value value) {
+  std::vector<Contribute> messages;
+  for (Chunk& chunk : split(std::move(value))) {
+    messages.push_back({std::move(chunk)});
+  }
+  return messages;
+}
+
+}  // namespace
+
+const ExchangeKey* ExchangeClient::find_key(const std::string& name) const {
+  const auto at = std::find_if(
+      keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
+  return at == keys_.end() ? nullptr : &*at;
+}
+
+std::string ExchangeClient::objection(const std::string& key, std::size_t size) const {
+  const ExchangeKey* const known = find_key(key);
+  if (known == nullptr) {
+    return "cannot contribute '" + key + "': no node of this job does";
+  }
+  if (size > known->most_of_node) {
+    return "cannot contribute '" + key + "': it is " + std::to_string(size) +
+           " bytes long, and a node may contribute " + std::to_string(known->most_of_node);
+  }
+  return {};
+}
+
+bool ExchangeClient::is_before_start(const std::string& key) const {
+  const ExchangeKey* const known = find_key(key);
+  return known != nullptr && known->phase == Phase::BeforeStart;
+}
+
+std::vector<Contribute> ExchangeClient::keep(const std::string& key, const std::string& bytes) {
+  const auto [at, is_new] = before_start_.try_emplace(key, bytes);
+  if (!is_new && at->second == bytes) {
+    return {};
+  }
+  at->second = bytes;
+  return to_contributions({{key, 0, std::nullopt, {}}, bytes});
+}
+
+std::vector<std::string> ExchangeClient::names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, bytes] : before_start_) {
+    names.push_back(key);
+  }
+  return names;
+}
+
+std::vector<Contribute> ExchangeClient::introduce() {
+  assembler_.drop();
+  merged_.clear();
+  std::vector<Contribute> messages;
+  for (const auto& [key, bytes] : before_start_) {
+    std::ranges::move(to_contributions({{key, 0, std::nullopt, {}}, bytes}),
+                      std::back_inserter(messages));
+  }
+  return messages;
+}
+
+std::vector<Contribute> ExchangeClient::contribute(const std::string& key,
+                                                   std::string bytes,
+                                                   std::vector<NodeRank> nodes) {
+  const int round = rounds_[{key, nodes}]++;
+  return to_contributions({{key, attempt_, round, std::move(nodes)}, std::move(bytes)});
+}
+
+Result<std::optional<Value>> ExchangeClient::take(const Merged& merged) {
+  const ExchangeKey* const key = find_key(merged.chunk.id.key);
+  if (key == nullptr) {
+    return Error{ErrorKind::BadData,
+                 "sent '" + merged.chunk.id.key + "', which nobody of this job exchanges"};
+  }
+  auto value = assembler_.take(merged.chunk, key->most_merged);
+  if (!value || !*value) {
+    return value;
+  }
+  const ValueId& id = (*value)->id;
+  if (id.round) {
+    return id.attempt == attempt_ ? std::move(*value) : std::optional<Value>();
+  }
+  if (id.attempt != merged_for_) {
+    merged_.clear();
+    merged_for_ = id.attempt;
+  }
+  merged_[id.key] = std::move((*value)->bytes);
+  return std::optional<Value>();
+}
+
+Exchanged ExchangeClient::start(int attempt) {
+  attempt_ = attempt;
+  rounds_.clear();
+  Exchanged merged = std::exchange(merged_, {});
+  return merged_for_ == attempt ? merged : Exchanged();
+}
+
 namespace {
 
 /// What a round costs beside its parts and the list of its nodes.
@@ -318,6 +509,44 @@ void ExchangeServer::end() {
   rounds_.clear();
   nodes_.clear();
   present_.clear();
+}
+
+// The merge rule for all parts: a length of four bytes before each, the most significant first.
+
+namespace {
+
+constexpr std::size_t kLengthBytes = 4;
+constexpr unsigned kByteBits = 8;
+
+}  // namespace
+
+Result<std::string> all_parts(const std::vector<NodePart>& parts) {
+  std::string merged;
+  for (const NodePart& part : parts) {
+    for (std::size_t i = kLengthBytes; i-- > 0;) {
+      merged += static_cast<char>((part.bytes.size() >> (i * kByteBits)) & 0xFFU);
+    }
+    merged += part.bytes;
+  }
+  return merged;
+}
+
+Result<std::vector<std::string>> read_parts(std::string_view merged) {
+  std::vector<std::string> parts;
+  while (!merged.empty()) {
+    std::uint32_t size = 0;
+    const std::string_view length = merged.substr(0, kLengthBytes);
+    for (const char byte : length) {
+      size = (size << kByteBits) | static_cast<std::uint8_t>(byte);
+    }
+    merged.remove_prefix(length.size());
+    if (length.size() < kLengthBytes || size > merged.size()) {
+      return Error{ErrorKind::BadData, "the parts of all nodes end in the middle of one"};
+    }
+    parts.emplace_back(merged.substr(0, size));
+    merged.remove_prefix(size);
+  }
+  return parts;
 }
 
 }  // namespace muster::gang

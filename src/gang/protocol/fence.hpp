@@ -2,12 +2,29 @@
 
 // Until when something of a lost node may be alive, and who sees to it that nothing is. Pure.
 
-#include "gang/protocol/durations.hpp"
-
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 namespace muster::gang {
+
+// Moments, and durations in the words of messages.
+
+/// A moment of a monotonic clock.
+using Instant = std::chrono::steady_clock::time_point;
+
+/// An agent that has not what its job needs, such as a rank table that is right, is at its end, and stays so long:
+/// a leader for those who are on their way, others for their leader. All are to hear why.
+inline constexpr std::chrono::seconds kTimeToTellWhy{5};
+
+[[nodiscard]] inline double seconds_of(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+/// "30 s".
+[[nodiscard]] inline std::string whole_seconds(std::chrono::nanoseconds duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) + " s";
+}
 
 // The fence of a node, in time since the leader heard it last; T is the heartbeat timeout:
 //

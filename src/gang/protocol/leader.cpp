@@ -3,10 +3,9 @@
 // who belongs to the job in leader_admission.cpp and roster.cpp. See the header for the picture.
 #include "gang/protocol/leader.hpp"
 
-#include "gang/protocol/durations.hpp"
-#include "gang/protocol/message_encoding.hpp"
-
 #include "base/text.hpp"
+#include "gang/protocol/fence.hpp"
+#include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -370,6 +369,153 @@ void Leader::send(std::vector<LinkId> links, Message message) {
 
 void Leader::say(Level level, std::string text) {
   actions_.emplace_back(LogMessage{level, std::move(text)});
+}
+
+// What the leader does with the exchange: who is not ready for want of a contribution, who gets what, who
+// is cut off.
+
+namespace {
+
+JobEnd end_of_exchange(const Error& why) {
+  switch (why.kind) {
+    case ErrorKind::BadData:
+      return make_end(EndKind::BadInput, why.message);
+    case ErrorKind::Incomplete:
+      return make_end(EndKind::Incomplete, why.message);
+    default:
+      return make_end(EndKind::SystemRefused, "the nodes cannot exchange values: " + why.message);
+  }
+}
+
+}  // namespace
+
+/// A node is ready when its inputs are there and what it contributes is here.
+void Leader::note_readiness(LinkId link) {
+  const std::string missing = exchange_.missing(link);
+  const std::string& inputs = roster_.find(link)->join.waits_for;
+  roster_.note_inputs(
+      link,
+      inputs.empty() && !missing.empty() ? "its " + missing + " to reach the leader" : inputs);
+}
+
+/// A spare that is ready may be needed.
+void Leader::follow_readiness(LinkId link, Instant now) {
+  note_readiness(link);
+  if (!roster_.find(link)->seat) {
+    if (state_ == State::RendezvousTimer) {
+      seat_spares();
+    }
+    note_newcomers(now);
+  }
+  try_start(now);
+}
+
+void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
+  carry_out(exchange_.take(link, contribute), now);
+  pending_for_.clear();
+  if (roster_.find(link) != nullptr) {
+    follow_readiness(link, now);
+  }
+}
+
+/// What these nodes have does not fit together yet. Asked again when one of them contributes anew, or others
+/// are to start.
+bool Leader::holds_back(Instant now) {
+  const std::vector<LinkId> nodes = roster_.in_order();
+  const bool is_news = pending_.empty();  // what changes is said as the wait goes on
+  pending_ = exchange_.pending(exchange_nodes(nodes));
+  pending_for_ = nodes;
+  rendezvous_timer_.note_pending(!pending_.empty(), now);
+  if (!pending_.empty() && is_news) {
+    say(Level::Info, pending_);
+    std::vector<LinkId> others = nodes;
+    std::erase(others, kOwnLink);
+    send(std::move(others), Waiting{pending_});
+  }
+  return !pending_.empty();
+}
+
+void Leader::carry_out(const ExchangeOutcomes& outcomes, Instant now) {
+  for (const ExchangeOutcome& outcome : outcomes) {
+    std::visit([&](const auto& one) { carry_out(one, now); }, outcome);
+  }
+}
+
+void Leader::carry_out(const HandOut& handout, Instant /*now*/) {
+  for (const Merged& chunk : handout.chunks) {
+    send(handout.links, chunk);
+  }
+}
+
+void Leader::carry_out(const Violation& violation, Instant now) {
+  if (violation.link == kOwnLink) {
+    give_up_exchange({ErrorKind::System, violation.why}, now);
+    return;
+  }
+  handle(LinkLost{violation.link, violation.why}, now);
+  actions_.emplace_back(Drop{violation.link});
+}
+
+void Leader::carry_out(const MergeFailed& none, Instant now) {
+  give_up_exchange(none.why, now);
+}
+
+/// Another attempt would contribute the same.
+void Leader::give_up_exchange(const Error& why, Instant now) {
+  JobEnd end = end_of_exchange(why);
+  if (state_ == State::Running) {
+    end_ = recorded(end);
+    end_attempt(std::move(end), SIGTERM, now);
+  } else if (state_ == State::RendezvousTimer) {
+    conclude(std::move(end), now);
+  }
+}
+
+// How a question about the state of the job goes to all nodes, and the answers back to who has asked. The leader keeps no
+// answer. See docs/control.md.
+
+namespace {
+
+/// Questions that wait for answers; older ones are forgotten, and who asked gives up by itself.
+constexpr std::size_t kMostQuestions = 16;
+/// An agent that asks reads the answers of thousands of nodes one by one: what waits for it must not lose its link.
+constexpr std::size_t kMostAnswerBytes = std::size_t{2} << 20U;
+
+}  // namespace
+
+void Leader::take(LinkId link, const StatusQuery& asked, Instant /*now*/) {
+  if (state_ == State::Finishing) {
+    return;
+  }
+  const std::vector<LinkId> links = roster_.links();
+  if (questions_.size() >= kMostQuestions) {
+    questions_.erase(questions_.begin());
+  }
+  Question& question = questions_[++last_question_];
+  question.asker = link;
+  question.number = asked.number;
+  question.awaited = std::set<LinkId>(links.begin(), links.end());
+  send(links, StatusQuery{last_question_});
+}
+
+void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {
+  const auto found = questions_.find(report.number);
+  if (found == questions_.end() || found->second.awaited.erase(link) == 0) {
+    return;
+  }
+  Question& question = found->second;
+  question.bytes += report.text.size();
+  const bool is_too_much = question.asker != kOwnLink && question.bytes > kMostAnswerBytes;
+  const bool is_here = roster_.find(question.asker) != nullptr;
+  if (is_here) {
+    send(question.asker,
+         StatusReport{question.number,
+                      is_too_much ? std::string() : report.text,
+                      static_cast<int>(question.awaited.size())});
+  }
+  if (question.awaited.empty() || !is_here) {
+    questions_.erase(found);
+  }
 }
 
 }  // namespace muster::gang

@@ -3,16 +3,13 @@
 // The leader's decisions: who belongs to the job, when it starts, when it stops, how it ends. Pure:
 // no socket, no clock, no process. docs/states.md has the table of its states.
 
+#include "base/log.hpp"
+#include "gang/gang_config.hpp"
 #include "gang/protocol/current_attempt.hpp"
-#include "gang/protocol/early_exit.hpp"
 #include "gang/protocol/exchange.hpp"
 #include "gang/protocol/fence.hpp"
-#include "gang/protocol/gathering.hpp"
-#include "gang/protocol/progress.hpp"
+#include "gang/protocol/restart_decider.hpp"
 #include "gang/protocol/roster.hpp"
-
-#include "gang/policy.hpp"
-#include "base/log.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,8 +1,7 @@
 // How an attempt ends, on every node at once, and what follows: another one, or the end of the job.
-#include "gang/protocol/durations.hpp"
-#include "gang/protocol/leader.hpp"
-
 #include "base/text.hpp"
+#include "gang/protocol/fence.hpp"
+#include "gang/protocol/leader.hpp"
 
 #include <algorithm>
 #include <csignal>

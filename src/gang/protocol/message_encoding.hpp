@@ -2,9 +2,8 @@
 
 // Messages as JSON, and back. Texts in, texts out: no socket.
 
-#include "gang/protocol/messages.hpp"
-
 #include "base/result.hpp"
+#include "gang/protocol/messages.hpp"
 
 #include <cstddef>
 #include <string>

@@ -3,9 +3,8 @@
 // What messages look like as JSON: each is described once, field by field. A writer and a reader
 // follow the same description, so what is written can be read.
 
+#include "gang/gang_config.hpp"
 #include "gang/protocol/message_encoding.hpp"
-
-#include "gang/policy.hpp"
 
 #include <array>
 #include <concepts>

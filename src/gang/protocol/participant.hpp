@@ -3,14 +3,11 @@
 // The decisions of one agent: how it finds the leader, what it does when told, and when it gives up.
 // Pure: no socket, no clock, no process. docs/states.md has the table of its states.
 
-#include "gang/protocol/contributions.hpp"
-#include "gang/protocol/durations.hpp"
-#include "gang/protocol/mention.hpp"
+#include "gang/gang_config.hpp"
+#include "gang/protocol/exchange.hpp"
+#include "gang/protocol/fence.hpp"
+#include "gang/protocol/leader_contact.hpp"
 #include "gang/protocol/messages.hpp"
-#include "gang/protocol/seeking.hpp"
-#include "gang/protocol/touch.hpp"
-
-#include "gang/policy.hpp"
 
 #include <chrono>
 #include <optional>

@@ -2,10 +2,11 @@
 
 // Who belongs to a job: agents, their seats, those who wait. Pure, and part of the leader.
 
-#include "gang/protocol/durations.hpp"
-#include "gang/protocol/messages.hpp"
-
 #include "base/text.hpp"
+#include "gang/protocol/fence.hpp"
+#include "gang/protocol/messages.hpp"
+#include "plan/placement.hpp"
+#include "platforms/facts.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -116,5 +117,23 @@ class Roster {
 
 /// "host-b (10.0.0.2)".
 [[nodiscard]] std::string describe(const Member& member);
+
+// What two agents were told differently about their job, in words.
+
+/// "its mode is 'ps', the leader's is 'torchrun'", for the first fact that differs; empty: none does.
+/// Both are normalized().
+[[nodiscard]] std::string describe_difference(const JobFacts& its, const JobFacts& leaders);
+
+// Which of the hosts each task of a job is on, where a platform has placed several on a host. Pure.
+
+/// `names`: the host of each node, in the order of their ranks. A host's number is that of its first
+/// node among the first ones.
+[[nodiscard]] std::vector<HostPlace> find_host_places(const std::vector<std::string>& names);
+
+// How many workers the nodes have whose roles have the same name, as torchrun counts them. Pure.
+
+/// `nodes` in the order of their ranks. Empty where all have the same role, as nearly all jobs do.
+/// Source: _assign_worker_ranks of torch/distributed/elastic/agent/server/api.py of torch 2.13.
+[[nodiscard]] std::vector<RoleSlots> find_role_slots(const std::vector<NodeFacts>& nodes);
 
 }  // namespace muster::gang

@@ -2,10 +2,9 @@
 
 // What clients are to be sent, until they have been. Pure.
 
-#include "services/torch_store/key_space.hpp"
-
 #include "base/result.hpp"
-#include "services/torch_store/client.hpp"
+#include "services/torch_store/key_space.hpp"
+#include "services/torch_store/request_reader.hpp"
 #include "services/torch_store/store.hpp"
 
 #include <cstddef>
@@ -17,8 +16,12 @@
 #include <type_traits>
 #include <unordered_map>
 #include <variant>
+#include <vector>
 
 namespace muster::store {
+
+/// Columns of a key that an error message shows.
+inline constexpr std::size_t kLongestShown = 60;
 
 /// Answers of a client are sent in their order, a piece at a time; clients take turns. Large values are not copied
 /// before it is their turn.
@@ -76,6 +79,69 @@ class Answers {
   std::unordered_map<ClientId, Unsent> unsent_;  ///< clients of whom nothing is unread have none
   /// Of whom a piece can be handed out. Who is gone may stand here and is passed over.
   std::deque<ClientId> turns_;
+};
+
+// Who gives way when there are no connections left for others. Pure.
+
+/// A connection, as far as it counts here.
+struct ClientMemory {
+  ClientId client = 0;
+  Process process;
+  bool has_asked = false;  ///< for something, and not only said who it is
+};
+
+/// The process that has most connections.
+struct LargestHolder {
+  Process process;
+  std::size_t connections = 0;  ///< 0: there is nobody
+  /// Those of its connections that give way, at least one of those beyond its share, and not more: up to half of those
+  /// that have asked for nothing, from the middle, as the oldest may be the second connections of ranks of torch 1.13
+  /// and 2.0, which are silent for good, and the newest may be about to ask; where there are none, up to half of all,
+  /// the newest, as a rank's own store is its oldest. None: it has no more than its share.
+  std::vector<ClientId> give_way;
+};
+
+/// All without a pid at one address are one process. `share`: the connections that each may have.
+[[nodiscard]] LargestHolder largest_holder(const std::vector<ClientMemory>& connections,
+                                           std::size_t share);
+
+// What a client's request about keys does, and what is answered to whom. Pure.
+
+/// For one client in its generation; a visitor of `KeyRequest`. Fails when the client is to be refused: why.
+class KeyActions {
+ public:
+  KeyActions(ClientId client, Generation& generation, Answers& answers)
+      : client_(client), generation_(generation), answers_(answers) {}
+
+  [[nodiscard]] Result<> operator()(request::Set& request);
+  [[nodiscard]] Result<> operator()(request::CompareSet& request);
+  [[nodiscard]] Result<> operator()(request::Get& request);
+  [[nodiscard]] Result<> operator()(request::Add& request);
+  [[nodiscard]] Result<> operator()(request::Check& request);
+  [[nodiscard]] Result<> operator()(request::Wait& request);
+  [[nodiscard]] Result<> operator()(request::CountKeys& request);
+  [[nodiscard]] Result<> operator()(request::DeleteKey& request);
+  [[nodiscard]] Result<> operator()(request::Append& request);
+  [[nodiscard]] Result<> operator()(request::MultiGet& request);
+  [[nodiscard]] Result<> operator()(request::MultiSet& request);
+  [[nodiscard]] Result<> operator()(request::CancelWait& request);
+  [[nodiscard]] Result<> operator()(request::QueuePush& request);
+  [[nodiscard]] Result<> operator()(request::QueuePop& request);
+  [[nodiscard]] Result<> operator()(request::QueueLength& request);
+  [[nodiscard]] Result<> operator()(request::ListKeys& request);
+  [[nodiscard]] Result<> operator()(request::Barrier& request);
+
+ private:
+  template <typename Number>
+  [[nodiscard]] Result<> answer(Number number);
+  /// With its length; null is empty.
+  [[nodiscard]] Result<> answer_value(SharedValue value);
+  [[nodiscard]] Result<> wait_for(const std::vector<std::string>& missing);
+  void wake(const std::string& key);
+
+  ClientId client_;
+  Generation& generation_;
+  Answers& answers_;
 };
 
 }  // namespace muster::store

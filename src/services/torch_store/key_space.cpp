@@ -2,14 +2,114 @@
 #include "services/torch_store/key_space.hpp"
 
 #include "base/text.hpp"
+#include "services/torch_store/answers.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace muster::store {
+
+// Who belongs to which generation: see the header.
+
 namespace {
 
-constexpr std::size_t kLongestShown = 60;
+/// A process is one rank, however often it comes.
+std::size_t ranks_of(const Process& process, const Generation::Member& member) {
+  return process.pid ? std::min<std::size_t>(member.joined_ranks, 1) : member.joined_ranks;
+}
+
+}  // namespace
+
+Generation& Generations::join(const Process& process, bool is_arrival) {
+  Generation& generation = choose(process, is_arrival);
+  auto& member = generation.members[process];
+  ++generation.open;
+  ++member.open;
+  generation.ranks -= ranks_of(process, member);
+  member.joined_ranks += is_arrival ? 1 : 0;
+  generation.ranks += ranks_of(process, member);
+  return generation;
+}
+
+Generation& Generations::choose(const Process& process, bool is_arrival) {
+  Generation* const last = process.pid ? last_of(process) : nullptr;
+  if (is_arrival) {
+    return last != nullptr && must_stay(*last, process) ? *last : lacking_after(last);
+  }
+  if (last != nullptr) {
+    return *last;
+  }
+  return generations_.empty() ? begin() : generations_.back();
+}
+
+Generation* Generations::last_of(const Process& process) {
+  const auto at = std::find_if(generations_.rbegin(), generations_.rend(), [&](const auto& one) {
+    return one.members.contains(process);
+  });
+  return at == generations_.rend() ? nullptr : &*at;
+}
+
+bool Generations::must_stay(const Generation& generation, const Process& process) const {
+  const auto& member = generation.members.at(process);
+  return member.open > 0 && (member.joined_ranks == 0 || !is_complete(generation));
+}
+
+/// The first after that one, or of all, for which ranks are still to come.
+Generation& Generations::lacking_after(const Generation* last) {
+  const auto at = std::find_if(generations_.begin(), generations_.end(), [&](const auto& one) {
+    return (last == nullptr || one.number > last->number) && !is_complete(one);
+  });
+  return at == generations_.end() ? begin() : *at;
+}
+
+/// Those before it that nobody has any more are over with it.
+Generation& Generations::begin() {
+  std::erase_if(generations_, [](const Generation& one) { return one.open == 0; });
+  return generations_.emplace_back(next_++, *budget_);
+}
+
+void Generations::leave(Generation& generation, const Process& process) {
+  const auto member = generation.members.find(process);
+  --member->second.open;
+  --generation.open;
+  if (member->second.open == 0 && member->second.joined_ranks == 0) {
+    generation.members.erase(member);
+  }
+  if (is_over(generation)) {
+    generations_.remove_if([&](const Generation& one) { return &one == &generation; });
+  }
+}
+
+JoinedRanks Generations::joined_ranks() const {
+  JoinedRanks all;
+  if (generations_.empty()) {
+    return all;
+  }
+  all.generation = generations_.back().number;
+  for (const auto& [process, member] : generations_.back().members) {
+    all.ranks.insert(all.ranks.end(), ranks_of(process, member), process);
+  }
+  return all;
+}
+
+InitBarrier Generations::init_barrier() const {
+  return generations_.empty() ? InitBarrier()
+                              : InitBarrier{generations_.back().number, generations_.back().ranks};
+}
+
+bool Generations::is_complete(const Generation& generation) const {
+  return generation.ranks >= workers_;
+}
+
+bool Generations::is_over(const Generation& generation) const {
+  return generation.open == 0 && (is_complete(generation) || &generation != &generations_.back());
+}
+
+namespace {
 
 /// As torch's servers read it: blanks and a sign before the digits, and anything behind them.
 std::optional<std::int64_t> read_number(std::string_view text) {
@@ -184,6 +284,195 @@ std::size_t KeySpace::cost_of(std::string_view key, std::size_t value_size) {
 std::size_t KeySpace::cost_of_stored(const std::string& key) const {
   const auto at = values_.find(key);
   return at == values_.end() ? 0 : cost_of(key, at->second->size());
+}
+
+// One function for each request: see the header. Numbers are answered as torch's clients read them, by their sizes.
+
+namespace {
+
+// What CHECK, WAIT, BARRIER and CANCEL_WAIT are answered.
+constexpr std::uint8_t kReady = 0;
+constexpr std::uint8_t kNotReady = 1;
+constexpr std::uint8_t kCancelled = 1;
+
+}  // namespace
+
+Result<> KeyActions::operator()(request::Set& request) {
+  auto done = generation_.keys.set(request.key, std::move(request.value));
+  if (done) {
+    wake(request.key);
+  }
+  return done;
+}
+
+Result<> KeyActions::operator()(request::CompareSet& request) {
+  const std::string key = request.key;
+  auto compared = generation_.keys.compare_and_set(std::move(request));
+  if (!compared) {
+    return compared.error();
+  }
+  if (compared->is_set) {
+    wake(key);
+  }
+  return answer_value(std::move(compared->answer));
+}
+
+Result<> KeyActions::operator()(request::Get& request) {
+  return answer_value(generation_.keys.find(request.key));
+}
+
+Result<> KeyActions::operator()(request::Add& request) {
+  const auto total = generation_.keys.add(request.key, request.amount);
+  if (!total) {
+    return total.error();
+  }
+  wake(request.key);
+  return answer(*total);
+}
+
+Result<> KeyActions::operator()(request::Check& request) {
+  const bool are_there = std::all_of(request.keys.begin(),
+                                     request.keys.end(),
+                                     [&](const auto& key) { return generation_.keys.has(key); });
+  return answer(are_there ? kReady : kNotReady);
+}
+
+Result<> KeyActions::operator()(request::Wait& request) {
+  std::erase_if(request.keys, [&](const auto& key) { return generation_.keys.has(key); });
+  return wait_for(request.keys);
+}
+
+Result<> KeyActions::operator()(request::CountKeys& /*request*/) {
+  return answer(static_cast<std::int64_t>(generation_.keys.size()));
+}
+
+Result<> KeyActions::operator()(request::DeleteKey& request) {
+  return answer(std::int64_t{generation_.keys.erase(request.key) ? 1 : 0});
+}
+
+Result<> KeyActions::operator()(request::Append& request) {
+  auto done = generation_.keys.append(request.key, request.value);
+  if (done) {
+    wake(request.key);
+  }
+  return done;
+}
+
+Result<> KeyActions::operator()(request::MultiGet& request) {
+  for (const std::string& key : request.keys) {
+    if (auto answered = answer_value(generation_.keys.find(key)); !answered) {
+      return answered;
+    }
+  }
+  return {};
+}
+
+Result<> KeyActions::operator()(request::MultiSet& request) {
+  std::vector<std::string> keys;
+  keys.reserve(request.pairs.size());
+  for (const KeyAndValue& pair : request.pairs) {
+    keys.push_back(pair.key);
+  }
+  if (auto done = generation_.keys.set_all(std::move(request.pairs)); !done) {
+    return done;
+  }
+  for (const std::string& key : keys) {
+    wake(key);
+  }
+  return {};
+}
+
+/// It is answered whether the client waits or not: its 0 may be on the way already, and then it reads both.
+Result<> KeyActions::operator()(request::CancelWait& /*request*/) {
+  generation_.waits.end(client_);
+  return answer(kCancelled);
+}
+
+Result<> KeyActions::operator()(request::QueuePush& request) {
+  auto done = generation_.keys.push(request.key, std::move(request.value));
+  if (done) {
+    if (const auto woken = generation_.waits.on_pushed(request.key)) {
+      answers_.add_number(*woken, kReady);
+    }
+  }
+  return done;
+}
+
+Result<> KeyActions::operator()(request::QueuePop& request) {
+  const auto size = static_cast<std::int64_t>(generation_.keys.queue_size(request.key));
+  auto answered = answer(size);
+  return answered && size > 0 ? answer_value(generation_.keys.pop(request.key)) : answered;
+}
+
+Result<> KeyActions::operator()(request::QueueLength& request) {
+  return answer(static_cast<std::int64_t>(generation_.keys.queue_size(request.key)));
+}
+
+Result<> KeyActions::operator()(request::ListKeys& /*request*/) {
+  if (auto answered = answer(static_cast<std::int64_t>(generation_.keys.size())); !answered) {
+    return answered;
+  }
+  Result<> all;
+  generation_.keys.for_each_key([&](const std::string& key) {
+    all = all ? answer_value(std::make_shared<std::string>(key)) : all;
+  });
+  return all;
+}
+
+/// Counting is no change of the key: who waits for it waits until all have come.
+Result<> KeyActions::operator()(request::Barrier& request) {
+  const auto count = generation_.keys.add(request.key, 1);
+  if (!count) {
+    return count.error();
+  }
+  if (*count < request.world_size) {
+    return wait_for({request.key});
+  }
+  wake(request.key);
+  return wait_for({});
+}
+
+Result<> KeyActions::wait_for(const std::vector<std::string>& missing) {
+  if (missing.empty()) {
+    generation_.waits.end(client_);
+    return answer(kReady);
+  }
+  if (auto may = answers_.may_add(client_, sizeof kReady); !may) {
+    return may;
+  }
+  if (!generation_.waits.begin(client_, missing)) {
+    return Error{ErrorKind::Incomplete,
+                 "the store is full: it waits for '" + std::to_string(missing.size()) +
+                     "' keys, for which there is no room"};
+  }
+  return {};
+}
+
+void KeyActions::wake(const std::string& key) {
+  for (const ClientId client : generation_.waits.on_changed(key)) {
+    answers_.add_number(client, kReady);
+  }
+}
+
+template <typename Number>
+Result<> KeyActions::answer(Number number) {
+  auto may = answers_.may_add(client_, sizeof number);
+  if (may) {
+    answers_.add_number(client_, number);
+  }
+  return may;
+}
+
+Result<> KeyActions::answer_value(SharedValue value) {
+  const std::uint64_t size = value ? value->size() : 0;
+  if (auto may = answers_.may_add(client_, sizeof size + size); !may) {
+    return may;
+  }
+  answers_.add_number(client_, size);
+  if (value) {
+    answers_.add_value(client_, std::move(value));
+  }
+  return {};
 }
 
 }  // namespace muster::store

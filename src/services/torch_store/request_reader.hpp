@@ -2,19 +2,182 @@
 
 // The bytes of one client, made requests. Pure.
 
-#include "services/torch_store/operation.hpp"
-#include "services/torch_store/request_layout.hpp"
-
 #include "base/result.hpp"
-#include "services/torch_store/limits.hpp"
+#include "services/torch_store/store.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace muster::store {
+
+// What a client asks for: one value for each operation. The greeting is none, it only says how the client speaks.
+
+struct KeyAndValue {
+  std::string key;
+  std::string value;
+
+  bool operator==(const KeyAndValue&) const = default;
+};
+
+namespace request {
+
+struct Set : KeyAndValue {};
+struct CompareSet {
+  std::string key;
+  std::string expected;
+  std::string desired;
+};
+struct Get {
+  std::string key;
+};
+struct Add {
+  std::string key;
+  std::int64_t amount = 0;
+};
+struct Check {
+  std::vector<std::string> keys;
+};
+struct Wait {
+  std::vector<std::string> keys;
+};
+struct CountKeys {};
+struct WatchKey {
+  std::string key;
+};
+struct DeleteKey {
+  std::string key;
+};
+struct Append : KeyAndValue {};
+struct MultiGet {
+  std::vector<std::string> keys;
+};
+struct MultiSet {
+  std::vector<KeyAndValue> pairs;
+};
+struct CancelWait {};
+struct Ping {
+  std::uint32_t nonce = 0;  ///< the client's pid, as it sees itself
+};
+struct QueuePush : KeyAndValue {};
+struct QueuePop {
+  std::string key;
+};
+struct QueueLength {
+  std::string key;
+};
+struct ListKeys {};
+struct Barrier {
+  std::string key;
+  std::int64_t world_size = 0;
+};
+
+}  // namespace request
+
+/// What changes or reads keys, or waits for them.
+using KeyRequest = std::variant<request::Set,
+                                request::CompareSet,
+                                request::Get,
+                                request::Add,
+                                request::Check,
+                                request::Wait,
+                                request::CountKeys,
+                                request::DeleteKey,
+                                request::Append,
+                                request::MultiGet,
+                                request::MultiSet,
+                                request::CancelWait,
+                                request::QueuePush,
+                                request::QueuePop,
+                                request::QueueLength,
+                                request::ListKeys,
+                                request::Barrier>;
+
+using Request = std::variant<request::Ping, request::WatchKey, KeyRequest>;
+
+// What clients of torch's TCPStore can ask for, and by which number each release of torch asks for it.
+//
+// The numbers are those of the enumeration in torch/csrc/distributed/c10d/TCPStoreBackend.hpp (TCPStore.cpp before
+// 2.1), as it is in the released wheels.
+
+enum class Operation {
+  Validate,
+  Set,
+  CompareSet,
+  Get,
+  Add,
+  Check,
+  Wait,
+  CountKeys,
+  WatchKey,
+  DeleteKey,
+  Append,
+  MultiGet,
+  MultiSet,
+  CancelWait,
+  Ping,
+  QueuePush,
+  QueuePop,
+  QueueLength,
+  ListKeys,
+  Barrier
+};
+
+/// How a client numbers operations. No release says which it is: only those from 2.2 on greet the store.
+enum class Dialect {
+  Torch20,  ///< 1.13 and 2.0
+  Torch21,
+  Torch22  ///< 2.2 and later, which only add numbers at the end
+};
+
+/// Empty: that dialect has no such number.
+[[nodiscard]] std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code);
+
+/// By which dialect the clients of a job speak that do not greet. It is settled by the first rank that says what
+/// only one of the two can mean, for all: they are the same program.
+class Ungreeted {
+ public:
+  /// Empty: not settled yet.
+  [[nodiscard]] std::optional<Dialect> dialect() const { return dialect_; }
+  /// The first word counts.
+  void settle(Dialect dialect) { dialect_ = dialect_.value_or(dialect); }
+
+ private:
+  std::optional<Dialect> dialect_;
+};
+
+// What follows the number of an operation on the wire, and the request that is made of it.
+
+enum class Field {
+  Key,    ///< a length of 8 bytes, and so many
+  Value,  ///< the same
+  Nonce,  ///< 4 bytes
+  Amount  ///< 8 bytes, with a sign
+};
+
+struct Layout {
+  std::span<const Field> fields;
+  /// 8 bytes say first how often the fields come.
+  bool is_list = false;
+};
+
+/// Of the greeting nothing: it is read before there is a request.
+[[nodiscard]] Layout layout_of(Operation operation);
+
+/// What was read for the fields of the layout.
+struct Contents {
+  std::vector<std::string> texts;  ///< keys and values, in order
+  std::uint64_t number = 0;        ///< the nonce, or the bits of the amount
+};
+
+/// `contents` are those of its layout. There is no request for the greeting.
+[[nodiscard]] Request make_request(Operation operation, Contents contents);
 
 /// Takes bytes as they come, in any pieces, and gives requests in order. No byte is looked at twice: it knows in which
 /// field of which request it is, and how many bytes of that are missing. A length is compared with its limit before

@@ -4,10 +4,9 @@
 // and knows no clock. docs/store.md tells what it does.
 
 #include "base/result.hpp"
-#include "services/torch_store/client.hpp"
-#include "services/torch_store/limits.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,69 @@
 #include <vector>
 
 namespace muster::store {
+
+// Who speaks to the store.
+
+/// One connection; no other has had the number.
+using ClientId = std::uint64_t;
+
+/// A process, as far as its connections tell: clients from torch 2.5 on say their pid, in their own pid namespace.
+struct Process {
+  std::string address;
+  std::optional<std::uint32_t> pid{};
+
+  bool operator==(const Process&) const = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes has a zero
+  auto operator<=>(const Process&) const = default;
+};
+
+/// "10.0.0.7, pid 4711".
+[[nodiscard]] std::string describe(const Process& process);
+
+// How much clients of the store may send, leave unread and have kept.
+
+/// In bytes, unless something else is said. Those of a key, a value and the number of keys are those of torch's own
+/// server; it has none of the others.
+struct Limits {
+  std::size_t key = std::size_t{8} << 10U;
+  std::size_t value = std::size_t{8} << 20U;
+  std::size_t keys = std::size_t{128} << 10U;    ///< how many in one request
+  std::size_t request = std::size_t{64} << 20U;  ///< one in all
+  std::size_t unfinished = std::size_t{256}
+                           << 20U;  ///< requests of all clients that are not whole yet
+  std::size_t data = std::size_t{256}
+                     << 20U;  ///< all that is kept, and the keys that are waited for
+  std::size_t unread = std::size_t{64} << 20U;          ///< answers that one client has not read
+  std::size_t unread_of_all = std::size_t{256} << 20U;  ///< what all together have not, in memory
+  /// How many; as many more are let in for the whole job. A process may have more while nobody else needs them.
+  std::size_t connections_per_worker = 64;
+};
+
+// A limit in bytes that several share.
+
+/// What a key costs beside its bytes and those of its value, so that many small ones are not free.
+inline constexpr std::size_t kEntryOverhead = 192;
+
+class Budget {
+ public:
+  explicit Budget(std::size_t most) : most_(most) {}
+
+  /// False: that is more than there is, and nothing is spent.
+  [[nodiscard]] bool spend(std::size_t bytes) {
+    const bool is_there = bytes <= most_ - spent_;
+    spent_ += is_there ? bytes : 0;
+    return is_there;
+  }
+  /// What was spent is there again.
+  void give_back(std::size_t bytes) { spent_ -= bytes; }
+
+  [[nodiscard]] std::size_t spent() const { return spent_; }
+  [[nodiscard]] std::size_t most() const { return most_; }
+
+ private:
+  std::size_t most_;
+  std::size_t spent_ = 0;
+};
 
 /// What a client is to be sent.
 struct Answer {

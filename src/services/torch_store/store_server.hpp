@@ -3,7 +3,7 @@
 // The store by which the ranks of PyTorch meet, in a process of its own. What the service asks for; run/ has it.
 
 #include "base/result.hpp"
-#include "services/torch_store/client.hpp"
+#include "services/torch_store/store.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,16 +1,133 @@
 // The leader listens at the workers' port before the start is told to anybody, so no worker comes too early and nobody
 // else can take the port.
-#include "services/torch_store_service.hpp"
+#include "services/torch_store/torch_store_service.hpp"
 
-#include "services/torch_store/missing_ranks.hpp"
-
-#include "base/text.hpp"
 #include "base/log.hpp"
+#include "base/ranks.hpp"
+#include "base/text.hpp"
+#include "services/services.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace muster {
+
+// Nodes with the same address, such as those of a test on one machine, are looked at as one.
+
+namespace {
+
+/// What is at one address.
+struct Place {
+  std::set<int> missing;    ///< ranks; all of them at first
+  std::size_t unknown = 0;  ///< have come, and nobody knows which they are
+};
+
+using Places = std::map<std::string, Place, decltype(&is_before)>;  ///< by address
+
+Places find_places(const std::vector<gang::NodePlace>& nodes) {
+  Places places(is_before);
+  int next = 0;
+  for (const gang::NodePlace& node : nodes) {
+    for (int i = 0; i < node.slots; ++i) {
+      places[node.address].missing.insert(next++);
+    }
+  }
+  return places;
+}
+
+std::string describe_ranks_of(const std::set<int>& ranks) {
+  return describe_ranks(std::vector<int>(ranks.begin(), ranks.end()));
+}
+
+void note_arrivals(Places& places,
+                   const std::string& here,
+                   const std::vector<store::Process>& arrived,
+                   const RankOf& rank_of) {
+  for (const store::Process& process : arrived) {
+    Place& place = places[is_from(process, here) ? here : process.address];
+    const auto rank = rank_of_process(process, here, rank_of);
+    if (!rank || place.missing.erase(*rank) == 0) {
+      ++place.unknown;
+    }
+  }
+}
+
+}  // namespace
+
+std::string describe_missing(const std::vector<store::Process>& arrived,
+                             const std::vector<gang::NodePlace>& nodes,
+                             const RankOf& rank_of) {
+  Places places = find_places(nodes);
+  note_arrivals(places, nodes.empty() ? std::string() : nodes.front().address, arrived, rank_of);
+  std::set<int> missing;
+  std::vector<std::string> words;
+  for (auto& [address, place] : places) {
+    if (place.unknown == 0) {
+      missing.merge(place.missing);
+    } else if (place.unknown < place.missing.size()) {
+      words.push_back(std::to_string(place.missing.size() - place.unknown) + " of " +
+                      describe_ranks_of(place.missing) + " (" + address + ")");
+    }
+  }
+  if (!missing.empty()) {
+    words.insert(words.begin(), describe_ranks_of(missing));
+  }
+  return join(words, " and ");
+}
+
+// Ranks where their pids tell them, else how many clients of which address.
+
+namespace {
+
+/// Bytes of a key that are shown.
+constexpr std::size_t kMostShown = 200;
+
+std::string describe_clients(const store::AwaitedKey& awaited,
+                             const std::string& here,
+                             const RankOf& rank_of) {
+  std::set<int> ranks;
+  std::map<std::string, std::size_t> others;
+  for (const store::Process& process : awaited.processes) {
+    if (const auto rank = rank_of_process(process, here, rank_of)) {
+      ranks.insert(*rank);
+    } else {
+      ++others[process.address];
+    }
+  }
+  std::vector<std::string> words;
+  if (!ranks.empty()) {
+    words.push_back(describe_ranks(std::vector<int>(ranks.begin(), ranks.end())));
+  }
+  for (const auto& [address, count] : others) {
+    words.push_back(count_of(count, "client") + " of " + address);
+  }
+  if (awaited.clients > awaited.processes.size()) {
+    words.push_back(std::to_string(awaited.clients - awaited.processes.size()) + " more");
+  }
+  return join(words, " and ");
+}
+
+}  // namespace
+
+std::string describe_awaited(const store::AwaitedKeys& awaited,
+                             const std::string& here,
+                             const RankOf& rank_of) {
+  std::vector<std::string> words;
+  for (const store::AwaitedKey& one : awaited.keys) {
+    words.push_back("'" + one_line(one.key, kMostShown) + "'" +
+                    (words.empty() ? " was waited for by " : " by ") +
+                    describe_clients(one, here, rank_of));
+  }
+  if (words.empty()) {
+    return {};
+  }
+  return "in the store of the ranks " + join(words, ", ") + (awaited.are_all ? "" : ", and others");
+}
+
 namespace {
 
 /// After the first rank; then twice as late each time.

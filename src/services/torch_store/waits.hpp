@@ -2,18 +2,42 @@
 
 // Which clients of a generation wait for which keys. Pure.
 
-#include "services/torch_store/budget.hpp"
-
-#include "services/torch_store/client.hpp"
+#include "services/torch_store/store.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace muster::store {
+
+// Which keys most clients wait for: what a report of ranks that hang has room for. Pure.
+
+struct WaitingClient;
+
+/// How many keys of each client are looked at, and how many are told in all.
+constexpr std::size_t kMostAwaitedKeys = 8;
+/// How many of those who wait for a key are told, the others are counted.
+constexpr std::size_t kMostAwaitingProcesses = 1'024;
+/// Bytes of a key; the rest is cut off.
+constexpr std::size_t kMostOfAwaitedKey = 256;
+
+struct AwaitedKey {
+  std::string key;
+  std::size_t clients = 0;         ///< that wait for it
+  std::vector<Process> processes;  ///< of the first of them, in the order in which they came
+};
+
+struct AwaitedKeys {
+  std::vector<AwaitedKey> keys;  ///< the one that most clients wait for first
+  bool are_all = true;
+};
+
+/// `waiting`: all that wait, with `kMostAwaitedKeys` keys of each or fewer.
+[[nodiscard]] AwaitedKeys most_awaited(std::span<const WaitingClient> waiting);
 
 /// A client waits for one set of keys, and for each of them until it was there once. Thousands may wait for thousands
 /// of keys: a pair of client and key takes some 24 bytes, and nobody is looked for one by one. Each wait is ended before

@@ -1,5 +1,5 @@
 // Bytes from letters.
-#include "base/base64.hpp"
+#include "base/encoding.hpp"
 
 #include <gtest/gtest.h>
 

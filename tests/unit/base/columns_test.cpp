@@ -1,5 +1,5 @@
 // How wide characters are on a terminal.
-#include "base/columns.hpp"
+#include "base/display_text.hpp"
 
 #include <gtest/gtest.h>
 

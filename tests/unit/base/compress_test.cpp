@@ -1,5 +1,5 @@
 // Bytes in less space, and what a stranger may have packed.
-#include "base/compress.hpp"
+#include "base/encoding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Digests that agents of different builds compare: they stay what they are.
-#include "base/digest.hpp"
+#include "base/encoding.hpp"
 
 #include <gtest/gtest.h>
 

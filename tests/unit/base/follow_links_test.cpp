@@ -1,5 +1,5 @@
 // Where links lead: to what is there, to what is not, and in a circle. Real links.
-#include "base/follow_links.hpp"
+#include "base/file_io.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What processes are called.
-#include "base/rank_words.hpp"
+#include "base/ranks.hpp"
 
 #include <gtest/gtest.h>
 

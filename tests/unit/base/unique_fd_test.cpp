@@ -1,5 +1,5 @@
 // One owner, closed once.
-#include "base/unique_fd.hpp"
+#include "base/file_io.hpp"
 
 #include <gtest/gtest.h>
 

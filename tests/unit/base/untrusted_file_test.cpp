@@ -1,5 +1,5 @@
 // What may be anything is read only where it is a plain file. Real files.
-#include "base/untrusted_file.hpp"
+#include "base/file_io.hpp"
 
 #include <gtest/gtest.h>
 

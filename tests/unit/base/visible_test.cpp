@@ -1,6 +1,6 @@
 // What others wrote, as it is shown.
+#include "base/display_text.hpp"
 #include "base/text.hpp"
-#include "base/visible.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 // Bytes to a file, to a full pipe, to a full disk.
-#include "base/unique_fd.hpp"
-#include "base/write_all.hpp"
+#include "base/file_io.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,6 @@
 // Every number that a platform or a flag gives, in every wrong form.
-#include "cluster/snapshots.hpp"
-
 #include "base/text.hpp"
+#include "cluster/snapshots.hpp"
 
 namespace muster {
 namespace {

@@ -1,8 +1,7 @@
 // Which platform speaks, what replaces what it says, and what may be left unsaid. What each
 // platform says is in tests/golden; wrong numbers are in bad_values_test.cpp.
-#include "cluster/snapshots.hpp"
-
 #include "base/text.hpp"
+#include "cluster/snapshots.hpp"
 
 #include <tuple>
 

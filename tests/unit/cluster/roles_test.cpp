@@ -1,5 +1,5 @@
 // --roles: how many processes of each role the job has.
-#include "platforms/roles.hpp"
+#include "cluster/roles.hpp"
 
 namespace muster {
 namespace {

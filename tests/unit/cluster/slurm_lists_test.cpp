@@ -1,7 +1,6 @@
 // Slurm's compressed lists and tasks per node. tests/slurm compares thousands with Slurm itself.
-#include "platforms/host_lists.hpp"
-
 #include "base/text.hpp"
+#include "platforms/host_lists.hpp"
 
 #include <gtest/gtest.h>
 

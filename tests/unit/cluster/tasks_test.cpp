@@ -1,5 +1,5 @@
 // Lists of all tasks of a job: TF_CONFIG, and TF_PS_HOSTS with TF_WORKER_HOSTS.
-#include "platforms/roles.hpp"
+#include "cluster/roles.hpp"
 
 #include <chrono>
 

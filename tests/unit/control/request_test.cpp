@@ -1,5 +1,5 @@
 // Requests and answers of the control socket, written and read back, and what is refused.
-#include "control/request.hpp"
+#include "control/control.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // The table of a job, and what nodes say of themselves.
-#include "control/client.hpp"
 #include "control/status.hpp"
+
+#include "control/control.hpp"
 
 #include <gtest/gtest.h>
 

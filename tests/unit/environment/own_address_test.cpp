@@ -1,5 +1,5 @@
 // Which address and interface of this machine a route begins at. Other ones than loopback: tests/cluster.
-#include "environment/own_address.hpp"
+#include "environment/local_host.hpp"
 
 #include <gtest/gtest.h>
 

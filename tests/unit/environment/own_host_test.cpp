@@ -1,5 +1,5 @@
 // Names and addresses that mean this machine, and those that do not.
-#include "environment/own_host.hpp"
+#include "environment/local_host.hpp"
 
 #include <gtest/gtest.h>
 

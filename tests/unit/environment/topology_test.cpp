@@ -1,7 +1,6 @@
 // What is read of a host: its CPUs, nodes, caches and accelerators, from files that a test writes.
-#include "fake_host.hpp"
-
 #include "environment/cpu_topology.hpp"
+#include "fake_host.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
 // Frames, orders and words: what is said arrives byte for byte, in whatever pieces.
-#include "remote/fan_out.hpp"
-#include "remote/words.hpp"
+#include "remote/control_lines.hpp"
+#include "remote/remote_agents.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,6 @@
 // What a front decides, and the command lines that it makes.
-#include "remote/fan_out.hpp"
-#include "remote/forwarding.hpp"
 #include "remote/launcher_state.hpp"
+#include "remote/remote_agents.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,8 @@
 // Shell variables are filled in as the project's own text says, and arguments of scripts are cut
 // short where they are many.
 #include "lines.hpp"
-#include "requests.hpp"
-
 #include "plan/launch_plan.hpp"
+#include "requests.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,9 @@
 
 // Reads command lines as the program reads them, from one text for each.
 
-#include "options.hpp"
-
 #include "base/text.hpp"
 #include "compat/front_end.hpp"
+#include "requests.hpp"
 
 #include <map>
 #include <string>

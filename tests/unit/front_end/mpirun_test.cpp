@@ -1,8 +1,7 @@
 // The command line of Open MPI's mpirun.
 #include "lines.hpp"
-#include "requests.hpp"
-
 #include "modes/mpi_request.hpp"
+#include "requests.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // When an input is there: pure.
-#include "inputs/input.hpp"
+#include "inputs/input_files.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Reading a file that is waited for: real files.
-#include "inputs/input.hpp"
+#include "inputs/input_files.hpp"
 
 #include <gtest/gtest.h>
 

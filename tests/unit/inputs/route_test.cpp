@@ -1,7 +1,6 @@
 // What a node makes of ROUTE_PLAN: whose plan comes first, and when there is none.
+#include "inputs/input_files.hpp"
 #include "rank_table/tables.hpp"
-
-#include "inputs/route.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The lines that batch systems print of the time that is left.
-#include "allocation_end.hpp"
+#include "requests.hpp"
 
 #include <gtest/gtest.h>
 

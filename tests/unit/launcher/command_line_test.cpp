@@ -1,5 +1,5 @@
 // What is read from argv and from MUSTER_* variables, and the completions.
-#include "options.hpp"
+#include "requests.hpp"
 
 #include <gtest/gtest.h>
 

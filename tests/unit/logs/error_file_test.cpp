@@ -1,7 +1,7 @@
 // What workers leave in their error files, and what they leave there by accident.
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "output/error_file.hpp"
+#include "output/line_framer.hpp"
 
 #include <gtest/gtest.h>
 

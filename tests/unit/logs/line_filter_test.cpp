@@ -1,5 +1,5 @@
 // Which lines are written a second time.
-#include "output/line_filter.hpp"
+#include "output/selection.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // Bytes in, whole lines with prefixes out, however the bytes are torn.
-#include "base/text.hpp"
 #include "output/line_framer.hpp"
+
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Rows of several workers at the bottom of a terminal.
-#include "output/live_rows.hpp"
+#include "output/drawn_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The voice of muster.
-#include "base/unique_fd.hpp"
+#include "base/file_io.hpp"
 #include "base/log.hpp"
 
 #include <gtest/gtest.h>

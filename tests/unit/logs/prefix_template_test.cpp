@@ -1,5 +1,5 @@
 // What lines begin with, as torchrun's users write it.
-#include "output/prefix_template.hpp"
+#include "output/selection.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The last lines of a stream, for the report.
 #include "base/text.hpp"
-#include "output/tail.hpp"
+#include "output/line_framer.hpp"
 
 #include <gtest/gtest.h>
 

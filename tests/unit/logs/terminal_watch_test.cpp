@@ -1,5 +1,5 @@
 // What a terminal is given in place of a worker's bytes, and before a line of muster's own.
-#include "output/terminal_watch.hpp"
+#include "output/terminal_sanitizer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What a template takes over: from the one that it inherits from, and what its roles have in common. An
 // error names the line on which the value stands.
-#include "modes/template_document.hpp"
+#include "modes/read_template.hpp"
 
 #include <gtest/gtest.h>
 

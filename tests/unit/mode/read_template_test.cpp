@@ -1,5 +1,5 @@
 // The strict reader of templates: each error names the file, the line and the field.
-#include "modes/template_document.hpp"
+#include "modes/read_template.hpp"
 
 #include <gtest/gtest.h>
 

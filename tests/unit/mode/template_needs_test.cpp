@@ -1,5 +1,5 @@
 // What a template needs beside its processes: services, inputs, programs of roles.
-#include "modes/template_document.hpp"
+#include "modes/read_template.hpp"
 
 #include <gtest/gtest.h>
 

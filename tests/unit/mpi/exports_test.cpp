@@ -1,5 +1,5 @@
 // What mpirun is told to take along.
-#include "mpi/exports.hpp"
+#include "mpi/agent_call.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mpi/hosts.hpp"
+#include "mpi/ssh_files.hpp"
 
 #include <gtest/gtest.h>
 

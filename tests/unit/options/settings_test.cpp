@@ -1,5 +1,6 @@
 // Where a value came from, and whose fault a wrong one is.
 #include "options/settings.hpp"
+
 #include "options/syntax.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // Which CPUs and which memory each process gets, on hosts of all kinds.
-#include "plan/plans.hpp"
+#include "plan/binding.hpp"
 
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "plan/binding.hpp"
+#include "plan/plans.hpp"
 
 #include <numeric>
 

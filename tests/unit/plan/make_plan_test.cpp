@@ -1,7 +1,6 @@
 // Who runs where with what.
-#include "plan/plans.hpp"
-
 #include "base/json.hpp"
+#include "plan/plans.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "plan/mpirun_values.hpp"
+#include "plan/make_plan.hpp"
 
 #include <gtest/gtest.h>
 

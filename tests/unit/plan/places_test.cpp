@@ -1,9 +1,8 @@
 // Who runs which process when roles are counted, and where it can be met.
+#include "plan/host_tasks.hpp"
 #include "plans.hpp"
 
 #include <gtest/gtest.h>
-
-#include <plan/places.hpp>
 
 namespace muster {
 namespace {

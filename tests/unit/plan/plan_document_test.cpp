@@ -1,8 +1,7 @@
 // The document is an interface: its fields, their order, and what it does not show.
-#include "plan/plans.hpp"
-
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "plan/plans.hpp"
 
 namespace muster {
 namespace {

@@ -1,7 +1,6 @@
 // A worker that the platform has placed: one agent a process, several on a host.
-#include "plans.hpp"
-
 #include "modes/mode_template.hpp"
+#include "plans.hpp"
 
 namespace muster {
 namespace {

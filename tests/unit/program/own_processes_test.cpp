@@ -1,6 +1,6 @@
 // Programs that are launchers, or spawn: what is found, and what is said about it.
 #include "base/text.hpp"
-#include "compat/own_processes.hpp"
+#include "compat/nested_launcher.hpp"
 
 #include <gtest/gtest.h>
 

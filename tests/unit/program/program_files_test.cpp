@@ -1,6 +1,6 @@
 // What a command line needs of the folder in which it is started.
 #include "base/text.hpp"
-#include "compat/program_files.hpp"
+#include "compat/nested_launcher.hpp"
 
 #include <gtest/gtest.h>
 

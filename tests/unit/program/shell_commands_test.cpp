@@ -1,7 +1,6 @@
 // What a shell script runs, and what it may leave out.
-#include "compat/shell_commands.hpp"
-
 #include "base/text.hpp"
+#include "compat/spawn_calls.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Which scripts start processes themselves, and which only look like it.
 #include "compat/spawn_calls.hpp"
 
-#include "compat/python_lines.hpp"
+#include "compat/python_source.hpp"
 
 #include <gtest/gtest.h>
 

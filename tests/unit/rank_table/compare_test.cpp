@@ -1,5 +1,6 @@
 // What two nodes say of their tables, and the first difference of them.
 #include "rank_table/compare.hpp"
+
 #include "rank_table/read.hpp"
 #include "rank_table/rewrite.hpp"
 

@@ -1,7 +1,6 @@
 // Tables as platforms write them, in every form, beside what workers get; tables that break one rule each; and
 // tables that are too large for files.
 #include "golden/large_tables.hpp"
-
 #include "rank_table/read.hpp"
 #include "rank_table/rewrite.hpp"
 

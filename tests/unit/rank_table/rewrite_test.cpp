@@ -1,6 +1,7 @@
 // Tables as HCCL reads them.
-#include "rank_table/read.hpp"
 #include "rank_table/rewrite.hpp"
+
+#include "rank_table/read.hpp"
 
 #include <gtest/gtest.h>
 

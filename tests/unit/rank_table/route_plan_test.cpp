@@ -1,7 +1,7 @@
 // ROUTE_PLAN: what is asked for, the topology of strangers, and the decision of all nodes.
-#include "rank_table/tables.hpp"
-
 #include "rank_table/route_plan.hpp"
+
+#include "rank_table/tables.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Where nodes are, and the order of a ring.
-#include "rank_table/tables.hpp"
+#include "rank_table/topology.hpp"
 
 #include "rank_table/read.hpp"
-#include "rank_table/topology.hpp"
+#include "rank_table/tables.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // Whether a gang fits into what kubectl shows.
+#include "render/check_fit.hpp"
+
 #include "base/json.hpp"
-#include "render/fit.hpp"
 
 #include <gtest/gtest.h>
 

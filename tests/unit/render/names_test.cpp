@@ -1,6 +1,6 @@
 // What a manifest names, and quantities.
-#include "render/names.hpp"
-#include "render/quantity.hpp"
+#include "render/check_fit.hpp"
+#include "render/pod.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,5 @@
 // Texts of the user's in a manifest: quoting, and filling line by line.
-#include "render/words.hpp"
-
-#include "render/fill.hpp"
+#include "render/manifest.hpp"
 
 #include <gtest/gtest.h>
 

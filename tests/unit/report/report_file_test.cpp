@@ -1,8 +1,7 @@
 // Whether a report can be written, what becomes of an older one, and where it goes.
-#include "outcomes.hpp"
-
+#include "base/file_io.hpp"
 #include "base/json.hpp"
-#include "base/unique_fd.hpp"
+#include "outcomes.hpp"
 #include "report/report.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,7 @@
 // What happened, for people and for programs.
-#include "report/outcomes.hpp"
-
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "report/outcomes.hpp"
 
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 // What an attempt is made of, as far as it needs no process.
-#include "agent/early_ends.hpp"
-#include "agent/success_telling.hpp"
+#include "agent/attempt_results.hpp"
 #include "agent/worker_starter.hpp"
 
 #include <gtest/gtest.h>

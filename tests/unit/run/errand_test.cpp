@@ -1,8 +1,6 @@
 // Real processes: the answer, and the end of the one that hangs.
-#include "process/errand.hpp"
-
-#include "process/errand_queue.hpp"
-#include "agent/progress_file.hpp"
+#include "agent/worker_files.hpp"
+#include "process/helper_process.hpp"
 
 #include <gtest/gtest.h>
 

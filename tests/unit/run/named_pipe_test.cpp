@@ -1,7 +1,6 @@
 // A named pipe is read while writers come and go. Real pipes.
-#include "services/run_named_pipe.hpp"
-
-#include "base/unique_fd.hpp"
+#include "base/file_io.hpp"
+#include "services/tcp_server.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,7 @@
 // Which of the tables that this node has read an attempt goes by.
-#include "agent/own_table.hpp"
-
-#include "rank_table/read.hpp"
+#include "agent/startup_exchange.hpp"
 #include "exchange/exchanged_rank_table.hpp"
+#include "rank_table/read.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Real files, looked at by a real process.
-#include "agent/programs.hpp"
+#include "agent/worker_starter.hpp"
 
 #include <gtest/gtest.h>
 

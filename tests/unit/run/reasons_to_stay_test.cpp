@@ -1,5 +1,5 @@
 // The list that keeps the agent's loop running.
-#include "agent/reasons_to_stay.hpp"
+#include "agent/pending_work.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What ranks that hang waited for, in words.
-#include "services/torch_store/awaited_keys.hpp"
+#include "services/torch_store/torch_store_service.hpp"
 
 #include <gtest/gtest.h>
 

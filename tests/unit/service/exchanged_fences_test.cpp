@@ -1,5 +1,5 @@
 // Ranks of MPI bring together what they have to say, node by node.
-#include "exchange/exchanged_fences.hpp"
+#include "exchange/exchanged_values.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the nodes say about their ports, and what all of them read.
-#include "exchange/exchanged_ports.hpp"
+#include "exchange/exchanged_values.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
 // What the nodes say about rank tables, and what becomes of it.
+#include "exchange/exchanged_rank_table.hpp"
+
 #include "rank_table/generate.hpp"
 #include "rank_table/read.hpp"
 #include "rank_table/rewrite.hpp"
-#include "exchange/exchanged_rank_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The votes of the nodes become one decision.
-#include "exchange/exchanged_route.hpp"
+#include "exchange/exchanged_rank_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Nodes of an MPI job agree on how its ranks start.
-#include "exchange/exchanged_ways.hpp"
+#include "exchange/exchanged_values.hpp"
 
 #include <gtest/gtest.h>
 

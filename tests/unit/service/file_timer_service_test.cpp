@@ -1,8 +1,7 @@
 // The watchdog of torch as a service: its pipe, whom it has killed, and what it says of that. Real pipes, no clock that is waited for.
-#include "services/file_timer_service.hpp"
-
-#include "base/unique_fd.hpp"
+#include "base/file_io.hpp"
 #include "base/log.hpp"
+#include "services/services.hpp"
 
 #include <gtest/gtest.h>
 

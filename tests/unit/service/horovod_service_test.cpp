@@ -1,5 +1,5 @@
 // Horovod's store as a service: when it listens, whom it lets in, and how much it answers in a turn.
-#include "services/horovod_service.hpp"
+#include "services/services.hpp"
 
 #include <gtest/gtest.h>
 

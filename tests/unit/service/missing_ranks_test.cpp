@@ -1,5 +1,5 @@
 // Ranks that have not come yet are named where one can know which they are.
-#include "services/torch_store/missing_ranks.hpp"
+#include "services/torch_store/torch_store_service.hpp"
 
 #include <gtest/gtest.h>
 

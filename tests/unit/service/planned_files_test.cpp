@@ -1,5 +1,5 @@
 // Files are written whole, with their permissions, and removed if they are private. Real files.
-#include "services/planned_files.hpp"
+#include "services/services.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The ssh service before its keys are made: what the programs that it starts must not have.
-#include "services/ssh_service.hpp"
+#include "services/services.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,6 @@
 // The store of PyTorch's ranks as a service: when it listens, whom it serves, what is told of ranks that are late.
-#include "services/torch_store_service.hpp"
-
 #include "base/log.hpp"
+#include "services/services.hpp"
 
 #include <gtest/gtest.h>
 

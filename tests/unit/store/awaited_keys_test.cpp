@@ -1,6 +1,6 @@
 // Which keys a report of a hang has: those that most wait for, of bounded number and length.
-#include "services/torch_store/store_awaited_keys.hpp"
 #include "services/torch_store/store.hpp"
+#include "services/torch_store/waits.hpp"
 
 #include <gtest/gtest.h>
 

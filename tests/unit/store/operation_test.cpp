@@ -1,5 +1,5 @@
 // The numbers of operations, release by release.
-#include "services/torch_store/operation.hpp"
+#include "services/torch_store/request_reader.hpp"
 
 #include <gtest/gtest.h>
 

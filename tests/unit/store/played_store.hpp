@@ -2,9 +2,8 @@
 
 // A store with clients that write and read at once, for tests.
 
-#include "store/wire.hpp"
-
 #include "services/torch_store/store.hpp"
+#include "store/wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Who gives way when there are too many connections.
-#include "services/torch_store/shares.hpp"
+#include "services/torch_store/answers.hpp"
 
 #include <gtest/gtest.h>
 

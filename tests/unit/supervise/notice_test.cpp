@@ -1,5 +1,5 @@
 // The time that a platform leaves, less our margin.
-#include "supervise/notice.hpp"
+#include "supervise/supervisor.hpp"
 
 #include <gtest/gtest.h>
 

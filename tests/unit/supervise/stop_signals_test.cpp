@@ -1,7 +1,6 @@
 // Which signals ask the job to end.
 #include "base/signals.hpp"
 #include "supervise/exit_status.hpp"
-#include "supervise/stop_signals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What agents were told differently: each fact of a job is compared, and a refusal shows both values.
-#include "gang/protocol/differences.hpp"
+#include "gang/protocol/roster.hpp"
 
 #include <gtest/gtest.h>
 

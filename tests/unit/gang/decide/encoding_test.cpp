@@ -1,11 +1,9 @@
 // What agents say to each other, written and read back, and what is refused.
-#include "gang/protocol/message_encoding.hpp"
-
-#include "gang/net/frame.hpp"
-
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "gang/policy.hpp"
+#include "gang/gang_config.hpp"
+#include "gang/net/frame.hpp"
+#include "gang/protocol/message_encoding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Values that nodes bring together: who gets what when, and who breaks the rules.
+#include "gang/protocol/exchange.hpp"
+
 #include <gtest/gtest.h>
 
-#include <gang/decide/contributions.hpp>
-#include <gang/decide/exchange.hpp>
 #include <random>
 
 namespace muster::gang {

@@ -1,5 +1,5 @@
 // Tasks of one host have its name in common.
-#include "gang/protocol/host_places.hpp"
+#include "gang/protocol/roster.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,8 @@
 // The parts of the leader that decide one thing each: fence, wait, attempt, early exits.
-#include "gang/protocol/current_attempt.hpp"
-#include "gang/protocol/early_exit.hpp"
-#include "gang/protocol/fence.hpp"
-#include "gang/protocol/gathering.hpp"
 #include "gang/decide/words.hpp"
+#include "gang/protocol/current_attempt.hpp"
+#include "gang/protocol/fence.hpp"
+#include "gang/protocol/restart_decider.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // A leader and a clock. Agents answer what is sent to them only where a test says so, but they all
 // breathe: while time passes, each sends its beats until the test makes it silent.
 
-#include "gang/protocol/message_encoding.hpp"
 #include "gang/decide/words.hpp"
+#include "gang/protocol/message_encoding.hpp"
 
 #include <gtest/gtest.h>
 

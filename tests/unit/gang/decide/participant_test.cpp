@@ -1,7 +1,6 @@
 // What one agent does from its first dial until it leaves. Signals have a file of their own.
-#include "gang/decide/participant_story.hpp"
-
 #include "base/result.hpp"
+#include "gang/decide/participant_story.hpp"
 
 #include <set>
 

@@ -1,9 +1,9 @@
 // Values in pieces: cut and put together again, and pieces that do not fit.
-#include "base/compress.hpp"
+#include "base/encoding.hpp"
+#include "gang/protocol/messages.hpp"
 
 #include <gtest/gtest.h>
 
-#include <gang/decide/pieces.hpp>
 #include <random>
 
 namespace muster::gang {

@@ -1,8 +1,6 @@
 // Whether a job starts again, how soon, and when its attempts get nowhere.
-#include "gang/protocol/progress.hpp"
-
-#include "gang/protocol/pauses.hpp"
 #include "gang/decide/words.hpp"
+#include "gang/protocol/restart_decider.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the leader says about strangers: a few by name, many by number.
-#include "gang/protocol/refused_links.hpp"
+#include "gang/protocol/link_budget.hpp"
 
 #include <gtest/gtest.h>
 

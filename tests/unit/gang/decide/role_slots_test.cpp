@@ -1,5 +1,5 @@
 // Workers are counted over the nodes whose role has the same name.
-#include "gang/protocol/role_slots.hpp"
+#include "gang/protocol/roster.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // From names to addresses, and from addresses to connections.
 #include "gang/net/dialer.hpp"
 
-#include "gang/wire/loop.hpp"
 #include "gang/net/resolver.hpp"
+#include "gang/wire/loop.hpp"
 
 #include <algorithm>
 #include <optional>

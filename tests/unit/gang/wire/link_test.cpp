@@ -1,8 +1,8 @@
 // Links over real sockets of this machine, with friends and with strangers at the other end.
 #include "gang/net/link.hpp"
 
-#include "gang/protocol/message_encoding.hpp"
 #include "gang/net/frame.hpp"
+#include "gang/protocol/message_encoding.hpp"
 #include "gang/wire/loop.hpp"
 
 #include <boost/asio/ip/v6_only.hpp>

@@ -1,7 +1,7 @@
 // The leader's port: free, taken, and full.
-#include "gang/wire/loop.hpp"
-
 #include "gang/net/listener.hpp"
+
+#include "gang/wire/loop.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

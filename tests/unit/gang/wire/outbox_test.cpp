@@ -1,5 +1,5 @@
 // What waits to be sent: its order, and what it holds.
-#include "gang/net/outbox.hpp"
+#include "gang/net/frame.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gang/net/proof.hpp"
+#include "gang/net/token.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the manager of a task of HAI is sent, byte by byte: Python reads it with pickle.loads.
-#include "notices/hai_manager.hpp"
+#include "notices/hai.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The answers of each cloud, as its documentation has them, and what others may say.
 #include "notices/metadata_answers.hpp"
 
-#include "notices/metadata_question.hpp"
+#include "notices/metadata.hpp"
 
 #include <gtest/gtest.h>
 

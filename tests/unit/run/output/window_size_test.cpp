@@ -1,5 +1,5 @@
 // How large the terminal of a worker is.
-#include "output/window_size.hpp"
+#include "output/byte_sink.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // When the guard takes an agent for stuck, and when it does not.
-#include "guard/agent_watch.hpp"
+#include "guard/agent_watchdog.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Whether the two streams of a worker come to us as one, and which is a terminal.
-#include "process/output_way.hpp"
+#include "process/spawn.hpp"
 
 #include <gtest/gtest.h>
 

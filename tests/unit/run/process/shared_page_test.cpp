@@ -1,5 +1,5 @@
 // What one half of muster writes and the other one reads.
-#include "guard/shared_page.hpp"
+#include "guard/agent_watchdog.hpp"
 
 #include <gtest/gtest.h>
 

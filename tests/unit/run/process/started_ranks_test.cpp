@@ -1,5 +1,5 @@
 // What ranks of mpirun have left behind: told by who adopted it, and only when no rank lives.
-#include "process/started_ranks.hpp"
+#include "process/workers.hpp"
 
 #include <gtest/gtest.h>
 

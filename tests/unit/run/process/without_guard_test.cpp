@@ -1,5 +1,5 @@
 // An agent whose guard is gone, seen from above both.
-#include "guard/without_guard.hpp"
+#include "guard/guard.hpp"
 
 #include <gtest/gtest.h>
 

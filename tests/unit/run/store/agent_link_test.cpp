@@ -1,5 +1,5 @@
 // The store's process tells the agent what it reads, when it reads it, and waits for nobody.
-#include "services/torch_store/agent_link.hpp"
+#include "services/torch_store/store_process.hpp"
 
 #include <gtest/gtest.h>
 

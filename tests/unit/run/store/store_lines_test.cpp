@@ -1,5 +1,5 @@
 // What the store's process tells the agent comes back as it was, however it is cut.
-#include "services/torch_store/store_lines.hpp"
+#include "services/torch_store/store_process.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Horovod's store: what its clients send and are answered, without a socket.
-#include "services/store.hpp"
+#include "services/horovod.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 // What must hold at the end of a job.
 #include "gang/decide/simulation/world.hpp"
-
 #include "supervise/first_failure.hpp"
 
 #include <algorithm>

@@ -1,0 +1,484 @@
+// Reads the options of several nodes, of restarting and of ranks that end early.
+#include "base/signals.hpp"
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "options/settings.hpp"
+#include "process/helper_process.hpp"
+#include "requests.hpp"
+#include "subcommands.hpp"
+#include "supervise/exit_status.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <system_error>
+
+namespace muster {
+namespace {
+
+/// The token itself, unlike MUSTER_TOKEN_FILE: command lines are public, so there is no --token.
+constexpr const char* kTokenVariable = "MUSTER_TOKEN";
+
+Result<> read_restarts(gang::RestartPolicy& restarts,
+                       const Settings& settings,
+                       const Snapshot& snapshot) {
+  constexpr int kMostAttempts = 1'000'000;
+  const auto most = read_max_restarts(snapshot, settings);
+  if (!most) {
+    return most.error();
+  }
+  restarts.max_restarts = most->value;
+  if (auto read =
+          read_duration(restarts.window, settings, "restart-window", {.is_least_allowed = false});
+      !read) {
+    return read;
+  }
+  if (auto read = read_duration(restarts.backoff, settings, "restart-backoff"); !read) {
+    return read;
+  }
+  if (const auto limit = settings.find("no-progress-limit")) {
+    const auto attempts = parse_integer(limit->value, 0, kMostAttempts);
+    if (!attempts) {
+      return wrong_value(*limit, "a number of attempts from 0 to " + std::to_string(kMostAttempts));
+    }
+    restarts.no_progress_limit = *attempts;
+  }
+  return read_file_name(restarts.progress_file, settings, "progress-file");
+}
+
+Result<> read_scale_up(gang::GangOptions& options, const Settings& settings) {
+  const auto when = settings.find("scale-up");
+  if (when && when->value != "restart" && when->value != "now") {
+    return wrong_value(*when, "restart or now");
+  }
+  if (when && when->value == "now") {
+    options.scale_up = gang::ScaleUp::Now;
+  }
+  return {};
+}
+
+Result<> read_lead(gang::GangOptions& options, const Settings& settings) {
+  using gang::Lead;
+  const auto when = settings.find("lead");
+  if (!when || when->value == "auto") {
+    return {};
+  }
+  if (when->value != "reached" && when->value != "never") {
+    return wrong_value(*when, "auto, reached or never");
+  }
+  options.lead = when->value == "reached" ? Lead::IfReached : Lead::Never;
+  return {};
+}
+
+Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
+  if (auto read =
+          read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false});
+      !read) {
+    return read;
+  }
+  for (const auto& [name, target] : {std::pair("last-call", &options.last_call),
+                                     std::pair("inputs-timeout", &options.inputs_timeout),
+                                     std::pair("rank-table-timeout", &options.inputs_timeout),
+                                     std::pair("suspend-timeout", &options.suspend_timeout)}) {
+    if (auto read = read_duration(*target, settings, name); !read) {
+      return read;
+    }
+  }
+  return read_duration(
+      options.heartbeat_timeout, settings, "heartbeat-timeout", {.least = 1, .most = 3600});
+}
+
+Result<> read_early_exit(gang::GangOptions& options, const Settings& settings) {
+  if (const auto what = settings.find("on-early-exit")) {
+    if (what->value != "wait" && what->value != "fail") {
+      return wrong_value(*what, "wait or fail");
+    }
+    if (what->value == "fail") {
+      options.on_early_exit = gang::OnEarlyExit::Fail;
+    }
+  }
+  return read_duration(
+      options.early_exit_timeout, settings, "early-exit-timeout", {.is_least_allowed = false});
+}
+
+/// No message shows the token.
+Result<> read_token(gang::GangOptions& options,
+                    const Settings& settings,
+                    const Snapshot& snapshot) {
+  if (auto read = read_file_name(options.token_file, settings, "token-file"); !read) {
+    return read;
+  }
+  const auto token = snapshot.variable(kTokenVariable);
+  if (!token) {
+    return {};
+  }
+  if (const auto file = settings.find("token-file")) {
+    return Error{blame(file->source),
+                 std::string(kTokenVariable) + " is set but " + file->source.name + " is '" +
+                     file->value + "': both give the job's token"};
+  }
+  if (token->empty()) {
+    return wrong_value({"", from_option(kTokenVariable)}, "the token of the job");
+  }
+  options.token = *token;
+  return {};
+}
+
+}  // namespace
+
+void wipe_token() {
+  wipe_variable(kTokenVariable);
+}
+
+std::map<std::string, std::string> without_token(std::map<std::string, std::string> variables) {
+  variables.erase(kTokenVariable);
+  return variables;
+}
+
+Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {
+  gang::GangOptions options;
+  if (auto read = read_lead(options, settings); !read) {
+    return read.error();
+  }
+  if (auto read = read_meeting(options, settings); !read) {
+    return read.error();
+  }
+  if (auto read = read_restarts(options.restarts, settings, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_scale_up(options, settings); !read) {
+    return read.error();
+  }
+  if (auto read = read_early_exit(options, settings); !read) {
+    return read.error();
+  }
+  if (auto read = read_token(options, settings, snapshot); !read) {
+    return read.error();
+  }
+  return options;
+}
+
+// Reads the options of consoles and log files.
+
+namespace {
+
+/// torchrun knows its template as this variable alone.
+constexpr const char* kTemplateOfTorchrun = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE";
+
+Result<> read_when(When& target, const Settings& settings, std::string_view name) {
+  const auto setting = settings.find(name);
+  if (!setting || setting->value == "auto") {
+    return {};
+  }
+  if (setting->value != "always" && setting->value != "never") {
+    return wrong_value(*setting, "auto, always or never");
+  }
+  target = setting->value == "always" ? When::Always : When::Never;
+  return {};
+}
+
+Result<> read_filter(LineFilter& target, const Settings& settings, std::string_view name) {
+  const auto setting = settings.find(name);
+  if (!setting) {
+    return {};
+  }
+  auto filter = LineFilter::read(*setting);
+  if (!filter) {
+    return filter.error();
+  }
+  target = std::move(*filter);
+  return {};
+}
+
+Result<> read_prefix_when(PrefixWhen& target, const Settings& settings) {
+  const auto setting = settings.find("prefix");
+  if (!setting) {
+    return {};
+  }
+  for (const auto& [word, when] : {std::pair("auto", PrefixWhen::Auto),
+                                   std::pair("terminal", PrefixWhen::OnTerminal),
+                                   std::pair("always", PrefixWhen::Always),
+                                   std::pair("never", PrefixWhen::Never)}) {
+    if (setting->value == word) {
+      target = when;
+      return {};
+    }
+  }
+  return wrong_value(*setting, "auto, terminal, always or never");
+}
+
+Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
+  if (auto read = read_prefix_when(options.prefix, settings); !read) {
+    return read;
+  }
+  auto text = settings.find("prefix-template");
+  auto unknown_names = UnknownNames::Refused;
+  if (const auto inherited = snapshot.variable(kTemplateOfTorchrun); !text && inherited) {
+    text = Sourced<std::string>{*inherited, from_variable(kTemplateOfTorchrun)};
+    unknown_names = UnknownNames::Text;
+  }
+  if (!text) {
+    return {};
+  }
+  auto prefix = PrefixTemplate::read(*text, unknown_names);
+  if (!prefix) {
+    return prefix.error();
+  }
+  options.prefix_template = std::move(*prefix);
+  return {};
+}
+
+}  // namespace
+
+Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
+  auto selection =
+      Selection::read({.redirects = settings.find("redirects"),
+                       .tee = settings.find("tee"),
+                       .local_ranks = settings.find("local-ranks-filter"),
+                       // In the layout of another launcher, files are those that are asked for.
+                       .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)});
+  if (!selection) {
+    return selection.error();
+  }
+  options.selection = std::move(*selection);
+  if (const auto folder = settings.find("log-dir")) {
+    options.log_dir = folder->value;
+  }
+  for (const auto& [name, target] :
+       {std::pair("duplicate-stdout-filters", &options.duplicate_out),
+        std::pair("duplicate-stderr-filters", &options.duplicate_err)}) {
+    if (auto read = read_filter(*target, settings, name); !read) {
+      return read;
+    }
+  }
+  for (const auto& [name, target] :
+       {std::pair("color", &options.colour), std::pair("tty", &options.terminals)}) {
+    if (auto read = read_when(*target, settings, name); !read) {
+      return read;
+    }
+  }
+  return read_prefix(options, settings, snapshot);
+}
+
+// Reads how the job gives way after a notice.
+
+namespace {
+
+/// These are handled by the kernel, or come without that anybody sends a notice.
+constexpr auto kNoNotices = std::to_array(
+    {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH});
+
+Result<> read_signal(std::optional<int>& target, const Settings& settings, const char* name) {
+  const auto given = settings.find(name);
+  if (!given) {
+    return {};
+  }
+  const auto signal = parse_signal(trim(given->value));
+  if (!signal) {
+    return wrong_value(*given, "a signal such as TERM or USR1");
+  }
+  if (std::find(kNoNotices.begin(), kNoNotices.end(), *signal) != kNoNotices.end()) {
+    return wrong_value(*given, "a signal that can be a notice, not " + signal_name(*signal));
+  }
+  target = *signal;
+  return {};
+}
+
+Result<> read_cloud(std::optional<Cloud>& target, const Settings& settings) {
+  const auto given = settings.find("watch-notices");
+  if (!given) {
+    return {};
+  }
+  for (const auto& [name, cloud] : {std::pair("aws", Cloud::Aws),
+                                    std::pair("gcp", Cloud::Gcp),
+                                    std::pair("azure", Cloud::Azure)}) {
+    if (given->value == name) {
+      target = cloud;
+      return {};
+    }
+  }
+  return wrong_value(*given, "aws, gcp or azure");
+}
+
+}  // namespace
+
+Result<> read_suspend_options(RunOptions& options,
+                              const Settings& settings,
+                              const Snapshot& snapshot) {
+  SuspendOptions& suspend = options.suspend;
+  for (const auto& [name, target] : {std::pair("suspend-signal", &suspend.signal),
+                                     std::pair("tell-workers-by", &suspend.tells_by)}) {
+    if (auto read = read_signal(*target, settings, name); !read) {
+      return read;
+    }
+  }
+  if (suspend.signal) {
+    const Sourced<std::string> given = *settings.find("suspend-signal");
+    if (!options.stop_signals.make_notice(*suspend.signal)) {
+      return Error{blame(given.source),
+                   given.source.name + " is '" + given.value + "', and " +
+                       settings.find("signals-to-handle")->source.name +
+                       " names it as a signal that ends the job"};
+    }
+  }
+  if (auto read = read_cloud(suspend.watched, settings); !read) {
+    return read;
+  }
+  if (auto read = read_duration(
+          suspend.before_end, settings, "suspend-before-end", {.is_least_allowed = false});
+      !read) {
+    return read;
+  }
+  suspend.allocation_end = find_allocation_end(snapshot, suspend.before_end.has_value());
+  if (suspend.before_end && !suspend.allocation_end) {
+    return wrong_value(*settings.find("suspend-before-end"),
+                       "an allocation whose end is known: by SLURM_JOB_END_TIME, 'flux job "
+                       "timeleft', or the time_left of LSF's bjobs");
+  }
+  return {};
+}
+
+// What may be said to `muster status`, `stop` and `suspend`.
+
+namespace {
+
+#define MUSTER_JOB_OPTION(SECTION)                                                         \
+  {                                                                                        \
+    "job", '\0', "ID|PID", SECTION,                                                        \
+        "The job: its id, or the pid of muster. Needed where several run on this machine." \
+  }
+#define MUSTER_HELP_OPTION(SECTION) \
+  { "help", 'h', nullptr, SECTION, "Print this text." }
+
+constexpr auto kStatusTable = std::to_array<Option>({
+    MUSTER_JOB_OPTION("Status"),
+    {"watch", '\0', nullptr, "Status", "Show it anew every two seconds, until the job ends."},
+    {"json", '\0', nullptr, "Status", "Print JSON."},
+    MUSTER_HELP_OPTION("Status"),
+});
+
+constexpr auto kStopTable = std::to_array<Option>({
+    MUSTER_JOB_OPTION("Stop"),
+    {"grace",
+     '\0',
+     "SECONDS",
+     "Stop",
+     "Time between asking the workers to end and killing them, at most what the job was started "
+     "with."},
+    MUSTER_HELP_OPTION("Stop"),
+});
+
+constexpr auto kSuspendTable = std::to_array<Option>({
+    MUSTER_JOB_OPTION("Suspend"),
+    {"within",
+     '\0',
+     "SECONDS",
+     "Suspend",
+     "Time for the workers to save, at most the job's --suspend-timeout, which is the default."},
+    {"reason", '\0', "TEXT", "Suspend", "Why, for the report and the workers."},
+    {"cancel", '\0', nullptr, "Suspend", "Withdraw the notice: the job goes on."},
+    MUSTER_HELP_OPTION("Suspend"),
+});
+
+#undef MUSTER_JOB_OPTION
+#undef MUSTER_HELP_OPTION
+
+}  // namespace
+
+OptionTable control_options(Command command) {
+  if (command == Command::Status) {
+    return {kStatusTable, {}, {}, "muster status"};
+  }
+  return command == Command::Stop ? OptionTable{kStopTable, {}, {}, "muster stop"}
+                                  : OptionTable{kSuspendTable, {}, {}, "muster suspend"};
+}
+
+// Batch systems and their clocks. Source: sbatch(1), flux-job(1), bjobs(1).
+
+namespace {
+
+using Clock = std::chrono::system_clock;
+
+constexpr int kMostNumber = std::numeric_limits<int>::max();
+
+/// Seconds since 1970. What is no whole number says nothing.
+std::optional<Clock::time_point> parse_end(const std::string& text) {
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  constexpr std::int64_t kLatestEnd = 9'000'000'000;  // the clock counts nanoseconds in 64 bits
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  if (!is_whole || seconds <= 0 || seconds > kLatestEnd) {
+    return std::nullopt;
+  }
+  return Clock::time_point(std::chrono::seconds(seconds));
+}
+
+/// "05" as a number is written.
+std::string_view without_zero(std::string_view digits) {
+  return digits.size() == 2 && digits.front() == '0' ? digits.substr(1) : digits;
+}
+
+/// The first line that it prints. `timeout` ends it where it hangs, before the helper process is given up.
+std::optional<std::string> probe_program(const std::string& command) {
+  constexpr std::chrono::seconds kQueryTimeout{6};
+  const auto run = [&] {
+    std::array<char, 256> line{};
+    // NOLINTNEXTLINE(cert-env33-c): the words are ours, and the job's number is one
+    std::FILE* const output = ::popen(("timeout -k 1 4 " + command + " 2>/dev/null").c_str(), "re");
+    if (output != nullptr) {
+      (void)std::fgets(line.data(), line.size(), output);
+      (void)::pclose(output);
+    }
+    return std::string(trim(line.data()));
+  };
+  return ask_with_timeout(run, {}, kQueryTimeout);
+}
+
+std::optional<std::chrono::seconds> ask_for_time_left(const Snapshot& snapshot) {
+  if (snapshot.has("FLUX_JOB_ID") || snapshot.has("FLUX_URI")) {
+    const auto text = probe_program("flux job timeleft");
+    return text ? parse_flux_time_left(*text) : std::nullopt;
+  }
+  const auto job = snapshot.variable("LSB_JOBID");
+  if (!job || !parse_integer(*job, 1, kMostNumber)) {
+    return std::nullopt;
+  }
+  const auto text = probe_program("bjobs -noheader -o time_left " + *job);
+  return text ? parse_lsf_time_left(*text) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::chrono::seconds> parse_flux_time_left(std::string_view text) {
+  const auto seconds = parse_integer(text, 0, kMostNumber);
+  return seconds ? std::optional(std::chrono::seconds(*seconds)) : std::nullopt;
+}
+
+std::optional<std::chrono::seconds> parse_lsf_time_left(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || !text.ends_with(" L")) {
+    return std::nullopt;
+  }
+  const auto hours = parse_integer(text.substr(0, colon), 0, kMostNumber / 3600 - 1);
+  const auto minutes =
+      parse_integer(without_zero(text.substr(colon + 1, text.size() - colon - 3)), 0, 59);
+  if (!hours || !minutes) {
+    return std::nullopt;
+  }
+  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
+}
+
+std::optional<Clock::time_point> find_allocation_end(const Snapshot& snapshot, bool may_ask) {
+  if (const auto given = snapshot.variable("SLURM_JOB_END_TIME")) {
+    return parse_end(*given);
+  }
+  const auto left = may_ask ? ask_for_time_left(snapshot) : std::nullopt;
+  return left ? std::optional(Clock::now() + *left) : std::nullopt;
+}
+
+}  // namespace muster

@@ -1,0 +1,232 @@
+// Bytes that workers wrote, on a file system that may hang: read, and made a sentence of, beside the agent.
+#include "agent/worker_files.hpp"
+
+#include "agent/run.hpp"
+#include "base/file_io.hpp"
+#include "base/log.hpp"
+#include "output/line_framer.hpp"
+#include "process/workers.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// A start may wait longer than an end.
+constexpr std::chrono::milliseconds kStartPatience{1'000};
+constexpr std::chrono::milliseconds kEndPatience{500};
+
+/// What is no file is never read, and is left alone.
+void remove_file(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+    (void)::unlink(path.c_str());
+  }
+}
+
+/// Returns why not; empty: it is there. An empty name is that of our own.
+std::string make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!folder.empty()) {
+    std::filesystem::create_directories(folder, error);
+  }
+  return error ? "cannot make the folder '" + folder.string() +
+                     "' for the workers' error files: " + error.message()
+               : std::string();
+}
+
+/// A line each.
+std::string read_files(const std::vector<std::string>& paths) {
+  std::string lines;
+  for (const std::string& path : paths) {
+    lines += read_error_file(read_untrusted_file(path, kMostErrorFileBytes)) + '\n';
+  }
+  return lines;
+}
+
+}  // namespace
+
+bool ErrorFiles::prepare(std::function<void()> then) {
+  for (const WorkerPlan& worker : plan_.workers) {
+    make_again(std::filesystem::path(worker.error_file).parent_path());
+  }
+  const std::vector<std::string> places = unmade_places();
+  if (places.empty()) {
+    return true;
+  }
+  const auto take_answer = [this, then = std::move(then)](const HelperTask::Answer& answer) {
+    if (!answer) {
+      give_up();
+    } else if (!answer->empty()) {
+      prepared_ = Error{ErrorKind::System, *answer};
+    }
+    then();
+  };
+  errand_.start({[this, &places] { return make_room(places); }, {}}, kStartPatience, take_answer);
+  return false;
+}
+
+bool ErrorFiles::is_in_run_folder(const std::string& path) const {
+  return !run_folder_.empty() && path.starts_with(run_folder_ + "/");
+}
+
+/// Before the first attempt the folder of the run is there, and is empty.
+std::vector<std::string> ErrorFiles::unmade_places() const {
+  std::vector<std::string> paths;
+  for (const WorkerPlan& worker : plan_.workers) {
+    if (!worker.error_file.empty() && (plan_.attempt > 0 || !is_in_run_folder(worker.error_file))) {
+      paths.push_back(worker.error_file);
+    }
+  }
+  return paths;
+}
+
+/// Returns the first thing that could not be done.
+std::string ErrorFiles::make_room(const std::vector<std::string>& paths) const {
+  for (const std::string& path : paths) {
+    std::string obstacle =
+        is_in_run_folder(path) ? "" : make_folder(std::filesystem::path(path).parent_path());
+    if (!obstacle.empty()) {
+      return obstacle;
+    }
+    remove_file(path);
+  }
+  return {};
+}
+
+void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<void()> then) {
+  errand_.cancel();  // who stops before the first start waits for no removal
+  std::vector<std::size_t> read;
+  std::vector<std::string> paths;
+  for (const std::size_t worker : workers) {
+    if (const std::string& path = plan_.workers[worker].error_file; !path.empty()) {
+      read.push_back(worker);
+      paths.push_back(path);
+    }
+  }
+  if (paths.empty() || has_given_up_) {
+    boost::asio::post(io_, std::move(then));
+    return;
+  }
+  errand_.start({[&paths] { return read_files(paths); }, {}},
+                kEndPatience,
+                [this, read = std::move(read), then = std::move(then)](const auto& answer) {
+                  answer ? keep(read, *answer) : give_up();
+                  then();
+                });
+}
+
+void ErrorFiles::give_up() {
+  has_given_up_ = true;
+  log_warning("the workers' error files are not read: their file system does not answer");
+}
+
+void ErrorFiles::keep(const std::vector<std::size_t>& workers, const std::string& answer) {
+  std::istringstream lines(answer);
+  for (const std::size_t worker : workers) {
+    std::getline(lines, messages_[worker]);
+  }
+}
+
+std::string ErrorFiles::message(std::size_t worker) const {
+  const auto found = messages_.find(worker);
+  return found == messages_.end() ? std::string() : found->second;
+}
+
+// A look every second: nothing tells us that an orphan has come to us.
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kRankPollInterval{1};
+
+}  // namespace
+
+RankOrphans::RankOrphans(boost::asio::io_context& io,
+                         const LaunchPlan& plan,
+                         const Workers& workers,
+                         std::chrono::milliseconds grace)
+    : plan_(plan),
+      workers_(workers),
+      timer_(io, kRankPollInterval, [this] { look(); }),
+      grace_(grace) {}
+
+void RankOrphans::on_started(std::size_t worker) {
+  if (plan_.workers[worker].is_unranked) {
+    timer_.ask();
+  }
+}
+
+void RankOrphans::look() {
+  if (!is_a_starter_alive()) {
+    return;
+  }
+  timer_.ask();
+  const std::vector<Process> left = left_by_local_ranks();
+  if (left.empty() || !seen_) {  // a rank may be started between two looks: the next one asks
+    seen_ = left.empty() ? std::nullopt : std::optional(Clock::now());
+    return;
+  }
+  on_left(left);
+  if (Clock::now() - *seen_ >= kRankPollInterval + grace_) {
+    for (const Process& process : left) {
+      signal_exactly(process, SIGKILL);
+    }
+  }
+}
+
+bool RankOrphans::is_a_starter_alive() const {
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    if (plan_.workers[i].is_unranked && workers_.is_alive(i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Nothing is read: size, time and number change when somebody writes.
+
+std::string look_at_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return "none";
+  }
+  return std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_ino);
+}
+
+void RankTableProgress::start() {
+  if (!path_.empty()) {
+    read_in_helper([this](HelperTask::Answer answer) { last_ = std::move(answer); });
+  }
+}
+
+void RankTableProgress::look(const std::function<void(std::optional<bool>)>& then) {
+  if (path_.empty()) {
+    then(std::nullopt);
+    return;
+  }
+  read_in_helper([this, then](HelperTask::Answer answer) {
+    const bool are_known = answer && last_;
+    const bool has_changed = answer != last_;
+    last_ = answer ? std::move(answer) : std::move(last_);
+    then(are_known ? std::optional(has_changed) : std::nullopt);
+  });
+}
+
+void RankTableProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
+  constexpr std::chrono::milliseconds kPatience{1'000};
+  errand_.start({[path = path_] { return look_at_file(path); }, {}}, kPatience, std::move(then));
+}
+
+}  // namespace muster

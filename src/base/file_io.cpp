@@ -1,0 +1,109 @@
+// Links are followed one by one, since the last of them may lead to what is not there.
+#include "base/file_io.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+namespace muster {
+
+std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed) {
+  constexpr int kMost = 40;  // as many as the kernel follows
+  failed.clear();
+  for (int links = 0; links <= kMost; ++links) {
+    std::error_code is_no_link;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, is_no_link);
+    if (is_no_link) {
+      return path;
+    }
+    path = path.parent_path() / target;  // an absolute target replaces all of it
+  }
+  failed = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+  return path;
+}
+
+// Something that stands for nothing, also in an image without devices.
+
+UniqueFd open_null(NullFor use) {
+  UniqueFd device(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  int ends[2] = {-1, -1};
+  if (device || ::pipe2(ends, O_CLOEXEC) != 0) {
+    return device;
+  }
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  return use == NullFor::Reading ? std::move(read_end) : std::move(write_end);
+}
+
+// Reads what may be anything.
+
+std::string read_untrusted_file(const std::string& path, std::size_t limit) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return {};
+  }
+  std::string content(limit, '\0');
+  std::size_t size = 0;
+  while (size < limit) {
+    const ssize_t taken = ::read(file.get(), content.data() + size, limit - size);
+    if (taken <= 0) {
+      break;
+    }
+    size += static_cast<std::size_t>(taken);
+  }
+  content.resize(size);
+  return content;
+}
+
+// The one loop around write(2).
+
+namespace {
+
+/// True when it may be tried again.
+bool wait_until_writable(int fd, int error_number, std::chrono::milliseconds patience) {
+  if (error_number == EINTR) {
+    return true;
+  }
+  pollfd ready{fd, POLLOUT, 0};
+  return error_number == EAGAIN && ::poll(&ready, 1, static_cast<int>(patience.count())) != 0;
+}
+
+}  // namespace
+
+WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds patience) {
+  while (!bytes.empty()) {
+    const ssize_t taken = ::write(fd, bytes.data(), bytes.size());
+    const int error_number = taken == 0 ? ENOSPC : errno;
+    if (taken > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(taken));
+    } else if (taken == 0 || !wait_until_writable(fd, error_number, patience)) {
+      return {bytes.size(), error_number};
+    }
+  }
+  return {};
+}
+
+Result<> write_whole_file(const std::string& path, std::string_view text) {
+  constexpr mode_t kOwnersAlone = 0600;
+  const std::string made = path + ".new";
+  const UniqueFd file(
+      ::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
+  if (!file) {
+    return system_error("cannot write '" + path + "'", errno);
+  }
+  if (const auto written = write_all(file.get(), text); written.missing > 0) {
+    return system_error("cannot write '" + path + "'", written.error_number);
+  }
+  if (::rename(made.c_str(), path.c_str()) != 0) {
+    return system_error("cannot write '" + path + "'", errno);
+  }
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,530 @@
+// Reads the configuration file of accelerate. Facts: ClusterConfig in accelerate/commands/config/config_args.py of
+// accelerate 1.15, and what accelerate/commands/launch.py makes of it.
+#include "base/text.hpp"
+#include "base/yaml.hpp"
+#include "compat/accelerate.hpp"
+#include "compat/tokens.hpp"
+#include "environment/accelerators.hpp"
+#include "modes/mpi_request.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster::accelerate {
+namespace {
+
+struct Section {
+  const char* key;
+  const char* prefix;  ///< its keys are options with this in front, where they do not begin so
+};
+
+constexpr auto kSections = std::to_array<Section>({
+    {"deepspeed_config", ""},
+    {"dynamo_config", "dynamo_"},
+    {"fp8_config", "fp8_"},
+    {"fsdp_config", "fsdp_"},
+    {"megatron_lm_config", ""},
+    {"mpirun_config", ""},
+    {"parallelism_config", ""},
+});
+
+constexpr auto kKeys = std::to_array<std::string_view>({
+    "command_file",
+    "commands",
+    "compute_environment",
+    "debug",
+    "distributed_type",
+    "downcast_bf16",
+    "dynamo_backend",
+    "enable_cpu_affinity",
+    "fp16",
+    "gpu_ids",
+    "machine_rank",
+    "main_process_ip",
+    "main_process_port",
+    "mixed_precision",
+    "num_machines",
+    "num_processes",
+    "rdzv_backend",
+    "same_network",
+    "tpu_env",
+    "tpu_name",
+    "tpu_use_cluster",
+    "tpu_use_sudo",
+    "tpu_vm",
+    "tpu_zone",
+    "main_training_function",
+    "use_cpu",
+});
+
+const Section* find_section(std::string_view key) {
+  const auto at = std::find_if(kSections.begin(), kSections.end(), [&](const Section& section) {
+    return key == section.key;
+  });
+  return at == kSections.end() ? nullptr : &*at;
+}
+
+/// Empty: null, or more than a value.
+std::optional<std::string> scalar_of(const json::value& value) {
+  if (const json::string* const text = value.if_string()) {
+    return std::string(*text);
+  }
+  const json::array* const list = value.if_array();
+  if (list == nullptr) {
+    return std::nullopt;
+  }
+  std::vector<std::string> items;
+  for (const json::value& item : *list) {
+    items.push_back(item.is_string() ? std::string(item.get_string()) : "");
+  }
+  return join(items, ",");
+}
+
+struct Reader {
+  Configuration& configuration;
+
+  Source source_of(const std::string& key) const {
+    return {SourceKind::File, configuration.name + " " + key};
+  }
+
+  void read_section(const Section& section, const json::object& members) {
+    for (const auto& [name, value] : members) {
+      const std::string key(name);
+      if (std::string_view(section.key) == "deepspeed_config") {
+        configuration.deepspeed_fields.push_back(key);
+      }
+      const std::string option =
+          dashed(key.starts_with(std::string_view(section.prefix)) ? key : section.prefix + key);
+      if (auto text = scalar_of(value)) {
+        configuration.members[option] = {std::move(*text), source_of(key)};
+      }
+    }
+  }
+
+  Result<> read_member(const std::string& key, const json::value& value) {
+    if (const Section* const section = find_section(key)) {
+      if (const json::object* const members = value.if_object()) {
+        read_section(*section, *members);
+        configuration.has_parallelism =
+            configuration.has_parallelism || (key == "parallelism_config" && !members->empty());
+      }
+      return {};
+    }
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+      return Error{ErrorKind::BadData,
+                   configuration.name + ": '" + key + "' is no key of accelerate's configuration"};
+    }
+    if (auto text = scalar_of(value)) {
+      configuration.values[dashed(key)] = {std::move(*text), source_of(key)};
+    }
+    return {};
+  }
+};
+
+/// Files of older releases.
+void renew(Configuration& configuration) {
+  const auto backend = configuration.find("dynamo-backend");
+  if (backend && backend->value != "NO") {
+    configuration.members["dynamo-backend"] = *backend;
+  }
+  const auto fp16 = configuration.find("fp16");
+  if (fp16 && fp16->value == "true" && !configuration.values.contains("mixed-precision")) {
+    configuration.values["mixed-precision"] = {"fp16", fp16->source};
+  }
+}
+
+}  // namespace
+
+std::optional<Sourced<std::string>> Configuration::find(const std::string& key) const {
+  const auto at = values.find(key);
+  return at == values.end() || at->second.value.empty() ? std::nullopt : std::optional(at->second);
+}
+
+std::string default_place(const Snapshot& snapshot) {
+  const std::string home = snapshot.variable("HOME").value_or("");
+  std::string cache = snapshot.variable("HF_HOME").value_or(
+      snapshot.variable("XDG_CACHE_HOME").value_or("~/.cache") + "/huggingface");
+  if (cache.starts_with("~")) {
+    if (home.empty() || (cache.size() > 1 && cache[1] != '/')) {
+      return "";
+    }
+    cache = home + cache.substr(1);
+  }
+  return cache + "/accelerate/default_config.yaml";
+}
+
+Result<Configuration> read_configuration(const std::string& text, const std::string& name) {
+  const auto document = parse_yaml(text, name);
+  if (!document) {
+    return document.error();
+  }
+  const json::object* const root = document->root.if_object();
+  if (root == nullptr) {
+    return Error{ErrorKind::BadData,
+                 name + ": expected keys and values of accelerate's configuration"};
+  }
+  const json::value* const environment = root->if_contains("compute_environment");
+  if (environment != nullptr && scalar_of(*environment) == "AMAZON_SAGEMAKER") {
+    return Error{ErrorKind::BadData,
+                 name +
+                     ": compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: jobs "
+                     "at Amazon are started by accelerate itself"};
+  }
+  Configuration configuration;
+  configuration.name = name;
+  Reader reader{configuration};
+  for (const auto& [key, value] : *root) {
+    if (auto read = reader.read_member(std::string(key), value); !read) {
+      return read.error();
+    }
+  }
+  renew(configuration);
+  return configuration;
+}
+
+// The variables of workers, group by group. Facts: prepare_simple_launcher_cmd_env, prepare_multi_gpu_env and
+// prepare_deepspeed_cmd_env in accelerate/utils/launch.py of accelerate 1.15.
+
+namespace {
+
+void give(Translation& t, const std::string& variable, Sourced<std::string> value) {
+  t.set(kExportPrefix + variable, std::move(value));
+}
+
+/// As a consequence of what else was said.
+void give(Translation& t, const std::string& variable, const std::string& value) {
+  give(t, variable, {value, default_of("accelerate launch")});
+}
+
+std::string python_bool(bool value) {
+  return value ? "True" : "False";
+}
+
+Result<> give_variable(Translation& t, const WorkerVariable& variable) {
+  const auto given = t.find(dashed(variable.option));
+  if (given) {
+    auto text = text_of(variable, *given);
+    if (!text) {
+      return text.error();
+    }
+    give(t, variable.variable, {std::move(*text), given->source});
+  } else if (variable.otherwise != nullptr) {
+    give(t, variable.variable, std::string(variable.otherwise));
+  }
+  return {};
+}
+
+Result<> give_group(Translation& t, Group group) {
+  for (const WorkerVariable& variable : variables_of(group)) {
+    if (auto given = give_variable(t, variable); !given) {
+      return given;
+    }
+  }
+  return {};
+}
+
+/// Three words that stand for three variables; and whatever else the file has of FP8.
+Result<> give_fp8(Translation& t) {
+  constexpr const char* kOverride = "fp8-override-linear-precision";
+  const auto words = t.find(kOverride);
+  const std::vector<std::string> values = split(words ? words->value : "False,False,False", ',');
+  const std::vector<const char*> variables = {"FPROP", "DGRAD", "WGRAD"};
+  if (values.size() != variables.size()) {
+    return wrong_value(*words, "three of true or false, with commas");
+  }
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto truth = read_truth(trim(values[i]));
+    if (!truth) {
+      return wrong_value(*words, "three of true or false, with commas");
+    }
+    const bool is_flag = words && words->source.kind == SourceKind::Flag;
+    give(t,
+         std::string("ACCELERATE_FP8_OVERRIDE_") + variables[i],
+         is_flag ? (*truth ? "1" : "0") : python_bool(*truth));
+  }
+  return give_group(t, Group::Fp8);
+}
+
+Result<> give_parallelism(Translation& t) {
+  give(t, "ACCELERATE_USE_PARALLELISM_CONFIG", "true");
+  if (auto given = give_group(t, Group::Parallelism); !given) {
+    return given;
+  }
+  for (const auto& [option, group] :
+       {std::pair("parallelism-config-cp-size", Group::ContextParallelism),
+        std::pair("parallelism-config-sp-size", Group::SequenceParallelism)}) {
+    const auto size = t.find(option);
+    const bool is_several = size && size->value != "1" && size->value != "0";
+    if (auto given = is_several ? give_group(t, group) : Result<>(); !given) {
+      return given;
+    }
+  }
+  return {};
+}
+
+Result<> give_fsdp(Translation& t) {
+  give(t, "ACCELERATE_USE_FSDP", "true");
+  if (const auto modules = t.find("fsdp-ignored-modules")) {  // of the file alone
+    give(t, "FSDP_IGNORED_MODULES", *modules);
+  }
+  return give_group(t, Group::Fsdp);
+}
+
+/// DeepSpeed's ranks import what lies in the working directory.
+Result<> give_deepspeed(Translation& t, const Launch& launch) {
+  give(t, "ACCELERATE_USE_DEEPSPEED", "true");
+  std::string fields = launch.deepspeed_fields;
+  std::transform(fields.begin(), fields.end(), fields.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  give(t, "ACCELERATE_CONFIG_DS_FIELDS", fields);
+  std::vector<std::string> paths = split(t.snapshot.variable("PYTHONPATH").value_or(""), ':');
+  std::erase(paths, "");
+  paths.push_back(t.snapshot.working_directory);
+  give(t, "PYTHONPATH", join(paths, ":"));
+  return give_group(t, Group::DeepSpeed);
+}
+
+/// What all kinds have.
+Result<> give_common(Translation& t, const Launch& launch) {
+  give(t, "ACCELERATE_MIXED_PRECISION", launch.mixed_precision);
+  if (launch.is_debugged) {
+    give(t, "ACCELERATE_DEBUG_MODE", "true");
+  }
+  if (t.is_on("enable-cpu-affinity")) {
+    give(t, "ACCELERATE_CPU_AFFINITY", "1");
+  }
+  if (const auto threads = t.find("num-cpu-threads-per-process")) {
+    give(t, "OMP_NUM_THREADS", *threads);
+  }
+  if (const auto devices = t.find("gpu-ids"); devices && devices->value != "all") {
+    give(t, find_device_mask(t.snapshot).variable, *devices);
+  }
+  return launch.mixed_precision.value == "fp8" ? give_fp8(t) : Result<>();
+}
+
+/// Source: prepare_simple_launcher_cmd_env.
+void give_simple(Translation& t, const Launch& launch) {
+  give(t, "ACCELERATE_USE_CPU", python_bool(launch.uses_cpu));
+  if (launch.uses_cpu) {
+    give(t, "KMP_AFFINITY", "granularity=fine,compact,1,0");
+    give(t, "KMP_BLOCKTIME", "1");
+  }
+}
+
+/// One of the ways to train, and the groups that belong to it.
+Result<> give_kind(Translation& t, const Launch& launch) {
+  if (launch.is_deepspeed) {
+    return give_deepspeed(t, launch);
+  }
+  if (auto given = give_group(t, Group::Dynamo); !given) {
+    return given;
+  }
+  if (auto given = launch.is_fsdp ? give_fsdp(t) : Result<>(); !given) {
+    return given;
+  }
+  if (!launch.is_megatron_lm) {
+    return {};
+  }
+  give(t, "ACCELERATE_USE_MEGATRON_LM", "true");
+  return give_group(t, Group::MegatronLm);
+}
+
+}  // namespace
+
+Result<> export_environment(Translation& t, const Launch& launch, bool is_simple) {
+  if (auto given = give_common(t, launch); !given) {
+    return given;
+  }
+  if (is_simple || launch.is_cpu || launch.is_multi_cpu) {
+    give_simple(t, launch);
+    return give_group(t, Group::Dynamo);
+  }
+  if (auto given = give_kind(t, launch); !given) {
+    return given;
+  }
+  return launch.has_parallelism ? give_parallelism(t) : Result<>();
+}
+
+// How `accelerate launch` would launch: flags, then the configuration file, then defaults. Facts:
+// _validate_launch_command in accelerate/commands/launch.py of accelerate 1.15.
+
+namespace {
+
+/// At most one of these can be given.
+Result<> check_kinds(const Translation& t) {
+  std::vector<std::string> given;
+  for (const char* const name : {"cpu", "multi-gpu", "use-deepspeed", "use-fsdp"}) {
+    if (t.is_on(name)) {
+      given.push_back(t.given.at(name).source.name);
+    }
+  }
+  if (given.size() > 1) {
+    return Error{ErrorKind::BadUsage,
+                 given[0] + " and " + given[1] + " contradict each other: a job is one of them"};
+  }
+  if (t.is_on("use-parallelism-config") && !t.is_on("use-fsdp")) {
+    return Error{ErrorKind::BadUsage,
+                 t.given.at("use-parallelism-config").source.name + " needs --use_fsdp as well"};
+  }
+  const auto processes = t.find("num-processes");
+  return t.is_on("multi-gpu") && processes && processes->value == "1"
+             ? wrong_value(*processes, "2 or more with --multi_gpu")
+             : Result<>();
+}
+
+/// Nothing where no option names a file and the default one is not there, or is not asked with --cpu.
+Result<std::optional<Configuration>> find_configuration(const Translation& t) {
+  const auto given = t.find("config-file");
+  const std::string place = given ? given->value : default_place(t.snapshot);
+  if (!given && (t.is_on("cpu") || place.empty())) {
+    return std::optional<Configuration>();
+  }
+  const auto text = t.read_text(place);
+  if (!text) {
+    return given ? Result<std::optional<Configuration>>(
+                       wrong_value(*given, "a YAML or JSON file that can be read"))
+                 : std::optional<Configuration>();
+  }
+  auto read = read_configuration(*text, place);
+  return read ? Result<std::optional<Configuration>>(std::move(*read)) : read.error();
+}
+
+/// The launcher gives these the file's value where no flag has one; what has a default of its own, such as --rdzv_backend,
+/// keeps that. Members of sections replace defaults as well.
+void take_over(Translation& t, const Configuration& file) {
+  for (const char* const name : {"num-processes",
+                                 "num-machines",
+                                 "machine-rank",
+                                 "main-process-ip",
+                                 "main-process-port",
+                                 "gpu-ids"}) {
+    const auto value = file.find(name);
+    if (value && value->value != "-1") {
+      t.given.try_emplace(name, *value);
+    }
+  }
+  for (const auto& [name, value] : file.members) {
+    t.given.try_emplace(name, value);
+  }
+}
+
+/// What the file calls several processes.
+constexpr auto kMultiGpu = std::to_array<std::string_view>({"MULTI_GPU",
+                                                            "MULTI_NPU",
+                                                            "MULTI_MLU",
+                                                            "MULTI_SDAA",
+                                                            "MULTI_MUSA",
+                                                            "MULTI_XPU",
+                                                            "MULTI_HPU",
+                                                            "MULTI_NEURON"});
+
+Result<> take_kind(Launch& launch, const Configuration& file) {
+  const auto type = file.find("distributed-type");
+  if (!type) {
+    return Error{ErrorKind::BadData,
+                 file.name + ": there is no distributed_type, expected one such as MULTI_GPU"};
+  }
+  launch.is_multi_gpu =
+      std::find(kMultiGpu.begin(), kMultiGpu.end(), type->value) != kMultiGpu.end();
+  launch.is_multi_cpu = type->value == "MULTI_CPU";
+  launch.is_deepspeed = type->value == "DEEPSPEED";
+  launch.is_fsdp = type->value == "FSDP";
+  launch.is_megatron_lm = type->value == "MEGATRON_LM";
+  launch.has_parallelism = file.has_parallelism;
+  const bool is_known = launch.is_multi_gpu || launch.is_multi_cpu || launch.is_deepspeed ||
+                        launch.is_fsdp || launch.is_megatron_lm || read_truth(type->value) == false;
+  return is_known ? Result<>()
+                  : wrong_value(*type,
+                                "NO, MULTI_CPU, MULTI_GPU or the like, DEEPSPEED, FSDP or "
+                                "MEGATRON_LM: all else only accelerate itself starts");
+}
+
+/// A word that Python's YAML reader takes for false is what is meant by it.
+Result<> take_precision(Launch& launch, Sourced<std::string> value) {
+  static constexpr std::array<std::string_view, 4> kKnown = {"no", "fp16", "bf16", "fp8"};
+  std::transform(value.value.begin(), value.value.end(), value.value.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  if (read_truth(value.value) == false) {
+    value.value = "no";
+  }
+  launch.mixed_precision = value;
+  return std::find(kKnown.begin(), kKnown.end(), value.value) != kKnown.end()
+             ? Result<>()
+             : wrong_value(value, "no, fp16, bf16 or fp8");
+}
+
+bool is_true(const Configuration& file, const char* key) {
+  const auto value = file.find(key);
+  return value && read_truth(value->value) == true;
+}
+
+/// The kind is the file's where no flag says one.
+Result<> take_file(Launch& launch, const Translation& t, const Configuration& file) {
+  static constexpr std::array<const char*, 4> kKinds = {
+      "multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm"};
+  launch.has_file = true;
+  if (std::none_of(kKinds.begin(), kKinds.end(), [&](const char* kind) { return t.is_on(kind); })) {
+    if (auto taken = take_kind(launch, file); !taken) {
+      return taken;
+    }
+  }
+  launch.uses_cpu = launch.uses_cpu || is_true(file, "use-cpu");
+  launch.is_debugged = launch.is_debugged || is_true(file, "debug");
+  std::vector<std::string> fields = file.deepspeed_fields;
+  const auto precision = file.find("mixed-precision");
+  if (precision && !t.find("mixed-precision")) {
+    fields.emplace_back("mixed_precision");
+    if (auto taken = take_precision(launch, *precision); !taken) {
+      return taken;
+    }
+  }
+  launch.deepspeed_fields = join(fields, ",");
+  return {};
+}
+
+Result<> check_devices(const Launch& launch, const Translation& t) {
+  const auto devices = t.find("gpu-ids");
+  const auto machines = t.find("num-machines");
+  const bool is_one =
+      devices && devices->value != "all" && devices->value.find(',') == std::string::npos;
+  const bool is_alone = !machines || machines->value == "1";
+  return launch.has_file && launch.is_multi_gpu && is_one && is_alone
+             ? wrong_value(*devices, "several devices for several processes on one node, or all")
+             : Result<>();
+}
+
+}  // namespace
+
+Result<Launch> read_launch(Translation& t) {
+  if (auto checked = check_kinds(t); !checked) {
+    return checked.error();
+  }
+  Launch launch;
+  launch.is_cpu = t.is_on("cpu");
+  launch.uses_cpu = launch.is_cpu;
+  launch.is_multi_gpu = t.is_on("multi-gpu");
+  launch.is_deepspeed = t.is_on("use-deepspeed");
+  launch.is_fsdp = t.is_on("use-fsdp");
+  launch.is_megatron_lm = t.is_on("use-megatron-lm");
+  launch.has_parallelism = t.is_on("use-parallelism-config");
+  launch.is_debugged = t.is_on("debug");
+  if (const auto precision = t.find("mixed-precision")) {
+    launch.mixed_precision = *precision;
+  }
+  const auto file = find_configuration(t);
+  if (!file) {
+    return file.error();
+  }
+  if (*file) {
+    if (auto taken = take_file(launch, t, **file); !taken) {
+      return taken.error();
+    }
+    take_over(t, **file);
+  }
+  auto checked = check_devices(launch, t);
+  return checked ? Result<Launch>(std::move(launch)) : checked.error();
+}
+
+}  // namespace muster::accelerate

@@ -1,0 +1,314 @@
+// The options of `accelerate launch`, of accelerate 1.15, and what becomes of each.
+// Facts: accelerate/commands/launch.py.
+#include "base/text.hpp"
+#include "compat/accelerate.hpp"
+#include "compat/stale_variables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace muster {
+namespace {
+
+constexpr const char* kTpu = "it is for TPUs, whose processes torch_xla starts";
+constexpr const char* kAmazon =
+    "it is for jobs at Amazon SageMaker, which accelerate itself starts";
+constexpr const char* kOld = "accelerate finds the device itself";
+
+constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
+    {"config_file",
+     '\0',
+     "FILE",
+     OptionSupport::Same,
+     "What it says holds where no flag says it. Else the default file is read, if it is there."},
+    {"num_processes",
+     '\0',
+     "N",
+     OptionSupport::Better,
+     "Workers of the whole job, over all machines. Without it, one for each accelerator of each."},
+    {"num_machines",
+     '\0',
+     "N",
+     OptionSupport::Better,
+     "If nobody gives it, the platform says how many there are."},
+    {"machine_rank",
+     '\0',
+     "R",
+     OptionSupport::Better,
+     "If nobody gives it: by the platform, else by arrival."},
+    {"main_process_ip", '\0', "HOST", OptionSupport::Same, "Where the nodes meet."},
+    {"main_process_port",
+     '\0',
+     "PORT",
+     OptionSupport::Same,
+     "Where the workers meet, and the nodes beside it. On one node a free port, unless it is "
+     "given."},
+    {"same_network",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "The nodes meet at the same place with and without."},
+    {"rdzv_backend",
+     '\0',
+     "NAME",
+     OptionSupport::Better,
+     "As torchrun's --rdzv-backend.",
+     nullptr,
+     "static c10d etcd etcd-v2"},
+    {"rdzv_conf", '\0', "KEY=VALUE,...", OptionSupport::Better, "As torchrun's --rdzv-conf."},
+    {"max_restarts",
+     '\0',
+     "N",
+     OptionSupport::Better,
+     "One budget for the job and not for each agent; all nodes restart together.",
+     "max-restarts"},
+    {"monitor_interval",
+     '\0',
+     "SECONDS",
+     OptionSupport::Ignored,
+     "nothing is polled, the end of a worker is seen at once"},
+    {"tee", 't', "WHAT", OptionSupport::Better, "As torchrun's --tee; lines are whole.", "tee"},
+    {"log_dir",
+     '\0',
+     "DIR",
+     OptionSupport::Same,
+     "As torchrun's --log-dir: files of --tee, and error files.",
+     "log-dir"},
+    {"role", '\0', "NAME", OptionSupport::Same, "The value of ROLE_NAME.", "set:role_name"},
+    {"module", 'm', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
+    {"no_python",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "The script is executed itself.",
+     "no-python"},
+    {"cpu",
+     '\0',
+     nullptr,
+     OptionSupport::Better,
+     "No accelerator is used. With --num_processes above 1 so many workers start, without mpirun."},
+    {"multi_gpu",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "Several workers, also without accelerators."},
+    {"use_deepspeed",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "ACCELERATE_USE_DEEPSPEED, and what belongs to it."},
+    {"use_fsdp",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "ACCELERATE_USE_FSDP, and what belongs to it."},
+    {"use_megatron_lm",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "ACCELERATE_USE_MEGATRON_LM, and what belongs to it."},
+    {"use_parallelism_config",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "ACCELERATE_USE_PARALLELISM_CONFIG, and what belongs to it."},
+    {"mixed_precision",
+     '\0',
+     "NAME",
+     OptionSupport::Same,
+     "ACCELERATE_MIXED_PRECISION",
+     nullptr,
+     "no fp16 bf16 fp8",
+     true},
+    {"gpu_ids",
+     '\0',
+     "LIST",
+     OptionSupport::Same,
+     "The value of CUDA_VISIBLE_DEVICES, or of what this node's devices go by; all is all of "
+     "them."},
+    {"num_cpu_threads_per_process", '\0', "N", OptionSupport::Same, "OMP_NUM_THREADS"},
+    {"enable_cpu_affinity", '\0', nullptr, OptionSupport::Same, "ACCELERATE_CPU_AFFINITY"},
+    {"debug", '\0', nullptr, OptionSupport::Same, "ACCELERATE_DEBUG_MODE"},
+    {"quiet", 'q', nullptr, OptionSupport::Ignored, "muster says little as it is"},
+    {"fp8_override_linear_precision",
+     '\0',
+     "WHETHER,WHETHER,WHETHER",
+     OptionSupport::Same,
+     "ACCELERATE_FP8_OVERRIDE_FPROP, ACCELERATE_FP8_OVERRIDE_DGRAD, ACCELERATE_FP8_OVERRIDE_WGRAD"},
+    {"deepspeed_hostfile",
+     '\0',
+     "FILE",
+     OptionSupport::Better,
+     "Its hosts are started, through ssh. With --deepspeed_multinode_launcher standard or nossh, "
+     "and "
+     "where it may list the nodes that a platform starts, it is ignored."},
+    {"deepspeed_inclusion_filter",
+     '\0',
+     "NODES",
+     OptionSupport::Same,
+     "Hosts of it, and their devices."},
+    {"deepspeed_exclusion_filter",
+     '\0',
+     "NODES",
+     OptionSupport::Same,
+     "The same, of those that are left out."},
+    {"deepspeed_multinode_launcher",
+     '\0',
+     "NAME",
+     OptionSupport::Better,
+     "standard and nossh: each node is started by itself. Else muster goes to the hosts of the "
+     "hostfile, through ssh or --remote-shell."},
+    {"mpirun_hostfile",
+     '\0',
+     "FILE",
+     OptionSupport::Better,
+     "Its hosts are started, through ssh, without mpirun. Where the platform starts each node, it "
+     "is "
+     "ignored."},
+    {"use_xpu", '\0', nullptr, OptionSupport::Ignored, kOld},
+    {"use_mps_device", '\0', nullptr, OptionSupport::Ignored, kOld},
+    {"ipex", '\0', nullptr, OptionSupport::Ignored, "accelerate 1.15 does not know it any more"},
+    {"main_training_function", '\0', "NAME", OptionSupport::Ignored, kTpu},
+    {"downcast_bf16", '\0', nullptr, OptionSupport::Ignored, kTpu},
+    {"tpu_cluster", '\0', nullptr, OptionSupport::Ignored, kTpu},
+    {"no_tpu_cluster", '\0', nullptr, OptionSupport::Ignored, kTpu},
+    {"tpu_use_sudo", '\0', nullptr, OptionSupport::Ignored, kTpu},
+    {"vm", '\0', "NAME", OptionSupport::Ignored, kTpu},
+    {"env", '\0', "NAME=VALUE", OptionSupport::Ignored, kTpu},
+    {"aws_access_key_id", '\0', "ID", OptionSupport::Ignored, kAmazon},
+    {"aws_secret_access_key", '\0', "KEY", OptionSupport::Ignored, kAmazon},
+    {"tpu", '\0', nullptr, OptionSupport::Refused, kTpu},
+});
+
+/// Those that only tell workers something stand behind the others.
+std::vector<CompatOption> all_options() {
+  std::vector<CompatOption> options(kAccelerateOptions.begin(), kAccelerateOptions.end());
+  const auto variables = accelerate::variable_options();
+  options.insert(options.end(), variables.begin(), variables.end());
+  return options;
+}
+
+}  // namespace
+
+std::span<const CompatOption> accelerate_options() {
+  static const std::vector<CompatOption> options = all_options();
+  return options;
+}
+
+}  // namespace muster
+
+namespace muster::accelerate {
+
+// How values of variables are written: as Python writes what it has read.
+
+namespace {
+
+std::string in_letters(std::string text, int (*letter)(int)) {
+  std::transform(text.begin(), text.end(), text.begin(), [letter](unsigned char c) {
+    return static_cast<char>(letter(c));
+  });
+  return text;
+}
+
+/// As repr() writes a float: the fewest digits that are read back as the same, and a point. Empty: the text is none.
+/// Source: Python's "Floating Point Arithmetic"; float_repr_style "short", exponents below -4 and from 16 on.
+std::optional<std::string> find_python_float(std::string_view text) {
+  constexpr double kSmallest = 1e-4;
+  constexpr double kLargest = 1e16;
+  constexpr std::size_t kLongest = 32;
+  double number = 0;
+  text = trim(text);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  const double size = std::fabs(number);
+  const bool is_plain = size == 0 || (size >= kSmallest && size < kLargest);
+  std::array<char, kLongest> digits{};
+  const auto written =
+      std::to_chars(digits.begin(),
+                    digits.end(),
+                    number,
+                    is_plain ? std::chars_format::fixed : std::chars_format::scientific);
+  const std::string result(digits.begin(), written.ptr);
+  return is_plain && result.find('.') == std::string::npos ? result + ".0" : result;
+}
+
+/// A single letter or digit is none in YAML.
+std::string truth_text(const Sourced<std::string>& value) {
+  const auto truth = value.value.size() > 1 ? read_truth(value.value) : std::nullopt;
+  return truth ? (*truth ? "True" : "False") : value.value;
+}
+
+Result<std::string> decimal_text(const Sourced<std::string>& value) {
+  const auto number = find_python_float(value.value);
+  if (!number && value.source.kind == SourceKind::Flag) {
+    return wrong_value(value, "a number");
+  }
+  const bool is_integer = value.source.kind == SourceKind::File &&
+                          value.value.find_first_of(".eE") == std::string::npos;
+  return is_integer ? value.value : number.value_or(value.value);
+}
+
+Result<std::string> bit_text(const Sourced<std::string>& value) {
+  const auto truth = read_truth(value.value);
+  return truth ? Result<std::string>(*truth ? "1" : "0") : wrong_value(value, "true or false");
+}
+
+Result<std::string> check_number(const Sourced<std::string>& value) {
+  return value.source.kind == SourceKind::File || find_python_integer(value.value)
+             ? Result<std::string>(value.value)
+             : wrong_value(value, "a number");
+}
+
+Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std::string>& value) {
+  switch (variable.spelling) {
+    case Spelling::Nonempty:
+      return std::string("True");
+    case Spelling::Bit:
+      return bit_text(value);
+    default:
+      break;
+  }
+  const bool is_number = std::string_view(variable.argument) == "N";
+  return is_number && variable.choices == nullptr ? check_number(value)
+                                                  : Result<std::string>(value.value);
+}
+
+}  // namespace
+
+std::optional<bool> read_truth(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kTrue = {"true", "yes", "on", "y", "t", "1"};
+  constexpr std::array<std::string_view, 6> kFalse = {"false", "no", "off", "n", "f", "0"};
+  const std::string small = in_letters(std::string(text), std::tolower);
+  if (std::find(kTrue.begin(), kTrue.end(), small) != kTrue.end()) {
+    return true;
+  }
+  return std::find(kFalse.begin(), kFalse.end(), small) != kFalse.end() ? std::optional(false)
+                                                                        : std::nullopt;
+}
+
+Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value) {
+  const bool is_of_file = value.source.kind == SourceKind::File;
+  if (variable.argument == nullptr) {
+    return is_of_file ? truth_text(value) : std::string("True");
+  }
+  if (variable.spelling == Spelling::Decimal) {
+    return decimal_text(value);
+  }
+  if (variable.spelling == Spelling::Lower) {
+    return in_letters(value.value, std::tolower);
+  }
+  if (variable.spelling == Spelling::Upper) {
+    return in_letters(value.value, std::toupper);
+  }
+  const bool is_truth = variable.spelling != Spelling::Text;
+  if (is_of_file) {
+    return is_truth ? truth_text(value) : value.value;
+  }
+  return flag_text(variable, value);
+}
+
+}  // namespace muster::accelerate

@@ -1,0 +1,262 @@
+// The options of `colossalai run`, of ColossalAI 0.5, and what becomes of each.
+// Facts: colossalai/cli/launcher/__init__.py.
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "compat/host_placing.hpp"
+#include "compat/tokens.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace muster {
+namespace {
+
+constexpr const char* kHosts =
+    "The hosts are started, through ssh. Where the platform starts each node, it is ignored.";
+
+constexpr CompatOption option(
+    const char* name, char letter, const char* argument, OptionSupport fate, const char* note) {
+  return {name, letter, argument, fate, note};
+}
+
+constexpr CompatOption behind_one_dash(CompatOption row, const char* same_as) {
+  row.has_one_dash = true;
+  row.same_as = same_as;
+  return row;
+}
+
+constexpr CompatOption naming_program(CompatOption row) {
+  row.has_one_dash = true;
+  row.names_program = true;
+  return row;
+}
+
+constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
+    option("host", 'H', "HOSTS", OptionSupport::Same, kHosts),
+    behind_one_dash(option("host", '\0', "HOSTS", OptionSupport::Same, "As --host."), "host"),
+    option("hostfile",
+           '\0',
+           "FILE",
+           OptionSupport::Better,
+           "A host on each line. They are started, through ssh; where it may list the nodes that a "
+           "platform starts, it is ignored."),
+    option("include",
+           '\0',
+           "HOSTS",
+           OptionSupport::Same,
+           "Hosts of the hostfile, in their order here."),
+    option("exclude", '\0', "HOSTS", OptionSupport::Same, "All hosts of the hostfile but these."),
+    option("num_nodes", '\0', "N", OptionSupport::Same, "So many of the hosts of the hostfile."),
+    option("nproc_per_node",
+           '\0',
+           "N",
+           OptionSupport::Better,
+           "Workers on each node, one for each accelerator if it is not given."),
+    option("master_addr",
+           '\0',
+           "HOST",
+           OptionSupport::Same,
+           "Where the nodes meet, the first host if it is not given."),
+    option("master_port", '\0', "PORT", OptionSupport::Same, "Where the workers meet."),
+    option("extra_launch_args",
+           '\0',
+           "NAME=VALUE,...",
+           OptionSupport::Same,
+           "Options of torchrun, which count more than those above."),
+    option("ssh-port", '\0', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
+    naming_program(option("m", 'm', "MODULE", OptionSupport::Same, "Run a Python module.")),
+});
+
+}  // namespace
+
+std::span<const CompatOption> colossalai_options() {
+  return kColossalaiOptions;
+}
+
+// What the options of `colossalai run` mean together: which hosts there are, and a line of torchrun's on each.
+// Facts: colossalai/cli/launcher/run.py of ColossalAI 0.5.
+
+namespace {
+
+constexpr const char* kRun = "colossalai run";
+constexpr const char* kNoAddress = "127.0.0.1";  ///< its default, which stands for the first host
+
+auto find_host(HostList& list, const std::string& name) {
+  return std::find_if(list.entries.begin(), list.entries.end(), [&](const ListedHost& one) {
+    return one.host == name;
+  });
+}
+
+/// Those that are chosen, in the order in which they are; or all but those.
+Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclusion) {
+  std::vector<ListedHost> chosen;
+  for (const std::string& name : split(names.value, ',')) {
+    const auto at = find_host(list, name);
+    if (at == list.entries.end()) {
+      return wrong_value(names, "hosts of " + list.source.name + ", and '" + name + "' is none");
+    }
+    chosen.push_back(*at);
+    if (is_exclusion) {
+      list.entries.erase(at);
+    }
+  }
+  if (!is_exclusion) {
+    list.entries = std::move(chosen);
+  }
+  return list.entries.empty() ? wrong_value(names, "a host that is left") : Result<>();
+}
+
+/// The first hosts of the file, if their number is given. -1 is all.
+Result<> count_nodes(const Translation& t, HostList& list) {
+  const auto wanted = t.find("num-nodes");
+  const auto nodes = wanted ? parse_integer(wanted->value, -1, std::numeric_limits<int>::max())
+                            : std::optional(-1);
+  if (!nodes) {
+    return wrong_value(*wanted, "a number of nodes");
+  }
+  if (*nodes > 0 && static_cast<std::size_t>(*nodes) < list.entries.size()) {
+    list.entries.resize(static_cast<std::size_t>(*nodes));
+  }
+  return {};
+}
+
+Result<HostList> read_file(const Translation& t, const Sourced<std::string>& file) {
+  const auto text = t.read_text(file.value);
+  if (!text) {
+    return wrong_value(file, "a file with a host on each line that can be read");
+  }
+  auto list = hosts_of_file({*text, file.source}, 0);
+  const auto included = t.find("include");
+  const auto excluded = t.find("exclude");
+  if (!list || (included && excluded)) {
+    return list ? contradiction(*included, *excluded) : list.error();
+  }
+  for (const auto& names : {included, excluded}) {
+    auto chosen = names ? choose(*list, *names, names == excluded) : Result<>();
+    if (!chosen) {
+      return chosen.error();
+    }
+  }
+  if (auto counted = count_nodes(t, *list); !counted) {
+    return counted.error();
+  }
+  return list;
+}
+
+Result<HostList> read_hosts(Translation& t) {
+  const auto file = t.find("hostfile");
+  const auto hosts = t.find("host");
+  if (file) {
+    return hosts ? contradiction(*hosts, *file) : read_file(t, *file);
+  }
+  for (const char* const name : {"include", "exclude", "num-nodes"}) {
+    t.ignore(name, name, "there is no --hostfile");
+  }
+  HostList list;
+  for (const std::string& host : split(hosts ? trim(hosts->value) : "", ',')) {
+    list.entries.push_back({host, 0, true});
+  }
+  if (!hosts) {
+    return HostList();
+  }
+  list.source = hosts->source;
+  const bool is_list = std::none_of(
+      list.entries.begin(), list.entries.end(), [](const auto& one) { return one.host.empty(); });
+  return is_list ? Result<HostList>(std::move(list)) : wrong_value(*hosts, "hosts such as a,b");
+}
+
+/// "a=1,b" is "--a=1 --b" of torchrun.
+Result<Given> read_extra(const Translation& t) {
+  const auto extra = t.find("extra-launch-args");
+  if (!extra) {
+    return Given();
+  }
+  std::vector<std::string> words;
+  for (const std::string& word : split(extra->value, ',')) {
+    words.push_back("--" + (word.ends_with('=') ? word.substr(0, word.size() - 1) : word));
+  }
+  auto read = read_tokens(*find_front_end("torchrun"), words, nullptr);
+  if (!read) {
+    return Error{ErrorKind::BadUsage, extra->source.name + ": " + read.error().message};
+  }
+  if (!read->program.empty()) {
+    return wrong_value(*extra, "options of torchrun such as standalone,max_restarts=3");
+  }
+  for (auto& [name, value] : read->given) {
+    value.source = part_of(extra->source, " " + value.source.name);
+  }
+  return std::move(read->given);
+}
+
+/// A module stands in front of what it is given, a script has its name.
+Result<> check_script(Translation& t) {
+  std::vector<std::string>& program = t.line.program;
+  const auto module = t.find("m");
+  if (module) {
+    program.insert(program.begin(), module->value);
+  }
+  const bool is_script = !program.empty() && program.front().ends_with(".py");
+  if (program.empty() || is_script != module.has_value()) {
+    return {};
+  }
+  return module ? wrong_value(*module, "the name of a module, and no file")
+                : Error{ErrorKind::BadUsage,
+                        "the script is '" + program.front() +
+                            "', expected one that ends with .py, or -m MODULE"};
+}
+
+/// What is told to torchrun.
+Result<Given> torchrun_options_of(const Translation& t, const HostList& hosts, Placed placed) {
+  auto given = read_extra(t);
+  if (!given) {
+    return given;
+  }
+  for (const char* const name : {"nproc-per-node", "master-addr", "master-port"}) {
+    const auto value = t.find(name);
+    const bool is_default = value && value->value == kNoAddress && placed != Placed::Here;
+    if (value && !is_default) {
+      given->try_emplace(name, *value);
+    }
+  }
+  if (placed == Placed::OnList) {
+    given->try_emplace("nnodes",
+                       Sourced<std::string>{std::to_string(hosts.entries.size()), hosts.source});
+  }
+  if (const auto module = t.find("m")) {
+    given->try_emplace("module", Sourced<std::string>{"1", module->source});
+  }
+  return given;
+}
+
+}  // namespace
+
+Result<> translate_colossalai(Translation& t) {
+  if (auto checked = check_script(t); !checked) {
+    return checked;
+  }
+  const auto hosts = read_hosts(t);
+  if (!hosts) {
+    return hosts.error();
+  }
+  const auto placed = place_on_hosts(t, {{}, {}, *hosts, {}});
+  if (!placed) {
+    return placed.error();
+  }
+  set_ssh(t, t.find("ssh-port"));
+  auto given = torchrun_options_of(t, *hosts, *placed);
+  if (!given) {
+    return given.error();
+  }
+  const bool is_counted = given->contains("nproc-per-node");
+  if (auto translated = translate_as(*find_front_end("torchrun"), t, {.given = std::move(*given)});
+      !translated) {
+    return translated;
+  }
+  if (!is_counted) {
+    t.set("nproc-per-node", {"auto", default_of(kRun)});
+  }
+  return {};
+}
+
+}  // namespace muster

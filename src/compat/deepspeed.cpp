@@ -1,0 +1,417 @@
+// The nodes and devices of a line of DeepSpeed's launcher.
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "compat/host_placing.hpp"
+#include "compat/stale_variables.hpp"
+#include "compat/tokens.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster::deepspeed {
+
+/// --hostfile, --include, --exclude, --num_nodes and what stands beside them, as settings. Fails for a choice of hosts that are not
+/// listed, and where two of them contradict each other.
+[[nodiscard]] Result<> translate_hosts(Translation& t);
+
+}  // namespace muster::deepspeed
+
+namespace muster {
+
+// The options of DeepSpeed's launcher, of DeepSpeed 0.19, and what becomes of each.
+// Facts: deepspeed/launcher/runner.py.
+
+namespace {
+
+constexpr const char* kOwnWay =
+    "muster goes to other hosts by itself, through ssh or --remote-shell";
+
+constexpr const char* kDeepspeedElastic =
+    "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not "
+    "there";
+
+constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
+    {"hostfile",
+     'H',
+     "FILE",
+     OptionSupport::Better,
+     "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what "
+     "this one has; where it may list the nodes that a platform starts, it is ignored. There is no "
+     "default "
+     "file."},
+    {"include",
+     'i',
+     "NODES",
+     OptionSupport::Same,
+     "Hosts of the hostfile and their devices, as a@b:0,2; without one, localhost:0,1 are devices "
+     "of "
+     "this node, by their numbers in CUDA_VISIBLE_DEVICES or the like."},
+    {"exclude", 'e', "NODES", OptionSupport::Same, "All but these."},
+    {"num_nodes",
+     '\0',
+     "N",
+     OptionSupport::Better,
+     "So many of the hosts of the hostfile. If it is not given, and no file is, the platform says "
+     "how many there are.",
+     "nnodes"},
+    {"num_gpus",
+     '\0',
+     "N",
+     OptionSupport::Same,
+     "Workers on this node, one for each accelerator if it is not given.",
+     "nproc-per-node"},
+    {"num_accelerators", '\0', "N", OptionSupport::Same, "The same.", "nproc-per-node"},
+    {"elastic_training", '\0', nullptr, OptionSupport::Refused, kDeepspeedElastic},
+    {"min_elastic_nodes", '\0', "N", OptionSupport::Refused, kDeepspeedElastic},
+    {"max_elastic_nodes", '\0', "N", OptionSupport::Refused, kDeepspeedElastic},
+    {"master_port", '\0', "PORT", OptionSupport::Same, "Where the nodes meet.", "master-port"},
+    {"master_addr", '\0', "HOST", OptionSupport::Same, "Where the nodes meet.", "master-addr"},
+    {"node_rank",
+     '\0',
+     "R",
+     OptionSupport::Better,
+     "-1 or not given: by the platform, else by arrival."},
+    {"launcher", '\0', "NAME", OptionSupport::Ignored, kOwnWay},
+    {"launcher_args", '\0', "TEXT", OptionSupport::Ignored, kOwnWay},
+    {"module", '\0', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
+    {"no_python",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "The script is executed itself.",
+     "no-python"},
+    {"no_local_rank",
+     '\0',
+     nullptr,
+     OptionSupport::Same,
+     "No --local_rank is given to the script. Without it, it stands before the script's own "
+     "arguments."},
+    {"no_ssh", '\0', nullptr, OptionSupport::Same, "Each node is started by itself."},
+    {"no_ssh_check",
+     '\0',
+     nullptr,
+     OptionSupport::Ignored,
+     "who cannot be reached is named at once"},
+    {"force_multi",
+     '\0',
+     nullptr,
+     OptionSupport::Ignored,
+     "a single host of the file is reached as any other"},
+    {"save_pid",
+     '\0',
+     nullptr,
+     OptionSupport::Ignored,
+     "no process outlives the job that would have to be found"},
+    {"enable_each_rank_log",
+     '\0',
+     "DIR",
+     OptionSupport::Better,
+     "Files are named by attempt and global rank, and the console has the lines as well.",
+     "log-dir"},
+    {"autotuning",
+     '\0',
+     "WHAT",
+     OptionSupport::Ignored,
+     "the script is run as it is",
+     nullptr,
+     "tune run",
+     true},
+    {"bind_cores_to_rank",
+     '\0',
+     nullptr,
+     OptionSupport::Ignored,
+     "--bind-core binds workers to cores here"},
+    {"bind_core_list",
+     '\0',
+     "CORES",
+     OptionSupport::Ignored,
+     "--bind-core binds workers to cores here"},
+    {"ssh_port", '\0', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."},
+    {"venv_script",
+     '\0',
+     "FILE",
+     OptionSupport::Ignored,
+     "PATH and VIRTUAL_ENV go along to other hosts"},
+    {"log_level", '\0', "LEVEL", OptionSupport::Ignored, "--verbose says more"},
+    {"quiet", 'q', nullptr, OptionSupport::Ignored, "muster says little as it is"},
+});
+
+}  // namespace
+
+std::span<const CompatOption> deepspeed_options() {
+  return kDeepspeedOptions;
+}
+
+}  // namespace muster
+
+namespace muster::deepspeed {
+
+// Which nodes and devices a line of DeepSpeed's launcher means. Facts: main and parse_resource_filter in
+// deepspeed/launcher/runner.py of DeepSpeed 0.19.
+
+namespace {
+
+using Text = Sourced<std::string>;
+using GivenHosts = Sourced<std::vector<GivenHost>>;
+
+constexpr const char* kHere = "localhost";
+
+std::vector<std::string> names_of(const std::vector<int>& devices) {
+  std::vector<std::string> names;
+  names.reserve(devices.size());
+  for (const int device : devices) {
+    names.push_back(std::to_string(device));
+  }
+  return names;
+}
+
+/// What is no file is none for DeepSpeed, and lines say so by this one.
+constexpr const char* kNoFile = "/dev/null";
+
+/// One of the two, which numbers of nodes and workers contradict.
+Result<std::optional<Text>> find_choice(const Translation& t) {
+  const auto included = t.find("include");
+  const auto excluded = t.find("exclude");
+  if (included && excluded) {
+    return contradiction(*included, *excluded);
+  }
+  const auto choice = included ? included : excluded;
+  for (const char* const setting : {"nnodes", "nproc-per-node"}) {
+    const auto count = t.settings.find(setting);
+    if (choice && count != t.settings.end()) {
+      return contradiction(*choice, count->second);
+    }
+  }
+  return choice;
+}
+
+bool is_exclusion(const Translation& t) {
+  return t.find("exclude").has_value();
+}
+
+/// Without a list of hosts there is this node alone.
+Result<std::vector<std::string>> choose_own(const Translation& t, const Text& choice) {
+  const auto chosen = read_host_choice(choice);
+  if (!chosen || chosen->size() != 1 || chosen->front().host != kHere) {
+    return wrong_value(choice, "devices of this node such as localhost:0,1, or a --hostfile");
+  }
+  std::vector<std::string> named = names_of(chosen->front().devices);
+  if (!is_exclusion(t)) {
+    return named;
+  }
+  std::vector<std::string> left = shown_devices(t.snapshot);
+  std::erase_if(left, [&](const std::string& device) {
+    return named.empty() || std::find(named.begin(), named.end(), device) != named.end();
+  });
+  return left.empty() ? Result<std::vector<std::string>>(
+                            wrong_value(choice, "a choice that leaves a device of this node"))
+                      : left;
+}
+
+Result<> set_devices(Translation& t, const std::vector<std::string>& names, const Text& text) {
+  const auto places = places_of_devices(names, text, t.snapshot);
+  if (!places) {
+    return places.error();
+  }
+  t.set("devices", *places);
+  return {};
+}
+
+Result<> translate_own_devices(Translation& t, const Text& choice) {
+  const auto names = choose_own(t, choice);
+  if (!names) {
+    return names.error();
+  }
+  return names->empty() ? Result<>() : set_devices(t, *names, choice);  // none is named: all
+}
+
+void set_choice(const Translation& t, const std::optional<Text>& choice, Settings& settings) {
+  if (choice) {
+    settings.set(is_exclusion(t) ? kExcludedHosts : kIncludedHosts, *choice);
+  }
+}
+
+/// The hosts that are left of the file.
+Result<GivenHosts> read_list(const Translation& t,
+                             const Text& text,
+                             const std::optional<Text>& choice) {
+  auto listed = read_hosts_of_file(text);
+  if (!listed) {
+    return listed;
+  }
+  Settings settings;
+  set_choice(t, choice, settings);
+  listed = choose_hosts(std::move(*listed), settings);
+  const auto wanted = t.settings.find("nnodes");
+  if (!listed || wanted == t.settings.end()) {
+    return listed;
+  }
+  const auto most = static_cast<int>(listed->value.size());
+  const auto nodes = parse_integer(wanted->second.value, 1, most);
+  listed->value.resize(static_cast<std::size_t>(nodes.value_or(most)));
+  return listed;
+}
+
+/// What the list says of the node that this is.
+Result<> set_own_share(Translation& t,
+                       const std::vector<GivenHost>& hosts,
+                       const Text& file,
+                       const std::optional<Text>& choice) {
+  const auto rank = t.settings.find("node-rank");
+  const auto place = rank == t.settings.end()
+                         ? std::nullopt
+                         : parse_integer(rank->second.value, 0, static_cast<int>(hosts.size()) - 1);
+  if (!place || t.settings.contains("nproc-per-node")) {
+    return {};
+  }
+  const GivenHost& own = hosts[static_cast<std::size_t>(*place)];
+  if (own.slots) {
+    t.set("nproc-per-node", {std::to_string(*own.slots), file.source});
+  }
+  const std::vector<std::string> names = names_of(own.devices);
+  const Source& source = choice ? choice->source : file.source;
+  return names.empty() ? Result<>() : set_devices(t, names, {join(names, ","), source});
+}
+
+/// Each node is started by itself, and the file says how many there are and what each of them has.
+Result<> count_nodes_of_file(Translation& t, const Text& file, const std::optional<Text>& choice) {
+  const auto text = t.read_text(file.value);
+  if (!text && t.settings.contains("nnodes")) {
+    t.ignore("hostfile", "hostfile", "with --no_ssh each node is started by itself");
+    return {};
+  }
+  if (!text) {
+    return wrong_value(file, "a file that lists hosts and can be read, or --num_nodes beside it");
+  }
+  const auto listed = read_list(t, {*text, {file.source.kind, "'" + file.value + "'"}}, choice);
+  if (!listed) {
+    return listed.error();
+  }
+  t.set("nnodes", {std::to_string(listed->value.size()), file.source});
+  if (!t.settings.contains("master-addr")) {
+    t.set("master-addr", {listed->value.front().host, file.source});
+  }
+  return set_own_share(t, listed->value, file, choice);
+}
+
+/// Its hosts are for us to start, and are chosen when the file is read.
+void set_list(Translation& t, const Text& file, const std::optional<Text>& choice) {
+  t.set("hostfile", file);
+  if (choice) {
+    t.set(is_exclusion(t) ? kExcludedHosts : kIncludedHosts, *choice);
+  }
+}
+
+std::optional<Text> find_hostfile(const Translation& t) {
+  const auto file = t.find("hostfile");
+  return file && file->value == kNoFile ? std::nullopt : file;
+}
+
+/// The platform's nodes, or other hosts for us to start.
+Result<> settle_list(Translation& t, const Text& file, const std::optional<Text>& choice) {
+  Settings kept;
+  set_choice(t, choice, kept);
+  return settle_starter(t, file, kept);
+}
+
+/// Without a list and a number of nodes there is one, unless the platform says how many. It meets nobody.
+void default_nodes(Translation& t) {
+  const bool is_about =
+      t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
+  const bool is_said = t.settings.contains("nnodes") || t.line.settings.has("nnodes");
+  if (is_about && !is_said && !find_starter(t)) {
+    t.set("nnodes", {"1", default_of("deepspeed")});
+  }
+  const auto nodes = t.settings.find("nnodes");
+  if (nodes != t.settings.end() && nodes->second.value == "1") {
+    t.settings.erase("master-addr");
+  }
+}
+
+}  // namespace
+
+Result<> translate_hosts(Translation& t) {
+  const auto choice = find_choice(t);
+  if (!choice) {
+    return choice.error();
+  }
+  const auto file = find_hostfile(t);
+  const bool is_started = t.is_on("no-ssh");
+  if (auto settled = file && !is_started ? settle_list(t, *file, *choice) : Result<>(); !settled) {
+    return settled;
+  }
+  const auto starter = file && !is_started ? find_starter(t) : std::nullopt;
+  if (file && !is_started && !starter) {
+    set_list(t, *file, *choice);
+    return {};
+  }
+  if (starter) {
+    t.ignore("hostfile", "hostfile", starter->platform + " starts muster on each node");
+  }
+  const bool is_listed = file && is_started;
+  auto translated = is_listed ? count_nodes_of_file(t, *file, *choice)
+                    : *choice ? translate_own_devices(t, **choice)
+                              : Result<>();
+  if (!translated) {
+    return translated;
+  }
+  default_nodes(t);
+  leave_out_leftovers(t, t.settings.contains("nnodes"));
+  return {};
+}
+
+}  // namespace muster::deepspeed
+
+namespace muster {
+
+// What the options of DeepSpeed's launcher mean together.
+
+namespace {
+
+/// -1 is "not given" for several options, and so is an empty address.
+void drop_unset(Translation& t, const char* setting) {
+  const auto value = t.settings.find(setting);
+  if (value != t.settings.end() && (value->second.value == "-1" || value->second.value.empty())) {
+    t.settings.erase(value);
+  }
+}
+
+Result<> translate_script(Translation& t) {
+  if (t.is_on("module") && t.is_on("no-python")) {
+    return Error{ErrorKind::BadUsage,
+                 "--module and --no_python contradict each other: a module is run by Python"};
+  }
+  if (t.is_on("module") && !t.line.program.empty()) {
+    t.set("module", {t.line.program.front(), t.given.at("module").source});
+    t.line.program.erase(t.line.program.begin());
+  }
+  if (t.is_on("no-local-rank")) {
+    t.set("template-arguments", {"never", t.given.at("no-local-rank").source});
+  }
+  t.line.is_python_script = !t.is_on("no-python");
+  return {};
+}
+
+}  // namespace
+
+Result<> translate_deepspeed(Translation& t) {
+  if (const auto rank = t.find("node-rank")) {
+    t.set("node-rank", *rank);
+  }
+  for (const char* const setting : {"node-rank", "nnodes", "nproc-per-node", "master-addr"}) {
+    drop_unset(t, setting);
+  }
+  set_ssh(t, t.find("ssh-port"));
+  if (auto translated = deepspeed::translate_hosts(t); !translated) {
+    return translated;
+  }
+  if (!t.settings.contains("nproc-per-node")) {
+    t.set("nproc-per-node", {"auto", default_of("deepspeed")});
+  }
+  if (const auto folder = t.find("enable-each-rank-log"); folder && folder->value == "None") {
+    t.settings.erase("log-dir");
+  }
+  return translate_script(t);
+}
+
+}  // namespace muster

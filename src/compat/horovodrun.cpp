@@ -1,0 +1,428 @@
+// The options of horovodrun, of Horovod 0.28, and what becomes of each.
+// Facts: horovod/runner/launch.py and horovod/runner/common/util/config_parser.py.
+#include "compat/horovodrun.hpp"
+
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "compat/host_placing.hpp"
+#include "compat/stale_variables.hpp"
+#include "compat/tokens.hpp"
+#include "modes/mpi_request.hpp"
+#include "options/syntax.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+
+namespace muster {
+namespace {
+
+constexpr const char* kHorovodElastic =
+    "muster starts no elastic Horovod; --nnodes MIN:MAX with --max-restarts starts the job again "
+    "with the nodes that are there";
+
+constexpr const char* kOfElastic = "it is of elastic jobs";
+
+constexpr const char* kNoTime = "lines begin with their rank and no time";
+
+constexpr const char* kBuild = "it starts nothing, and horovodrun itself knows how it was built";
+
+constexpr const char* kWithMpi = "With --mpi, options of mpirun, as 'muster mpirun' has them.";
+
+constexpr CompatOption option(
+    const char* name, char letter, const char* argument, OptionSupport fate, const char* note) {
+  return {name, letter, argument, fate, note};
+}
+
+/// The variable that tells the ranks.
+constexpr CompatOption told(const char* name, const char* argument, const char* variable) {
+  return option(name, '\0', argument, OptionSupport::Same, variable);
+}
+
+constexpr CompatOption set(CompatOption row, const char* setting) {
+  row.setting = setting;
+  return row;
+}
+
+/// Another name of an option, which has the same fate.
+constexpr CompatOption alias(CompatOption row, const char* same_as) {
+  row.same_as = same_as;
+  return row;
+}
+
+constexpr CompatOption behind_one_dash(CompatOption row, const char* same_as) {
+  row.same_as = same_as;
+  row.has_one_dash = true;
+  return row;
+}
+
+constexpr CompatOption chosen(CompatOption row, const char* choices) {
+  row.choices = choices;
+  row.is_strict = true;
+  return row;
+}
+
+constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
+    option("num-proc",
+           '\0',
+           "N",
+           OptionSupport::Better,
+           "Processes of the job: the slots of the hosts are filled in their order. Without it, "
+           "all slots."),
+    behind_one_dash(option("np", 'n', "N", OptionSupport::Better, "As --num-proc."), "num-proc"),
+    option("hosts",
+           'H',
+           "HOSTS",
+           OptionSupport::Better,
+           "The hosts are started, through ssh. Where the platform starts each node, it is "
+           "ignored."),
+    option("hostfile", '\0', "FILE", OptionSupport::Better, "The same, a host on each line."),
+    behind_one_dash(option("hostfile", '\0', "FILE", OptionSupport::Better, "As --hostfile."),
+                    "hostfile"),
+    option("gloo", '\0', nullptr, OptionSupport::Same, "So it is anyway."),
+    option(
+        "mpi", '\0', nullptr, OptionSupport::Same, "Ranks of MPI, as 'muster mpirun' starts them."),
+    option("jsrun",
+           '\0',
+           nullptr,
+           OptionSupport::Refused,
+           "start muster by jsrun, one process on each node, and leave --jsrun out"),
+    option("ssh-port", 'p', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
+    option(
+        "ssh-identity-file", 'i', "FILE", OptionSupport::Same, "As --remote-shell 'ssh -i FILE'."),
+    set(option("start-timeout",
+               '\0',
+               "SECONDS",
+               OptionSupport::Better,
+               "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if "
+               "neither is given."),
+        "gang-timeout"),
+    option("network-interfaces",
+           '\0',
+           "LIST",
+           OptionSupport::Same,
+           "HOROVOD_GLOO_IFACE, which is the first, and NCCL_SOCKET_IFNAME."),
+    alias(option("network-interface",
+                 '\0',
+                 "LIST",
+                 OptionSupport::Same,
+                 "The same, and may be given several times."),
+          "network-interfaces"),
+    set(option(
+            "output-filename",
+            '\0',
+            "DIR",
+            OptionSupport::Better,
+            "Files are named by attempt and global rank, and the console has the lines as well."),
+        "log-dir"),
+    set(option("verbose", '\0', nullptr, OptionSupport::Same, "muster says more."), "verbose"),
+    set(option("version", 'v', nullptr, OptionSupport::Better, "The version of muster."),
+        "version"),
+    option("config-file",
+           '\0',
+           "FILE",
+           OptionSupport::Same,
+           "YAML or JSON. What a flag says wins over it, wherever that stands."),
+    option("mpi-args", '\0', "OPTIONS", OptionSupport::Same, kWithMpi),
+    option("binding-args", '\0', "OPTIONS", OptionSupport::Same, kWithMpi),
+    told("tcp", nullptr, "NCCL_IB_DISABLE"),
+    told("fusion-threshold-mb", "N", "HOROVOD_FUSION_THRESHOLD, in bytes"),
+    told("cycle-time-ms", "MILLISECONDS", "HOROVOD_CYCLE_TIME"),
+    told("cache-capacity", "N", "HOROVOD_CACHE_CAPACITY"),
+    told("hierarchical-allreduce", nullptr, "HOROVOD_HIERARCHICAL_ALLREDUCE"),
+    told("no-hierarchical-allreduce", nullptr, "HOROVOD_HIERARCHICAL_ALLREDUCE, 0"),
+    told("hierarchical-allgather", nullptr, "HOROVOD_HIERARCHICAL_ALLGATHER"),
+    told("no-hierarchical-allgather", nullptr, "HOROVOD_HIERARCHICAL_ALLGATHER, 0"),
+    told("torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE"),
+    told("no-torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE, 0"),
+    told("autotune", nullptr, "HOROVOD_AUTOTUNE"),
+    option("no-autotune", '\0', nullptr, OptionSupport::Same, "Not by the file either."),
+    told("autotune-log-file", "FILE", "HOROVOD_AUTOTUNE_LOG, with --autotune, as the next four"),
+    told("autotune-warmup-samples", "N", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"),
+    told("autotune-steps-per-sample", "N", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE"),
+    told("autotune-bayes-opt-max-samples", "N", "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES"),
+    told("autotune-gaussian-process-noise", "VALUE", "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE"),
+    told("timeline-filename", "FILE", "HOROVOD_TIMELINE"),
+    told("timeline-mark-cycles",
+         nullptr,
+         "HOROVOD_TIMELINE_MARK_CYCLES, with --timeline-filename, as the next"),
+    told("no-timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, 0"),
+    told("no-stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE"),
+    told("stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE, 0"),
+    told("stall-check-warning-time-seconds", "N", "HOROVOD_STALL_CHECK_TIME_SECONDS"),
+    told("stall-check-shutdown-time-seconds", "N", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
+    told("mpi-threads-disable", nullptr, "HOROVOD_MPI_THREADS_DISABLE"),
+    told("no-mpi-threads-disable", nullptr, "HOROVOD_MPI_THREADS_DISABLE, 0"),
+    told("num-nccl-streams", "N", "HOROVOD_NUM_NCCL_STREAMS"),
+    told("thread-affinity", "N", "HOROVOD_THREAD_AFFINITY"),
+    told("gloo-timeout-seconds", "N", "HOROVOD_GLOO_TIMEOUT_SECONDS"),
+    chosen(told("log-level", "LEVEL", "HOROVOD_LOG_LEVEL"), "TRACE DEBUG INFO WARNING ERROR FATAL"),
+    told("log-without-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"),
+    alias(told("log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"), "log-without-timestamp"),
+    told("log-with-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"),
+    alias(told("no-log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"), "log-with-timestamp"),
+    option("disable-cache",
+           '\0',
+           nullptr,
+           OptionSupport::Ignored,
+           "nothing is tried beforehand, who cannot be reached is named"),
+    option("prefix-output-with-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
+    behind_one_dash(option("prefix-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
+                    "prefix-output-with-timestamp"),
+    option("max-np", '\0', "N", OptionSupport::Ignored, kOfElastic),
+    alias(option("max-num-proc", '\0', "N", OptionSupport::Ignored, kOfElastic), "max-np"),
+    option("slots-per-host", '\0', "N", OptionSupport::Ignored, kOfElastic),
+    option("elastic-timeout", '\0', "SECONDS", OptionSupport::Ignored, kOfElastic),
+    option("reset-limit", '\0', "N", OptionSupport::Ignored, kOfElastic),
+    option("blacklist-cooldown-range", '\0', "LEAST MOST", OptionSupport::Ignored, kOfElastic),
+    option("min-np", '\0', "N", OptionSupport::Refused, kHorovodElastic),
+    alias(option("min-num-proc", '\0', "N", OptionSupport::Refused, kHorovodElastic), "min-np"),
+    option("host-discovery-script", '\0', "FILE", OptionSupport::Refused, kHorovodElastic),
+    option("check-build", '\0', nullptr, OptionSupport::Refused, kBuild),
+    behind_one_dash(option("cb", '\0', nullptr, OptionSupport::Refused, kBuild), "check-build"),
+});
+
+}  // namespace
+
+std::span<const CompatOption> horovodrun_options() {
+  return kHorovodrunOptions;
+}
+
+}  // namespace muster
+
+namespace muster::horovodrun {
+
+// Makes the line of mpirun that horovodrun makes, and reads it. Facts: horovod/runner/mpi_run.py of Horovod 0.28.
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+/// A word of mpirun's without its dashes and its value.
+std::string bare_name(const std::string& word) {
+  const std::size_t start = std::min(word.find_first_not_of('-'), word.size());
+  return word.substr(start, word.find('=') - start);
+}
+
+/// What horovodrun tells Open MPI where its user says nothing of it.
+void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
+  const std::array<Strings, 4> defaults = {Strings{"--bind-to", "none"},
+                                           Strings{"--map-by", "slot"},
+                                           Strings{"--mca", "pml", "ob1"},
+                                           Strings{"--mca", "btl", "^openib"}};
+  for (const Strings& theirs : defaults) {
+    const bool is_binding = theirs.size() == 2;
+    const std::string key = bare_name(theirs[is_binding ? 0 : 1]);
+    const bool is_said = std::any_of(
+        said.begin(), said.end(), [&](const std::string& word) { return bare_name(word) == key; });
+    if (!is_said && !(is_binding && is_binding_said)) {
+      words.insert(words.end(), theirs.begin(), theirs.end());
+    }
+  }
+}
+
+/// The line that horovodrun makes for mpirun, but for what is so anyway.
+Result<Strings> mpirun_line_of(const Translation& t) {
+  Strings words;
+  for (const auto& [name, theirs] : {std::pair("num-proc", "-np"),
+                                     std::pair("hosts", "-H"),
+                                     std::pair("hostfile", "--hostfile")}) {
+    if (const auto value = t.find(name)) {
+      words.insert(words.end(), {theirs, value->value});
+    }
+  }
+  Strings said;
+  for (const char* const name : {"binding-args", "mpi-args"}) {
+    const auto options = t.find(name);
+    const auto more = options ? split_words(*options) : Result<Strings>(Strings());
+    if (!more) {
+      return more.error();
+    }
+    said.insert(said.end(), more->begin(), more->end());
+  }
+  add_defaults(words, said, t.find("binding-args").has_value());
+  words.insert(words.end(), said.begin(), said.end());
+  return words;
+}
+
+}  // namespace
+
+Result<> translate_mpi(Translation& t, const Sourced<std::string>& mpi) {
+  const CompatLauncher& mpirun = *find_front_end("mpirun");
+  const auto words = mpirun_line_of(t);
+  if (!words) {
+    return words.error();
+  }
+  auto tokens = read_tokens(mpirun, *words, nullptr);
+  if (!tokens) {
+    return tokens.error();
+  }
+  if (!tokens->program.empty()) {
+    const auto extra = t.find("mpi-args");
+    return wrong_value(extra ? *extra : t.given.at("binding-args"),
+                       "options of mpirun and no program");
+  }
+  if (auto translated = translate_as(mpirun, t, std::move(*tokens)); !translated) {
+    return translated;
+  }
+  t.set("mode", {kMpiMode, mpi.source});
+  return {};
+}
+
+}  // namespace muster::horovodrun
+
+namespace muster {
+
+// What the options of horovodrun mean together: how many ranks on which hosts, and what they find.
+// Facts: horovod/runner/launch.py and gloo_run.py of Horovod 0.28.
+
+namespace {
+
+constexpr const char* kRun = "horovodrun";
+constexpr const char* kStartTimeout = "HOROVOD_START_TIMEOUT";
+
+/// Of each pair one can be given.
+Result<> check_pairs(const Translation& t) {
+  for (const auto& [one, other] : {std::pair("hosts", "hostfile"), std::pair("gloo", "mpi")}) {
+    const auto first = t.find(one);
+    const auto second = t.find(other);
+    if (first && second) {
+      return contradiction(*first, *second);
+    }
+  }
+  return {};
+}
+
+Result<> check_count(const Translation& t) {
+  const auto count = t.find("num-proc");
+  return !count || parse_integer(count->value, 1, std::numeric_limits<int>::max())
+             ? Result<>()
+             : wrong_value(*count, "a number of processes of at least 1");
+}
+
+Result<HostList> read_hosts(const Translation& t) {
+  const auto hosts = t.find("hosts");
+  HostList list;
+  if (!hosts) {
+    return list;
+  }
+  list.source = hosts->source;
+  const auto added = add_hosts(list, *hosts);
+  return added ? Result<HostList>(std::move(list)) : added.error();
+}
+
+void add_once(std::vector<std::string>& all, const std::string& name) {
+  if (std::find(all.begin(), all.end(), name) == all.end()) {
+    all.push_back(name);
+  }
+}
+
+/// All interfaces that are named, each once, in their order.
+std::vector<std::string> interfaces_of(const Translation& t) {
+  std::vector<std::string> all;
+  for (const TypedOption& typed : t.typed) {
+    if (typed.name != "network-interfaces") {
+      continue;
+    }
+    for (const std::string& name : split(typed.values.front(), ',')) {
+      add_once(all, name);
+    }
+  }
+  return all;
+}
+
+void export_interfaces(Translation& t) {
+  const std::vector<std::string> interfaces = interfaces_of(t);
+  if (interfaces.empty()) {
+    return;
+  }
+  const Source source = t.given.at("network-interfaces").source;
+  t.export_variable("NCCL_SOCKET_IFNAME", {join(interfaces, ","), source});
+  if (t.is_on("mpi")) {
+    t.export_variable("OMPI_MCA_btl_tcp_if_include", {join(interfaces, ","), source});
+  } else {
+    t.export_variable("HOROVOD_GLOO_IFACE", {interfaces.front(), source});
+  }
+}
+
+void translate_start(Translation& t) {
+  const auto seconds = sourced_variable(t.snapshot, kStartTimeout);
+  if (seconds && !seconds->value.empty() && !t.settings.contains("gang-timeout")) {
+    t.set("gang-timeout", *seconds);
+  }
+  t.set("no-python", {"1", default_of(kRun)});
+}
+
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '_';
+         });
+}
+
+/// The original starts ranks by `env`, which takes "NAME=value" in front of the program for a variable of it.
+void take_assignments(Translation& t) {
+  std::vector<std::string>& program = t.line.program;
+  const auto is_assignment = [](const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    return name != word && is_variable_name(name);
+  };
+  const auto first = std::find_if_not(program.begin(), program.end(), is_assignment);
+  for (auto word = program.begin(); word != first; ++word) {
+    const std::size_t equals = word->find('=');
+    t.export_variable(word->substr(0, equals),
+                      {word->substr(equals + 1), from_flag(word->substr(0, equals))});
+  }
+  program.erase(program.begin(), first);
+}
+
+/// By gloo, whose ranks muster starts itself.
+Result<> translate_gloo(Translation& t) {
+  for (const char* const name : {"mpi-args", "binding-args"}) {
+    t.ignore(name, name, "it is of --mpi, and ranks meet through gloo without that");
+  }
+  const auto hosts = read_hosts(t);
+  if (!hosts) {
+    return hosts.error();
+  }
+  const auto count = t.find("num-proc");
+  const auto placed = place_on_hosts(t, {count, {}, *hosts, t.find("hostfile")});
+  if (!placed) {
+    return placed.error();
+  }
+  if (!count && *placed != Placed::OnList && !t.settings.contains("nproc-per-node")) {
+    t.set("nproc-per-node", {"auto", default_of(kRun)});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> translate_horovodrun(Translation& t) {
+  if (auto taken = horovodrun::take_configuration(t); !taken) {
+    return taken;
+  }
+  for (const auto check : {check_pairs, check_count}) {
+    if (auto checked = check(t); !checked) {
+      return checked;
+    }
+  }
+  if (auto exported = horovodrun::export_tuning(t); !exported) {
+    return exported;
+  }
+  export_interfaces(t);
+  set_ssh(t, t.find("ssh-port"), t.find("ssh-identity-file"));
+  translate_start(t);
+  take_assignments(t);
+  const auto mpi = t.find("mpi");
+  if (auto translated = mpi ? horovodrun::translate_mpi(t, *mpi) : translate_gloo(t); !translated) {
+    return translated;
+  }
+  if (!t.settings.contains("hosts") && !t.settings.contains("hostfile")) {
+    leave_out_leftovers(t, false);
+  }
+  return {};
+}
+
+}  // namespace muster

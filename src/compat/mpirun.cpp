@@ -1,0 +1,433 @@
+// The options of Open MPI's mpirun, of 4.1 and 5, and what becomes of each.
+// Facts: "mpirun --help all" of 4.1.4; docs.open-mpi.org, "mpirun" and "prterun" of 5.0.
+#include "compat/mpirun.hpp"
+
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "compat/host_placing.hpp"
+#include "compat/tokens.hpp"
+#include "modes/mpi_request.hpp"
+#include "mpi/agent_call.hpp"
+#include "options/syntax.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace muster {
+namespace {
+
+constexpr const char* kCount =
+    "Processes of the job: the slots of the hosts are filled in their order. Without it, all "
+    "slots.";
+
+constexpr const char* kPerNode = "Processes on each node. With -np, at most so many.";
+
+constexpr const char* kHosts =
+    "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A "
+    "host "
+    "without a number has its accelerators as slots, or with -np an even share.";
+
+constexpr const char* kShown =
+    "Said by mpirun; of ranks that muster starts itself, 'muster plan' says it.";
+
+constexpr const char* kFolder =
+    "Where the ranks start, on each host. It has to be there, and ./program is one of it.";
+
+constexpr const char* kHydra = "it is of MPICH and Intel MPI; muster starts ranks of Open MPI";
+
+constexpr const char* kHydrasVariables =
+    "it is of MPICH and Intel MPI; Open MPI's is -x NAME=VALUE";
+constexpr const char* kHydrasCount = "it is of MPICH and Intel MPI; Open MPI's is -N";
+
+constexpr const char* kNeedsMpirun = "Only mpirun can do that.";
+
+constexpr CompatOption owned(
+    const char* name, char letter, const char* argument, OptionSupport fate, const char* note) {
+  return {name, letter, argument, fate, note};
+}
+
+/// What muster understands, and gives to mpirun as well where that is started.
+constexpr CompatOption shared(const char* name,
+                              const char* argument,
+                              OptionSupport fate,
+                              const char* note) {
+  return {name, '\0', argument, fate, note, nullptr, nullptr, false, true, true};
+}
+
+constexpr CompatOption passed(const char* name, char letter, const char* argument) {
+  return {name,
+          letter,
+          argument,
+          OptionSupport::Passed,
+          kNeedsMpirun,
+          nullptr,
+          nullptr,
+          false,
+          true,
+          true};
+}
+
+constexpr CompatOption of_hydra(const char* name, const char* note = kHydra) {
+  return {name, '\0', nullptr, OptionSupport::Refused, note};
+}
+
+constexpr auto kMpirunTable = std::to_array<CompatOption>({
+    owned("np", 'c', "N", OptionSupport::Better, kCount),
+    owned("n", '\0', "N", OptionSupport::Better, kCount),
+    owned("host", 'H', "HOSTS", OptionSupport::Better, kHosts),
+    owned("hostfile", '\0', "FILE", OptionSupport::Better, kHosts),
+    owned("machinefile", '\0', "FILE", OptionSupport::Better, kHosts),
+    owned("default-hostfile", '\0', "FILE", OptionSupport::Better, kHosts),
+    owned("x",
+          '\0',
+          "NAME[=VALUE]",
+          OptionSupport::Better,
+          "The variable reaches every rank byte for byte, whatever is in it."),
+    owned("npernode", '\0', "N", OptionSupport::Same, kPerNode),
+    owned("N", '\0', "N", OptionSupport::Same, kPerNode),
+    owned("pernode", '\0', nullptr, OptionSupport::Same, "One process on each node."),
+    shared("mca",
+           "NAME VALUE",
+           OptionSupport::Better,
+           "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons "
+           "start is muster's."),
+    shared("gmca", "NAME VALUE", OptionSupport::Better, "As --mca."),
+    shared("pmixmca", "NAME VALUE", OptionSupport::Better, "As --mca, with PMIX_MCA_NAME."),
+    passed("prtemca", '\0', "NAME VALUE"),
+    shared(
+        "bind-to",
+        "WHAT",
+        OptionSupport::Better,
+        "none is how ranks start anyway, core is a share of the cores for each, and socket, numa "
+        "and l3cache are those; what else it says, only mpirun can do."),
+    shared(
+        "map-by",
+        "HOW",
+        OptionSupport::Better,
+        "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and "
+        "OVERSUBSCRIBE behind a colon is --oversubscribe; what else it says, only mpirun can do."),
+    shared("rank-by", "HOW", OptionSupport::Better, "slot; what else it says, only mpirun can do."),
+    shared("byslot", nullptr, OptionSupport::Same, "How ranks are placed anyway."),
+    passed("bynode", '\0', nullptr),
+    shared("allow-run-as-root", nullptr, OptionSupport::Same, "Nobody is asked who he is."),
+    shared("oversubscribe",
+           nullptr,
+           OptionSupport::Same,
+           "More processes than slots are dealt in turn."),
+    shared("nooversubscribe", nullptr, OptionSupport::Same, "So it is anyway."),
+    shared("tag-output",
+           nullptr,
+           OptionSupport::Better,
+           "Lines begin with their rank, unless it is the only one, and are whole."),
+    shared(
+        "output-filename",
+        "DIR",
+        OptionSupport::Better,
+        "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
+    shared("stdin",
+           "WHO",
+           OptionSupport::Better,
+           "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does "
+           "not go to other hosts."),
+    shared("quiet", nullptr, OptionSupport::Same, "Muster says little as it is."),
+    shared("q", nullptr, OptionSupport::Same, "Muster says little as it is."),
+    {"max-restarts",
+     '\0',
+     "N",
+     OptionSupport::Better,
+     "All ranks are started again together.",
+     "max-restarts"},
+    {"V", '\0', nullptr, OptionSupport::Better, "The version of muster.", "version"},
+    shared("report-bindings", nullptr, OptionSupport::Better, kShown),
+    shared("display-map", nullptr, OptionSupport::Better, kShown),
+    shared("display-allocation", nullptr, OptionSupport::Better, kShown),
+    shared("display", "WHAT", OptionSupport::Better, kShown),
+    shared("wdir", "FOLDER", OptionSupport::Same, kFolder),
+    shared("wd", "FOLDER", OptionSupport::Same, kFolder),
+    shared("leave-session-attached", nullptr, OptionSupport::Same, "So it is anyway."),
+    passed("am", '\0', "FILES"),
+    passed("tune", '\0', "FILES"),
+    passed("bind-to-core", '\0', nullptr),
+    passed("bind-to-socket", '\0', nullptr),
+    passed("bycore", '\0', nullptr),
+    passed("cartofile", '\0', "FILE"),
+    passed("continuous", '\0', nullptr),
+    passed("cpu-list", '\0', "CPUS"),
+    passed("cpu-set", '\0', "CPUS"),
+    passed("cpus-per-proc", '\0', "N"),
+    passed("cpus-per-rank", '\0', "N"),
+    passed("debug", '\0', nullptr),
+    passed("debug-daemons", '\0', nullptr),
+    passed("debug-daemons-file", '\0', nullptr),
+    passed("debug-devel", 'd', nullptr),
+    passed("debugger", '\0', "NAMES"),
+    passed("disable-recovery", '\0', nullptr),
+    passed("display-devel-allocation", '\0', nullptr),
+    passed("display-devel-map", '\0', nullptr),
+    passed("display-diffable-map", '\0', nullptr),
+    passed("display-topo", '\0', nullptr),
+    passed("do-not-resolve", '\0', nullptr),
+    passed("enable-instant-on-support", '\0', nullptr),
+    passed("enable-recovery", '\0', nullptr),
+    passed("fwd-mpirun-port", '\0', nullptr),
+    passed("get-stack-traces", '\0', nullptr),
+    passed("index-argv-by-rank", '\0', nullptr),
+    passed("max-vm-size", '\0', "N"),
+    passed("merge-stderr-to-stdout", '\0', nullptr),
+    passed("noprefix", '\0', nullptr),
+    passed("novm", '\0', nullptr),
+    passed("npersocket", '\0', "N"),
+    passed("ompi-server", '\0', "URI"),
+    passed("output", '\0', "WHAT"),
+    passed("output-proctable", '\0', nullptr),
+    passed("path", '\0', "FOLDERS"),
+    passed("personality", '\0', "NAMES"),
+    passed("ppr", '\0', "LIST"),
+    passed("prefix", '\0', "FOLDER"),
+    passed("preload-binary", 's', nullptr),
+    passed("preload-files", '\0', "FILES"),
+    passed("rankfile", '\0', "FILE"),
+    passed("report-child-jobs-separately", '\0', nullptr),
+    passed("report-events", '\0', "URI"),
+    passed("report-pid", '\0', "WHERE"),
+    passed("report-state-on-timeout", '\0', nullptr),
+    passed("report-uri", '\0', "WHERE"),
+    passed("rf", '\0', "FILE"),
+    passed("runtime-options", '\0', "WHAT"),
+    passed("set-cwd-to-session-dir", '\0', nullptr),
+    passed("show-progress", '\0', nullptr),
+    passed("stream-buffering", '\0', "HOW"),
+    passed("timeout", '\0', "SECONDS"),
+    passed("timestamp-output", '\0', nullptr),
+    passed("tv", '\0', nullptr),
+    passed("use-hwthread-cpus", '\0', nullptr),
+    passed("use-regexp", '\0', nullptr),
+    passed("xml", '\0', nullptr),
+    passed("xml-file", '\0', "FILE"),
+    passed("xterm", '\0', "RANKS"),
+    owned("launch-agent", '\0', "COMMAND", OptionSupport::Ignored, "how daemons start is muster's"),
+    owned("app",
+          '\0',
+          "FILE",
+          OptionSupport::Refused,
+          "muster starts one program, which stands on the command line"),
+    owned("do-not-launch",
+          '\0',
+          nullptr,
+          OptionSupport::Refused,
+          "'muster plan' says what would be started"),
+    owned(
+        "dvm", '\0', nullptr, OptionSupport::Refused, "muster starts jobs and no machine for them"),
+    owned("hnp", '\0', "URI", OptionSupport::Refused, "muster starts jobs of its own"),
+    owned("nolocal",
+          '\0',
+          nullptr,
+          OptionSupport::Refused,
+          "list the hosts that are to have processes, and no other"),
+    of_hydra("bootstrap"),
+    of_hydra("env", kHydrasVariables),
+    of_hydra("envall", kHydrasVariables),
+    of_hydra("envlist", kHydrasVariables),
+    of_hydra("f", "it is of MPICH and Intel MPI; Open MPI's is --hostfile"),
+    of_hydra("genv", kHydrasVariables),
+    of_hydra("genvall", kHydrasVariables),
+    of_hydra("genvlist", kHydrasVariables),
+    of_hydra("iface"),
+    of_hydra("launcher"),
+    of_hydra("perhost", kHydrasCount),
+    of_hydra("ppn", kHydrasCount),
+    of_hydra("prepend-rank"),
+    of_hydra("print-rank-map"),
+    of_hydra("rmk"),
+});
+
+}  // namespace
+
+std::span<const CompatOption> mpirun_options() {
+  return kMpirunTable;
+}
+
+// Cuts a line of mpirun's at each ":".
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool is_count(const std::string& name) {
+  return name == "np" || name == "n";
+}
+
+/// Those that muster has to know for all programs at once.
+bool is_about_hosts(const TypedOption& typed) {
+  return !typed.option->is_passed && !is_count(typed.name) && typed.name != "x";
+}
+
+/// The words for mpirun that one program becomes, which begin with ":".
+struct OtherProgram {
+  int processes = 0;
+  Words words;
+};
+
+/// The words for mpirun that one option becomes. Of what it sets only variables are for all programs: mpirun does the
+/// rest.
+Words take_option(Translation& t, const TypedOption& typed) {
+  Translation own{t.snapshot, t.line, t.read_text, t.is_whole, {}, {}, {}};
+  Words words = mpirun_words_of(own, typed);
+  if (typed.name == "x") {
+    t.settings.merge(own.settings);
+  }
+  return words;
+}
+
+/// How many processes, and the options for mpirun.
+Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>& options) {
+  OtherProgram other;
+  for (const TypedOption& typed : options) {
+    if (is_about_hosts(typed)) {
+      return Error{ErrorKind::BadUsage,
+                   typed.source +
+                       " is behind ':', expected it in front of the first program: it is "
+                       "for all of them"};
+    }
+    if (is_count(typed.name)) {
+      other.processes = parse_integer(typed.values.front(), 1, kMostProcesses).value_or(0);
+      continue;
+    }
+    const Words words = take_option(t, typed);
+    other.words.insert(other.words.end(), words.begin(), words.end());
+  }
+  return other;
+}
+
+Result<OtherProgram> read_program(Translation& t, const Words& words) {
+  const auto read = read_tokens(*t.line.compat, words, nullptr);
+  if (!read) {
+    return read.error();
+  }
+  if (read->program.empty()) {
+    return Error{ErrorKind::BadUsage, "there is no program behind ':'"};
+  }
+  auto other = read_options(t, read->typed);
+  if (other && other->processes == 0) {
+    return Error{
+        ErrorKind::BadUsage,
+        "'" + read->program.front() +
+            "' has no number of processes, expected -np N for each program where there are "
+            "several"};
+  }
+  if (other) {
+    other->words.insert(other->words.begin(), {":", "-np", std::to_string(other->processes)});
+    other->words.insert(other->words.end(), {"{muster}", std::string(mpi::kRankWord)});
+    other->words.insert(other->words.end(), read->program.begin(), read->program.end());
+  }
+  return other;
+}
+
+}  // namespace
+
+Result<int> take_other_programs(Translation& t) {
+  Words& program = t.line.program;
+  auto end = std::find(program.begin(), program.end(), ":");
+  if (end == program.end()) {
+    return 0;
+  }
+  const Words rest(end, program.end());
+  program.erase(end, program.end());
+  int processes = 0;
+  Words words;
+  for (auto at = rest.begin(); at != rest.end();) {
+    const auto next = std::find(at + 1, rest.end(), ":");
+    const auto other = read_program(t, Words(at + 1, next));
+    if (!other) {
+      return other.error();
+    }
+    processes += other->processes;
+    words.insert(words.end(), other->words.begin(), other->words.end());
+    at = next;
+  }
+  t.set(kMpirunPrograms, {quoted_words(words), from_flag("':'")});
+  t.set(kOnlyMpirun, {"':'", from_flag("':'")});
+  return processes;
+}
+
+// What a command line of mpirun's means: how many processes, on which hosts, with which variables.
+
+namespace {
+
+/// What mpirun will be given where it is started, and what rules out that muster starts the ranks itself.
+void translate_options(Translation& t) {
+  std::vector<std::string> words;
+  for (const TypedOption& typed : t.typed) {
+    const std::vector<std::string> passed = mpirun_words_of(t, typed);
+    words.insert(words.end(), passed.begin(), passed.end());
+  }
+  if (!words.empty()) {
+    t.set(kMpirunWords, {quoted_words(words), from_flag("mpirun")});
+  }
+}
+
+/// mpirun binds the ranks that it starts.
+void leave_binding(Translation& t) {
+  const auto way = t.line.settings.find("mpi-start");
+  const bool is_by_mpirun =
+      way && (way->value == name_of(MpiStart::Agent) || way->value == name_of(MpiStart::Ssh));
+  if (is_by_mpirun || t.settings.contains(kOnlyMpirun)) {
+    t.settings.erase("numa-binding");
+  }
+}
+
+/// In the place of the mpirun that muster has started, there is no other one.
+Result<> check_no_circle(const Translation& t) {
+  return t.snapshot.has(mpi::variable::kShared)
+             ? Result<>(
+                   Error{ErrorKind::NotExecutable,
+                         "muster has started mpirun, and what PATH has by that name leads back "
+                         "to muster; put the folder of Open MPI's mpirun in front"})
+             : Result<>();
+}
+
+/// mpirun looks for a plain name in this folder as well.
+constexpr const char* kParameterFolder = ".openmpi/amca-param-sets";
+
+bool is_there(const Translation& t, const std::string& file) {
+  const std::filesystem::path here(t.snapshot.working_directory);
+  const std::filesystem::path home(t.snapshot.variable("HOME").value_or("/"));
+  std::error_code ignored;  // what cannot be looked at cannot be read either
+  const bool is_plain = file.find('/') == std::string::npos;
+  return std::filesystem::exists(here / file, ignored) ||
+         (is_plain && std::filesystem::exists(home / kParameterFolder / file, ignored));
+}
+
+/// mpirun goes on without a file that is not there.
+Result<> check_files(const Translation& t) {
+  const auto tune = t.find("tune");
+  const std::vector<std::string> files =
+      tune ? split(tune->value, ',') : std::vector<std::string>();
+  for (const std::string& file : files) {
+    if (!is_there(t, file)) {
+      return wrong_value({file, tune->source}, "a file that can be read");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> translate_mpirun(Translation& t) {
+  for (const auto check : {check_no_circle, check_files}) {
+    if (auto checked = check(t); !checked) {
+      return checked;
+    }
+  }
+  t.set("no-python", {"1", default_of("mpirun")});
+  translate_options(t);
+  const auto others = take_other_programs(t);
+  if (!others) {
+    return others.error();
+  }
+  leave_binding(t);
+  return translate_placing(t, *others);
+}
+
+}  // namespace muster

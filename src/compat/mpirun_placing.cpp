@@ -1,0 +1,441 @@
+// The policy of a mapping, and its modifiers.
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "compat/host_placing.hpp"
+#include "compat/mpirun.hpp"
+#include "modes/mpi_request.hpp"
+#include "options/syntax.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace muster {
+namespace {
+
+constexpr int kMostPerNode = 10'000'000;
+constexpr std::size_t kWordsOfCount = 3;  ///< "ppr", "2" and "node"
+
+/// What stands behind the policy, where colons and commas separate.
+std::vector<std::string> modifiers_of(const std::vector<std::string>& words, std::size_t first) {
+  std::vector<std::string> modifiers;
+  for (std::size_t i = first; i < words.size(); ++i) {
+    const std::vector<std::string> some = split(words[i], ',');
+    modifiers.insert(modifiers.end(), some.begin(), some.end());
+  }
+  return modifiers;
+}
+
+bool is_about_slots(const std::string& modifier) {
+  return modifier == "oversubscribe" || modifier == "nooversubscribe";
+}
+
+}  // namespace
+
+Mapping read_mapping(std::string_view text) {
+  Mapping mapping;
+  const std::vector<std::string> words = split(lower_case(std::string(text)), ':');
+  const bool is_count = words.size() >= kWordsOfCount && words[0] == "ppr";
+  if (is_count && words[2] == "node") {
+    mapping.per_node = parse_integer(words[1], 1, kMostPerNode);
+  }
+  mapping.counts_objects = is_count && !mapping.per_node;
+  const auto modifiers = modifiers_of(words, is_count ? kWordsOfCount : 1);
+  mapping.may_oversubscribe =
+      std::find(modifiers.begin(), modifiers.end(), "oversubscribe") != modifiers.end();
+  const bool is_by_slot = words.empty() || words[0].empty() || words[0] == "slot";
+  mapping.is_own = (is_by_slot || mapping.per_node) &&
+                   std::all_of(modifiers.begin(), modifiers.end(), is_about_slots);
+  return mapping;
+}
+
+// What muster does for each option of mpirun, and what mpirun itself is told.
+
+namespace {
+
+/// A value that muster can do itself, and the setting that does it; nullptr: nothing has to be done.
+struct OwnSetting {
+  std::string_view option;
+  std::string_view value;
+  const char* setting = nullptr;
+  const char* its_value = nullptr;
+};
+
+constexpr auto kOwnValues = std::to_array<OwnSetting>({
+    {"bind-to", "none"},
+    {"bind-to", "core", "numa-binding", "exclusive"},
+    {"bind-to", "numa", "numa-binding", "node"},
+    {"bind-to", "socket", "numa-binding", "socket"},
+    {"bind-to", "l3cache", "numa-binding", "core-complex"},
+    {"rank-by", "slot"},
+});
+
+/// Old names that mpirun refuses where the environment says something else.
+/// Source: Open MPI 4.1, "mpirun(1)".
+constexpr std::pair<std::string_view, const char*> kOldNames[] = {
+    {"bind-to-core", "core"},
+    {"bind-to-socket", "socket"},
+};
+
+/// Options that say which slots are filled, beside --map-by.
+constexpr auto kPlacing = std::to_array<std::string_view>(
+    {"bynode", "bycore", "npersocket", "ppr", "rankfile", "rf", "cpus-per-proc", "cpus-per-rank"});
+
+constexpr std::string_view kMappingParameter = "rmaps_base_mapping_policy";
+constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
+
+/// Options of which only some values are muster's as well.
+bool has_own_values(const std::string& name) {
+  return std::any_of(kOwnValues.begin(), kOwnValues.end(), [&](const OwnSetting& own) {
+    return name == own.option;
+  });
+}
+
+Sourced<std::string> last_of(const TypedOption& typed) {
+  return {typed.values.empty() ? "1" : typed.values.back(), from_flag(typed.source)};
+}
+
+/// Parameters by which mpirun is told how to start daemons.
+bool is_about_daemons(const std::string& parameter) {
+  return parameter.starts_with("plm") || parameter == "orte_launch_agent" ||
+         parameter == "prte_launch_agent";
+}
+
+/// What the rest of the translation knows of one option: whether mpirun is to get it, and whether only that can
+/// do what it says.
+struct OptionMeaning {
+  bool is_passed = false;
+  bool is_only_mpirun = false;
+};
+
+/// "--mca btl self": a variable for ranks of muster's own, and the option for mpirun.
+OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
+  const std::string& name = typed.values.front();
+  const Source source = from_flag(typed.source + " " + name);
+  if (is_about_daemons(name)) {
+    t.line.notices.push_back("ignoring " + source.name + ": how daemons start is muster's");
+    return {};
+  }
+  if (is_hostfile_parameter(name)) {
+    return {};  // it lists the hosts
+  }
+  const bool is_mpiruns_own = typed.name == "prtemca" || name.starts_with("hwloc_") ||
+                              (name.starts_with("rmaps_") && name != kOversubscribeParameter);
+  if (is_mpiruns_own) {
+    return {true, true};
+  }
+  t.export_variable((typed.name == "pmixmca" ? "PMIX_MCA_" : "OMPI_MCA_") + name,
+                    {typed.values.back(), source});
+  return {true, false};
+}
+
+/// "-x NAME" takes the value that the variable has here.
+OptionMeaning translate_variable(Translation& t, const TypedOption& typed) {
+  const std::string& text = typed.values.front();
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const Source source = from_flag(typed.source + " " + name);
+  const auto value = equals == std::string::npos ? t.snapshot.variable(name)
+                                                 : std::optional(text.substr(equals + 1));
+  if (value && !name.empty()) {
+    t.export_variable(name, {*value, source});
+  } else {
+    t.line.notices.push_back("ignoring " + source.name + ": there is no such variable here");
+  }
+  return {};
+}
+
+/// Where the slots say it already, mpirun need not.
+OptionMeaning translate_mapping(const TypedOption& typed) {
+  const Mapping mapping = read_mapping(typed.values.front());
+  return {!mapping.is_own || !mapping.per_node, !mapping.is_own};
+}
+
+/// A relative folder is one of where mpirun is started.
+std::string whole_folder(const Translation& t, const TypedOption& typed) {
+  const std::filesystem::path here(t.snapshot.working_directory);
+  return (here / typed.values.front()).lexically_normal().string();
+}
+
+bool is_folder(const TypedOption& typed) {
+  return typed.name == "wdir" || typed.name == "wd";
+}
+
+/// Options whose meaning is in their value.
+OptionMeaning translate_value(Translation& t, const TypedOption& typed) {
+  const auto* const own =
+      std::find_if(std::begin(kOwnValues), std::end(kOwnValues), [&](const OwnSetting& one) {
+        return typed.name == one.option && typed.values.front() == one.value;
+      });
+  if (own == std::end(kOwnValues)) {
+    return {true, true};
+  }
+  if (own->setting != nullptr) {
+    t.set(own->setting, {own->its_value, from_flag(typed.source)});
+  }
+  return {true, false};
+}
+
+OptionMeaning translate_stdin(Translation& t, const TypedOption& typed) {
+  const Sourced<std::string> who = last_of(typed);
+  if (who.value == "none" || parse_integer(who.value, 0, 10'000'000)) {
+    t.set("stdin", who);
+  }
+  return {true, who.value == "all"};
+}
+
+OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
+  if (typed.name == "x") {
+    return translate_variable(t, typed);
+  }
+  if (typed.name == "mca" || typed.name == "gmca" || typed.name == "pmixmca" ||
+      typed.name == "prtemca") {
+    return translate_parameter(t, typed);
+  }
+  if (typed.name == "map-by") {
+    return translate_mapping(typed);
+  }
+  if (is_folder(typed)) {
+    t.set(kProgramFolder, {whole_folder(t, typed), from_flag(typed.source)});
+  }
+  if (has_own_values(typed.name)) {
+    return translate_value(t, typed);
+  }
+  if (typed.name == "stdin") {
+    return translate_stdin(t, typed);
+  }
+  if (typed.name == "output-filename") {
+    const Sourced<std::string> folder = last_of(typed);
+    t.set("log-dir", {folder.value.substr(0, folder.value.find(':')), folder.source});
+  }
+  return {typed.option->is_passed, typed.option->fate == OptionSupport::Passed};
+}
+
+/// As it was typed, but for old names, and with the folder as it is seen from everywhere.
+std::vector<std::string> as_words(const Translation& t, const TypedOption& typed) {
+  const auto* const old = std::find_if(std::begin(kOldNames),
+                                       std::end(kOldNames),
+                                       [&](const auto& one) { return typed.name == one.first; });
+  if (old != std::end(kOldNames)) {
+    return {"--bind-to", old->second};
+  }
+  if (is_folder(typed)) {
+    return {typed.source, whole_folder(t, typed)};
+  }
+  std::vector<std::string> words{typed.source};
+  words.insert(words.end(), typed.values.begin(), typed.values.end());
+  return words;
+}
+
+bool is_parameter(const TypedOption& typed, std::string_view name) {
+  return typed.values.size() == 2 && typed.values.front() == name;
+}
+
+bool places(const TypedOption& typed) {
+  if (typed.name == "map-by" || is_parameter(typed, kMappingParameter)) {
+    const Mapping mapping = read_mapping(typed.values.back());
+    return !mapping.is_own && !mapping.per_node;
+  }
+  return std::find(kPlacing.begin(), kPlacing.end(), typed.name) != kPlacing.end();
+}
+
+bool may_oversubscribe(const TypedOption& typed) {
+  if (typed.name == "map-by" || is_parameter(typed, kMappingParameter)) {
+    return read_mapping(typed.values.back()).may_oversubscribe;
+  }
+  const bool is_parameter_on =
+      is_parameter(typed, kOversubscribeParameter) &&
+      (typed.values.back() == "1" || lower_case(typed.values.back()) == "true");
+  return typed.name == "oversubscribe" || is_parameter_on;
+}
+
+}  // namespace
+
+std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& typed) {
+  const OptionMeaning meaning = meaning_of(t, typed);
+  if (meaning.is_only_mpirun && !t.settings.contains(kOnlyMpirun)) {
+    t.set(kOnlyMpirun, {typed.source, from_flag(typed.source)});
+  }
+  return meaning.is_passed ? as_words(t, typed) : std::vector<std::string>();
+}
+
+std::optional<Sourced<std::string>> find_oversubscription(const Translation& t) {
+  const auto one = std::find_if(t.typed.begin(), t.typed.end(), may_oversubscribe);
+  return one == t.typed.end() ? std::nullopt
+                              : std::optional(Sourced<std::string>{"1", from_flag(one->source)});
+}
+
+const TypedOption* find_own_placing(const Translation& t) {
+  const auto one = std::find_if(t.typed.begin(), t.typed.end(), places);
+  return one == t.typed.end() ? nullptr : &*one;
+}
+
+// How many processes of mpirun's there are, and on which hosts.
+
+namespace {
+
+using Text = Sourced<std::string>;
+
+/// The later one of several wins, as for mpirun.
+std::optional<Text> last_typed(const Translation& t, std::span<const std::string_view> names) {
+  for (auto typed = t.typed.rbegin(); typed != t.typed.rend(); ++typed) {
+    if (std::find(names.begin(), names.end(), typed->name) != names.end()) {
+      return Text{typed->values.empty() ? "1" : typed->values.back(), from_flag(typed->source)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Text> find_per_node(const Translation& t) {
+  static constexpr std::array<std::string_view, 3> kNames = {"npernode", "N", "pernode"};
+  if (auto given = last_typed(t, kNames)) {
+    return given;
+  }
+  for (const TypedOption& typed : t.typed) {
+    const Mapping mapping = typed.name == "map-by" ? read_mapping(typed.values.front()) : Mapping();
+    if (mapping.per_node) {
+      return Text{std::to_string(*mapping.per_node), from_flag(typed.source)};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Where the MPI Operator and others say it to mpirun of Open MPI, of Intel's MPI and of MPICH.
+constexpr std::array<const char*, 4> kHostfiles = {"OMPI_MCA_orte_default_hostfile",
+                                                   "PRTE_MCA_prte_default_hostfile",
+                                                   "I_MPI_HYDRA_HOST_FILE",
+                                                   "HYDRA_HOST_FILE"};
+constexpr std::array<const char*, 4> kShellWords = {"OMPI_MCA_plm_rsh_args",
+                                                    "PRTE_MCA_plm_ssh_args",
+                                                    "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS",
+                                                    "HYDRA_LAUNCH_EXTRA_ARGS"};
+
+std::optional<Text> first_variable(const Translation& t, std::span<const char* const> names) {
+  for (const char* const name : names) {
+    const auto value = t.snapshot.variable(name);
+    if (value && !value->empty()) {
+      return Text{*value, from_variable(name)};
+    }
+  }
+  return std::nullopt;
+}
+
+/// A hostfile as option, as parameter, or as the variable of the parameter.
+std::optional<Text> find_hostfile(const Translation& t) {
+  static constexpr std::array<std::string_view, 3> kNames = {
+      "hostfile", "machinefile", "default-hostfile"};
+  if (auto given = last_typed(t, kNames)) {
+    return given;
+  }
+  for (const TypedOption& typed : t.typed) {
+    if (typed.values.size() == 2 && is_hostfile_parameter(typed.values.front())) {
+      return Text{typed.values.back(), from_flag(typed.source + " " + typed.values.front())};
+    }
+  }
+  return first_variable(t, kHostfiles);
+}
+
+Result<HostList> read_hosts(const Translation& t) {
+  HostList hosts;
+  for (const TypedOption& typed : t.typed) {
+    if (typed.name != "host") {
+      continue;
+    }
+    hosts.source = from_flag(typed.source);
+    if (auto added = add_hosts(hosts, {typed.values.front(), hosts.source}); !added) {
+      return added.error();
+    }
+  }
+  return hosts;
+}
+
+struct Counts {
+  std::optional<Text> all;
+  std::optional<Text> per_node;
+};
+
+/// Of options that say how many there are on what only the machine knows.
+bool needs_count(const TypedOption& typed) {
+  return typed.name == "ppr" || typed.name == "npersocket" || typed.name == "rankfile" ||
+         typed.name == "rf" ||
+         (typed.name == "map-by" && read_mapping(typed.values.front()).counts_objects);
+}
+
+/// Whether there is a number of processes where muster needs one.
+Result<> check_counts(const Translation& t, const Counts& counts, int others) {
+  if (!counts.all && others > 0) {
+    return Error{ErrorKind::BadUsage,
+                 "the first program has no number of processes, expected -np N for each program "
+                 "where there are several"};
+  }
+  const auto one = std::find_if(t.typed.begin(), t.typed.end(), needs_count);
+  return counts.all || one == t.typed.end()
+             ? Result<>()
+             : Error{ErrorKind::BadUsage,
+                     one->source +
+                         " needs -np beside it: muster does not see how many ranks it makes"};
+}
+
+/// mpirun is told of its first program, everybody else of all of them.
+void count_others(Translation& t, Counts& counts, int others) {
+  const TypedOption* const placing = counts.per_node ? nullptr : find_own_placing(t);
+  if (placing != nullptr) {
+    t.set(kDealtByMpirun, {"1", from_flag(placing->source)});
+  }
+  if (counts.all && (placing != nullptr || others > 0)) {
+    t.set(kMpirunProcesses, *counts.all);
+    counts.all->value = std::to_string(number_of(*counts.all) + others);
+  }
+}
+
+Result<Counts> read_counts(const Translation& t) {
+  static constexpr std::array<std::string_view, 2> kNames = {"np", "n"};
+  Counts counts{last_typed(t, kNames), find_per_node(t)};
+  for (const auto& count : {counts.all, counts.per_node}) {
+    if (count && !parse_integer(count->value, 1, kMostProcesses)) {
+      return wrong_value(*count, "a number of processes of at least 1");
+    }
+  }
+  return counts;
+}
+
+/// mpirun's words for ssh go along with it.
+void translate_shell(Translation& t) {
+  const auto words = first_variable(t, kShellWords);
+  if (words && !t.line.settings.has("remote-shell")) {
+    t.set("remote-shell", {"ssh " + words->value, words->source});
+  }
+}
+
+}  // namespace
+
+bool is_hostfile_parameter(std::string_view name) {
+  return name == "orte_default_hostfile" || name == "prte_default_hostfile";
+}
+
+Result<> translate_placing(Translation& t, int others) {
+  auto counts = read_counts(t);
+  const auto hosts = read_hosts(t);
+  if (!counts || !hosts) {
+    return counts ? hosts.error() : counts.error();
+  }
+  if (auto checked = check_counts(t, *counts, others); !checked) {
+    return checked;
+  }
+  count_others(t, *counts, others);
+  const auto placed = place_on_hosts(
+      t, {counts->all, counts->per_node, *hosts, find_hostfile(t), find_oversubscription(t)});
+  if (!placed) {
+    return placed.error();
+  }
+  if (*placed == Placed::OnList) {
+    translate_shell(t);
+  } else if (*placed == Placed::Here && !t.given.contains("stdin")) {
+    t.set("stdin", {"0", default_of("mpirun")});
+  }
+  return {};
+}
+
+}  // namespace muster

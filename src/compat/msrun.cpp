@@ -1,0 +1,387 @@
+// msrun's options, of MindSpore 2.3 to 2.10, and what becomes of each.
+// Facts: mindspore/parallel/cluster/run.py and process_entity/_api.py.
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "environment/local_host.hpp"
+
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr auto kMsrunOptions = std::to_array<CompatOption>({
+    {"worker_num",
+     '\0',
+     "N",
+     OptionSupport::Better,
+     "Workers of the job, 8 if it is not given. The nodes may have different numbers of them.",
+     "total-workers"},
+    {"local_worker_num",
+     '\0',
+     "N",
+     OptionSupport::Same,
+     "Workers on this node, 8 if it is not given. As many as --worker_num: the job has one node.",
+     "nproc-per-node"},
+    {"master_addr",
+     '\0',
+     "HOST",
+     OptionSupport::Better,
+     "A name, an address of IPv4 or IPv6, or that of a service. If it is not given, the platform "
+     "says "
+     "it."},
+    {"master_port",
+     '\0',
+     "PORT",
+     OptionSupport::Better,
+     "MindSpore's scheduler listens there and the agents meet beside it. If it is not given, the "
+     "agents meet at 8118 and the scheduler takes a free port, so that two jobs do not clash."},
+    {"node_rank",
+     '\0',
+     "R",
+     OptionSupport::Better,
+     "-1 or not given: by the platform, else by arrival; ranks are known before the workers start "
+     "either way."},
+    {"log_dir",
+     '\0',
+     "DIR",
+     OptionSupport::Better,
+     "scheduler.log and worker_<rank>.log, in the current folder if it is not given. Ranks are "
+     "those "
+     "of the job, so that nodes can share it.",
+     "log-dir"},
+    {"join",
+     '\0',
+     "WHETHER",
+     OptionSupport::Better,
+     "muster always waits: False leaves nobody who sees a failure. true and false are understood, "
+     "too.",
+     nullptr,
+     "True False true false",
+     true},
+    {"cluster_time_out",
+     '\0',
+     "SECONDS",
+     OptionSupport::Better,
+     "How long all nodes are waited for, here and by MindSpore. Negative: a year.",
+     "set:cluster_time_out"},
+    {"bind_core",
+     '\0',
+     "HOW",
+     OptionSupport::Better,
+     "True, False or a JSON object, by system calls.",
+     "bind-core",
+     "True False"},
+    {"bind_numa",
+     '\0',
+     "HOW",
+     OptionSupport::Better,
+     "True, False, a JSON object or a file, by system calls; no numactl is needed.",
+     "bind-numa",
+     "True False"},
+    {"sim_level",
+     '\0',
+     "LEVEL",
+     OptionSupport::Same,
+     "A dry run on this node, without a scheduler. Else MS_SIMULATION_LEVEL, beside which "
+     "RANK_SIZE is "
+     "stronger than --worker_num.",
+     "set:sim_level",
+     "-1 0 1 2 3",
+     true},
+    {"sim_rank_id",
+     '\0',
+     "R",
+     OptionSupport::Same,
+     "The one rank of a dry run, below --worker_num; -1: all of this node. Else RANK_ID."},
+    {"rank_table_file",
+     '\0',
+     "FILE",
+     OptionSupport::Better,
+     "A rank table of any form, which is waited for; RANK_TABLE_FILE is a copy of it."},
+    {"worker_log_name",
+     '\0',
+     "NAME",
+     OptionSupport::Same,
+     "What a worker's log is called, with {ip} and {hostname}; _<rank>.log follows."},
+    {"tail_worker_log",
+     '\0',
+     "RANKS",
+     OptionSupport::Better,
+     "Ranks of the job whose lines are on the console, -1 for all; whole lines with their rank, "
+     "and "
+     "no process of tail."},
+});
+
+}  // namespace
+
+std::span<const CompatOption> msrun_options() {
+  return kMsrunOptions;
+}
+
+// What msrun's options mean together: how many workers, on which nodes, and what the script is.
+// Facts: mindspore/parallel/cluster/process_entity/_api.py.
+
+namespace {
+
+constexpr const char* kDefaultWorkers = "8";
+constexpr const char* kDefaultPort = "8118";
+
+/// "Wait infinitely". The gang knows no such time, but no job waits for a year.
+constexpr const char* kYear = "31536000";
+
+/// Starting more than this many at once is msrun's idea of too much.
+constexpr int kMostSimulated = 128;
+
+Sourced<std::string> or_default(const Translation& t, const std::string& name, const char* value) {
+  return t.find(name).value_or(Sourced<std::string>{value, default_of("msrun")});
+}
+
+Result<int> read_count(const Sourced<std::string>& text) {
+  const auto count = parse_integer(text.value, 1, 10'000'000);
+  return count ? Result<int>(*count) : wrong_value(text, "a number of workers of at least 1");
+}
+
+/// -1 is "not given" for several options of msrun.
+std::optional<Sourced<std::string>> find_set(const Translation& t, const std::string& name) {
+  const auto value = t.find(name);
+  return value && value->value == "-1" ? std::nullopt : value;
+}
+
+struct Workers {
+  int total = 0;
+  int local = 0;
+};
+
+Result<Workers> read_workers(const Translation& t) {
+  const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
+  const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
+  const auto all = read_count(total);
+  const auto here = read_count(local);
+  if (!all || !here) {
+    return all ? here.error() : all.error();
+  }
+  return Workers{*all, *here};
+}
+
+/// As many workers here as in the job: one node.
+Result<> translate_nodes(Translation& t, const Workers& workers) {
+  const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
+  const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
+  if (workers.local > workers.total) {
+    const bool is_usage =
+        local.source.kind == SourceKind::Flag || total.source.kind == SourceKind::Flag;
+    return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
+                 "--local_worker_num is '" + local.value + "' but --worker_num is '" + total.value +
+                     "': there are no more workers here than in the job"};
+  }
+  t.set("nproc-per-node", local);
+  t.set("total-workers", total);
+  if (const auto address = t.find("master-addr")) {
+    t.set("master-addr", {std::string(without_brackets(address->value)), address->source});
+  }
+  const auto port = t.find("master-port");
+  if (port) {
+    t.set("worker-port", *port);
+    t.set("master-port", *port);
+  }
+  const auto rank = find_set(t, "node-rank");
+  if (workers.local == workers.total) {
+    t.set("nnodes", {"1", local.source});
+    if (rank && rank->value != "0") {
+      t.ignore("node-rank", "node-rank", "all workers of the job are on this node");
+    }
+    return {};
+  }
+  if (rank) {
+    t.set("node-rank", *rank);
+  }
+  if (!port) {
+    t.set("master-port", {kDefaultPort, default_of("msrun")});
+  }
+  return {};
+}
+
+/// How large the job would be: where a variable asks for the dry run, another one may say it.
+Sourced<std::string> simulated_size(const Translation& t) {
+  const auto exported = t.snapshot.variable("RANK_SIZE");
+  return !find_set(t, "sim-level") && exported && !exported->empty()
+             ? Sourced<std::string>{*exported, from_variable("RANK_SIZE")}
+             : or_default(t, "worker-num", kDefaultWorkers);
+}
+
+/// A rank that is played is one of the job.
+Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::string>& size) {
+  const auto number = parse_integer(rank.value, 0, 10'000'000);
+  if (!number) {
+    return wrong_value(rank, "a rank such as 0, or -1 for all of this node");
+  }
+  if (*number < *parse_integer(size.value, 1, 10'000'000)) {
+    return {};
+  }
+  const bool is_usage =
+      rank.source.kind == SourceKind::Flag || size.source.kind == SourceKind::Flag;
+  const bool is_default = size.source.kind == SourceKind::Default;
+  return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
+               rank.source.name + " is '" + rank.value + "' but " +
+                   (is_default ? "--worker_num" : size.source.name) + " is '" + size.value +
+                   "': a rank must be below its count"};
+}
+
+/// A dry run: processes that know how large the job would be, and meet nobody.
+Result<> translate_simulation(Translation& t,
+                              const Sourced<std::string>& level,
+                              const Workers& workers) {
+  t.set("mode", {"msrun-simulation", level.source});
+  t.set("set:sim_level", level);
+  const Sourced<std::string> size = simulated_size(t);
+  if (auto count = read_count(size); !count) {
+    return count.error();
+  }
+  t.set("set:worker_num", size);
+  t.settings.erase("total-workers");
+  t.settings.erase("set:cluster_time_out");  // there is no cluster
+  t.set("nnodes", {"1", level.source});
+  t.set("nproc-per-node", or_default(t, "local-worker-num", kDefaultWorkers));
+  auto rank = find_set(t, "sim-rank-id");
+  if (const auto inherited = t.snapshot.variable("RANK_ID");
+      !rank && inherited && !inherited->empty()) {
+    rank = Sourced<std::string>{*inherited, from_variable("RANK_ID")};
+  }
+  if (!rank && workers.local > kMostSimulated) {
+    t.line.notices.push_back(
+        "starting one process for rank 0, as msrun does: --local_worker_num is above " +
+        std::to_string(kMostSimulated));
+    rank = Sourced<std::string>{"0", from_flag("--local_worker_num")};
+  }
+  if (!rank) {
+    return {};
+  }
+  if (auto checked = check_played_rank(*rank, size); !checked) {
+    return checked;
+  }
+  t.set("set:sim_rank_id", *rank);
+  t.set("nproc-per-node", {"1", rank->source});
+  return {};
+}
+
+void translate_time_out(Translation& t) {
+  if (const auto seconds = t.find("cluster-time-out")) {
+    t.set("gang-timeout", gang_timeout_of(*seconds));
+  }
+}
+
+std::string replaced(std::string text, std::string_view what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), by);
+    at += by.size();
+  }
+  return text;
+}
+
+/// --tail_worker_log names workers by their rank in the job: those of this node, as msrun counts them.
+Result<> translate_tail(Translation& t, const Workers& workers) {
+  const auto ranks = find_set(t, "tail-worker-log");
+  const auto node = find_set(t, "node-rank");
+  if (!ranks) {
+    return {};
+  }
+  if (workers.local != workers.total && !node) {
+    t.line.notices.push_back("taking " + ranks->source.name +
+                             " as local ranks: without --node_rank the others go by arrival");
+    t.set("local-ranks-filter", *ranks);
+    return {};
+  }
+  const int node_rank = node && workers.local != workers.total
+                            ? parse_integer(node->value, 0, 1'000'000).value_or(0)
+                            : 0;
+  std::vector<std::string> here;
+  for (const std::string& piece : split(ranks->value, ',')) {
+    const auto rank = parse_integer(trim(piece), 0, 10'000'000);
+    if (!rank) {
+      return wrong_value(*ranks, "ranks separated by commas, such as 0,3, or -1 for all");
+    }
+    const long long local = *rank - static_cast<long long>(node_rank) * workers.local;
+    if (local >= 0 && local < workers.local) {
+      here.push_back(std::to_string(local));
+    }
+  }
+  if (here.empty()) {  // files alone
+    t.settings.erase("tee");
+    t.set("redirects", {"3", ranks->source});
+  } else {
+    t.set("local-ranks-filter", {join(here, ","), ranks->source});
+  }
+  return {};
+}
+
+/// Both streams of a worker in one file.
+void translate_logs(Translation& t) {
+  if (!t.find("log-dir")) {
+    t.set("log-dir", {".", default_of("msrun")});
+  }
+  t.set("tee", {"3", default_of("msrun")});
+  if (const auto name = t.find("worker-log-name")) {
+    std::string text = replaced(name->value, "{hostname}", t.snapshot.host_name);
+    if (text.find("{ip}") != std::string::npos) {
+      text = replaced(
+          text, "{ip}", local_end_towards(or_default(t, "master-addr", "127.0.0.1").value).address);
+    }
+    t.set("set:worker_log_name", {text, name->source});
+  }
+  if (const auto table = t.find("rank-table-file")) {
+    t.set("set:rank_table_file", *table);
+  }
+}
+
+/// msrun returns at once unless it is told otherwise.
+void translate_join(Translation& t) {
+  const auto join = t.find("join");
+  if (!join) {
+    t.line.notices.emplace_back(
+        "waiting for the workers, where msrun without --join=True would not");
+  } else if (join->value == "False" || join->value == "false") {
+    t.line.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" +
+                             join->value + ": somebody must see when one fails");
+  }
+}
+
+/// "python", "python3" and "pytest" are programs; everything else is a script for Python.
+void translate_script(Translation& t) {
+  const std::string first = t.line.program.empty() ? "" : t.line.program.front();
+  t.line.is_python_script = first != "python" && first != "python3" && first != "pytest";
+}
+
+}  // namespace
+
+Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds) {
+  return {seconds.value.starts_with('-') ? kYear : seconds.value, seconds.source};
+}
+
+Result<> translate_msrun(Translation& t) {
+  const auto workers = read_workers(t);
+  if (!workers) {
+    return workers.error();
+  }
+  auto level = find_set(t, "sim-level");
+  if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL");
+      !level && inherited && !inherited->empty()) {
+    level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
+  }
+  t.settings.erase("set:sim_level");  // -1 is none
+  if (auto translated =
+          level ? translate_simulation(t, *level, *workers) : translate_nodes(t, *workers);
+      !translated) {
+    return translated;
+  }
+  translate_time_out(t);
+  translate_logs(t);
+  if (auto tail = translate_tail(t, *workers); !tail) {
+    return tail;
+  }
+  translate_join(t);
+  translate_script(t);
+  return {};
+}
+
+}  // namespace muster

@@ -1,0 +1,453 @@
+// The options of `python -m paddle.distributed.launch`, of PaddlePaddle 2.3 to 3.0, with those of its old launcher, for which it
+// still starts that, and what becomes of each. Facts: paddle/distributed/launch/context/args_envs.py and
+// paddle/distributed/fleet/launch.py of Paddle 3.0, python/paddle/distributed/launch.py of 1.8.
+#include "base/endpoint.hpp"
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "compat/stale_variables.hpp"
+#include "environment/accelerators.hpp"
+#include "environment/local_host.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace muster {
+namespace {
+
+constexpr const char* kServers =
+    "muster starts Paddle's collective training; parameter servers only Paddle's own launcher "
+    "starts";
+
+constexpr const char* kMapping =
+    "muster numbers ranks by their nodes; by a topology file only Paddle's own launcher does";
+
+constexpr const char* kScale =
+    "a job that runs is not told another number of nodes; --nnodes MIN:MAX lets nodes come and go";
+
+constexpr const char* kOfServers = "it is of parameter servers";
+
+constexpr const char* kTuner =
+    "only Paddle's own launcher runs its tuner; start what it has found by muster";
+
+constexpr CompatOption option(const char* name,
+                              const char* argument,
+                              OptionSupport fate,
+                              const char* note,
+                              const char* setting = nullptr) {
+  return {name, '\0', argument, fate, note, setting};
+}
+
+/// For which Paddle reads no variable, or one of another name.
+constexpr CompatOption without_variable(CompatOption row) {
+  row.may_be_variable = false;
+  return row;
+}
+
+/// Another name of an option.
+constexpr CompatOption alias(const char* name,
+                             const char* argument,
+                             const char* same_as,
+                             const char* note) {
+  CompatOption row = without_variable(option(name, argument, OptionSupport::Same, note));
+  row.same_as = same_as;
+  return row;
+}
+
+constexpr CompatOption device_name(const char* name) {
+  return alias(name, "LIST", "devices", "As --devices.");
+}
+
+/// Of parameter servers, and only Paddle's own launcher starts them.
+constexpr CompatOption of_servers(const char* name, const char* argument) {
+  return without_variable(option(name, argument, OptionSupport::Refused, kServers));
+}
+
+constexpr auto kPaddleOptions = std::to_array<CompatOption>({
+    option("master",
+           "HOST:PORT",
+           OptionSupport::Better,
+           "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is "
+           "ignored: muster needs no etcd, but an address to meet at."),
+    option(
+        "rank", "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."),
+    option("nnodes",
+           "N|MIN:MAX",
+           OptionSupport::Better,
+           "If it is not given, the platform says how many there are. MIN:MAX needs no etcd.",
+           "nnodes"),
+    option("nproc_per_node",
+           "N",
+           OptionSupport::Same,
+           "Workers on this node, one for each device if it is not given.",
+           "nproc-per-node"),
+    option(
+        "devices",
+        "LIST",
+        OptionSupport::Same,
+        "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for "
+        "each unless --nproc_per_node says another number."),
+    device_name("gpus"),
+    device_name("npus"),
+    device_name("xpus"),
+    device_name("selected_gpus"),
+    device_name("selected_xpus"),
+    option(
+        "log_dir",
+        "DIR",
+        OptionSupport::Better,
+        "log if it is not given. Files are named by attempt and global rank, and the console has "
+        "the lines of all workers, not of the first alone.",
+        "log-dir"),
+    option("job_id",
+           "NAME",
+           OptionSupport::Better,
+           "Nodes that name another job do not join.",
+           "job-id"),
+    option("run_mode", "NAME", OptionSupport::Same, "collective; others are refused."),
+    option("ips",
+           "LIST",
+           OptionSupport::Same,
+           "Addresses of the nodes in the order of their ranks; the first is where they meet."),
+    alias("cluster_node_ips", "LIST", "ips", "As --ips."),
+    without_variable(option("host",
+                            "IP",
+                            OptionSupport::Same,
+                            "Else POD_IP, which wins: which of --ips this node is. Without --ips "
+                            "each node is known by its "
+                            "address on the way to the leader.")),
+    alias("node_ip", "IP", "host", "As --host."),
+    option("start_port",
+           "PORT",
+           OptionSupport::Better,
+           "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports "
+           "that "
+           "are free."),
+    option("max_restart",
+           "N",
+           OptionSupport::Better,
+           "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not "
+           "given. It needs no etcd."),
+    option(
+        "elastic_level", "LEVEL", OptionSupport::Better, "0 and 1: a failed job is started again."),
+    option("elastic_timeout",
+           "SECONDS",
+           OptionSupport::Same,
+           "With --nnodes MIN:MAX, how long to wait for more nodes, 30 if it is not given."),
+    without_variable(option("auto_cluster_config",
+                            "BOOL",
+                            OptionSupport::Same,
+                            "Workers find it as PADDLE_AUTO_CLUSTER, which wins over it.")),
+    without_variable(option("backend",
+                            "NAME",
+                            OptionSupport::Same,
+                            "auto, nccl, bkcl or gloo. Workers find it as PADDLE_DISTRI_BACKEND.")),
+    alias("np", "N", "nnodes", "As --nnodes."),
+    without_variable(option("elastic_server",
+                            "HOST:PORT",
+                            OptionSupport::Ignored,
+                            "it names an etcd server, and muster needs none")),
+    option("sort_ip",
+           "BOOL",
+           OptionSupport::Ignored,
+           "nodes without --rank are numbered as they come"),
+    option("log_level", "LEVEL", OptionSupport::Ignored, "--verbose says more"),
+    option("log_overwrite", "BOOL", OptionSupport::Ignored, "an existing file is renamed"),
+    without_variable(
+        option("enable_gpu_log", "BOOL", OptionSupport::Ignored, "muster samples no accelerators")),
+    option("gloo_port", "PORT", OptionSupport::Ignored, kOfServers),
+    option("with_gloo", "BOOL", OptionSupport::Ignored, kOfServers),
+    without_variable(
+        option("legacy", "BOOL", OptionSupport::Same, "False; the old launcher is refused.")),
+    option("auto_parallel_config", "FILE", OptionSupport::Refused, kTuner),
+    without_variable(option("auto_tuner_json", "FILE", OptionSupport::Refused, kTuner)),
+    without_variable(option("elastic_pre_hook",
+                            "COMMAND",
+                            OptionSupport::Refused,
+                            "let the program itself run it before it trains")),
+    without_variable(option("scale", "N", OptionSupport::Refused, kScale)),
+    without_variable(option("force", "BOOL", OptionSupport::Refused, kScale)),
+    without_variable(option("cluster_topo_path", "FILE", OptionSupport::Refused, kMapping)),
+    without_variable(option("rank_mapping_path", "FILE", OptionSupport::Refused, kMapping)),
+    without_variable(option("enable_auto_mapping", "BOOL", OptionSupport::Refused, kMapping)),
+    of_servers("servers", "LIST"),
+    of_servers("trainers", "LIST"),
+    option("server_num", "N", OptionSupport::Refused, kServers),
+    option("trainer_num", "N", OptionSupport::Refused, kServers),
+    of_servers("workers", "LIST"),
+    of_servers("worker_num", "N"),
+    of_servers("heter_workers", "LIST"),
+    of_servers("heter_worker_num", "N"),
+    of_servers("heter_devices", "LIST"),
+    of_servers("coordinators", "LIST"),
+    of_servers("coordinator_num", "N"),
+    of_servers("http_port", "PORT"),
+});
+
+}  // namespace
+
+std::span<const CompatOption> paddle_options() {
+  return kPaddleOptions;
+}
+
+// What the options of Paddle's launcher mean together. Facts: paddle/distributed/launch/context/args_envs.py,
+// controllers/collective.py, controllers/controller.py and controllers/master.py of Paddle 3.0.
+
+namespace {
+
+constexpr const char* kLaunch = "paddle.distributed.launch";
+constexpr const char* kRestarts = "3";
+constexpr const char* kPort = "6070";
+constexpr const char* kLastCall = "30";
+constexpr const char* kPlugin = "PADDLE_XCCL_BACKEND";  ///< names the devices of a plugin: "npu"
+
+std::optional<Sourced<std::string>> find_variable(const Translation& t, const char* name) {
+  auto variable = sourced_variable(t.snapshot, name);
+  return variable && variable->value.empty() ? std::nullopt : variable;
+}
+
+Error only_original(const Sourced<std::string>& value, const std::string& expected) {
+  return wrong_value(value, expected + ": all else only Paddle's own launcher starts");
+}
+
+/// Devices of which muster could not give one to each worker.
+Result<> check_accelerators(const Translation& t) {
+  for (const char* const name : {kPlugin, "XPU_VISIBLE_DEVICES", "XPULINK_VISIBLE_DEVICES"}) {
+    const auto sign = find_variable(t, name);
+    if (sign && sign->value != "npu") {
+      return only_original(*sign, "devices of NVIDIA, Ascend or AMD");
+    }
+  }
+  return {};
+}
+
+/// What only Paddle's own launcher does.
+Result<> check_kind(const Translation& t) {
+  const auto mode = t.find("run-mode");
+  if (mode && mode->value != "collective") {
+    return only_original(*mode, "collective");
+  }
+  const auto legacy = t.find("legacy");
+  if (legacy && parse_boolean(legacy->value) != false) {
+    return only_original(*legacy, "False");
+  }
+  if (!t.line.program.empty() && t.line.program.front() == "run_check") {
+    return Error{ErrorKind::BadUsage,
+                 "the script is 'run_check', which is a test of Paddle's own launcher: start it "
+                 "without muster"};
+  }
+  for (const char* const name : {"PADDLE_SERVERS_ENDPOINTS", "PADDLE_TRAINERS_ENDPOINTS"}) {
+    if (const auto servers = find_variable(t, name)) {
+      return only_original(*servers, "no parameter servers");
+    }
+  }
+  return {};
+}
+
+/// A variable of the process counts more than --rank, and another one more than that.
+std::optional<Sourced<std::string>> find_rank(const Translation& t) {
+  auto rank = t.find("rank");
+  auto trainer = find_variable(t, "PADDLE_TRAINER_ID");
+  const bool is_stronger = rank && rank->source.kind == SourceKind::Variable;
+  if (trainer && !is_stronger && !trainer->value.starts_with('-')) {
+    return trainer;
+  }
+  return rank && rank->value.starts_with('-') ? std::nullopt : rank;
+}
+
+/// Where the nodes meet. Fails for what is no address with a port.
+Result<> translate_paddle_master(Translation& t) {
+  const auto master = t.find("master");
+  if (!master) {
+    return {};
+  }
+  if (master->value.starts_with("etcd://")) {
+    t.line.notices.push_back("ignoring " + master->source.name +
+                             ": it names an etcd server, and muster needs none");
+    return {};
+  }
+  const Endpoint endpoint = split_endpoint(master->value);
+  if (!endpoint.port || endpoint.host.empty()) {
+    return wrong_value(*master, "HOST:PORT" + describe_host_mistake(master->value));
+  }
+  t.set("master-addr", {endpoint.host, master->source});
+  t.set("master-port", {*endpoint.port, master->source});
+  return {};
+}
+
+/// Where this node is in a list: by what it is said to be, else by its addresses.
+std::optional<std::size_t> find_place(const Translation& t, const std::vector<std::string>& ips) {
+  const auto pod = find_variable(t, "POD_IP");
+  const auto host = pod ? pod : t.find("host");
+  auto here = std::find(ips.begin(), ips.end(), host ? host->value : t.snapshot.host_name);
+  if (here == ips.end()) {
+    here = std::find_if(ips.begin(), ips.end(), [&](const std::string& ip) {
+      return !is_loopback(ip) && is_this_host(ip, t.snapshot);
+    });
+  }
+  return here == ips.end() ? std::nullopt
+                           : std::optional(static_cast<std::size_t>(here - ips.begin()));
+}
+
+/// Every node has the same list.
+Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
+  std::vector<std::string> ips = split(with_plain_blanks(list.value), ',');
+  for (std::string& ip : ips) {
+    ip = trim(ip);
+    if (visible_line(ip) != ip) {
+      return wrong_value(list, "addresses with commas between them, without invisible characters");
+    }
+  }
+  t.set("nnodes", {std::to_string(ips.size()), list.source});
+  if (ips.size() < 2) {
+    return {};
+  }
+  if (const auto place = find_place(t, ips)) {
+    t.set("node-rank", {std::to_string(*place), list.source});
+  }
+  t.set("master-addr", {ips.front(), list.source});
+  t.set("master-port",
+        t.find("start-port").value_or(Sourced<std::string>{kPort, default_of(kLaunch)}));
+  return {};
+}
+
+/// Without a number of nodes, an option that speaks of them means one, as for Paddle.
+Result<> translate_nodes(Translation& t) {
+  const auto ips = t.find("ips");
+  if (ips && !t.find("master")) {
+    return translate_ips(t, *ips);
+  }
+  const auto rank = find_rank(t);
+  if (!t.find("nnodes") && !t.line.settings.has("nnodes") && (rank || t.find("master"))) {
+    t.set("nnodes", {"1", default_of(kLaunch)});
+  }
+  const auto nodes = t.settings.find("nnodes");
+  if (nodes != t.settings.end() && nodes->second.value == "1") {
+    return {};  // one node has rank 0, and meets nobody
+  }
+  if (rank) {
+    t.set("node-rank", *rank);
+  }
+  return translate_paddle_master(t);
+}
+
+void translate_paddle_restarts(Translation& t) {
+  const auto level = t.find("elastic-level");
+  if (level && !level->value.starts_with('-')) {
+    t.set("max-restarts",
+          t.find("max-restart").value_or(Sourced<std::string>{kRestarts, level->source}));
+  }
+  const auto nodes = t.settings.find("nnodes");
+  if (nodes != t.settings.end() && nodes->second.value.find(':') != std::string::npos) {
+    t.set("last-call",
+          t.find("elastic-timeout").value_or(Sourced<std::string>{kLastCall, default_of(kLaunch)}));
+  }
+}
+
+/// Devices are named as the list of the visible ones has them.
+Result<> translate_devices(Translation& t, const Sourced<std::string>& listed) {
+  std::vector<std::string> names = split(listed.value, ',');
+  for (std::string& name : names) {
+    name = trim(name);
+  }
+  const auto places = places_of_devices(names, listed, t.snapshot);
+  if (!places) {
+    return places.error();
+  }
+  t.set("devices", *places);
+  return {};
+}
+
+/// One worker alone has all devices.
+void export_all_devices(Translation& t, int count) {
+  const auto workers = t.find("nproc-per-node");
+  if (!workers || workers->value != "1" || count < 2) {
+    return;
+  }
+  t.export_variable(has_ascend_devices(t.snapshot) ? "FLAGS_selected_npus" : "FLAGS_selected_gpus",
+                    {join(device_numbers(count), ","), workers->source});
+}
+
+/// "auto" is none.
+bool is_backend(const Sourced<std::string>& backend) {
+  static constexpr std::array<std::string_view, 3> kBackends = {"nccl", "bkcl", "gloo"};
+  return std::find(kBackends.begin(), kBackends.end(), backend.value) != kBackends.end();
+}
+
+/// Without devices, workers talk through gloo, and through xccl with those of a plugin.
+Result<> export_backend(Translation& t, int count) {
+  const auto backend = t.find("backend");
+  const bool is_auto = !backend || backend->value == "auto";
+  if (!is_auto && !is_backend(*backend)) {
+    return only_original(*backend, "auto, nccl, bkcl or gloo");
+  }
+  if (!is_auto) {
+    t.export_variable("PADDLE_DISTRI_BACKEND", *backend);
+  } else if (count == 0) {
+    t.export_variable("PADDLE_DISTRI_BACKEND", {"gloo", default_of(kLaunch)});
+  } else if (const auto plugin = find_variable(t, kPlugin)) {
+    t.export_variable("PADDLE_DISTRI_BACKEND", {"xccl", plugin->source});
+  }
+  return {};
+}
+
+Result<> export_devices(Translation& t) {
+  const auto listed = t.find("devices");
+  auto translated = listed ? translate_devices(t, *listed) : Result<>();
+  if (!translated) {
+    return translated;
+  }
+  const int count = listed ? static_cast<int>(split(listed->value, ',').size())
+                           : count_visible_devices(t.snapshot);
+  export_all_devices(t, count);
+  if (!t.settings.contains("nproc-per-node") && !listed) {
+    t.set("nproc-per-node", {"auto", default_of(kLaunch)});
+  }
+  return export_backend(t, count);
+}
+
+Result<> export_rest(Translation& t) {
+  const auto variable = find_variable(t, "PADDLE_AUTO_CLUSTER");
+  const auto cluster = variable ? variable : t.find("auto-cluster-config");
+  const auto is_on = cluster ? parse_boolean(cluster->value) : std::optional(false);
+  if (!is_on) {
+    return wrong_value(*cluster, "True or False");
+  }
+  const std::string text = *is_on ? "True" : "False";
+  t.export_variable("PADDLE_AUTO_CLUSTER",
+                    cluster ? Sourced<std::string>{text, cluster->source}
+                            : Sourced<std::string>{"0", default_of(kLaunch)});
+  if (!t.given.contains("log-dir")) {
+    t.set("log-dir", {"log", default_of(kLaunch)});
+  }
+  const Sourced<std::string> folder = t.settings.at("log-dir");
+  const std::filesystem::path here(t.snapshot.working_directory);
+  const bool has_files = !folder.value.empty();
+  const std::filesystem::path place = has_files ? here / folder.value : here;
+  t.export_variable("PADDLE_LOG_DIR", {place.lexically_normal().string(), folder.source});
+  if (!has_files) {
+    t.settings.erase("log-dir");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> translate_paddle(Translation& t) {
+  for (const auto check : {check_kind, check_accelerators}) {
+    if (auto checked = check(t); !checked) {
+      return checked;
+    }
+  }
+  if (auto translated = translate_nodes(t); !translated) {
+    return translated;
+  }
+  leave_out_leftovers(t, t.settings.contains("nnodes"));
+  translate_paddle_restarts(t);
+  if (auto exported = export_devices(t); !exported) {
+    return exported;
+  }
+  return export_rest(t);
+}
+
+}  // namespace muster

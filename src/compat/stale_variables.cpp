@@ -1,0 +1,249 @@
+// Reads what options say: numbers as Python has them, and variables that stand for options.
+#include "compat/stale_variables.hpp"
+
+#include "base/text.hpp"
+#include "compat/tokens.hpp"
+#include "environment/accelerators.hpp"
+#include "options/syntax.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Numbers as Python reads them, in all that is counted; "1:04" has two.
+std::string as_counted(const std::string& text) {
+  std::vector<std::string> pieces = split(text, ':');
+  for (std::string& piece : pieces) {
+    piece = find_python_integer(piece).value_or(piece);
+  }
+  return join(pieces, ":");
+}
+
+/// Whether the value is a number, or may be one.
+bool is_counted(const CompatOption& option) {
+  static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
+  return option.argument != nullptr &&
+         std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
+}
+
+/// A switch by variable: a number, as torchrun reads it, or a word.
+Result<bool> read_switch(const Sourced<std::string>& variable) {
+  if (variable.value == "true" || variable.value == "True") {
+    return true;
+  }
+  if (variable.value == "false" || variable.value == "False") {
+    return false;
+  }
+  const auto number = find_python_integer(variable.value);
+  return number ? Result<bool>(*number != "0") : wrong_value(variable, "0, 1, true or false");
+}
+
+/// "nproc-per-node" is NPROC_PER_NODE in a variable's name.
+std::string variable_part(std::string_view option) {
+  std::string part;
+  for (const char c : option) {
+    part += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return part;
+}
+
+}  // namespace
+
+Result<std::string> read_value(const CompatLauncher& compat,
+                               const CompatOption& option,
+                               const Sourced<std::string>& value) {
+  if (!is_counted(option) || compat.syntax == Syntax::OpenMpi) {
+    return value.value;
+  }
+  if (value.value.empty() && value.source.kind == SourceKind::Flag) {
+    return wrong_value(value, "a value");
+  }
+  return as_counted(value.value);
+}
+
+Result<> read_variables(const CompatLauncher& compat,
+                        const Snapshot& snapshot,
+                        Given& given,
+                        std::vector<std::string>& notices) {
+  if (compat.variables == nullptr) {
+    return {};
+  }
+  for (const CompatOption& option : compat.options()) {
+    const std::string name = dashed(option.name);
+    const std::string variable = compat.variables + variable_part(name);
+    const auto value = snapshot.variable(variable);
+    const bool is_decided = given.contains(name) && !compat.variables_win;
+    if (!value || !option.may_be_variable || is_decided) {
+      continue;
+    }
+    if (given.contains(name)) {
+      notices.push_back(variable + " is '" + *value + "' and wins over " +
+                        given.at(name).source.name + ", as in " + original_of(compat));
+    }
+    if (option.argument != nullptr) {
+      given[name] = {*read_value(compat, option, {*value, from_variable(variable)}),
+                     from_variable(variable)};
+      continue;
+    }
+    const auto is_on = read_switch({*value, from_variable(variable)});
+    if (!is_on) {
+      return is_on.error();
+    }
+    if (*is_on) {
+      given[name] = {"1", from_variable(variable)};
+    }
+  }
+  return {};
+}
+
+// Which variables are meant, and which are merely there.
+
+namespace {
+
+/// What says who the nodes are, and the option that says the same.
+constexpr auto kVariables = std::to_array<std::pair<const char*, const char*>>({
+    {"RANK", "node-rank"},
+    {"NODE_RANK", "node-rank"},
+    {"WORLD_SIZE", "nnodes"},
+    {"NNODES", "nnodes"},
+    {"NUM_NODES", "nnodes"},
+    {"NODE_COUNT", "nnodes"},
+    {"MASTER_ADDR", "master-addr"},
+    {"MASTER_PORT", "master-port"},
+    {"TF_CONFIG", ""},
+    {"TF_PS_HOSTS", ""},
+    {"TF_WORKER_HOSTS", ""},
+});
+
+/// Those that say something else than the command line: many lines pass on what is set.
+std::vector<std::string> names_of_ignored(const Translation& t) {
+  std::vector<std::string> names;
+  for (const auto& [variable, option] : kVariables) {
+    const auto value = t.snapshot.variable(variable);
+    const auto translated = t.settings.find(option);
+    const auto given =
+        translated == t.settings.end() ? t.find(option) : std::optional(translated->second);
+    if (value && !value->empty() && (!given || given->value != *value)) {
+      names.emplace_back(variable);
+    }
+  }
+  return names;
+}
+
+std::string count_of_nodes(const Translation& t) {
+  const auto translated = t.settings.find("nnodes");
+  if (translated != t.settings.end()) {
+    return translated->second.value;
+  }
+  const auto own = t.line.settings.find("nnodes");
+  return own ? own->value : "1";
+}
+
+std::string original_of_line(const Translation& t) {
+  return t.line.compat == nullptr ? "torchrun" : original_of(*t.line.compat);
+}
+
+const char* describe_leftover(const BareSign& sign, bool is_about_nodes) {
+  return is_about_nodes          ? "the command line says which nodes there are"
+         : sign.is_list_of_tasks ? "it is for TensorFlow"
+                                 : "what is there does not describe one of several nodes";
+}
+
+}  // namespace
+
+void leave_out_leftovers(Translation& t, bool is_about_nodes) {
+  const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
+  const auto sign =
+      t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
+  // Tasks of TensorFlow's are none of torchrun's nodes, however well they are described.
+  if (!sign || (!is_about_nodes && sign->is_whole && !sign->is_list_of_tasks)) {
+    return;
+  }
+  const std::string original = original_of_line(t);
+  if (const auto names = names_of_ignored(t); !names.empty()) {
+    t.line.notices.push_back("ignoring " + join(names, ", ") + ": " + original + " does not read " +
+                             (names.size() == 1 ? "it" : "them") + ", and " +
+                             describe_leftover(*sign, is_about_nodes));
+  }
+  const std::string nodes = count_of_nodes(t);
+  t.set("platform",
+        {nodes == "1" || nodes == "1:1" ? "single" : "flags",
+         {SourceKind::Default, original + ", which does not read " + sign->source.name}});
+}
+
+// Turns numbers of the host's devices into places among those that this node shows.
+
+namespace {
+
+/// Names that are no numbers, such as GPU-5f1c, are not what another launcher's line has.
+bool are_numbers(const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> device_numbers(int count) {
+  std::vector<std::string> numbers;
+  numbers.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    numbers.push_back(std::to_string(i));
+  }
+  return numbers;
+}
+
+std::vector<std::string> shown_devices(const Snapshot& snapshot) {
+  const DeviceMask mask = find_device_mask(snapshot);
+  const bool is_list = mask.is_inherited && are_numbers(mask.devices);
+  return is_list ? mask.devices : device_numbers(count_visible_devices(snapshot));
+}
+
+Result<Sourced<std::string>> places_of_devices(const std::vector<std::string>& names,
+                                               const Sourced<std::string>& text,
+                                               const Snapshot& snapshot) {
+  const DeviceMask mask = find_device_mask(snapshot);
+  if (!mask.is_inherited || !are_numbers(mask.devices)) {
+    return Sourced<std::string>{join(names, ","), text.source};
+  }
+  std::vector<std::string> places;
+  for (const std::string& name : names) {
+    const auto at = std::find(mask.devices.begin(), mask.devices.end(), name);
+    if (at == mask.devices.end()) {
+      return wrong_value(
+          text,
+          "devices that " + mask.variable + " shows, which are '" + join(mask.devices, ",") + "'");
+    }
+    places.push_back(std::to_string(at - mask.devices.begin()));
+  }
+  return Sourced<std::string>{join(places, ","), text.source};
+}
+
+// https://docs.python.org/3/library/functions.html#int, of base 10 and the digits of ASCII.
+
+std::optional<std::string> find_python_integer(std::string_view text) {
+  std::string_view rest = trim(text);
+  const bool is_negative = rest.starts_with('-');
+  rest.remove_prefix(is_negative || rest.starts_with('+') ? 1 : 0);
+  std::string digits;
+  bool may_be_underscore = false;  // between digits only
+  for (const char c : rest) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit && (c != '_' || !may_be_underscore)) {
+      return std::nullopt;
+    }
+    digits += is_digit ? std::string(1, c) : "";
+    may_be_underscore = is_digit;
+  }
+  if (!may_be_underscore) {
+    return std::nullopt;
+  }
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
+  return (is_negative && digits != "0" ? "-" : "") + digits;
+}
+
+}  // namespace muster

@@ -1,0 +1,474 @@
+// What torchrun's options say about where lines go.
+#include "base/endpoint.hpp"
+#include "base/signals.hpp"
+#include "base/text.hpp"
+#include "compat/front_end.hpp"
+#include "compat/stale_variables.hpp"
+#include "platforms/given_hosts.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace muster {
+
+/// Files, their layout, prefixes, and the ranks that are shown.
+void translate_output(Translation& translation);
+
+// What torchrun's options of output mean together. Facts: torch/distributed/run.py and elastic/multiprocessing of torch 2.13.
+
+namespace {
+
+/// Its layout of log files. Without a name of a folder it is not given; without a folder there is nothing to be written, nor a
+/// rank to be hidden. What muster's own option asks for is muster's. Source: DefaultLogsSpecs in
+/// torch/distributed/elastic/multiprocessing/api.py.
+void translate_logs(Translation& t) {
+  const auto folder = t.find("log-dir");
+  if (!folder) {
+    t.settings.erase("log-dir");
+    if (t.line.settings.has("log-dir")) {
+      return;
+    }
+  }
+  const bool has_none = folder && folder->value == "/dev/null";
+  t.set(kLogLayout, {has_none ? kNoLogs : kTorchrunLogs, default_of("torchrun")});
+  if (!has_none) {
+    return;
+  }
+  t.settings.erase("log-dir");
+  for (const char* const name : {"redirects",
+                                 "tee",
+                                 "local-ranks-filter",
+                                 "duplicate-stdout-filters",
+                                 "duplicate-stderr-filters"}) {
+    t.ignore(name, name, folder->source.name + " is /dev/null, and all goes to the console");
+    t.given.erase(name);
+  }
+}
+
+/// Somebody's script may read what comes through a pipe: there lines are the workers' own, unless -t asks for more.
+/// Source: torch/distributed/elastic/multiprocessing/tail_log.py.
+void translate_prefix(Translation& t) {
+  const auto tee = t.find("tee");
+  const bool is_asked_for = tee && !tee->value.empty() && tee->value != "0";
+  if (!t.line.settings.has("prefix")) {
+    t.set("prefix", {is_asked_for ? "always" : "terminal", default_of("torchrun")});
+  }
+  if (is_asked_for && !t.line.settings.has("prefix-template") &&
+      !t.settings.contains("prefix-template") &&
+      !t.snapshot.has("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE")) {
+    t.set("prefix-template", {"[${role_name}${local_rank}]:", default_of("torchrun")});
+  }
+}
+
+/// Numbers as Python reads them, with blanks around.
+void translate_filter(Translation& t) {
+  const auto ranks = t.find("local-ranks-filter");
+  if (!ranks) {
+    return;
+  }
+  std::vector<std::string> pieces = split(ranks->value, ',');
+  for (std::string& piece : pieces) {
+    piece = find_python_integer(piece).value_or(piece);
+  }
+  t.set("local-ranks-filter", {join(pieces, ","), ranks->source});
+}
+
+/// Options whose empty value means that nothing is given.
+void translate_texts(Translation& t) {
+  for (const auto& [name, setting] :
+       {std::pair("duplicate-stdout-filters", "duplicate-stdout-filters"),
+        std::pair("duplicate-stderr-filters", "duplicate-stderr-filters"),
+        std::pair("log-line-prefix-template", "prefix-template")}) {
+    if (const auto text = t.find(name)) {
+      t.set(setting, *text);
+    }
+  }
+}
+
+}  // namespace
+
+void translate_output(Translation& t) {
+  if (t.is_whole || t.has("log-dir")) {
+    translate_logs(t);
+  }
+  translate_texts(t);
+  translate_filter(t);
+  if (t.is_whole) {
+    translate_prefix(t);
+  }
+}
+
+// What torchrun's options mean together: who the nodes are and where they meet, and what the script
+// is. Facts: torch/distributed/run.py of torch 2.13.
+
+namespace {
+
+const Source kDefaultNodes = {SourceKind::Default, "torchrun's default of --nnodes"};
+
+/// c10d's, where the endpoint names none.
+constexpr const char* kDynamicPort = "29400";
+
+bool is_one(const std::string& nodes) {
+  return nodes == "1" || nodes == "1:1";
+}
+
+bool has_accelerators(const HostDevices& devices) {
+  return devices.nvidia + devices.ascend + devices.amd + devices.gaudi + devices.neuron_cores +
+             devices.intel + devices.tpu >
+         0;
+}
+
+/// "auto" without accelerators is one worker for each core.
+Result<> translate_workers(Translation& t) {
+  const auto wanted = t.find("nproc-per-node");
+  if (!wanted) {
+    if (t.is_whole) {
+      t.set("nproc-per-node", {"1", default_of("torchrun")});
+    }
+    return {};
+  }
+  if (wanted->value == "auto" && !has_accelerators(t.snapshot.devices)) {
+    t.set("nproc-per-node", {"cpu", wanted->source});
+  }
+  return {};
+}
+
+/// MUSTER_* variables of several nodes mean nothing to one that stands alone. They are not left out
+/// where MUSTER_NNODES, which is stronger than a variable of torchrun's, says that it does not.
+void leave_out_own(Translation& t, const Sourced<std::string>& flag, const char* why) {
+  if (t.line.settings.has("nnodes") && flag.source.kind != SourceKind::Flag) {
+    return;
+  }
+  Settings kept;
+  t.line.settings.for_each([&](const std::string& name, const Sourced<std::string>& value) {
+    if (name == "node-rank" || name == "master-addr" || name == "master-port") {
+      t.line.notices.push_back("ignoring " + value.source.name + ": " + why);
+    } else {
+      kept.set(name, value);
+    }
+  });
+  t.line.settings = std::move(kept);
+}
+
+void translate_standalone(Translation& t) {
+  const Sourced<std::string> flag = t.given.at("standalone");
+  const auto nodes = t.find("nnodes");
+  if (nodes && !is_one(nodes->value)) {
+    t.ignore("nnodes", "nnodes", "--standalone is one node");
+  }
+  constexpr const char* kWhy = "--standalone is one node with a free port";
+  for (const auto& [name, setting] : {std::pair("rdzv-backend", "master-addr"),
+                                      std::pair("rdzv-endpoint", "master-addr"),
+                                      std::pair("rdzv-id", "job-id"),
+                                      std::pair("node-rank", "node-rank"),
+                                      std::pair("master-addr", "master-addr"),
+                                      std::pair("master-port", "master-port")}) {
+    t.ignore(name, setting, kWhy);
+  }
+  leave_out_own(t, flag, kWhy);
+  t.set("nnodes", {"1", flag.source});
+  t.set("platform", {"single", flag.source});
+}
+
+/// torchrun's one node is what is meant where some option describes the nodes and none counts them.
+void default_nodes(Translation& t) {
+  if (!t.is_whole || t.find("nnodes") || t.line.settings.has("nnodes")) {
+    return;
+  }
+  for (const char* const name : {"rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr"}) {
+    if (t.find(name)) {
+      t.set("nnodes", {"1", kDefaultNodes});
+      return;
+    }
+  }
+}
+
+std::string nodes_of(const Translation& t) {
+  if (const auto given = t.settings.find("nnodes"); given != t.settings.end()) {
+    return given->second.value;
+  }
+  const auto own = t.line.settings.find("nnodes");
+  return own ? own->value : "";
+}
+
+/// Is the job of one node? Where no option counts them the platform says so, or is missing.
+bool is_one_node(const Translation& t) {
+  const auto platform = t.settings.find("platform");
+  if (platform != t.settings.end() && platform->second.value == "single") {
+    return true;
+  }
+  const std::string nodes = nodes_of(t);
+  if (!nodes.empty()) {
+    return is_one(nodes);
+  }
+  const auto cluster = describe_cluster(t.snapshot, t.line.settings);
+  return cluster && cluster->job.most_nodes == 1;
+}
+
+/// Port 0 is a free port, which muster takes where none is given.
+void set_port(Translation& t, const Sourced<std::string>& port) {
+  if (port.value == "0" && is_one_node(t)) {
+    t.settings.erase("master-port");
+  } else {
+    t.set("master-port", port);
+  }
+}
+
+/// Scripts name the port themselves, as in --dist-url tcp://ADDRESS:PORT: the workers get it, and the agents meet beside it.
+void give_port_to_workers(Translation& t) {
+  const auto port = t.settings.find("master-port");
+  const bool is_named = t.is_whole && port != t.settings.end() && port->second.value != "0";
+  if (is_named && !is_one(nodes_of(t)) && !t.line.settings.has("worker-port")) {
+    t.set("worker-port", port->second);
+  }
+}
+
+void translate_torchrun_master(Translation& t) {
+  if (const auto address = t.find("master-addr")) {
+    t.set("master-addr", {std::string(without_brackets(address->value)), address->source});
+  }
+  if (const auto port = t.find("master-port")) {
+    set_port(t, *port);
+  }
+}
+
+/// The last colon ends the host, also of an address of version 6 without brackets; blanks around either do not count.
+/// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
+Endpoint read_endpoint(const std::string& text) {
+  const std::string_view whole = trim(text);
+  const std::size_t colon = whole.rfind(':');
+  const std::string_view host = trim(whole.substr(0, colon));
+  const bool is_bare_address = colon != std::string_view::npos && is_numeric_address(host) &&
+                               host.find(':') != std::string_view::npos;
+  Endpoint endpoint = is_bare_address
+                          ? Endpoint{std::string(host), std::string(whole.substr(colon + 1))}
+                          : split_endpoint(whole);
+  endpoint.host = trim(endpoint.host);
+  if (endpoint.port) {
+    endpoint.port = trim(*endpoint.port);
+  }
+  return endpoint;
+}
+
+/// What is no host and no port is refused at once, where torchrun does.
+/// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
+Result<> check_endpoint(const Sourced<std::string>& text) {
+  constexpr int kLastPort = 65'535;
+  const Endpoint endpoint = read_endpoint(text.value);
+  const bool is_host =
+      !endpoint.host.empty() && std::all_of(endpoint.host.begin(), endpoint.host.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return std::isalnum(byte) != 0 || byte >= 0x80 ||  // a letter of another script
+               std::string_view("_.:-").find(c) != std::string_view::npos;
+      });
+  if (!is_host) {
+    const std::string mistake = text.value.starts_with('/')
+                                    ? ", not a file, which muster does not need"
+                                    : describe_host_mistake(text.value);
+    return wrong_value(text, "HOST:PORT, with a name or an address as the host" + mistake);
+  }
+  if (endpoint.port && !parse_integer(*endpoint.port, 0, kLastPort)) {
+    return wrong_value(text, "HOST:PORT, with a number from 0 to 65535 as the port");
+  }
+  return {};
+}
+
+void set_endpoint(Translation& t, const Sourced<std::string>& text, const char* default_port) {
+  const Endpoint endpoint = read_endpoint(text.value);
+  t.set("master-addr", {endpoint.host, text.source});
+  if (endpoint.port || default_port != nullptr) {
+    set_port(t, {endpoint.port.value_or(default_port == nullptr ? "" : default_port), text.source});
+  }
+}
+
+bool is_about_nodes(const Translation& t) {
+  return t.line.settings.has("nnodes") || t.find("nnodes") || t.find("rdzv-backend") ||
+         t.find("rdzv-endpoint") || t.find("node-rank") || t.find("master-addr");
+}
+
+/// Nodes come as they are, and the endpoint counts alone. One node meets nobody.
+void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
+  constexpr const char* kWhy =
+      "with --rdzv-backend c10d the endpoint counts, and ranks go by arrival";
+  const auto rank = t.find("node-rank");
+  const bool is_first = rank && rank->value == "0" && !t.line.settings.has("lead");
+  for (const char* const name : {"master-addr", "master-port", "node-rank"}) {
+    t.ignore(name, name, kWhy);
+  }
+  if (is_one(nodes_of(t))) {
+    leave_out_leftovers(t, is_about_nodes(t));
+    return;
+  }
+  set_endpoint(t, endpoint, kDynamicPort);
+  if (is_first) {
+    t.set("lead", {"reached", rank->source});
+  }
+  if (t.is_whole && !t.line.settings.has("platform")) {
+    t.set("platform", {"flags", t.given.at("rdzv-backend").source});
+  }
+}
+
+/// Several nodes, and neither the line nor a platform says where they meet.
+bool is_meeting_unknown(const Translation& t) {
+  const bool is_said = t.find("master-addr") || t.line.settings.has("master-addr") ||
+                       t.line.settings.has("platform");
+  return !is_said && t.is_whole && !is_one(nodes_of(t)) && !find_starter(t.snapshot);
+}
+
+Result<> translate_rendezvous(Translation& t) {
+  const auto backend =
+      t.find("rdzv-backend").value_or(Sourced<std::string>{"static", default_of("torchrun")});
+  const bool is_etcd = backend.value == "etcd" || backend.value == "etcd-v2";
+  if (!is_etcd && backend.value != "static" && backend.value != "c10d") {
+    return wrong_value(backend, "static, c10d, etcd or etcd-v2");
+  }
+  default_nodes(t);
+  const auto endpoint = t.find("rdzv-endpoint");
+  if (auto checked = endpoint && !is_etcd ? check_endpoint(*endpoint) : Result<>(); !checked) {
+    return checked;
+  }
+  if (endpoint && backend.value == "c10d") {
+    translate_dynamic(t, *endpoint);
+    return {};
+  }
+  if (endpoint && is_etcd && is_meeting_unknown(t)) {
+    return wrong_value(*endpoint,
+                       "no etcd server, which muster does not need, but one of the nodes: "
+                       "--rdzv-backend c10d --rdzv-endpoint NODE:29400");
+  }
+  leave_out_leftovers(t, is_about_nodes(t));
+  translate_torchrun_master(t);
+  if (endpoint && is_etcd) {
+    t.line.notices.push_back("ignoring " + endpoint->source.name +
+                             ": it names an etcd server, and muster needs none");
+  } else if (endpoint) {
+    set_endpoint(t, *endpoint, nullptr);
+  }
+  give_port_to_workers(t);
+  return {};
+}
+
+/// torchrun's variable for what muster calls its grace, behind flags and PET_*.
+void translate_grace(Translation& t) {
+  constexpr const char* kShutdown = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
+  const auto seconds = t.snapshot.variable(kShutdown);
+  if (seconds && !t.settings.contains("grace")) {
+    t.set("grace", {*seconds, from_variable(kShutdown)});
+  }
+}
+
+/// A name that is none is left out with a warning; where no other is there the usual ones count.
+/// Source: PContext.start of torch/distributed/elastic/multiprocessing/api.py.
+void translate_signals(Translation& t) {
+  const auto given = t.find("signals-to-handle");
+  if (!given) {
+    return;
+  }
+  std::vector<std::string> known;
+  for (const std::string& piece : split(given->value, ',')) {
+    const std::string name(trim(piece));
+    if (parse_signal(name)) {
+      known.push_back(name);
+    } else {
+      t.line.notices.push_back("ignoring '" + name + "' in " + given->source.name +
+                               ": there is no such signal");
+    }
+  }
+  t.settings.erase("signals-to-handle");
+  if (!known.empty()) {
+    t.set("signals-to-handle", {join(known, ","), given->source});
+  }
+}
+
+/// As many restarts as are asked for, whether or not an attempt made progress.
+void translate_torchrun_restarts(Translation& t) {
+  if (!t.line.settings.has("no-progress-limit")) {
+    t.set("no-progress-limit", {"0", default_of("torchrun")});
+  }
+}
+
+/// A node that comes later is a reason to start again at once.
+/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
+void translate_scale_up(Translation& t) {
+  if (!t.line.settings.has("scale-up")) {
+    t.set("scale-up", {"now", default_of("torchrun")});
+  }
+}
+
+/// The agents serve the store, as torchrun's do.
+void translate_store(Translation& t) {
+  if (!t.line.settings.has("store")) {
+    t.set("store", {"agent", default_of("torchrun")});
+  }
+}
+
+/// Its workers inherit standard input: a debugger may ask in any of them. It does not go to other hosts.
+/// Source: torch/distributed/elastic/multiprocessing/subprocess_handler/subprocess_handler.py.
+void translate_input(Translation& t) {
+  const auto is_set = [&](const char* name) {
+    return t.line.settings.has(name) || t.settings.contains(name);
+  };
+  if (!is_set("stdin") && !is_set("hosts") && !is_set("hostfile")) {
+    t.set("stdin", {"all", default_of("torchrun")});
+  }
+}
+
+Result<> translate_script(Translation& t) {
+  if (t.is_on("run-path")) {
+    t.settings.erase("no-python");
+    t.line.is_python_script = true;
+    return {};
+  }
+  if (t.is_on("module") && t.is_on("no-python")) {
+    return Error{blame(t.given.at("module").source),
+                 t.given.at("module").source.name + " and " + t.given.at("no-python").source.name +
+                     " contradict each other: a module is run by Python"};
+  }
+  if (t.is_on("module") && !t.line.program.empty()) {
+    t.set("module", {t.line.program.front(), t.given.at("module").source});
+    t.line.program.erase(t.line.program.begin());
+  }
+  t.line.is_python_script = t.line.is_python_script || (t.is_whole && !t.is_on("no-python"));
+  return {};
+}
+
+}  // namespace
+
+Result<> translate_torchrun(Translation& t) {
+  if (auto workers = translate_workers(t); !workers) {
+    return workers;
+  }
+  if (t.is_on("standalone")) {
+    translate_standalone(t);
+  } else if (auto rendezvous = translate_rendezvous(t); !rendezvous) {
+    return rendezvous;
+  }
+  if (const auto conf = t.find("rdzv-conf")) {
+    if (auto translated = translate_rendezvous_conf(t, *conf); !translated) {
+      return translated;
+    }
+  }
+  translate_output(t);
+  translate_signals(t);
+  if (t.is_whole) {
+    translate_grace(t);
+    translate_torchrun_restarts(t);
+    translate_scale_up(t);
+    translate_store(t);
+    translate_input(t);
+  }
+  return translate_script(t);
+}
+
+Result<> translate_torch_launch(Translation& t) {
+  if (t.is_on("no-python") && !t.is_on("use-env")) {
+    return Error{blame(t.given.at("no-python").source),
+                 t.given.at("no-python").source.name + " needs --use-env as well"};
+  }
+  if (!t.is_on("use-env")) {
+    t.line.worker_arguments.emplace_back("--local-rank={local_rank}");
+  }
+  return translate_torchrun(t);
+}
+
+}  // namespace muster

@@ -1,0 +1,454 @@
+// Requests and answers as lines of JSON. Bytes come from whoever could open the socket: nothing is taken for granted.
+#include "control/control.hpp"
+
+#include "base/file_io.hpp"
+#include "base/text.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace muster::control {
+namespace {
+
+constexpr std::size_t kMostReasonBytes = 512;
+constexpr double kMostSeconds = 315'360'000;  // ten years, as everywhere
+constexpr int kMostRank = 1'000'000;
+
+Error bad(std::string what) {
+  return {ErrorKind::BadData, std::move(what)};
+}
+
+Result<json::object> parse_object(std::string_view line) {
+  boost::system::error_code error;
+  json::value value = json::parse(line, error);
+  if (error || !value.is_object()) {
+    return bad(
+        "expected a line with one object of JSON, such as {\"control\":1,\"request\":\"status\"}");
+  }
+  json::object object = std::move(value.get_object());
+  const json::value* const version = object.if_contains("control");
+  if (version == nullptr || !version->is_int64()) {
+    return bad("expected \"control\":" + std::to_string(kVersion) +
+               ", the version of the interface");
+  }
+  if (version->get_int64() != kVersion) {
+    return bad("version " + std::to_string(version->get_int64()) +
+               " of the interface is asked for; this muster speaks version " +
+               std::to_string(kVersion));
+  }
+  return object;
+}
+
+/// Seconds; empty: not given.
+Result<std::optional<std::chrono::milliseconds>> read_seconds(const json::object& object,
+                                                              const char* name) {
+  const json::value* const value = object.if_contains(name);
+  if (value == nullptr || value->is_null()) {
+    return std::optional<std::chrono::milliseconds>();
+  }
+  boost::system::error_code error;
+  const double seconds = value->is_number() ? value->to_number<double>(error) : -1;
+  if (error || !(seconds >= 0 && seconds <= kMostSeconds)) {
+    return bad(std::string("\"") + name + "\" is no number of seconds from 0 to ten years");
+  }
+  return std::optional(std::chrono::milliseconds(std::llround(seconds * 1'000)));
+}
+
+Result<Request> read_stop(const json::object& object) {
+  const auto grace = read_seconds(object, "grace");
+  return grace ? Result<Request>(StopRequest{*grace}) : grace.error();
+}
+
+Result<Request> read_suspend(const json::object& object) {
+  const auto within = read_seconds(object, "within");
+  if (!within) {
+    return within.error();
+  }
+  const json::value* const reason = object.if_contains("reason");
+  if (reason != nullptr && !reason->is_string()) {
+    return bad("\"reason\" is no text");
+  }
+  const std::string text = reason == nullptr ? "" : std::string(reason->get_string());
+  return Request(SuspendRequest{*within, one_line(text, kMostReasonBytes)});
+}
+
+Result<Request> read_saved(const json::object& object) {
+  const json::value* const rank = object.if_contains("rank");
+  if (rank == nullptr || rank->is_null()) {
+    return Request(SavedRequest{});
+  }
+  const std::int64_t* const number = rank->if_int64();
+  if (number == nullptr || *number < 0 || *number > kMostRank) {
+    return bad("\"rank\" is no rank");
+  }
+  return Request(SavedRequest{static_cast<int>(*number)});
+}
+
+json::object request_of(const char* name) {
+  return json::object{{"control", kVersion}, {"request", name}};
+}
+
+double seconds_of(std::chrono::milliseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+struct Writer {
+  json::object operator()(const HelloRequest& /*hello*/) const { return request_of("hello"); }
+  json::object operator()(const StatusRequest& /*status*/) const { return request_of("status"); }
+  json::object operator()(const StopRequest& stop) const {
+    json::object object = request_of("stop");
+    if (stop.grace) {
+      object["grace"] = seconds_of(*stop.grace);
+    }
+    return object;
+  }
+  json::object operator()(const SuspendRequest& suspend) const {
+    json::object object = request_of("suspend");
+    if (suspend.within) {
+      object["within"] = seconds_of(*suspend.within);
+    }
+    if (!suspend.reason.empty()) {
+      object["reason"] = suspend.reason;
+    }
+    return object;
+  }
+  json::object operator()(const WithdrawRequest& /*withdraw*/) const {
+    return request_of("cancel_suspend");
+  }
+  json::object operator()(const SavedRequest& saved) const {
+    json::object object = request_of("saved");
+    if (saved.rank) {
+      object["rank"] = *saved.rank;
+    }
+    return object;
+  }
+};
+
+std::string line_of(json::object object) {
+  json::value document = std::move(object);
+  make_valid_utf8(document);
+  return json::serialize(document) + "\n";
+}
+
+}  // namespace
+
+Result<Request> parse_request(std::string_view line) {
+  const auto object = parse_object(line);
+  if (!object) {
+    return object.error();
+  }
+  const json::value* const name = object->if_contains("request");
+  const std::string request =
+      name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
+  if (request == "hello") {
+    return Request(HelloRequest{});
+  }
+  if (request == "status") {
+    return Request(StatusRequest{});
+  }
+  if (request == "stop") {
+    return read_stop(*object);
+  }
+  if (request == "suspend") {
+    return read_suspend(*object);
+  }
+  if (request == "cancel_suspend") {
+    return Request(WithdrawRequest{});
+  }
+  if (request == "saved") {
+    return read_saved(*object);
+  }
+  return bad("\"request\" is none of hello, status, stop, suspend, cancel_suspend and saved");
+}
+
+std::string write_request(const Request& request) {
+  return line_of(std::visit(Writer{}, request));
+}
+
+std::string write_answer(const json::object& more) {
+  json::object object{{"control", kVersion}, {"ok", true}};
+  for (const auto& [name, value] : more) {
+    object[name] = value;
+  }
+  return line_of(std::move(object));
+}
+
+std::string write_refusal(const std::string& why) {
+  return line_of(json::object{{"control", kVersion}, {"ok", false}, {"error", why}});
+}
+
+Result<json::object> parse_answer(std::string_view line) {
+  auto object = parse_object(line);
+  if (!object) {
+    return bad("the job gave an answer that is none: " + object.error().message);
+  }
+  const json::value* const ok = object->if_contains("ok");
+  if (ok != nullptr && ok->is_bool() && ok->get_bool()) {
+    return object;
+  }
+  const json::value* const why = object->if_contains("error");
+  return Error{ErrorKind::Incomplete,
+               why != nullptr && why->is_string()
+                   ? one_line(std::string(why->get_string()), kMostReasonBytes)
+                   : "the job refused the request"};
+}
+
+// Finds control sockets in run folders and speaks to them, blocking: for commands, not for agents.
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// An answer of thousands of nodes has megabytes.
+constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20U;
+constexpr std::chrono::seconds kHelloPatience{2};
+constexpr std::string_view kFolderStart = "muster_";
+
+Result<UniqueFd> connect_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return system_error("cannot connect to '" + path + "'", ENAMETOOLONG);
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd ||
+      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return system_error("cannot connect to '" + path + "'", errno);
+  }
+  return fd;
+}
+
+/// Until the descriptor is ready for `events`; false: the time is over.
+bool wait_for(int fd, short events, Clock::time_point until) {
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    pollfd ready{fd, events, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (count > 0) {
+      return true;
+    }
+    if (count == 0 || errno != EINTR) {
+      return false;
+    }
+  }
+}
+
+Error no_answer(const std::string& socket) {
+  return {ErrorKind::Incomplete, "the job at '" + socket + "' does not answer"};
+}
+
+Result<> send_line(int fd,
+                   std::string_view line,
+                   const std::string& socket,
+                   Clock::time_point until) {
+  while (!line.empty()) {
+    const ssize_t sent = ::send(fd, line.data(), line.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      line.remove_prefix(static_cast<std::size_t>(sent));
+    } else if ((errno != EAGAIN && errno != EINTR) || !wait_for(fd, POLLOUT, until)) {
+      return no_answer(socket);
+    }
+  }
+  return {};
+}
+
+Result<std::string> receive_line(int fd, const std::string& socket, Clock::time_point until) {
+  std::string received;
+  std::array<char, 65536> chunk{};
+  while (received.size() < kMostAnswerBytes) {
+    const ssize_t size = ::recv(fd, chunk.data(), chunk.size(), 0);
+    if (size > 0) {
+      received.append(chunk.data(), static_cast<std::size_t>(size));
+    }
+    if (received.ends_with('\n')) {
+      received.pop_back();
+      return received;
+    }
+    if (size == 0) {
+      return Error{ErrorKind::Incomplete, "the job at '" + socket + "' ended before it answered"};
+    }
+    const bool may_try_again = size > 0 || errno == EAGAIN || errno == EINTR;
+    if (!may_try_again || (size < 0 && !wait_for(fd, POLLIN, until))) {
+      return no_answer(socket);
+    }
+  }
+  return Error{ErrorKind::Incomplete, "the answer of the job at '" + socket + "' is too long"};
+}
+
+std::string member_text(const json::object& object, const char* name) {
+  const json::value* const value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+/// Who listens must be whose folder it is, and name a process of its own: root would ask a stranger else.
+bool is_owners(const std::string& folder, const ucred& peer, pid_t named) {
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0 || status.st_uid != peer.uid) {
+    return false;
+  }
+  struct stat process {};
+  const bool is_shown = ::stat(("/proc/" + std::to_string(named)).c_str(), &process) == 0;
+  return !is_shown || process.st_uid == peer.uid;
+}
+
+Result<FoundAgent> greet(const std::string& folder) {
+  const std::string socket = folder + "/" + kSocketName;
+  ucred peer{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
+  auto answer = ask(socket, HelloRequest{}, kHelloPatience, &peer);
+  if (!answer) {
+    return answer.error();
+  }
+  FoundAgent agent;
+  agent.socket = socket;
+  agent.job_id = member_text(*answer, "id");
+  agent.rendezvous = member_text(*answer, "rendezvous");
+  agent.version = member_text(*answer, "version");
+  const json::value* const pid = answer->if_contains("pid");
+  agent.pid = pid != nullptr && pid->is_int64() ? static_cast<pid_t>(pid->get_int64()) : -1;
+  if (!is_owners(folder, peer, agent.pid)) {
+    return Error{ErrorKind::Incomplete, "'" + socket + "' is not its owner's"};
+  }
+  return agent;
+}
+
+/// A folder that another user's muster made: what is in it cannot be seen.
+bool is_of_another_user(const std::string& folder) {
+  struct stat status {};
+  return ::geteuid() != 0 && ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid != ::geteuid();
+}
+
+bool is_socket(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+void search(const std::string& place, Found& found) {
+  std::error_code error;  // a place that cannot be read has nothing for us
+  for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string folder = entry->path().string();
+    if (!entry->path().filename().string().starts_with(kFolderStart)) {
+      continue;
+    }
+    if (is_of_another_user(folder)) {
+      ++found.of_others;
+      continue;
+    }
+    const std::string socket = folder + "/" + kSocketName;
+    if (!is_socket(socket)) {
+      continue;
+    }
+    if (auto agent = greet(folder)) {
+      found.agents.push_back(std::move(*agent));
+    } else if (agent.error().kind != ErrorKind::System) {  // else nobody listens there any more
+      found.refusals.push_back(agent.error().message);
+    }
+  }
+}
+
+/// "4711" is the job of the step "4711.0", too: a batch script of Slurm knows the job's number alone.
+bool is_id_of(const std::string& wanted, const std::string& job_id) {
+  const bool is_number = wanted.find_first_not_of("0123456789") == std::string::npos;
+  return !wanted.empty() && (wanted == job_id || (is_number && job_id.starts_with(wanted + ".")));
+}
+
+std::string name_of(const FoundAgent& agent) {
+  return (agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
+         std::to_string(agent.pid) + ")";
+}
+
+Error nobody(const Found& found, const std::string& what) {
+  std::string message = what;
+  if (found.of_others > 0) {
+    message += "; " + count_of(static_cast<std::size_t>(found.of_others), "run folder") +
+               " of other users cannot be opened";
+  }
+  for (const std::string& refusal : found.refusals) {
+    message += "; " + refusal;
+  }
+  return {ErrorKind::Incomplete, message};
+}
+
+}  // namespace
+
+bool FoundAgent::is_of_same_job(const FoundAgent& other) const {
+  return rendezvous.empty() ? pid == other.pid
+                            : rendezvous == other.rendezvous && job_id == other.job_id;
+}
+
+Found find_agents(const std::string& temporary_folder) {
+  Found found;
+  for (const std::string& place : std::set<std::string>{"/dev/shm", "/tmp", temporary_folder}) {
+    search(place, found);
+  }
+  std::sort(found.agents.begin(), found.agents.end(), [](const auto& left, const auto& right) {
+    return left.pid < right.pid;
+  });
+  return found;
+}
+
+Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted) {
+  std::vector<FoundAgent> chosen;
+  for (const FoundAgent& agent : found.agents) {
+    const bool is_wanted =
+        !wanted || *wanted == std::to_string(agent.pid) || is_id_of(*wanted, agent.job_id);
+    const bool is_known = std::any_of(chosen.begin(), chosen.end(), [&](const FoundAgent& other) {
+      return agent.is_of_same_job(other);
+    });
+    if (is_wanted && !is_known) {
+      chosen.push_back(agent);
+    }
+  }
+  if (chosen.size() == 1) {
+    return chosen.front();
+  }
+  std::vector<std::string> names;
+  for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
+    names.push_back(name_of(agent));
+  }
+  if (chosen.size() > 1) {
+    return Error{ErrorKind::BadUsage,
+                 count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
+                     " run here: " + join(names, ", ") + "; choose one with --job PID"};
+  }
+  return wanted && !names.empty()
+             ? nobody(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
+             : nobody(found, "no job of muster runs here");
+}
+
+Result<json::object> ask(const std::string& socket,
+                         const Request& request,
+                         std::chrono::milliseconds most_time,
+                         ucred* peer) {
+  const Clock::time_point until = Clock::now() + most_time;
+  const auto fd = connect_to(socket);
+  if (!fd) {
+    return fd.error();
+  }
+  if (peer != nullptr) {
+    socklen_t size = sizeof(*peer);
+    (void)::getsockopt(fd->get(), SOL_SOCKET, SO_PEERCRED, peer, &size);
+  }
+  if (auto sent = send_line(fd->get(), write_request(request), socket, until); !sent) {
+    return sent.error();
+  }
+  const auto line = receive_line(fd->get(), socket, until);
+  return line ? parse_answer(*line) : line.error();
+}
+
+}  // namespace muster::control

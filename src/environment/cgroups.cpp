@@ -1,0 +1,160 @@
+// Reads /proc/self/cgroup and mountinfo.
+#include "environment/cgroups.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Where a hierarchy with the controller is mounted, and where we are in it.
+struct Hierarchy {
+  int version = 0;
+  std::string mount;  ///< mount point
+  std::string root;   ///< which group of the hierarchy is mounted there
+  std::string group;  ///< our group, as /proc/self/cgroup names it
+};
+
+bool has_item(std::string_view list, std::string_view item) {
+  const std::vector<std::string> items = split(list, ',');
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+/// Our group in each hierarchy. Lines are "4:cpu,cpuacct:/group", and "0::/group" for version 2.
+std::vector<Hierarchy> read_groups(std::string_view controller) {
+  std::vector<Hierarchy> hierarchies;
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) {
+      continue;
+    }
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (controllers.empty() || has_item(controllers, controller)) {
+      hierarchies.push_back({.version = controllers.empty() ? 2 : 1,
+                             .mount = {},
+                             .root = {},
+                             .group = line.substr(second + 1)});
+    }
+  }
+  return hierarchies;
+}
+
+/// What a line of mountinfo says about a mount.
+struct Mount {
+  std::string root;
+  std::string point;
+  std::string type;
+  std::string options;
+};
+
+/// Lines are "id parent dev root mount options [tags] - type device super-options". Empty: of another
+/// type than cgroup, as most of them are.
+std::optional<Mount> parse_cgroup_mount(const std::string& line) {
+  const std::size_t dash = line.find(" - cgroup");
+  if (dash == std::string::npos) {
+    return std::nullopt;
+  }
+  constexpr std::size_t kBefore = 5;
+  constexpr std::size_t kBehind = 3;
+  const std::vector<std::string> before = split(line.substr(0, dash), ' ');
+  const std::vector<std::string> behind = split(line.substr(dash + 3), ' ');
+  if (before.size() < kBefore || behind.size() < kBehind) {
+    return std::nullopt;
+  }
+  return Mount{before[3], before[4], behind[0], behind[2]};
+}
+
+void note_mount(std::vector<Hierarchy>& hierarchies,
+                const Mount& mount,
+                std::string_view controller) {
+  for (Hierarchy& hierarchy : hierarchies) {
+    const bool is_its = hierarchy.version == 2
+                            ? mount.type == "cgroup2"
+                            : mount.type == "cgroup" && has_item(mount.options, controller);
+    if (hierarchy.mount.empty() && is_its) {
+      hierarchy.mount = mount.point;
+      hierarchy.root = mount.root;
+    }
+  }
+}
+
+std::vector<Mount> read_cgroup_mounts() {
+  std::vector<Mount> mounts;
+  std::ifstream file("/proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (auto mount = parse_cgroup_mount(line)) {
+      mounts.push_back(std::move(*mount));
+    }
+  }
+  return mounts;
+}
+
+/// Read once: the kernel takes long to write it, and nobody mounts control groups anew meanwhile.
+const std::vector<Mount>& cgroup_mounts() {
+  static const std::vector<Mount> mounts = read_cgroup_mounts();
+  return mounts;
+}
+
+/// The group's first, then those of all groups above it.
+std::vector<std::string> folders_of(const Hierarchy& hierarchy) {
+  std::string group = hierarchy.group == "/" ? "" : hierarchy.group;
+  if (hierarchy.root != "/" && group.starts_with(hierarchy.root)) {
+    group.erase(0, hierarchy.root.size());  // in a container the mount shows only its own part
+  }
+  std::vector<std::string> folders = {hierarchy.mount + group};
+  while (!group.empty()) {
+    group.erase(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
+    folders.push_back(hierarchy.mount + group);
+  }
+  return folders;
+}
+
+}  // namespace
+
+std::vector<ControlGroup> own_cgroups(std::string_view controller) {
+  std::vector<Hierarchy> hierarchies = read_groups(controller);
+  for (const Mount& mount : cgroup_mounts()) {
+    note_mount(hierarchies, mount, controller);
+  }
+  std::vector<ControlGroup> groups;
+  groups.reserve(hierarchies.size());
+  for (const Hierarchy& hierarchy : hierarchies) {
+    if (!hierarchy.mount.empty()) {
+      groups.push_back({hierarchy.version, folders_of(hierarchy)});
+    }
+  }
+  return groups;
+}
+
+// The kernel counts before it sends the signal, so who has seen the death reads the new count.
+
+std::string find_oom_counter() {
+  for (const ControlGroup& group : own_cgroups("memory")) {
+    std::string file =
+        group.folders.front() + (group.version == 2 ? "/memory.events" : "/memory.oom_control");
+    if (read_oom_counter(file)) {
+      return file;
+    }
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> read_oom_counter(const std::string& file) {
+  std::ifstream lines(file);
+  std::string name;
+  std::uint64_t count = 0;
+  while (lines >> name >> count) {
+    if (name == "oom_kill") {
+      return count;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster

@@ -1,0 +1,257 @@
+// Asks the kernel which address a datagram would have, by connecting a socket that sends none, and which
+// interface has that address.
+#include "environment/local_host.hpp"
+
+#include "base/endpoint.hpp"
+#include "base/file_io.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <nss.h>
+#include <resolv.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace muster {
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+
+/// An address that is reserved for documentation: it is nobody's, and lies behind the default route.
+constexpr const char* kFarAway = "192.0.2.1";
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+Addresses read_address(const char* host) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  const bool is_address = ::getaddrinfo(host, "1", &hints, &found) == 0;
+  return {is_address ? found : nullptr, &::freeaddrinfo};
+}
+
+/// True for the same address, whatever the ports are.
+bool is_same(const sockaddr& one, const sockaddr_storage& other) {
+  if (one.sa_family != other.ss_family) {
+    return false;
+  }
+  if (one.sa_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
+  }
+  const auto& first = reinterpret_cast<const sockaddr_in6&>(one);
+  const auto& second = reinterpret_cast<const sockaddr_in6&>(other);
+  return one.sa_family == AF_INET6 &&
+         std::memcmp(&first.sin6_addr, &second.sin6_addr, sizeof first.sin6_addr) == 0 &&
+         first.sin6_scope_id == second.sin6_scope_id;
+}
+
+/// 127.0.0.0/8 and ::1, which need not be an interface's own to be this machine's.
+bool is_loopback(const sockaddr_storage& own) {
+  if (own.ss_family == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr) >> 24U ==
+           IN_LOOPBACKNET;
+  }
+  const auto& six = reinterpret_cast<const sockaddr_in6&>(own);
+  return own.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+}
+
+/// Calls `visit` with each address of each interface, for as long as it returns true.
+template <typename Visit>
+void for_each_interface(const Visit& visit) {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) {
+    return;
+  }
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
+  for (const ifaddrs* at = first; at != nullptr && visit(*at); at = at->ifa_next) {
+  }
+}
+
+/// Its number; empty when it has none.
+std::string text_of(const sockaddr& address, socklen_t size) {
+  std::array<char, NI_MAXHOST> text{};
+  const bool is_known =
+      ::getnameinfo(&address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+  return is_known ? text.data() : "";
+}
+
+/// The interface that has this address. Some hosts have one on their loopback interface that others reach by
+/// several ways: then there is none to name.
+std::string interface_of(const sockaddr_storage& own) {
+  std::string name;
+  for_each_interface([&](const ifaddrs& at) {
+    const bool is_of_loopback = (at.ifa_flags & IFF_LOOPBACK) != 0;
+    if (is_of_loopback == is_loopback(own) &&
+        (is_of_loopback || (at.ifa_addr != nullptr && is_same(*at.ifa_addr, own)))) {
+      name = at.ifa_name;
+    }
+    return name.empty();
+  });
+  return name;
+}
+
+/// Where a datagram to `there` would come from.
+LocalEnd end_of_route(const addrinfo& there) {
+  const UniqueFd socket(::socket(there.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  auto* const address = reinterpret_cast<sockaddr*>(&own);
+  const bool is_known = socket.get() >= 0 &&
+                        ::connect(socket.get(), there.ai_addr, there.ai_addrlen) == 0 &&
+                        ::getsockname(socket.get(), address, &size) == 0;
+  const std::string text = is_known ? text_of(*address, size) : "";
+  return text.empty() ? LocalEnd{kLoopback, ""} : LocalEnd{text, interface_of(own)};
+}
+
+}  // namespace
+
+LocalEnd local_end_towards(const std::string& host) {
+  Addresses there = read_address(host.c_str());
+  if (!there) {
+    there = read_address(kFarAway);
+  }
+  return there ? end_of_route(*there) : LocalEnd{kLoopback, ""};
+}
+
+std::vector<std::string> local_addresses() {
+  std::vector<std::string> addresses;
+  for_each_interface([&](const ifaddrs& at) {
+    const bool has_address = at.ifa_addr != nullptr && (at.ifa_flags & IFF_LOOPBACK) == 0;
+    const int family = has_address ? at.ifa_addr->sa_family : AF_UNSPEC;
+    const socklen_t size = family == AF_INET    ? sizeof(sockaddr_in)
+                           : family == AF_INET6 ? sizeof(sockaddr_in6)
+                                                : 0;
+    const std::string text = size == 0 ? "" : text_of(*at.ifa_addr, size);
+    if (!text.empty() &&
+        text.find('%') == std::string::npos) {  // else it means something here alone
+      addresses.push_back(text);
+    }
+    return true;
+  });
+  return addresses;
+}
+
+std::vector<std::string> local_interfaces() {
+  std::set<std::string> names;
+  for_each_interface([&](const ifaddrs& at) {
+    const int family = at.ifa_addr != nullptr ? at.ifa_addr->sa_family : AF_UNSPEC;
+    if ((at.ifa_flags & IFF_UP) != 0 && (family == AF_INET || family == AF_INET6)) {
+      names.insert(at.ifa_name);
+    }
+    return true;
+  });
+  return {names.begin(), names.end()};
+}
+
+// Names and addresses as text, and those of this machine as the snapshot has them.
+
+namespace {
+
+/// Names of loopback in /etc/hosts of Debian and Red Hat.
+constexpr auto kLoopbackNames = std::to_array<std::string_view>({"localhost",
+                                                                 "localhost.localdomain",
+                                                                 "localhost4",
+                                                                 "localhost6",
+                                                                 "ip6-localhost",
+                                                                 "ip6-loopback"});
+
+/// As version 6 has it, those of version 4 mapped. The zone of "fe80::1%eth0" is left out.
+std::optional<in6_addr> parse_address(std::string_view host) {
+  const std::string_view bare = without_brackets(host);
+  const std::string text(bare.substr(0, bare.find('%')));
+  in6_addr six{};
+  if (::inet_pton(AF_INET6, text.c_str(), &six) == 1) {
+    return six;
+  }
+  const std::string mapped = "::ffff:" + text;
+  const bool is_four =
+      text.find('.') != std::string::npos;  // a host may be called "b", which is hexadecimal
+  return is_four && ::inet_pton(AF_INET6, mapped.c_str(), &six) == 1 ? std::optional(six)
+                                                                     : std::nullopt;
+}
+
+bool is_loopback(const in6_addr& address) {
+  constexpr std::size_t kFirstOfFour = 12;
+  return IN6_IS_ADDR_LOOPBACK(&address) ||
+         (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[kFirstOfFour] == IN_LOOPBACKNET);
+}
+
+std::string plain_name(std::string_view name) {
+  std::string plain(name.ends_with('.') ? name.substr(0, name.size() - 1) : name);
+  std::transform(plain.begin(), plain.end(), plain.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return plain;
+}
+
+}  // namespace
+
+bool is_loopback_name(std::string_view host) {
+  const std::string name = plain_name(host);
+  return name.ends_with(".localhost") ||
+         std::find(kLoopbackNames.begin(), kLoopbackNames.end(), name) != kLoopbackNames.end();
+}
+
+bool is_loopback(std::string_view host) {
+  const auto address = parse_address(host);
+  return address ? is_loopback(*address) : is_loopback_name(host);
+}
+
+bool is_same_name(std::string_view one, std::string_view other) {
+  if (parse_address(one) || parse_address(other)) {
+    return false;
+  }
+  const std::string left = plain_name(one);
+  const std::string right = plain_name(other);
+  const std::string& shorter = left.size() < right.size() ? left : right;
+  const std::string& longer = left.size() < right.size() ? right : left;
+  const bool is_short = shorter.find('.') == std::string::npos;
+  return !shorter.empty() && (left == right || (is_short && longer.starts_with(shorter + ".")));
+}
+
+bool is_same_address(std::string_view one, std::string_view other) {
+  const auto left = parse_address(one);
+  const auto right = parse_address(other);
+  return left && right && std::memcmp(&*left, &*right, sizeof *left) == 0;
+}
+
+bool is_this_host(std::string_view host, const Snapshot& snapshot) {
+  const std::string_view bare = host.substr(host.rfind('@') + 1);  // all of it where there is none
+  if (!parse_address(bare)) {
+    return is_loopback(bare) || is_same_name(bare, snapshot.host_name);
+  }
+  const auto& own = snapshot.addresses.get();
+  return is_loopback(bare) || std::any_of(own.begin(), own.end(), [&](const std::string& address) {
+           return is_same_address(address, bare);
+         });
+}
+
+// How getaddrinfo(3) finds names in every image, and how long it may take.
+
+void choose_name_services() {
+  static const bool is_chosen = ::__nss_configure_lookup("hosts", "files dns") == 0;
+  (void)is_chosen;  // no memory: as the header says
+}
+
+/// resolv.conf is read anew here, and not by the look-up itself (RES_NORELOAD), which would forget these settings.
+void bound_lookup() {
+  if (::res_init() == 0) {
+    _res.retrans = 1;
+    _res.retry = 1;
+    _res.options |= RES_IGNTC | RES_NORELOAD;
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,58 @@
+#pragma once
+
+// Small files of /proc and /sys, and the folders that hold them.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+/// Calls `visit` with the name of each entry of a folder; a missing folder has none.
+void for_each_entry(const std::string& folder, const std::function<void(std::string_view)>& visit);
+
+/// The number in a name "<prefix><number>".
+[[nodiscard]] std::optional<int> number_behind(std::string_view prefix, std::string_view name);
+
+/// The numbers of the entries "<prefix><number>", sorted: "nvidia0" is one, "nvidiactl" is none.
+[[nodiscard]] std::vector<int> numbered_entries(const std::string& folder, std::string_view prefix);
+
+/// The first line without blanks at its ends; empty when the file cannot be read.
+[[nodiscard]] std::string first_line(const std::string& path);
+
+/// Lines "name value" with whole numbers, as the KFD writes its properties.
+[[nodiscard]] std::map<std::string, unsigned long long> read_properties(const std::string& path);
+
+/// Lines "Name: value", as /proc writes them, without blanks around both.
+[[nodiscard]] std::map<std::string, std::string> read_fields(const std::string& path);
+
+/// A value that is read when it is asked for first: few jobs need it, and each start would pay for it.
+template <typename T>
+class Lazy {
+ public:
+  Lazy() = default;
+  explicit Lazy(T (*read)()) : read_(read) {}
+  Lazy& operator=(T value) {
+    value_ = std::move(value);
+    read_ = nullptr;
+    return *this;
+  }
+
+  [[nodiscard]] const T& get() const {
+    if (read_ != nullptr) {
+      value_ = read_();
+      read_ = nullptr;
+    }
+    return value_;
+  }
+
+ private:
+  mutable T (*read_)() = nullptr;  ///< null: the value is here
+  mutable T value_;
+};
+
+}  // namespace muster

@@ -1,0 +1,142 @@
+// Restarts are counted, attempts that got nowhere as well, and pauses grow.
+#include "gang/protocol/restart_decider.hpp"
+
+#include <algorithm>
+
+namespace muster::gang {
+namespace {
+
+/// An attempt that ran so long was no quick failure: the next restart is at once again, as it is where no worker has
+/// failed, but a node has left or was lost.
+constexpr std::chrono::seconds kSteadyRun{300};
+/// Without a progress file, an attempt that ran so long is taken to have got somewhere.
+constexpr std::chrono::seconds kQuickFailure{60};
+
+/// Who failed how: the same one twice is the same failure.
+std::string signature_of(const std::optional<Failure>& failure) {
+  if (!failure) {
+    return {};
+  }
+  return name_of_failed(*failure) + ": " +
+         (failure->status ? failure->status->describe() : failure->start_error);
+}
+
+/// The status and the last line of a failure. Empty: it said nothing.
+std::string words_of(const std::optional<Failure>& failure) {
+  if (!failure || (failure->last_lines.empty() && failure->start_error.empty())) {
+    return {};
+  }
+  return failure->last_lines.empty()
+             ? failure->start_error
+             : describe_status(*failure) + ": " + failure->last_lines.back();
+}
+
+}  // namespace
+
+void RestartDecider::judge(const std::optional<Failure>& first_failure,
+                           std::optional<bool> made_progress,
+                           Instant::duration ran) {
+  const std::string signature = signature_of(first_failure);
+  const bool is_the_same = !signature.empty() && signature == last_signature_;
+  if (made_progress) {
+    without_progress_ = *made_progress ? 0 : without_progress_ + 1;
+  } else if (signature.empty() || ran >= kQuickFailure) {
+    without_progress_ = 0;
+  } else {
+    without_progress_ = is_the_same ? without_progress_ + 1 : 1;
+  }
+  last_signature_ = signature;
+  const std::string words = ran < kQuickFailure ? words_of(first_failure) : std::string();
+  alike_ = words.empty() ? 0 : words == last_words_ ? alike_ + 1 : 1;
+  last_words_ = words;
+}
+
+bool RestartDecider::is_hopeless() const {
+  return policy_.no_progress_limit > 0 && without_progress_ >= policy_.no_progress_limit;
+}
+
+bool RestartDecider::may_restart(Instant now) const {
+  const auto counted = std::count_if(restarts_.begin(), restarts_.end(), [&](Instant restart) {
+    return !policy_.window || now - restart < *policy_.window;
+  });
+  return !is_forbidden_ && counted < policy_.max_restarts;
+}
+
+void RestartDecider::note_restart(Instant now, Instant::duration ran) {
+  const bool has_failed_soon = !last_signature_.empty() && ran < kSteadyRun;
+  restarts_in_a_row_ = has_failed_soon ? restarts_in_a_row_ + 1 : 1;
+  restarts_.push_back(now);
+}
+
+std::chrono::milliseconds RestartDecider::backoff() const {
+  return restart_pause(restarts_in_a_row_, policy_.backoff);
+}
+
+// Deadlines of one wait for nodes.
+
+namespace {
+
+using std::chrono::seconds;
+
+/// Short waits pass in silence.
+constexpr seconds kFirstProgress{5};
+constexpr seconds kProgressInterval{30};
+/// Names are looked up so long before the deadline, so that the answer is there in time.
+constexpr seconds kLookUpAhead{3};
+
+}  // namespace
+
+void DrainDeadline::note(bool can_go_on, bool is_needed, Instant now, Instant latest) {
+  if (!can_go_on) {
+    cancel();
+  } else if (!is_needed) {
+    end_ = std::min(now, end_.value_or(now));
+  } else if (!end_) {
+    end_ = std::min(now + length_, latest);
+  }
+}
+
+void RendezvousTimer::begin(Instant now) {
+  since_ = now;
+  deadline_ = now + timeout_;
+  last_call_.cancel();
+  pending_until_.reset();
+  end_at_.reset();
+  next_progress_ = now + kFirstProgress;
+  looked_up_ = false;
+  unresolved_.clear();
+}
+
+Instant RendezvousTimer::next_wake() const {
+  Instant wake = std::min(deadline_, next_progress_);
+  for (const auto& moment : {last_call_.end(), pending_until_, end_at_}) {
+    wake = std::min(wake, moment.value_or(wake));
+  }
+  return looked_up_ ? wake : std::min(wake, deadline_ - kLookUpAhead);
+}
+
+void RendezvousTimer::note_pending(bool is_pending, Instant now) {
+  if (!is_pending) {
+    pending_until_.reset();
+  } else if (!pending_until_) {
+    pending_until_ = now + inputs_timeout_;
+  }
+}
+
+bool RendezvousTimer::take_progress(Instant now) {
+  if (now < next_progress_ || now >= deadline_) {
+    return false;
+  }
+  next_progress_ = now + kProgressInterval;
+  return true;
+}
+
+bool RendezvousTimer::take_resolve(Instant now) {
+  if (looked_up_ || now < deadline_ - kLookUpAhead) {
+    return false;
+  }
+  looked_up_ = true;
+  return true;
+}
+
+}  // namespace muster::gang

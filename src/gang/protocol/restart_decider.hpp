@@ -1,0 +1,164 @@
+#pragma once
+
+// The pauses of the gang that grow: before a restart, and between two dials. One place for their
+// values; docs/gang.md shows them, and a test compares.
+
+#include "gang/gang_config.hpp"
+#include "gang/protocol/fence.hpp"
+#include "supervise/job_end.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+/// The longest pause before a restart, unless --restart-backoff itself is longer.
+inline constexpr std::chrono::seconds kLongestBackoff{60};
+/// Between the first two dials, before it is spread; it grows by half each time.
+inline constexpr std::chrono::milliseconds kFirstDialPause{50};
+inline constexpr std::chrono::milliseconds kLongestDialPause{1'000};
+
+/// Before the k-th restart in a row: none, `first`, twice that, and so on.
+[[nodiscard]] inline std::chrono::milliseconds restart_pause(int in_a_row,
+                                                             std::chrono::milliseconds first) {
+  if (in_a_row <= 1) {
+    return std::chrono::milliseconds(0);
+  }
+  std::chrono::milliseconds pause = first;
+  for (int i = 2; i < in_a_row && pause < kLongestBackoff; ++i) {
+    pause *= 2;
+  }
+  return std::min(pause, std::max<std::chrono::milliseconds>(kLongestBackoff, first));
+}
+
+/// After the k-th dial in a row has failed.
+[[nodiscard]] inline std::chrono::milliseconds dial_pause(int dials) {
+  std::chrono::milliseconds pause = kFirstDialPause;
+  for (int i = 1; i < dials && pause < kLongestDialPause; ++i) {
+    pause = pause * 3 / 2;
+  }
+  return std::min(pause, kLongestDialPause);
+}
+
+// Whether and when the job starts again: how often it has, whether its attempts get anywhere, how long
+// to wait between two of them. Part of the leader: pure.
+
+class RestartDecider {
+ public:
+  explicit RestartDecider(RestartPolicy policy) : policy_(std::move(policy)) {}
+
+  /// An attempt is over, and nothing of it is left. `made_progress` is what --progress-file shows;
+  /// without one, an attempt that fails soon and as the one before got nowhere.
+  void judge(const std::optional<Failure>& first_failure,
+             std::optional<bool> made_progress,
+             Instant::duration ran);
+  /// So many attempts in a row got nowhere that another one is not worth its time.
+  [[nodiscard]] bool is_hopeless() const;
+  /// Attempts in a row that got nowhere.
+  [[nodiscard]] int without_progress() const { return without_progress_; }
+
+  /// Attempts in a row that failed soon, with the same status and the same last words, whatever the rank.
+  [[nodiscard]] int alike() const { return alike_; }
+
+  [[nodiscard]] bool may_restart(Instant now) const;
+  void note_restart(Instant now, Instant::duration ran);
+  [[nodiscard]] std::size_t restarts() const { return restarts_.size(); }
+  /// Before the restart that was noted last.
+  [[nodiscard]] std::chrono::milliseconds backoff() const;
+
+  /// Something of an attempt could not be killed: no other one may start beside it.
+  void forbid_restarts() { is_forbidden_ = true; }
+  [[nodiscard]] bool is_forbidden() const { return is_forbidden_; }
+
+ private:
+  RestartPolicy policy_;
+  std::string last_signature_;  ///< rank and status of the last first failure
+  std::string last_words_;      ///< status and last line of the last first failure
+  int without_progress_ = 0;
+  int alike_ = 0;
+  int restarts_in_a_row_ = 0;
+  std::vector<Instant> restarts_;
+  bool is_forbidden_ = false;
+};
+
+// How long the leader waits for nodes, and when it says so. Part of the leader: pure.
+
+/// How long more nodes may come once it could go on with those that are here.
+class DrainDeadline {
+ public:
+  explicit DrainDeadline(std::chrono::milliseconds length) : length_(length) {}
+
+  /// Whether it could go on. From then on others have the last call to come, none if nobody is waited for any longer;
+  /// it begins anew when it could not go on meanwhile, and ends at `latest`.
+  void note(bool can_go_on, bool is_needed, Instant now, Instant latest = Instant::max());
+  void cancel() { end_.reset(); }
+  [[nodiscard]] std::optional<Instant> end() const { return end_; }
+  [[nodiscard]] bool is_over(Instant now) const { return end_ && now >= *end_; }
+
+ private:
+  std::chrono::milliseconds length_;
+  std::optional<Instant> end_;
+};
+
+class RendezvousTimer {
+ public:
+  RendezvousTimer(const GangOptions& options, Instant now)
+      : timeout_(options.timeout),
+        last_call_(options.last_call),
+        inputs_timeout_(options.inputs_timeout) {
+    begin(now);
+  }
+
+  /// The wait for an attempt begins.
+  void begin(Instant now);
+
+  [[nodiscard]] Instant since() const { return since_; }
+  [[nodiscard]] Instant deadline() const { return deadline_; }
+  [[nodiscard]] Instant next_wake() const;
+
+  /// Whether enough nodes are here and ready to start. From then on the others have the last call to
+  /// come, none if nobody is waited for any longer; it begins anew when too few are left.
+  void note_enough(bool is_enough, bool is_last_call_needed, Instant now) {
+    last_call_.note(is_enough, is_last_call_needed, now, deadline_);
+  }
+  [[nodiscard]] bool is_last_call_over(Instant now) const { return last_call_.is_over(now); }
+
+  /// Whether what those who are here have does not fit together yet: some input of theirs is old.
+  void note_pending(bool is_pending, Instant now);
+  [[nodiscard]] bool is_pending_in_vain(Instant now) const {
+    return pending_until_ && now >= *pending_until_;
+  }
+
+  /// The job ends, and who is on the way is to hear of it. From then on there is a moment for that.
+  void note_end(Instant now) { end_at_ = end_at_.value_or(now + kTimeToTellWhy); }
+  [[nodiscard]] bool is_ending() const { return end_at_.has_value(); }
+  [[nodiscard]] bool is_end_due(Instant now) const { return end_at_ && now >= *end_at_; }
+
+  /// True when it is time to say how the wait goes; then the next time is later.
+  [[nodiscard]] bool take_progress(Instant now);
+  void log_progress_at(Instant moment) { next_progress_ = moment; }
+
+  /// True once, shortly before the deadline: the names of absent hosts are to be looked up.
+  [[nodiscard]] bool take_resolve(Instant now);
+  void note_unresolved(std::set<std::string> hosts) { unresolved_ = std::move(hosts); }
+  /// Host names that do not resolve.
+  [[nodiscard]] const std::set<std::string>& unresolved() const { return unresolved_; }
+
+ private:
+  std::chrono::milliseconds timeout_;
+  DrainDeadline last_call_;
+  std::chrono::milliseconds inputs_timeout_;
+  Instant since_;
+  Instant deadline_;
+  std::optional<Instant> pending_until_;
+  std::optional<Instant> end_at_;
+  Instant next_progress_;
+  bool looked_up_ = false;
+  std::set<std::string> unresolved_;
+};
+
+}  // namespace muster::gang

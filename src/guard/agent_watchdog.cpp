@@ -1,0 +1,212 @@
+// Memory of two processes: see mmap(2), MAP_SHARED and MAP_ANONYMOUS.
+#include "guard/agent_watchdog.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+namespace muster {
+
+Result<GuardSharedMemory*> GuardSharedMemory::make() {
+  void* const memory = ::mmap(nullptr,
+                              sizeof(GuardSharedMemory),
+                              PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS,
+                              -1,
+                              0);
+  if (memory == MAP_FAILED) {
+    return system_error("cannot map memory for guard and agent", errno);
+  }
+  return new (memory) GuardSharedMemory();
+}
+
+void GuardSharedMemory::beat(Instant now) {
+  beat_.store(now.time_since_epoch().count(), std::memory_order_release);
+}
+
+/// The beat comes before the limit that is counted from it: who sees the limit sees the beat, or a later one.
+void GuardSharedMemory::renew(const gang::Lease& lease, Instant now) {
+  const auto gone_by = lease.gone_by.value_or(Instant());
+  const auto limit = lease.limit.value_or(std::chrono::milliseconds(0));
+  beat(now);
+  gone_by_.store(gone_by.time_since_epoch().count(), std::memory_order_relaxed);
+  limit_.store(Instant::duration(limit).count(), std::memory_order_release);
+}
+
+AgentHeartbeat GuardSharedMemory::heartbeat() const {
+  AgentHeartbeat heartbeat;
+  const auto limit = Instant::duration(limit_.load(std::memory_order_acquire));
+  const auto gone_by = Instant::duration(gone_by_.load(std::memory_order_relaxed));
+  heartbeat.beat = Instant(Instant::duration(beat_.load(std::memory_order_acquire)));
+  if (limit.count() != 0) {
+    heartbeat.lease.limit = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+  }
+  if (gone_by.count() != 0) {
+    heartbeat.lease.gone_by = Instant(gone_by);
+  }
+  return heartbeat;
+}
+
+/// The signal comes last: who sees it sees the rest.
+void GuardSharedMemory::note(const StopSentByGuard& request) {
+  asked_at_.store(request.at.time_since_epoch().count(), std::memory_order_relaxed);
+  auto place = had_ended_.begin();
+  for (const pid_t pid : request.had_ended) {
+    if (place != had_ended_.end()) {
+      (place++)->store(pid, std::memory_order_relaxed);
+    }
+  }
+  asked_by_.store(request.signal, std::memory_order_release);
+}
+
+std::optional<StopSentByGuard> GuardSharedMemory::guards_request() const {
+  StopSentByGuard request;
+  request.signal = asked_by_.load(std::memory_order_acquire);
+  if (request.signal == 0) {
+    return std::nullopt;
+  }
+  request.at = Instant(Instant::duration(asked_at_.load(std::memory_order_relaxed)));
+  for (const std::atomic<pid_t>& place : had_ended_) {
+    if (const pid_t pid = place.load(std::memory_order_relaxed); pid != 0) {
+      request.had_ended.insert(pid);
+    }
+  }
+  return request;
+}
+
+bool GuardSharedMemory::add_helper(pid_t pid) {
+  for (std::atomic<pid_t>& place : helpers_) {
+    pid_t nobody = 0;
+    if (place.compare_exchange_strong(nobody, pid)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void GuardSharedMemory::remove_aside(pid_t pid) {
+  for (std::atomic<pid_t>& place : helpers_) {
+    pid_t there = pid;
+    if (place.compare_exchange_strong(there, 0)) {
+      return;
+    }
+  }
+}
+
+std::set<pid_t> GuardSharedMemory::helpers() const {
+  std::set<pid_t> pids;
+  for (const std::atomic<pid_t>& place : helpers_) {
+    if (const pid_t pid = place.load(); pid != 0) {
+      pids.insert(pid);
+    }
+  }
+  return pids;
+}
+
+// The guard's judgement of the agent. docs/processes.md has the rules, docs/gang.md the arithmetic.
+
+namespace {
+
+std::string whole_seconds(std::chrono::nanoseconds duration) {
+  return std::to_string(std::chrono::round<std::chrono::seconds>(duration).count()) + " s";
+}
+
+/// Where there are both; else the one that there is.
+std::optional<AgentHeartbeat::Instant> earlier(std::optional<AgentHeartbeat::Instant> one,
+                                               std::optional<AgentHeartbeat::Instant> other) {
+  return one && other ? std::min(one, other) : std::max(one, other);
+}
+
+}  // namespace
+
+void AgentWatchdog::on_stop_asked(Instant now) {
+  kill_from_ = asked_ ? std::min(*kill_from_, now) : now + grace_;
+  asked_ = asked_.value_or(now);
+}
+
+AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat,
+                                       Instant now,
+                                       const std::function<ProcessSample()>& see) {
+  if (!next_poll_ || now > *next_poll_ + kLateWakeup) {
+    excused_until_ = now + kSecondChance;  // it could not look when it had to
+  }
+  if (heartbeat.lease.gone_by && now >= *heartbeat.lease.gone_by) {
+    why_ = "has not ended what other nodes take for gone";
+    return Act::KillJob;
+  }
+  if (const auto end = end_of_lease(heartbeat); end && now >= *end) {
+    return take_over(heartbeat.beat, now);
+  }
+  if (kill_from_ && is_stuck(heartbeat, now, see)) {
+    return take_over(std::max(heartbeat.beat, *asked_), now);
+  }
+  const bool asks = is_unheard(heartbeat) && now >= grace_until(*asked_ + kTimeToAnswer);
+  has_asked_workers_ = has_asked_workers_ || asks;
+  plan(heartbeat);
+  return asks ? Act::AskWorkers : Act::Nothing;
+}
+
+AgentWatchdog::Act AgentWatchdog::take_over(Instant last_sign, Instant now) {
+  why_ = "has not moved for " + whole_seconds(now - last_sign);
+  return Act::KillJob;
+}
+
+/// The request to stop may not have reached the workers.
+bool AgentWatchdog::is_unheard(const AgentHeartbeat& heartbeat) const {
+  return asked_ && heartbeat.beat <= *asked_ && !has_asked_workers_;
+}
+
+/// Other nodes count on it: why it does not beat is nothing to them.
+std::optional<AgentWatchdog::Instant> AgentWatchdog::end_of_lease(
+    const AgentHeartbeat& heartbeat) const {
+  return heartbeat.lease.limit ? std::optional(grace_until(heartbeat.beat + *heartbeat.lease.limit))
+                               : std::nullopt;
+}
+
+/// Where it was asked, and the grace is over.
+AgentWatchdog::Instant AgentWatchdog::silent_since(const AgentHeartbeat& heartbeat) const {
+  return std::max(heartbeat.beat, *kill_from_);
+}
+
+/// Two sightings tell what it does between them.
+bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat,
+                             Instant now,
+                             const std::function<ProcessSample()>& see) {
+  const Instant since = silent_since(heartbeat);
+  if (now < grace_until(since + kSilenceAtTheEnd)) {
+    seen_.reset();
+    return false;
+  }
+  if (seen_ && now < seen_->at + kSampleInterval) {
+    return false;
+  }
+  const SampledAgent before =
+      std::exchange(seen_, SampledAgent{now, see()}).value_or(SampledAgent{now, {}});
+  const ProcessSample& agent = seen_->agent;
+  const bool is_first = before.at == now;
+  const auto used = agent.cpu - before.agent.cpu;
+  const bool moves = agent.waits_for_core || used.count() > 0;
+  const bool is_spinning = 2 * used >= now - before.at;
+  const bool is_runnable = is_first || (moves && !is_spinning);
+  return !agent.may_move || !is_runnable || now >= since + kSilenceOfTheStarved;
+}
+
+void AgentWatchdog::plan(const AgentHeartbeat& heartbeat) {
+  next_poll_ = earlier(heartbeat.lease.gone_by, end_of_lease(heartbeat));
+  if (kill_from_) {
+    const Instant end = grace_until(silent_since(heartbeat) + kSilenceAtTheEnd);
+    next_poll_ = earlier(next_poll_, seen_ ? seen_->at + kSampleInterval : end);
+  }
+  if (is_unheard(heartbeat)) {
+    next_poll_ = earlier(next_poll_, grace_until(*asked_ + kTimeToAnswer));
+  }
+}
+
+AgentWatchdog::Instant AgentWatchdog::grace_until(Instant moment) const {
+  return std::max(moment, excused_until_);
+}
+
+}  // namespace muster

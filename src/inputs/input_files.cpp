@@ -1,0 +1,440 @@
+// What an input is, and when it is there. Pure.
+#include "inputs/input_files.hpp"
+
+#include "base/file_io.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "modes/mode_template.hpp"
+#include "rank_table/read.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+/// Fit for a console, whatever the path is.
+std::string name_of(const Input& input) {
+  constexpr std::size_t kMost = 1'024;
+  return one_line(input.what + " '" + input.path, kMost) + "'";
+}
+
+Pending pending(const Input& input, const std::string& reason) {
+  return Pending{name_of(input) + ": " + reason};
+}
+
+/// What the system says about a file that cannot be read.
+Answer judge_error(const Input& input, int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+      return pending(input, "missing");
+    case EISDIR:  // whoever is told a folder knows what to look for in it
+      return Ready{};
+    case ENOTSUP:
+    case EFBIG:
+    case ELOOP:
+      return Error{ErrorKind::BadData,
+                   system_error("cannot read the " + name_of(input), error_number).message};
+    default:  // a network file system may recover
+      return pending(input, system_error("cannot be read", error_number).message);
+  }
+}
+
+/// A field may be a number or a word; both are compared as they are written.
+std::string text_of(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+}
+
+Answer judge_field(const Input& input, const std::string& content) {
+  boost::system::error_code torn;
+  const json::value document = json::parse(content, torn);
+  if (torn) {
+    return pending(input, "torn");
+  }
+  if (!document.is_object()) {
+    return Error{ErrorKind::BadData, "the " + name_of(input) + " is no JSON object"};
+  }
+  const json::value* const value = document.get_object().if_contains(input.field);
+  if (value == nullptr || text_of(*value) == input.wanted) {
+    return Ready{};
+  }
+  return pending(input, one_line(text_of(*value), 60));
+}
+
+/// "... and 3 more; 'muster check ranktable FILE' shows them": the first is what people mend first.
+Error describe_breaches(const Input& input, const std::vector<rank_table::Breach>& breaches) {
+  std::string message = "the " + name_of(input) + " is invalid: " + describe(breaches.front());
+  if (breaches.size() > 1) {
+    message += "; there is more, which 'muster check ranktable " + input.path + "' shows";
+  }
+  return Error{ErrorKind::BadData, std::move(message)};
+}
+
+/// Takes the text, which may be large.
+Answer judge_table(const Input& input, FileContent found) {
+  found.content = rank_table::without_indentation(std::move(found.content));
+  auto [reading, breaches, notices] =
+      rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
+  if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
+    return pending(input, one_line(unfinished->reason, 200));
+  }
+  if (auto* const error = std::get_if<Error>(&reading)) {
+    return std::move(*error);
+  }
+  auto& table = std::get<rank_table::Table>(reading);
+  if (!breaches.empty()) {
+    return describe_breaches(input, breaches);
+  }
+  return Ready{
+      rank_table::TableFile{input.path, std::move(found.content), std::move(table), found.version}};
+}
+
+bool is_given(const std::string& text, const ChosenMode& chosen) {
+  return std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
+    return !one.second.value.empty() || !use_placeholder({text}, one.first);
+  });
+}
+
+}  // namespace
+
+std::vector<Input> find_inputs(const ChosenMode& chosen,
+                               const Cluster& cluster,
+                               const Snapshot& snapshot) {
+  std::map<std::string, std::string> values = {{"host_name", snapshot.host_name},
+                                               {"job_id", cluster.job.job_id}};
+  for (const auto& [name, parameter] : chosen.parameters) {
+    values[name] = parameter.value;
+  }
+  rank_table::Rules rules = rank_table::find_rules(snapshot);
+  rules.most = 2;  // the first is said, and whether there are more
+  rules.wants_remarks = false;
+  std::vector<Input> inputs;
+  for (const InputTemplate& wanted : chosen.mode.inputs) {
+    if (is_given(wanted.file, chosen)) {
+      inputs.push_back({fill_placeholders(wanted.what, values),
+                        fill_placeholders(wanted.file, values),
+                        wanted.field,
+                        fill_placeholders(wanted.wanted, values),
+                        wanted.is_rank_table,
+                        rules});
+    }
+  }
+  return inputs;
+}
+
+Answer judge(const Input& input, FileContent found) {
+  Input named = input;
+  named.path = found.path.empty() ? input.path : found.path;
+  if (found.error_number != 0) {
+    return judge_error(named, found.error_number);
+  }
+  if (named.is_rank_table) {
+    return judge_table(named, std::move(found));
+  }
+  if (found.content.empty()) {
+    return pending(named, "empty");
+  }
+  return named.field.empty() ? Answer(Ready{}) : judge_field(named, found.content);
+}
+
+Answer poll(const std::vector<Input>& inputs, const InputReader& look) {
+  std::vector<std::string> reasons;
+  Ready here;
+  for (const Input& input : inputs) {
+    Answer answer = judge(input, look(input));
+    if (std::holds_alternative<Error>(answer)) {
+      return answer;
+    }
+    if (auto* const missing = std::get_if<Pending>(&answer)) {
+      reasons.push_back(std::move(missing->reason));
+    } else if (auto& table = std::get<Ready>(answer).table) {
+      here.table = std::move(table);
+    }
+  }
+  return reasons.empty() ? Answer(std::move(here)) : Answer(Pending{join(reasons, ", ")});
+}
+
+Answer poll(const std::vector<Input>& inputs) {
+  return poll(inputs, [](const Input& input) { return look_at(input); });
+}
+
+// Reads a file that is waited for. Its file system may be slow: whoever asks waits for it.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVersionFile = "version";
+constexpr std::size_t kMostBytes = std::size_t{1} << 28U;
+
+/// 0, or why it is none that can be read whole.
+int check_file(int file, std::size_t& size) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) {
+    return errno;
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return EISDIR;
+  }
+  size = static_cast<std::size_t>(status.st_size);
+  return !S_ISREG(status.st_mode) ? ENOTSUP : size > kMostBytes ? EFBIG : 0;
+}
+
+/// The whole file, as it is now.
+FileContent read_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::size_t size = 0;
+  FileContent found;
+  found.error_number = file ? check_file(file.get(), size) : errno;
+  if (found.error_number != 0) {
+    return found;
+  }
+  found.content.resize(size);
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t taken = ::read(file.get(), found.content.data() + done, size - done);
+    if (taken < 0 && errno != EINTR) {
+      found.error_number = errno;
+      break;
+    }
+    if (taken == 0) {
+      break;
+    }
+    done += taken > 0 ? static_cast<std::size_t>(taken) : 0;
+  }
+  found.content.resize(done);
+  return found;
+}
+
+/// What a controller counts in the file `version` beside a table, which may be given by its folder.
+std::optional<int> read_version(const std::string& table) {
+  std::error_code failed;  // then the table cannot be read either
+  const fs::path folder =
+      fs::is_directory(table, failed) ? fs::path(table) : fs::path(table).parent_path();
+  const FileContent found = read_file((folder / kVersionFile).string());
+  return parse_integer(trim(found.content), 0, std::numeric_limits<int>::max());
+}
+
+/// Which file it is, how large, and when it was changed.
+std::string stamp_of_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return {};
+  }
+  std::ostringstream text;
+  text << status.st_dev << ' ' << status.st_ino << ' ' << status.st_size << ' '
+       << status.st_mtim.tv_sec << '.' << status.st_mtim.tv_nsec << ' ' << status.st_ctim.tv_sec
+       << '.' << status.st_ctim.tv_nsec;
+  return text.str();
+}
+
+using Read = std::function<FileContent(const std::string& path)>;
+
+/// What is missing in a folder: the file that its controller writes, else either of the usual ones.
+std::string missing_in(const fs::path& folder) {
+  const fs::path plain = (folder / "").lexically_normal().parent_path();
+  for (const fs::path place : kRankTablePlaces) {
+    if (place.has_extension() && place.parent_path() == plain) {
+      return (folder / place.filename()).string();
+    }
+  }
+  const auto& [one, other] = rank_table::kFileNames;
+  return (folder / one).string() + " or " + other;
+}
+
+/// A table's folder has the file under one of its usual names.
+FileContent read_table(const std::string& path, const Read& read) {
+  FileContent found = read(path);
+  if (found.error_number != EISDIR) {
+    return found;
+  }
+  for (const char* const name : rank_table::kFileNames) {
+    const std::string place = (fs::path(path) / name).string();
+    found = read(place);
+    if (found.error_number != ENOENT) {
+      found.path = place;
+      return found;
+    }
+  }
+  found.path = missing_in(path);
+  return found;
+}
+
+/// What the snapshot has, else what is there. It has no folders, so one is what files of it are in.
+FileContent read_snapshot(const std::string& path, const Snapshot& snapshot) {
+  const auto file = snapshot.files.find(path);
+  if (file != snapshot.files.end()) {
+    return FileContent{file->second};
+  }
+  const auto inside = snapshot.files.lower_bound(path + "/");
+  const bool is_folder = inside != snapshot.files.end() && inside->first.starts_with(path + "/");
+  return is_folder ? FileContent{"", EISDIR} : read_file(path);
+}
+
+/// All that is looked at for it.
+std::vector<fs::path> paths_of(const Input& input) {
+  std::vector<fs::path> paths = {input.path};
+  if (input.is_rank_table) {
+    paths.push_back(fs::path(input.path).parent_path() / kVersionFile);
+    paths.push_back(fs::path(input.path) / kVersionFile);
+    for (const char* const name : rank_table::kFileNames) {
+      paths.push_back(fs::path(input.path) / name);
+    }
+  }
+  return paths;
+}
+
+}  // namespace
+
+FileContent read_stream(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  FileContent found;
+  found.error_number = file ? 0 : errno;
+  std::vector<char> piece(std::size_t{1} << 16U);
+  while (found.error_number == 0) {
+    const ssize_t taken = ::read(file.get(), piece.data(), piece.size());
+    if (taken == 0) {
+      break;
+    }
+    if (taken < 0) {
+      found.error_number = errno == EINTR ? 0 : errno;
+      continue;
+    }
+    found.content.append(piece.data(), static_cast<std::size_t>(taken));
+    found.error_number = found.content.size() > kMostBytes ? EFBIG : 0;
+  }
+  return found;
+}
+
+FileContent look_at(const Input& input) {
+  if (!input.is_rank_table) {
+    return read_file(input.path);
+  }
+  // First: a table that is newer than its number is read once more than needed, an older one would stay.
+  const auto version = read_version(input.path);
+  FileContent found = read_table(input.path, read_file);
+  found.version = version;
+  return found;
+}
+
+FileContent look_at(const Input& input, const Snapshot& snapshot) {
+  const Read read = [&](const std::string& path) { return read_snapshot(path, snapshot); };
+  return input.is_rank_table ? read_table(input.path, read) : read(input.path);
+}
+
+std::string fingerprint_of(const std::vector<Input>& inputs) {
+  std::string stamp;
+  for (const Input& input : inputs) {
+    for (const fs::path& path : paths_of(input)) {
+      stamp += stamp_of_file(path) + ";";
+    }
+  }
+  return stamp;
+}
+
+// What a node makes of ROUTE_PLAN=true; see the header.
+
+namespace {
+
+using rank_table::RouteRequest;
+using rank_table::Table;
+
+/// In a row of a console, whatever the path is.
+std::string quoted(const std::string& path) {
+  return "'" + one_line(path, 300) + "'";
+}
+
+RouteFinding without_plan(std::size_t own, const std::string& reason) {
+  RouteFinding finding;
+  finding.vote.instance = static_cast<int>(own);
+  finding.vote.reason = reason;
+  return finding;
+}
+
+RouteFinding with_ranks(std::size_t own, std::vector<int> ranks) {
+  RouteFinding finding = without_plan(own, "");
+  finding.vote.digest = rank_table::digest_of(ranks);
+  finding.ranks = std::move(ranks);
+  return finding;
+}
+
+RouteFinding by_planned_table(const Table& table, std::size_t own, const FileContent& planned) {
+  const std::string name = std::string("the planned table '") + rank_table::kPlannedTable + "'";
+  const auto reading = rank_table::read(planned.content, name);
+  if (const auto* const error = std::get_if<Error>(&reading)) {
+    return without_plan(own, error->message);
+  }
+  if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
+    return without_plan(own, name + ": " + unfinished->reason);
+  }
+  auto ranks = rank_table::planned_ranks(table, std::get<Table>(reading));
+  return ranks ? with_ranks(own, std::move(*ranks)) : without_plan(own, ranks.error().message);
+}
+
+RouteFinding by_place(const RouteRequest& request, std::size_t own) {
+  RouteFinding finding = without_plan(own, "");
+  finding.vote.position = request.position;
+  finding.vote.first = request.first;
+  return finding;
+}
+
+RouteFinding by_switches(const Table& table,
+                         std::size_t own,
+                         const rank_table::SwitchPaths& switches,
+                         const std::string& path) {
+  auto order = rank_table::order_ring(table, switches, path);
+  return order ? with_ranks(own, std::move(order->ranks))
+               : without_plan(own, order.error().message);
+}
+
+}  // namespace
+
+std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request,
+                                                const Table& table,
+                                                std::size_t own,
+                                                const RouteFiles& files) {
+  if (const auto reason = rank_table::reason_to_skip(table)) {
+    return without_plan(own, *reason);
+  }
+  if (files.planned.error_number == 0) {
+    return by_planned_table(table, own, files.planned);
+  }
+  if (request.position) {
+    return by_place(request, own);
+  }
+  const FileContent& found = files.topology;
+  const std::string name = "topology " + quoted(request.topology_file);
+  if (found.error_number == ENOENT || found.error_number == ENOTDIR) {
+    return Pending{name + ": missing"};
+  }
+  if (found.error_number != 0) {
+    return without_plan(own, system_error("cannot read the " + name, found.error_number).message);
+  }
+  const auto reading = rank_table::decode_topology(found.content, request.topology_file);
+  if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
+    return Pending{name + ": " + unfinished->reason};
+  }
+  if (const auto* const error = std::get_if<Error>(&reading)) {
+    return without_plan(own, error->message);
+  }
+  return by_switches(table, own, std::get<rank_table::SwitchPaths>(reading), request.topology_file);
+}
+
+RouteFiles find_routes(const RouteRequest& request, const std::string& table) {
+  Input planned;
+  planned.path = (std::filesystem::path(table).parent_path() / rank_table::kPlannedTable).string();
+  Input topology;
+  topology.path = request.topology_file;
+  return {look_at(planned), look_at(topology)};
+}
+
+}  // namespace muster

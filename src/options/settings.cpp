@@ -1,0 +1,169 @@
+// Reads options with Boost.Program_options. It would look for options behind the program too, so
+// the command line is cut there first.
+#include "options/settings.hpp"
+
+#include "base/text.hpp"
+#include "options/syntax.hpp"
+
+#include <boost/program_options.hpp>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+namespace po = boost::program_options;
+
+/// Whether a token may be this option: "--name", "--name=value" or, among letters, "-n".
+bool may_be_given(const Option& option, const std::vector<std::string>& tokens) {
+  return std::any_of(tokens.begin(), tokens.end(), [&](const std::string_view token) {
+    return token.starts_with("--") ? token.substr(2).starts_with(option.name)
+                                   : option.letter != '\0';
+  });
+}
+
+/// The options that the tokens may name. Describing all of them costs more than reading a command line.
+po::options_description describe_options(const OptionTable& table,
+                                         const std::vector<std::string>& tokens) {
+  po::options_description given;
+  for (const Option& option : table.options) {
+    if (!may_be_given(option, tokens)) {
+      continue;
+    }
+    const std::string names =
+        std::string(option.name) + (option.letter != '\0' ? std::string(",") + option.letter : "");
+    if (option.argument != nullptr) {
+      given.add_options()(names.c_str(), po::value<std::string>());
+    } else {
+      given.add_options()(names.c_str(), "");
+    }
+  }
+  return given;
+}
+
+Error unknown_own_option(const std::string& typed, const OptionTable& table) {
+  const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
+  return unknown_option(typed.starts_with('-') ? typed : "--" + typed,
+                        table.nearest(bare.substr(0, bare.find('='))),
+                        "'" + std::string(table.command) +
+                            " --help' lists them, and a program that begins with a dash goes "
+                            "behind '--'");
+}
+
+Error syntax_error(const po::invalid_command_line_syntax& error) {
+  using Syntax = po::invalid_command_line_syntax;
+  const std::string name = error.get_option_name();
+  switch (error.kind()) {
+    case Syntax::missing_parameter:
+    case Syntax::empty_adjacent_parameter:
+      return Error{ErrorKind::BadUsage, name + " needs a value"};
+    case Syntax::extra_parameter:
+      return Error{ErrorKind::BadUsage, name + " is a switch and takes no value"};
+    default:
+      return Error{ErrorKind::BadUsage, name + " is not written correctly"};
+  }
+}
+
+Result<> set_options(Settings& settings, const std::vector<po::option>& options) {
+  for (const po::option& option : options) {
+    const std::string value = option.value.empty() ? "1" : option.value.front();
+    const Source source = from_flag("--" + option.string_key);
+    if (auto set = set_option(settings, option.string_key, {value, source}); !set) {
+      return set;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> read_flags(const std::vector<std::string>& tokens,
+                    const OptionTable& table,
+                    Settings& settings) {
+  namespace style = po::command_line_style;
+  constexpr int kStyle =
+      static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
+  try {
+    const po::options_description given = describe_options(table, tokens);
+    const auto parsed = po::command_line_parser(tokens).options(given).style(kStyle).run();
+    return set_options(settings, parsed.options);
+  } catch (const po::unknown_option& error) {
+    return unknown_own_option(error.get_option_name(), table);
+  } catch (const po::invalid_command_line_syntax& error) {
+    return syntax_error(error);
+  } catch (const po::error& error) {
+    return Error{ErrorKind::BadUsage, error.what()};
+  }
+}
+
+// Strict readers of single options.
+
+namespace {
+
+std::string whole_seconds(double seconds) {
+  return std::to_string(static_cast<long long>(seconds));
+}
+
+bool is_within(std::chrono::milliseconds duration, const DurationRange& range) {
+  const double seconds = static_cast<double>(duration.count()) / 1000;
+  return (seconds > range.least || (range.is_least_allowed && seconds == range.least)) &&
+         (range.most == 0 || seconds <= range.most);
+}
+
+std::string describe(const DurationRange& range) {
+  if (range.most > 0) {
+    return "seconds from " + whole_seconds(range.least) + " to " + whole_seconds(range.most);
+  }
+  return range.is_least_allowed ? "seconds such as 30 or 0.5"
+                                : "seconds above " + whole_seconds(range.least);
+}
+
+}  // namespace
+
+bool is_on(const Settings& settings, std::string_view name) {
+  const auto setting = settings.find(name);
+  return setting && setting->value != "0";
+}
+
+Result<> read_duration(std::optional<std::chrono::milliseconds>& target,
+                       const Settings& settings,
+                       std::string_view name,
+                       const DurationRange& range) {
+  const auto setting = settings.find(name);
+  if (!setting) {
+    return {};
+  }
+  const auto seconds = parse_seconds(setting->value);
+  const std::chrono::milliseconds duration(static_cast<long long>(seconds.value_or(0) * 1000));
+  if (!seconds || !is_within(duration, range)) {
+    return wrong_value(*setting, describe(range));
+  }
+  target = duration;
+  return {};
+}
+
+Result<> read_duration(std::chrono::milliseconds& target,
+                       const Settings& settings,
+                       std::string_view name,
+                       const DurationRange& range) {
+  std::optional<std::chrono::milliseconds> given = target;
+  if (auto read = read_duration(given, settings, name, range); !read) {
+    return read;
+  }
+  target = *given;
+  return {};
+}
+
+Result<> read_file_name(std::string& target, const Settings& settings, std::string_view name) {
+  const auto file = settings.find(name);
+  if (!file) {
+    return {};
+  }
+  if (file->value.empty()) {
+    return wrong_value(*file, "a file");
+  }
+  target = file->value;
+  return {};
+}
+
+}  // namespace muster

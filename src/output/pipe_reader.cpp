@@ -1,0 +1,442 @@
+// Pumps the workers' pipes and terminals. (A terminal ends with EIO, when nobody has its other side any more.) Collects bytes only: logs/ makes lines, sinks take them.
+#include "output/pipe_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
+/// What all pipes together may hold when they are made larger: more than a cache holds is slower,
+/// and the kernel counts the pages of a user's pipes.
+constexpr std::size_t kLargePipesBytes = std::size_t{2} << 20U;
+/// What a terminal of the dead may hold at most; it does not say how much it is.
+constexpr ssize_t kMostOfTerminal = ssize_t{1} << 20U;
+
+}  // namespace
+
+PipeReader::PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs)
+    : io_(io), logs_(logs), open_of_worker_(workers), quiet_timer_(io) {}
+
+PipeReader::~PipeReader() = default;
+
+void PipeReader::add(UniqueFd read_end, StreamRoute route) {
+  if (!buffer_) {
+    buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);  // no page before it is needed
+  }
+  (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // ours alone: the worker has the other end
+  ++open_of_worker_[route.worker];
+  streams_.push_back(
+      std::make_unique<Stream>(io_, std::move(read_end), std::move(route), streams_.size()));
+  (void)fit_window(*streams_.back());
+  wait_for(*streams_.back());
+}
+
+/// Returns whether the terminal has another size now.
+bool PipeReader::fit_window(Stream& stream) {
+  const bool is_drawn_for = stream.is_terminal || stream.draws_rows();
+  if (!is_drawn_for || !stream.is_open || !stream.route.window) {
+    return false;
+  }
+  const WindowSize wanted = stream.route.window();
+  if (wanted == stream.window) {
+    return false;
+  }
+  stream.window = wanted;
+  stream.route.framer.set_size(wanted.rows, wanted.columns);
+  if (stream.draws_rows()) {
+    stream.route.console->set_height(wanted.rows);
+  }
+  if (stream.is_terminal) {
+    set_window_size(stream.pipe.native_handle(), wanted);
+  }
+  return stream.is_terminal;
+}
+
+void PipeReader::fit_windows() {
+  for (const auto& stream : streams_) {
+    (void)fit_window(*stream);
+    update_rows(*stream);
+  }
+  draw_rows();
+}
+
+void PipeReader::leave_rows() {
+  for (const auto& stream : streams_) {
+    if (stream->draws_rows()) {
+      stream->route.console->leave_rows();
+    }
+  }
+}
+
+void PipeReader::return_to_rows() {
+  for (const auto& stream : streams_) {
+    if (stream->draws_rows()) {
+      stream->route.console->return_to_rows();
+    }
+  }
+}
+
+void PipeReader::change_routes(std::size_t worker,
+                               const std::function<void(StreamRoute&)>& change) {
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker) {
+      change(stream->route);
+      (void)fit_window(*stream);
+    }
+  }
+}
+
+void PipeReader::write_as_worker(std::size_t worker, std::string_view lines) {
+  for (const auto& stream : streams_) {
+    if (stream->route.worker != worker || !stream->route.is_error) {
+      continue;
+    }
+    if (may_read(*stream)) {
+      (void)read_once(*stream);  // what the worker has written before
+    }
+    if (stream->is_within_line) {
+      deliver(*stream, "\n");
+    }
+    deliver(*stream, lines);
+  }
+}
+
+void PipeReader::wait_for(Stream& stream) {
+  if (!may_read(stream)) {
+    stream.is_paused = true;
+    return;
+  }
+  stream.pipe.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [this, &stream](const boost::system::error_code& error) {
+                           if (error || !stream.is_open) {
+                             return;
+                           }
+                           if (!may_read(stream)) {
+                             stream.is_paused = true;  // others have filled the console since
+                             return;
+                           }
+                           if (read_once(stream) != ReadResult::End) {
+                             wait_for(stream);
+                           }
+                         });
+}
+
+PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
+  ssize_t size = -1;
+  do {
+    size = ::read(stream.pipe.native_handle(), buffer_.get(), kBufferBytes);
+  } while (size < 0 && errno == EINTR);
+  if (size < 0 && errno == EAGAIN) {
+    return ReadResult::Nothing;
+  }
+  if (size <= 0) {
+    end(stream);
+    return ReadResult::End;
+  }
+  constexpr ssize_t kUsualPipe = ssize_t{64} << 10U;
+  if (size >= kUsualPipe && !stream.has_large_pipe) {
+    enlarge_pipe(stream, kLargePipesBytes / streams_.size());
+  }
+  if (fit_window(stream) && on_resized) {
+    on_resized(stream.route.worker);  // the kernel tells who has the terminal, which may not be us
+  }
+  stream.bytes_left_at_exit -= size;
+  stream.last_output = std::chrono::steady_clock::now();
+  deliver(stream, {buffer_.get(), static_cast<std::size_t>(size)});
+  return ReadResult::Some;
+}
+
+/// A full pipe means that the worker waits for us: fewer, larger reads from here on.
+void PipeReader::enlarge_pipe(Stream& stream, std::size_t wanted) {
+  stream.has_large_pipe = true;
+  const auto bytes = static_cast<int>(wanted);
+  // Where pages have 64 KiB it may be larger already.
+  if (bytes > ::fcntl(stream.pipe.native_handle(), F_GETPIPE_SZ)) {
+    (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, bytes);
+  }
+}
+
+void PipeReader::deliver(Stream& stream, std::string_view bytes) {
+  StreamRoute& route = stream.route;
+  std::string sieved;
+  if (route.sieve) {
+    route.sieve->feed(bytes, sieved);
+    bytes = sieved;
+  }
+  if (route.is_error) {
+    stream.tail.feed(bytes);
+    stream.is_within_line = !bytes.empty() && bytes.back() != '\n';
+  }
+  if (route.file) {
+    logs_->write(*route.file, bytes);
+  }
+  frame(stream, [&](LineFramer& framer) { framer.feed(bytes, shown_); });
+  watch_progress(stream);
+  watch_unsettled(stream);
+}
+
+void PipeReader::end(Stream& stream) {
+  stream.is_open = false;
+  --open_of_worker_[stream.route.worker];
+  stream.progress_timer.cancel();
+  boost::system::error_code ignored;  // nothing is written, so nothing can be lost in closing
+  stream.pipe.close(ignored);
+  std::string kept;
+  if (stream.route.sieve) {
+    stream.route.sieve->finish(kept);
+  }
+  frame(stream, [&](LineFramer& framer) {
+    framer.feed(kept, shown_);
+    framer.finish(shown_);
+  });
+  stream.has_unsettled = false;
+  if (stream.route.console != nullptr) {
+    stream.route.console->draw_rows();
+    stream.route.console->forget(&stream);
+  }
+  if (on_end) {
+    on_end(stream.route.worker);
+  }
+}
+
+std::optional<std::chrono::steady_clock::time_point> PipeReader::last_output(
+    std::size_t worker) const {
+  std::optional<std::chrono::steady_clock::time_point> last;
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker) {
+      last = std::max(last, stream->last_output);
+    }
+  }
+  return last;
+}
+
+void PipeReader::resume() {
+  for (const auto& stream : streams_) {
+    if (stream->is_paused && stream->is_open) {
+      stream->is_paused = false;
+      wait_for(*stream);
+    }
+  }
+}
+
+void PipeReader::note_all_exited() {
+  for (const auto& stream : streams_) {
+    int waiting = 0;
+    if (stream->is_open && ::ioctl(stream->pipe.native_handle(), FIONREAD, &waiting) == 0) {
+      stream->bytes_left_at_exit = stream->is_terminal ? kMostOfTerminal : waiting;
+    }
+  }
+}
+
+void PipeReader::drain() {
+  for (const auto& stream : streams_) {
+    while (stream->is_open && stream->bytes_left_at_exit > 0 &&
+           read_once(*stream) == ReadResult::Some) {
+    }
+  }
+}
+
+bool PipeReader::may_read(const Stream& stream) const {
+  const StreamRoute& route = stream.route;
+  const bool has_files = route.file || !route.shared_files.empty();
+  return stream.is_open && (route.console == nullptr || !route.console->is_congested()) &&
+         (!has_files || !logs_->are_congested());
+}
+
+void PipeReader::close() {
+  for (const auto& stream : streams_) {
+    if (stream->is_open) {
+      end(*stream);
+    }
+  }
+}
+
+bool PipeReader::waits_for_console(std::size_t worker) const {
+  return std::any_of(streams_.begin(), streams_.end(), [&](const auto& stream) {
+    const OutputQueue* const console = stream->route.console;
+    return stream->route.worker == worker && console != nullptr && !console->is_drained();
+  });
+}
+
+std::vector<std::string> PipeReader::last_lines(std::size_t worker) const {
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker && stream->route.is_error) {
+      return stream->tail.lines();
+    }
+  }
+  return {};
+}
+
+// From what is read to what consoles show: lines, and when what has no end yet is shown, too.
+
+namespace {
+
+/// Memory of lines on their way that is kept for the next.
+constexpr std::size_t kUsualLines = std::size_t{1} << 20U;
+/// How long a progress bar may stand unfinished before its steps are shown.
+constexpr std::chrono::milliseconds kProgressDelay{500};
+/// How long nothing may follow a line without its end before that is shown.
+constexpr std::chrono::milliseconds kQuiet{100};
+/// How long nobody may have gone up to a row until it becomes a line: who draws two bars may be interrupted between them.
+constexpr std::chrono::milliseconds kLeft{500};
+/// How often rows are drawn, if they change.
+constexpr std::chrono::milliseconds kDrawing{40};
+
+}  // namespace
+
+/// Carries out one step of each framer of a stream, and passes on the lines that it gives out.
+void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& step) {
+  StreamRoute& route = stream.route;
+  for (LineRoute& shared : route.shared_files) {
+    step(shared.framer);
+    logs_->write(*shared.file, shown_);
+    empty_shown();
+  }
+  if (route.console != nullptr) {
+    show(stream, step);
+  }
+}
+
+void PipeReader::show(Stream& stream, const std::function<void(LineFramer&)>& step) {
+  StreamRoute& route = stream.route;
+  step(route.framer);
+  update_rows(stream);
+  if (route.framer.has_whole_lines()) {
+    (void)route.console->write_in_line(shown_, &stream);
+  } else {
+    (void)route.console->write(shown_);
+  }
+  empty_shown();
+}
+
+void PipeReader::empty_shown() {
+  shown_.clear();
+  if (shown_.capacity() > kUsualLines) {
+    shown_.shrink_to_fit();
+  }
+}
+
+/// A progress bar has no line end until it is done: give out its steps from time to time.
+void PipeReader::watch_progress(Stream& stream) {
+  if (stream.timer_runs || !stream.has_progress()) {
+    return;
+  }
+  stream.timer_runs = true;
+  stream.progress_timer.expires_after(kProgressDelay);
+  stream.progress_timer.async_wait([this, &stream](const boost::system::error_code& error) {
+    if (error) {
+      return;  // the stream has ended, and may be gone
+    }
+    show_progress(stream);
+  });
+}
+
+void PipeReader::show_progress(Stream& stream) {
+  stream.timer_runs = false;
+  if (stream.is_open) {
+    frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
+  }
+}
+
+/// One timer for all, which runs only while there is something to settle, or to draw.
+void PipeReader::watch_unsettled(Stream& stream) {
+  const bool had_any = stream.has_unsettled;
+  const auto now = std::chrono::steady_clock::now();
+  stream.has_unsettled = stream.route.shows_unfinished && stream.route.framer.has_unsettled();
+  if (stream.has_unsettled || had_any) {
+    stream.last_read = now;
+    stream.last_settled = had_any ? stream.last_settled : now;
+    wait_for_quiet();
+  }
+}
+
+void PipeReader::wait_for_quiet() {
+  if (waits_for_quiet_) {
+    return;
+  }
+  waits_for_quiet_ = true;
+  quiet_timer_.expires_after(kDrawing);
+  quiet_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      waits_for_quiet_ = false;
+      settle_quiet_lines();
+    }
+  });
+}
+
+void PipeReader::settle_quiet_lines() {
+  for (const auto& stream : streams_) {
+    if (stream->has_unsettled) {
+      look_at(*stream);
+    }
+  }
+  draw_rows();
+}
+
+/// Who edits a line may still go back to its first row.
+void PipeReader::look_at(Stream& stream) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_quiet = now - stream.last_read >= kQuiet;
+  const bool is_editing = edits(stream);
+  if (now - stream.last_settled >= kLeft && !is_editing) {
+    stream.last_settled = now;
+    show(stream, [this](LineFramer& framer) { framer.settle(shown_); });
+  }
+  if (is_quiet) {
+    show_begun(stream, is_editing);
+  }
+  const LineFramer& framer = stream.route.framer;
+  const bool may_settle = framer.may_settle() && !is_editing;
+  stream.has_unsettled = framer.has_unsettled() && (!is_quiet || may_settle);
+  if (stream.has_unsettled) {
+    wait_for_quiet();
+  }
+}
+
+/// Where the terminal shows what is typed, it shows the Enter, too, and nobody else sees that: a prompt stands there as it is, and
+/// what follows has its prefix again.
+void PipeReader::show_begun(Stream& stream, bool is_editing) {
+  const bool is_asked = stream.route.is_typed_to && !is_editing;
+  show(stream, [&](LineFramer& framer) {
+    if (!is_editing || !framer.has_rows()) {
+      framer.begin_row(shown_);
+    }
+    if (framer.has_prompt() && (is_asked || !framer.draws_rows())) {
+      framer.show_prompt(shown_);
+    }
+  });
+}
+
+/// Of several that may, it is the one that has said so.
+bool PipeReader::edits(const Stream& stream) const {
+  return stream.may_edit() &&
+         (stream.route.framer.is_edited() ||
+          std::none_of(streams_.begin(), streams_.end(), [](const auto& other) {
+            return other->route.framer.is_edited();
+          }));
+}
+
+/// Tells the console of them, which draws them with the next lines, or when it is asked to.
+void PipeReader::update_rows(Stream& stream) {
+  if (stream.draws_rows()) {
+    const LineFramer& framer = stream.route.framer;
+    const bool has_cursor = framer.has_rows() && edits(stream);
+    stream.route.console->set_rows(stream.number, framer.shown(has_cursor));
+  }
+}
+
+void PipeReader::draw_rows() {
+  for (const auto& stream : streams_) {
+    if (stream->draws_rows()) {
+      stream->route.console->draw_rows();
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,195 @@
+#pragma once
+
+// Reads what the workers write and hands it to consoles, files and tails.
+
+#include "base/file_io.hpp"
+#include "output/byte_sink.hpp"
+#include "output/line_framer.hpp"
+#include "output/log_files.hpp"
+#include "output/output_queue.hpp"
+#include "remote/control_lines.hpp"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Lines of one stream on their way to a file that takes those of others as well.
+struct LineRoute {
+  LineFramer framer{""};
+  std::shared_ptr<LogFile> file;
+  bool has_prefix = false;
+};
+
+/// Where one stream of one worker goes.
+struct StreamRoute {
+  std::size_t worker = 0;
+  bool is_error = false;           ///< standard error, or both: its last lines are remembered
+  OutputQueue* console = nullptr;  ///< not owned; empty: not shown
+  LineFramer framer{""};           ///< for the console
+  bool shows_unfinished = false;   ///< there: lines without their end, such as "(Pdb) "
+  bool is_typed_to = false;        ///< the worker may read what is typed at the console
+  std::unique_ptr<ControlLineFilter>
+      sieve;                      ///< takes an agent's words out first; empty: there are none
+  std::shared_ptr<LogFile> file;  ///< of this stream alone: the exact bytes
+  std::vector<LineRoute> shared_files;
+  /// Of a stream that comes from a terminal: how large that should be now. Empty: nobody says.
+  std::function<WindowSize()> window;
+};
+
+/// All streams of all workers. Memory is bounded: a worker whose console or log file is congested is not
+/// read until bytes are taken again, and so it waits in its own write.
+class PipeReader {
+ public:
+  /// Without `logs` no route has a file.
+  PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs);
+  ~PipeReader();
+  PipeReader(const PipeReader&) = delete;
+  PipeReader& operator=(const PipeReader&) = delete;
+
+  /// Called when a stream has reached its end.
+  std::function<void(std::size_t worker)> on_end;
+  /// Called when the terminal that a worker writes to has another size, unless `fit_windows` found that.
+  std::function<void(std::size_t worker)> on_resized;
+
+  /// From here on reads `read_end`, a pipe or our side of a pseudo-terminal, that is not shared with anybody.
+  void add(UniqueFd read_end, StreamRoute route);
+
+  /// Changes the routes of a worker, between two lines of it.
+  void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
+
+  /// Looks how large each terminal should be, as is done before anything is read from it.
+  void fit_windows();
+  /// To be called when somebody else is about to write to the terminal, such as a shell: what is drawn there stays.
+  void leave_rows();
+  /// To be called when nobody else does any more.
+  void return_to_rows();
+
+  /// Lines in the name of a worker: they go where its standard error goes, also when that has ended.
+  void write_as_worker(std::size_t worker, std::string_view lines);
+
+  /// To be called when a console or the log files take bytes again.
+  void resume();
+
+  /// To be called when the last process of the job has ended: what is in the pipes now is theirs, and
+  /// whatever comes later is a stranger's who was given a pipe.
+  void note_all_exited();
+  /// Reads what the dead have left, whatever takes it slowly: it is as much as pipes hold, once.
+  void drain();
+
+  /// Ends each stream, also those whose pipe somebody keeps open.
+  void close();
+
+  /// True when all streams of a worker have ended.
+  [[nodiscard]] bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
+  /// When a worker last wrote something; empty: never.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(
+      std::size_t worker) const;
+  /// True when a console that shows this worker has not taken everything yet.
+  [[nodiscard]] bool waits_for_console(std::size_t worker) const;
+  /// The last lines of a worker's standard error.
+  [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
+
+ private:
+  class Stream;
+  enum class ReadResult {
+    Some,
+    Nothing,
+    End
+  };
+
+  [[nodiscard]] bool may_read(const Stream& stream) const;
+  void wait_for(Stream& stream);
+  ReadResult read_once(Stream& stream);
+  void deliver(Stream& stream, std::string_view bytes);
+  static bool fit_window(Stream& stream);
+  static void enlarge_pipe(Stream& stream, std::size_t wanted);
+  void end(Stream& stream);
+  void frame(Stream& stream, const std::function<void(LineFramer&)>& step);
+  void show(Stream& stream, const std::function<void(LineFramer&)>& step);
+  void empty_shown();
+  void watch_unsettled(Stream& stream);
+  void wait_for_quiet();
+  void settle_quiet_lines();
+  void look_at(Stream& stream);
+  void show_begun(Stream& stream, bool is_editing);
+  [[nodiscard]] bool edits(const Stream& stream) const;
+  void update_rows(Stream& stream);
+  void draw_rows();
+  void watch_progress(Stream& stream);
+  void show_progress(Stream& stream);
+
+  boost::asio::io_context& io_;
+  LogFiles* logs_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<int> open_of_worker_;  ///< open streams, by worker
+  boost::asio::steady_timer quiet_timer_;
+  bool waits_for_quiet_ = false;
+  std::unique_ptr<char[]> buffer_;  ///< one for all: a read is delivered before the next
+  std::string shown_;               ///< lines on their way to a console or a file
+};
+
+// One stream of one worker, as `Output` reads it.
+
+class PipeReader::Stream {
+ public:
+  Stream(boost::asio::io_context& io,
+         UniqueFd read_end,
+         StreamRoute stream_route,
+         std::size_t stream_number)
+      : route(std::move(stream_route)),
+        number(stream_number),
+        is_terminal(::isatty(read_end.get()) != 0),
+        pipe(io, read_end.release()),
+        progress_timer(io) {}
+
+  [[nodiscard]] bool has_progress() const {
+    const auto& shared = route.shared_files;
+    return route.framer.has_progress() ||
+           std::any_of(shared.begin(), shared.end(), [](const LineRoute& line_route) {
+             return line_route.framer.has_progress();
+           });
+  }
+
+  [[nodiscard]] bool draws_rows() const {
+    return route.console != nullptr && route.framer.draws_rows();
+  }
+  /// The worker may edit what is typed, key by key.
+  [[nodiscard]] bool may_edit() const { return route.is_typed_to && !echoes(STDIN_FILENO); }
+
+  /// What is typed there is shown by the terminal itself.
+  [[nodiscard]] static bool echoes(int fd) {
+    termios settings{};
+    return ::tcgetattr(fd, &settings) == 0 && (settings.c_lflag & ECHO) != 0;
+  }
+
+  StreamRoute route;
+  std::size_t number;  ///< in the order of the workers
+  bool is_terminal;
+  WindowSize window{};  ///< that the terminal has
+  boost::asio::posix::stream_descriptor pipe;
+  boost::asio::steady_timer progress_timer;
+  Tail tail;
+  std::optional<std::chrono::steady_clock::time_point> last_output;  ///< empty: none yet
+  std::chrono::steady_clock::time_point last_read;
+  std::chrono::steady_clock::time_point last_settled;
+  bool has_unsettled = false;  ///< it is to be settled
+  bool is_open = true;
+  bool is_paused = false;
+  bool has_large_pipe = false;
+  bool timer_runs = false;
+  bool is_within_line = false;     ///< standard error: no line end has come since
+  ssize_t bytes_left_at_exit = 0;  ///< bytes in the pipe when the last process had ended
+};
+
+}  // namespace muster

@@ -1,0 +1,435 @@
+// Deals processes to nodes, and says where they can be met.
+#include "plan/host_tasks.hpp"
+
+#include "base/endpoint.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "environment/devices.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace muster {
+namespace {
+
+std::vector<int> numbers(int first, int count) {
+  std::vector<int> result(static_cast<std::size_t>(count));
+  std::iota(result.begin(), result.end(), first);
+  return result;
+}
+
+/// Who has how many slots: this node as it is placed.
+struct NodeSlots {
+  int here = 0;
+  int before = 0;
+  int total = 0;
+};
+
+RolePlace place_role(const RoleTemplate& role, const Placement& placement, const NodeSlots& slots) {
+  const int rank = placement.node_rank.value;
+  switch (role.count) {
+    case RoleCount::None:
+      return {};
+    case RoleCount::PerNode:
+      return {{rank}, placement.nodes};
+    case RoleCount::PerOtherNode:
+      return {numbers(rank - 1, rank == 0 ? 0 : 1), placement.nodes - 1};
+    case RoleCount::PerJob:  // on the node with rank 0
+      return {numbers(0, rank == 0 ? 1 : 0), 1};
+    case RoleCount::PerDevice:
+      break;
+  }
+  return {numbers(slots.before, slots.here), slots.total};
+}
+
+int count_of_role(const std::vector<RoleSize>& roles, const std::string& name) {
+  const auto at = std::find_if(
+      roles.begin(), roles.end(), [&](const RoleSize& size) { return size.role == name; });
+  return at == roles.end() ? 0 : at->count;
+}
+
+/// The processes of a role that this node gets when all are dealt in turn; `dealt` are gone already.
+RolePlace deal_role(int count, int dealt, const Placement& placement) {
+  RolePlace place{{}, count};
+  const int first =
+      (placement.node_rank.value - dealt % placement.nodes + placement.nodes) % placement.nodes;
+  for (int i = first; i < count; i += placement.nodes) {
+    place.here.push_back(i);
+  }
+  return place;
+}
+
+std::vector<RolePlace> place_roles(const ModeTemplate& mode,
+                                   const Cluster& cluster,
+                                   const Placement& placement,
+                                   const NodeSlots& slots) {
+  std::vector<RolePlace> places;
+  int dealt = 0;
+  for (const RoleTemplate& role : mode.roles) {
+    if (!role.may_be_given || cluster.job.roles.empty()) {
+      places.push_back(place_role(role, placement, slots));
+      continue;
+    }
+    const int count = count_of_role(cluster.job.roles, role.name);
+    places.push_back(deal_role(count, dealt, placement));
+    dealt += count;
+  }
+  return places;
+}
+
+/// Puts the endpoints of one node into the lists.
+void add_node(std::vector<RoleEndpoints>& lists,
+              const std::vector<RolePlace>& places,
+              const ModeTemplate& mode,
+              const NodePorts& node) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!mode.roles[i].listens) {
+      continue;
+    }
+    for (const int position : places[i].here) {
+      auto& endpoints = lists[i].endpoints;
+      endpoints.resize(std::max(endpoints.size(), static_cast<std::size_t>(position) + 1));
+      endpoints[static_cast<std::size_t>(position)] =
+          next < node.ports.size() ? join_endpoint(node.host, std::to_string(node.ports[next]))
+                                   : "";
+      ++next;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RolePlace> place_roles(const ModeTemplate& mode,
+                                   const Cluster& cluster,
+                                   const Placement& placement) {
+  return place_roles(
+      mode,
+      cluster,
+      placement,
+      NodeSlots{placement.slots_here, placement.slots_before, placement.slots_total});
+}
+
+std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode,
+                                          const Cluster& cluster,
+                                          const Placement& placement) {
+  if (!cluster.job.endpoints.empty()) {
+    return cluster.job.endpoints;
+  }
+  if (placement.ports.empty()) {
+    return {};
+  }
+  std::vector<RoleEndpoints> lists;
+  for (const RoleTemplate& role : mode.roles) {
+    lists.push_back({role.name, {}});
+  }
+  Placement there = placement;
+  int slots_before = 0;
+  for (std::size_t node = 0; node < placement.ports.size(); ++node) {
+    const NodePorts& ports = placement.ports[node];
+    there.node_rank = NodeRank{static_cast<int>(node)};
+    const NodeSlots slots{ports.slots, slots_before, placement.slots_total};
+    add_node(lists, place_roles(mode, cluster, there, slots), mode, ports);
+    slots_before += ports.slots;
+  }
+  return lists;
+}
+
+int most_listeners(const ModeTemplate& mode, const Cluster& cluster) {
+  int given = 0;
+  int others = 0;
+  for (const RoleTemplate& role : mode.roles) {
+    if (!role.listens || !cluster.job.endpoints.empty()) {
+      continue;
+    }
+    if (role.may_be_given && !cluster.job.roles.empty()) {
+      given += count_of_role(cluster.job.roles, role.name);
+    } else if (role.count != RoleCount::None) {
+      others += role.count == RoleCount::PerDevice ? cluster.node.slots : 1;
+    }
+  }
+  const int dealt = std::accumulate(
+      cluster.job.roles.begin(), cluster.job.roles.end(), 0, [](int sum, const RoleSize& size) {
+        return sum + size.count;
+      });
+  return others + std::min(given, (dealt + cluster.job.least_nodes - 1) / cluster.job.least_nodes);
+}
+
+std::vector<int> find_slots(const Cluster& cluster, const Placement& placement) {
+  std::vector<int> slots;
+  for (const NodePorts& node : placement.ports) {
+    slots.push_back(node.slots);
+  }
+  const bool are_assumed = !placement.is_decided && !cluster.job.total_slots &&
+                           cluster.slots.size() == static_cast<std::size_t>(placement.nodes);
+  return slots.empty() && are_assumed ? cluster.slots : slots;
+}
+
+CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int local_rank) {
+  const auto has_it = [&](int count) { return count > local_rank; };
+  const auto own = slots.begin() + node.value;
+  return {static_cast<int>(std::count_if(slots.begin(), own, has_it)),
+          static_cast<int>(std::count_if(slots.begin(), slots.end(), has_it))};
+}
+
+std::string task_config(const std::vector<RoleEndpoints>& endpoints,
+                        const std::string& role,
+                        int index) {
+  json::object cluster;
+  for (const RoleEndpoints& list : endpoints) {
+    const bool is_of_the_cluster = list.role != "evaluator";
+    if (is_of_the_cluster && !list.endpoints.empty()) {
+      cluster[list.role] = json::array(list.endpoints.begin(), list.endpoints.end());
+    }
+  }
+  return json::serialize(json::object{{"cluster", std::move(cluster)},
+                                      {"task", json::object{{"type", role}, {"index", index}}}});
+}
+
+std::string task_config_of_platform(std::string_view given, std::string_view role) {
+  std::string text(without_byte_order_mark(given));  // which Python's parser refuses
+  boost::system::error_code error;
+  json::value config = json::parse(text, error);
+  json::object* const members = error ? nullptr : config.if_object();
+  json::value* const cluster = members == nullptr ? nullptr : members->if_contains("cluster");
+  if (cluster == nullptr || !cluster->is_object()) {
+    return text;
+  }
+  json::object kept;
+  for (auto& member : cluster->get_object()) {
+    const json::array* const list = member.value().if_array();
+    const bool is_empty = list != nullptr && list->empty();
+    const bool is_of_others = member.key() == "evaluator" && role != "evaluator";
+    if (!is_empty && !is_of_others) {
+      kept[member.key()] = member.value();
+    }
+  }
+  if (kept.size() == cluster->get_object().size()) {
+    return text;
+  }
+  *cluster = std::move(kept);
+  return json::serialize(config);
+}
+
+// From visibility lists and accelerators to the NUMA nodes of each process. Pure.
+
+namespace {
+
+/// An entry of a visibility list, as far as it can be resolved.
+struct Visible {
+  int number = 0;                       ///< on this host
+  const Accelerator* device = nullptr;  ///< nullptr: nobody knows which one it is
+  std::string name;                     ///< as the list has it
+};
+
+std::vector<Visible> all_of(const std::vector<Accelerator>& devices) {
+  std::vector<Visible> escape_controls;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    escape_controls.push_back({static_cast<int>(i), &devices[i], std::to_string(i)});
+  }
+  return escape_controls;
+}
+
+/// "GPU-<uuid>", shortened as far as it stays unique, and "MIG-GPU-<uuid>/1/0". A "MIG-<uuid>" names
+/// a part of a GPU that only the driver knows.
+Visible find_by_uuid(const std::vector<Visible>& devices, std::string_view entry) {
+  std::string_view uuid = entry.substr(0, entry.find('/'));
+  if (uuid.starts_with("MIG-GPU-")) {
+    uuid.remove_prefix(4);
+  }
+  for (const Visible& device : devices) {
+    if (device.device != nullptr && device.device->uuid.starts_with(uuid)) {
+      return device;
+    }
+  }
+  return Visible{-1, nullptr, std::string(entry)};
+}
+
+/// What a list leaves of the devices, in its order. As the runtimes do, it ends at the first number
+/// that no device has.
+std::vector<Visible> filter(const std::vector<Visible>& devices, const std::string& list) {
+  std::vector<Visible> escape_controls;
+  for (const DeviceEntry& entry : read_device_list(list)) {
+    if (!entry.number) {
+      escape_controls.push_back(find_by_uuid(devices, entry.text));
+    } else if (*entry.number < static_cast<int>(devices.size())) {
+      escape_controls.push_back(devices[static_cast<std::size_t>(*entry.number)]);
+    } else {
+      break;
+    }
+  }
+  return escape_controls;
+}
+
+/// Each variable that is set filters what the one before left.
+std::vector<Visible> filter_by(std::vector<Visible> devices,
+                               const Snapshot& snapshot,
+                               const std::vector<const char*>& variables) {
+  for (const char* const variable : variables) {
+    if (const auto list = snapshot.variable(variable)) {
+      devices = filter(devices, *list);
+    }
+  }
+  return devices;
+}
+
+/// The accelerators of the kind that decides the number of workers: NVIDIA, Ascend, AMD.
+struct Found {
+  std::string kind;
+  const std::vector<Accelerator>* all = nullptr;
+  std::vector<Visible> escape_controls;
+};
+
+Found find_visible(const Topology& topology, const Snapshot& snapshot) {
+  // HIP takes CUDA's variable where its own is not set.
+  const char* const hip =
+      snapshot.has("HIP_VISIBLE_DEVICES") ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
+  Found nvidia{"GPU",
+               &topology.nvidia,
+               filter_by(all_of(topology.nvidia), snapshot, {"CUDA_VISIBLE_DEVICES"})};
+  Found ascend{"NPU",
+               &topology.ascend,
+               filter_by(all_of(topology.ascend), snapshot, {"ASCEND_RT_VISIBLE_DEVICES"})};
+  Found amd{"GPU",
+            &topology.amd,
+            filter_by(all_of(topology.amd), snapshot, {"ROCR_VISIBLE_DEVICES", hip})};
+  if (!nvidia.escape_controls.empty()) {
+    return nvidia;
+  }
+  return !ascend.escape_controls.empty() ? ascend : amd;
+}
+
+/// The one node that all devices are on, if that is so: then it does not matter which is which.
+std::optional<int> common_node(const std::vector<Accelerator>& devices) {
+  std::set<int> nodes;
+  for (const Accelerator& device : devices) {
+    if (!device.numa_node) {
+      return std::nullopt;
+    }
+    nodes.insert(std::max(0, *device.numa_node));
+  }
+  return nodes.size() == 1 ? std::optional(*nodes.begin()) : std::nullopt;
+}
+
+std::set<int> numa_nodes(const Topology& topology) {
+  std::set<int> nodes;
+  for (const auto& [cpu, place] : topology.cpus) {
+    nodes.insert(place.numa_node);
+  }
+  return nodes;
+}
+
+Locality locality_at(const Visible& escape_controls,
+                     const Found& found,
+                     const std::set<int>& host_nodes) {
+  Locality locality;
+  locality.device = escape_controls.number;
+  locality.name = found.kind + " " + escape_controls.name;
+  if (escape_controls.device != nullptr && !escape_controls.device->address.empty()) {
+    locality.name += " (" + escape_controls.device->address + ")";
+  }
+  std::optional<int> node = common_node(*found.all);
+  if (escape_controls.device != nullptr && escape_controls.device->numa_node) {
+    locality.is_assumed = *escape_controls.device->numa_node < 0 && host_nodes.size() > 1;
+    node = std::max(0, *escape_controls.device->numa_node);
+  }
+  if (!node && host_nodes.size() == 1) {
+    node = *host_nodes.begin();
+  }
+  if (node) {
+    locality.nodes = {*node};
+  } else {
+    locality.unknown = "nothing on this host tells the NUMA node of " + locality.name;
+  }
+  return locality;
+}
+
+/// Blocks of nodes for few workers, blocks of workers for few nodes.
+std::vector<Locality> spread(const Topology& topology, const Snapshot& snapshot, int workers) {
+  std::set<int> allowed;
+  for (const int cpu : topology.allowed_cpus) {
+    allowed.insert(topology.cpus.at(cpu).numa_node);
+  }
+  const std::vector<int> nodes(allowed.begin(), allowed.end());
+  const auto count = static_cast<long long>(nodes.size());
+  const auto numbers =
+      read_device_list(snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or(""));
+  std::vector<Locality> localities;
+  for (int i = 0; i < workers; ++i) {
+    const auto first = static_cast<std::ptrdiff_t>(i * count / workers);
+    const auto last = std::max(first + 1, static_cast<std::ptrdiff_t>((i + 1) * count / workers));
+    Locality locality;
+    const auto place = static_cast<std::size_t>(i);
+    locality.device = place < numbers.size() ? numbers[place].number.value_or(i) : i;
+    locality.nodes.assign(nodes.begin() + first, nodes.begin() + last);
+    locality.name = "local rank " + std::to_string(i) + " (no accelerators)";
+    localities.push_back(std::move(locality));
+  }
+  return localities;
+}
+
+}  // namespace
+
+std::vector<Locality> find_localities(const Topology& topology,
+                                      const Snapshot& snapshot,
+                                      int workers) {
+  const Found found = find_visible(topology, snapshot);
+  if (found.escape_controls.empty()) {
+    return spread(topology, snapshot, workers);
+  }
+  const std::set<int> host_nodes = numa_nodes(topology);
+  const std::size_t count =
+      std::max(found.escape_controls.size(), static_cast<std::size_t>(std::max(0, workers)));
+  std::vector<Locality> localities;
+  for (std::size_t i = 0; i < count; ++i) {
+    localities.push_back(
+        locality_at(found.escape_controls[i % found.escape_controls.size()], found, host_nodes));
+  }
+  return localities;
+}
+
+std::string doubt_about_order(const Topology& topology, const Snapshot& snapshot) {
+  std::set<std::string> models;
+  for (const Accelerator& gpu : topology.nvidia) {
+    models.insert(gpu.model);
+  }
+  if (models.size() < 2 || common_node(topology.nvidia) ||
+      snapshot.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID") {
+    return {};
+  }
+  return "the GPUs of this host differ, and CUDA numbers the fastest first: for a binding that "
+         "fits, "
+         "set CUDA_DEVICE_ORDER=PCI_BUS_ID";
+}
+
+// Shares a host among the agents that a platform has started on it, one a process.
+
+namespace {
+
+/// A process that may use fewer cores than the one that started it was bound: what it has is its own.
+/// Otherwise those are for all that were started with it. More than an even share is never taken:
+/// several may be bound to the same socket.
+int cores_of(const HostShare& share, const AllowedCores& allowed) {
+  const int together = std::max(allowed.count, allowed.of_parent);
+  const int part = share.cores.value_or(together / share.local_size.value);
+  return std::clamp(part, 1, std::max(1, allowed.count));
+}
+
+}  // namespace
+
+HostTasks find_host_tasks(const PlanInput& input) {
+  const auto& [cluster, chosen, job, snapshot, ranked, generated] = input;
+  HostTasks part;
+  part.is_shared = cluster.share.has_value();
+  part.share = cluster.share.value_or(HostShare{{0, {}}, {1, {}}});
+  part.visible_devices = job.devices ? job.devices->count : count_visible_devices(snapshot);
+  const int allowed = snapshot.cores.count;
+  part.cores = part.is_shared ? cores_of(part.share, snapshot.cores) : allowed;
+  part.cores_text = (part.cores == allowed ? "" : std::to_string(part.cores) + " of ") +
+                    count_of(static_cast<std::size_t>(allowed), "allowed core");
+  return part;
+}
+
+}  // namespace muster

@@ -1,0 +1,446 @@
+// What a rank table says about the nodes, beside what others say about them. Pure.
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "inputs/input_files.hpp"
+#include "plan/launch_plan.hpp"
+#include "plan/make_plan.hpp"
+#include "rank_table/rewrite.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+namespace {
+
+using rank_table::Device;
+using rank_table::Instance;
+using rank_table::TableFile;
+
+constexpr const char* kSlots = "nodes.slots";
+constexpr const char* kSlotsOfOthers = "nodes.slots of the others";
+
+Error differs(const TableFile& file,
+              const std::string& what,
+              int listed,
+              const Sourced<int>& said) {
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' has " + std::to_string(listed) + " " + what +
+                   ", but " + said.source.name + " says " + std::to_string(said.value)};
+}
+
+int count_nodes(const TableFile& file) {
+  const auto& instances = file.table.instances;
+  return static_cast<int>(std::count_if(
+      instances.begin(), instances.end(), [](const auto& one) { return !one.devices.empty(); }));
+}
+
+/// Who says it, for people.
+std::string source_of(const Cluster& cluster, const std::string& field) {
+  const auto at = std::find_if(cluster.decisions.begin(),
+                               cluster.decisions.end(),
+                               [&](const Decision& decision) { return decision.field == field; });
+  return field + (at == cluster.decisions.end() ? "" : " (" + at->source + ")");
+}
+
+bool has_pod_names(const TableFile& file) {
+  const auto& instances = file.table.instances;
+  return std::any_of(instances.begin(), instances.end(), [](const Instance& instance) {
+    return !instance.pod_name.empty();
+  });
+}
+
+/// Tasks that a platform has placed are no nodes of a table, and where workers are counted, nodes are not. A
+/// table without names of pods lists servers, of which each may have several.
+Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
+  const JobFacts& job = cluster.job;
+  if (job.total_slots && *job.total_slots != file.table.size) {
+    return differs(file,
+                   "devices",
+                   file.table.size,
+                   {*job.total_slots, from_variable(source_of(cluster, "slots.total"))});
+  }
+  const int nodes = count_nodes(file);
+  const bool is_enough = nodes >= job.least_nodes || (nodes > 0 && !has_pod_names(file));
+  if (cluster.share || job.total_slots || (is_enough && nodes <= job.most_nodes)) {
+    return {};
+  }
+  Error error = differs(
+      file, "nodes", nodes, {job.most_nodes, from_variable(source_of(cluster, "nodes.count"))});
+  if (job.most_nodes == 1) {  // nobody may have said anything
+    error.message += "; --nnodes " + std::to_string(nodes) +
+                     " takes all of them, with --node-rank and --master-addr on each";
+  }
+  return error;
+}
+
+/// What was only counted here gives way to the table: two pods may see the same devices.
+bool is_said(const Source& source) {
+  return is_given(source) || source.kind == SourceKind::Variable;
+}
+
+std::vector<int> ids_of(const std::vector<Device>& devices) {
+  std::vector<int> ids;
+  ids.reserve(devices.size());
+  for (const Device& device : devices) {
+    ids.push_back(device.id);
+  }
+  return ids;
+}
+
+std::string describe_devices(std::vector<int> ids) {
+  std::sort(ids.begin(), ids.end());
+  return describe_ranges(ids);
+}
+
+/// True where several pods have a server of the table between them.
+bool is_shared(const Cluster& cluster, const TableFile& file, const Instance& own) {
+  const bool is_part =
+      is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(own.devices.size());
+  return !has_pod_names(file) &&
+         (cluster.job.total_slots ? is_part : count_nodes(file) < cluster.job.least_nodes);
+}
+
+Error hidden(const PlanInput& input, const TableFile& file, const Instance& own) {
+  const std::string list = input.job.devices ? input.job.devices->source.name
+                           : input.snapshot.has("ASCEND_RT_VISIBLE_DEVICES")
+                               ? "ASCEND_RT_VISIBLE_DEVICES"
+                               : "ASCEND_VISIBLE_DEVICES";
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' gives this node the devices " +
+                   describe_devices(ids_of(own.devices)) + ", but " + list + " leaves " +
+                   describe_devices(visible_ascend_devices(input.snapshot)) + " (CANN: EI0004)"};
+}
+
+/// A container may call as many devices by other numbers; what it has none for cannot be started.
+Result<> check_files(const PlanInput& input, const TableFile& file, const std::vector<int>& ids) {
+  const std::vector<int> files = files_without_ascend_devices(input.snapshot, ids);
+  if (files.empty()) {
+    return {};
+  }
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' gives this node the devices " +
+                   describe_devices(ids) + ", but of /dev/davinci* it has " +
+                   describe_devices(files) + " (CANN: EI0004)"};
+}
+
+Error is_unsaid(const TableFile& file, const Cluster& cluster, const Instance& own) {
+  return Error{ErrorKind::BadData,
+               "the rank table '" + file.path + "' has " +
+                   count_of(static_cast<std::size_t>(count_nodes(file)), "server") + " for " +
+                   count_of(static_cast<std::size_t>(cluster.job.least_nodes), "node") +
+                   ", and nothing says which devices of '" + own.server_id +
+                   "' are this node's; ASCEND_VISIBLE_DEVICES or --devices does, or --node-rank "
+                   "together with --nproc-per-node"};
+}
+
+/// Of a server that several pods share those of the ranks that this node has, if nodes have as many each.
+Result<std::vector<int>> ids_by_ranks(const Cluster& cluster,
+                                      const TableFile& file,
+                                      const Instance& own) {
+  if (!is_said(cluster.slots_from) || !cluster.node.rank) {
+    return is_unsaid(file, cluster, own);
+  }
+  const int slots = cluster.node.slots;
+  const int first = cluster.assumed_rank().value * slots;
+  std::vector<int> ids;
+  for (const Device& device : own.devices) {
+    if (device.rank >= first && device.rank < first + slots) {
+      ids.push_back(device.id);
+    }
+  }
+  return static_cast<int>(ids.size()) == slots ? Result<std::vector<int>>(ids)
+                                               : is_unsaid(file, cluster, own);
+}
+
+/// Numbers of the devices of this node. A list of visible devices says which part of a shared server it has,
+/// and must not hide any of another's.
+Result<std::vector<int>> own_ids(const PlanInput& input,
+                                 const TableFile& file,
+                                 const Instance& own) {
+  const std::vector<int> escape_controls = visible_ascend_devices(input.snapshot);
+  const std::vector<int> all = ids_of(own.devices);
+  std::vector<int> left = all;
+  std::erase_if(left, [&](int id) {
+    return !escape_controls.empty() &&
+           std::find(escape_controls.begin(), escape_controls.end(), id) == escape_controls.end();
+  });
+  if (input.cluster.share) {
+    return left.empty() ? all : left;
+  }
+  const bool is_part = left.size() < all.size();
+  const bool shares = is_shared(input.cluster, file, own);
+  if (left.empty() || (is_part && !shares)) {
+    return hidden(input, file, own);
+  }
+  const bool is_listed = !escape_controls.empty() && (is_part || file.table.instances.size() > 1);
+  return !shares || is_listed ? left : ids_by_ranks(input.cluster, file, own);
+}
+
+Result<> check_slots(const PlanInput& input, const TableFile& file, const Instance& own) {
+  const Cluster& cluster = input.cluster;
+  const auto ids = own_ids(input, file, own);
+  if (!ids) {
+    return ids.error();
+  }
+  const int devices = static_cast<int>(ids->size());
+  if (!cluster.share && is_said(cluster.slots_from) && cluster.node.slots != devices) {
+    return differs(file, "devices of this node", devices, {cluster.node.slots, cluster.slots_from});
+  }
+  return cluster.share ? Result<>() : check_files(input, file, *ids);
+}
+
+/// The names of the surroundings, and the index that the platform or the user gives.
+rank_table::OwnNames names_of(const PlanInput& input, const TableFile& file) {
+  const Cluster& cluster = input.cluster;
+  rank_table::OwnNames names = rank_table::own_names(input.snapshot);
+  if (is_said(cluster.slots_from)) {
+    names.slots = cluster.node.slots;
+  }
+  const int listed = count_nodes(file);
+  const bool is_one_each = listed >= cluster.job.least_nodes && listed <= cluster.job.most_nodes;
+  names.nodes = is_one_each ? listed : cluster.job.most_nodes;
+  if (cluster.job.total_slots) {  // nodes are not counted then
+    names.nodes = names.slots ? 0 : listed;
+  }
+  const bool is_alone = cluster.job.most_nodes == 1;
+  if (!cluster.share && (cluster.node.rank || is_alone)) {
+    names.index =
+        Sourced<int>{cluster.assumed_rank().value, from_variable(source_of(cluster, "nodes.rank"))};
+  }
+  return names;
+}
+
+/// What nobody has said, the table does.
+void take_slots(Cluster& cluster, const TableFile& file, std::size_t own, int devices) {
+  const auto& instances = file.table.instances;
+  const bool is_in_order = instances.size() == cluster.slots.size() &&
+                           devices == static_cast<int>(instances[own].devices.size()) &&
+                           own == static_cast<std::size_t>(cluster.assumed_rank().value);
+  cluster.node.slots = devices;
+  for (std::size_t i = 0; i < cluster.slots.size(); ++i) {
+    cluster.slots[i] = is_in_order ? static_cast<int>(instances[i].devices.size()) : devices;
+  }
+  std::erase_if(cluster.decisions,
+                [](const Decision& decision) { return decision.field == kSlotsOfOthers; });
+  for (Decision& decision : cluster.decisions) {
+    if (decision.field == kSlots && !is_said(cluster.slots_from)) {
+      decision = {kSlots, std::to_string(devices), "the rank table"};
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::size_t> find_local_instance(const PlanInput& input, const TableFile& file) {
+  if (auto checked = check_nodes(input.cluster, file); !checked) {
+    return checked.error();
+  }
+  auto own = rank_table::find_instance(file, names_of(input, file));
+  if (!own) {
+    return own;
+  }
+  if (auto checked = check_slots(input, file, file.table.instances[*own]); !checked) {
+    return checked.error();
+  }
+  return own;
+}
+
+Result<> apply_table(PlanInput& input, TableFile file) {
+  const auto own = find_local_instance(input, file);
+  if (!own) {
+    return own.error();
+  }
+  rank_table::Changes changes;
+  if (const auto& network = input.job.network) {
+    auto order = rank_table::order_ring(file, network->value);
+    if (!order) {
+      return order.error();
+    }
+    input.cluster.decisions.push_back({"ring.hops", describe(*order), network->source.name});
+    changes.ranks = std::move(order->ranks);
+  }
+  auto devices = local_devices(input, file, *own, changes.ranks);
+  if (!input.cluster.share) {
+    take_slots(input.cluster, file, *own, static_cast<int>(devices.size()));
+  }
+  input.ranked =
+      rank_table::RankedNode{file.table.size,
+                             std::move(devices),
+                             rank_table::rewrite(std::move(file.text), file.table, changes)};
+  return {};
+}
+
+std::vector<Device> local_devices(const PlanInput& input,
+                                  const TableFile& file,
+                                  std::size_t instance,
+                                  const std::vector<int>& ranks) {
+  std::vector<Device> devices = rank_table::devices_of(file.table, instance, ranks);
+  if (const auto ids = own_ids(input, file, file.table.instances[instance])) {
+    std::erase_if(devices, [&](const Device& device) {
+      return std::find(ids->begin(), ids->end(), device.id) == ids->end();
+    });
+  }
+  std::sort(devices.begin(), devices.end(), [](const Device& one, const Device& other) {
+    return one.rank < other.rank;
+  });
+  if (input.cluster.share) {  // a task that the platform has placed has one of them
+    const auto own = static_cast<std::size_t>(input.cluster.share->local_rank.value);
+    devices = own < devices.size() ? std::vector<Device>{devices[own]} : std::vector<Device>();
+  }
+  return devices;
+}
+
+void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
+  if (!input.ranked) {
+    return;
+  }
+  const auto& roles = input.mode.mode.roles;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (roles[i].count != RoleCount::PerDevice || roles[i].may_be_given) {
+      continue;
+    }
+    places[i] = {{}, input.ranked->world_size};
+    for (const Device& device : input.ranked->devices) {
+      places[i].here.push_back(device.rank);
+    }
+  }
+}
+
+bool reads_table(const PlanInput& input) {
+  const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
+  return std::any_of(
+      inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; });
+}
+
+BoundProcesses processes_to_bind(const PlanInput& input) {
+  const Cluster& cluster = input.cluster;
+  const int workers = cluster.share ? cluster.share->local_size.value : cluster.node.slots;
+  if (!input.ranked && !reads_table(input)) {
+    return one_each(workers);
+  }
+  return {runtime_devices(input), std::max(workers, count_visible_devices(input.snapshot))};
+}
+
+bool awaits_table(const PlanInput& input, bool takes_table) {
+  return takes_table && !input.ranked && !is_said(input.cluster.slots_from);
+}
+
+std::vector<int> runtime_devices(const PlanInput& input) {
+  const std::vector<int> ids = input.ranked ? ids_of(input.ranked->devices) : std::vector<int>();
+  return ascend_runtime_numbers(input.snapshot, ids);
+}
+
+// Rank tables that the nodes of a job make of what each of them has. Pure.
+
+namespace {
+
+using rank_table::GenerateRequest;
+using rank_table::Instance;
+
+/// What the plan shows where other nodes have the rest of it.
+constexpr const char* kKnownAtStart = "{rank_table}";
+
+const InputTemplate* find_table(const ModeTemplate& mode) {
+  const auto at = std::find_if(mode.inputs.begin(), mode.inputs.end(), [](const auto& input) {
+    return input.is_rank_table;
+  });
+  return at == mode.inputs.end() ? nullptr : &*at;
+}
+
+/// Whatever the surroundings name, it is not read.
+void forget_table(ChosenMode& chosen, const InputTemplate& table) {
+  for (auto& [name, value] : chosen.parameters) {
+    if (table.file.find("{" + name + "}") != std::string::npos) {
+      value = {};
+    }
+  }
+}
+
+/// A task that a platform has placed has one device, by its place on the host.
+Result<std::vector<int>> local_devices(const PlanInput& input) {
+  const auto& share = input.cluster.share;
+  if (!share) {
+    return rank_table::choose_device_ids(input.snapshot, input.cluster.node.slots);
+  }
+  auto devices = rank_table::choose_device_ids(input.snapshot, share->local_size.value);
+  if (devices) {
+    devices = std::vector<int>{devices->at(static_cast<std::size_t>(share->local_rank.value))};
+  }
+  return devices;
+}
+
+Result<rank_table::Addresses> local_addresses(const GenerateRequest& request,
+                                              const std::vector<int>& devices) {
+  return request.file.value.empty()
+             ? rank_table::Addresses()
+             : rank_table::read_addresses(request.text, request.file.value, devices);
+}
+
+/// A job of one node has the whole table.
+Result<std::string> text_before_start(const PlanInput& input, const Instance& own) {
+  if (input.cluster.job.most_nodes != 1) {
+    return std::string(kKnownAtStart);
+  }
+  Instance server = own;
+  if (server.server_id.empty()) {
+    server.server_id = input.snapshot.host_name;
+  }
+  const auto table = rank_table::merge_servers({server}, {"node 0"});
+  return table ? Result<std::string>(rank_table::write(*table)) : table.error();
+}
+
+}  // namespace
+
+bool makes_table(const ChosenMode& chosen, const GenerateRequest& request) {
+  if (request.wanted) {
+    return true;
+  }
+  const auto& parameters = chosen.mode.parameters;
+  return !request.file.value.empty() &&
+         std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
+           return parameter.finds_rank_table && chosen.parameters.at(parameter.name).value.empty();
+         });
+}
+
+Result<> make_local_part(PlanInput& input) {
+  const GenerateRequest& request = input.job.generates;
+  const Source source = request.wanted.value_or(request.file.source);
+  const InputTemplate* const table = find_table(input.mode.mode);
+  if (table == nullptr) {
+    return Error{blame(source),
+                 source.name + " is 'generate', but the mode '" + input.mode.mode.name +
+                     "' takes no rank table"};
+  }
+  forget_table(input.mode, *table);
+  const auto devices = local_devices(input);
+  if (!devices) {
+    return devices.error();
+  }
+  const auto addresses = local_addresses(request, *devices);
+  if (!addresses) {
+    return addresses.error();
+  }
+  const std::string host = input.snapshot.variable("MA_CURRENT_HOST_IP").value_or("");
+  Instance own = rank_table::make_server(host, *devices, *addresses);
+  auto text = text_before_start(input, own);
+  if (!text) {
+    return text.error();
+  }
+  input.cluster.decisions.push_back({"rank_table", "generated", source.name});
+  input.ranked = part_of_made_table(own, assume_placement(input.cluster), std::move(*text));
+  input.generated = std::move(own);
+  return {};
+}
+
+rank_table::RankedNode part_of_made_table(const Instance& own,
+                                          const Placement& placement,
+                                          std::string text) {
+  rank_table::RankedNode part{placement.slots_total, own.devices, std::move(text)};
+  int rank = placement.slots_before;
+  for (rank_table::Device& device : part.devices) {
+    device.rank = rank++;
+  }
+  return part;
+}
+
+}  // namespace muster

@@ -1,0 +1,339 @@
+// AWS Batch, multi-node parallel jobs: AWS_BATCH_JOB_NODE_INDEX counts nodes; RANK and WORLD_SIZE are not
+// set. The main node leads, whichever index it has, and is the only one that is not told its address. The
+// children of an array job (AWS_BATCH_JOB_ARRAY_INDEX) are jobs of their own, not nodes of one.
+// Source: AWS Batch User Guide, "Environment variables" of multi-node parallel jobs, "Job environment
+// variables" and "Job timeouts" (30 seconds from SIGTERM to SIGKILL).
+#include "base/text.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/slots.hpp"
+#include "platforms/task_config.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr std::array<const char*, 1> kAwsBatchCounts = {"AWS_BATCH_JOB_NUM_NODES"};
+constexpr const char* kMain = "AWS_BATCH_JOB_MAIN_NODE_INDEX";
+constexpr std::chrono::seconds kAwsBatchGrace{30};
+
+Result<Sourced<int>> read_attempt(const Sourced<std::string>& text) {
+  const auto attempt = parse_integer(text.value, 1, kMostNodes);
+  if (!attempt) {
+    return wrong_value(text, "the number of this attempt, from 1");
+  }
+  return Sourced<int>{*attempt - 1, text.source};
+}
+
+/// The main node has rank 0; those before it move up by one.
+Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
+  auto& rank = facts.node_rank;
+  if (auto read = read_into(rank, snapshot, "AWS_BATCH_JOB_NODE_INDEX", read_node_rank); !read) {
+    return read;
+  }
+  std::optional<Sourced<int>> main;
+  if (auto read = read_into(main, snapshot, kMain, read_node_rank); !read) {
+    return read;
+  }
+  if (main && facts.nodes && main->value >= facts.nodes->value) {
+    return contradiction(*main, *facts.nodes, "an index must be below its count");
+  }
+  if (main && rank && rank->value <= main->value && main->value > 0) {
+    rank = {rank->value == main->value ? 0 : rank->value + 1,
+            part_of(rank->source, std::string(" and ") + kMain)};
+  }
+  return {};
+}
+
+Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.master_address,
+                            snapshot,
+                            "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS",
+                            read_address);
+      !read) {
+    return read;
+  }
+  if (!facts.master_address && facts.node_rank && facts.node_rank->value == 0) {
+    facts.master_address = {snapshot.host_name, {SourceKind::File, "host name"}};
+  }
+  return {};
+}
+
+std::optional<std::string> find_aws_batch_sign(const Snapshot& snapshot) {
+  return first_set(snapshot, {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"});
+}
+
+Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, kAwsBatchCounts.front(), read_node_count);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_rank(facts, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_leader(facts, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.restart_count, snapshot, "AWS_BATCH_JOB_ATTEMPT", read_attempt);
+      !read) {
+    return read.error();
+  }
+  if (const auto job = sourced_variable(snapshot, "AWS_BATCH_JOB_ID")) {
+    facts.job_id = {job->value.substr(0, job->value.find('#')), job->source};  // "<job>#<node>"
+  }
+  facts.grace = {kAwsBatchGrace, default_of("aws-batch")};
+  return facts;
+}
+
+}  // namespace
+
+const Platform kAwsBatch = {"aws-batch",
+                            "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_JOB_NODE_INDEX",
+                            find_aws_batch_sign,
+                            read_aws_batch,
+                            kAwsBatchCounts};
+
+// Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its
+// training images and its Python SDK make SM_* of it. The hosts are ordered as texts, as the SDK orders
+// them: "algo-10" comes before "algo-2", on all hosts alike, whatever order a list has. In a heterogeneous cluster
+// the hosts of this host's instance group are the job, as they are for SageMaker's own launchers: another group has
+// other machines and another part of the program. RANK and WORLD_SIZE are not read: SM_HOSTS says it. Where
+// SageMaker starts mpirun itself, the variables of mpirun describe the processes.
+// Source: Amazon SageMaker Developer Guide, "How Amazon SageMaker Provides Training Information",
+// "StopTrainingJob" (120 seconds after SIGTERM); aws/sagemaker-training-toolkit, ENVIRONMENT_VARIABLES.md;
+// aws/sagemaker-python-sdk, the driver of torchrun (SM_MASTER_*, SM_HOST_COUNT, SM_CURRENT_HOST_RANK).
+
+namespace {
+
+constexpr const char* kFile = "/opt/ml/input/config/resourceconfig.json";
+constexpr std::array<const char*, 3> kSagemakerCounts = {"SM_HOSTS", "SM_HOST_COUNT", kFile};
+constexpr std::chrono::seconds kSagemakerGrace{120};
+constexpr int kUsualPort = 7777;
+
+/// Who takes part, and which of them this is.
+struct Resources {
+  std::optional<HostList> hosts;
+  std::optional<Sourced<std::string>> own;
+  std::optional<HostList> all;  ///< of all instance groups, where `hosts` are those of one
+};
+
+constexpr const char* kForm = "a list of host names in JSON, each once";
+
+Result<HostList> read_hosts(const Source& place, const json::value* value) {
+  auto names = read_json_texts(place, value, kForm);
+  if (!names) {
+    return names.error();
+  }
+  std::sort(names->begin(), names->end());
+  const bool are_names = std::all_of(names->begin(), names->end(), [](const std::string& name) {
+    return read_address({name, {}}).has_value();
+  });
+  if (!are_names || std::adjacent_find(names->begin(), names->end()) != names->end()) {
+    return wrong_member(place, value, kForm);
+  }
+  return HostList{*names, place};
+}
+
+Result<HostList> read_host_text(const Sourced<std::string>& listed) {
+  const auto list = read_json(listed, kForm);
+  return list ? read_hosts(listed.source, &*list) : list.error();
+}
+
+/// Narrows the job to the group of this host, where there are others.
+Result<Resources> take_group(const HostList& all,
+                             std::optional<Sourced<std::string>> own,
+                             const Result<HostList>& group) {
+  if (!group) {
+    return group.error();
+  }
+  if (group->value == all.value) {
+    return Resources{all, std::move(own), {}};
+  }
+  return Resources{*group, std::move(own), all};
+}
+
+/// The hosts of the group that current_group_name names; `all` where none does.
+Result<HostList> read_group(const Source& file, const json::object& members, const HostList& all) {
+  const json::value* const own = members.if_contains("current_group_name");
+  const json::value* const listed = members.if_contains("instance_groups");
+  const json::array* const groups = listed == nullptr ? nullptr : listed->if_array();
+  if (own == nullptr || groups == nullptr) {
+    return all;
+  }
+  for (const json::value& entry : *groups) {
+    const json::object* const group = entry.if_object();
+    const json::value* const name =
+        group == nullptr ? nullptr : group->if_contains("instance_group_name");
+    if (name != nullptr && *name == *own) {
+      const Source place = part_of(file, " instance_groups." + shown(name));
+      return read_hosts(place, group->if_contains("hosts"));
+    }
+  }
+  return wrong_member(part_of(file, " current_group_name"), own, "one of instance_groups");
+}
+
+std::optional<Sourced<std::string>> find_file(const Snapshot& snapshot) {
+  const auto file = snapshot.files.find(kFile);
+  return file == snapshot.files.end()
+             ? std::nullopt
+             : std::optional(Sourced<std::string>{file->second, {SourceKind::File, kFile}});
+}
+
+/// By the toolkit's variable, which is an empty list where SageMaker names no group, else by what SageMaker itself wrote.
+Result<HostList> read_local_group(const HostList& all, const Snapshot& snapshot) {
+  const auto group = sourced_variable(snapshot, "SM_CURRENT_INSTANCE_GROUP_HOSTS");
+  if (group) {
+    return group->value == "[]" ? Result<HostList>(all) : read_host_text(*group);
+  }
+  const auto variable = sourced_variable(snapshot, "SM_RESOURCE_CONFIG");
+  const auto text = variable ? variable : find_file(snapshot);
+  const auto members = text ? read_json_object(*text, "a JSON object with current_host and hosts")
+                            : Result<json::object>(json::object());
+  return members ? read_group(text ? text->source : all.source, *members, all) : members.error();
+}
+
+Result<Resources> read_variables(const Sourced<std::string>& listed, const Snapshot& snapshot) {
+  const auto hosts = read_host_text(listed);
+  if (!hosts) {
+    return hosts.error();
+  }
+  return take_group(
+      *hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_local_group(*hosts, snapshot));
+}
+
+Result<Resources> read_file(const Sourced<std::string>& file) {
+  const auto members = read_json_object(file, "a JSON object with current_host and hosts");
+  if (!members) {
+    return members.error();
+  }
+  const auto hosts = read_hosts(part_of(file.source, " hosts"), members->if_contains("hosts"));
+  if (!hosts) {
+    return hosts.error();
+  }
+  const json::value* const own = members->if_contains("current_host");
+  return take_group(*hosts,
+                    Sourced<std::string>{shown(own), part_of(file.source, " current_host")},
+                    read_group(file.source, *members, *hosts));
+}
+
+/// The file is read where nobody has made variables of it.
+Result<Resources> read_resources(const Snapshot& snapshot) {
+  if (const auto listed = sourced_variable(snapshot, "SM_HOSTS")) {
+    return read_variables(*listed, snapshot);
+  }
+  const auto file = find_file(snapshot);
+  return file ? read_file(*file) : Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST"), {}};
+}
+
+/// Reads the numbers of the SDK's driver, which knows no groups.
+Result<> read_of_all(PlatformFacts& facts, const Resources& resources, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
+    return read;
+  }
+  if (auto read = read_into(facts.node_rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank);
+      !read) {
+    return read;
+  }
+  if (auto read = read_into(facts.master_address, snapshot, "SM_MASTER_ADDR", read_address);
+      !read || !resources.all) {
+    return read;
+  }
+  const Sourced<std::string> all{std::to_string(resources.all->value.size()),
+                                 resources.all->source};
+  facts.lost.push_back({"nodes.count", all, "this host's instance group is the job"});
+  facts.nodes.reset();
+  facts.node_rank.reset();
+  facts.master_address.reset();
+  return {};
+}
+
+/// The place of this host in the list, which SM_CURRENT_HOST_RANK repeats.
+Result<> read_rank(PlatformFacts& facts, const Resources& resources) {
+  auto& rank = facts.node_rank;
+  if (!resources.hosts || !resources.own) {
+    return {};
+  }
+  const auto& names = resources.hosts->value;
+  const auto at = std::find(names.begin(), names.end(), resources.own->value);
+  if (at == names.end()) {
+    return wrong_value(*resources.own, "one of the hosts of " + resources.hosts->source.name);
+  }
+  const Sourced<int> place{static_cast<int>(at - names.begin()), resources.own->source};
+  if (rank && rank->value != place.value) {
+    return contradiction(Sourced<std::string>{std::to_string(rank->value), rank->source},
+                         *resources.own,
+                         "that host has the rank " + std::to_string(place.value));
+  }
+  rank = rank ? rank : place;
+  return {};
+}
+
+Result<> read_leader(PlatformFacts& facts, const Resources& resources, const Snapshot& snapshot) {
+  if (auto read = read_into(facts.master_port, snapshot, "SM_MASTER_PORT", read_port); !read) {
+    return read;
+  }
+  if (resources.hosts) {
+    if (auto taken = take_hosts(facts, *resources.hosts); !taken) {
+      return taken;
+    }
+  }
+  const bool has_peers = facts.nodes && facts.nodes->value > 1;
+  if (!facts.master_port && has_peers) {
+    facts.master_port = Sourced<int>{kUsualPort, default_of("sagemaker")};
+  }
+  return {};
+}
+
+Result<> read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
+  for (const char* const name : {"SM_NUM_NEURONS", "SM_NUM_GPUS"}) {  // those that are not 0
+    if (auto read = read_devices(facts, snapshot, name); !read) {
+      return read;
+    }
+  }
+  return {};
+}
+
+std::optional<std::string> find_sagemaker_sign(const Snapshot& snapshot) {
+  if (snapshot.has("OMPI_COMM_WORLD_SIZE")) {
+    return std::nullopt;
+  }
+  const auto variable = first_set(snapshot, {"SM_HOSTS", "SM_CURRENT_HOST"});
+  return variable || !snapshot.files.contains(kFile) ? variable : std::optional<std::string>(kFile);
+}
+
+Result<PlatformFacts> read_sagemaker(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  const auto resources = read_resources(snapshot);
+  if (!resources) {
+    return resources.error();
+  }
+  if (auto read = read_of_all(facts, *resources, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_rank(facts, *resources); !read) {
+    return read.error();
+  }
+  if (auto read = read_leader(facts, *resources, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_slots(facts, snapshot); !read) {
+    return read.error();
+  }
+  facts.job_id = sourced_variable(snapshot, "TRAINING_JOB_NAME");
+  facts.grace = {kSagemakerGrace, default_of("sagemaker")};
+  return facts;
+}
+
+}  // namespace
+
+const Platform kSagemaker = {
+    "sagemaker",
+    "SM_HOSTS or SM_CURRENT_HOST, or /opt/ml/input/config/resourceconfig.json",
+    find_sagemaker_sign,
+    read_sagemaker,
+    kSagemakerCounts};
+
+}  // namespace muster

@@ -1,0 +1,359 @@
+// Makes nodes of the hosts of a batch job.
+#include "base/text.hpp"
+#include "environment/accelerators.hpp"
+#include "environment/local_host.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/roles.hpp"
+#include "platforms/slots.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+template <typename Same>
+std::optional<int> only_position(const SlotList& list, const Same& is_same) {
+  const auto& hosts = list.value;
+  const auto first = std::find_if(hosts.begin(), hosts.end(), is_same);
+  const bool is_only =
+      first != hosts.end() && std::find_if(first + 1, hosts.end(), is_same) == hosts.end();
+  return is_only ? std::optional(static_cast<int>(first - hosts.begin())) : std::nullopt;
+}
+
+/// "PBS_NODEFILE lists 4 hosts, and this is ...".
+Error runs_alone(const BatchHosts& hosts, const std::string& where) {
+  return Error{ErrorKind::BadEnvironment,
+               hosts.list.source.name + " lists " + std::to_string(hosts.list.value.size()) +
+                   " hosts, and " + where + "; start muster on all of them by " + hosts.advice +
+                   ", or give --nnodes 1 for this host alone"};
+}
+
+Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot) {
+  const auto own = position_of(hosts.list, snapshot);
+  const Sourced<int> by_name{own.value_or(0), part_of(hosts.list.source, " by the host's name")};
+  if (hosts.started_on) {
+    if (own && *own != hosts.started_on->value) {
+      return contradiction(*hosts.started_on, by_name, "both say which of the hosts this is");
+    }
+    facts.node_rank = hosts.started_on;
+  } else if (own && *own > 0) {
+    facts.node_rank = by_name;
+  } else {
+    facts.no_rank =
+        runs_alone(hosts,
+                   own ? "this is the first, where the job's script runs alone"
+                       : "this one, '" + snapshot.host_name + "', is none of them by its name");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot) {
+  const auto exactly =
+      only_position(list, [&](const HostSlots& entry) { return entry.host == snapshot.host_name; });
+  return exactly ? exactly : only_position(list, [&](const HostSlots& entry) {
+    return is_this_host(entry.host, snapshot);
+  });
+}
+
+Result<> apply_batch_hosts(PlatformFacts& facts,
+                           const BatchHosts& hosts,
+                           const Snapshot& snapshot) {
+  const auto& entries = hosts.list.value;
+  facts.nodes = {static_cast<int>(entries.size()), hosts.list.source};
+  if (entries.size() > 1) {
+    if (auto found = find_rank(facts, hosts, snapshot); !found) {
+      return found;
+    }
+    facts.hosts = hosts_of(hosts.list);
+  }
+  const int rank = entries.size() == 1 ? 0 : facts.node_rank.value_or(Sourced<int>{-1, {}}).value;
+  const bool is_known = rank >= 0 && static_cast<std::size_t>(rank) < entries.size();
+  const auto slots = is_known ? entries[static_cast<std::size_t>(rank)].slots : std::nullopt;
+  const Sourced<std::string> listed{std::to_string(slots.value_or(1)), hosts.list.source};
+  if (slots && count_visible_devices(snapshot) == 0) {
+    facts.slots = listed;
+  } else if (slots && *slots != count_visible_devices(snapshot)) {
+    facts.lost.push_back({"nodes.slots", listed, "accelerators that are there count more"});
+  }
+  return read_batch_leader(facts, {entries.front().host, hosts.list.source}, snapshot);
+}
+
+Result<> read_batch_leader(PlatformFacts& facts,
+                           const Sourced<std::string>& leader,
+                           const Snapshot& snapshot) {
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
+    return read;
+  }
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read;
+  }
+  if (!facts.master_address) {
+    facts.master_address = leader;
+  }
+  if (!facts.master_port && facts.job_id && facts.nodes->value > 1) {
+    facts.master_port = {port_of_job(facts.job_id->value), facts.job_id->source};
+  }
+  return {};
+}
+
+// Flux: what `flux run` or `flux submit` starts. FLUX_JOB_SIZE counts tasks. With one task a node each is an
+// agent; with more each is a process that Flux has placed, as many on every node. Neither the hosts nor the number
+// of tasks here is told, and FLUX_TASK_RANK need not be contiguous on a node. In a batch script, which
+// runs on the first node alone, none of these is set.
+// Source: flux-framework.readthedocs.io, flux-environment(7), flux-hostlist(1).
+
+namespace {
+
+constexpr std::array<const char*, 2> kFluxCounts = {"FLUX_JOB_NNODES", "FLUX_JOB_SIZE"};
+
+constexpr const char* kAdvice =
+    "name that host, by flux run --env=MASTER_ADDR=HOST (the job's first one is $(flux hostlist -l "
+    "-n 0) "
+    "where it has all nodes of its batch job) or --master-addr";
+
+std::optional<std::string> find_flux_sign(const Snapshot& snapshot) {
+  return snapshot.has("FLUX_JOB_ID") ? first_set(snapshot, {"FLUX_JOB_SIZE"}) : std::nullopt;
+}
+
+/// How many tasks this host has: as many as each.
+Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snapshot& snapshot) {
+  std::optional<Sourced<int>> local_rank;
+  if (auto read = read_into(local_rank, snapshot, "FLUX_TASK_LOCAL_ID", read_node_rank);
+      !read || !local_rank) {
+    return read;
+  }
+  const int tasks = facts.nodes->value;
+  const Sourced<int> here{tasks / hosts.value,
+                          {hosts.source.kind, "FLUX_JOB_SIZE / FLUX_JOB_NNODES"}};
+  if (tasks % hosts.value != 0 || local_rank->value >= here.value) {
+    return contradiction(*facts.nodes,
+                         hosts,
+                         "how many tasks there are on each node is not told: start as many on "
+                         "each, or one");
+  }
+  facts.share = HostShare{*local_rank, here};
+  if (hosts.value == 1) {
+    facts.share->host_rank = 0;
+    facts.share->hosts = 1;
+  }
+  return {};
+}
+
+Result<PlatformFacts> read_flux(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  std::optional<Sourced<int>> hosts;
+  if (auto read = read_into(facts.nodes, snapshot, "FLUX_JOB_SIZE", read_node_count); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(hosts, snapshot, "FLUX_JOB_NNODES", read_node_count); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.node_rank, snapshot, "FLUX_TASK_RANK", read_node_rank); !read) {
+    return read.error();
+  }
+  if (hosts && hosts->value > facts.nodes->value) {
+    return contradiction(*hosts, *facts.nodes, "each of these nodes has a task at least");
+  }
+  if (hosts && hosts->value < facts.nodes->value) {
+    if (auto read = read_share(facts, *hosts, snapshot); !read) {
+      return read.error();
+    }
+  }
+  if (!hosts) {
+    facts.no_nodes = Error{ErrorKind::BadEnvironment,
+                           "FLUX_JOB_SIZE is set, but FLUX_JOB_NNODES is not: nothing says how "
+                           "many of its tasks are on this host; give --nnodes"};
+    facts.nodes.reset();
+    return facts;
+  }
+  auto read =
+      read_meeting_point(facts, snapshot, *sourced_variable(snapshot, "FLUX_JOB_ID"), kAdvice);
+  return read ? Result<PlatformFacts>(std::move(facts)) : read.error();
+}
+
+}  // namespace
+
+const Platform kFlux = {
+    "flux", "FLUX_JOB_SIZE with FLUX_JOB_ID", find_flux_sign, read_flux, kFluxCounts};
+
+// IBM Spectrum LSF. The job's script runs on the first host alone; blaunch starts tasks on all of them and
+// numbers these from 1 in LSF_PM_TASKID. Under jsrun (JSM) each task is a process that has been placed, and the
+// first host of the list is a launch node that runs none of them. Neither RANK nor WORLD_SIZE is set.
+// Source: ibm.com/docs, Spectrum LSF, "Environment variables set for job execution", "blaunch" and "Using IBM
+// Job Step Manager"; lightning/fabric/plugins/environments/lsf.py for JSM_NAMESPACE_*.
+
+namespace {
+
+constexpr std::array<const char*, 4> kLsfCounts = {
+    "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS", "JSM_NAMESPACE_SIZE"};
+
+constexpr TaskVariables kTasks = {"JSM_NAMESPACE_RANK",
+                                  "JSM_NAMESPACE_SIZE",
+                                  "JSM_NAMESPACE_LOCAL_RANK",
+                                  "JSM_NAMESPACE_LOCAL_SIZE"};
+
+std::optional<std::string> find_lsf_sign(const Snapshot& snapshot) {
+  return snapshot.has("LSB_JOBID")
+             ? first_set(snapshot,
+                         {"JSM_NAMESPACE_SIZE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS"})
+             : std::nullopt;
+}
+
+/// The hosts with their slots, from the best that there is: LSB_HOSTS is not set where it would be long.
+Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
+  const auto path = sourced_variable(snapshot, "LSB_DJOB_HOSTFILE");
+  const auto file = snapshot.files.find(path ? path->value : "");
+  const auto pairs = sourced_variable(snapshot, "LSB_MCPU_HOSTS");
+  const auto names = sourced_variable(snapshot, "LSB_HOSTS");
+  Result<SlotList> list = SlotList();
+  if (path && file != snapshot.files.end()) {
+    list = read_node_file({file->second, path->source});
+  } else if (pairs) {
+    list = read_host_pairs(*pairs);
+  } else if (names) {
+    list = read_hosts_with_slots(*names);
+  } else {
+    return std::optional<SlotList>();
+  }
+  return list ? Result<std::optional<SlotList>>(std::move(*list)) : list.error();
+}
+
+/// True where the tasks fill all hosts behind the launch node. Several jsrun share the hosts of a job, and which of them
+/// are whose nothing says.
+bool are_on_all(const PlatformFacts& facts, const SlotList& list) {
+  const auto hosts = static_cast<long long>(list.value.size()) - 1;
+  return facts.nodes->value == hosts * facts.share->local_size.value;
+}
+
+/// Under jsrun. Where the hosts are known, the tasks lead from the first one behind the launch node.
+Result<> read_placed(PlatformFacts& facts,
+                     const std::optional<SlotList>& list,
+                     const Snapshot& snapshot) {
+  if (auto read = read_tasks(facts, snapshot, kTasks); !read) {
+    return read;
+  }
+  const bool is_known = list && list->value.size() > 1 && are_on_all(facts, *list);
+  if (is_known && !snapshot.has("MASTER_ADDR") && !are_all_here(facts)) {
+    return read_batch_leader(facts, {list->value[1].host, list->source}, snapshot);
+  }
+  return read_meeting_point(facts,
+                            snapshot,
+                            facts.job_id.value_or(Sourced<std::string>{}),
+                            "name that host, by jsrun -E MASTER_ADDR=HOST or --master-addr");
+}
+
+/// By blaunch: the numbers of its tasks are those of the hosts where each has one slot.
+Result<> read_lsf_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
+  std::optional<Sourced<int>> task;
+  if (auto read = read_into(task, snapshot, "LSF_PM_TASKID", read_node_rank); !read || !task) {
+    return read;
+  }
+  const auto own = position_of(hosts.list, snapshot);
+  const int last = static_cast<int>(hosts.list.value.size());
+  if (own) {
+    hosts.started_on = {*own, part_of(task->source, " by the host's name")};
+  } else if (task->value >= 1 && task->value <= last) {
+    hosts.started_on = {task->value - 1, task->source};
+  }
+  return {};
+}
+
+Result<PlatformFacts> read_lsf(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  facts.job_id = sourced_variable(snapshot, "LSB_JOBID");
+  auto list = read_hosts(snapshot);
+  if (!list) {
+    return list.error();
+  }
+  if (snapshot.has("JSM_NAMESPACE_SIZE")) {
+    auto read = read_placed(facts, *list, snapshot);
+    return read ? Result<PlatformFacts>(std::move(facts)) : read.error();
+  }
+  if (!*list) {
+    return facts;
+  }
+  BatchHosts hosts{
+      std::move(**list), {}, "muster --hostfile $LSB_DJOB_HOSTFILE --remote-shell blaunch ..."};
+  if (auto read = read_lsf_task_host(hosts, snapshot); !read) {
+    return read.error();
+  }
+  if (auto applied = apply_batch_hosts(facts, hosts, snapshot); !applied) {
+    return applied.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kLsf = {"lsf",
+                       "LSB_MCPU_HOSTS, LSB_DJOB_HOSTFILE, LSB_HOSTS or JSM_NAMESPACE_SIZE with "
+                       "LSB_JOBID",
+                       find_lsf_sign,
+                       read_lsf,
+                       kLsfCounts};
+
+// PBS (OpenPBS, PBS Pro, Torque). PBS_NODEFILE lists the hosts, a line for each slot. The job's script runs on
+// the first of them alone: there PBS_TASKNUM is 1. What pbsdsh or another program starts by PBS' task manager
+// has PBS_NODENUM, the number of its host, and on the first host a PBS_TASKNUM above 1. Neither RANK nor
+// WORLD_SIZE is set.
+// Source: qsub(1B) and pbsdsh(1B) of Torque; PBS Professional Reference Guide, "Environment Variables".
+
+namespace {
+
+constexpr std::array<const char*, 2> kPbsCounts = {"PBS_NODEFILE", "PBS_NUM_NODES"};
+
+std::optional<std::string> find_pbs_sign(const Snapshot& snapshot) {
+  return snapshot.has("PBS_JOBID") ? first_set(snapshot, {"PBS_NODEFILE"}) : std::nullopt;
+}
+
+/// The number of this host, if PBS' task manager has started us.
+Result<> read_pbs_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
+  std::optional<Sourced<int>> task;
+  std::optional<Sourced<int>> node;
+  if (auto read = read_into(task, snapshot, "PBS_TASKNUM", read_node_rank); !read) {
+    return read;
+  }
+  if (auto read = read_into(node, snapshot, "PBS_NODENUM", read_node_rank); !read) {
+    return read;
+  }
+  if (node && (node->value > 0 || (task && task->value > 1))) {
+    hosts.started_on = node;
+  }
+  return {};
+}
+
+Result<PlatformFacts> read_pbs(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  facts.job_id = sourced_variable(snapshot, "PBS_JOBID");
+  const Sourced<std::string> path = *sourced_variable(snapshot, "PBS_NODEFILE");
+  const auto file = snapshot.files.find(path.value);
+  if (file == snapshot.files.end()) {
+    facts.no_nodes = Error{ErrorKind::BadEnvironment,
+                           "PBS_NODEFILE is '" + path.value +
+                               "', which cannot be read on this host: start muster on all of "
+                               "them by muster --hostfile $PBS_NODEFILE in the job's "
+                               "script, or give --nnodes and --node-rank"};
+    return facts;
+  }
+  auto list = read_node_file({file->second, path.source});
+  if (!list) {
+    return list.error();
+  }
+  BatchHosts hosts{std::move(*list), {}, "muster --hostfile $PBS_NODEFILE ..."};
+  if (auto read = read_pbs_task_host(hosts, snapshot); !read) {
+    return read.error();
+  }
+  if (auto applied = apply_batch_hosts(facts, hosts, snapshot); !applied) {
+    return applied.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kPbs = {"pbs", "PBS_NODEFILE with PBS_JOBID", find_pbs_sign, read_pbs, kPbsCounts};
+
+}  // namespace muster

@@ -1,0 +1,386 @@
+// Baidu AIHC (Baige), PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. Jobs
+// of other kinds have AIHC_JOB_NAME, too, and are described by what they set: TF_CONFIG, or nothing.
+// Source: Baidu Cloud, AIHC, "List of common environment variables".
+#include "base/text.hpp"
+#include "environment/local_host.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/slots.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace muster {
+namespace {
+
+std::optional<std::string> find_aihc_sign(const Snapshot& snapshot) {
+  const bool is_torch = snapshot.has("WORLD_SIZE") || snapshot.has("RANK");
+  return is_torch ? first_set(snapshot, {"AIHC_JOB_NAME"}) : std::nullopt;
+}
+
+Result<PlatformFacts> read_aihc(const Snapshot& snapshot) {
+  return read_torch_job(snapshot, "AIHC_JOB_NAME");
+}
+
+}  // namespace
+
+const Platform kAihc = {
+    "aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_aihc_sign, read_aihc};
+
+// Alibaba Cloud PAI-DLC, PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. No
+// variable of these is its own, so that another one must show it: the job's, or the name of the master.
+// Source: Alibaba Cloud, PAI, "Built-in environment variables" of DLC.
+
+namespace {
+
+std::optional<std::string> find_pai_dlc_sign(const Snapshot& snapshot) {
+  if (!snapshot.has("NPROC_PER_NODE") || !snapshot.has("WORLD_SIZE")) {
+    return std::nullopt;
+  }
+  const auto own = first_set(snapshot, {"DLC_JOB_ID", "PAI_JOB_ID", "PAI_WORKSPACE_ID"});
+  const bool is_named = snapshot.variable("MASTER_ADDR").value_or("").starts_with("dlc");
+  return own || !is_named ? own : std::optional<std::string>("MASTER_ADDR");
+}
+
+Result<PlatformFacts> read_pai_dlc(const Snapshot& snapshot) {
+  return read_torch_job(snapshot, "DLC_JOB_ID");
+}
+
+}  // namespace
+
+const Platform kPaiDlc = {"pai-dlc",
+                          "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a "
+                          "MASTER_ADDR that begins with dlc",
+                          find_pai_dlc_sign,
+                          read_pai_dlc};
+
+// Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In
+// DDP jobs RANK and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the
+// address of the first node, which NODE_LIST names.
+// Source: Tencent Cloud, TI-ONE, "Distributed training".
+
+namespace {
+
+constexpr std::array<const char*, 1> kTencentTiCounts = {"NODE_LIST"};
+
+/// A node without GPUs is written as "host:0", and is then one without a number.
+Sourced<std::string> read_list(const Snapshot& snapshot) {
+  const auto list = sourced_variable(snapshot, "NODE_LIST");
+  std::vector<std::string> nodes = split(list->value, ',');
+  for (std::string& node : nodes) {
+    node = node.substr(0, node.ends_with(":0") ? node.size() - 2 : node.size());
+  }
+  return {join(nodes, ","), list->source};
+}
+
+Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (auto read = read_torch_nodes(facts, snapshot); !read) {
+    return read;
+  }
+  facts.node_rank.reset();
+  return read_agreeing(facts.node_rank,
+                       snapshot,
+                       {"INDEX", "RANK"},
+                       read_node_rank,
+                       "both are the place of this node in NODE_LIST");
+}
+
+/// What the list says of this node must be what GPU_NUM_PER_NODE says.
+Result<> read_slots(PlatformFacts& facts, const SlotList& list, const Snapshot& snapshot) {
+  if (auto read = read_devices(facts, snapshot, "GPU_NUM_PER_NODE"); !read) {
+    return read;
+  }
+  const auto& rank = facts.node_rank;
+  if (!rank || static_cast<std::size_t>(rank->value) >= list.value.size()) {
+    return {};
+  }
+  const HostSlots& own = list.value[static_cast<std::size_t>(rank->value)];
+  if (!own.slots) {
+    return {};
+  }
+  const Sourced<std::string> listed{std::to_string(*own.slots),
+                                    part_of(list.source, "[" + std::to_string(rank->value) + "]")};
+  if (facts.slots && facts.slots->value != listed.value) {
+    return contradiction(*facts.slots, listed, "both count the GPUs of this node");
+  }
+  return facts.slots ? Result<>() : read_devices(facts, listed);
+}
+
+std::optional<std::string> find_tencent_ti_sign(const Snapshot& snapshot) {
+  const bool has_gpus = snapshot.has("GPU_NUM_PER_NODE") || snapshot.has("GPU_NUM");
+  return has_gpus && snapshot.has("INDEX") ? first_set(snapshot, {"NODE_LIST"}) : std::nullopt;
+}
+
+Result<PlatformFacts> read_tencent_ti(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_nodes(facts, snapshot); !read) {
+    return read.error();
+  }
+  const auto list = read_hosts_with_slots(read_list(snapshot));
+  if (!list) {
+    return list.error();
+  }
+  if (auto taken = take_hosts(facts, hosts_of(*list)); !taken) {
+    return taken.error();
+  }
+  if (auto read = read_slots(facts, *list, snapshot); !read) {
+    return read.error();
+  }
+  if (auto checked = check_all_devices(facts, snapshot, "GPU_NUM"); !checked) {
+    return checked.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kTencentTi = {"tencent-ti",
+                             "NODE_LIST beside INDEX and GPU_NUM_PER_NODE or GPU_NUM",
+                             find_tencent_ti_sign,
+                             read_tencent_ti,
+                             kTencentTiCounts};
+
+// Volcengine's machine learning platform, which is BytePlus' as well: MLP_ROLE_INDEX counts the nodes of a
+// role from 0. The nodes of the roles CHIEF and WORKER train, in this order; servers, schedulers and
+// evaluators do not. RANK and WORLD_SIZE are not set.
+// Source: Volcengine, "List of common environment variables" of custom tasks; BytePlus, the same.
+
+namespace {
+
+constexpr std::array<const char*, 2> kVolcengineCounts = {"MLP_*_NUM", "MLP_*_ALL_HOSTS"};
+
+/// The nodes of a role that trains, as far as it has any.
+struct Trainers {
+  std::string role;
+  Sourced<int> count;
+  std::optional<Sourced<std::string>> hosts;  ///< "a,b,c"
+};
+
+/// "MLP_WORKER_NUM" of WORKER and "NUM".
+std::string variable_of(const std::string& role, const char* what) {
+  return "MLP_" + role + "_" + what;
+}
+
+Result<std::vector<Trainers>> read_trainers(const Snapshot& snapshot) {
+  std::vector<Trainers> all;
+  for (const char* const role : {"CHIEF", "WORKER"}) {
+    const auto number = sourced_variable(snapshot, variable_of(role, "NUM"));
+    if (!number || number->value == "0") {
+      continue;
+    }
+    const auto count = read_node_count(*number);
+    if (!count) {
+      return count.error();
+    }
+    all.push_back({role, *count, sourced_variable(snapshot, variable_of(role, "ALL_HOSTS"))});
+  }
+  return all;
+}
+
+Result<> add_nodes(PlatformFacts& facts, const std::vector<Trainers>& all) {
+  for (const Trainers& trainers : all) {
+    auto& nodes = facts.nodes;
+    nodes = nodes ? Sourced<int>{nodes->value + trainers.count.value,
+                                 part_of(nodes->source, "+" + trainers.count.source.name)}
+                  : trainers.count;
+  }
+  if (facts.nodes && facts.nodes->value > kMostNodes) {
+    return wrong_value({std::to_string(facts.nodes->value), facts.nodes->source},
+                       "at most " + std::to_string(kMostNodes) + " nodes");
+  }
+  return {};
+}
+
+/// Why a node has no rank whose role has no nodes that train.
+Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
+  if (role.value != "CHIEF" && role.value != "WORKER") {
+    return wrong_value(role,
+                       "CHIEF or WORKER, whose nodes train; give --platform single for what runs "
+                       "on the others");
+  }
+  const std::string name = variable_of(role.value, "NUM");
+  if (const auto number = sourced_variable(snapshot, name)) {
+    return contradiction(role, *number, "a node's role has this node at least");
+  }
+  return Error{ErrorKind::BadEnvironment,
+               role.source.name + " is '" + role.value + "', but " + name + " is not set"};
+}
+
+/// The index counts within the role: nodes of the one before it come first.
+Result<> read_rank(PlatformFacts& facts,
+                   const std::vector<Trainers>& all,
+                   const Snapshot& snapshot) {
+  const auto role = sourced_variable(snapshot, "MLP_ROLE");
+  std::optional<Sourced<int>> index;
+  if (auto read = read_into(index, snapshot, "MLP_ROLE_INDEX", read_node_rank); !read) {
+    return read;
+  }
+  if (!role || !index) {
+    facts.node_rank = index;
+    return {};
+  }
+  int before = 0;
+  for (const Trainers& trainers : all) {
+    if (trainers.role != role->value) {
+      before += trainers.count.value;
+      continue;
+    }
+    if (index->value >= trainers.count.value) {
+      return contradiction(*index, trainers.count, "an index must be below its count");
+    }
+    facts.node_rank = {before + index->value, index->source};
+    return {};
+  }
+  facts.no_rank = without_rank(*role, snapshot);
+  return {};
+}
+
+/// Where TensorFlow's tasks listen on these ports the agents need another one.
+Result<> read_leader(PlatformFacts& facts, const std::string& role, const Snapshot& snapshot) {
+  if (auto read =
+          read_into(facts.master_address, snapshot, variable_of(role, "0_HOST"), read_address);
+      !read || snapshot.has("TF_CONFIG")) {
+    return read;
+  }
+  return read_into(facts.master_port, snapshot, variable_of(role, "0_PORT"), read_port);
+}
+
+/// A list of all nodes, if those of each role are listed.
+Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
+  const bool are_listed = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& one) {
+    return one.hosts && !one.hosts->value.empty();
+  });
+  if (!are_listed) {
+    return {};
+  }
+  Sourced<std::string> listed = *all.front().hosts;
+  for (auto next = all.begin() + 1; next != all.end(); ++next) {
+    listed = {listed.value + "," + next->hosts->value,
+              part_of(listed.source, "+" + next->hosts->source.name)};
+  }
+  const auto hosts = read_host_list(listed);
+  return hosts ? take_hosts(facts, *hosts) : hosts.error();
+}
+
+std::optional<std::string> find_volcengine_sign(const Snapshot& snapshot) {
+  return first_set(snapshot, {"MLP_ROLE_INDEX", "MLP_WORKER_NUM"});
+}
+
+Result<PlatformFacts> read_volcengine(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  const auto all = read_trainers(snapshot);
+  if (!all) {
+    return all.error();
+  }
+  if (auto added = add_nodes(facts, *all); !added) {
+    return added.error();
+  }
+  if (auto read = read_rank(facts, *all, snapshot); !read) {
+    return read.error();
+  }
+  const std::string first = all->empty() ? "WORKER" : all->front().role;
+  if (auto read = read_leader(facts, first, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_hosts(facts, *all); !read) {
+    return read.error();
+  }
+  const std::string own = snapshot.variable("MLP_ROLE").value_or(first);
+  if (auto read = read_devices(facts, snapshot, variable_of(own, "GPU")); !read) {
+    return read.error();
+  }
+  facts.job_id = sourced_variable(snapshot, "MLP_TASK_ID");
+  return facts;
+}
+
+}  // namespace
+
+const Platform kVolcengine = {"volcengine",
+                              "MLP_ROLE_INDEX or MLP_WORKER_NUM",
+                              find_volcengine_sign,
+                              read_volcengine,
+                              kVolcengineCounts};
+
+// HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no contradiction:
+// MASTER_IP is the address that others can reach, and it wins. Old versions have no MARSV2_*; anybody may
+// use MASTER_IP, so it is a sign of theirs only beside all of the bare names.
+// Source: HFAiLab/hai-platform, the environment of a training task.
+
+namespace {
+
+constexpr int kHaiPort = 2222;
+
+/// Its pods are deleted without a TERM.
+constexpr std::chrono::seconds kHaiGrace{0};
+
+/// Good enough to tell an address from a name; nobody resolves anything here.
+bool is_address(const std::string& text) {
+  return text.find(':') != std::string::npos ||
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isdigit(c) != 0 || c == '.';
+         });
+}
+
+Result<> read_master(PlatformFacts& facts, const Snapshot& snapshot) {
+  std::optional<Sourced<std::string>> name;
+  if (auto read = read_into(name, snapshot, "MASTER_ADDR", read_address); !read) {
+    return read;
+  }
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_IP", read_address); !read) {
+    return read;
+  }
+  if (!facts.master_address) {
+    facts.master_address = name;
+    return {};
+  }
+  const std::string& address = facts.master_address->value;
+  const bool can_differ = !name || is_loopback(name->value) || !is_address(name->value);
+  if (!can_differ && is_address(address) && name->value != address) {
+    return contradiction(*name, *facts.master_address, "both are the leader's address");
+  }
+  return {};
+}
+
+std::optional<std::string> find_hai_sign(const Snapshot& snapshot) {
+  const auto first = snapshot.variables.lower_bound("MARSV2_");
+  if (first != snapshot.variables.end() && first->first.starts_with("MARSV2_")) {
+    return snapshot.has("MARSV2_RANK") ? "MARSV2_RANK" : first->first;
+  }
+  const bool has_bare_names =
+      snapshot.has("RANK") && snapshot.has("WORLD_SIZE") && snapshot.has("MASTER_PORT");
+  return has_bare_names ? first_set(snapshot, {"MASTER_IP"}) : std::nullopt;
+}
+
+Result<PlatformFacts> read_hai(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
+    return read.error();
+  }
+  constexpr const char* kRank = "both are the rank of this node";
+  if (auto read =
+          read_agreeing(facts.node_rank, snapshot, {"RANK", "MARSV2_RANK"}, read_node_rank, kRank);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_master(facts, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read.error();
+  }
+  facts.job_id = sourced_variable(snapshot, "MARSV2_TASK_ID");
+  facts.grace = {kHaiGrace, default_of("hai")};
+  const bool has_peers = facts.nodes && facts.nodes->value > 1;
+  if (!facts.master_port && has_peers) {
+    facts.master_port = Sourced<int>{kHaiPort, default_of("hai")};
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kHai = {
+    "hai", "MARSV2_*, or MASTER_IP with the bare names", find_hai_sign, read_hai};
+
+}  // namespace muster

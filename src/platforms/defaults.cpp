@@ -1,0 +1,263 @@
+// Fills in what nobody said and nobody needs to say, and asks for the rest.
+#include "platforms/defaults.hpp"
+
+#include "base/endpoint.hpp"
+#include "environment/local_host.hpp"
+#include "platforms/roles.hpp"
+#include "platforms/slots.hpp"
+
+#include <cstdint>
+#include <limits>
+
+namespace muster {
+namespace {
+
+Error missing(const std::optional<Sourced<std::string>>& known,
+              std::string_view what,
+              const std::string& flag) {
+  const std::string because = known ? known->source.name + " is '" + known->value + "', but " : "";
+  return Error{known ? blame(known->source) : ErrorKind::BadEnvironment,
+               because + "nothing says " + std::string(what) + "; give " + flag};
+}
+
+std::optional<Sourced<std::string>> as_text(const std::optional<Sourced<int>>& number) {
+  return number ? std::optional(Sourced<std::string>{std::to_string(number->value), number->source})
+                : std::nullopt;
+}
+
+/// Checks count and rank against each other. Where a user or torchrun's variables describe the job
+/// ranks may go by arrival; a platform that gives ranks and gives none to this node is broken.
+Result<> check_rank(const PlatformFacts& facts,
+                    const Platform* platform,
+                    const OptionNames& names) {
+  const bool may_lack_rank = platform == nullptr || platform->may_lack_rank;
+  if (!facts.node_rank && facts.no_rank) {
+    return *facts.no_rank;
+  }
+  if (!facts.node_rank && !may_lack_rank) {
+    return missing(nodes_as_written(facts), "which of the nodes this is", names.node_rank);
+  }
+  if (facts.node_rank && facts.node_rank->value >= facts.nodes->value) {
+    return contradiction(
+        *as_text(facts.node_rank), nodes_as_written(facts), "a rank must be below its count");
+  }
+  return {};
+}
+
+/// Why nobody knows how many nodes the job has.
+Error without_nodes(const PlatformFacts& facts, const OptionNames& names) {
+  if (!facts.node_rank && facts.no_rank) {
+    return *facts.no_rank;
+  }
+  if (!facts.no_nodes) {
+    return missing(as_text(facts.node_rank), "how many nodes the job has", names.nodes);
+  }
+  Error error = *facts.no_nodes;
+  if (!facts.start_by.empty()) {
+    error.message += "; start one on each by: " + facts.start_by + " " + names.command;
+  }
+  return error;
+}
+
+/// Where the agents meet: one node needs nobody's word for it.
+Result<> complete_leader(PlatformFacts& facts, const OptionNames& names) {
+  const bool is_single = facts.nodes->value == 1;
+  // A port of our own needs no name that others know, nor one that must resolve first.
+  const bool is_local_port = is_single && !facts.master_port;
+  if (is_single &&
+      (!facts.master_address || (is_local_port && !is_given(facts.master_address->source)))) {
+    facts.master_address = {"127.0.0.1", {}};
+  }
+  if (!facts.master_address && facts.no_leader) {
+    return *facts.no_leader;
+  }
+  if (!facts.master_address) {
+    return missing(nodes_as_written(facts), "where the leader is", names.master_address);
+  }
+  if (!facts.master_port && !is_single) {
+    facts.master_port = {kUsualPort, {}};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> complete(PlatformFacts& facts,
+                  const JobRoles& roles,
+                  const Platform* platform,
+                  const OptionNames& names) {
+  if (!facts.nodes && !facts.node_rank && platform == nullptr) {
+    facts.nodes = {1, {}};
+  }
+  if (!facts.nodes) {
+    return without_nodes(facts, names);
+  }
+  const bool is_single = facts.nodes->value == 1;
+  if (!facts.node_rank && is_single && !facts.no_rank) {
+    facts.node_rank = {0, facts.nodes->source};
+  }
+  if (auto checked = check_rank(facts, platform, names); !checked) {
+    return checked;
+  }
+  if (auto found = complete_leader(facts, names); !found) {
+    return found;
+  }
+  avoid_listeners(facts, roles);
+  return {};
+}
+
+// Three ports: the rendezvous, which the platform or the user names; the one where the workers meet;
+// and the one where the agents meet, which is the rendezvous unless the workers have that.
+
+namespace {
+
+/// A port that is not known before the start.
+const Sourced<std::string> kLatePort = {"{worker_port}",
+                                        {SourceKind::Assumed, "a free port, at start"}};
+
+void decide(Cluster& cluster, const char* field, const Port& port) {
+  const Sourced<std::string> shown =
+      port ? Sourced<std::string>{std::to_string(port->value), port->source} : kLatePort;
+  cluster.decisions.push_back({field, shown.value, shown.source.name});
+}
+
+/// As the user says; else the rendezvous, for programs that read it where the platform says it.
+Port choose_worker_port(const PlatformFacts& facts,
+                        const ClusterRequest& request,
+                        const ModeFacts& mode) {
+  const Port& given = facts.master_port;
+  const bool is_taken = mode.takes_given_port && given && given->source.kind != SourceKind::Default;
+  return request.worker_port || !is_taken ? request.worker_port : given;
+}
+
+/// Beside the workers' port if that is where the agents would meet.
+Sourced<int> choose_gang_port(const Port& given,
+                              const Port& worker,
+                              const Sourced<int>& rendezvous) {
+  if (given) {
+    return *given;
+  }
+  if (!worker || worker->value != rendezvous.value) {
+    return rendezvous;
+  }
+  const bool is_last = worker->value == std::numeric_limits<std::uint16_t>::max();
+  return {worker->value + (is_last ? -1 : 1), worker->source};
+}
+
+std::optional<std::uint16_t> number_of(const Port& port) {
+  return port ? std::optional(static_cast<std::uint16_t>(port->value)) : std::nullopt;
+}
+
+}  // namespace
+
+int port_of_job(std::string_view id) {
+  constexpr std::uint32_t kFirst = 61'440;
+  constexpr std::uint32_t kCount = 4'096;
+  std::uint32_t hash = 2'166'136'261;  // FNV-1a: the same in every build
+  for (const char c : id) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
+  }
+  return static_cast<int>(kFirst + hash % kCount);
+}
+
+Result<Ports> choose_ports(const PlatformFacts& facts,
+                           const ClusterRequest& request,
+                           const ModeFacts& mode) {
+  const bool is_single = facts.nodes->value == 1;
+  const Port worker = choose_worker_port(facts, request, mode);
+  Ports ports;
+  // One node has no other use for a rendezvous: it is where its workers meet.
+  ports.rendezvous = is_single && !facts.master_port ? worker : facts.master_port;
+  ports.workers = is_single && !worker ? ports.rendezvous : worker;
+  ports.is_worker_port_told = !is_single || request.worker_port.has_value();
+  if (is_single) {
+    return ports;
+  }
+  const Port& gang = request.gang_port;
+  if (gang && ports.workers && gang->value == ports.workers->value) {
+    return contradiction(*ports.workers, *gang, "workers and agents need a port each");
+  }
+  ports.agents = choose_gang_port(gang, ports.workers, *ports.rendezvous);
+  return ports;
+}
+
+void add_ports(Cluster& cluster, const Ports& ports) {
+  cluster.master_port = number_of(ports.rendezvous);
+  cluster.worker_port = number_of(ports.workers);
+  cluster.gang_port = number_of(ports.agents).value_or(0);
+  decide(cluster, "rendezvous.port", ports.rendezvous);
+  if (ports.is_worker_port_told) {
+    decide(cluster, "worker.port", ports.workers);
+  }
+  if (ports.agents) {
+    decide(cluster, "gang.port", ports.agents);
+  }
+}
+
+// Leader addresses that lead each machine to itself. Nothing is looked up: what a name stands for, the gang
+// sees when it looks the name up.
+
+namespace {
+
+/// What a server binds to be reached everywhere, and nobody can be reached at.
+bool is_any_address(const std::string& address) {
+  return address == "0.0.0.0" || address == "::";
+}
+
+/// True when the platform lists this node under that very name.
+bool is_local_host(const PlatformFacts& facts, const std::string& name) {
+  if (!facts.hosts || !facts.node_rank) {
+    return false;
+  }
+  const auto rank = static_cast<std::size_t>(facts.node_rank->value);
+  return rank < facts.hosts->value.size() && facts.hosts->value[rank] == name;
+}
+
+/// True when the platform itself says that all nodes are here.
+bool is_one_machine(const PlatformFacts& facts) {
+  return facts.share &&
+         (facts.share->hosts == 1 || facts.share->local_size.value == facts.nodes->value);
+}
+
+std::string only_on_one_machine(const PlatformFacts& facts) {
+  const Sourced<std::string>& leader = *facts.master_address;
+  return leader.source.name + " is '" + leader.value + "' in a job of " +
+         std::to_string(facts.nodes->value) +
+         " nodes: a machine reaches only itself there, so all of them must be on this one";
+}
+
+}  // namespace
+
+bool is_only_own_machine(const std::string& address) {
+  return is_loopback(address);
+}
+
+Result<std::string> check_leader_address(const PlatformFacts& facts) {
+  const Sourced<std::string>& leader = *facts.master_address;
+  const std::string& address = leader.value;
+  // The leader may be told so, and it need not know another name of itself.
+  const bool is_leader = facts.node_rank && facts.node_rank->value == 0;
+  if (facts.nodes->value == 1 || is_leader || is_local_host(facts, address) ||
+      is_one_machine(facts)) {
+    return std::string();
+  }
+  if (is_given(leader.source)) {  // a user may try several agents on one machine
+    const bool leads_here = is_only_own_machine(address);
+    return leads_here && facts.node_rank ? only_on_one_machine(facts) : std::string();
+  }
+  if (is_any_address(address)) {
+    return wrong_value(leader, "an address at which the other nodes reach the leader");
+  }
+  if (is_loopback_name(address) && facts.node_rank) {
+    return contradiction(
+        leader,
+        Sourced<std::string>{std::to_string(facts.node_rank->value), facts.node_rank->source},
+        "only the leader can reach itself by that name");
+  }
+  if (!is_loopback(address)) {
+    return std::string();
+  }
+  return only_on_one_machine(facts);
+}
+
+}  // namespace muster

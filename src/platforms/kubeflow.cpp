@@ -1,0 +1,466 @@
+// Kubeflow's PyTorchJob from 1.7 on: each replica is a node. PET_* say all, and RANK is PET_NODE_RANK,
+// but WORLD_SIZE is the number of replicas times nprocPerNode, where "auto" counts 1: processes or nodes.
+// Up to 1.6 there were only the bare names, which counted nodes: the platform `bare`.
+// Source: kubeflow/training-operator, pkg/controller.v1/pytorch/envvar.go.
+#include "base/text.hpp"
+#include "environment/local_host.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/task_config.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+constexpr std::array<const char*, 2> kPytorchjobCounts = {"PET_NNODES", "WORLD_SIZE"};
+
+std::optional<std::string> find_pytorchjob_sign(const Snapshot& snapshot) {
+  const auto bare_names = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
+  const bool are_set = std::all_of(
+      bare_names.begin(), bare_names.end(), [&](const char* name) { return snapshot.has(name); });
+  return are_set ? first_set(snapshot, {"PET_NNODES"}) : std::nullopt;
+}
+
+/// The workers of an elastic job are counted without its master, which then is a node too many.
+Result<> check_world_size(const PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto size = *sourced_variable(snapshot, "WORLD_SIZE");
+  const auto all = parse_integer(size.value, 1, kMostWorkers);
+  const auto per_node =
+      parse_integer(snapshot.variable("PET_NPROC_PER_NODE").value_or(""), 1, kMostWorkers)
+          .value_or(1);
+  if (!all) {
+    return wrong_value(size, "a number of processes of at least 1");
+  }
+  const int least = facts.least_nodes.value_or(facts.nodes->value);
+  const int nodes = *all / per_node;
+  if (*all % per_node == 0 && least <= nodes && nodes <= facts.nodes->value) {
+    return {};
+  }
+  return contradiction(
+      size,
+      *sourced_variable(snapshot, "PET_NNODES"),
+      "the first must be the other times " + std::to_string(per_node) + " (PET_NPROC_PER_NODE)");
+}
+
+Result<PlatformFacts> read_pytorchjob(const Snapshot& snapshot) {
+  auto facts = kPet.read(snapshot);
+  if (!facts) {
+    return facts;
+  }
+  if (auto checked = check_world_size(*facts, snapshot); !checked) {
+    return checked.error();
+  }
+  if (auto read = read_agreeing(facts->node_rank,
+                                snapshot,
+                                {"PET_NODE_RANK", "RANK"},
+                                read_node_rank,
+                                "both are the rank of this node");
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_agreeing(facts->master_address,
+                                snapshot,
+                                {"PET_MASTER_ADDR", "MASTER_ADDR"},
+                                read_address,
+                                "both are the leader's address");
+      !read) {
+    return read.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kPytorchjob = {"pytorchjob",
+                              "PET_NNODES with the bare names",
+                              find_pytorchjob_sign,
+                              read_pytorchjob,
+                              kPytorchjobCounts,
+                              /*may_lack_rank=*/true};
+
+// PET_*: torchrun's own options as variables, which Kubeflow's Trainer v2 and PyTorchJob set.
+// Where PyTorchJob sets RANK and WORLD_SIZE beside them, their unit depends on its version, so
+// only PET_* is read.
+
+namespace {
+
+std::optional<std::string> find_pet_sign(const Snapshot& snapshot) {
+  return first_set(snapshot, {"PET_NNODES"});
+}
+
+Result<PlatformFacts> read_pet(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  std::optional<Sourced<NodeRange>> nodes;
+  if (auto read = read_into(nodes, snapshot, "PET_NNODES", read_node_range); !read) {
+    return read.error();
+  }
+  if (nodes) {
+    set_nodes(facts, *nodes);
+  }
+  if (auto read = read_into(facts.node_rank, snapshot, "PET_NODE_RANK", read_node_rank); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_address, snapshot, "PET_MASTER_ADDR", read_address);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_port, snapshot, "PET_MASTER_PORT", read_port); !read) {
+    return read.error();
+  }
+  if (auto read = read_meeting_point(facts, snapshot, "PET_RDZV_ENDPOINT"); !read) {
+    return read.error();
+  }
+  facts.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
+  facts.job_id = sourced_variable(snapshot, "PET_RDZV_ID");
+  return facts;
+}
+
+}  // namespace
+
+const Platform kPet = {.name = "pet",
+                       .signs = "PET_NNODES",
+                       .find_sign = find_pet_sign,
+                       .read = read_pet,
+                       .may_lack_rank = true};
+
+// TensorFlow's lists of tasks: TF_CONFIG, as Kubeflow's TFJob and Volcano's tensorflow plugin set it,
+// and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may stand beside the variables of
+// any platform; where there are no others they are a platform of their own.
+
+namespace {
+
+/// A variable with the endpoints of a role.
+struct ListVariable {
+  const char* name;
+  const char* role;
+};
+
+constexpr std::array<ListVariable, 2> kLists = {
+    {{"TF_WORKER_HOSTS", "worker"}, {"TF_PS_HOSTS", "ps"}}};
+
+Error nothing_says(const Source& known, const std::string& what, const char* variable) {
+  return Error{
+      ErrorKind::BadEnvironment,
+      known.name + " lists tasks, but nothing says " + what + ": " + variable + " is not set"};
+}
+
+/// MA_TASK_NAME and the index within that task.
+Result<> read_own_task(TaskLists& tasks, const Snapshot& snapshot) {
+  const auto name = sourced_variable(snapshot, "MA_TASK_NAME");
+  if (!name) {
+    return nothing_says(tasks.source, "which role this task has", "MA_TASK_NAME");
+  }
+  const auto index = read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"});
+  if (!index) {
+    return index.error();
+  }
+  if (!*index) {
+    return nothing_says(tasks.source, "which index this task has", "VC_TASK_INDEX");
+  }
+  const RoleEndpoints* const list = find_role(tasks.roles, name->value);
+  if (list == nullptr) {
+    return contradiction(
+        *name, {to_text(sizes_of(tasks)), tasks.source}, "no list has tasks of this role");
+  }
+  const auto count = static_cast<int>(list->endpoints.size());
+  if ((*index)->value >= count) {
+    return contradiction(
+        **index,
+        Sourced<int>{count, from_variable("the number of " + name->value + " tasks")},
+        "an index must be below its count");
+  }
+  tasks.role = name->value;
+  tasks.index = (*index)->value;
+  tasks.own_source = part_of(name->source, "+" + (*index)->source.name);
+  return {};
+}
+
+Result<std::optional<TaskLists>> read_list_variables(const Snapshot& snapshot, const Roles& roles) {
+  TaskLists tasks;
+  std::vector<std::string> names;
+  for (const std::string& role : roles) {
+    const auto list = std::find_if(kLists.begin(), kLists.end(), [&](const ListVariable& known) {
+      return known.role == role && snapshot.has(known.name);
+    });
+    if (list == kLists.end()) {
+      continue;
+    }
+    auto endpoints = read_endpoints(*sourced_variable(snapshot, list->name));
+    if (!endpoints) {
+      return endpoints.error();
+    }
+    tasks.roles.push_back({role, std::move(*endpoints)});
+    names.emplace_back(list->name);
+  }
+  if (tasks.roles.empty()) {
+    return std::optional<TaskLists>();
+  }
+  tasks.source = from_variable(join(names, "+"));
+  if (auto checked = check_endpoints_differ(tasks.roles, tasks.source); !checked) {
+    return checked.error();
+  }
+  if (find_role(tasks.roles, "worker") == nullptr && snapshot.has("TF_PS_HOSTS")) {
+    return nothing_says(tasks.source, "where the workers are", "TF_WORKER_HOSTS");
+  }
+  if (auto read = read_own_task(tasks, snapshot); !read) {
+    return read.error();
+  }
+  return std::optional(std::move(tasks));
+}
+
+std::string text_of(const RoleEndpoints* list) {
+  return list == nullptr ? "" : shortened(join(list->endpoints, ","));
+}
+
+/// Each role of the variables must be in TF_CONFIG as well, which may know more roles.
+Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
+  for (const RoleEndpoints& list : lists.roles) {
+    const RoleEndpoints* const other = find_role(config.roles, list.role);
+    if (other == nullptr || other->endpoints != list.endpoints) {
+      return contradiction({text_of(&list), lists.source},
+                           {text_of(other), config.source},
+                           "both list the tasks of the role " + list.role);
+    }
+  }
+  if (config.role != lists.role || config.index != lists.index) {
+    return contradiction(
+        {lists.role + " " + std::to_string(lists.index), lists.own_source},
+        {config.role + " " + std::to_string(config.index), part_of(config.own_source, " task")},
+        "both say which task this is");
+  }
+  return {};
+}
+
+constexpr std::array<const char*, 3> kTfjobCounts = {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"};
+
+std::optional<std::string> find_tfjob_sign(const Snapshot& snapshot) {
+  return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
+}
+
+Result<PlatformFacts> read_tfjob(const Snapshot& /*snapshot*/) {
+  return PlatformFacts();  // the lists are read on each platform, by those who know the roles
+}
+
+}  // namespace
+
+const Platform kTfjob = {.name = "tfjob",
+                         .signs = "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
+                         .find_sign = find_tfjob_sign,
+                         .read = read_tfjob,
+                         .counts = kTfjobCounts,
+                         .is_list_of_tasks = true};
+
+Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const Roles& roles) {
+  auto lists = read_list_variables(snapshot, roles);
+  const auto text = sourced_variable(snapshot, "TF_CONFIG");
+  if (!lists || !text) {
+    return lists;
+  }
+  auto config = read_task_config(*text, roles);
+  if (!config) {
+    return config.error();
+  }
+  if (*lists) {
+    if (auto checked = check_agreement(*config, **lists); !checked) {
+      return checked.error();
+    }
+  }
+  return std::optional(std::move(*config));
+}
+
+bool are_several_tasks(const Snapshot& snapshot) {
+  const auto text = snapshot.variable("TF_CONFIG");
+  if (!text || text->empty()) {
+    return false;
+  }
+  const auto tasks = read_task_config({*text, from_variable("TF_CONFIG")}, tensorflow_roles());
+  return !tasks || (!tasks->is_alone && hosts_of(*tasks).size() > 1);
+}
+
+// Kubeflow's PaddleJob, in its collective form: PADDLE_NNODES counts pods, each of which is a node. No
+// variable says which of them this is: PADDLE_MASTER is the own address on the first worker and its name
+// on the others, and the others are numbered as they come.
+// Source: kubeflow/training-operator, pkg/controller.v1/paddlepaddle/envvar.go.
+
+namespace {
+
+constexpr std::array<const char*, 1> kPaddlejobCounts = {"PADDLE_NNODES"};
+
+/// The trainers of paddle.distributed.launch, and muster's own, have these two as well.
+std::optional<std::string> find_paddlejob_sign(const Snapshot& snapshot) {
+  const bool is_job = snapshot.has("PADDLE_NNODES") && snapshot.has("PADDLE_MASTER");
+  return is_job && !snapshot.has("PADDLE_TRAINER_ID") ? std::optional<std::string>("PADDLE_NNODES")
+                                                      : std::nullopt;
+}
+
+/// With Master replicas these are parameter servers, and the workers their trainers.
+Error wrong_roles(const Sourced<std::string>& role) {
+  return Error{blame(role.source),
+               role.source.name + " is '" + role.value +
+                   "': this PaddleJob has Master replicas, which are parameter servers; leave them "
+                   "out, or give --nnodes if all pods do the same"};
+}
+
+Result<PlatformFacts> read_paddlejob(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_meeting_point(facts, snapshot, "PADDLE_MASTER"); !read) {
+    return read.error();
+  }
+  facts.job_id = sourced_variable(snapshot, "PADDLE_JOB_ID");
+  for (const char* const name : {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}) {
+    if (const auto role = sourced_variable(snapshot, name)) {
+      facts.no_nodes = wrong_roles(*role);
+      return facts;
+    }
+  }
+  std::optional<Sourced<NodeRange>> nodes;
+  if (auto read = read_into(nodes, snapshot, "PADDLE_NNODES", read_node_range); !read) {
+    return read.error();
+  }
+  set_nodes(facts, *nodes);
+  return facts;
+}
+
+}  // namespace
+
+const Platform kPaddlejob = {"paddlejob",
+                             "PADDLE_NNODES with PADDLE_MASTER",
+                             find_paddlejob_sign,
+                             read_paddlejob,
+                             kPaddlejobCounts,
+                             /*may_lack_rank=*/true};
+
+// Kubeflow's MPIJob, and the MPI runtimes of Trainer v2. Only the launcher's pod is told who the workers
+// are, by a hostfile; on the workers runs sshd until somebody starts a program there. A muster in the pod
+// of the launcher would be alone, or wait for others that nobody starts: it is refused, with what does start
+// them. What mpirun has started is mpirun's.
+// Source: kubeflow/mpi-operator, pkg/controller/mpi_job_controller.go; kubeflow/trainer, the plugin mpi.
+
+namespace {
+
+constexpr const char* kHostfile = "/etc/mpi/hostfile";
+constexpr std::array<const char*, 1> kMpijobCounts = {kHostfile};
+
+std::optional<std::string> find_mpijob_sign(const Snapshot& snapshot) {
+  if (snapshot.has("K_MPI_JOB_ROLE")) {
+    return "K_MPI_JOB_ROLE";
+  }
+  for (const char* const name :
+       {"OMPI_MCA_orte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"}) {
+    if (snapshot.variable(name) == kHostfile) {
+      return name;
+    }
+  }
+  return std::nullopt;
+}
+
+Error has_no_starter(const Sourced<std::string>& text, const std::string& what) {
+  return Error{ErrorKind::BadEnvironment,
+               text.source.name + " is '" + text.value + "', and " + what +
+                   "; in the pod of the launcher 'muster --hostfile " + kHostfile +
+                   "' starts it on all hosts of the job"};
+}
+
+Result<PlatformFacts> read_mpijob(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  const Sourced<std::string> sign = *sourced_variable(snapshot, *find_mpijob_sign(snapshot));
+  const auto file = snapshot.files.find(kHostfile);
+  if (file == snapshot.files.end()) {
+    facts.no_nodes = has_no_starter(sign, "nothing here says which hosts the job has");
+    return facts;
+  }
+  const auto list = read_hostfile({file->second, {SourceKind::File, kHostfile}});
+  if (!list) {
+    return list.error();
+  }
+  const auto own = std::find_if(list->value.begin(), list->value.end(), [&](const HostSlots& host) {
+    return is_this_host(host.host, snapshot);
+  });
+  if (own == list->value.end() || list->value.size() > 1) {
+    facts.no_nodes = has_no_starter(sign, "nothing starts muster on the workers");
+    return facts;
+  }
+  facts.nodes = {1, list->source};
+  if (own->slots) {
+    facts.slots = {std::to_string(*own->slots), list->source};
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kMpijob = {"mpijob",
+                          "K_MPI_JOB_ROLE or a hostfile in /etc/mpi",
+                          find_mpijob_sign,
+                          read_mpijob,
+                          kMpijobCounts};
+
+// Kubeflow's jobs of JAX: each pod is a node and runs one process, which sees all devices of the pod.
+// NUM_PROCESSES and PROCESS_ID therefore count nodes. JAXJob sets four names that anybody may use, which
+// count only together; the JAX runtimes of Trainer v2 set the same with JAX_ in front. The processes of
+// a job in muster's own mode jax have no JAX_COORDINATOR_PORT.
+// Source: kubeflow/training-operator, pkg/controller.v1/jax/envvar.go; kubeflow/trainer, the plugin jax.
+
+namespace {
+
+constexpr std::array<const char*, 2> kJaxjobCounts = {"NUM_PROCESSES", "JAX_NUM_PROCESSES"};
+
+/// One of the two sets of names.
+struct Names {
+  const char* address;
+  const char* port;
+  const char* count;
+  const char* rank;
+};
+
+constexpr Names kOfTrainer = {
+    "JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_PORT", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"};
+constexpr Names kOfJob = {"COORDINATOR_ADDRESS", "COORDINATOR_PORT", "NUM_PROCESSES", "PROCESS_ID"};
+
+bool are_set(const Snapshot& snapshot, const Names& names) {
+  const auto all = {names.address, names.port, names.count, names.rank};
+  return std::all_of(
+      all.begin(), all.end(), [&](const char* const name) { return snapshot.has(name); });
+}
+
+const Names* find_names(const Snapshot& snapshot) {
+  return are_set(snapshot, kOfTrainer) ? &kOfTrainer
+         : are_set(snapshot, kOfJob)   ? &kOfJob
+                                       : nullptr;
+}
+
+std::optional<std::string> find_jaxjob_sign(const Snapshot& snapshot) {
+  const Names* const names = find_names(snapshot);
+  return names == nullptr ? std::nullopt : std::optional<std::string>(names->count);
+}
+
+Result<PlatformFacts> read_jaxjob(const Snapshot& snapshot) {
+  const Names& names = *find_names(snapshot);
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, names.count, read_node_count); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_port, snapshot, names.port, read_port); !read) {
+    return read.error();
+  }
+  if (auto read = read_meeting_point(facts, snapshot, names.address); !read) {
+    return read.error();
+  }
+  facts.slots = {"1", facts.nodes->source};
+  return facts;
+}
+
+}  // namespace
+
+const Platform kJaxjob = {"jaxjob",
+                          "NUM_PROCESSES, PROCESS_ID and COORDINATOR_*, or these with JAX_",
+                          find_jaxjob_sign,
+                          read_jaxjob,
+                          kJaxjobCounts};
+
+}  // namespace muster

@@ -1,0 +1,363 @@
+// Kubernetes' Indexed Job: each pod is a node, and JOB_COMPLETION_INDEX is its rank. How many there are
+// no variable of the Job says: the user does (MUSTER_NNODES), or one of the names that bare reads, too.
+// Source: kubernetes.io, "Indexed Job for Parallel Processing with Static Work Assignment".
+#include "base/text.hpp"
+#include "platforms/platform.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace muster {
+namespace {
+
+std::optional<std::string> find_indexed_job_sign(const Snapshot& snapshot) {
+  return first_set(snapshot, {"JOB_COMPLETION_INDEX"});
+}
+
+Result<PlatformFacts> read_indexed_job(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.node_rank, snapshot, "JOB_COMPLETION_INDEX", read_node_rank);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_agreeing(facts.nodes,
+                                snapshot,
+                                {"NNODES", "NUM_NODES", "NODE_COUNT"},
+                                read_node_count,
+                                "both are the number of nodes");
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kIndexedJob = {
+    "indexed-job", "JOB_COMPLETION_INDEX", find_indexed_job_sign, read_indexed_job};
+
+// JobSet: a pod of an Indexed Job of the set is a node. A set tells its pods nothing by itself; these are its
+// labels, passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each
+// Job, as the manifest has them. In a set the Jobs are numbered, and in each Job its pods. A manifest that passes on
+// the numbers of a part, the replicated job or the group of this Job, means that part.
+// Source: jobset.sigs.k8s.io, "Labels and annotations"; kubernetes.io, "Indexed Job".
+
+namespace {
+
+/// Labels that count Jobs and number this one among them.
+struct Part {
+  const char* jobs;
+  const char* job;
+};
+
+/// The smallest first.
+constexpr std::array<Part, 3> kParts = {{{"JOBSET_REPLICATEDJOB_REPLICAS", "JOBSET_JOB_INDEX"},
+                                         {"JOBSET_GROUP_REPLICAS", "JOBSET_JOB_GROUP_INDEX"},
+                                         {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX"}}};
+
+constexpr std::array<const char*, 3> kJobsetCounts = {
+    kParts[0].jobs, kParts[1].jobs, kParts[2].jobs};
+
+struct Numbers {
+  Part part;
+  std::optional<Sourced<int>> jobs;  ///< in the part
+  std::optional<Sourced<int>> job;   ///< which of them this pod is of
+  std::optional<Sourced<int>> pods;  ///< in each Job
+  std::optional<Sourced<int>> pod;   ///< which of them this is
+};
+
+/// The smallest part of which both the size and the place in it are passed on; else what there is of the set.
+Part find_part(const Snapshot& snapshot) {
+  const auto known = std::find_if(kParts.begin(), kParts.end(), [&](const Part& part) {
+    return snapshot.has(part.jobs) && snapshot.has(part.job);
+  });
+  const auto counted = std::find_if(
+      kParts.rbegin(), kParts.rend(), [&](const Part& part) { return snapshot.has(part.jobs); });
+  return known != kParts.end() ? *known : counted != kParts.rend() ? *counted : kParts.back();
+}
+
+Result<Numbers> read_numbers(const Snapshot& snapshot) {
+  Numbers numbers;
+  numbers.part = find_part(snapshot);
+  if (auto read = read_into(numbers.jobs, snapshot, numbers.part.jobs, read_node_count); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(numbers.job, snapshot, numbers.part.job, read_node_rank); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(numbers.pods, snapshot, "JOBSET_PODS_PER_JOB", read_node_count);
+      !read) {
+    return read.error();
+  }
+  if (auto read = read_into(numbers.pod, snapshot, "JOB_COMPLETION_INDEX", read_node_rank); !read) {
+    return read.error();
+  }
+  return numbers;
+}
+
+Error unknown_pods(const Numbers& numbers) {
+  return contradiction(
+      *numbers.pod,
+      *numbers.job,
+      "with several pods in each Job of a set neither is a node's rank; say how many each has by "
+      "JOBSET_PODS_PER_JOB, or give --nnodes and --node-rank");
+}
+
+/// Each Job has that many pods.
+Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
+  const int pods = numbers.pods->value;
+  const int pod = numbers.pod ? numbers.pod->value : 0;
+  if (pod >= pods) {
+    return contradiction(*numbers.pod, *numbers.pods, "an index must be below its count");
+  }
+  const std::string times = "*" + numbers.pods->source.name;
+  facts.node_rank = {numbers.job->value * pods + pod,
+                     part_of(numbers.job->source, times + "+JOB_COMPLETION_INDEX")};
+  if (numbers.jobs) {
+    const auto all = static_cast<long long>(numbers.jobs->value) * pods;
+    if (all > kMostNodes) {
+      return wrong_value({std::to_string(all), part_of(numbers.jobs->source, times)},
+                         "at most " + std::to_string(kMostNodes) + " nodes");
+    }
+    facts.nodes = {static_cast<int>(all), part_of(numbers.jobs->source, times)};
+  }
+  return {};
+}
+
+/// A single Job may have any number of pods; several are taken to have one each.
+Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
+  if (!numbers.job) {
+    if (numbers.jobs) {
+      facts.no_nodes =
+          Error{blame(numbers.jobs->source),
+                numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) +
+                    "', but " + numbers.part.job +
+                    " is not set, which says beside it "
+                    "which Job of the set this is; pass it on, or give --nnodes"};
+    }
+    facts.node_rank = numbers.pod;
+    return {};
+  }
+  if (numbers.pods) {
+    return count_pods(facts, numbers);
+  }
+  const bool is_only_job = numbers.jobs && numbers.jobs->value == 1;
+  if (is_only_job || !numbers.pod || numbers.pod->value == 0) {
+    facts.node_rank = is_only_job && numbers.pod ? numbers.pod : numbers.job;
+    facts.nodes = is_only_job ? std::nullopt : numbers.jobs;
+    return {};
+  }
+  facts.no_rank = unknown_pods(numbers);
+  return {};
+}
+
+std::optional<std::string> find_jobset_sign(const Snapshot& snapshot) {
+  return first_set(snapshot,
+                   {"JOBSET_GLOBAL_REPLICAS",
+                    "JOBSET_JOB_GLOBAL_INDEX",
+                    "JOBSET_REPLICATEDJOB_REPLICAS",
+                    "JOBSET_GROUP_REPLICAS",
+                    "JOBSET_COORDINATOR",
+                    "JOBSET_NAME"});
+}
+
+Result<PlatformFacts> read_jobset(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  const auto numbers = read_numbers(snapshot);
+  if (!numbers) {
+    return numbers.error();
+  }
+  if (auto read = read_nodes(facts, *numbers); !read) {
+    return read.error();
+  }
+  for (const char* const name : {"JOBSET_COORDINATOR", "MASTER_ADDR"}) {  // the latter wins
+    if (auto read = read_into(facts.master_address, snapshot, name, read_address); !read) {
+      return read.error();
+    }
+  }
+  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.restart_count, snapshot, "JOBSET_RESTART_ATTEMPT", read_restarts);
+      !read) {
+    return read.error();
+  }
+  facts.job_id = sourced_variable(snapshot, "JOBSET_NAME");
+  return facts;
+}
+
+}  // namespace
+
+const Platform kJobset = {"jobset", "JOBSET_*", find_jobset_sign, read_jobset, kJobsetCounts};
+
+// LeaderWorkerSet: a group of one leader and its workers is a job, and each of its pods a node. The
+// leader has index 0. Neither RANK nor WORLD_SIZE is set; where an image has them they are nobody's.
+// Source: kubernetes-sigs/lws, "Labels, Annotations and Environment Variables".
+
+namespace {
+
+constexpr std::array<const char*, 1> kLeaderworkersetCounts = {"LWS_GROUP_SIZE"};
+
+std::optional<std::string> find_leaderworkerset_sign(const Snapshot& snapshot) {
+  return first_set(snapshot, {"LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"});
+}
+
+Result<PlatformFacts> read_leaderworkerset(const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (auto read = read_into(facts.nodes, snapshot, "LWS_GROUP_SIZE", read_node_count); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.node_rank, snapshot, "LWS_WORKER_INDEX", read_node_rank); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_address, snapshot, "LWS_LEADER_ADDRESS", read_address);
+      !read) {
+    return read.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kLeaderWorkerSet = {"leaderworkerset",
+                                   "LWS_GROUP_SIZE or LWS_LEADER_ADDRESS",
+                                   find_leaderworkerset_sign,
+                                   read_leaderworkerset,
+                                   kLeaderworkersetCounts};
+
+// The Ascend operator (MindCluster): each pod is a node. The totals count devices (WORLD_SIZE,
+// MS_WORKER_NUM, CM_WORKER_SIZE), the ranks count pods (RANK, MS_NODE_RANK, CM_RANK), and LOCAL_RANK is a
+// list such as 0,1,2,3. Which names there are goes by the framework of the job.
+// Source: Ascend/mind-cluster, ascend-operator/pkg/controllers/v1/env.go, and its "Environment Variables".
+
+namespace {
+
+constexpr std::array<const char*, 3> kAscendOperatorCounts = {
+    "MS_WORKER_NUM", "CM_WORKER_SIZE", "WORLD_SIZE"};
+
+/// What a framework calls the fields.
+struct FrameworkNames {
+  const char* rank;
+  const char* devices;
+  const char* local_devices;
+  const char* address;
+  const char* port;
+};
+
+constexpr std::array<FrameworkNames, 3> kFrameworks = {{
+    {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"},
+    {"MS_NODE_RANK", "MS_WORKER_NUM", "MS_LOCAL_WORKER", "MS_SCHED_HOST", "MS_SCHED_PORT"},
+    {"CM_RANK", "CM_WORKER_SIZE", "CM_LOCAL_WORKER", "CM_CHIEF_IP", "CM_CHIEF_PORT"},
+}};
+
+/// The operator of old has no MINDX_TASK_ID; then its lists of devices are the sign.
+bool is_list(const std::optional<std::string>& devices) {
+  return devices && devices->find_first_of(",{") != std::string::npos;
+}
+
+const FrameworkNames* find_framework(const Snapshot& snapshot) {
+  const auto found =
+      std::find_if(kFrameworks.begin(), kFrameworks.end(), [&](const FrameworkNames& framework) {
+        return snapshot.has(framework.rank) && snapshot.has(framework.devices) &&
+               snapshot.has(framework.local_devices);
+      });
+  const bool is_pytorch = found == kFrameworks.begin();
+  if (found == kFrameworks.end() ||
+      (is_pytorch && !snapshot.has("MINDX_TASK_ID") && !is_list(snapshot.variable("LOCAL_RANK")))) {
+    return nullptr;
+  }
+  return &*found;
+}
+
+Result<Sourced<int>> read_devices(const Sourced<std::string>& text) {
+  const auto devices = parse_integer(text.value, 1, kMostWorkers);
+  if (!devices) {
+    return wrong_value(text, "a number of devices of at least 1");
+  }
+  return Sourced<int>{*devices, text.source};
+}
+
+Result<> read_ascend_nodes(PlatformFacts& facts,
+                           const FrameworkNames& names,
+                           const Snapshot& snapshot) {
+  std::optional<Sourced<int>> all;
+  std::optional<Sourced<int>> local;
+  if (auto read = read_into(all, snapshot, names.devices, read_devices); !read) {
+    return read;
+  }
+  if (auto read = read_into(local, snapshot, names.local_devices, read_devices); !read) {
+    return read;
+  }
+  if (all->value % local->value != 0) {
+    return contradiction(*all, *local, "all devices must be a multiple of those of one node");
+  }
+  facts.nodes = {all->value / local->value, part_of(all->source, " / " + local->source.name)};
+  facts.slots = {std::to_string(local->value), local->source};
+  return {};
+}
+
+/// A scheduler without devices is in a pod that is no node, and its address leads there.
+std::optional<Error> find_lone_scheduler(const PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto role = sourced_variable(snapshot, "MS_ROLE");
+  const bool has_no_devices = snapshot.variable("NPU_POD") == "false";
+  const bool is_first_worker = role && role->value == "MS_WORKER" && facts.node_rank->value == 0;
+  if (!role || !(has_no_devices || (is_first_worker && facts.nodes->value > 1))) {
+    return std::nullopt;
+  }
+  return Error{
+      blame(role->source),
+      role->source.name + " is '" + role->value +
+          "', and the scheduler has a pod of its own that has no devices; request devices "
+          "for it, which makes it the first of the nodes: muster starts the scheduler there"};
+}
+
+std::optional<std::string> find_ascend_operator_sign(const Snapshot& snapshot) {
+  const FrameworkNames* const names = find_framework(snapshot);
+  if (names == nullptr) {
+    return std::nullopt;
+  }
+  return first_set(snapshot, {"MINDX_TASK_ID"}).value_or(names->local_devices);
+}
+
+Result<PlatformFacts> read_ascend_operator(const Snapshot& snapshot) {
+  const FrameworkNames& names = *find_framework(snapshot);
+  PlatformFacts facts;
+  if (auto read = read_ascend_nodes(facts, names, snapshot); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
+    return read.error();
+  }
+  facts.job_id = sourced_variable(snapshot, "MINDX_TASK_ID");
+  facts.secret_file = snapshot.volcano_ssh_key;
+  if (auto error = find_lone_scheduler(facts, snapshot)) {
+    return std::move(*error);
+  }
+  if (facts.nodes->value == 1) {
+    return facts;  // where it would meet may be empty, or another pod
+  }
+  if (auto read = read_into(facts.master_address, snapshot, names.address, read_address); !read) {
+    return read.error();
+  }
+  if (auto read = read_into(facts.master_port, snapshot, names.port, read_port); !read) {
+    return read.error();
+  }
+  return facts;
+}
+
+}  // namespace
+
+const Platform kAscendOperator = {
+    "ascend-operator",
+    "MINDX_TASK_ID, or LOCAL_RANK as a list, with its counts of devices",
+    find_ascend_operator_sign,
+    read_ascend_operator,
+    kAscendOperatorCounts};
+
+}  // namespace muster

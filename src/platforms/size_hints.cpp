@@ -1,0 +1,497 @@
+// Looks for numbers and lists of nodes that nobody read. Names decide here, and what the values say; which
+// platform is believed is decided in choose_platform.cpp.
+#include "platforms/size_hints.hpp"
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/task_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <span>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Names that anybody may have given to a number of nodes, and some that have no reader.
+constexpr auto kNumbers = std::to_array<const char*>({"*_NNODES",
+                                                      "*_NUM_NODES",
+                                                      "*_WORLD_SIZE",
+                                                      "*_NODE_COUNT",
+                                                      "NNODES",
+                                                      "NUM_NODES",
+                                                      "NODE_COUNT",
+                                                      "NUM_MACHINES",
+                                                      "*_NUM_MACHINES",
+                                                      "N_NODES",
+                                                      "DMLC_NUM_WORKER",
+                                                      "CROSS_SIZE",
+                                                      "HOROVOD_SIZE",
+                                                      "HOROVOD_CROSS_SIZE",
+                                                      "NHOSTS",
+                                                      "NODE_NUM",
+                                                      "COBALT_JOBSIZE",
+                                                      "PADDLE_TRAINERS_NUM",
+                                                      "NGC_ARRAY_SIZE",
+                                                      "BEAKER_REPLICA_COUNT",
+                                                      "LEPTON_JOB_TOTAL_WORKERS",
+                                                      "*_NUM_SLICES",
+                                                      "*_NODE_NUM",
+                                                      "HOST_NUM",
+                                                      "*_HOST_NUM",
+                                                      "HOST_COUNT",
+                                                      "*_HOST_COUNT",
+                                                      "NUM_HOSTS",
+                                                      "*_NUM_HOSTS",
+                                                      "*_NHOSTS",
+                                                      "TOTAL_NODES",
+                                                      "*_TOTAL_NODES",
+                                                      "MACHINE_NUM",
+                                                      "*_MACHINE_NUM",
+                                                      "*_MACHINE_COUNT",
+                                                      "*_INSTANCE_NUM",
+                                                      "*_INSTANCE_COUNT",
+                                                      "*_POD_NUM",
+                                                      "*_TRAINER_NUM",
+                                                      "*_TRAINERS_NUM",
+                                                      "WORKER_NUM",
+                                                      "*_WORKER_NUM",
+                                                      "*_WORKER_COUNT",
+                                                      "*_NODE",
+                                                      "*_NPROCS"});
+
+/// Names of sizes that count members where a variable with the same beginning is a rank among them.
+constexpr auto kSizesOfGroups =
+    std::to_array<const char*>({"*_GROUP_SIZE", "*_GANG_SIZE", "*_CLUSTER_SIZE", "*_JOB_SIZE"});
+
+/// Words of names that look like counters or lists and are none: what a machine has of its own, test runners that share
+/// tests out, services.
+constexpr auto kInnocentWords = std::to_array<std::string_view>(
+    {"LOCAL",      "ON",         "GPU",        "GPUS",     "CPU",       "CPUS",     "CORES",
+     "TASKS",      "PER",        "MSRUN",      "NUMA",     "MAX",       "MIN",      "LIMIT",
+     "CI",         "CIRCLE",     "KNAPSACK",   "SERVICE",  "PORT",      "THREAD",   "THREADS",
+     "LOADER",     "DATALOADER", "POOL",       "WEB",      "HTTP",      "HTTPS",    "UVICORN",
+     "GUNICORN",   "CELERY",     "KAFKA",      "REDIS",    "ETCD",      "ES",       "ELASTICSEARCH",
+     "MEMCACHED",  "CASSANDRA",  "MONGO",      "MONGODB",  "ZOOKEEPER", "RABBITMQ", "DB",
+     "DATABASE",   "POSTGRES",   "MYSQL",      "ALLOWED",  "TRUSTED",   "PROXY",    "KNOWN",
+     "SSH",        "DNS",        "NAMESERVER", "LDAP",     "NFS",       "SMTP",     "CORS",
+     "BUILD",      "MAKE",       "PYTEST",     "SPARK",    "JENKINS",   "MEMCACHE", "CLICKHOUSE",
+     "OPENSEARCH", "SOLR",       "SCYLLA",     "NATS",     "CONSUL",    "VAULT",    "INFLUX",
+     "MILVUS",     "QDRANT",     "TYPESENSE",  "COUCHBASE"});
+
+/// Names of lists.
+constexpr auto kLists = std::to_array<const char*>({"*_HOSTS",
+                                                    "*_HOSTNAMES",
+                                                    "*_HOST_LIST",
+                                                    "*_NODE_LIST",
+                                                    "*_NODELIST",
+                                                    "HOST_LIST",
+                                                    "HOSTLIST",
+                                                    "NODELIST",
+                                                    "IP_LIST",
+                                                    "*_IP_LIST",
+                                                    "*_IPS",
+                                                    "*_NODES",
+                                                    "*_MACHINE_LIST"});
+
+/// Ranks of nodes: the job has more of them.
+constexpr auto kRanks = std::to_array<const char*>({"NODE_RANK",
+                                                    "GROUP_RANK",
+                                                    "*_NODE_RANK",
+                                                    "MACHINE_RANK",
+                                                    "GLOBAL_RANK",
+                                                    "PALS_RANKID",
+                                                    "ALPS_APP_PE"});
+
+/// Those of all counting names that may count processes, or devices.
+constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",
+                                                     "WORKER_NUM",
+                                                     "*_WORKER_NUM",
+                                                     "*_WORKER_COUNT",
+                                                     "*_WORLD_SIZE",
+                                                     "NUM_PROCESSES",
+                                                     "*_NUM_PROCESSES",
+                                                     "MS_WORKER_NUM",
+                                                     "CM_WORKER_SIZE"};
+
+bool matches_any(std::string_view name, std::span<const char* const> patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
+    // The first letter tells most of them apart: every variable is compared with every pattern at every start.
+    return (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
+  });
+}
+
+bool names_as_counter(const Platform& platform, std::string_view name) {
+  return matches_any(name, platform.counts);
+}
+
+/// Who names this variable or file among those that count, most specific first. Bare names are nobody's.
+const Platform* find_owner(std::string_view name) {
+  if (names_as_counter(kBare, name)) {
+    return &kBare;
+  }
+  const auto all = platforms();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Platform* platform) {
+    return names_as_counter(*platform, name);
+  });
+  return at == all.end() ? nullptr : *at;
+}
+
+bool is_innocent(std::string_view name) {
+  const std::vector<std::string> words = split(std::string(name), '_');
+  return name == "OMPI_COMM_WORLD_NODE_RANK" ||  // among the ranks of its host
+         std::any_of(words.begin(), words.end(), [](const std::string& word) {
+           return std::find(kInnocentWords.begin(), kInnocentWords.end(), word) !=
+                  kInnocentWords.end();
+         });
+}
+
+/// True where the platform that sets BT_GROUP_SIZE says by BT_NODE_RANK or BT_INDEX which member this is.
+bool has_rank_beside(std::string_view name, const Snapshot& snapshot) {
+  const std::string start(name.substr(0, name.find('_', 1) + 1));
+  const auto from = snapshot.variables.lower_bound(start);
+  return std::any_of(from, snapshot.variables.end(), [&](const auto& variable) {
+    return variable.first.starts_with(start) &&
+           (variable.first.ends_with("RANK") || variable.first.ends_with("_INDEX"));
+  });
+}
+
+bool has_shape(std::string_view name, const Snapshot& snapshot) {
+  const bool has_any = matches_any(name, kNumbers) || matches_any(name, kLists) ||
+                       matches_any(name, kRanks) || names_host_file(name) ||
+                       (matches_any(name, kSizesOfGroups) && has_rank_beside(name, snapshot));
+  return has_any && !is_innocent(name);
+}
+
+/// The texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
+// NOLINTNEXTLINE(misc-no-recursion): the parser allows few levels
+int count_texts(const json::value& value) {
+  int count = 0;
+  if (const json::array* const list = value.if_array()) {
+    for (const json::value& entry : *list) {
+      count += entry.is_string() ? 1 : count_texts(entry);
+    }
+  } else if (const json::object* const members = value.if_object()) {
+    for (const auto& member : *members) {
+      count += member.key() == "task" ? 0 : count_texts(member.value());
+    }
+  }
+  return count;
+}
+
+/// Different hosts in a list with commas, semicolons or blanks, or in Slurm's short form. Numbers between
+/// them are slots. A list in a short form that cannot be written out is of two at least.
+int count_hosts(std::string text) {
+  const bool is_address = text.find(':') != std::string::npos;
+  if (text.find('[') != std::string::npos && !is_address) {
+    const auto list = read_slurm_list({text, {}});
+    return list ? static_cast<int>(list->value.size()) : 2;
+  }
+  std::replace_if(
+      text.begin(),
+      text.end(),
+      [](char c) { return std::string_view("; |\t\r\n").find(c) != std::string_view::npos; },
+      ',');
+  std::set<std::string> hosts;
+  for (const std::string& entry : split(text, ',')) {
+    const std::string host(trim(entry));
+    if (!host.empty() && !parse_integer(host, 0, kMostNodes)) {
+      hosts.insert(host);
+    }
+  }
+  return static_cast<int>(hosts.size());
+}
+
+/// "02", "+2" and "2.0" are no numbers as muster reads them, and say all the same that there are two.
+int count_digits(std::string_view text) {
+  const std::size_t first = text.find_first_not_of("+0");
+  const std::size_t end = text.find_first_not_of("0123456789", first);
+  if (first == std::string_view::npos || end == first) {
+    return 0;
+  }
+  return parse_integer(text.substr(first, end - first), 0, kMostNodes).value_or(kMostNodes);
+}
+
+/// The first word of each line that is no comment.
+int count_lines_of_hosts(const std::string& text) {
+  std::set<std::string> hosts;
+  for (const std::string& line : split(text, '\n')) {
+    const std::string host(trim(line.substr(0, line.find_first_of(" \t:#"))));
+    if (!host.empty()) {
+      hosts.insert(host);
+    }
+  }
+  return static_cast<int>(hosts.size());
+}
+
+int number_said_by(std::string_view name, const std::string& value) {
+  const std::string text(trim(value));
+  if (const auto range = read_node_range({text, {}})) {
+    return range->value.most;
+  }
+  if (name.ends_with("_NODE")) {  // others have a name or an address of one there
+    return parse_integer(text, 0, kMostNodes).value_or(0);
+  }
+  if (matches_any(name, kNumbers) || matches_any(name, kSizesOfGroups)) {
+    return count_digits(text);
+  }
+  boost::system::error_code error;
+  const json::value document = json::parse(text, error);
+  return !error && document.is_structured() ? count_texts(document) : count_hosts(text);
+}
+
+/// The value of a variable, or the text of the file that it names.
+std::string content_of(const std::string& value, const Snapshot& snapshot) {
+  const auto file = snapshot.files.find(value);
+  return file == snapshot.files.end() ? value : file->second;
+}
+
+void add_counter(std::vector<Counter>& counters,
+                 const Source& source,
+                 const std::string& value,
+                 const Snapshot& snapshot) {
+  const Platform* const owner = find_owner(source.name);
+  if (owner == nullptr && !has_shape(source.name, snapshot)) {
+    return;
+  }
+  Counter counter{{shortened(value), source}, 0, false, owner};
+  // An evaluator of TensorFlow's is no member of the cluster that TF_CONFIG lists.
+  const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
+  counter.count = is_alone ? 1 : number_said_by(source.name, content_of(value, snapshot));
+  if (owner == nullptr && names_host_file(source.name) && !value.empty()) {
+    const auto file = snapshot.files.find(value);  // one that cannot be read may list any number
+    counter.is_guess = file == snapshot.files.end();
+    counter.count = counter.is_guess ? 2 : count_lines_of_hosts(file->second);
+  }
+  if (matches_any(source.name, kRanks)) {
+    counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;
+  }
+  // A rank of mpirun's is a muster, not one of the workers that a muster starts.
+  counter.counts_processes = counter.owner != &kMpirun && matches_any(source.name, kOfProcesses);
+  counters.push_back(std::move(counter));
+}
+
+Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& choice) {
+  const std::string whose =
+      counter.owner == nullptr ? "" : std::string(" (of ") + counter.owner->name + ")";
+  const std::string seen = counter.text.source.name + " is '" +
+                           masked(counter.text.source.name, counter.text.value) + "'" + whose +
+                           ", but ";
+  const int nodes = facts.nodes->value;
+  if (choice.platform == nullptr) {
+    return Error{ErrorKind::BadEnvironment,
+                 seen +
+                     "no platform that muster knows describes a job of several nodes, and this one "
+                     "would run alone; give --nnodes and what it then asks for, or --platform "
+                     "single if it is meant to"};
+  }
+  const std::string name = nodes == 1 ? "single" : choice.platform->name;
+  const bool is_default = facts.nodes->source.kind == SourceKind::Default;
+  return Error{ErrorKind::BadEnvironment,
+               seen + "by " + facts.nodes->source.name +
+                   (is_default ? "" : std::string(" (") + choice.platform->name + ")") +
+                   " the job has " + count_of(static_cast<std::size_t>(nodes), "node") + "; give " +
+                   (is_default ? "--nnodes " + std::to_string(counter.count) + ", or " : "") +
+                   "--nnodes " + std::to_string(nodes) + " or --platform " + name +
+                   " if that is right"};
+}
+
+/// The number, or the list that it was counted in.
+Sourced<std::string> as_written(const Sourced<int>& count, const Snapshot& snapshot) {
+  const auto text = sourced_variable(snapshot, count.source.name);
+  return {shortened(text ? text->value : std::to_string(count.value)), count.source};
+}
+
+/// What the platform says and a default of another launcher's replaces: nobody has asked for fewer nodes.
+std::optional<Counter> find_replaced(const PlatformFacts& facts,
+                                     const Choice& choice,
+                                     const Snapshot& snapshot) {
+  for (const UnusedValue& lost : facts.lost) {
+    const bool is_default = facts.nodes->source.kind == SourceKind::Default;
+    const auto count = lost.field == "nodes.count" && is_default && choice.platform != nullptr
+                           ? parse_integer(lost.seen.value, 1, kMostNodes)
+                           : std::nullopt;
+    if (count && *count > facts.nodes->value) {
+      return Counter{
+          as_written({*count, lost.seen.source}, snapshot), *count, false, choice.platform};
+    }
+  }
+  return std::nullopt;
+}
+
+/// What a platform that was left out would say, in numbers that no one variable has.
+std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& snapshot) {
+  std::vector<Counter> counters;
+  for (const Platform* const platform : platforms()) {
+    const bool is_left_out = choice.platform == nullptr && platform->find_sign(snapshot);
+    const auto read =
+        is_left_out ? platform->read(snapshot) : Result<PlatformFacts>(PlatformFacts());
+    if (read && read->nodes) {
+      counters.push_back({as_written(*read->nodes, snapshot), read->nodes->value, false, platform});
+    }
+  }
+  return counters;
+}
+
+}  // namespace
+
+Counters find_counters(const Snapshot& snapshot) {
+  Counters counters{snapshot, {}};
+  for (const auto& [name, value] : snapshot.variables) {
+    add_counter(counters.all, from_variable(name), value, snapshot);
+  }
+  for (const auto& [path, text] : snapshot.files) {
+    add_counter(counters.all, {SourceKind::File, path}, text, snapshot);
+  }
+  return counters;
+}
+
+Result<> check_not_alone(const PlatformFacts& facts,
+                         const Choice& choice,
+                         const JobRoles& roles,
+                         int slots,
+                         const Counters& counters) {
+  const Snapshot& snapshot = counters.snapshot;
+  // Lists of all tasks count them all, and a user may want a job of its own inside a worker.
+  const bool is_decided = !choice.name.empty() || is_given(facts.nodes->source) ||
+                          facts.are_nodes_of_total || roles.tasks || is_already_worker(snapshot);
+  if (is_decided) {
+    return {};
+  }
+  if (const auto replaced = find_replaced(facts, choice, snapshot)) {
+    return too_few(*replaced, facts, choice);
+  }
+  const int nodes = facts.nodes->value;
+  std::vector<Counter> all = counters.all;
+  const std::vector<Counter> left_out = counters_left_out(choice, snapshot);
+  all.insert(all.end(), left_out.begin(), left_out.end());
+  for (const Counter& counter : all) {
+    const bool is_read =
+        choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
+    const bool is_told_better = counter.is_guess && choice.platform != nullptr;
+    const bool counts_our_workers =  // all of them: another number may as well be one of nodes
+        counter.counts_processes && nodes > 1 &&
+        counter.count == static_cast<long long>(nodes) * slots;
+    if (counter.count > nodes && !counts_our_workers && !is_read && !is_told_better) {
+      return too_few(counter, facts, choice);
+    }
+  }
+  return {};
+}
+
+// Looks for what speaks of nodes and made no decision: what explain shows below its table.
+
+namespace {
+
+/// Besides those: what says where this process is, and where it meets others.
+constexpr std::array<const char*, 11> kBareNames = {"RANK",
+                                                    "WORLD_SIZE",
+                                                    "LOCAL_RANK",
+                                                    "LOCAL_WORLD_SIZE",
+                                                    "NODE_RANK",
+                                                    "GROUP_RANK",
+                                                    "MASTER_ADDR",
+                                                    "MASTER_IP",
+                                                    "MASTER_PORT",
+                                                    "NPROC_PER_NODE",
+                                                    "TF_CONFIG"};
+
+/// Why a platform that names such a variable was not asked.
+std::string why_not(const Platform& owner, const Choice& choice, const Snapshot& snapshot) {
+  const std::string whose = std::string(owner.name) + "'s";
+  if (choice.platform == &owner) {
+    return whose + ", and it has something better";
+  }
+  if (!owner.find_sign(snapshot)) {
+    return whose + ", but " + owner.signs + " is not set";
+  }
+  if (choice.platform == nullptr && choice.name.empty()) {
+    return whose + (is_already_worker(snapshot) ? ", and speaks of the job whose worker this is"
+                                                : ", and this mode asks for no list of tasks");
+  }
+  const std::string winner = choice.platform == nullptr ? choice.name : choice.platform->name;
+  return whose + (choice.name.empty() ? ", and " + winner + " is more specific"
+                                      : ", and " + choice.source.name + " says " + choice.name);
+}
+
+std::string why_not(const Sourced<std::string>& text,
+                    const Platform* owner,
+                    const Choice& choice,
+                    const Snapshot& snapshot) {
+  if (owner != nullptr) {
+    return why_not(*owner, choice, snapshot);
+  }
+  const bool is_bare =
+      std::find(kBareNames.begin(), kBareNames.end(), text.source.name) != kBareNames.end();
+  if (!is_bare) {
+    return "of no platform that muster knows";
+  }
+  return choice.platform == nullptr
+             ? "alone it says nothing"
+             : std::string(choice.platform->name) + " has names of its own for what it needs";
+}
+
+/// The names in the source of a decision, which may join several: "VC_PS_NUM+VC_WORKER_NUM".
+void add_names(std::set<std::string, std::less<>>& names, const std::string& source) {
+  std::string name;
+  for (const char c : source + " ") {
+    const bool is_of_a_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                              std::string_view("_/.-").find(c) != std::string_view::npos;
+    if (is_of_a_name) {
+      name += c;
+    } else {
+      names.insert(std::exchange(name, ""));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions,
+                                     const std::vector<UnusedValue>& lost,
+                                     const Choice& choice,
+                                     const Counters& counters) {
+  const Snapshot& snapshot = counters.snapshot;
+  std::set<std::string, std::less<>> used;
+  for (const Decision& decision : decisions) {
+    add_names(used, decision.source);
+  }
+  for (const UnusedValue& other : lost) {
+    add_names(used, other.seen.source.name);
+  }
+  std::vector<UnusedValue> unused;
+  const auto add = [&](const Sourced<std::string>& text, const Platform* owner) {
+    if (used.insert(text.source.name).second) {
+      unused.push_back({"", text, why_not(text, owner, choice, snapshot)});
+    }
+  };
+  for (const Counter& counter : counters.all) {
+    add(counter.text, counter.owner);
+  }
+  const auto add_variable = [&](const std::string& name, const Platform* owner) {
+    if (const auto text = sourced_variable(snapshot, name)) {
+      add({shortened(text->value), text->source}, owner);
+    }
+  };
+  for (const Platform* const platform : platforms()) {
+    add_variable(platform->find_sign(snapshot).value_or(""), platform);
+  }
+  for (const char* const name : kBareNames) {
+    add_variable(name, nullptr);
+  }
+  return unused;
+}
+
+std::vector<UnusedValue> seen_of_nodes(const Snapshot& snapshot, const std::string& why) {
+  std::vector<UnusedValue> seen = find_unused({}, {}, Choice{}, find_counters(snapshot));
+  for (UnusedValue& lost : seen) {
+    lost.why = why;
+  }
+  return seen;
+}
+
+}  // namespace muster

@@ -1,0 +1,245 @@
+// Runs a program to its end, and reads what it says.
+#include "process/sidecars.hpp"
+
+#include "process/inherited.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::seconds kMostTime{5};
+constexpr std::size_t kMostText = 400;
+
+/// What a program has said until it closed its output; empty: it has not within the time.
+std::optional<std::string> read_to_end(int fd) {
+  const auto end = std::chrono::steady_clock::now() + kMostTime;
+  std::string text;
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    pollfd wanted{fd, POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&wanted, 1, static_cast<int>(left.count())) == 0) {
+      return std::nullopt;
+    }
+    std::array<char, 1024> buffer{};
+    const ssize_t size = ::read(fd, buffer.data(), buffer.size());
+    if (size <= 0) {
+      return text;
+    }
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+}
+
+/// The first line.
+std::string first_line_of(const std::string& text) {
+  return text.substr(0, std::min(text.find('\n'), kMostText));
+}
+
+/// Waits for its end. True: it has ended with 0.
+bool has_succeeded(pid_t pid) {
+  int status = 0;
+  pid_t ended = -1;
+  do {
+    ended = ::waitpid(pid, &status, 0);
+  } while (ended == -1 && errno == EINTR);
+  return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+SpawnRequest request_of(const SidecarRequest& asked,
+                        std::map<std::string, std::string> variables,
+                        int input,
+                        int output) {
+  for (const auto& [name, value] : asked.environment) {
+    variables[name] = value;
+  }
+  SpawnRequest request;
+  request.executable = asked.executable;
+  request.argv = asked.argv;
+  request.environment.reserve(variables.size());
+  for (const auto& [name, value] : variables) {
+    request.environment.push_back(environment_entry(name, value));
+  }
+  request.standard_input = input;
+  request.standard_output = output;
+  request.standard_error = output;
+  return request;
+}
+
+Result<ProgramAnswer> probe_program(const SidecarRequest& request,
+                                    const Inherited& inherited,
+                                    const std::map<std::string, std::string>& variables) {
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return system_error("cannot make a pipe", errno);
+  }
+  const UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  const int both = theirs.get();  // it reads nothing
+  const auto spawned = Spawner(inherited).spawn(request_of(request, variables, both, both));
+  if (!spawned) {
+    return spawned.error();
+  }
+  theirs.reset();
+  const auto said = read_to_end(ours.get());
+  if (!said) {
+    ::kill(spawned->pid, SIGKILL);
+  }
+  const bool is_success = has_succeeded(spawned->pid);
+  if (!said) {
+    return Error{ErrorKind::System,
+                 "'" + request.executable + "' has not answered within " +
+                     std::to_string(kMostTime.count()) + " s"};
+  }
+  return ProgramAnswer{is_success, first_line_of(*said)};
+}
+
+// A stream socket for each companion, read and written in the event loop.
+
+namespace {
+
+using Socket = boost::asio::local::stream_protocol::socket;
+using ErrorCode = boost::system::error_code;
+
+/// One stream. What is under way keeps it alive when nobody else does.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(boost::asio::io_context& io, UniqueFd end, SidecarEvents events)
+      : socket_(io, boost::asio::local::stream_protocol(), end.release()),
+        events_(std::move(events)) {}
+
+  void read() {
+    socket_.async_wait(Socket::wait_read,
+                       std::bind_front(&Stream::on_readable, shared_from_this()));
+  }
+
+  /// What is there. False: nothing comes any more.
+  bool read_now() {
+    const auto events = events_;  // whoever is called may close this
+    while (socket_.is_open()) {
+      const ssize_t size =
+          ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return true;
+      }
+      if (size <= 0) {
+        return false;
+      }
+      events.on_bytes({buffer_.data(), static_cast<std::size_t>(size)});
+    }
+    return true;
+  }
+
+  void send(std::string bytes) {
+    outbox_.push_back(std::move(bytes));
+    if (outbox_.size() == 1) {
+      write();
+    }
+  }
+
+  /// Nothing is told any more.
+  void close() {
+    events_ = {};
+    ErrorCode ignored;  // it is closed in any case
+    socket_.close(ignored);
+  }
+
+ private:
+  void on_readable(const ErrorCode& error) {
+    if (error || !socket_.is_open()) {
+      return;  // we have closed it
+    }
+    if (read_now()) {
+      read();
+    } else if (const auto events = events_; events.on_closed) {
+      events.on_closed();
+    }
+  }
+
+  void write() {
+    boost::asio::async_write(socket_,
+                             boost::asio::buffer(outbox_.front()),
+                             std::bind_front(&Stream::on_written, shared_from_this()));
+  }
+
+  void on_written(const ErrorCode& error, std::size_t /*size*/) {
+    outbox_.pop_front();
+    if (!error && !outbox_.empty()) {
+      write();
+    }  // else reading finds out as well
+  }
+
+  Socket socket_;
+  SidecarEvents events_;
+  std::array<char, std::size_t{64} << 10U> buffer_{};
+  std::deque<std::string> outbox_;
+};
+
+class RunningSidecar final : public Sidecar {
+ public:
+  explicit RunningSidecar(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
+  RunningSidecar(const RunningSidecar&) = delete;
+  RunningSidecar& operator=(const RunningSidecar&) = delete;
+  ~RunningSidecar() override { stream_->close(); }
+
+  void send(std::string bytes) override { stream_->send(std::move(bytes)); }
+  void read_now() override { stream_->read_now(); }
+
+ private:
+  std::shared_ptr<Stream> stream_;
+};
+
+}  // namespace
+
+Sidecars::Sidecars(boost::asio::io_context& io,
+                   const Inherited& inherited,
+                   const std::map<std::string, std::string>& variables,
+                   const std::string& marker)
+    : io_(io), variables_(variables), marker_(add_marker(variables, marker)), spawner_(inherited) {}
+
+std::map<std::string, std::string> Sidecars::environment() const {
+  auto environment = variables_;
+  environment[kMarkerVariable] = marker_;
+  return environment;
+}
+
+Result<std::unique_ptr<Sidecar>> Sidecars::start(const SidecarRequest& request,
+                                                 SidecarEvents events) {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return system_error("cannot make a pair of sockets", errno);
+  }
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const auto spawned =
+      spawner_.spawn(request_of(request, environment(), theirs.get(), STDERR_FILENO));
+  if (!spawned) {
+    return spawned.error();
+  }
+  pids_.insert(spawned->pid);
+  auto stream = std::make_shared<Stream>(io_, std::move(ours), std::move(events));
+  stream->read();
+  return std::unique_ptr<Sidecar>(std::make_unique<RunningSidecar>(std::move(stream)));
+}
+
+}  // namespace muster

@@ -1,0 +1,520 @@
+// Hands what happens to remote shells to `Front`, and carries out what it answers.
+#include "remote/remote_launcher.hpp"
+
+#include "agent/pending_work.hpp"
+#include "base/log.hpp"
+#include "base/signals.hpp"
+#include "base/text.hpp"
+#include "process/guarantees.hpp"
+#include "process/inherited.hpp"
+#include "remote/control_lines.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// For agents that were told to end at once.
+constexpr std::chrono::seconds kShortGrace{5};
+/// What a remote shell wrote last is here by then, unless something else holds its pipe.
+constexpr std::chrono::milliseconds kLastBytes{500};
+constexpr std::chrono::milliseconds kLeastForReport{300};
+
+}  // namespace
+
+RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
+    : input_(input),
+      link_(std::move(link)),
+      helpers_(link_.page),
+      consoles_(io_, helpers_, input.options.console_stall),
+      drain_deadline_(io_, consoles_, nullptr),
+      output_(io_, input.job.hosts.size(), nullptr),
+      front_(input.job.hosts),
+      programs_(io_, helpers_, input.job.plan, input.variables),
+      shells_(input.job.plan, input.inherited, InheritedEnvironment{input.variables, input.marker}),
+      sweeper_(::getpid()),
+      writing_(io_, helpers_),
+      signals_(io_),
+      lifeline_(io_),
+      deaths_(io_, ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
+      alive_(io_),
+      grace_(io_, input.options.grace + kMoreThanTheirGrace),
+      kill_rounds_(io_, shells_, sweeper_, helpers_),
+      log_flush_timer_(io_, kLastBytes, [this] { report_exits(/*is_last_look=*/true); }),
+      heartbeat_sender_(io_, link_) {
+  output_.on_end = [this](std::size_t /*node*/) {
+    boost::asio::post(io_, [this] { report_exits(/*is_last_look=*/false); });
+  };
+  consoles_.on_writable = [this] { output_.resume(); };
+  grace_.on_end = [this] { carry_out(front_.on_grace_ended()); };
+  grace_.on_progress = [] {};
+  kill_rounds_.on_round = [this](const std::vector<Process>& found, bool is_too_late) {
+    collect_deaths();
+    if (is_too_late && !found.empty()) {
+      log_error("could not kill " + describe_processes(found) + "; leaving it behind");
+      act(FinishLauncher{});
+    }
+  };
+}
+
+int RemoteLauncher::run() {
+  for (const std::string& remark : input_.job.plan.notices) {
+    log_info(remark);
+  }
+  const sigset_t signals = handled_signals(input_.options.stop_signals.all());
+  signals_.assign(open_signalfd(signals));
+  lifeline_.assign(link_.lifeline.release());
+  wait_for(lifeline_, &RemoteLauncher::on_guard_lost);
+  wait_for(signals_, &RemoteLauncher::on_signals);
+  heartbeat_sender_.listen();
+  wait_for(deaths_, &RemoteLauncher::on_deaths);
+  const auto start = std::bind_front(&RemoteLauncher::start_next, this);
+  if (programs_.find(start)) {
+    boost::asio::post(io_, start);
+  }
+  send_heartbeat();
+  while (!is_over_ && io_.run_one() > 0) {
+  }
+  return front_.exit_code();
+}
+
+// --- The start ----------------------------------------------------------------------------------
+
+/// One in each turn of the loop, as workers are.
+void RemoteLauncher::start_next() {
+  if (next_ == input_.job.hosts.size()) {
+    return;
+  }
+  const std::size_t node = next_++;
+  const auto started =
+      is_ending_ ? Result<>(Error{ErrorKind::System, "the job ends"}) : start(node);
+  if (!started) {
+    carry_out(front_.on_not_started(node, started.error()));
+  }
+  boost::asio::post(io_, std::bind_front(&RemoteLauncher::start_next, this));
+}
+
+Result<> RemoteLauncher::start(std::size_t node) {
+  const Result<std::string>& program = programs_.of(node);
+  if (!program) {
+    return program.error();
+  }
+  inputs_.push_back(std::make_unique<StdinPipe>(io_));
+  StdinPipe& input = *inputs_.back();
+  auto read_end = input.open();
+  if (!read_end) {
+    return read_end.error();
+  }
+  const auto connect = [&](StreamEnds ends) {
+    add_streams(node, std::move(ends));
+    return Result<>();
+  };
+  auto started = shells_.start(node,
+                               {.executable = *program,
+                                .standard_input = read_end->get(),
+                                .output = {},  // the words of the agent come by one of them
+                                .connect = connect});
+  if (started) {
+    input.write(input_.job.orders[node]);
+  }
+  return started;
+}
+
+void RemoteLauncher::add_streams(std::size_t node, StreamEnds ends) {
+  output_.add(std::move(ends.out), make_route(node, /*is_error=*/false));
+  output_.add(std::move(ends.error), make_route(node, /*is_error=*/true));
+}
+
+/// Until the agent is here lines are those of the remote shell, and of what a login says. The agent's own
+/// name their node and their rank.
+StreamRoute RemoteLauncher::make_route(std::size_t node, bool is_error) {
+  StreamRoute route;
+  route.worker = node;
+  route.is_error = is_error;
+  route.console = is_error ? &consoles_.error() : &consoles_.out();
+  route.framer.set_prefix("[" + input_.job.hosts[node] + "] ");
+  route.sieve = std::make_unique<ControlLineFilter>(input_.job.nonce);
+  route.sieve->on_word = [this, node, is_error](const std::string& kind, const std::string& text) {
+    if (kind == kHello) {
+      drop_prefix(node, is_error);
+    }
+    on_word(node, kind, text);
+  };
+  return route;
+}
+
+void RemoteLauncher::drop_prefix(std::size_t node, bool is_error) {
+  output_.change_routes(node, [&](StreamRoute& route) {
+    if (route.is_error == is_error) {
+      route.framer.set_prefix("");
+    }
+  });
+}
+
+void RemoteLauncher::on_word(std::size_t node, const std::string& kind, const std::string& text) {
+  if (kind == kHello) {
+    front_.on_here(node);
+  } else if (kind == kReportWord) {
+    report_ = text;
+  } else if (kind == kExit) {
+    constexpr int kMostCode = 255;
+    front_.on_bye(node, parse_integer(text, 0, kMostCode).value_or(1));
+  }
+}
+
+// --- What wakes the loop ------------------------------------------------------------------------
+
+void RemoteLauncher::wait_for(Descriptor& descriptor,
+                              void (RemoteLauncher::*handler)(const ErrorCode&)) {
+  descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
+}
+
+void RemoteLauncher::on_signals(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  for (const int signal : read_signals(signals_.native_handle())) {
+    take_signal(signal);
+  }
+  wait_for(signals_, &RemoteLauncher::on_signals);
+}
+
+void RemoteLauncher::take_signal(int signal) {
+  if (signal == SIGCHLD) {
+    collect_deaths();  // no pidfd tells of them on old kernels
+    return;
+  }
+  if (signal == SIGWINCH) {
+    return;  // nobody has a window there
+  }
+  if (!input_.options.stop_signals.contains(signal)) {
+    carry_out({NotifyNodes{{kSignalFrame, signal_name(signal)}}});
+    return;
+  }
+  if (input_.inherited.ignored_signals.contains(signal) || !stop_debounce_.is_new()) {
+    return;
+  }
+  heartbeat_sender_.beat_from_now_on();
+  if (!std::exchange(is_ending_, true)) {
+    log_info(signal_name(signal) + " received: passing it on to " +
+             count_of(input_.job.hosts.size(), "node"));
+  }
+  if (next_ == 0) {  // nobody is started for an end; each is told of as not started
+    programs_.cancel();
+    boost::asio::post(io_, std::bind_front(&RemoteLauncher::start_next, this));
+  }
+  carry_out(front_.on_stop(signal));
+}
+
+void RemoteLauncher::on_guard_lost(const ErrorCode& error) {
+  if (error || is_over_) {
+    return;
+  }
+  heartbeat_sender_.go_on_alone();
+  log_error("the guard (pid " + std::to_string(link_.guard) +
+            ") was killed: killing the remote shells, which ends the job");
+  carry_out(front_.on_guard_lost());
+}
+
+void RemoteLauncher::on_deaths(const ErrorCode& error) {
+  if (error) {
+    return;
+  }
+  collect_deaths();
+  if (deaths_.is_open()) {
+    wait_for(deaths_, &RemoteLauncher::on_deaths);
+  }
+}
+
+void RemoteLauncher::collect_deaths() {
+  for (const Death& death : shells_.reaper().collect()) {
+    shells_.note_end(death);
+    inputs_[death.worker]->close();
+    dead_.emplace(death.worker, death.status);
+    log_flush_timer_.ask();
+  }
+  report_exits(/*is_last_look=*/false);
+}
+
+/// What an agent said last may still be in a pipe when its remote shell has ended.
+void RemoteLauncher::report_exits(bool is_last_look) {
+  for (auto at = dead_.begin(); at != dead_.end();) {
+    const auto [node, status] = *at;
+    if (!output_.has_ended(node) && (!is_last_look || output_.waits_for_console(node))) {
+      ++at;
+      continue;
+    }
+    at = dead_.erase(at);
+    carry_out(front_.on_ended(node, status, last_words_of(node)));
+  }
+  if (is_last_look && !dead_.empty()) {
+    log_flush_timer_.ask();
+  }
+}
+
+std::string RemoteLauncher::last_words_of(std::size_t node) const {
+  const std::vector<std::string> lines = output_.last_lines(node);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (const std::string_view words = trim(*line); !words.empty()) {
+      return std::string(words);
+    }
+  }
+  return {};
+}
+
+/// An agent that hears nothing takes the front for gone.
+void RemoteLauncher::send_heartbeat() {
+  alive_.expires_after(kAliveInterval);
+  alive_.async_wait([this](const ErrorCode& error) {
+    if (!error) {
+      act(NotifyNodes{{kAliveFrame}});
+      send_heartbeat();
+    }
+  });
+}
+
+// --- What is to be done -------------------------------------------------------------------------
+
+void RemoteLauncher::carry_out(const LauncherActions& actions) {
+  for (const FrontAction& action : actions) {
+    std::visit([this](const auto& wanted) { act(wanted); }, action);
+  }
+}
+
+void RemoteLauncher::act(const NotifyNodes& action) {
+  const std::string bytes = write_frame(action.frame);
+  for (const auto& input : inputs_) {
+    input->write(bytes);
+  }
+}
+
+void RemoteLauncher::act(const EndShells& action) {
+  for (const std::size_t node : action.nodes) {
+    if (node < next_) {
+      shells_.signal(node, SIGTERM);
+    }
+  }
+}
+
+void RemoteLauncher::act(const StartLauncherGrace& action) {
+  if (!std::exchange(is_ending_, true) && front_.end()) {
+    log_error(front_.end()->reason + "; ending the other nodes");
+  }
+  if (action.is_short) {
+    grace_.shorten(kShortGrace);
+  }
+  grace_.start();
+}
+
+void RemoteLauncher::act(const KillShells& /*action*/) {
+  is_ending_ = true;
+  grace_.cancel();
+  kill_rounds_.start();
+}
+
+void RemoteLauncher::act(const FinishLauncher& /*action*/) {
+  grace_.cancel();
+  kill_rounds_.cancel();
+  log_flush_timer_.cancel();
+  alive_.cancel();
+  output_.close();
+  drain_deadline_.start(is_ending_ ? kShortPatience : input_.options.console_stall);
+  boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
+}
+
+/// Once the consoles have taken everything, the last words are said; and once they have taken those, that
+/// is all.
+void RemoteLauncher::finish() {
+  const bool is_writing = outcome_ && !is_concluded_;
+  if (is_writing || !consoles_.are_settled(std::bind_front(&RemoteLauncher::finish, this))) {
+    return;
+  }
+  if (outcome_) {
+    is_over_ = true;
+  } else {
+    finalize();
+  }
+}
+
+void RemoteLauncher::finalize() {
+  const std::chrono::duration<double> time = Clock::now() - started_;
+  outcome_ = RemoteOutcome{front_.end(), report_, time.count()};
+  const bool is_known = outcome_->end || !outcome_->report.empty();
+  if (!input_.words.write_report || !is_known) {
+    print_exit_report({});
+    return;
+  }
+  write_report_async(
+      writing_,
+      [this] { return input_.words.write_report(*outcome_); },
+      input_.words.stream,
+      std::max<std::chrono::milliseconds>(drain_deadline_.left(), kLeastForReport),
+      std::bind_front(&RemoteLauncher::print_exit_report, this));
+}
+
+void RemoteLauncher::print_exit_report(const Result<>& report) {
+  input_.words.say(*outcome_, report);
+  is_concluded_ = true;
+  drain_deadline_.go_on();
+  boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
+}
+
+// A pipe whose reader may be slow, or gone.
+
+Result<UniqueFd> StdinPipe::open() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return system_error("cannot make a pipe", errno);
+  }
+  UniqueFd read_end(ends[0]);
+  (void)::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // the writing end is ours alone
+  pipe_.assign(ends[1]);
+  return read_end;
+}
+
+void StdinPipe::write(std::string_view bytes) {
+  if (pipe_.is_open()) {
+    queue_ += bytes;
+    flush();
+  }
+}
+
+void StdinPipe::flush() {
+  while (!queue_.empty()) {
+    const ssize_t taken = ::write(pipe_.native_handle(), queue_.data(), queue_.size());
+    if (taken > 0) {
+      queue_.erase(0, static_cast<std::size_t>(taken));
+    } else if (taken < 0 && errno == EAGAIN) {
+      break;
+    } else if (taken < 0 && errno != EINTR) {
+      close();
+      return;
+    }
+  }
+  if (queue_.empty() || waits_) {
+    return;
+  }
+  waits_ = true;
+  pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
+                   [this](const boost::system::error_code& error) {
+                     waits_ = false;
+                     if (!error) {
+                       flush();
+                     }
+                   });
+}
+
+void StdinPipe::close() {
+  queue_.clear();
+  boost::system::error_code ignored;  // nobody reads what is left
+  pipe_.close(ignored);
+}
+
+// Splits the front in guard and agent, as every muster.
+
+Result<int> run_remote_launcher(const RemoteJob& job,
+                                const RunOptions& options,
+                                const Inherited& inherited,
+                                const std::map<std::string, std::string>& variables,
+                                const LauncherExitReport& words) {
+  const std::string marker = make_marker();
+  const GuardSetup setup{marker,
+                         options.stop_signals.all(),
+                         inherited.ignored_signals,
+                         options.grace + kMoreThanTheirGrace};
+  return run_guarded(setup, [&](GuardLink link) {
+    const RemoteLauncherInput input{job, options, inherited, variables, words, marker};
+    return RemoteLauncher(input, std::move(link)).run();
+  });
+}
+
+// Reads frames from the front until it is gone.
+
+LauncherLink::LauncherLink(boost::asio::io_context& io, int fd)
+    : words_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 3)), silence_(io) {}
+
+void LauncherLink::start() {
+  wait();
+  watch_silence();
+}
+
+void LauncherLink::cancel() {
+  silence_.cancel();
+  ErrorCode ignored;  // nothing more is read
+  words_.close(ignored);
+}
+
+void LauncherLink::wait() {
+  words_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                    [this](const ErrorCode& error) {
+                      if (!error) {
+                        on_readable();
+                      }
+                    });
+}
+
+void LauncherLink::on_readable() {
+  std::array<char, 4096> buffer{};
+  const ssize_t size = ::read(words_.native_handle(), buffer.data(), buffer.size());
+  if (size < 0 && (errno == EINTR || errno == EAGAIN)) {
+    wait();
+    return;
+  }
+  if (size <= 0) {
+    lose("the front of the job is gone");
+    return;
+  }
+  reader_.feed({buffer.data(), static_cast<std::size_t>(size)});
+  while (words_.is_open()) {
+    const auto frame = reader_.next();
+    if (!frame) {
+      lose("the front of the job is none: " + frame.error().message);
+    } else if (!*frame) {
+      break;
+    } else {
+      take(**frame);
+    }
+  }
+  if (words_.is_open()) {
+    watch_silence();
+    wait();
+  }
+}
+
+void LauncherLink::take(const Frame& frame) {
+  if (frame.kind == kSignalFrame) {
+    if (const auto signal = parse_signal(frame.bytes)) {
+      on_signal(*signal);
+    }
+  } else if (frame.kind == kEndFrame) {
+    on_end();
+  }
+}
+
+/// A cut network tells nobody.
+void LauncherLink::watch_silence() {
+  silence_.expires_after(kSilenceLimit);
+  silence_.async_wait([this](const ErrorCode& error) {
+    if (!error) {
+      lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) +
+           " s");
+    }
+  });
+}
+
+void LauncherLink::lose(const std::string& why) {
+  cancel();
+  on_gone(why);
+}
+
+}  // namespace muster

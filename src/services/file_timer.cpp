@@ -1,0 +1,343 @@
+// Reads requests for timers. Whoever may open the pipe can write anything: nothing is taken for granted.
+#include "services/file_timer.hpp"
+
+#include "base/file_io.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "services/services.hpp"
+#include "supervise/exit_status.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <limits>
+#include <utility>
+
+namespace muster::file_timer {
+namespace {
+
+std::optional<int> read_integer(const json::object& request, const char* name) {
+  const json::value* const value = request.if_contains(name);
+  if (value == nullptr || !value->is_int64() ||
+      value->get_int64() < std::numeric_limits<int>::min() ||
+      value->get_int64() > std::numeric_limits<int>::max()) {
+    return std::nullopt;
+  }
+  return static_cast<int>(value->get_int64());
+}
+
+std::optional<double> read_number(const json::object& request, const char* name) {
+  const json::value* const value = request.if_contains(name);
+  return value != nullptr && value->is_number() ? std::optional(value->to_number<double>())
+                                                : std::nullopt;
+}
+
+/// `version` is 1 in all releases, and the original does not look at it.
+std::optional<Timer> read_request(std::string_view line) {
+  boost::system::error_code error;
+  json::parse_options limits;
+  limits.max_depth = 4;
+  const json::value document = json::parse(line, error, {}, limits);
+  if (error || !document.is_object()) {
+    return std::nullopt;
+  }
+  const json::object& request = document.get_object();
+  const auto pid = read_integer(request, "pid");
+  const auto expires = read_number(request, "expiration_time");
+  const auto signal = read_integer(request, "signal");
+  const json::value* const scope = request.if_contains("scope_id");
+  const bool has_numbers = pid && *pid > 0 && expires && signal && *signal <= SIGRTMAX;
+  if (!has_numbers || scope == nullptr || !scope->is_string()) {
+    return std::nullopt;
+  }
+  return Timer{*pid, std::string(scope->get_string()), *expires, *signal};
+}
+
+}  // namespace
+
+std::size_t Timers::take(std::string_view bytes) {
+  std::size_t refused = 0;
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    const std::string_view piece = bytes.substr(0, end);
+    is_line_too_long_ = is_line_too_long_ || line_.size() + piece.size() > limits_.line_bytes;
+    if (is_line_too_long_) {
+      line_.clear();
+    } else {
+      line_ += piece;
+    }
+    if (end == std::string_view::npos) {
+      break;
+    }
+    refused += std::exchange(is_line_too_long_, false) || !take_line(line_) ? 1 : 0;
+    line_.clear();
+    bytes.remove_prefix(end + 1);
+  }
+  return refused;
+}
+
+bool Timers::take_line(std::string_view line) {
+  auto timer = read_request(line);
+  if (!timer) {
+    return false;
+  }
+  if (const auto old = timers_.find({timer->pid, timer->scope}); old != timers_.end()) {
+    remove(old);
+  }
+  return timer->expires < 0 || set(std::move(*timer));
+}
+
+bool Timers::set(Timer timer) {
+  if (timers_.size() >= limits_.timers || scope_bytes_ + timer.scope.size() > limits_.scope_bytes) {
+    return false;
+  }
+  scope_bytes_ += timer.scope.size();
+  const double expires = timer.expires;
+  const Key key{timer.pid, timer.scope};
+  const auto [at, is_new] = timers_.emplace(key, std::move(timer));
+  by_time_.insert({expires, at->first.first, at->first.second});
+  return true;
+}
+
+void Timers::remove(std::map<Key, Timer>::iterator timer) {
+  by_time_.erase({timer->second.expires, timer->first.first, timer->first.second});
+  scope_bytes_ -= timer->first.second.size();
+  timers_.erase(timer);
+}
+
+std::optional<double> Timers::next() const {
+  return by_time_.empty() ? std::nullopt : std::optional(std::get<double>(*by_time_.begin()));
+}
+
+std::optional<Timer> Timers::expire(double now) {
+  const auto first = next();
+  if (!first || *first > now) {
+    return std::nullopt;
+  }
+  const auto& [time, pid, scope] = *by_time_.begin();
+  Timer chosen = timers_.at({pid, std::string(scope)});
+  for (auto at = timers_.lower_bound({chosen.pid, ""}); is_of(at, chosen.pid); remove(at++)) {
+    const Timer& timer = at->second;
+    const bool is_first = chosen.signal <= 0 || timer.expires < chosen.expires;
+    if (timer.expires <= now && timer.signal > 0 && is_first) {
+      chosen = timer;
+    }
+  }
+  return chosen;
+}
+
+bool Timers::is_of(std::map<Key, Timer>::const_iterator timer, int pid) const {
+  return timer != timers_.end() && timer->first.first == pid;
+}
+
+}  // namespace muster::file_timer
+
+namespace muster {
+
+// Makes the pipe, and has those killed whose timers have expired. Without a timer nothing wakes us.
+// Source: _setup_local_watchdog in torch/distributed/elastic/agent/server/local_elastic_agent.py of torch 2.13.
+
+namespace {
+
+constexpr const char* kSwitch = "TORCHELASTIC_ENABLE_FILE_TIMER";
+constexpr const char* kFile = "TORCHELASTIC_TIMER_FILE";
+constexpr mode_t kOwnersAlone = 0600;
+/// Woken before a timer expires we would wait once more.
+constexpr std::chrono::milliseconds kRounding{1};
+/// No wait of the system's is longer; what is left of it then is waited for again.
+constexpr double kLongestWait = 24 * 3600;
+/// Processes that are signalled in one turn of the event loop, however many have expired.
+constexpr int kMostAtOnce = 64;
+constexpr std::size_t kMostOfScope = 200;
+
+double seconds_since_epoch() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Another process listens there: a launcher that has started us, or one beside us.
+bool is_read(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode) &&
+         UniqueFd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+}
+
+/// What an earlier one has left, or who has chosen the name. A device, a folder or a socket stays.
+void remove_old(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 &&
+      (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode) || S_ISLNK(status.st_mode))) {
+    (void)::unlink(path.c_str());
+  }
+}
+
+/// Returns why not; empty: it is there.
+std::string make_pipe(const std::string& path) {
+  remove_old(path);
+  return ::mkfifo(path.c_str(), kOwnersAlone) == 0
+             ? std::string()
+             : system_error("cannot make the pipe '" + path + "'", errno).message;
+}
+
+/// Ours, unless another launcher has put its own there.
+std::string remove_pipe(const std::string& path) {
+  if (!is_read(path)) {
+    remove_old(path);
+  }
+  return {};
+}
+
+class FileTimer final : public Service {
+ public:
+  explicit FileTimer(ServiceInput input) : input_(std::move(input)) {}
+
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
+    if (variable(kSwitch) != "1") {
+      return std::optional<PlanAdditions>(std::in_place);
+    }
+    const std::string own = input_.run_folder.empty() ? "" : input_.run_folder + "/watchdog_timer";
+    const std::string given = variable(kFile);
+    if (own.empty() && given.empty()) {
+      return Error{ErrorKind::System,
+                   "there is no folder for its pipe (TMPDIR names another place)"};
+    }
+    for (const WorkerPlan& worker : plan.workers) {
+      ranks_.push_back(worker.global_rank.value);
+    }
+    path_ = given.empty() ? own : given;
+    if (given.empty() || own.empty()) {
+      make();
+    } else {
+      make_unless_read(own);
+    }
+    return std::optional<PlanAdditions>();
+  }
+
+  std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded) override {
+    const auto expired = expired_.find(ranks_.empty() ? -1 : ranks_.at(worker));
+    return has_succeeded || expired == expired_.end()
+               ? std::nullopt
+               : std::optional(Error{ErrorKind::System, expired->second});
+  }
+
+  void stop() override {
+    pipe_.reset();
+    if (!path_.empty()) {
+      input_.file_work.remove([path = std::exchange(path_, "")] { return remove_pipe(path); });
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string variable(const char* name) const {
+    const auto at = input_.variables.find(name);
+    return at == input_.variables.end() ? std::string() : at->second;
+  }
+
+  /// As `AsyncFileIo::write`; nothing follows once this has been stopped.
+  void work(AsyncFileIo::Work work, std::function<void(const AsyncFileIo::Answer&)> then) {
+    input_.file_work.write("'" + path_ + "'",
+                           std::move(work),
+                           guarded([this, then = std::move(then)](const auto& answer) {
+                             if (!path_.empty()) {
+                               then(answer);
+                             }
+                           }));
+  }
+
+  void make_unless_read(const std::string& other_path) {
+    work([path = path_] { return std::string(is_read(path) ? "read" : ""); },
+         [this, other_path](const AsyncFileIo::Answer& answer) {
+           if (answer && !answer->empty()) {
+             path_ = other_path;
+           }
+           make();
+         });
+  }
+
+  void make() {
+    work([path = path_] { return make_pipe(path); },
+         [this](const AsyncFileIo::Answer& answer) { take(answer); });
+  }
+
+  void take(const AsyncFileIo::Answer& answer) {
+    if (!answer || !answer->empty()) {
+      on_failure({ErrorKind::System,
+                  answer
+                      ? *answer
+                      : "cannot make the pipe '" + path_ + "': its file system does not answer"});
+      return;
+    }
+    auto pipe = input_.open_pipe(
+        path_, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { look(); }});
+    if (!pipe) {
+      on_failure(pipe.error());
+      return;
+    }
+    pipe_ = std::move(*pipe);
+    on_ready({.environment = {{kFile, path_}}, .deferred_values = {}});
+  }
+
+  void on_bytes(std::string_view bytes) {
+    const std::size_t refused = timers_.take(bytes);
+    if (refused > 0 && !std::exchange(has_refused_, true)) {
+      log_warning("ignoring a line in '" + path_ +
+                  "': expected a request for a timer, as torch's FileTimerClient writes it");
+    }
+    look();
+  }
+
+  void look() {
+    const double now = seconds_since_epoch();
+    for (int i = 0; i < kMostAtOnce; ++i) {
+      const auto timer = timers_.expire(now);
+      if (!timer) {
+        break;
+      }
+      end(*timer);
+    }
+    const auto next = timers_.next();
+    if (!next) {
+      pipe_->wake_after(std::nullopt);
+      return;
+    }
+    const std::chrono::duration<double> delay(std::clamp(*next - now, 0.0, kLongestWait));
+    pipe_->wake_after(std::chrono::duration_cast<std::chrono::nanoseconds>(delay) + kRounding);
+  }
+
+  /// Of a process that is none of ours nothing is said: anybody who may open the pipe can name one.
+  void end(const file_timer::Timer& timer) {
+    const std::string what = "the timer '" + one_line(timer.scope, kMostOfScope) + "' of process " +
+                             std::to_string(timer.pid) + " has expired";
+    const auto rank = input_.signal_process(timer.pid, std::max(timer.signal, 0));
+    if (!rank) {
+      log_debug(what + ", which is no process of this job's workers any more");
+    } else if (timer.signal <= 0) {
+      log_warning(what + ", and asks for no signal");
+    } else {
+      const std::string sent = what + ", sent it " + signal_name(timer.signal);
+      log_warning(sent);
+      expired_.emplace(*rank, sent);
+    }
+  }
+
+  ServiceInput input_;
+  std::string path_;        ///< empty: there is none
+  std::vector<int> ranks_;  ///< by worker
+  std::unique_ptr<NamedPipe> pipe_;
+  file_timer::Timers timers_;
+  bool has_refused_ = false;
+  std::map<int, std::string> expired_;  ///< by rank: what it has got a signal for
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_file_timer(const ServiceInput& input) {
+  return std::make_unique<FileTimer>(input);
+}
+
+}  // namespace muster

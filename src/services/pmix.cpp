@@ -1,0 +1,273 @@
+// The PMIx server, carried in this program, as a file.
+#include "services/pmix.hpp"
+
+#include "base/file_io.hpp"
+#include "base/log.hpp"
+#include "exchange/exchanged_values.hpp"
+#include "mpi/pmix_frames.hpp"
+#include "mpi/ssh_files.hpp"
+#include "services/services.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <filesystem>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace muster {
+
+Result<std::string> write_pmix_server(const std::string& run_folder) {
+  if (run_folder.empty()) {
+    return Error{ErrorKind::System,
+                 "there is no folder for its files (TMPDIR names another place)"};
+  }
+  std::string path = run_folder + "/muster-pmix";
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
+  if (!file) {
+    return errno == EEXIST ? Result<std::string>(std::move(path))  // of an earlier attempt
+                           : system_error("cannot write '" + path + "'", errno);
+  }
+  const WriteResult written = write_all(file.get(), mpi::pmix_server_program());
+  if (written.error_number != 0) {
+    ::unlink(path.c_str());  // nobody shall take a part for the whole
+    return system_error("cannot write '" + path + "'", written.error_number);
+  }
+  return path;
+}
+
+// MPI ranks without mpirun: a PMIx server on each node, and the gang between the servers.
+
+namespace {
+
+namespace fs = std::filesystem;
+using Nodes = std::vector<NodeRank>;
+
+/// The ranks of each node, from node to node.
+std::vector<mpi::PmixNode> find_ranks(const std::vector<NodePorts>& told) {
+  std::vector<mpi::PmixNode> nodes;
+  nodes.reserve(told.size());
+  for (std::string& name : mpi::host_names(told)) {
+    nodes.push_back({std::move(name), {}});
+  }
+  int next = 0;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    auto& ranks = nodes[i].ranks;
+    ranks.resize(static_cast<std::size_t>(told[i].slots));
+    std::iota(ranks.begin(), ranks.end(), next);
+    next += told[i].slots;
+  }
+  return nodes;
+}
+
+class PmixService final : public Service {
+ public:
+  explicit PmixService(ServiceInput input) : input_(std::move(input)) {}
+
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
+    const auto program = write_pmix_server(input_.run_folder);
+    if (!program) {
+      return program.error();
+    }
+    nodes_ = find_ranks(plan.notified_nodes);
+    plan_size_ = plan.world_size;
+    // Of this attempt alone: a server that is still going takes its folder with it.
+    const std::string folder = input_.run_folder + "/pmix_" + std::to_string(plan.attempt);
+    std::error_code failed;
+    fs::create_directory(folder, failed);
+    if (failed) {
+      return system_error("cannot make the folder '" + folder + "'", failed.value());
+    }
+    auto sidecar = input_.start_companion(
+        {*program, {"muster-pmix"}},
+        {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
+    if (!sidecar) {
+      return sidecar.error();
+    }
+    companion_ = std::move(*sidecar);
+    const int own = plan.node_rank.value;
+    companion_->send(mpi::write_job({plan.mpi_job, folder, own, nodes_}));
+    local_ranks_ = nodes_.at(static_cast<std::size_t>(own)).ranks;
+    return std::optional<PlanAdditions>();
+  }
+
+  std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded) override {
+    if (!has_succeeded) {
+      return std::nullopt;
+    }
+    const int rank = rank_of(worker);
+    if (companion_) {
+      companion_->read_now();  // what it said before its end
+    }
+    if (const auto abort = aborts_.find(rank); abort != aborts_.end()) {
+      return Error{ErrorKind::System, "called MPI_Abort(" + std::to_string(abort->second) + ")"};
+    }
+    return connected_.contains(rank) && !finalized_.contains(rank)
+               ? std::optional<Error>({ErrorKind::System, "ended without MPI_Finalize"})
+               : std::nullopt;
+  }
+
+  void on_worker_ended(std::size_t worker, bool has_succeeded) override {
+    const int rank = rank_of(worker);
+    // One that has failed ends the job by that, and is the first failure.
+    if (!has_succeeded || rank < 0 || connected_.contains(rank) || absent_) {
+      return;
+    }
+    absent_ = rank;
+    // Ranks that wait for it on other nodes learn it by the fence that they all begin with.
+    if (auto told = input_.contribute({pmix_fence_key().name, write_absent_rank(rank), {}});
+        !told) {
+      fail_later(told.error());
+    }
+    poll_waiting();
+  }
+
+  void on_workers_over(bool is_success) override {
+    if (is_success && connected_.empty() && plan_size_ > 1) {
+      log_warning(
+          "no rank of this node has called MPI_Init in a way that muster could see: if the program "
+          "is one of MPI's, each rank ran alone, with size 1 (is it built with another MPI than "
+          "Open MPI? that MPI's own mpirun can start muster)");
+    }
+    companion_.reset();
+  }
+
+  void on_merged(const gang::Value& value) override {
+    if (value.id.key != pmix_fence_key().name) {
+      return;
+    }
+    const auto end = read_fence_end(value.bytes).value();  // written by the same program
+    if (end.absent_rank) {
+      // Where no rank is one of MPI's this says nothing.
+      absent_ = end.absent_rank;
+      poll_waiting();
+      return;
+    }
+    auto& waiting = fences_[value.id.nodes];
+    if (!waiting.empty() && companion_) {
+      companion_->send(mpi::write_fenced(waiting.front(), end.said));
+      waiting.pop_front();
+    }
+  }
+
+  void stop() override { companion_.reset(); }
+
+ private:
+  /// Of a worker of this node; -1: it is none of MPI's.
+  [[nodiscard]] int rank_of(std::size_t worker) const {
+    return worker < local_ranks_.size() ? local_ranks_[worker] : -1;
+  }
+
+  /// A rank in MPI_Init would wait for ever for one that has ended without it.
+  void poll_waiting() {
+    if (absent_ && !connected_.empty()) {
+      fail_later({ErrorKind::System,
+                  "rank " + std::to_string(*absent_) +
+                      " has ended without MPI_Init, in which others wait for it"});
+    }
+  }
+
+  /// In a turn of its own: who has called this is not done with us.
+  void fail_later(const Error& error) {
+    do_later(input_, [this, error] { on_failure(error); });
+  }
+
+  void on_bytes(std::string_view bytes) {
+    const auto events = reader_.feed(bytes);
+    if (!events) {
+      fail_later(events.error());
+      return;
+    }
+    for (const mpi::PmixEvent& event : *events) {
+      std::visit([this](const auto& happened) { handle(happened); }, event);
+    }
+  }
+
+  /// Nobody has asked it to.
+  void on_closed() {
+    on_failure({ErrorKind::System, "the PMIx server has ended"});
+    companion_.reset();
+  }
+
+  void handle(const mpi::RankEnvironment& environment) {
+    const auto found = std::find(local_ranks_.begin(), local_ranks_.end(), environment.rank);
+    auto& variables =
+        additions_.environment_of[static_cast<std::size_t>(found - local_ranks_.begin())];
+    for (const std::string& variable : environment.variables) {
+      const std::size_t equals = variable.find('=');
+      variables[variable.substr(0, equals)] = variable.substr(equals + 1);
+    }
+  }
+  void handle(const mpi::PmixReady& ready) {
+    log_debug("PMIx server of " + ready.version);
+    on_ready(std::move(additions_));
+  }
+  void handle(const mpi::PmixRefused& refused) { fail_later({ErrorKind::System, refused.why}); }
+  void handle(const mpi::RankConnected& connected) {
+    connected_.insert(connected.rank);
+    poll_waiting();
+  }
+  void handle(const mpi::RankFinalized& finalized) { finalized_.insert(finalized.rank); }
+  void handle(const mpi::RankMessage& said) {
+    const auto worker = std::find(local_ranks_.begin(), local_ranks_.end(), said.rank);
+    if (worker != local_ranks_.end()) {
+      input_.write_as_worker(static_cast<std::size_t>(worker - local_ranks_.begin()), said.text);
+    }
+    if (companion_) {
+      companion_->send(mpi::write_shown(said.number));
+    }
+  }
+  void handle(const mpi::RankAborted& aborted) {
+    aborts_[aborted.rank] = aborted.code;
+    log_error("rank " + std::to_string(aborted.rank) + " called MPI_Abort(" +
+              std::to_string(aborted.code) + ")");
+  }
+  void handle(const mpi::FenceReached& fence) {
+    const Nodes nodes = nodes_of(fence.ranks);
+    fences_[nodes].push_back(fence.number);
+    if (auto told = input_.contribute({pmix_fence_key().name, write_fence_part(fence.part), nodes});
+        !told) {
+      fail_later(told.error());
+    }
+  }
+
+  /// Where these ranks are; empty: all nodes.
+  [[nodiscard]] Nodes nodes_of(const std::vector<int>& ranks) const {
+    Nodes nodes;
+    for (std::size_t i = 0; i < nodes_.size() && !ranks.empty(); ++i) {
+      const auto& there = nodes_[i].ranks;
+      const bool takes_part = std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+        return std::find(there.begin(), there.end(), rank) != there.end();
+      });
+      if (takes_part) {
+        nodes.push_back(NodeRank{static_cast<int>(i)});
+      }
+    }
+    return nodes.size() == nodes_.size() ? Nodes() : nodes;
+  }
+
+  ServiceInput input_;
+  std::vector<mpi::PmixNode> nodes_;
+  std::vector<int> local_ranks_;
+  std::unique_ptr<Sidecar> companion_;
+  mpi::PmixReader reader_;
+  PlanAdditions additions_;
+  std::set<int> connected_;
+  std::set<int> finalized_;
+  std::map<int, int> aborts_;                          ///< codes of MPI_Abort, by rank
+  std::optional<int> absent_;                          ///< a rank that has ended without MPI_Init
+  int plan_size_ = 0;                                  ///< ranks in the job
+  std::map<Nodes, std::deque<std::uint32_t>> fences_;  ///< by who takes part: those not over yet
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_pmix_service(const ServiceInput& input) {
+  return std::make_unique<PmixService>(input);
+}
+
+}  // namespace muster

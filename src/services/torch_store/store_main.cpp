@@ -1,0 +1,427 @@
+// One epoll set: see the header.
+#include "services/torch_store/store_main.hpp"
+
+#include "base/file_io.hpp"
+#include "services/tcp_server.hpp"
+#include "services/torch_store/store.hpp"
+#include "services/torch_store/store_process.hpp"
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <deque>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+namespace muster {
+namespace {
+
+void control(int epoll, int operation, int fd, epoll_event event) {
+  if (::epoll_ctl(epoll, operation, fd, &event) == 0) {
+    return;
+  }
+  if (errno == ENOMEM || errno == ENOSPC) {
+    throw std::bad_alloc();
+  }
+  throw std::system_error(errno, std::generic_category(), "cannot wait for a connection");
+}
+
+}  // namespace
+
+Poller::Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_) {
+    throw std::system_error(errno, std::generic_category(), "cannot wait for connections");
+  }
+}
+
+void Poller::add(int fd, std::uint64_t number, std::uint32_t events) {
+  control(epoll_.get(), EPOLL_CTL_ADD, fd, {events, {.u64 = number}});
+}
+
+void Poller::change(int fd, std::uint64_t number, std::uint32_t events) {
+  control(epoll_.get(), EPOLL_CTL_MOD, fd, {events, {.u64 = number}});
+}
+
+void Poller::remove(int fd) {
+  control(epoll_.get(), EPOLL_CTL_DEL, fd, {});
+}
+
+std::span<const epoll_event> Poller::ready(std::optional<std::chrono::milliseconds> time,
+                                           std::size_t most) {
+  ready_.resize(most);
+  const int count = ::epoll_wait(epoll_.get(),
+                                 ready_.data(),
+                                 static_cast<int>(ready_.size()),
+                                 time ? static_cast<int>(time->count()) : -1);
+  if (count < 0 && errno != EINTR) {
+    throw std::system_error(errno, std::generic_category(), "cannot wait for connections");
+  }
+  return {ready_.data(), static_cast<std::size_t>(std::max(count, 0))};
+}
+
+// A loop of its own. Each turn takes what has happened in the order that the store wants: who has gone, who has come,
+// what was sent; then it writes answers. It waits for its clients by epoll itself: with thousands of them that come at
+// once, what a library keeps for each socket would cost more than what they ask for.
+
+namespace {
+
+using boost::asio::ip::tcp;
+using store::ClientId;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// In one turn; what is left has the next one.
+constexpr int kMostAccepted = 256;
+constexpr int kMostAnswers = 4'096;
+/// After which a request with two meanings has the one that waits for an answer.
+constexpr milliseconds kSilence{100};
+/// Without a descriptor for another client.
+constexpr milliseconds kRest{100};
+
+// Numbers of what is waited for; those of clients follow.
+constexpr std::uint64_t kListener = 0;
+constexpr std::uint64_t kAgent = 1;
+/// A client's. Its end is told by the kernel, so that nobody has to be asked for it.
+constexpr std::uint32_t kWhatAClientDoes = EPOLLIN | EPOLLRDHUP;
+constexpr std::uint32_t kAnEnd = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+
+struct StoreClient {
+  UniqueFd fd;
+  std::string answer{};  ///< the piece that is on its way
+  std::size_t sent = 0;  ///< of it
+  std::optional<Clock::time_point> silent_until{};
+};
+
+class StoreLoop {
+ public:
+  StoreLoop(const StoreChannel& ends, const StoreJob& job)
+      : listener_(ends.listener),
+        agent_(poller_, ends.agent, kAgent),
+        expected_(job.workers),
+        store_(job.workers) {
+    poller_.add(listener_, kListener, EPOLLIN);
+    admission_.on_remark = [this](const std::string& text) { agent_.remark(text); };
+    admission_.admit_only(job.addresses);
+  }
+
+  void run() {
+    while (!agent_.is_over()) {
+      take_turn(poller_.ready(time_to_wait(), clients_.size() + 2));
+    }
+  }
+
+ private:
+  using Events = std::span<const epoll_event>;
+
+  void take_turn(Events events) {
+    read_heartbeat(events);
+    close_who_has_gone(events);
+    for (const epoll_event& event : events) {
+      if (event.data.u64 == kListener) {
+        accept_some();
+      }
+    }
+    for (const epoll_event& event : events) {
+      serve(event);
+    }
+    check_clock();
+    answer_some();
+    follow_arrivals();
+  }
+
+  void serve(const epoll_event& event) {
+    const ClientId id = event.data.u64;
+    if ((event.events & EPOLLIN) != 0) {
+      read(id);
+    }
+    const auto at = clients_.find(id);
+    if (at != clients_.end() && (event.events & EPOLLOUT) != 0) {
+      poller_.change(at->second.fd.get(), id, kWhatAClientDoes);
+      write(id, at->second);
+    }
+  }
+
+  // Who comes and goes.
+  void close_who_has_gone(Events events) {
+    for (const epoll_event& event : events) {
+      const auto at = (event.events & kAnEnd) != 0 ? clients_.find(event.data.u64) : clients_.end();
+      if (at != clients_.end() && !has_bytes(at->second)) {
+        close(at->first);
+      }
+    }
+  }
+
+  /// Those that it sent before it went count. Nothing is taken.
+  [[nodiscard]] static bool has_bytes(const StoreClient& client) {
+    char byte = 0;
+    return ::recv(client.fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  }
+
+  void accept_some() {
+    for (int i = 0; i < kMostAccepted; ++i) {
+      tcp::endpoint peer;
+      auto size = static_cast<socklen_t>(peer.capacity());
+      UniqueFd fd(::accept4(listener_, peer.data(), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!fd) {
+        wait_after(errno);
+        return;
+      }
+      peer.resize(size);
+      take_in(std::move(fd), peer);
+    }
+  }
+
+  void wait_after(int error_number) {
+    if (error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS ||
+        error_number == ENOMEM) {
+      rest();
+    } else if (error_number == EINVAL) {  // the agent has closed the port
+      poller_.remove(listener_);
+      rests_until_.reset();
+    }
+  }
+
+  void rest() {
+    if (const auto most = store_.most_connected_client()) {
+      close_all(*most);
+      return;  // the next turn goes on
+    }
+    if (!std::exchange(has_rested_, true)) {
+      agent_.send(
+          StoreNotice{"no descriptor is left for another connection to the store: it waits"});
+    }
+    rests_until_ = Clock::now() + kRest;
+    poller_.change(listener_, kListener, 0);
+  }
+
+  void take_in(UniqueFd fd, const tcp::endpoint& remote) {
+    const std::string peer = peer_of(fd.get(), remote);
+    if (!admission_.admits(peer)) {
+      return;
+    }
+    const int on = 1;  // small answers are slower without it
+    (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    const ClientId id = ++last_;
+    store_.on_opened(id, peer);
+    const StoreClient& client = clients_.try_emplace(id, StoreClient{std::move(fd)}).first->second;
+    poller_.add(client.fd.get(), id, kWhatAClientDoes);
+    have_some_give_way();
+  }
+
+  /// Who takes most of what all share.
+  void have_some_give_way() {
+    while (const auto some = store_.clients_to_close()) {
+      close_all(*some);
+    }
+  }
+  void close_all(const store::ClosedClients& some) {
+    agent_.remark(some.why.message);
+    for (const ClientId id : some.clients) {
+      close(id);
+    }
+  }
+
+  void refuse(ClientId id, const Error& why) {
+    agent_.remark(why.message);
+    close(id);
+  }
+
+  void close(ClientId id) {
+    store_.on_closed(id);
+    clients_.erase(id);
+  }
+
+  // What clients say.
+  void read(ClientId id) {
+    const auto at = clients_.find(id);
+    if (at == clients_.end()) {
+      return;
+    }
+    const ssize_t size = ::recv(at->second.fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (size > 0) {
+      on_bytes(id, at->second, {buffer_.data(), static_cast<std::size_t>(size)});
+    } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+      close(id);
+    }
+  }
+
+  void on_bytes(ClientId id, StoreClient& client, std::string_view bytes) {
+    client.silent_until.reset();
+    if (const auto taken = store_.on_bytes(id, bytes); !taken) {
+      refuse(id, taken.error());
+      return;
+    }
+    if (store_.awaits_silence(id)) {
+      client.silent_until = Clock::now() + kSilence;
+      silences_.emplace_back(*client.silent_until, id);
+    }
+    have_some_give_way();
+  }
+
+  // Time.
+  [[nodiscard]] std::optional<milliseconds> time_to_wait() const {
+    if (has_more_answers_) {
+      return milliseconds(0);
+    }
+    std::optional<Clock::time_point> until = rests_until_;
+    if (!silences_.empty()) {
+      until = std::min(until.value_or(silences_.front().first), silences_.front().first);
+    }
+    return until ? std::optional(std::max(std::chrono::ceil<milliseconds>(*until - Clock::now()),
+                                          milliseconds(0)))
+                 : std::nullopt;
+  }
+
+  void check_clock() {
+    if (!rests_until_ && silences_.empty()) {
+      return;
+    }
+    const auto now = Clock::now();
+    if (rests_until_ && now >= *rests_until_) {
+      rests_until_.reset();
+      poller_.change(listener_, kListener, EPOLLIN);
+    }
+    for (; !silences_.empty() && now >= silences_.front().first; silences_.pop_front()) {
+      handle_silence(silences_.front().second, now);
+    }
+  }
+
+  void handle_silence(ClientId id, Clock::time_point now) {
+    const auto at = clients_.find(id);
+    if (at == clients_.end() || !at->second.silent_until || now < *at->second.silent_until ||
+        !store_.awaits_silence(id)) {
+      return;  // it has said something meanwhile
+    }
+    if (const auto settled = store_.on_silence(id); !settled) {
+      refuse(id, settled.error());
+    }
+  }
+
+  // Answers.
+  void answer_some() {
+    for (int i = 0; i < kMostAnswers; ++i) {
+      auto answer = store_.next_answer();
+      has_more_answers_ = answer.has_value();
+      if (!answer) {
+        return;
+      }
+      const auto at = clients_.find(answer->client);
+      if (at != clients_.end()) {
+        at->second.answer = std::move(answer->bytes);
+        at->second.sent = 0;
+        write(at->first, at->second);
+      }
+    }
+  }
+
+  void write(ClientId id, StoreClient& client) {
+    const ssize_t size = ::send(client.fd.get(),
+                                client.answer.data() + client.sent,
+                                client.answer.size() - client.sent,
+                                MSG_DONTWAIT | MSG_NOSIGNAL);
+    client.sent += static_cast<std::size_t>(std::max<ssize_t>(size, 0));
+    if (client.sent == client.answer.size()) {
+      client.answer = {};
+      store_.on_written(id);
+    } else if (size < 0 && errno != EAGAIN && errno != EINTR) {
+      close(id);
+    } else {
+      poller_.change(client.fd.get(), id, kWhatAClientDoes | EPOLLOUT);
+    }
+  }
+
+  /// The first rank of a meeting, and the last one.
+  void follow_arrivals() {
+    const store::InitBarrier init_barrier = store_.init_barrier();
+    if (init_barrier.ranks == 0 || init_barrier.generation < notified_.generation) {
+      return;  // a later one is over already
+    }
+    const bool has_begun = init_barrier.generation > notified_.generation || notified_.ranks == 0;
+    const bool is_complete = init_barrier.ranks >= expected_;
+    if (has_begun || (is_complete && notified_.ranks < expected_)) {
+      notified_ = init_barrier;
+      agent_.send(StoreStatus{init_barrier.generation, expected_, is_complete});
+    }
+  }
+
+  /// First: it asks who waits before it asks the ranks to end, and then nobody does.
+  void read_heartbeat(Events events) {
+    for (const epoll_event& event : events) {
+      if (event.data.u64 == kAgent) {
+        answer_the_agent(agent_.on_ready(event.events));
+      }
+    }
+  }
+
+  void answer_the_agent(const std::string& questions) {
+    for (const char question : questions) {
+      if (question == kWhoArrived) {
+        send_joined_ranks();
+      } else {
+        agent_.send(store::most_awaited(store_.waiting(store::kMostAwaitedKeys)));
+      }
+    }
+  }
+
+  void send_joined_ranks() {
+    store::JoinedRanks joined_ranks = store_.joined_ranks();
+    const bool is_complete = joined_ranks.ranks.size() >= expected_;
+    if (!joined_ranks.ranks.empty() && !is_complete) {
+      agent_.send(
+          StoreStatus{joined_ranks.generation, expected_, false, std::move(joined_ranks.ranks)});
+    }
+  }
+
+  Poller poller_;
+  int listener_;
+  AgentLink agent_;
+  IpAllowList admission_;
+  std::size_t expected_;
+  store::Store store_;
+  store::InitBarrier notified_;
+  std::unordered_map<ClientId, StoreClient> clients_;
+  ClientId last_ = kAgent;
+  std::deque<std::pair<Clock::time_point, ClientId>> silences_;  ///< all are as long
+  std::optional<Clock::time_point> rests_until_;
+  bool has_rested_ = false;
+  bool has_more_answers_ = false;
+  std::array<char, std::size_t{64} << 10U> buffer_{};
+};
+
+/// The agent takes it, and ends us: else a rank that loses its connection would be the first failure.
+void print_fatal(int agent, const std::string& line) {
+  (void)write_all(agent, line, std::chrono::seconds(1));
+  pollfd readable{agent, POLLIN, 0};
+  char byte = 0;
+  while (::poll(&readable, 1, -1) > 0 && ::recv(agent, &byte, 1, MSG_DONTWAIT) > 0) {
+  }
+}
+
+}  // namespace
+
+void serve_store(const StoreChannel& ends, const StoreJob& job) {
+  // Made now: when they are needed there is no memory for them.
+  const std::string end =
+      write_line(StoreEnd{"it has no memory left for what the ranks keep in it"});
+  const UniqueFd agent(::fcntl(ends.agent, F_DUPFD_CLOEXEC, 0));
+  std::optional<StoreLoop> loop;  // the clients of which stay connected until the agent knows
+  try {
+    loop.emplace(ends, job);
+    loop->run();
+  } catch (const std::bad_alloc&) {
+    print_fatal(agent.get(), end);
+  } catch (const std::exception& error) {
+    print_fatal(agent.get(), write_line(StoreEnd{error.what()}));
+  }
+}
+
+}  // namespace muster

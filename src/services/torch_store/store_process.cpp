@@ -1,0 +1,344 @@
+// One object a line; its first key says what it is.
+#include "services/torch_store/store_process.hpp"
+
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "gang/net/listener.hpp"
+#include "services/torch_store/store_main.hpp"
+
+#include <boost/asio/buffer.hpp>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace muster {
+namespace {
+
+json::array write_processes(const std::vector<store::Process>& processes) {
+  json::array all;
+  for (const store::Process& process : processes) {
+    all.push_back(
+        {json::value(process.address), process.pid ? json::value(*process.pid) : json::value()});
+  }
+  return all;
+}
+
+struct Write {
+  json::object operator()(const StoreNotice& remark) const { return {{"remark", remark.text}}; }
+  json::object operator()(const StoreEnd& end) const { return {{"end", end.why}}; }
+  json::object operator()(const StoreStatus& news) const {
+    return {{"meeting", news.init_barrier},
+            {"expected", news.expected},
+            {"is_complete", news.is_complete},
+            {"arrived", write_processes(news.arrived)}};
+  }
+  json::object operator()(const store::AwaitedKeys& awaited) const {
+    json::array keys;
+    for (const store::AwaitedKey& one : awaited.keys) {
+      keys.push_back({json::value(one.key), one.clients, write_processes(one.processes)});
+    }
+    return {{"awaited", std::move(keys)}, {"are_all", awaited.are_all}};
+  }
+};
+
+std::vector<store::Process> read_processes(const json::value& list) {
+  std::vector<store::Process> processes;
+  for (const json::value& entry : list.as_array()) {
+    const json::array& process = entry.as_array();
+    processes.push_back({std::string(process.at(0).as_string()), std::nullopt});
+    if (!process.at(1).is_null()) {
+      processes.back().pid = process.at(1).to_number<std::uint32_t>();
+    }
+  }
+  return processes;
+}
+
+store::AwaitedKeys read_awaited(const json::object& object) {
+  store::AwaitedKeys awaited;
+  awaited.are_all = object.at("are_all").as_bool();
+  for (const json::value& entry : object.at("awaited").as_array()) {
+    const json::array& one = entry.as_array();
+    awaited.keys.push_back({std::string(one.at(0).as_string()),
+                            one.at(1).to_number<std::size_t>(),
+                            read_processes(one.at(2))});
+  }
+  return awaited;
+}
+
+StoreStatus read_news(const json::object& object) {
+  StoreStatus news;
+  news.init_barrier = object.at("meeting").to_number<std::size_t>();
+  news.expected = object.at("expected").to_number<std::size_t>();
+  news.is_complete = object.at("is_complete").as_bool();
+  news.arrived = read_processes(object.at("arrived"));
+  return news;
+}
+
+StoreMessage read_object(const json::object& object) {
+  if (const auto* const remark = object.if_contains("remark")) {
+    return StoreNotice{std::string(remark->as_string())};
+  }
+  if (const auto* const end = object.if_contains("end")) {
+    return StoreEnd{std::string(end->as_string())};
+  }
+  return object.contains("awaited") ? StoreMessage(read_awaited(object))
+                                    : StoreMessage(read_news(object));
+}
+
+}  // namespace
+
+std::string write_line(const StoreMessage& line) {
+  json::value document = std::visit(Write{}, line);
+  make_valid_utf8(document);
+  return json::serialize(document) + '\n';
+}
+
+Result<std::vector<StoreMessage>> StoreLineReader::feed(std::string_view bytes) {
+  rest_ += bytes;
+  std::vector<StoreMessage> lines;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    try {
+      lines.push_back(
+          read_object(json::parse(std::string_view(rest_).substr(begin, end - begin)).as_object()));
+    } catch (
+        const std::exception& wrong) {  // Boost.JSON throws for what is not as it is asked to be
+      return Error{
+          ErrorKind::BadData,
+          std::string("the store's process says what is none of its words: ") + wrong.what()};
+    }
+  }
+  rest_.erase(0, begin);
+  return lines;
+}
+
+// Lines go out as far as the agent takes them: see the header.
+
+namespace {
+
+constexpr int kMostRemarks = 16;
+
+}  // namespace
+
+AgentLink::AgentLink(Poller& poller, int agent, std::uint64_t number)
+    : poller_(poller), agent_(agent), number_(number) {
+  poller_.add(agent_, number_, EPOLLIN);
+}
+
+void AgentLink::send(const StoreMessage& line) {
+  const bool is_first = unread_.empty();
+  unread_ += write_line(line);
+  if (is_first) {
+    write();
+  }
+}
+
+void AgentLink::remark(const std::string& text) {
+  if (++remarks_ <= kMostRemarks) {
+    send(StoreNotice{text + (remarks_ < kMostRemarks ? "" : " (the last time that it is said)")});
+  }
+}
+
+std::string AgentLink::on_ready(std::uint32_t events) {
+  if ((events & EPOLLOUT) != 0) {
+    write();
+  }
+  std::array<char, 16> asked{};
+  const ssize_t size = ::recv(agent_, asked.data(), asked.size(), MSG_DONTWAIT);
+  is_over_ = size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
+  return {asked.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+/// An error is found out by reading as well.
+void AgentLink::write() {
+  const ssize_t size = ::send(agent_, unread_.data(), unread_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  unread_.erase(0, static_cast<std::size_t>(size > 0 ? size : 0));
+  poller_.change(agent_, number_, unread_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
+}
+
+// The listening socket is shared with the process; what they say to each other goes through a pair of sockets.
+
+namespace {
+
+/// Of address space: what the store keeps of keys and of unfinished requests (docs/store.md), its clients' buffers, and ours.
+constexpr rlim_t kMostMemory = rlim_t{2} << 30U;
+
+/// It ends alone where it would take the memory of the ranks.
+void limit_memory() {
+#ifndef __SANITIZE_ADDRESS__  // which has terabytes of its own
+  const rlimit limit{kMostMemory, kMostMemory};
+  (void)::setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+}  // namespace
+
+Result<> StoreProcess::listen(std::uint16_t port) {
+  end();
+  auto socket = gang::listen_everywhere(port);
+  if (!socket) {
+    const std::string holder =
+        socket.error().is_in_use ? gang::describe_port_holder(port) : std::string();
+    Error error = socket.error().error;
+    error.message += holder.empty() ? "" : ", which " + holder + " has";
+    return error;
+  }
+  listener_.assign(socket->fd.release());
+  return {};
+}
+
+void StoreProcess::serve(StoreJob job, StoreEvents events) {
+  job_ = std::move(job);
+  events_ = std::move(events);
+  listener_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                       [this, run = run_](const ErrorCode& error) { on_first_client(error, run); });
+}
+
+void StoreProcess::on_first_client(const ErrorCode& error, std::uint64_t run) {
+  if (error || run != run_) {
+    return;
+  }
+  if (const auto started = start_process(); !started) {
+    fail(started.error());
+  }
+}
+
+Result<> StoreProcess::start_process() {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return system_error("cannot make a pair of sockets", errno);
+  }
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const StoreChannel store_ends{listener_.native_handle(), theirs.get()};
+  const auto pid = helpers_.start({store_ends.listener, store_ends.agent}, [&] {
+    (void)::prctl(PR_SET_NAME, "muster-store");
+    limit_memory();
+    serve_store(store_ends, job_);
+  });
+  if (!pid) {
+    return pid.error();
+  }
+  pid_ = *pid;
+  served_ = UniqueFd(listener_.release());
+  log_debug("the store's process is pid " + std::to_string(*pid));
+  stream_.assign(ours.release());
+  lines_ = {};
+  read();
+  return {};
+}
+
+void StoreProcess::read() {
+  stream_.async_read_some(boost::asio::buffer(buffer_),
+                          [this, run = run_](const ErrorCode& error, std::size_t size) {
+                            if (run == run_) {
+                              on_bytes(error, size);
+                            }
+                          });
+}
+
+void StoreProcess::on_bytes(const ErrorCode& error, std::size_t size) {
+  if (error) {
+    fail({ErrorKind::System, "its process has ended"});
+    return;
+  }
+  const auto lines = lines_.feed({buffer_.data(), size});
+  if (!lines) {
+    fail(lines.error());
+    return;
+  }
+  for (const StoreMessage& line : *lines) {
+    take(line);
+  }
+  if (stream_.is_open()) {
+    read();
+  }
+}
+
+void StoreProcess::take(const StoreMessage& line) {
+  if (const auto* const remark = std::get_if<StoreNotice>(&line)) {
+    log_warning(remark->text);
+  } else if (const auto* const end = std::get_if<StoreEnd>(&line)) {
+    fail({ErrorKind::System, end->why});
+  } else if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&line)) {
+    report_waiting_ranks(*awaited);
+  } else {
+    const auto& news = std::get<StoreStatus>(line);
+    if (news.is_complete) {
+      later_.cancel();  // an idle job sleeps
+    }
+    if (events_.on_news) {
+      events_.on_news(news);
+    }
+  }
+}
+
+void StoreProcess::request_later(std::chrono::seconds delay) {
+  later_.expires_after(delay);
+  later_.async_wait([this, run = run_](const ErrorCode& error) {
+    if (!error && run == run_) {
+      ask(kWhoArrived);
+    }
+  });
+}
+
+void StoreProcess::ask(char what) {
+  if (pid_) {
+    (void)::send(stream_.native_handle(), &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+}
+
+void StoreProcess::request_waiting_ranks() {
+  if (pid_) {
+    ask(kWhoWaits);
+    patience_.ask();
+  }
+}
+
+void StoreProcess::report_waiting_ranks(const store::AwaitedKeys& awaited) {
+  patience_.cancel();
+  if (on_awaited) {
+    on_awaited(awaited);
+  }
+}
+
+void StoreProcess::fail(const Error& why) {
+  const StoreEvents events = events_;
+  if (patience_.is_pending()) {
+    report_waiting_ranks({});
+  }
+  end();
+  if (events.on_failure) {
+    events.on_failure(why);
+  } else {  // the workers of this node have ended, and their node with them
+    log_error("the store of the ranks, which others may still need, has ended: " + why.message);
+  }
+}
+
+void StoreProcess::end() {
+  ++run_;
+  events_ = {};
+  later_.cancel();
+  patience_.cancel();
+  ErrorCode ignored;  // they are gone in any case
+  stream_.close(ignored);
+  if (listener_.is_open()) {
+    served_ = UniqueFd(listener_.release());
+  }
+  if (served_) {
+    (void)::shutdown(served_.get(),
+                     SHUT_RDWR);  // the process has it as well, and may live on for a moment
+    served_.reset();
+  }
+  if (pid_) {
+    helpers_.end(*std::exchange(pid_, std::nullopt));
+  }
+}
+
+}  // namespace muster
