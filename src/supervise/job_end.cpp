@@ -1,4 +1,4 @@
-// The one table of ends. docs/exit-codes.md shows it to users, and a test compares the two.
+// The one table of ends. docs/interfaces.md shows it to users, and a test compares the two.
 #include <muster/base/result.hpp>
 #include <muster/base/text.hpp>
 #include <muster/supervise/job_end.hpp>

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.gang import free_port  # noqa: F401  # for those that run commands of pages
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 DEADLINE = 120  # seconds after which what a page runs is taken to hang
 
 FENCE = re.compile(r"^```(\S*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -89,6 +89,10 @@ def test_the_options_are_those_of_help(desk):
     ]
 
 
+def command_lines():
+    return page("command-lines.md") + page("command-lines-more.md")
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -98,7 +102,7 @@ def test_the_options_are_those_of_help(desk):
 )
 def test_the_tables_of_another_launcher_are_those_of_the_program(name, desk):
     printed = tables(desk.run(f"muster {name} --print-options").stdout)
-    described = tables(section(page("command-lines.md"), name))
+    described = tables(section(command_lines(), name))
 
     assert len(printed[0]) > 10
     assert described == printed
@@ -106,7 +110,7 @@ def test_the_tables_of_another_launcher_are_those_of_the_program(name, desk):
 
 def test_what_torch_distributed_launch_has_more_is_the_last_of_its_options(desk):
     printed = tables(desk.run("muster torch.distributed.launch --print-options").stdout)[0]
-    described = tables(section(page("command-lines.md"), "torch.distributed.launch"))[0]
+    described = tables(section(command_lines(), "torch.distributed.launch"))[0]
 
     assert described == [printed[0], printed[-1]]
     assert printed[1:-1] == tables(desk.run("muster torchrun --print-options").stdout)[0][1:]
@@ -116,7 +120,7 @@ def test_what_torch_distributed_launch_has_more_is_the_last_of_its_options(desk)
 
 
 def codes(answer):
-    rows = table(page("exit-codes.md"), "Code")
+    rows = table(page("interfaces.md"), "Code")
     return {int(row[0]) for row in rows if row[0].isdigit() and row[2] == answer}
 
 
@@ -148,7 +152,7 @@ def test_the_exit_codes_are_those_of_the_program():
 
 
 def test_what_a_scheduler_should_do_is_what_the_table_of_ends_says():
-    rows = table(page("exit-codes.md"), "Code")
+    rows = table(page("interfaces.md"), "Code")
     described = {int(row[0]) if row[0].isdigit() else None: row[3] for row in rows}
 
     assert [(code, described[code]) for code, _ in ends()] == ends()
@@ -166,14 +170,18 @@ def test_the_exit_codes_are_those_of_help(desk):
 # --- Platforms -----------------------------------------------------------------------------------
 
 
+def platforms():
+    return page("platforms.md") + page("platforms-clouds.md")
+
+
 def test_the_platforms_are_those_of_the_program(desk):
     refused = desk.run("muster plan --platform x true").stdout
     names = re.search(r"expected one of (.*)$", refused, re.MULTILINE).group(1).split(", ")
 
     for name in names:
-        assert section(page("platforms.md"), name)
+        assert section(platforms(), name)
     listed = [signs_of(name) for name in names if name not in ("flags", "single")]
-    rows = [[plain(cell) for cell in row] for row in table(page("platforms.md"), "Platform")]
+    rows = [[plain(cell) for cell in row] for row in table(platforms(), "Platform")]
     assert rows == listed, "names, signs and order"
 
 
@@ -188,12 +196,12 @@ def platform_file(name):
     return source(f"src/cluster/{name.replace('-', '_')}.cpp")
 
 
-@pytest.mark.parametrize("name", [plain(row[0]) for row in table(page("platforms.md"), "Platform")])
+@pytest.mark.parametrize("name", [plain(row[0]) for row in table(platforms(), "Platform")])
 def test_the_variables_of_a_platform_are_those_that_are_read(name):
     """A name with a part of its own, such as VC_<TASK>_HOSTS, is read by its other parts."""
-    sign = next(row[1] for row in table(page("platforms.md"), "Platform") if plain(row[0]) == name)
-    text = sign + section(page("platforms.md"), name)
-    cells = " ".join(row[0] for rows in tables(section(page("platforms.md"), name)) for row in rows)
+    sign = next(row[1] for row in table(platforms(), "Platform") if plain(row[0]) == name)
+    text = sign + section(platforms(), name)
+    cells = " ".join(row[0] for rows in tables(section(platforms(), name)) for row in rows)
     named = {word for word in CODE.findall(cells) if re.fullmatch(r"[A-Z][A-Z0-9_<>*]*", word)}
     own = platform_file(name)
     shared = "".join(source(path) for path in SHARED_READERS)
@@ -214,7 +222,7 @@ def test_every_variable_that_hides_devices_is_named():
     read = set(re.findall(r'"([A-Z]+_VISIBLE_DEVICES|[A-Z]+_RT_VISIBLE_DEVICES)"',
                           source("src/environment/accelerators.cpp")))  # fmt: skip
     named = set(
-        re.findall(r"`(\w+_VISIBLE_DEVICES)`", section(page("platforms.md"), "How many workers"))
+        re.findall(r"`(\w+_VISIBLE_DEVICES)`", section(platforms(), "How many workers"))
     )
 
     assert read == named
@@ -242,7 +250,7 @@ def test_the_options_that_ssh_is_given_are_those_of_the_program():
 
 
 def placeholders():
-    return [plain(row[0]).strip("{}") for row in table(page("templates.md"), "Placeholder")]
+    return [plain(row[0]).strip("{}") for row in table(page("modes.md"), "Placeholder")]
 
 
 def test_the_placeholders_are_those_of_the_program():
@@ -275,7 +283,7 @@ def test_the_fields_are_those_of_the_program():
     text = "".join(source(f"src/mode/{file}.cpp") for file in files)
     lists = re.findall(r"(?:check_fields\(\s*\w+,\s*|fields = )\{([^}]*)\}", text)
     known = [sorted(re.findall(r'"(\w+)"', names)) for names in lists]
-    fields = section(page("templates.md"), "Fields")
+    fields = section(page("modes.md"), "Fields")
     described = [
         sorted(plain(row[0]) for row in table(part, "Field"))
         for part in re.split(r"^Of (?:a|an|`until`).*:$", fields, flags=re.MULTILINE)
@@ -300,8 +308,8 @@ def paths_of(document, leaves, before=""):
             yield from paths_of(value[0], leaves, path + "[].")
 
 
-def fields_of(name):
-    return [plain(row[0]) for row in table(page(name), "Field")]
+def fields_of(heading):
+    return [plain(row[0]) for row in table(section(page("interfaces.md"), heading), "Field")]
 
 
 def test_the_fields_of_the_report_are_those_of_a_report(desk):
@@ -315,7 +323,7 @@ def test_the_fields_of_the_report_are_those_of_a_report(desk):
 
     assert seen.returncode == 3
     report = json.loads((desk.folder / "r.json").read_text())
-    assert sorted(paths_of(report, leaves=())) == sorted(fields_of("report.md"))
+    assert sorted(paths_of(report, leaves=())) == sorted(fields_of("The report"))
 
 
 def test_the_fields_of_the_plan_are_those_of_a_plan(desk):
@@ -328,7 +336,7 @@ def test_the_fields_of_the_plan_are_those_of_a_plan(desk):
     plan = json.loads(seen.stdout)
     paths = set(paths_of(plan, leaves)) - {"rendezvous", "nodes"}
     paths |= {f"{outer}.{inner}" for outer in ("rendezvous", "nodes") for inner in plan[outer]}
-    assert paths == set(fields_of("plan.md"))
+    assert paths == set(fields_of("The plan"))
 
 
 # --- States and signals --------------------------------------------------------------------------
@@ -341,7 +349,7 @@ def first_words(text, heading):
 
 def test_the_states_of_the_supervisor_are_those_of_the_program():
     header = source("include/muster/supervise/supervisor.hpp")
-    text = section(page("states.md"), "The supervisor")
+    text = section(page("architecture.md"), "The supervisor")
     for heading, pattern in {
         "State": r"enum class State \{(.*?)\}",
         "Event": r"using Event = std::variant ?<(.*?)>",
@@ -357,7 +365,7 @@ def test_the_states_of_the_supervisor_are_those_of_the_program():
 
 def test_the_states_of_a_sink_are_those_of_the_program():
     names = re.search(r"enum class State \{(.*?)\}", source("src/run/output/sink.hpp"))
-    text = section(page("states.md"), "A sink")
+    text = section(page("architecture.md"), "A sink")
 
     assert first_words(text, "State") == set(re.findall(r"\w+", names.group(1)))
 

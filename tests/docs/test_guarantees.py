@@ -16,7 +16,7 @@ def test_each_guarantee_is_on_the_page_with_what_its_loss_means():
         (name, f"`{call}`", HOLD[hold], "".join(re.findall('"([^"]*)"', means)))
         for name, call, hold, means in rows
     }
-    (table,) = [rows for rows in tables(page("doctor.md")) if rows[0][0] == "Guarantee"]
+    (table,) = [rows for rows in tables(page("troubleshooting.md")) if rows[0][0] == "Guarantee"]
     described = {tuple(row) for row in table[1:]}
     of_more_than_a_call = {
         row for row in described if row[1].startswith(("`/proc`", "`pipe2`", "an event loop"))

@@ -6,6 +6,8 @@ import re
 
 from pages import ROOT, name_of, page, tables
 
+PAGES_OF_MESSAGES = ("messages.md", "messages-nodes.md", "messages-options.md")
+
 # Where messages for users are composed.
 SOURCES = [
     *sorted((ROOT / "src").rglob("*.cpp")),
@@ -16,7 +18,7 @@ SOURCES = [
 WITHOUT_MESSAGES = (
     "control_options.cpp",
     "embed_templates.cpp",
-    "guarantees.cpp",  # docs/doctor.md has them: test_guarantees.py
+    "guarantees.cpp",  # docs/troubleshooting.md has them: test_guarantees.py
     "options.cpp",
     "pod.cpp",
     "render_options.cpp",
@@ -107,10 +109,12 @@ def is_sentence_part(text):
 
 
 def messages():
-    """What stands in code type in the first column of the page."""
-    for rows in tables(page("troubleshooting.md")):
-        if rows[0][0] == "Message":
-            yield from (row[0].strip("`") for row in rows[1:])
+    """The messages in the first column of the pages; a row may have several."""
+    for name in PAGES_OF_MESSAGES:
+        for rows in tables(page(name)):
+            if rows[0][0] == "Message":
+                for row in rows[1:]:
+                    yield from (message.strip("`") for message in row[0].split("<br>"))
 
 
 def test_every_message_is_explained():
@@ -124,7 +128,7 @@ def test_every_message_is_explained():
         if is_sentence_part(text) and text not in OTHER_TEXTS and text not in explained
     ]
 
-    assert not missing, "docs/troubleshooting.md lacks:\n" + "\n".join(missing)
+    assert not missing, "docs/messages*.md lack:\n" + "\n".join(missing)
 
 
 def test_every_message_that_is_explained_exists():

@@ -1,5 +1,5 @@
 // How a job gives way after a notice: all workers are told, and the job ends when one of them has saved, when all have ended, or
-// at the deadline. See docs/suspend.md.
+// at the deadline. See docs/control.md.
 #include "durations.hpp"
 #include "leader.hpp"
 
