@@ -222,7 +222,7 @@ def test_every_variable_that_hides_devices_is_named():
     read = set(re.findall(r'"([A-Z]+_VISIBLE_DEVICES|[A-Z]+_RT_VISIBLE_DEVICES)"',
                           source("src/environment/accelerators.cpp")))  # fmt: skip
     named = set(
-        re.findall(r"`(\w+_VISIBLE_DEVICES)`", section(platforms(), "How many workers"))
+        re.findall(r"`(\w+_VISIBLE_DEVICES)`", section(page("options.md"), "How many workers"))
     )
 
     assert read == named
