@@ -1,4 +1,4 @@
-/* What a program in C or C++ that muster started can ask of it and tell it; docs/programs.md.
+/* What a program in C or C++ that muster started can ask of it and tell it; docs/control.md.
  *
  *     if (muster_receive_suspend_command()) {
  *       save();

@@ -1,7 +1,7 @@
 // Reads the options of several nodes, of restarting and of ranks that end early.
 #include "base/signals.hpp"
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "options/settings.hpp"
 #include "process/helper_process.hpp"
 #include "requests.hpp"

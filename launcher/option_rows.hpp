@@ -93,7 +93,7 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      "Job",
      "Options that mpirun is given as they are, such as '--mca btl self,tcp'. Only agent and ssh "
      "can do that."},
-    {"template", '\0', "FILE", "Job", "A mode of your own, described in docs/templates.md."},
+    {"template", '\0', "FILE", "Job", "A mode of your own, described in docs/modes.md."},
     {"roles",
      '\0',
      "NUMBERS",

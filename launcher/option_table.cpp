@@ -1,6 +1,6 @@
 // The table of muster's options, and what looks like one of them and is not.
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "environment/snapshot.hpp"
 #include "mpi/agent_call.hpp"
 #include "option_rows.hpp"
@@ -122,7 +122,7 @@ constexpr const char* kRenderIntroduction =
        muster render --check-fit FILE [--pods FILE] --nodes N [options]
 
 Prints a manifest that starts one agent of muster on each node, all of them or none, and that does
-with the job's exit code what docs/exit-codes.md advises. What stands behind '--' is what would stand
+with the job's exit code what docs/interfaces.md advises. What stands behind '--' is what would stand
 behind 'muster': options of muster, a program, its arguments. They arrive as they are, byte for byte.
 
 Kinds:
@@ -206,7 +206,7 @@ constexpr const char* kSuspendIntroduction =
 
 Tells the workers of a running job, on all of its nodes, that the job is to give way: they save their work and end,
 or one of them says that it has saved. The job ends with 85, 'suspended', for a scheduler to queue it again.
-docs/suspend.md tells how a program hears of it.
+docs/control.md tells how a program hears of it.
 
 Exit codes: 0 the workers are told; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
 

@@ -2,7 +2,7 @@
 #include "plan_job.hpp"
 
 #include "base/log.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "compat/nested_launcher.hpp"
 #include "environment/cpu_topology.hpp"
 #include "inputs/input_files.hpp"

@@ -2,7 +2,7 @@
 #include "requests.hpp"
 
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
 #include "options/syntax.hpp"

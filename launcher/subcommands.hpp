@@ -2,7 +2,7 @@
 
 // Commands and options that print something and start nothing.
 
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/guarantees.hpp"
 #include "render/manifest.hpp"

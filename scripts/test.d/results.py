@@ -20,7 +20,7 @@ _EVERY_PARTS = """src include python launcher templates CMakeLists.txt cmake tes
   scripts/venvs.bash requirements/zig.txt scripts/test scripts/test.d scripts/pytest_no_skip.py pytest.ini tests/conftest.py tests/support
   tests/workers tests/hosts scripts/hosts""".split()
 # What no part reads, unless its row names it.
-_NO_PARTS = """docs README.md LICENSE .ci .gitignore .clang-format tests/unstable.tsv tests/seeds.txt tests/docs tests/scripts tests/unit tests/golden
+_NO_PARTS = """docs README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE .ci .gitignore .clang-format tests/unstable.tsv tests/seeds.txt tests/docs tests/scripts tests/unit tests/golden
   examples scripts/bench scripts/bench.d scripts/check scripts/check-layers scripts/format scripts/pictures.d scripts/quickstart scripts/sizes
   scripts/soak scripts/update-golden scripts/update-pictures scripts/update-start-order""".split()
 

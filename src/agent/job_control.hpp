@@ -35,7 +35,7 @@ struct JobNotice {
 };
 
 /// Serves the control socket of this node: passes requests on to the gang, puts the answers of all nodes together, and writes
-/// the files by which workers learn of a notice (docs/suspend.md).
+/// the files by which workers learn of a notice (docs/control.md).
 class JobControl {
  public:
   JobControl(boost::asio::io_context& io,

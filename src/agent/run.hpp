@@ -103,7 +103,7 @@ enum class Cloud {
   Azure
 };
 
-/// How the job gives way after a notice (docs/suspend.md).
+/// How the job gives way after a notice (docs/control.md).
 struct SuspendOptions {
   std::optional<int> signal;    ///< that is a notice and no request to end; empty: none
   std::optional<int> tells_by;  ///< by which the workers are told besides by the file

@@ -12,7 +12,7 @@
 namespace muster {
 
 /// What a caller may do about a failure. The value is the exit code that the program ends with if
-/// nobody can do anything (the table is in docs/exit-codes.md).
+/// nobody can do anything (the table is in docs/interfaces.md).
 enum class ErrorKind {
   BadUsage = 64,        ///< The command line is wrong. Retrying cannot help.
   BadData = 65,         ///< A file that describes the job is wrong. Retrying cannot help.

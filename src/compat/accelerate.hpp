@@ -2,7 +2,7 @@
 
 // The configuration file of accelerate, as `accelerate config` writes it.
 
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 
 namespace muster::accelerate {
 

@@ -1,7 +1,7 @@
 // The options of `colossalai run`, of ColossalAI 0.5, and what becomes of each.
 // Facts: colossalai/cli/launcher/__init__.py.
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
 #include "compat/tokens.hpp"
 

@@ -1,6 +1,6 @@
 // The nodes and devices of a line of DeepSpeed's launcher.
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
 #include "compat/stale_variables.hpp"
 #include "compat/tokens.hpp"

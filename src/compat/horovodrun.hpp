@@ -2,7 +2,7 @@
 
 // The file of horovodrun's --config-file.
 
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 
 namespace muster::horovodrun {
 

@@ -2,7 +2,7 @@
 #include "compat/host_placing.hpp"
 
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "environment/local_host.hpp"
 #include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"

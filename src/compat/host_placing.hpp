@@ -3,7 +3,7 @@
 // Processes on listed hosts, as the launchers mean it that go to other hosts by themselves. Private to compat/.
 
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "platforms/given_hosts.hpp"
 
 namespace muster {

@@ -1,7 +1,7 @@
 // The launchers that are known by name, and what to write instead of each.
 #include "compat/known_launchers.hpp"
 
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 
 #include <algorithm>
 #include <array>

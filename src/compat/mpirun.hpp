@@ -2,7 +2,7 @@
 
 // What mpirun's --map-by says.
 
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 
 #include <optional>
 #include <string_view>

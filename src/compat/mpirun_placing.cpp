@@ -1,6 +1,6 @@
 // The policy of a mapping, and its modifiers.
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
 #include "compat/mpirun.hpp"
 #include "modes/mpi_request.hpp"

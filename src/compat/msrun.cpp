@@ -2,7 +2,7 @@
 // Facts: mindspore/parallel/cluster/run.py and process_entity/_api.py.
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "environment/local_host.hpp"
 
 #include <array>

@@ -3,7 +3,7 @@
 // paddle/distributed/fleet/launch.py of Paddle 3.0, python/paddle/distributed/launch.py of 1.8.
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "compat/stale_variables.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/local_host.hpp"

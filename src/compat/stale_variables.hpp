@@ -3,7 +3,7 @@
 // Variables that another start has left behind.
 
 #include "base/result.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "environment/snapshot.hpp"
 
 #include <optional>

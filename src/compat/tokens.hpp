@@ -2,7 +2,7 @@
 
 // The words of another launcher's command line, before anything is made of them.
 
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 
 namespace muster {
 

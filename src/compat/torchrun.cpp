@@ -2,7 +2,7 @@
 #include "base/endpoint.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "compat/stale_variables.hpp"
 #include "platforms/given_hosts.hpp"
 

@@ -1,6 +1,6 @@
 // torchrun's options, of torch 2.13 and of what came after it, and what becomes of each.
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 
 #include <algorithm>
 #include <array>

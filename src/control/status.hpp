@@ -51,7 +51,7 @@ struct NodeStatus {
 /// The table for people, with its totals, from the answer to a status request. `now`: seconds since 1970.
 [[nodiscard]] std::string status_table(const json::object& answer, double now);
 
-/// The numbers that a program has given to progress() or heartbeat(): the bytes of its heartbeat file (docs/programs.md).
+/// The numbers that a program has given to progress() or heartbeat(): the bytes of its heartbeat file (docs/control.md).
 struct Heartbeat {
   double at = 0;  ///< seconds since 1970
   std::optional<std::int64_t> step;

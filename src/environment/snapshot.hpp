@@ -1,6 +1,6 @@
 #pragma once
 
-// What workers find of muster in their environment (docs/suspend.md): names that are no options.
+// What workers find of muster in their environment (docs/control.md): names that are no options.
 
 #include "base/result.hpp"
 #include "environment/mounted_files.hpp"

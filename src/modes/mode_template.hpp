@@ -85,7 +85,7 @@ struct InputTemplate {
   bool adds_pod_addresses = false;  ///< the workers' copy has `pod_ip`, as far as that is known
 };
 
-/// How a framework wants its processes started: data, read from YAML. docs/templates.md describes
+/// How a framework wants its processes started: data, read from YAML. docs/modes.md describes
 /// each field.
 struct ModeTemplate {
   std::string name;

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Which CPUs a process gets for the accelerator that it stands for; docs/binding.md tells what each
+/// Which CPUs a process gets for the accelerator that it stands for; docs/options.md tells what each
 /// form means. The names are torchrun's.
 enum class NumaForm {
   Node,

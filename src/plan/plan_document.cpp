@@ -1,4 +1,4 @@
-// The plan as a document: an interface that users and tests read. docs/plan.md fixes its fields.
+// The plan as a document: an interface that users and tests read. docs/interfaces.md fixes its fields.
 #include "plan/plan_document.hpp"
 
 #include "base/json.hpp"

@@ -245,13 +245,6 @@ Result<PlatformFacts> read_tfjob(const Snapshot& /*snapshot*/) {
 
 }  // namespace
 
-const Platform kTfjob = {.name = "tfjob",
-                         .signs = "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
-                         .find_sign = find_tfjob_sign,
-                         .read = read_tfjob,
-                         .counts = kTfjobCounts,
-                         .is_list_of_tasks = true};
-
 Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const Roles& roles) {
   auto lists = read_list_variables(snapshot, roles);
   const auto text = sourced_variable(snapshot, "TF_CONFIG");
@@ -278,6 +271,13 @@ bool are_several_tasks(const Snapshot& snapshot) {
   const auto tasks = read_task_config({*text, from_variable("TF_CONFIG")}, tensorflow_roles());
   return !tasks || (!tasks->is_alone && hosts_of(*tasks).size() > 1);
 }
+
+const Platform kTfjob = {.name = "tfjob",
+                         .signs = "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
+                         .find_sign = find_tfjob_sign,
+                         .read = read_tfjob,
+                         .counts = kTfjobCounts,
+                         .is_list_of_tasks = true};
 
 // Kubeflow's PaddleJob, in its collective form: PADDLE_NNODES counts pods, each of which is a node. No
 // variable says which of them this is: PADDLE_MASTER is the own address on the first worker and its name

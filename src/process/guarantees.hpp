@@ -1,7 +1,7 @@
 #pragma once
 
 // Which of its promises muster can keep on this system. What the system allows is asked, what follows from the answers is
-// one table: `muster doctor` prints it, and the start of a job says what is lost (docs/doctor.md).
+// one table: `muster doctor` prints it, and the start of a job says what is lost (docs/troubleshooting.md).
 
 #include "base/result.hpp"
 

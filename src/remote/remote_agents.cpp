@@ -3,7 +3,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "environment/local_host.hpp"
 #include "options/syntax.hpp"
 

@@ -77,7 +77,7 @@ using Values = std::map<std::string, std::string>;
 void add_slurm_values(Values& values, const ManifestRequest& request);
 void add_pod_values(Values& values, const ManifestRequest& request);
 
-/// The codes of muster after which starting the job again may help: docs/exit-codes.md.
+/// The codes of muster after which starting the job again may help: docs/interfaces.md.
 [[nodiscard]] const std::vector<std::string>& restart_codes();
 
 /// The text of that file in templates/manifests, filled.

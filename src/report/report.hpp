@@ -1,6 +1,6 @@
 #pragma once
 
-// What the runs of a job before this one have left in its state folder (--state-dir): docs/suspend.md.
+// What the runs of a job before this one have left in its state folder (--state-dir): docs/control.md.
 
 #include "agent/run.hpp"
 #include "base/json_fwd.hpp"

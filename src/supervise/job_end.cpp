@@ -1,4 +1,4 @@
-// The one table of ends. docs/exit-codes.md shows it to users, and a test compares the two.
+// The one table of ends. docs/interfaces.md shows it to users, and a test compares the two.
 #include "supervise/job_end.hpp"
 
 #include "base/result.hpp"

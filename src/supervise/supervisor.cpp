@@ -1,4 +1,4 @@
-// The supervisor's decisions. Pure: docs/states.md has the picture.
+// The supervisor's decisions. Pure: docs/architecture.md has the picture.
 #include "supervise/supervisor.hpp"
 
 #include <algorithm>

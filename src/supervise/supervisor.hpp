@@ -137,7 +137,7 @@ struct AttemptOutcome {
 /// It holds no pid, opens nothing and never looks at a clock: the event loop tells it what
 /// happened, and carries out what it returns. That is what lets its tests run a whole day of
 /// crashes in a microsecond.
-/// docs/states.md has the picture. There is one grace from the first request to end until the kill, on
+/// docs/architecture.md has the picture. There is one grace from the first request to end until the kill, on
 /// every path.
 class Supervisor {
  public:

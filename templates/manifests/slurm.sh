@@ -40,7 +40,7 @@ while [[ $interrupted ]]; do
   code=$?
 done
 
-# What muster says may go better next time (docs/exit-codes.md) is queued again, {restarts} time(s) at most.
+# What muster says may go better next time (docs/interfaces.md) is queued again, {restarts} time(s) at most.
 case $code in
   {restart_codes})
     if ((${SLURM_RESTART_COUNT:-0} < {restarts})); then

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.gang import free_port  # noqa: F401  # for those that run commands of pages
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 DEADLINE = 120  # seconds after which what a page runs is taken to hang
 
 FENCE = re.compile(r"^```(\S*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -20,9 +20,19 @@ def page(name):
     return (ROOT / "docs" / name).read_text()
 
 
+def source_file(name):
+    """The path of a file of the program; its name is enough, since each name stands for one file."""
+    (path,) = [path for folder in ("src", "launcher") for path in (ROOT / folder).rglob(name)]
+    return path
+
+
 def source(name):
     """The code of a file of the program, however it is broken into lines; without comments."""
-    code = re.sub(r"//.*", "", (ROOT / name).read_text())
+    return one_line(source_file(name).read_text())
+
+
+def one_line(code):
+    code = re.sub(r"//.*", "", code)
     return re.sub(r"(::|[({]) ", r"\1", re.sub(r"\s+", " ", code))
 
 

@@ -124,7 +124,7 @@ def test_every_path_that_is_named_exists(path):
 
 # Options of other programs that the pages name.
 OTHERS = {
-    "--admindir", "--all-filters", "--api-token", "--check", "--env", "--exclusive", "--full", "--gloo", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
+    "--admindir", "--all-filters", "--api-token", "--check", "--dynamic", "--env", "--exclusive", "--full", "--gloo", "--install", "--its-own-options", "--local-rank", "--lr", "--measure",
     "--mount-proc", "--mpi-rank", "--name", "--no-tests", "--num-machines", "--pid", "--pty", "--release", "--reproduce", "--sanitize", "--schedules", "--search", "--seed", "--shm-size",
     "--signal", "--target", "--ulimit",
     "--no-werror", "--init-method", "--job-name", "--join", "--ps-hosts", "--rank", "--sim-level",
@@ -162,7 +162,7 @@ def test_every_option_that_is_named_exists(path, desk):
     known |= OTHERS | {name.split("*")[0] for name in options_of_torchrun_that_are_missing()}
     named = set()
     for code in CODE.findall(without_blocks(path.read_text())):
-        if path.name != "troubleshooting.md":  # it quotes mistakes
+        if not path.name.startswith(("troubleshooting", "messages")):  # they quote mistakes
             named |= set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", code.replace("_", "-")))
 
     assert named - known == set()

@@ -13,10 +13,12 @@ from pages import (
     binary,
     free_port,
     name_of,
+    one_line,
     page,
     plain,
     section,
     source,
+    source_file,
     table,
     tables,
     without_blocks,
@@ -89,6 +91,10 @@ def test_the_options_are_those_of_help(desk):
     ]
 
 
+def command_lines():
+    return page("command-lines.md") + page("command-lines-more.md")
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -98,7 +104,7 @@ def test_the_options_are_those_of_help(desk):
 )
 def test_the_tables_of_another_launcher_are_those_of_the_program(name, desk):
     printed = tables(desk.run(f"muster {name} --print-options").stdout)
-    described = tables(section(page("command-lines.md"), name))
+    described = tables(section(command_lines(), name))
 
     assert len(printed[0]) > 10
     assert described == printed
@@ -106,7 +112,7 @@ def test_the_tables_of_another_launcher_are_those_of_the_program(name, desk):
 
 def test_what_torch_distributed_launch_has_more_is_the_last_of_its_options(desk):
     printed = tables(desk.run("muster torch.distributed.launch --print-options").stdout)[0]
-    described = tables(section(page("command-lines.md"), "torch.distributed.launch"))[0]
+    described = tables(section(command_lines(), "torch.distributed.launch"))[0]
 
     assert described == [printed[0], printed[-1]]
     assert printed[1:-1] == tables(desk.run("muster torchrun --print-options").stdout)[0][1:]
@@ -116,18 +122,18 @@ def test_what_torch_distributed_launch_has_more_is_the_last_of_its_options(desk)
 
 
 def codes(answer):
-    rows = table(page("exit-codes.md"), "Code")
+    rows = table(page("interfaces.md"), "Code")
     return {int(row[0]) for row in rows if row[0].isdigit() and row[2] == answer}
 
 
 def codes_of_errors():
-    enum = re.search(r"enum class ErrorKind \{(.*?)\};", source("include/muster/base/result.hpp"))
+    enum = re.search(r"enum class ErrorKind \{(.*?)\};", source("result.hpp"))
     return {name: int(code) for name, code in re.findall(r"(\w+) = (\d+),", enum.group(1))}
 
 
 def ends():
     """The rows of the table of ends: exit code, or nothing where it is a worker's, and the advice."""
-    text = source("src/supervise/job_end.cpp")
+    text = source("job_end.cpp")
     values = {name: int(code) for name, code in re.findall(r"int (k\w+) = (\d+);", text)}
     for name, error in re.findall(r"int (k\w+) = static_cast<int>\(ErrorKind::(\w+)\);", text):
         values[name] = codes_of_errors()[error]
@@ -143,12 +149,12 @@ def test_the_exit_codes_are_those_of_the_program():
     fixed = {code for code, _ in ends() if code is not None}
 
     assert codes("yes") == set(codes_of_errors().values()) | fixed | {70}
-    assert "return 70;" in source("launcher/main.cpp")
+    assert "return 70;" in source("main.cpp")
     assert codes("no").isdisjoint(codes("yes"))
 
 
 def test_what_a_scheduler_should_do_is_what_the_table_of_ends_says():
-    rows = table(page("exit-codes.md"), "Code")
+    rows = table(page("interfaces.md"), "Code")
     described = {int(row[0]) if row[0].isdigit() else None: row[3] for row in rows}
 
     assert [(code, described[code]) for code, _ in ends()] == ends()
@@ -166,36 +172,50 @@ def test_the_exit_codes_are_those_of_help(desk):
 # --- Platforms -----------------------------------------------------------------------------------
 
 
+def platforms():
+    return page("platforms.md") + page("platforms-clouds.md")
+
+
 def test_the_platforms_are_those_of_the_program(desk):
     refused = desk.run("muster plan --platform x true").stdout
     names = re.search(r"expected one of (.*)$", refused, re.MULTILINE).group(1).split(", ")
 
     for name in names:
-        assert section(page("platforms.md"), name)
+        assert section(platforms(), name)
     listed = [signs_of(name) for name in names if name not in ("flags", "single")]
-    rows = [[plain(cell) for cell in row] for row in table(page("platforms.md"), "Platform")]
+    rows = [[plain(cell) for cell in row] for row in table(platforms(), "Platform")]
     assert rows == listed, "names, signs and order"
 
 
 def signs_of(name):
     """The name and the signs, as the platform's own file has them; text may go on in the next line."""
     pattern = r'const Platform \w+ = \{\s*(?:\.name = )?"([\w-]+)",\s*(?:\.signs =\s*)?((?:"[^"]*"\s*)+),'
-    name, signs = re.search(pattern, platform_file(name)).groups()
+    name, signs = re.search(pattern, platform_code(name)).groups()
     return [name, "".join(re.findall(r'"([^"]*)"', signs))]
 
 
-def platform_file(name):
-    return source(f"src/cluster/{name.replace('-', '_')}.cpp")
+def platform_code(name):
+    """The code of one platform: its definition, and what stands before it and behind the platform before it."""
+    start = re.compile(rf'const Platform \w+ = \{{\s*(?:\.name = )?"{name}"')
+    for path in (ROOT / "src/platforms").glob("*.cpp"):
+        code, end = "", "};\n"
+        for piece in re.split(r"^(?=const Platform )", path.read_text(), flags=re.MULTILINE):
+            is_definition = piece.startswith("const Platform ")
+            definition, _, rest = piece.partition(end) if is_definition else ("", "", piece)
+            if start.match(definition):
+                return one_line(code + definition + end)
+            code = rest
+    raise AssertionError(f"no platform {name}")
 
 
-@pytest.mark.parametrize("name", [plain(row[0]) for row in table(page("platforms.md"), "Platform")])
+@pytest.mark.parametrize("name", [plain(row[0]) for row in table(platforms(), "Platform")])
 def test_the_variables_of_a_platform_are_those_that_are_read(name):
     """A name with a part of its own, such as VC_<TASK>_HOSTS, is read by its other parts."""
-    sign = next(row[1] for row in table(page("platforms.md"), "Platform") if plain(row[0]) == name)
-    text = sign + section(page("platforms.md"), name)
-    cells = " ".join(row[0] for rows in tables(section(page("platforms.md"), name)) for row in rows)
+    sign = next(row[1] for row in table(platforms(), "Platform") if plain(row[0]) == name)
+    text = sign + section(platforms(), name)
+    cells = " ".join(row[0] for rows in tables(section(platforms(), name)) for row in rows)
     named = {word for word in CODE.findall(cells) if re.fullmatch(r"[A-Z][A-Z0-9_<>*]*", word)}
-    own = platform_file(name)
+    own = platform_code(name)
     shared = "".join(source(path) for path in SHARED_READERS)
     read = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]*|RANK|NNODES)"', own)) - {"BATCH_CUSTOM"}
 
@@ -206,22 +226,23 @@ def test_the_variables_of_a_platform_are_those_that_are_read(name):
 
 
 SHARED_READERS = [
-    f"src/cluster/{file}.cpp" for file in ("platform", "run_method", "hosts", "slots", "tfjob")
+    f"{file}.cpp" for file in ("platform", "describe_cluster", "host_lists", "slots", "kubeflow")
 ]
 
 
 def test_every_variable_that_hides_devices_is_named():
     read = set(re.findall(r'"([A-Z]+_VISIBLE_DEVICES|[A-Z]+_RT_VISIBLE_DEVICES)"',
-                          source("src/environment/accelerators.cpp")))  # fmt: skip
+                          source("accelerators.cpp")))  # fmt: skip
     named = set(
-        re.findall(r"`(\w+_VISIBLE_DEVICES)`", section(page("platforms.md"), "How many workers"))
+        re.findall(r"`(\w+_VISIBLE_DEVICES)`", section(page("options.md"), "How many workers"))
     )
 
     assert read == named
 
 
 def test_the_variables_that_go_along_to_other_hosts_are_those_of_the_program():
-    code = source("src/fan_out/forwarding.cpp").partition("constexpr std::string_view kNone")[0]
+    lists = re.findall(r"constexpr auto k(?:Usual|OwnOfHost) = .*?;", source("remote_agents.cpp"))
+    code = "".join(lists)
     text = page("hosts.md").partition("**Variables.**")[2].partition("**The token.**")[0]
     examples = {"--forward-env MY_KEY,MY_APP_*", "none", "none,PATH", "CUDA_VISIBLE_DEVICES", "*"}
 
@@ -231,7 +252,7 @@ def test_the_variables_that_go_along_to_other_hosts_are_those_of_the_program():
 
 
 def test_the_options_that_ssh_is_given_are_those_of_the_program():
-    code = source("src/fan_out/remote_shell.cpp").partition("kSshOptions")[2].partition(";")[0]
+    code = source("remote_agents.cpp").partition("kSshOptions")[2].partition(";")[0]
 
     options = " ".join(re.findall(r'"([^"]+)"', code))
 
@@ -242,11 +263,11 @@ def test_the_options_that_ssh_is_given_are_those_of_the_program():
 
 
 def placeholders():
-    return [plain(row[0]).strip("{}") for row in table(page("templates.md"), "Placeholder")]
+    return [plain(row[0]).strip("{}") for row in table(page("modes.md"), "Placeholder")]
 
 
 def test_the_placeholders_are_those_of_the_program():
-    names = re.search(r"kPlaceholders = .*?\(\{(.*?)\}\);", source("src/mode/mode_template.cpp"))
+    names = re.search(r"kPlaceholders = .*?\(\{(.*?)\}\);", source("mode_template.cpp"))
 
     assert placeholders() == re.findall(r'"(\w+)"', names.group(1))
 
@@ -271,11 +292,11 @@ def test_every_placeholder_is_filled(desk):
 
 
 def test_the_fields_are_those_of_the_program():
-    files = ("expand_template", "read_template", "template_needs")
-    text = "".join(source(f"src/mode/{file}.cpp") for file in files)
+    files = ("expand_template", "read_template", "mode_template")
+    text = "".join(source(f"{file}.cpp") for file in files)
     lists = re.findall(r"(?:check_fields\(\s*\w+,\s*|fields = )\{([^}]*)\}", text)
     known = [sorted(re.findall(r'"(\w+)"', names)) for names in lists]
-    fields = section(page("templates.md"), "Fields")
+    fields = section(page("modes.md"), "Fields")
     described = [
         sorted(plain(row[0]) for row in table(part, "Field"))
         for part in re.split(r"^Of (?:a|an|`until`).*:$", fields, flags=re.MULTILINE)
@@ -300,8 +321,8 @@ def paths_of(document, leaves, before=""):
             yield from paths_of(value[0], leaves, path + "[].")
 
 
-def fields_of(name):
-    return [plain(row[0]) for row in table(page(name), "Field")]
+def fields_of(heading):
+    return [plain(row[0]) for row in table(section(page("interfaces.md"), heading), "Field")]
 
 
 def test_the_fields_of_the_report_are_those_of_a_report(desk):
@@ -315,7 +336,7 @@ def test_the_fields_of_the_report_are_those_of_a_report(desk):
 
     assert seen.returncode == 3
     report = json.loads((desk.folder / "r.json").read_text())
-    assert sorted(paths_of(report, leaves=())) == sorted(fields_of("report.md"))
+    assert sorted(paths_of(report, leaves=())) == sorted(fields_of("The report"))
 
 
 def test_the_fields_of_the_plan_are_those_of_a_plan(desk):
@@ -328,7 +349,7 @@ def test_the_fields_of_the_plan_are_those_of_a_plan(desk):
     plan = json.loads(seen.stdout)
     paths = set(paths_of(plan, leaves)) - {"rendezvous", "nodes"}
     paths |= {f"{outer}.{inner}" for outer in ("rendezvous", "nodes") for inner in plan[outer]}
-    assert paths == set(fields_of("plan.md"))
+    assert paths == set(fields_of("The plan"))
 
 
 # --- States and signals --------------------------------------------------------------------------
@@ -340,8 +361,8 @@ def first_words(text, heading):
 
 
 def test_the_states_of_the_supervisor_are_those_of_the_program():
-    header = source("include/muster/supervise/supervisor.hpp")
-    text = section(page("states.md"), "The supervisor")
+    header = source("supervisor.hpp")
+    text = section(page("architecture.md"), "The supervisor")
     for heading, pattern in {
         "State": r"enum class State \{(.*?)\}",
         "Event": r"using Event = std::variant ?<(.*?)>",
@@ -350,20 +371,20 @@ def test_the_states_of_the_supervisor_are_those_of_the_program():
         names = re.search(pattern, header).group(1)
         assert first_words(text, heading) == set(re.findall(r"\w+", names)), heading
 
-    end = source("include/muster/supervise/job_end.hpp")
+    end = source("job_end.hpp")
     verdicts = re.search(r"enum class Verdict \{(.*?)\}", end).group(1)
     assert first_words(text, "Verdict") == set(re.findall(r"\w+", verdicts.lower()))
 
 
 def test_the_states_of_a_sink_are_those_of_the_program():
-    names = re.search(r"enum class State \{(.*?)\}", source("src/run/output/sink.hpp"))
-    text = section(page("states.md"), "A sink")
+    names = re.search(r"enum class State \{(.*?)\}", source("output_queue.hpp"))
+    text = section(page("architecture.md"), "A sink")
 
     assert first_words(text, "State") == set(re.findall(r"\w+", names.group(1)))
 
 
 def test_the_signals_are_those_that_the_program_handles():
-    text = source("src/run/process/inherited.cpp")
+    text = source("inherited.cpp")
     lists = re.findall(r"for \(const int signal :\s*\{([^}]*)\}", text)
     handled = {name for names in lists for name in re.findall(r"SIG\w+", names)}
     rows = table(section(page("processes.md"), "Signals"), "Signal to muster")
@@ -374,11 +395,11 @@ def test_the_signals_are_those_that_the_program_handles():
 
 def test_the_limits_of_a_sink_are_those_of_the_program():
     """1 MiB and 256 KiB are in prose on two pages."""
-    header = source("src/run/output/sink.hpp")
+    header = source("output_queue.hpp")
 
     assert "kMost = std::size_t{1} << 20U" in header
     assert "kRelief = std::size_t{1} << 18U" in header
-    assert "kLongestLine = std::size_t{16} << 20U" in source("include/muster/logs/line_framer.hpp")
+    assert "kLongestLine = std::size_t{16} << 20U" in source("line_framer.hpp")
 
 
 def test_nothing_else_is_needed_to_run_the_program():
@@ -396,7 +417,7 @@ def test_nothing_else_is_needed_to_run_the_program():
 
 
 def test_the_pauses_of_the_gang_are_those_of_the_code():
-    code = (ROOT / "src/gang/decide/pauses.hpp").read_text()
+    code = source_file("restart_decider.hpp").read_text()
 
     def of(name):
         return int(re.search(rf"{name}{{([\d']+)}}", code)[1].replace("'", ""))

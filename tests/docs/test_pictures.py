@@ -23,7 +23,7 @@ def text_of(name):
 
 
 def test_each_picture_is_linked_and_there_is_no_other():
-    linked = set(re.findall(r"\(pictures/([^)]+)\)", page("terminal.md")))
+    linked = set(re.findall(r"\(pictures/([^)]+)\)", page("logs.md")))
 
     assert linked == set(CASES)
     assert "(pictures/status-watch.svg)" in page("control.md")

@@ -6,6 +6,21 @@ import re
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
+class Section:
+    """What the page of differences says of one launcher, read as if it were a page."""
+
+    def __init__(self, launcher):
+        self.launcher = launcher
+
+    def __str__(self):
+        return f"docs/launcher-differences.md, {self.launcher},"
+
+    def read_text(self):
+        text = (REPOSITORY / "docs" / "launcher-differences.md").read_text()
+        section = text.partition(f"\n## {self.launcher}\n")[2].partition("\n## ")[0]
+        return section.replace("\n### ", "\n## ")
+
+
 def listed_differences(page):
     """Variable -> (the other launcher's cell, muster's cell), from the table of a page."""
     rows = {}

@@ -1,18 +1,17 @@
 """The environment of a worker under muster and under the real `accelerate launch`, variable by variable.
 
-docs/accelerate-differences.md lists every intended difference, and is read here: a difference that
+docs/launcher-differences.md lists every intended difference, and is read here: a difference that
 is not on the page fails, and so does a line of the page that describes none.
 """
 
 import json
-import pathlib
 
 import pytest
 
 import differences
 import jobs
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "accelerate-differences.md"
+PAGE = differences.Section("accelerate launch")
 WORKER = jobs.script("write_environment.py")
 
 pytestmark = pytest.mark.framework

@@ -1,11 +1,10 @@
 """PyTorch's own launcher, agent and multiprocessing tests as command lines, under torchrun and under muster.
 
-A case is alike, or differs by a row of docs/torchrun-differences.md, or is not yet done: then it must fail still. Two
+A case is alike, or differs by a row of docs/launcher-differences.md, or is not yet done: then it must fail still. Two
 thirds of them run by default; with LAUNCHER_CASES=all (scripts/test --full --all-cases frameworks) all do.
 """
 
 import os
-import pathlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,7 +17,7 @@ from launcher_cases.case import unmet
 from launcher_cases.launchers import Muster, Play, Torchrun
 
 pytestmark = pytest.mark.framework
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "torchrun-differences.md"
+PAGE = differences.Section("torchrun")
 AT_ONCE = 3
 CHOSEN = [case for case in CASES if case.is_default or os.environ.get("LAUNCHER_CASES") == "all"]
 

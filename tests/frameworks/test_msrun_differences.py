@@ -1,6 +1,6 @@
 """The environment of MindSpore's processes under muster and under the real msrun, one by one.
 
-docs/msrun-differences.md lists every intended difference: one that is not on the page fails, and so
+docs/launcher-differences.md lists every intended difference: one that is not on the page fails, and so
 does a line of the page that describes none. The cores of each process are compared as well.
 """
 
@@ -13,7 +13,7 @@ import differences
 import jobs
 
 pytestmark = pytest.mark.framework
-PAGE = differences.REPOSITORY / "docs" / "msrun-differences.md"
+PAGE = differences.Section("msrun")
 WORKER = jobs.script("write_msrun_environment.py")
 TABLE = {
     "version": "1.0",

@@ -1,7 +1,7 @@
 """Two hundred command lines of public projects, planned by torchrun's own parser and by `muster plan`.
 
 What would be started must be the same: the nodes, the workers, where they meet, each worker's program, the job's name.
-A line that muster means to treat otherwise is in DIFFERENT, with the row of docs/torchrun-differences.md that says why.
+A line that muster means to treat otherwise is in DIFFERENT, with the row of docs/launcher-differences.md that says why.
 """
 
 import json
@@ -18,7 +18,7 @@ import differences
 
 pytestmark = pytest.mark.framework
 HERE = pathlib.Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "torchrun-differences.md"
+PAGE = differences.Section("torchrun")
 LINES = HERE / "data" / "public_command_lines.txt"
 LAUNCHERS = ("torch.distributed.launch", "torch.distributed.run")
 

@@ -1,6 +1,6 @@
 """The environment of a worker under muster and under the real torchrun, variable by variable.
 
-docs/torchrun-differences.md lists every intended difference, and is read here: a difference that
+docs/launcher-differences.md lists every intended difference, and is read here: a difference that
 is not on the page fails, and so does a line of the page that describes none.
 """
 
@@ -12,8 +12,7 @@ import pytest
 
 import differences
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-PAGE = REPOSITORY / "docs" / "torchrun-differences.md"
+PAGE = differences.Section("torchrun")
 WORKER = str(pathlib.Path(__file__).parent / "workers" / "write_environment.py")
 
 pytestmark = pytest.mark.framework

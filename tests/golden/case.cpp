@@ -2,7 +2,7 @@
 #include "case.hpp"
 
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "environment/devices.hpp"
 #include "large_tables.hpp"
 #include "requests.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 // A golden case: how a node looks, what the user asked for, and what comes of it.
-// docs/add-a-platform.md describes the lines.
+// docs/contributing.md describes the lines.
 
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"

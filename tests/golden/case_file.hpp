@@ -1,7 +1,7 @@
 #pragma once
 
 // A file of golden cases, as text: its blocks, what one takes over from another, and the rewriting of
-// what is expected. docs/add-a-platform.md describes the format.
+// what is expected. docs/contributing.md describes the format.
 
 #include "base/result.hpp"
 

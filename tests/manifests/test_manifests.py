@@ -130,8 +130,8 @@ def test_a_queue_is_set_for_volcano_where_it_schedules(render):
 
 
 def codes_with(*advices):
-    """The codes of docs/exit-codes.md for which a scheduler should do this."""
-    rows = re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", (ROOT / "docs/exit-codes.md").read_text(), re.M)
+    """The codes of docs/interfaces.md for which a scheduler should do this."""
+    rows = re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", (ROOT / "docs/interfaces.md").read_text(), re.M)
     return {int(code) for code, advice in rows if advice in advices}
 
 

@@ -24,8 +24,8 @@ def program(muster):
 
 
 def script_of_page(options_and_program):
-    """The batch script of docs/suspend.md with that job: one muster, which starts the others, is passed the signal."""
-    of_page = re.search(r"^```bash\n(trap .*?)^```$", (ROOT / "docs" / "suspend.md").read_text(), re.DOTALL | re.MULTILINE)[1]
+    """The batch script of docs/control.md with that job: one muster, which starts the others, is passed the signal."""
+    of_page = re.search(r"^```bash\n(trap .*?)^```$", (ROOT / "docs" / "control.md").read_text(), re.DOTALL | re.MULTILINE)[1]
     script, replaced = re.subn(
         '"\\$SLURM_JOB_NODELIST" (.*) 100 -- train.py', lambda line: f'"$SLURM_JOB_NODELIST:2" {line[1]} 50 {options_and_program}', of_page
     )

@@ -16,7 +16,7 @@ import time
 
 KEY = ctypes.c_int(7123378543 & 0xFFFFFFFF).value
 PORT = 7000
-# As docs/suspend.md has it; the user's name has an underscore, the manager's host none.
+# As docs/control.md has it; the user's name has an underscore, the manager's host none.
 TASK = {"MARSV2_USER": "alice_b", "MARSV2_TASK_ID": "4711", "MARSV2_TASK_TYPE": "training"}
 MANAGER = "alice-b-4711-manager-0"
 CLEARED_AFTER = 5.0  # seconds after the flag was set, whatever the task does

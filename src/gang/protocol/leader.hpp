@@ -1,7 +1,7 @@
 #pragma once
 
 // The leader's decisions: who belongs to the job, when it starts, when it stops, how it ends. Pure:
-// no socket, no clock, no process. docs/states.md has the table of its states.
+// no socket, no clock, no process. docs/architecture.md has the table of its states.
 
 #include "base/log.hpp"
 #include "gang/gang_config.hpp"

@@ -200,7 +200,7 @@ std::vector<ExchangeNode> Leader::exchange_nodes(const std::vector<LinkId>& node
 }
 
 // How a job gives way after a notice: all workers are told, and the job ends when one of them has saved, when all have ended, or
-// at the deadline. See docs/suspend.md.
+// at the deadline. See docs/control.md.
 
 using std::chrono::milliseconds;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The decisions of one agent: how it finds the leader, what it does when told, and when it gives up.
-// Pure: no socket, no clock, no process. docs/states.md has the table of its states.
+// Pure: no socket, no clock, no process. docs/architecture.md has the table of its states.
 
 #include "gang/gang_config.hpp"
 #include "gang/protocol/exchange.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 // A store that clients of torch's TCPStore take for theirs: bytes in, bytes out. It holds no socket, starts nothing
-// and knows no clock. docs/store.md tells what it does.
+// and knows no clock. docs/gang.md tells what it does.
 
 #include "base/result.hpp"
 

@@ -166,7 +166,7 @@ void AgentLink::write() {
 
 namespace {
 
-/// Of address space: what the store keeps of keys and of unfinished requests (docs/store.md), its clients' buffers, and ours.
+/// Of address space: what the store keeps of keys and of unfinished requests (docs/gang.md), its clients' buffers, and ours.
 constexpr rlim_t kMostMemory = rlim_t{2} << 30U;
 
 /// It ends alone where it would take the memory of the ranks.

@@ -3,7 +3,7 @@
 // Reads command lines as the program reads them, from one text for each.
 
 #include "base/text.hpp"
-#include "compat/front_end.hpp"
+#include "compat/compat_launcher.hpp"
 #include "requests.hpp"
 
 #include <map>
