@@ -11,7 +11,7 @@ from support.witnesses import Witnesses
 
 
 def pytest_collection_modifyitems(config, items):
-    """What takes a minute even once is left to scripts/soak."""
+    """What takes a minute even once is left to scripts/dev/soak."""
     long = [item for item in items if item.get_closest_marker("soak_only")]
     for item in long:
         item.add_marker("soak")

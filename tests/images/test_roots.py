@@ -1,4 +1,4 @@
-"""scripts/root: what is there under its name is complete, and nothing else is left."""
+"""scripts/dev/root: what is there under its name is complete, and nothing else is left."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from support.muster import ROOT
 
-SCRIPT = ROOT / "scripts" / "root"
+SCRIPT = ROOT / "scripts" / "dev" / "root"
 
 
 def start(name, cache):

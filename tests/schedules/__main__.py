@@ -1,4 +1,4 @@
-"""Carries out schedules by their seeds, several at once. What scripts/soak --schedules runs.
+"""Carries out schedules by their seeds, several at once. What scripts/dev/soak --schedules runs.
 
 usage: python3 -m schedules [--schedules N] [--seed FIRST] [--at-once N] --results FOLDER
 

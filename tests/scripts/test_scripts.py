@@ -23,15 +23,16 @@ def run(*command, **options):
 
 
 def scripts():
-    return sorted(path for path in SCRIPTS.iterdir() if path.is_file() and os.access(path, os.X_OK))
+    found = [*SCRIPTS.iterdir(), *(SCRIPTS / "dev").iterdir()]
+    return sorted(path for path in found if path.is_file() and os.access(path, os.X_OK))
 
 
 @pytest.mark.parametrize("script", scripts(), ids=lambda path: path.name)
-def test_every_script_says_how_it_is_used(script):
-    done = run(script, "--help")
+def test_every_script_says_how_it_is_used_from_any_folder(script, tmp_path):
+    done = run(script, "--help", cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
-    assert f"usage: scripts/{script.name}" in done.stdout or "usage: bench" in done.stdout
+    assert f"usage: {script.relative_to(ROOT)}" in done.stdout or "usage: bench" in done.stdout
 
 
 @pytest.mark.parametrize("script", scripts(), ids=lambda path: path.name)
@@ -116,15 +117,16 @@ def long_function(head, lines):
 
 @pytest.fixture
 def sized(tmp_path):
-    """What scripts/sizes --check says about one file in a repository of its own."""
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(SCRIPTS / "sizes", tmp_path / "scripts")
+    """What scripts/dev/sizes --check says about one file in a repository of its own."""
+    scripts = tmp_path / "scripts" / "dev"
+    scripts.mkdir(parents=True)
+    shutil.copy(SCRIPTS / "dev" / "sizes", scripts)
     run("git", "init", "-q", tmp_path)
     (tmp_path / "src").mkdir()
 
     def check(text):
         (tmp_path / "src" / "a.cpp").write_text(text)
-        return run(tmp_path / "scripts" / "sizes", "--check")
+        return run(scripts / "sizes", "--check")
 
     return check
 
@@ -168,7 +170,7 @@ def test_the_sizes_let_pass(sized, text):
 
 def pytest_with_the_plugin(folder, test):
     (folder / "test_it.py").write_text(test)
-    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS / "dev")}
     plugin = ["-p", "pytest_no_skip", "-p", "no:cacheprovider"]
     return run(
         *["/usr/bin/python3", "-B", "-m", "pytest", *plugin, "--rootdir", folder, folder],
