@@ -202,7 +202,7 @@ def test_a_message_may_begin_with_comments(repository):
 
 
 def test_a_base_name_of_two_folders_is_found(repository):
-    for path in ("src/gang/link.cpp", "src/gang/link.hpp", "src/run/link.hpp", "launcher/main.cpp"):
+    for path in ("src/gang/link.cpp", "src/gang/link.hpp", "src/run/link.hpp", "launcher/main.cpp", "src/mpi/main.c"):
         repository.write(path, "int a;\n")
 
     assert repository.check("--files") == ["src/run/link.hpp:1: 'link': say 'a base name that src/gang/link.cpp does not have'"]
