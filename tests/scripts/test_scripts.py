@@ -124,9 +124,9 @@ def sized(tmp_path):
     run("git", "init", "-q", tmp_path)
     (tmp_path / "src").mkdir()
 
-    def check(text):
+    def check(text, *options):
         (tmp_path / "src" / "a.cpp").write_text(text)
-        return run(scripts / "sizes", "--check")
+        return run(scripts / "sizes", *(options or ["--check"]))
 
     return check
 
@@ -166,6 +166,34 @@ def test_the_sizes_let_pass(sized, text):
     done = sized(text)
 
     assert done.returncode == 0, done.stdout
+
+
+def test_small_files_are_named_and_are_no_fault(sized):
+    assert sized("\n" * 39, "--small").stdout == "src/a.cpp: 39 lines, fewer than 40\n1 of 1 files are small\n"
+    assert sized("\n" * 40, "--small").stdout == "0 of 1 files are small\n"
+    assert sized("\n" * 39, "--small").returncode == 0
+
+
+def test_small_files_are_no_fault_of_the_check(sized):
+    assert sized("\n" * 39, "--small", "--check").returncode == 0
+    assert sized("\n" * 601, "--small", "--check").returncode == 1
+
+
+def test_the_table_counts_each_folder_and_all(sized, tmp_path):
+    for file, lines in (("src/run/a.cpp", 10), ("src/run/process/b.hpp", 30), ("launcher/c/main.cpp", 50)):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("\n" * lines)
+
+    done = sized("\n" * 7, "--table")
+
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["folder", "files", "lines", "median", "units"],
+        ["launcher", "1", "50", "50", "1"],
+        ["src", "1", "7", "7", "1"],
+        ["src/run", "2", "40", "30", "1"],
+        ["all", "4", "97", "30", "3"],
+    ]
+    assert done.returncode == 0
 
 
 def pytest_with_the_plugin(folder, test):
