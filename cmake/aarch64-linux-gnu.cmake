@@ -1,5 +1,5 @@
 # Compiles for 64-bit Arm on another machine: cmake --toolchain cmake/aarch64-linux-gnu.cmake
-# -DCMAKE_SYSROOT=$(scripts/sysroot aarch64). `scripts/build --target aarch64` does that.
+# -DCMAKE_SYSROOT=$(scripts/dev/sysroot aarch64). `scripts/build --target aarch64` does that.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

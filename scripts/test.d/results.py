@@ -16,13 +16,14 @@ from suites import ROOT
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "muster" / "results"
 _TABLE = pathlib.Path(__file__).with_name("parts.tsv")
 # The program, what builds it, and what runs the tests.
-_EVERY_PARTS = """src include python launcher templates CMakeLists.txt cmake tests/CMakeLists.txt scripts/build scripts/build.d scripts/common.bash
-  scripts/venvs.bash requirements/zig.txt scripts/test scripts/test.d scripts/pytest_no_skip.py pytest.ini tests/conftest.py tests/support
-  tests/workers tests/hosts scripts/hosts""".split()
+_EVERY_PARTS = """src include python launcher templates CMakeLists.txt cmake tests/CMakeLists.txt scripts/build scripts/build.d
+  scripts/common.bash scripts/venvs.bash requirements/zig.txt scripts/test scripts/test.d scripts/dev/pytest_no_skip.py pytest.ini
+  tests/conftest.py tests/support tests/workers tests/hosts scripts/dev/hosts""".split()
 # What no part reads, unless its row names it.
-_NO_PARTS = """docs README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE .ci .gitignore .clang-format tests/unstable.tsv tests/seeds.txt tests/docs tests/scripts tests/unit tests/golden
-  examples scripts/bench scripts/bench.d scripts/check scripts/check-layers scripts/format scripts/pictures.d scripts/quickstart scripts/sizes
-  scripts/soak scripts/update-golden scripts/update-pictures scripts/update-start-order""".split()
+_NO_PARTS = """docs README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE .ci .gitignore .clang-format tests/unstable.tsv tests/seeds.txt tests/docs tests/scripts tests/unit
+  tests/golden examples scripts/check scripts/check-layers scripts/check-words scripts/check-words.d scripts/format scripts/quickstart
+  scripts/dev/bench scripts/dev/bench.d scripts/dev/pictures.d scripts/dev/sizes scripts/dev/soak scripts/dev/update-golden
+  scripts/dev/update-pictures scripts/dev/update-start-order""".split()
 
 
 @dataclass

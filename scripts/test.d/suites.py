@@ -56,7 +56,7 @@ class Pytest:
         return [*_PYTEST, f"--rootdir={self._root}", f"{self._root}/{test}"]  # ids are paths from the root
 
     def outcome(self, status, folder):
-        """Ids are noted by scripts/pytest_no_skip.py, since a report in XML does not have them."""
+        """Ids are noted by scripts/dev/pytest_no_skip.py, since a report in XML does not have them."""
         outcome = Outcome(self)
         lines = _lines_of(folder / f"{self.name}.ids")
         outcome.failed = sorted({line[7:] for line in lines if line.startswith("failed ")})

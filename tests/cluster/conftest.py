@@ -11,7 +11,7 @@ from support.witnesses import Witnesses
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves tests that take a minute even once to scripts/soak."""
+    """Leaves tests that take a minute even once to scripts/dev/soak."""
     long = [item for item in items if item.get_closest_marker("soak_only")]
     for item in long:
         item.add_marker("soak")

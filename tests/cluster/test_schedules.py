@@ -1,6 +1,6 @@
 """Random schedules of faults (tests/schedules): no process hangs or survives, and every verdict has its cause.
 
-Some that are over soon; scripts/soak --schedules N carries out as many as one likes, and --seed repeats one.
+Some that are over soon; scripts/dev/soak --schedules N carries out as many as one likes, and --seed repeats one.
 """
 
 import random

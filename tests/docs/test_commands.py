@@ -90,7 +90,7 @@ def test_a_command_of_muster_is_accepted(line, desk):
 
 @pytest.mark.parametrize("line", commands_of(r"\./scripts/"))
 def test_a_script_exists_and_knows_its_options(line, desk):
-    script = re.search(r"\./scripts/[\w-]+", line).group(0)
+    script = re.search(r"\./scripts/(dev/)?[\w-]+", line).group(0)
 
     help_text = desk.run(f"{script} --help")
 
@@ -100,8 +100,9 @@ def test_a_script_exists_and_knows_its_options(line, desk):
 
 
 def test_every_script_is_on_the_page_for_contributors():
-    scripts = {path.name for path in (ROOT / "scripts").iterdir() if "." not in path.name}
-    named = set(re.findall(r"`([a-z-]+)`", section(page("contributing.md"), "Build and test")))
+    folders = (ROOT / "scripts", ROOT / "scripts" / "dev")
+    scripts = {path.name for folder in folders for path in folder.iterdir() if path.is_file() and "." not in path.name}
+    named = set(re.findall(r"`(?:dev/)?([a-z-]+)`", section(page("contributing.md"), "Build and test")))
 
     assert scripts - named == set()
 

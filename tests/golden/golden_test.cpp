@@ -1,6 +1,6 @@
 // Runs each case of the files beside this one as a test: what is given -> what is decided.
 //
-// GOLDEN_UPDATE=1 writes what is expected instead of comparing it; scripts/update-golden does that.
+// GOLDEN_UPDATE=1 writes what is expected instead of comparing it; scripts/dev/update-golden does that.
 #include "base/text.hpp"
 #include "case.hpp"
 #include "case_file.hpp"
@@ -72,7 +72,7 @@ class GoldenCase : public testing::Test {
     }
     EXPECT_EQ(difference(block.expected, found), "")
         << file_.filename().string() << ", " << name_
-        << "\nIf this is meant, run scripts/update-golden and look at the difference.";
+        << "\nIf this is meant, run scripts/dev/update-golden and look at the difference.";
   }
 
  private:

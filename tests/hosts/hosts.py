@@ -1,10 +1,10 @@
-"""Test hosts for Python tests: scripts/hosts as an object that takes itself down."""
+"""Test hosts for Python tests: scripts/dev/hosts as an object that takes itself down."""
 
 import os
 import pathlib
 import subprocess
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "dev" / "hosts"
 _HANG = 120  # seconds, as support/deadlines.py has it
 
 
@@ -36,16 +36,16 @@ class Hosts:
         return f"10.77.0.{10 + index}"
 
     def command(self, *arguments):
-        """The command line of scripts/hosts for these hosts."""
+        """The command line of scripts/dev/hosts for these hosts."""
         apart = ["--apart", str(self.apart)] if self.apart else []
         return [str(SCRIPT), "--name", self.prefix, *apart, *arguments]
 
     def script(self, *arguments):
-        """Runs scripts/hosts, which must succeed, and returns what it printed."""
+        """Runs scripts/dev/hosts, which must succeed, and returns what it printed."""
         done = subprocess.run(
             self.command(*arguments), capture_output=True, text=True, timeout=_HANG, check=False
         )
-        assert done.returncode == 0, f"scripts/hosts {arguments}: {done.stderr}"
+        assert done.returncode == 0, f"scripts/dev/hosts {arguments}: {done.stderr}"
         return done.stdout
 
     def run(self, index, *command, timeout=_HANG, **options):

@@ -1,4 +1,4 @@
-"""scripts/hosts keeps its promises to the tests that use it."""
+"""scripts/dev/hosts keeps its promises to the tests that use it."""
 
 import os
 import pathlib
@@ -176,12 +176,14 @@ def test_bad_input_is_named(arguments, complaint):
 def test_without_root_the_script_names_what_it_needs():
     with tempfile.TemporaryDirectory() as folder:  # one that anybody may read
         os.chmod(folder, 0o755)
-        for file in ("hosts", "common.bash"):
-            shutil.copy(SCRIPT.parent / file, folder)
+        scripts = pathlib.Path(folder, "scripts", "dev")
+        scripts.mkdir(parents=True)
+        shutil.copy(SCRIPT, scripts)
+        shutil.copy(SCRIPT.parent.parent / "common.bash", scripts.parent)
         nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
         done = subprocess.run(
-            [*nobody, f"{folder}/hosts", "up", "1"],
+            [*nobody, f"{scripts}/hosts", "up", "1"],
             cwd="/",
             capture_output=True,
             text=True,

@@ -1,6 +1,6 @@
 """Root folders as images have them, for jobs that are started in them.
 
-Each agent has an image of its own: an overlay over a root that scripts/root made, mounted in a mount namespace
+Each agent has an image of its own: an overlay over a root that scripts/dev/root made, mounted in a mount namespace
 of its own, so nothing is left of it when its last process ends. What a test writes into it beforehand, and what
 the job writes, is in the folder `changes`.
 """
@@ -26,8 +26,8 @@ exec chroot "$root" /muster "$@"
 
 @functools.cache
 def path_of_root(name):
-    """The folder of scripts/root, which is never written to."""
-    script = ROOT / "scripts" / "root"
+    """The folder of scripts/dev/root, which is never written to."""
+    script = ROOT / "scripts" / "dev" / "root"
     made = subprocess.run([script, name], stdout=subprocess.PIPE, text=True, timeout=600, check=True)
     return made.stdout.strip()
 

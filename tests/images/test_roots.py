@@ -1,4 +1,4 @@
-"""scripts/root: a root under its name is complete, and no partial one is left."""
+"""scripts/dev/root: a root under its name is complete, and no partial one is left."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from support.muster import ROOT
 
-SCRIPT = ROOT / "scripts" / "root"
+SCRIPT = ROOT / "scripts" / "dev" / "root"
 
 
 def start(name, cache):

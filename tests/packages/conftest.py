@@ -111,7 +111,7 @@ def tools():
 def debian11():
     """Runs a shell script in Debian 11, on an overlay of its own that is gone afterwards; the packages
     are in /packages. Returns what it printed."""
-    done = subprocess.run([ROOT / "scripts/root", "debian11"], check=True, text=True, stdout=subprocess.PIPE)
+    done = subprocess.run([ROOT / "scripts/dev/root", "debian11"], check=True, text=True, stdout=subprocess.PIPE)
     lower = done.stdout.strip()
 
     def run(script, folder):

@@ -10,7 +10,7 @@ import pytest
 
 from support.muster import binary
 
-sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts" / "bench.d"))
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts" / "dev" / "bench.d"))
 import rank_tables  # noqa: E402  the folder of the module has to be known first
 
 TABLES = pathlib.Path(__file__).parents[1] / "golden" / "rank_tables"
@@ -160,7 +160,7 @@ def test_unknown_arguments_are_refused(muster, words):
 
 
 def measure(*command, env=None):
-    """Standard output, and what it took to make it. scripts/bench rank-tables has the time."""
+    """Standard output, and what it took to make it. scripts/dev/bench rank-tables has the time."""
     child = subprocess.Popen(
         [binary(), *command], stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"], **(env or {})}
     )

@@ -1,4 +1,4 @@
-"""Runs schedules by their seeds, several at once, for scripts/soak --schedules.
+"""Runs schedules by their seeds, several at once, for scripts/dev/soak --schedules.
 
 usage: python3 -m schedules [--schedules N] [--seed FIRST] [--at-once N] --results FOLDER
 

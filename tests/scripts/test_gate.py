@@ -37,7 +37,7 @@ def judge(tmp_path):
             (folder / f"test_{number}.py").write_text(text)
             files.append(folder)
         suite = suites.Pytest("trial", files, root=tmp_path)
-        env = {"PYTHONPATH": str(ROOT / "scripts")}
+        env = {"PYTHONPATH": str(ROOT / "scripts" / "dev")}
         outcomes = suites.run_lanes([[suite]], tmp_path, env, lambda outcome: None)
         return *unstable.run_again(outcomes, tmp_path, env, "abc", tmp_path / "ledger"), outcomes[0]
 

@@ -23,15 +23,16 @@ def run(*command, **options):
 
 
 def scripts():
-    return sorted(path for path in SCRIPTS.iterdir() if path.is_file() and os.access(path, os.X_OK))
+    found = [*SCRIPTS.iterdir(), *(SCRIPTS / "dev").iterdir()]
+    return sorted(path for path in found if path.is_file() and os.access(path, os.X_OK))
 
 
 @pytest.mark.parametrize("script", scripts(), ids=lambda path: path.name)
-def test_every_script_has_help(script):
-    done = run(script, "--help")
+def test_every_script_has_help_from_any_folder(script, tmp_path):
+    done = run(script, "--help", cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
-    assert f"usage: scripts/{script.name}" in done.stdout or "usage: bench" in done.stdout
+    assert f"usage: {script.relative_to(ROOT)}" in done.stdout or "usage: bench" in done.stdout
 
 
 @pytest.mark.parametrize("script", scripts(), ids=lambda path: path.name)
@@ -65,22 +66,22 @@ def test_the_layers_of_this_repository_are_in_order():
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [
-        ("src/plan/a.cpp", "#include <muster/run/a.hpp>", "'plan' may not know"),
-        ("include/muster/base/a.hpp", "#include <muster/cluster/a.hpp>", "'base' may not know"),
+        ("src/plan/a.cpp", '#include "agent/a.hpp"', "'plan' may not know"),
+        ("src/base/a.hpp", '#include "platforms/a.hpp"', "'base' may not know"),
         ("src/helpers/a.cpp", "", "src/helpers/ is no stage"),
-        ("src/cluster/a.cpp", 'auto a = std::getenv("RANK");', "reading the environment"),
+        ("src/platforms/a.cpp", 'auto a = std::getenv("RANK");', "reading the environment"),
         ("launcher/a.cpp", "char** a = environ;", "reading the environment"),
         ("src/supervise/a.cpp", "void a() { ::kill(1, 9); }", "processes"),
         ("src/report/a.cpp", "int a = fork();", "processes"),
         ("src/plan/a.cpp", "#include <yaml-cpp/yaml.h>", "yaml-cpp"),
         ("src/plan/a.cpp", "#include <boost/program_options.hpp>", "Boost.Program_options"),
-        ("src/logs/a.cpp", "void a(const Settings& settings);", "options by their names"),
+        ("src/plan/a.cpp", "void a(const Settings& settings);", "options by their names"),
         ("src/plan/a.cpp", "#include <boost/json.hpp>", "Boost.JSON"),
-        ("src/run/a.cpp", "#include <spdlog/spdlog.h>", "spdlog"),
-        ("src/logs/a.cpp", "#include <boost/asio/io_context.hpp>", "Asio"),
-        ("src/gang/decide/a.cpp", "#include <boost/asio/post.hpp>", "sockets are for"),
-        ("src/gang/decide/a.cpp", "#include <sys/socket.h>", "sockets are for"),
-        ("src/gang/decide/a.cpp", '#include "../wire/link.hpp"', "sockets are for"),
+        ("src/agent/a.cpp", "#include <spdlog/spdlog.h>", "spdlog"),
+        ("src/output/a.cpp", "#include <boost/asio/io_context.hpp>", "Asio"),
+        ("src/gang/protocol/a.cpp", "#include <boost/asio/post.hpp>", "sockets are for"),
+        ("src/gang/protocol/a.cpp", "#include <sys/socket.h>", "sockets are for"),
+        ("src/gang/protocol/a.cpp", '#include "gang/net/link.hpp"', "sockets are for"),
         ("src/gang/a.cpp", "#include <boost/process/v2.hpp>", "Boost.Process"),
     ],
 )
@@ -95,10 +96,10 @@ def test_the_layer_check_rejects_wrong_includes(repository, file, text, complain
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("src/run/process/a.cpp", "#include <muster/plan/a.hpp>\nvoid a() { ::kill(1, 9); }"),
+        ("src/process/a.cpp", '#include "plan/a.hpp"\nvoid a() { ::kill(1, 9); }'),
         ("src/environment/a.cpp", 'auto a = std::getenv("RANK");'),
         ("src/base/yaml.cpp", "#include <yaml-cpp/yaml.h>"),
-        ("src/gang/wire/a.cpp", "#include <boost/asio/ip/tcp.hpp>"),
+        ("src/gang/net/a.cpp", "#include <boost/asio/ip/tcp.hpp>"),
         ("src/plan/a.cpp", "// fork() and kill(1, 9) are not ours"),
         ("src/plan/a.cpp", 'auto a = "kill(1, 9)";'),
         ("src/supervise/a.cpp", "auto a = supervisor.kill(); auto b = wait();"),
@@ -116,15 +117,16 @@ def long_function(head, lines):
 
 @pytest.fixture
 def sized(tmp_path):
-    """The outcome of scripts/sizes --check for one file in a separate repository."""
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(SCRIPTS / "sizes", tmp_path / "scripts")
+    """The outcome of scripts/dev/sizes --check for one file in a separate repository."""
+    scripts = tmp_path / "scripts" / "dev"
+    scripts.mkdir(parents=True)
+    shutil.copy(SCRIPTS / "dev" / "sizes", scripts)
     run("git", "init", "-q", tmp_path)
     (tmp_path / "src").mkdir()
 
-    def check(text):
+    def check(text, *options):
         (tmp_path / "src" / "a.cpp").write_text(text)
-        return run(tmp_path / "scripts" / "sizes", "--check")
+        return run(scripts / "sizes", *(options or ["--check"]))
 
     return check
 
@@ -166,9 +168,37 @@ def test_sizes_accepts_code_within_its_limits(sized, text):
     assert done.returncode == 0, done.stdout
 
 
+def test_small_files_are_named_and_are_no_fault(sized):
+    assert sized("\n" * 39, "--small").stdout == "src/a.cpp: 39 lines, fewer than 40\n1 of 1 files are small\n"
+    assert sized("\n" * 40, "--small").stdout == "0 of 1 files are small\n"
+    assert sized("\n" * 39, "--small").returncode == 0
+
+
+def test_small_files_are_no_fault_of_the_check(sized):
+    assert sized("\n" * 39, "--small", "--check").returncode == 0
+    assert sized("\n" * 601, "--small", "--check").returncode == 1
+
+
+def test_the_table_counts_each_folder_and_all(sized, tmp_path):
+    for file, lines in (("src/run/a.cpp", 10), ("src/run/process/b.hpp", 30), ("launcher/c/main.cpp", 50)):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("\n" * lines)
+
+    done = sized("\n" * 7, "--table")
+
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["folder", "files", "lines", "median", "units"],
+        ["launcher", "1", "50", "50", "1"],
+        ["src", "1", "7", "7", "1"],
+        ["src/run", "2", "40", "30", "1"],
+        ["all", "4", "97", "30", "3"],
+    ]
+    assert done.returncode == 0
+
+
 def pytest_with_the_plugin(folder, test):
     (folder / "test_it.py").write_text(test)
-    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS / "dev")}
     plugin = ["-p", "pytest_no_skip", "-p", "no:cacheprovider"]
     return run(
         *["/usr/bin/python3", "-B", "-m", "pytest", *plugin, "--rootdir", folder, folder],

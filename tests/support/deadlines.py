@@ -1,6 +1,6 @@
 """Waits for a condition with a deadline, which only bounds a hang: a test does not depend on the speed of the machine.
 
-What the product promises in seconds is noted when it takes longer, and judged only where STRICT_TIME is set (scripts/soak, on a quiet
+What the product promises in seconds is noted when it takes longer, and judged only where STRICT_TIME is set (scripts/dev/soak, on a quiet
 machine): there it fails the test.
 """
 

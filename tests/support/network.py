@@ -114,7 +114,7 @@ class Network:
         self._bridged.clear()
 
     def _on(self, index, *command, text=None):
-        # Not scripts/hosts: this is on the way of what is measured.
+        # Not scripts/dev/hosts: this is on the way of what is measured.
         subprocess.run(
             ["ip", "netns", "exec", self._hosts.name(index), *command],
             input=text,

@@ -1,4 +1,4 @@
-// Asks MPI for threads, meets the others, and says what it got. For scripts/bench, too.
+// Asks MPI for threads, meets the others, and says what it got. For scripts/dev/bench, too.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -58,6 +58,6 @@ def environment():
 
 def compile_spawn_loop(root, folder):
     program = folder / "spawn_loop"
-    source = root / "scripts" / "bench.d" / "spawn_loop.c"
+    source = root / "scripts" / "dev" / "bench.d" / "spawn_loop.c"
     subprocess.run(["gcc", "-O2", "-o", program, source], check=True)
     return program

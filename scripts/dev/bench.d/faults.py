@@ -1,6 +1,6 @@
 """What launchers do about the same faults: two hosts with two workers each, one fault a run.
 
-Every host is a network namespace (scripts/hosts, needs root). The workers only wait: whatever ends
+Every host is a network namespace (scripts/dev/hosts, needs root). The workers only wait: whatever ends
 them is the launcher's doing. Times begin with the fault. What has not happened when the limit is
 over is "never"; a run in which that is so is not repeated.
 """
@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 
 from contenders import environment
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "hosts"))
 
 from hosts import Hosts  # noqa: E402  its folder has to be known first
 
-WORKER = ROOT / "scripts" / "bench.d" / "fault_worker.py"
+WORKER = ROOT / "scripts" / "dev" / "bench.d" / "fault_worker.py"
 NODES = (0, 1)
 WORKERS = 2  # on each node
 PORT = 29500

@@ -7,7 +7,7 @@ import time
 
 from tables import milliseconds
 
-GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
+GOLDEN = pathlib.Path(__file__).resolve().parents[3] / "tests" / "golden"
 TARGET_MILLISECONDS = 10.0
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 CALLS = {  # and at most how many nanoseconds inside
     "receive_suspend_command()": 1000,
     "heartbeat()": 5000,

@@ -17,7 +17,7 @@ from gang import python_of
 from processes import cpu_seconds, descendants, kilobytes, run_measured
 from tables import milliseconds
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.deadlines import wait_until  # noqa: E402  where it is has to be known first

@@ -8,7 +8,7 @@ import tempfile
 
 from contenders import environment, musters
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 WORKERS = 64
 CULPRIT = 17
 DELAYS_US = (0, 300, 1_000, 10_000, 50_000)

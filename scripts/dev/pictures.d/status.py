@@ -10,10 +10,10 @@ from pathlib import Path
 import svg
 from terminal import Terminal
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
 PICTURE = ROOT / "docs" / "pictures" / "status-watch.svg"
-HOSTS = [ROOT / "scripts" / "hosts", "--name", "gpu", "--net", "10.79.0"]
+HOSTS = [ROOT / "scripts" / "dev" / "hosts", "--name", "gpu", "--net", "10.79.0"]
 COUNT = 3
 ROWS, COLUMNS = 14, 112
 

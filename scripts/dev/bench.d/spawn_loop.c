@@ -1,4 +1,4 @@
-// The ruler of scripts/bench: starts COUNT copies of a command with posix_spawn, waits for all of
+// The ruler of scripts/dev/bench: starts COUNT copies of a command with posix_spawn, waits for all of
 // them, and prints how long that took, from before the first start to after the last end, and the page faults.
 //
 //   spawn_loop COUNT COMMAND...   ->   {"wall": seconds, "cpu": seconds, "faults": count, "failed": count}

@@ -9,8 +9,8 @@ from pathlib import Path
 import svg
 from terminal import Terminal
 
-HERE = Path(__file__).parent
-PICTURES = HERE.parent.parent / "docs" / "pictures"
+HERE = Path(__file__).resolve().parent
+PICTURES = HERE.parents[2] / "docs" / "pictures"
 COUNTS = [1, 2, 8]
 FRONTS = ["torchrun", "muster"]
 ROWS, COLUMNS = 24, 80

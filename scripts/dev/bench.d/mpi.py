@@ -2,7 +2,7 @@
 
 And what messages cost once they have started, by mpi4py.bench, beside plain mpirun.
 
-Hosts are containers (scripts/hosts --apart). Where a command is needed it waits, all are let go at once, and the
+Hosts are containers (scripts/dev/hosts --apart). Where a command is needed it waits, all are let go at once, and the
 time is that until the last has ended. Needs root.
 """
 
@@ -18,7 +18,7 @@ import time
 from contenders import environment
 from tables import milliseconds
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "hosts")]
 
 from hosts import Hosts  # noqa: E402  its folder has to be known first
@@ -209,7 +209,7 @@ def run_together(commands, limit):
 
 
 def start_waiting(command, stdin):
-    """In the words of scripts/hosts, and of Slurm's `on`, the command begins after the number of the host."""
+    """In the words of scripts/dev/hosts, and of Slurm's `on`, the command begins after the number of the host."""
     place = next(i for i, word in enumerate(command) if word == "exec" or word.endswith("/on")) + 2
     command = [*command[:place], "sh", "-c", WAIT, "sh", *command[place:]]
     return subprocess.Popen(

@@ -14,7 +14,7 @@ import pytest
 MARKERS = (
     "debian: runs with the packages of Debian 12 alone",
     "framework: needs a framework from PyPI; scripts/test --full frameworks makes its environment",
-    "soak: what it repeats is repeated in full by scripts/soak (SOAK=1), and a tenth of it otherwise",
+    "soak: what it repeats is repeated in full by scripts/dev/soak (SOAK=1), and a tenth of it otherwise",
 )
 
 
