@@ -65,11 +65,11 @@ Result<int> run_here(const CommandLine& line,
 /// An agent that the front of a job has started here.
 Result<int> serve_front(const Inherited& inherited) {
   buffer_log();
-  const auto commission = read_remote_order();
-  if (!commission) {
-    return commission.error();
+  const auto remote_order = read_remote_order();
+  if (!remote_order) {
+    return remote_order.error();
   }
-  const AgentOrder& order = commission->order;
+  const AgentOrder& order = remote_order->order;
   const Snapshot snapshot = take_snapshot(order);
   wipe_token();
   auto options = read_options(order.line, snapshot);
@@ -77,7 +77,7 @@ Result<int> serve_front(const Inherited& inherited) {
     return options.error();
   }
   options->run.launcher = LauncherInfo{
-      commission->launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
+      remote_order->launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
   return run_here(order.line, *options, snapshot, inherited);
 }
 

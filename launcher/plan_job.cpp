@@ -74,9 +74,9 @@ int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
 
 /// Refuses to start a launcher, or a script that spawns, several times, unless that was asked for.
 /// What remains is a sentence; empty: there is nothing to say.
-Result<std::string> check_own_processes(const LaunchPlan& plan,
-                                        const PlanInput& input,
-                                        const ModeRequest& asked) {
+Result<std::string> warn_of_nested_launcher(const LaunchPlan& plan,
+                                            const PlanInput& input,
+                                            const ModeRequest& asked) {
   const JobRequest& job = input.job;
   const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
   const ModeTemplate& mode = input.mode.mode;
@@ -312,7 +312,7 @@ Result<Planned> plan_visible(const CommandLine& line,
   if (auto checked = check_plan(plan, input, selection_of(options, log_dir)); !checked) {
     return checked.error();
   }
-  auto doubt = check_own_processes(plan, input, options.mode);
+  auto doubt = warn_of_nested_launcher(plan, input, options.mode);
   if (!doubt) {
     return doubt.error();
   }

@@ -77,7 +77,7 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
 }
 
 /// What is written at the end. Fails where the report cannot be.
-Result<ExitReport> make_last_words(const Options& options, const EndFiles& files) {
+Result<ExitReport> make_exit_report(const Options& options, const EndFiles& files) {
   ExitReport words;
   if (options.report) {
     const auto stream = try_report(*options.report);
@@ -122,8 +122,8 @@ void pass_mpi_socket(const LaunchPlan& plan, const Snapshot& snapshot) {
 }
 
 /// What the nodes may agree on instead.
-Result<> add_other_ways(JobPlan& job, const PlanInput& input, const ModeRequest& request) {
-  auto others = other_ways(request, input.mode, input.snapshot);
+Result<> add_start_methods(JobPlan& job, const PlanInput& input, const ModeRequest& request) {
+  auto others = other_start_methods(request, input.mode, input.snapshot);
   if (!others) {
     return others.error();
   }
@@ -167,7 +167,7 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
   job.gang = std::move(*setup);
   job.inputs = find_inputs(input.mode, input.cluster, input.snapshot);
   job.ports_to_reserve = most_listeners(input.mode.mode, input.cluster);
-  if (auto added = add_other_ways(job, input, options.mode); !added) {
+  if (auto added = add_start_methods(job, input, options.mode); !added) {
     return added.error();
   }
   if (auto checked = check_is_protected(job, input.mode); !checked) {
@@ -211,7 +211,7 @@ Result<int> start_job(Planned planned,
   }
   job->gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
   job->gang.policy.last_verdict = files.history.verdict;
-  auto exit_report = make_last_words(options, files);
+  auto exit_report = make_exit_report(options, files);
   if (!exit_report) {
     return exit_report.error();
   }
@@ -226,14 +226,14 @@ Result<int> start_job(Planned planned,
 
 Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
   constexpr std::chrono::seconds kTrialTimeout{1};
-  const auto try_aside = [&]() -> std::string {
+  const auto try_in_helper = [&]() -> std::string {
     if (const auto stream = stream_of(file.value)) {
       return std::to_string(*stream);  // which is open here alone
     }
     const auto prepared = prepare_report(file);
     return prepared ? "" : prepared.error().message;
   };
-  const auto answer = ask_with_timeout(try_aside, {}, kTrialTimeout);
+  const auto answer = ask_with_timeout(try_in_helper, {}, kTrialTimeout);
   if (!answer) {
     log_warning("cannot try whether the report '" + file.value +
                 "' can be written: its file system does not answer, going on");
@@ -336,10 +336,10 @@ Result<RemoteOrder> read_remote_order() {
                               errno)
                      .message};
   }
-  RemoteOrder commission{std::move(*order), UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))};
+  RemoteOrder remote_order{std::move(*order), UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))};
   const UniqueFd null = open_null(NullFor::Reading);
   (void)::dup2(null.get(), STDIN_FILENO);
-  return commission;
+  return remote_order;
 }
 
 Snapshot take_snapshot(const AgentOrder& order) {

@@ -264,7 +264,7 @@ void Agent::wait_for_inputs() {
   inputs_.on_failure = [this](EndKind kind, const std::string& why) {
     gang_.notify(gang::InputsFailed{kind, why});
   };
-  inputs_.then_waits_for = [this] { return find_route(); };
+  inputs_.then_check = [this] { return find_route(); };
   route_.on_late = [this] { inputs_.look(); };
   if (route_.is_wanted()) {
     inputs_.watch_as_well(route_.file());

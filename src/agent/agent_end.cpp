@@ -56,7 +56,7 @@ std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
 }  // namespace
 
 void Agent::on_workers_asked(int signal) {
-  if (link_.page.guards_request()) {
+  if (link_.page.stop_sent_by_guard()) {
     heartbeat_sender_.beat_from_now_on();
     (void)stop_debounce_.is_new();  // what waits with it is no second request
     stop_sent_by_guard_ = signal;

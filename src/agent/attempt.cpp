@@ -72,7 +72,7 @@ Attempt::Attempt(boost::asio::io_context& io,
       listeners_({&log_, &services_, &left_by_ranks_}),
       deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(io, input.options.grace),
-      kill_rounds_(io, workers_, sweeper_, input.helpers),
+      kill_loop_(io, workers_, sweeper_, input.helpers),
       ready_timer_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
       silence_timer_(io, kSilentDelay, [this] { report_silent_workers(); }),
       orphan_timer_(io, kOrphanDelay, [this] { check_orphans(); }),
@@ -97,7 +97,7 @@ void Attempt::connect_parts() {
   grace_.on_end = [this] { on_grace_ended(); };
   grace_.on_progress = [this] { notify(&AttemptListener::on_still_waiting, grace_.left()); };
   left_by_ranks_.on_left = std::bind_front(&Attempt::end_orphans, this);
-  kill_rounds_.on_round = std::bind_front(&Attempt::on_kill_round, this);
+  kill_loop_.on_round = std::bind_front(&Attempt::on_kill_round, this);
 }
 
 void Attempt::start() {
@@ -298,7 +298,7 @@ void Attempt::collect_deaths() {
 }
 
 void Attempt::note(const std::vector<Death>& deaths) {
-  const auto guards = guards_request();  // after: it comes before the deaths that it brings
+  const auto guards = stop_sent_by_guard();  // after: it comes before the deaths that it brings
   for (const Death& death : deaths) {
     workers_.note_end(death);  // of all, before anything is asked about the living
   }
@@ -336,8 +336,8 @@ bool Attempt::is_answer(const Death& death, const StopSentByGuard& request) cons
 }
 
 /// While we stood still. One of an earlier attempt reached nobody of this one.
-std::optional<StopSentByGuard> Attempt::guards_request() const {
-  auto request = input_.page.guards_request();
+std::optional<StopSentByGuard> Attempt::stop_sent_by_guard() const {
+  auto request = input_.page.stop_sent_by_guard();
   return request && request->at >= began_ ? request : std::nullopt;
 }
 
@@ -450,7 +450,7 @@ void Attempt::act(const SendStopSignal& action) {
   has_asked_ = true;
   request_.signal = action.signal;
   request_.grace = grace_.length();
-  const auto guards = guards_request();
+  const auto guards = stop_sent_by_guard();
   workers_.send_stop_signal(action.signal, guards ? std::optional(guards->at) : std::nullopt);
   pause_timer_.cancel();
   workers_.go_on();  // a stopped worker could not act on it
@@ -484,7 +484,7 @@ void Attempt::act(const KillEverything& /*action*/) {
   orphan_timer_.cancel();
   collect_deaths();
   has_asked_ = true;
-  kill_rounds_.start();
+  kill_loop_.start();
 }
 
 void Attempt::act(const Finish& /*action*/) {
@@ -497,7 +497,7 @@ void Attempt::act(const Finish& /*action*/) {
 void Attempt::rest() {
   programs_.cancel();
   grace_.cancel();
-  kill_rounds_.cancel();
+  kill_loop_.cancel();
   ready_timer_.cancel();
   silence_timer_.cancel();
   orphan_timer_.cancel();

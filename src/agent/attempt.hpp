@@ -155,7 +155,7 @@ class Attempt {
   void note(const std::vector<Death>& deaths);
   void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
   [[nodiscard]] bool is_answer(const Death& death, const StopSentByGuard& request) const;
-  [[nodiscard]] std::optional<StopSentByGuard> guards_request() const;
+  [[nodiscard]] std::optional<StopSentByGuard> stop_sent_by_guard() const;
   [[nodiscard]] bool is_failure_waiting() const;
   void process();
   void carry_out(const std::vector<Action>& actions);
@@ -197,7 +197,7 @@ class Attempt {
   std::vector<AttemptListener*> listeners_;
   Descriptor deaths_;
   Grace grace_;
-  KillLoop kill_rounds_;
+  KillLoop kill_loop_;
   DelayedCall ready_timer_;
   DelayedCall silence_timer_;
   DelayedCall orphan_timer_;

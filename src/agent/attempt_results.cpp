@@ -119,7 +119,7 @@ std::vector<std::string> hints_for(const Failure& failure,
   }
   EndFacts facts;
   facts.status = *failure.status;
-  facts.last_words = join(failure.last_lines, "\n") + failure.error_message;
+  facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
   facts.use = attempt.workers.use(worker);
   if (failure.status->signal() == SIGKILL) {
     facts.oom_kills = oom_kills_now(attempt.oom_kills);

@@ -37,7 +37,7 @@ std::string folder_to_watch(const Input& input) {
 InputWatcher::InputWatcher(boost::asio::io_context& io,
                            const std::vector<Input>& inputs,
                            std::chrono::milliseconds timeout)
-    : inputs_(inputs), timeout_(timeout), events_(io), next_look_(io), deadline_(io) {}
+    : inputs_(inputs), timeout_(timeout), events_(io), poll_timer_(io), deadline_(io) {}
 
 void InputWatcher::start() {
   is_over_ = inputs_.empty();
@@ -55,7 +55,7 @@ void InputWatcher::start() {
 void InputWatcher::cancel() {
   is_over_ = true;
   has_deadline_ = false;
-  next_look_.cancel();
+  poll_timer_.cancel();
   deadline_.cancel();
   ErrorCode ignored;  // it is closed in any case
   events_.close(ignored);
@@ -110,7 +110,7 @@ void InputWatcher::take(Answer answer) {
   if (const auto* const missing = std::get_if<Pending>(&answer)) {
     note(missing->reason, /*lacks_input=*/true);
   } else {
-    note(then_waits_for ? then_waits_for() : std::string(), /*lacks_input=*/false);
+    note(then_check ? then_check() : std::string(), /*lacks_input=*/false);
   }
 }
 
@@ -165,8 +165,8 @@ void InputWatcher::on_events(const ErrorCode& error) {
 }
 
 void InputWatcher::poll_again_later() {
-  next_look_.expires_after(kLookAgain);
-  next_look_.async_wait([this](const ErrorCode& error) {
+  poll_timer_.expires_after(kLookAgain);
+  poll_timer_.async_wait([this](const ErrorCode& error) {
     if (!error && !is_over_) {
       check_if_touched();
     }

@@ -35,7 +35,7 @@ class InputWatcher {
   std::function<Result<>(rank_table::TableFile file)> on_table;
   /// What this node waits for when all inputs are there, as above; asked at each look. No time limit of ours
   /// counts for it.
-  std::function<std::string()> then_waits_for;
+  std::function<std::string()> then_check;
   /// It cannot become better (`BadInput`), or the time is over (`Incomplete`).
   std::function<void(EndKind kind, const std::string& why)> on_failure;
 
@@ -68,7 +68,7 @@ class InputWatcher {
   std::vector<Input> watched_too_;
   std::chrono::milliseconds timeout_;
   boost::asio::posix::stream_descriptor events_;
-  boost::asio::steady_timer next_look_;
+  boost::asio::steady_timer poll_timer_;
   boost::asio::steady_timer deadline_;
   std::string waits_for_;
   std::string table_;           ///< the text that was told last

@@ -184,7 +184,7 @@ AgreedMethod MpiStartVote::agreed(const gang::Exchanged& merged) {
   const auto ways = merged.find(ways_key().name);
   return ways == merged.end()
              ? AgreedMethod()
-             : read_agreed_way(ways->second).value();  // written by the same program
+             : read_agreed_method(ways->second).value();  // written by the same program
 }
 
 void MpiStartVote::say(const AgreedMethod& way, const Placement& placement) const {

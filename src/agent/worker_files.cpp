@@ -71,7 +71,8 @@ bool ErrorFiles::prepare(std::function<void()> then) {
     }
     then();
   };
-  errand_.start({[this, &places] { return make_room(places); }, {}}, kStartPatience, take_answer);
+  helper_task_.start(
+      {[this, &places] { return make_room(places); }, {}}, kStartPatience, take_answer);
   return false;
 }
 
@@ -104,7 +105,7 @@ std::string ErrorFiles::make_room(const std::vector<std::string>& paths) const {
 }
 
 void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<void()> then) {
-  errand_.cancel();  // who stops before the first start waits for no removal
+  helper_task_.cancel();  // who stops before the first start waits for no removal
   std::vector<std::size_t> read;
   std::vector<std::string> paths;
   for (const std::size_t worker : workers) {
@@ -117,12 +118,12 @@ void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<voi
     boost::asio::post(io_, std::move(then));
     return;
   }
-  errand_.start({[&paths] { return read_files(paths); }, {}},
-                kEndPatience,
-                [this, read = std::move(read), then = std::move(then)](const auto& answer) {
-                  answer ? keep(read, *answer) : give_up();
-                  then();
-                });
+  helper_task_.start({[&paths] { return read_files(paths); }, {}},
+                     kEndPatience,
+                     [this, read = std::move(read), then = std::move(then)](const auto& answer) {
+                       answer ? keep(read, *answer) : give_up();
+                       then();
+                     });
 }
 
 void ErrorFiles::give_up() {
@@ -226,7 +227,8 @@ void RankTableProgress::look(const std::function<void(std::optional<bool>)>& the
 
 void RankTableProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
   constexpr std::chrono::milliseconds kPatience{1'000};
-  errand_.start({[path = path_] { return look_at_file(path); }, {}}, kPatience, std::move(then));
+  helper_task_.start(
+      {[path = path_] { return look_at_file(path); }, {}}, kPatience, std::move(then));
 }
 
 }  // namespace muster

@@ -30,7 +30,7 @@ class ErrorFiles {
              HelperProcesses& helpers,
              const LaunchPlan& plan,
              std::string run_folder)
-      : errand_(io, helpers), io_(io), plan_(plan), run_folder_(std::move(run_folder)) {}
+      : helper_task_(io, helpers), io_(io), plan_(plan), run_folder_(std::move(run_folder)) {}
 
   /// To be called before the first start: what a worker of an older attempt, or of an older run where the
   /// file is not in the run folder, wrote must not be taken for the word of a new one; and their folder is there.
@@ -50,7 +50,7 @@ class ErrorFiles {
   void give_up();
   void keep(const std::vector<std::size_t>& workers, const std::string& answer);
 
-  HelperTask errand_;
+  HelperTask helper_task_;
   boost::asio::io_context& io_;
   const LaunchPlan& plan_;
   std::string run_folder_;
@@ -100,7 +100,7 @@ class RankTableProgress {
  public:
   /// Without a path nothing is watched.
   RankTableProgress(boost::asio::io_context& io, HelperProcesses& helpers, std::string path)
-      : errand_(io, helpers), path_(std::move(path)) {}
+      : helper_task_(io, helpers), path_(std::move(path)) {}
 
   /// Looks for the first time.
   void start();
@@ -111,7 +111,7 @@ class RankTableProgress {
  private:
   void read_in_helper(std::function<void(HelperTask::Answer)> then);
 
-  HelperTask errand_;
+  HelperTask helper_task_;
   std::string path_;
   HelperTask::Answer last_;
 };

@@ -143,7 +143,7 @@ Programs::Programs(boost::asio::io_context& io,
                    const LaunchPlan& plan,
                    const std::map<std::string, std::string>& variables)
     : plan_(plan),
-      errand_(io, helpers),
+      helper_task_(io, helpers),
       slow_search_timer_(io, kSlow, [this] { log_slow_search(); }) {
   const auto path = variables.find("PATH");
   search_path_ = path == variables.end() ? kUsualPath : path->second;
@@ -161,20 +161,20 @@ bool Programs::find(std::function<void()> then) {
     look_into(all);
     return write_all(all);
   };
-  errand_.start({work, {}},
-                HelperTask::kNoLimit,
-                [this, then = std::move(then)](const HelperTask::Answer& answer) {
-                  slow_search_timer_.cancel();
-                  // Somebody has killed it: then we have to ask ourselves.
-                  found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
-                  then();
-                });
+  helper_task_.start({work, {}},
+                     HelperTask::kNoLimit,
+                     [this, then = std::move(then)](const HelperTask::Answer& answer) {
+                       slow_search_timer_.cancel();
+                       // Somebody has killed it: then we have to ask ourselves.
+                       found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
+                       then();
+                     });
   return false;
 }
 
 void Programs::cancel() {
   slow_search_timer_.cancel();
-  errand_.cancel();
+  helper_task_.cancel();
 }
 
 void Programs::log_slow_search() {

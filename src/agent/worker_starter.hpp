@@ -53,7 +53,7 @@ class Programs {
 
   const LaunchPlan& plan_;
   std::string search_path_;
-  HelperTask errand_;
+  HelperTask helper_task_;
   DelayedCall slow_search_timer_;
   std::chrono::steady_clock::time_point began_;
   std::vector<Result<std::string>> found_;  ///< by worker

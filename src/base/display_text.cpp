@@ -308,7 +308,7 @@ bool is_plain(char c) {
 }
 
 /// What one character of a line is shown as; `length`: its bytes, 0 for a byte that is no character.
-std::string tame_character(std::string_view bytes, std::size_t length) {
+std::string sanitize_character(std::string_view bytes, std::size_t length) {
   if (length == 0) {
     const auto byte = static_cast<std::uint8_t>(bytes.front());
     return byte <= 0x9F ? escape_byte(bytes.front()) : std::string(1, bytes.front());
@@ -339,7 +339,7 @@ std::string sanitize(std::string_view line) {
       continue;
     }
     const std::size_t length = utf8_sequence(line);
-    text += tame_character(line, length);
+    text += sanitize_character(line, length);
     line.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return text;

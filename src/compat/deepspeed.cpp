@@ -356,7 +356,7 @@ Result<> translate_hosts(Translation& t) {
     return translated;
   }
   default_nodes(t);
-  leave_out_leftovers(t, t.settings.contains("nnodes"));
+  drop_stale_variables(t, t.settings.contains("nnodes"));
   return {};
 }
 

@@ -420,7 +420,7 @@ Result<> translate_horovodrun(Translation& t) {
     return translated;
   }
   if (!t.settings.contains("hosts") && !t.settings.contains("hostfile")) {
-    leave_out_leftovers(t, false);
+    drop_stale_variables(t, false);
   }
   return {};
 }

@@ -161,7 +161,7 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::optional<SuggestedCommand> line_instead_of(std::string_view name, Strings arguments) {
+std::optional<SuggestedCommand> suggest_command(std::string_view name, Strings arguments) {
   const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const auto& one) {
     return one.name == name &&
            (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));

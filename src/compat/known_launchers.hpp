@@ -20,7 +20,7 @@ struct SuggestedCommand {
 
 /// `name` is a program's or a Python module's, `arguments` is what stands behind it. Empty: it is no
 /// launcher that is known.
-[[nodiscard]] std::optional<SuggestedCommand> line_instead_of(
+[[nodiscard]] std::optional<SuggestedCommand> suggest_command(
     std::string_view name, std::span<const std::string> arguments);
 
 /// Words as a shell takes them.

@@ -130,7 +130,7 @@ class LauncherSearch {
       return search_python(line, read_python_words(words));
     }
     const std::string name(base_name(words.front()));
-    if (auto instead = line_instead_of(name, words.subspan(1))) {
+    if (auto instead = suggest_command(name, words.subspan(1))) {
       return found(line, launcher_of(name, std::move(*instead)));
     }
     if (is_python(words.front())) {
@@ -158,7 +158,7 @@ class LauncherSearch {
   [[nodiscard]] std::optional<NestedLauncher> search_python(const Line& line,
                                                             const PythonRun& run) const {
     const std::string what = run.module.empty() ? std::string(base_name(run.script)) : run.module;
-    if (auto instead = line_instead_of(what, run.arguments)) {
+    if (auto instead = suggest_command(what, run.arguments)) {
       return found(line, launcher_of(what, std::move(*instead)));
     }
     const auto text = read_text_of(run, read_text_);
@@ -387,7 +387,7 @@ bool is_script(const std::string& word) {
 /// One that could be no value of an option.
 bool is_program(Strings words) {
   return !words.empty() && (is_python(words[0]) || is_script(words[0]) ||
-                            line_instead_of(base_name(words[0]), words.subspan(1)));
+                            suggest_command(base_name(words[0]), words.subspan(1)));
 }
 
 /// The value of --option is the next word if the program that is looked for stands right behind it.

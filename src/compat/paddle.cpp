@@ -442,7 +442,7 @@ Result<> translate_paddle(Translation& t) {
   if (auto translated = translate_nodes(t); !translated) {
     return translated;
   }
-  leave_out_leftovers(t, t.settings.contains("nnodes"));
+  drop_stale_variables(t, t.settings.contains("nnodes"));
   translate_paddle_restarts(t);
   if (auto exported = export_devices(t); !exported) {
     return exported;

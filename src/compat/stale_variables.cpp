@@ -147,7 +147,7 @@ std::string original_of_line(const Translation& t) {
   return t.line.compat == nullptr ? "torchrun" : original_of(*t.line.compat);
 }
 
-const char* describe_leftover(const BareSign& sign, bool is_about_nodes) {
+const char* describe_orphan(const BareSign& sign, bool is_about_nodes) {
   return is_about_nodes          ? "the command line says which nodes there are"
          : sign.is_list_of_tasks ? "it is for TensorFlow"
                                  : "what is there does not describe one of several nodes";
@@ -155,7 +155,7 @@ const char* describe_leftover(const BareSign& sign, bool is_about_nodes) {
 
 }  // namespace
 
-void leave_out_leftovers(Translation& t, bool is_about_nodes) {
+void drop_stale_variables(Translation& t, bool is_about_nodes) {
   const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
   const auto sign =
       t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
@@ -167,7 +167,7 @@ void leave_out_leftovers(Translation& t, bool is_about_nodes) {
   if (const auto names = names_of_ignored(t); !names.empty()) {
     t.line.notices.push_back("ignoring " + join(names, ", ") + ": " + original + " does not read " +
                              (names.size() == 1 ? "it" : "them") + ", and " +
-                             describe_leftover(*sign, is_about_nodes));
+                             describe_orphan(*sign, is_about_nodes));
   }
   const std::string nodes = count_of_nodes(t);
   t.set("platform",

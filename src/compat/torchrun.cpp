@@ -296,7 +296,7 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
     t.ignore(name, name, kWhy);
   }
   if (is_one(nodes_of(t))) {
-    leave_out_leftovers(t, is_about_nodes(t));
+    drop_stale_variables(t, is_about_nodes(t));
     return;
   }
   set_endpoint(t, endpoint, kDynamicPort);
@@ -336,7 +336,7 @@ Result<> translate_rendezvous(Translation& t) {
                        "no etcd server, which muster does not need, but one of the nodes: "
                        "--rdzv-backend c10d --rdzv-endpoint NODE:29400");
   }
-  leave_out_leftovers(t, is_about_nodes(t));
+  drop_stale_variables(t, is_about_nodes(t));
   translate_torchrun_master(t);
   if (endpoint && is_etcd) {
     t.line.notices.push_back("ignoring " + endpoint->source.name +

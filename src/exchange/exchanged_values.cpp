@@ -329,7 +329,7 @@ std::string write_ways(const Reports& reports) {
   return json::serialize(all);
 }
 
-Result<AgreedMethod> read_agreed_way(std::string_view merged) {
+Result<AgreedMethod> read_agreed_method(std::string_view merged) {
   try {
     const json::object document = json::parse({merged.data(), merged.size()}).as_object();
     return AgreedMethod{json::value_to<std::size_t>(document.at("index")),

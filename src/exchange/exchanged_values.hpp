@@ -92,6 +92,6 @@ struct AgreedMethod {
 [[nodiscard]] gang::ExchangeKey ways_key();
 [[nodiscard]] std::string write_ways(const std::vector<MethodReport>& reports);
 /// Fails with `BadData`.
-[[nodiscard]] Result<AgreedMethod> read_agreed_way(std::string_view merged);
+[[nodiscard]] Result<AgreedMethod> read_agreed_method(std::string_view merged);
 
 }  // namespace muster

@@ -93,7 +93,7 @@ class Gang::Driver {
   // What the participant wants.
   void act(const Dial& wanted);
   void act(const SendToLeader& wanted);
-  void act(const CloseLink& /*wanted*/) { to_leader_.hang_up(); }
+  void act(const CloseLink& /*wanted*/) { to_leader_.close_link(); }
   void act(const StartAttempt& wanted) { callbacks_.start_attempt(wanted.start, wanted.merged); }
   void act(const Deliver& wanted) { callbacks_.merged(wanted.value); }
   void act(const StopAttempt& wanted) { callbacks_.stop_attempt(wanted); }
@@ -268,7 +268,7 @@ void Gang::Driver::act(const LookUpHosts& wanted) {
   look_up_->open = wanted.names.size();
   for (const std::string& name : wanted.names) {
     // Only for the words about who is missing: the links must not wait for name servers.
-    look_up_->resolvers.emplace_back(io_).resolve_aside(
+    look_up_->resolvers.emplace_back(io_).resolve_in_helper(
         name, [this, name](const auto& addresses) { on_looked_up(name, addresses.has_value()); });
   }
 }

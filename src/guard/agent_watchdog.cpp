@@ -62,7 +62,7 @@ void GuardSharedMemory::note(const StopSentByGuard& request) {
   asked_by_.store(request.signal, std::memory_order_release);
 }
 
-std::optional<StopSentByGuard> GuardSharedMemory::guards_request() const {
+std::optional<StopSentByGuard> GuardSharedMemory::stop_sent_by_guard() const {
   StopSentByGuard request;
   request.signal = asked_by_.load(std::memory_order_acquire);
   if (request.signal == 0) {
@@ -87,7 +87,7 @@ bool GuardSharedMemory::add_helper(pid_t pid) {
   return false;
 }
 
-void GuardSharedMemory::remove_aside(pid_t pid) {
+void GuardSharedMemory::remove_in_helper(pid_t pid) {
   for (std::atomic<pid_t>& place : helpers_) {
     pid_t there = pid;
     if (place.compare_exchange_strong(there, 0)) {
@@ -131,7 +131,7 @@ AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat,
                                        Instant now,
                                        const std::function<ProcessSample()>& see) {
   if (!next_poll_ || now > *next_poll_ + kLateWakeup) {
-    excused_until_ = now + kSecondChance;  // it could not look when it had to
+    grace_until_ = now + kSecondChance;  // it could not look when it had to
   }
   if (heartbeat.lease.gone_by && now >= *heartbeat.lease.gone_by) {
     why_ = "has not ended what other nodes take for gone";
@@ -191,7 +191,7 @@ bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat,
   const bool moves = agent.waits_for_core || used.count() > 0;
   const bool is_spinning = 2 * used >= now - before.at;
   const bool is_runnable = is_first || (moves && !is_spinning);
-  return !agent.may_move || !is_runnable || now >= since + kSilenceOfTheStarved;
+  return !agent.may_move || !is_runnable || now >= since + kSilenceOfRunnable;
 }
 
 void AgentWatchdog::plan(const AgentHeartbeat& heartbeat) {
@@ -206,7 +206,7 @@ void AgentWatchdog::plan(const AgentHeartbeat& heartbeat) {
 }
 
 AgentWatchdog::Instant AgentWatchdog::grace_until(Instant moment) const {
-  return std::max(moment, excused_until_);
+  return std::max(moment, grace_until_);
 }
 
 }  // namespace muster

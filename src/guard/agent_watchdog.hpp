@@ -62,17 +62,17 @@ class GuardSharedMemory {
 
   /// By the guard, before it signals anybody. Of those that had ended it remembers some hundreds.
   void note(const StopSentByGuard& request);
-  [[nodiscard]] std::optional<StopSentByGuard> guards_request() const;
+  [[nodiscard]] std::optional<StopSentByGuard> stop_sent_by_guard() const;
 
   /// A process of the agent that works on files, and may hang in them for good. It is killed and not waited for.
   /// False when there are too many already.
   [[nodiscard]] bool add_helper(pid_t pid);
   /// To be called before it is buried: afterwards its pid may be somebody else's.
-  void remove_aside(pid_t pid);
+  void remove_in_helper(pid_t pid);
   [[nodiscard]] std::set<pid_t> helpers() const;
 
  private:
-  static constexpr std::size_t kMostAside = 64;
+  static constexpr std::size_t kMostHelpers = 64;
   static constexpr std::size_t kMostEnded = 512;
   using Ticks = Instant::rep;
 
@@ -83,7 +83,7 @@ class GuardSharedMemory {
   std::atomic<Ticks> limit_{0};     ///< 0: none
   std::atomic<Ticks> gone_by_{0};   ///< 0: never
   std::atomic<int> exit_code_{-1};  ///< -1: nothing is decided
-  std::array<std::atomic<pid_t>, kMostAside> helpers_{};
+  std::array<std::atomic<pid_t>, kMostHelpers> helpers_{};
   std::atomic<int> asked_by_{0};  ///< 0: the guard has asked nobody
   std::atomic<Ticks> asked_at_{0};
   std::array<std::atomic<pid_t>, kMostEnded> had_ended_{};
@@ -117,7 +117,7 @@ class AgentWatchdog {
   /// and is looked at so long before it is taken for stuck.
   static constexpr std::chrono::milliseconds kSampleInterval{200};
   /// One that waits for a core has so long.
-  static constexpr std::chrono::milliseconds kSilenceOfTheStarved{10'000};
+  static constexpr std::chrono::milliseconds kSilenceOfRunnable{10'000};
   /// A look that comes so much later than it was wanted: we were stopped.
   static constexpr std::chrono::milliseconds kLateWakeup{500};
   /// In which the agent can beat that was stopped with us.
@@ -165,7 +165,7 @@ class AgentWatchdog {
   std::optional<Instant> asked_;      ///< to stop
   std::optional<Instant> kill_from_;  ///< the end of the workers' grace
   std::optional<Instant> next_poll_;
-  Instant excused_until_;
+  Instant grace_until_;
   std::optional<SampledAgent> seen_;  ///< in this silence
   bool has_asked_workers_ = false;
   std::string why_;

@@ -36,7 +36,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// An agent that has ended by itself has waited for `kKillLimit` already.
-constexpr std::chrono::seconds kLastSweep{1};
+constexpr std::chrono::seconds kGuardCleanup{1};
 
 /// What the agent had read when it was killed is on its way to files, as at any end.
 constexpr std::chrono::milliseconds kPatienceWithFiles{1'200};
@@ -129,13 +129,13 @@ class Guard {
  public:
   Guard(pid_t agent,
         const GuardSetup& setup,
-        UniqueFd signalfd_,
+        UniqueFd signals_fd,
         GuardSharedMemory& page,
         PreexistingChildren earlier)
       : agent_(agent),
         setup_(setup),
         signals_(handled_signals(setup.stop_signals)),
-        signal_file_(std::move(signalfd_)),
+        signalfd_(std::move(signals_fd)),
         page_(page),
         watch_(setup.grace),
         sweep_(agent, setup.marker, page) {
@@ -155,7 +155,7 @@ class Guard {
   pid_t agent_;
   const GuardSetup& setup_;
   sigset_t signals_;
-  UniqueFd signal_file_;
+  UniqueFd signalfd_;
   GuardSharedMemory& page_;
   AgentWatchdog watch_;
   GuardCleanup sweep_;
@@ -181,7 +181,7 @@ std::optional<int> Guard::wait_for_agent() {
     if (act == AgentWatchdog::Act::AskWorkers) {
       sweep_.send_stop_signal(asked_by_);
     }
-    if (const int signal = wait_for_signal(signal_file_.get(), signals_, watch_.next_poll());
+    if (const int signal = wait_for_signal(signalfd_.get(), signals_, watch_.next_poll());
         signal > 0) {
       take(signal);
     }
@@ -211,8 +211,8 @@ void Guard::pass_on(int signal) {
 
 int Guard::end_after(const ExitStatus& status) {
   if (status.code()) {
-    (void)sweep_.kill(kLastSweep);  // looks at nothing when no child is left, the usual case
-    sweep_.kill_helpers({});        // the agent had patience with them
+    (void)sweep_.kill(kGuardCleanup);  // looks at nothing when no child is left, the usual case
+    sweep_.kill_helpers({});           // the agent had patience with them
     return *status.code();
   }
   const std::vector<Process> left = sweep_.kill(kKillLimit);
@@ -327,7 +327,7 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   if (const auto tried = probe_event_loop(); !tried) {
     return Error{ErrorKind::System, "cannot run the job: " + tried.error().message};
   }
-  PreexistingChildren earlier = GuardCleanup::find_earlier_children();
+  PreexistingChildren earlier = GuardCleanup::find_preexisting_children();
   log_losses();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 

@@ -45,7 +45,7 @@ void rest_a_round() {
 
 }  // namespace
 
-PreexistingChildren GuardCleanup::find_earlier_children() {
+PreexistingChildren GuardCleanup::find_preexisting_children() {
   siginfo_t
       info{};  // also of one that hangs in a file, which ends without a signal (fork_helper())
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
@@ -119,9 +119,9 @@ void GuardCleanup::kill_helpers(std::chrono::steady_clock::duration patience) co
     rest_a_round();
     std::erase_if(left, has_ended);
   }
-  for (const pid_t aside : left) {
-    if (find_ours(aside)) {
-      (void)::kill(aside, SIGKILL);
+  for (const pid_t helper : left) {
+    if (find_ours(helper)) {
+      (void)::kill(helper, SIGKILL);
     }
   }
 }
@@ -131,10 +131,11 @@ std::vector<Process> GuardCleanup::kill(std::chrono::steady_clock::duration most
   sweeper.is_foreign = std::bind_front(&GuardCleanup::is_foreign, this);
   std::vector<Process> found;
   const auto end = std::chrono::steady_clock::now() + most_time;
-  const auto end_of_starved = end + kExtraTimeForRunnable;
+  const auto end_if_runnable = end + kExtraTimeForRunnable;
   const auto may_go_on = [&] {
     const auto now = std::chrono::steady_clock::now();
-    return now < end || (now < end_of_starved && std::any_of(found.begin(), found.end(), will_die));
+    return now < end ||
+           (now < end_if_runnable && std::any_of(found.begin(), found.end(), will_die));
   };
   int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
   for (bool is_first = true;

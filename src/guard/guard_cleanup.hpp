@@ -29,7 +29,7 @@ class GuardCleanup {
       : agent_(agent), marker_(marker), page_(page) {}
 
   /// To be called before the agent is made.
-  [[nodiscard]] static PreexistingChildren find_earlier_children();
+  [[nodiscard]] static PreexistingChildren find_preexisting_children();
   void exclude(PreexistingChildren earlier) { earlier_ = std::move(earlier); }
 
   /// Asks the workers and what they have started to end, as the agent would, which finds on the page that they were.

@@ -290,15 +290,15 @@ Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snaps
   if (auto read = read_parameters(*chosen, request.parameters, snapshot); !read) {
     return read.error();
   }
-  const auto others = other_ways(request, *chosen, snapshot);
+  const auto others = other_start_methods(request, *chosen, snapshot);
   const auto checked =
       others ? check_parameters(*chosen, *others, request.parameters) : Result<>(others.error());
   return checked ? std::move(chosen) : checked.error();
 }
 
-Result<std::vector<ChosenMode>> other_ways(const ModeRequest& request,
-                                           const ChosenMode& chosen,
-                                           const Snapshot& snapshot) {
+Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request,
+                                                    const ChosenMode& chosen,
+                                                    const Snapshot& snapshot) {
   std::vector<ChosenMode> others;
   if (!chosen.way) {
     return others;

@@ -185,9 +185,9 @@ struct ChosenMode {
 
 /// Of MPI: the ways that are taken instead, in this order, where those before do not work on all nodes; none
 /// for other modes. Fails as `choose_mode` does.
-[[nodiscard]] Result<std::vector<ChosenMode>> other_ways(const ModeRequest& request,
-                                                         const ChosenMode& chosen,
-                                                         const Snapshot& snapshot);
+[[nodiscard]] Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request,
+                                                                  const ChosenMode& chosen,
+                                                                  const Snapshot& snapshot);
 
 /// True of a way of MPI by which whoever speaks to the nodes could have them execute anything: on several nodes it needs
 /// a secret that they share.

@@ -218,14 +218,14 @@ constexpr std::size_t kMostReasonBytes = 200;
 
 void Metadata::stop() {
   is_stopped_ = true;
-  errand_.cancel();
+  helper_task_.cancel();
   timer_.cancel();
 }
 
 void Metadata::ask() {
-  errand_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, {}},
-                kHelperLimit,
-                [this](const HelperTask::Answer& answer) { take(answer); });
+  helper_task_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, {}},
+                     kHelperLimit,
+                     [this](const HelperTask::Answer& answer) { take(answer); });
 }
 
 void Metadata::schedule(milliseconds pause) {

@@ -37,7 +37,7 @@ class Metadata final : public NoticeSource {
            HelperProcesses& helpers,
            Cloud cloud,
            NoticeCallbacks callbacks)
-      : errand_(io, helpers), timer_(io), cloud_(cloud), callbacks_(std::move(callbacks)) {}
+      : helper_task_(io, helpers), timer_(io), cloud_(cloud), callbacks_(std::move(callbacks)) {}
 
   void start() override { ask(); }
   void stop() override;
@@ -49,7 +49,7 @@ class Metadata final : public NoticeSource {
   void take_failure(const std::string& reason);
   void take_news(std::optional<std::chrono::milliseconds> left);
 
-  HelperTask errand_;
+  HelperTask helper_task_;
   boost::asio::steady_timer timer_;
   Cloud cloud_;
   NoticeCallbacks callbacks_;

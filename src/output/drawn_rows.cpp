@@ -332,12 +332,12 @@ void DrawnRows::next_row() {
 
 /// What a terminal does not show as it is stands there as an escape.
 void DrawnRows::put(std::string_view character) {
-  const std::string tamed = sanitize(character);
-  if (tamed == character) {
+  const std::string sanitized = sanitize(character);
+  if (sanitized == character) {
     put_cell(character, static_cast<std::size_t>(display_width(character)));
     return;
   }
-  for (const char& c : tamed) {
+  for (const char& c : sanitized) {
     put_cell({&c, 1}, 1);
   }
 }

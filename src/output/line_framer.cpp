@@ -206,7 +206,7 @@ void LineFramer::append_line(std::string_view line, std::string& out) const {
   if (filter_ != nullptr && !filter_->matches(line)) {
     return;
   }
-  if (is_tame_) {
+  if (sanitizes_) {
     append_framed(sanitize(line), out);
   } else {
     append_framed(line, out);

@@ -33,7 +33,7 @@ class LineFramer {
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   /// For a terminal that several workers share: no line moves the cursor out of itself (`tame`).
-  void sanitize_lines() { is_tame_ = true; }
+  void sanitize_lines() { sanitizes_ = true; }
   /// False: bytes pass as they come, in whatever line.
   [[nodiscard]] bool has_whole_lines() const { return whole_lines_; }
 
@@ -84,7 +84,7 @@ class LineFramer {
 
   std::string prefix_;
   bool whole_lines_ = true;
-  bool is_tame_ = false;
+  bool sanitizes_ = false;
   bool draws_ = false;
   std::size_t height_ = 0;
   std::size_t width_ = 0;

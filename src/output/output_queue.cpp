@@ -190,8 +190,8 @@ void OutputQueue::flush() {
     watch_for_stall();
   }
   was_congested_ = was_congested_ || is_congested();
-  if (was_congested_ && queued() < kRelief) {
-    note_relief();
+  if (was_congested_ && queued() < kWritableBelow) {
+    note_writable();
   } else {
     note_settled();
   }
@@ -205,7 +205,7 @@ void OutputQueue::shrink() {
   }
 }
 
-void OutputQueue::note_relief() {
+void OutputQueue::note_writable() {
   was_congested_ = false;
   if (on_writable) {
     on_writable();
@@ -301,7 +301,7 @@ void OutputQueue::on_stall_timer() {
     return;
   }
   state_ = State::Stalled;
-  note_relief();  // the workers go on; their lines for it are dropped from here
+  note_writable();  // the workers go on; their lines for it are dropped from here
 }
 
 std::string OutputQueue::describe_dropped(std::uint64_t lines) const {
@@ -363,7 +363,7 @@ void OutputQueue::break_with(int error_number) {
                   : "cannot write to " + names_.name + ": " +
                         std::generic_category().message(error_number) + ", going on without it");
   }
-  note_relief();
+  note_writable();
 }
 
 }  // namespace muster

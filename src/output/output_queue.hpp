@@ -120,8 +120,8 @@ class OutputQueue {
     Broken
   };
 
-  static constexpr std::size_t kMost = std::size_t{1} << 20U;    ///< congested above
-  static constexpr std::size_t kRelief = std::size_t{1} << 18U;  ///< relieved below
+  static constexpr std::size_t kMost = std::size_t{1} << 20U;           ///< congested above
+  static constexpr std::size_t kWritableBelow = std::size_t{1} << 18U;  ///< relieved below
 
   [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
   bool put(std::string_view bytes);
@@ -142,7 +142,7 @@ class OutputQueue {
   void catch_up();
   void break_if_failed();
   void break_with(int error_number);
-  void note_relief();
+  void note_writable();
   void note_settled();
 
   SinkNames names_;

@@ -139,7 +139,7 @@ void HelperProcesses::reap() {
         ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL);
     const bool has_ended = found != 0 || info.si_pid == pid;
     if (has_ended) {
-      page_.remove_aside(pid);
+      page_.remove_in_helper(pid);
       (void)::waitpid(pid, nullptr, WNOHANG | __WALL);
     }
     return has_ended;
@@ -158,12 +158,12 @@ class Timeout {
   Timeout(pid_t child, std::chrono::milliseconds most_time)
       : child_(child),
         end_(Clock::now() + most_time),
-        end_of_starved_(end_ + kExtraTimeForRunnable) {}
+        end_if_runnable_(end_ + kExtraTimeForRunnable) {}
 
   /// In milliseconds; 0: none is left.
   [[nodiscard]] int left() {
     const auto now = Clock::now();
-    if (now >= end_ && now < end_of_starved_ && is_runnable(child_)) {
+    if (now >= end_ && now < end_if_runnable_ && is_runnable(child_)) {
       end_ = now + kPollInterval;
     }
     return static_cast<int>(std::max<std::int64_t>(
@@ -173,7 +173,7 @@ class Timeout {
  private:
   pid_t child_;
   Clock::time_point end_;
-  Clock::time_point end_of_starved_;
+  Clock::time_point end_if_runnable_;
 };
 
 /// The answer that comes until the other end is closed; empty: it is still open at the end, or it was none.
@@ -251,7 +251,7 @@ void HelperTask::start(const Work& work,
                        std::function<void(Answer)> then) {
   end();
   then_ = std::move(then);
-  if (!start_aside(work)) {
+  if (!start_helper(work)) {
     boost::asio::post(
         io_, [answer = work.work(), called = std::exchange(then_, {})] { called(answer); });
     return;
@@ -260,7 +260,7 @@ void HelperTask::start(const Work& work,
   read();
 }
 
-Result<> HelperTask::start_aside(const Work& work) {
+Result<> HelperTask::start_helper(const Work& work) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return system_error("cannot make a pipe", errno);
@@ -284,7 +284,7 @@ void HelperTask::shorten(std::chrono::milliseconds most_time) {
   if (!then_) {
     return;
   }
-  starved_until_ = std::chrono::steady_clock::now() + most_time + kExtraTimeForRunnable;
+  runnable_until_ = std::chrono::steady_clock::now() + most_time + kExtraTimeForRunnable;
   give_up_after(most_time);
 }
 
@@ -295,7 +295,7 @@ void HelperTask::give_up_after(std::chrono::milliseconds time) {
       return;
     }
     // What hangs in a file sleeps.
-    if (std::chrono::steady_clock::now() < starved_until_ && is_runnable(*pid_)) {
+    if (std::chrono::steady_clock::now() < runnable_until_ && is_runnable(*pid_)) {
       give_up_after(kPollInterval);
     } else {
       finish(std::nullopt);
@@ -361,13 +361,13 @@ void HelperTaskQueue::drop() {
   tasks_.erase(std::stable_partition(std::next(tasks_.begin()), tasks_.end(), is_kept),
                tasks_.end());
   if (tasks_.front().may_be_dropped) {
-    errand_.shorten(std::chrono::milliseconds(0));
+    helper_task_.shorten(std::chrono::milliseconds(0));
   }
 }
 
 void HelperTaskQueue::start_first() {
   const Task& first = tasks_.front();
-  errand_.start({first.work, {}}, first.most_time, [this](const HelperTask::Answer& answer) {
+  helper_task_.start({first.work, {}}, first.most_time, [this](const HelperTask::Answer& answer) {
     const auto then = std::move(tasks_.front().then);
     tasks_.pop_front();
     if (!tasks_.empty()) {

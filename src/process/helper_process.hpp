@@ -119,7 +119,7 @@ class HelperTask {
   void shorten(std::chrono::milliseconds most_time);
 
  private:
-  [[nodiscard]] Result<> start_aside(const Work& work);
+  [[nodiscard]] Result<> start_helper(const Work& work);
   void give_up_after(std::chrono::milliseconds time);
   void read();
   void finish(Answer answer);
@@ -131,7 +131,7 @@ class HelperTask {
   boost::asio::posix::stream_descriptor pipe_;
   boost::asio::steady_timer timer_;
   std::optional<pid_t> pid_;
-  std::chrono::steady_clock::time_point starved_until_;
+  std::chrono::steady_clock::time_point runnable_until_;
   // What is over when something is cancelled is called all the same: by its number it is known.
   std::uint64_t run_ = 0;
   std::uint64_t wait_ = 0;  ///< for the timer
@@ -152,7 +152,8 @@ class HelperTaskQueue {
     bool may_be_dropped = false;
   };
 
-  HelperTaskQueue(boost::asio::io_context& io, HelperProcesses& helpers) : errand_(io, helpers) {}
+  HelperTaskQueue(boost::asio::io_context& io, HelperProcesses& helpers)
+      : helper_task_(io, helpers) {}
 
   /// None is left.
   std::function<void()> on_empty;
@@ -165,7 +166,7 @@ class HelperTaskQueue {
   void start_first();
 
   std::deque<Task> tasks_;  ///< the first one goes on
-  HelperTask errand_;
+  HelperTask helper_task_;
 };
 
 }  // namespace muster

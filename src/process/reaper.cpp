@@ -64,8 +64,8 @@ std::vector<Death> Reaper::collect() {
     if (is_worker) {
       collect_ready(deaths);  // it ended after the first look: others may have ended before it
     }
-    const bool is_buried = is_worker && !watched_.contains(dead);
-    if (!is_buried && !reap(dead, deaths)) {
+    const bool is_reaped = is_worker && !watched_.contains(dead);
+    if (!is_reaped && !reap(dead, deaths)) {
       break;
     }
   }

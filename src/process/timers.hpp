@@ -84,8 +84,8 @@ class KillLoop {
   KillLoop(boost::asio::io_context& io,
            const Workers& workers,
            Sweeper& sweeper,
-           const HelperProcesses& spared)
-      : timer_(io), workers_(workers), sweeper_(sweeper), excluded_(spared) {}
+           const HelperProcesses& excluded)
+      : timer_(io), workers_(workers), sweeper_(sweeper), excluded_(excluded) {}
 
   /// After each round. `found` was still there at its begin; too late: nobody waits for it any longer.
   std::function<void(const std::vector<Process>& found, bool is_too_late)> on_round;

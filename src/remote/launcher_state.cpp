@@ -54,13 +54,13 @@ std::vector<std::size_t> LauncherState::nodes_that_have_not_come() const {
 
 LauncherActions LauncherState::on_ended(std::size_t node,
                                         const ExitStatus& status,
-                                        const std::string& last_words) {
+                                        const std::string& last_line) {
   Node& ended = nodes_[node];
   ended.has_ended = true;
   if (ended.bye) {
     return after_the_gang();
   }
-  const std::string words = last_words.empty() ? status.describe() : last_words;
+  const std::string words = last_line.empty() ? status.describe() : last_line;
   const std::string loss = name_of(node) + " was lost: " + words;
   if (is_ending_) {
     if (ended.has_come && has_stopped_unasked()) {

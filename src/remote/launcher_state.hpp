@@ -44,10 +44,10 @@ class LauncherState {
   // What happened. Everything of a node that has ended has been read.
   void on_here(std::size_t node) { nodes_[node].has_come = true; }
   void on_bye(std::size_t node, int exit_code) { nodes_[node].bye = exit_code; }
-  /// Its remote shell has ended. `last_words` is what was written last on standard error.
+  /// Its remote shell has ended. `last_line` is what was written last on standard error.
   [[nodiscard]] LauncherActions on_ended(std::size_t node,
                                          const ExitStatus& status,
-                                         const std::string& last_words);
+                                         const std::string& last_line);
   /// Its remote shell could not be started.
   [[nodiscard]] LauncherActions on_not_started(std::size_t node, const Error& why);
   /// Somebody asks for the end.

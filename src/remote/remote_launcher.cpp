@@ -39,7 +39,7 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       consoles_(io_, helpers_, input.options.console_stall),
       drain_deadline_(io_, consoles_, nullptr),
       output_(io_, input.job.hosts.size(), nullptr),
-      front_(input.job.hosts),
+      state_(input.job.hosts),
       programs_(io_, helpers_, input.job.plan, input.variables),
       shells_(input.job.plan, input.inherited, InheritedEnvironment{input.variables, input.marker}),
       sweeper_(::getpid()),
@@ -49,16 +49,16 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       deaths_(io_, ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       alive_(io_),
       grace_(io_, input.options.grace + kMoreThanTheirGrace),
-      kill_rounds_(io_, shells_, sweeper_, helpers_),
+      kill_loop_(io_, shells_, sweeper_, helpers_),
       log_flush_timer_(io_, kLastBytes, [this] { report_exits(/*is_last_look=*/true); }),
       heartbeat_sender_(io_, link_) {
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(io_, [this] { report_exits(/*is_last_look=*/false); });
   };
   consoles_.on_writable = [this] { output_.resume(); };
-  grace_.on_end = [this] { carry_out(front_.on_grace_ended()); };
+  grace_.on_end = [this] { carry_out(state_.on_grace_ended()); };
   grace_.on_progress = [] {};
-  kill_rounds_.on_round = [this](const std::vector<Process>& found, bool is_too_late) {
+  kill_loop_.on_round = [this](const std::vector<Process>& found, bool is_too_late) {
     collect_deaths();
     if (is_too_late && !found.empty()) {
       log_error("could not kill " + describe_processes(found) + "; leaving it behind");
@@ -85,7 +85,7 @@ int RemoteLauncher::run() {
   send_heartbeat();
   while (!is_over_ && io_.run_one() > 0) {
   }
-  return front_.exit_code();
+  return state_.exit_code();
 }
 
 // --- The start ----------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ void RemoteLauncher::start_next() {
   const auto started =
       is_ending_ ? Result<>(Error{ErrorKind::System, "the job ends"}) : start(node);
   if (!started) {
-    carry_out(front_.on_not_started(node, started.error()));
+    carry_out(state_.on_not_started(node, started.error()));
   }
   boost::asio::post(io_, std::bind_front(&RemoteLauncher::start_next, this));
 }
@@ -163,12 +163,12 @@ void RemoteLauncher::drop_prefix(std::size_t node, bool is_error) {
 
 void RemoteLauncher::on_word(std::size_t node, const std::string& kind, const std::string& text) {
   if (kind == kHello) {
-    front_.on_here(node);
+    state_.on_here(node);
   } else if (kind == kReportWord) {
     report_ = text;
   } else if (kind == kExit) {
     constexpr int kMostCode = 255;
-    front_.on_bye(node, parse_integer(text, 0, kMostCode).value_or(1));
+    state_.on_bye(node, parse_integer(text, 0, kMostCode).value_or(1));
   }
 }
 
@@ -213,7 +213,7 @@ void RemoteLauncher::take_signal(int signal) {
     programs_.cancel();
     boost::asio::post(io_, std::bind_front(&RemoteLauncher::start_next, this));
   }
-  carry_out(front_.on_stop(signal));
+  carry_out(state_.on_stop(signal));
 }
 
 void RemoteLauncher::on_guard_lost(const ErrorCode& error) {
@@ -223,7 +223,7 @@ void RemoteLauncher::on_guard_lost(const ErrorCode& error) {
   heartbeat_sender_.go_on_alone();
   log_error("the guard (pid " + std::to_string(link_.guard) +
             ") was killed: killing the remote shells, which ends the job");
-  carry_out(front_.on_guard_lost());
+  carry_out(state_.on_guard_lost());
 }
 
 void RemoteLauncher::on_deaths(const ErrorCode& error) {
@@ -255,14 +255,14 @@ void RemoteLauncher::report_exits(bool is_last_look) {
       continue;
     }
     at = dead_.erase(at);
-    carry_out(front_.on_ended(node, status, last_words_of(node)));
+    carry_out(state_.on_ended(node, status, last_line_of(node)));
   }
   if (is_last_look && !dead_.empty()) {
     log_flush_timer_.ask();
   }
 }
 
-std::string RemoteLauncher::last_words_of(std::size_t node) const {
+std::string RemoteLauncher::last_line_of(std::size_t node) const {
   const std::vector<std::string> lines = output_.last_lines(node);
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     if (const std::string_view words = trim(*line); !words.empty()) {
@@ -307,8 +307,8 @@ void RemoteLauncher::act(const EndShells& action) {
 }
 
 void RemoteLauncher::act(const StartLauncherGrace& action) {
-  if (!std::exchange(is_ending_, true) && front_.end()) {
-    log_error(front_.end()->reason + "; ending the other nodes");
+  if (!std::exchange(is_ending_, true) && state_.end()) {
+    log_error(state_.end()->reason + "; ending the other nodes");
   }
   if (action.is_short) {
     grace_.shorten(kShortGrace);
@@ -319,12 +319,12 @@ void RemoteLauncher::act(const StartLauncherGrace& action) {
 void RemoteLauncher::act(const KillShells& /*action*/) {
   is_ending_ = true;
   grace_.cancel();
-  kill_rounds_.start();
+  kill_loop_.start();
 }
 
 void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   grace_.cancel();
-  kill_rounds_.cancel();
+  kill_loop_.cancel();
   log_flush_timer_.cancel();
   alive_.cancel();
   output_.close();
@@ -348,7 +348,7 @@ void RemoteLauncher::finish() {
 
 void RemoteLauncher::finalize() {
   const std::chrono::duration<double> time = Clock::now() - started_;
-  outcome_ = RemoteOutcome{front_.end(), report_, time.count()};
+  outcome_ = RemoteOutcome{state_.end(), report_, time.count()};
   const bool is_known = outcome_->end || !outcome_->report.empty();
   if (!input_.words.write_report || !is_known) {
     print_exit_report({});

@@ -141,7 +141,7 @@ class RemoteLauncher {
   void finish();
   void finalize();
   void print_exit_report(const Result<>& report);
-  [[nodiscard]] std::string last_words_of(std::size_t node) const;
+  [[nodiscard]] std::string last_line_of(std::size_t node) const;
 
   RemoteLauncherInput input_;
   GuardLink link_;
@@ -150,7 +150,7 @@ class RemoteLauncher {
   Consoles consoles_;
   DrainDeadline drain_deadline_;
   PipeReader output_;
-  LauncherState front_;
+  LauncherState state_;
   Programs programs_;
   Workers shells_;
   Sweeper sweeper_;
@@ -164,7 +164,7 @@ class RemoteLauncher {
   Descriptor deaths_;
   boost::asio::steady_timer alive_;
   Grace grace_;
-  KillLoop kill_rounds_;
+  KillLoop kill_loop_;
   DelayedCall log_flush_timer_;
   SignalDebounce stop_debounce_;
   HeartbeatSender heartbeat_sender_;

@@ -82,15 +82,15 @@ class PmixService final : public Service {
     if (failed) {
       return system_error("cannot make the folder '" + folder + "'", failed.value());
     }
-    auto sidecar = input_.start_companion(
+    auto sidecar = input_.start_sidecar(
         {*program, {"muster-pmix"}},
         {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
     if (!sidecar) {
       return sidecar.error();
     }
-    companion_ = std::move(*sidecar);
+    sidecar_ = std::move(*sidecar);
     const int own = plan.node_rank.value;
-    companion_->send(mpi::write_job({plan.mpi_job, folder, own, nodes_}));
+    sidecar_->send(mpi::write_job({plan.mpi_job, folder, own, nodes_}));
     local_ranks_ = nodes_.at(static_cast<std::size_t>(own)).ranks;
     return std::optional<PlanAdditions>();
   }
@@ -100,8 +100,8 @@ class PmixService final : public Service {
       return std::nullopt;
     }
     const int rank = rank_of(worker);
-    if (companion_) {
-      companion_->read_now();  // what it said before its end
+    if (sidecar_) {
+      sidecar_->read_now();  // what it said before its end
     }
     if (const auto abort = aborts_.find(rank); abort != aborts_.end()) {
       return Error{ErrorKind::System, "called MPI_Abort(" + std::to_string(abort->second) + ")"};
@@ -133,7 +133,7 @@ class PmixService final : public Service {
           "is one of MPI's, each rank ran alone, with size 1 (is it built with another MPI than "
           "Open MPI? that MPI's own mpirun can start muster)");
     }
-    companion_.reset();
+    sidecar_.reset();
   }
 
   void on_merged(const gang::Value& value) override {
@@ -148,13 +148,13 @@ class PmixService final : public Service {
       return;
     }
     auto& waiting = fences_[value.id.nodes];
-    if (!waiting.empty() && companion_) {
-      companion_->send(mpi::write_fenced(waiting.front(), end.said));
+    if (!waiting.empty() && sidecar_) {
+      sidecar_->send(mpi::write_fenced(waiting.front(), end.said));
       waiting.pop_front();
     }
   }
 
-  void stop() override { companion_.reset(); }
+  void stop() override { sidecar_.reset(); }
 
  private:
   /// Of a worker of this node; -1: it is none of MPI's.
@@ -190,7 +190,7 @@ class PmixService final : public Service {
   /// Nobody has asked it to.
   void on_closed() {
     on_failure({ErrorKind::System, "the PMIx server has ended"});
-    companion_.reset();
+    sidecar_.reset();
   }
 
   void handle(const mpi::RankEnvironment& environment) {
@@ -217,8 +217,8 @@ class PmixService final : public Service {
     if (worker != local_ranks_.end()) {
       input_.write_as_worker(static_cast<std::size_t>(worker - local_ranks_.begin()), said.text);
     }
-    if (companion_) {
-      companion_->send(mpi::write_shown(said.number));
+    if (sidecar_) {
+      sidecar_->send(mpi::write_shown(said.number));
     }
   }
   void handle(const mpi::RankAborted& aborted) {
@@ -253,7 +253,7 @@ class PmixService final : public Service {
   ServiceInput input_;
   std::vector<mpi::PmixNode> nodes_;
   std::vector<int> local_ranks_;
-  std::unique_ptr<Sidecar> companion_;
+  std::unique_ptr<Sidecar> sidecar_;
   mpi::PmixReader reader_;
   PlanAdditions additions_;
   std::set<int> connected_;

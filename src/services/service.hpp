@@ -91,7 +91,7 @@ class Sidecar {
 };
 
 /// Fails as a worker's start does.
-using StartCompanion =
+using StartSidecar =
     std::function<Result<std::unique_ptr<Sidecar>>(const SidecarRequest&, SidecarEvents)>;
 
 // A named pipe into which processes of this node write, such as requests for a timer. What services ask for; run/ opens it.
@@ -201,7 +201,7 @@ struct ServiceInput {
   std::string host_name = {};
   bool is_protected = false;  ///< a token protects what the nodes tell each other
   std::map<std::string, std::string> variables = {};  ///< what workers inherit, with the job's mark
-  StartCompanion start_companion = nullptr;
+  StartSidecar start_sidecar = nullptr;
   StartServer start_server = nullptr;
   OpenPipe open_pipe = nullptr;
   /// Contributes to the exchange, while an attempt runs.

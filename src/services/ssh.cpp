@@ -118,7 +118,7 @@ class SshService final : public Service {
   }
 
   void stop() override {
-    companion_.reset();
+    sidecar_.reset();
     port_.reset();
     claim_.reset();
   }
@@ -168,18 +168,18 @@ class SshService final : public Service {
   }
 
   Result<std::optional<PlanAdditions>> make_keys(const std::string& program) {
-    auto started = input_.start_companion(
+    auto started = input_.start_sidecar(
         {"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
         {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }});
     if (!started) {
       return started.error();
     }
-    companion_ = std::move(*started);
+    sidecar_ = std::move(*started);
     return std::optional<PlanAdditions>();
   }
 
   void on_made() {
-    companion_.reset();
+    sidecar_.reset();
     if (!fs::exists(path_of("ready"))) {
       constexpr std::size_t kMostSaid = 500;
       on_failure({ErrorKind::System,
@@ -250,7 +250,7 @@ class SshService final : public Service {
   std::uint16_t port_number_ = 0;
   UniqueFd claim_;                  ///< of the usual port
   std::optional<WorkerPort> port_;  ///< a fresh one, until the attempt is over
-  std::unique_ptr<Sidecar> companion_;
+  std::unique_ptr<Sidecar> sidecar_;
   std::string said_;
   mpi::SshNode own_;
   std::map<std::string, std::string> session_;  ///< variables of who comes by ssh

@@ -86,7 +86,7 @@ std::vector<std::string> end_hints(const EndFacts& facts) {
     hints.push_back(std::move(hint));
   }
   const auto& memory = facts.use.limits.address_space;
-  if (memory && tells_of_memory(facts.last_words)) {
+  if (memory && tells_of_memory(facts.last_output)) {
     hints.push_back("its last words tell of memory, and it may have " +
                     limit_of_bytes(*memory, "RLIMIT_AS, ulimit -v"));
   }

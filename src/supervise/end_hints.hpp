@@ -36,7 +36,7 @@ struct OomKills {
 /// Everything that tells how a process ended.
 struct EndFacts {
   ExitStatus status = ExitStatus::exited(0);
-  std::string last_words;
+  std::string last_output;
   ProcessUse use;
   std::optional<OomKills> oom_kills;  ///< of its memory group; empty: cannot be read here
 };

@@ -398,7 +398,7 @@ def test_the_limits_of_a_sink_are_those_of_the_program():
     header = source("output_queue.hpp")
 
     assert "kMost = std::size_t{1} << 20U" in header
-    assert "kRelief = std::size_t{1} << 18U" in header
+    assert "kWritableBelow = std::size_t{1} << 18U" in header
     assert "kLongestLine = std::size_t{16} << 20U" in source("line_framer.hpp")
 
 

@@ -23,13 +23,13 @@ gang::ExchangeKeys keys() {
 }
 
 /// What everybody is sent can be put together, and has the limit of its key.
-void check(const gang::HandOut& handout) {
+void check(const gang::Delivery& delivery) {
   gang::ExchangeClient agent(keys());
-  (void)agent.start(handout.pieces.front().piece.id.attempt);
-  for (std::size_t i = 0; i < handout.pieces.size(); ++i) {
-    const auto value = agent.take(handout.pieces[i]);
+  (void)agent.start(delivery.pieces.front().piece.id.attempt);
+  for (std::size_t i = 0; i < delivery.pieces.size(); ++i) {
+    const auto value = agent.take(delivery.pieces[i]);
     require(value.has_value(), "what the leader sends fits");
-    require(value->has_value() == (i + 1 == handout.pieces.size()), "the last piece is the last");
+    require(value->has_value() == (i + 1 == delivery.pieces.size()), "the last piece is the last");
     require(!*value || (*value)->bytes.size() <= 60'000, "a result has its limit");
   }
 }
@@ -44,7 +44,7 @@ bool take(gang::ExchangeServer& exchange, LinkId link, const gang::Contribute& c
       require(breach->link == link && !breach->why.empty(), "who breaks the rules is told why");
       (void)exchange.forget(link);
     } else {
-      check(std::get<gang::HandOut>(outcome));
+      check(std::get<gang::Delivery>(outcome));
     }
   }
   require(exchange.held() <= kMostHeld, "what is held has its limit");

@@ -35,7 +35,7 @@ void check_ssh(std::string_view merged, std::size_t count) {
 
 void check_merged(int key, std::string_view merged, const std::vector<gang::NodePart>& parts) {
   if (key == 0) {
-    require(read_agreed_way(merged).has_value(), "all understand the way that was agreed on");
+    require(read_agreed_method(merged).has_value(), "all understand the way that was agreed on");
   } else if (key == 1) {
     require(read_fence_end(merged).has_value(), "all understand how a fence has ended");
   } else if (key == 2) {
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(!merged.error().message.empty(), "an error says what is wrong");
   }
   // As another version of muster might have merged it.
-  (void)read_agreed_way(text);
+  (void)read_agreed_method(text);
   (void)read_fence_end(text);
   (void)read_ssh_nodes(text);
   (void)read_ports(text);

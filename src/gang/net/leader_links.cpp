@@ -100,7 +100,7 @@ void LeaderLinks::erase(LinkId link) {
 void LeaderLinks::on_accept(tcp::socket socket) {
   const LinkId link = next_link_++;
   boost::system::error_code ignored;  // a socket that is broken already shows it when it is read
-  std::string source_prefix = neighbourhood_of(unmapped(socket.remote_endpoint(ignored).address()));
+  std::string source_prefix = source_prefix_of(unmapped(socket.remote_endpoint(ignored).address()));
   const Trust trust = socket.available(ignored) > 0 ? Trust::Active : Trust::None;
   auto made = std::make_unique<Link>(std::move(socket), key_, Link::Side::Leader);
   made->on_message = [this, link](Message message) { on_message(link, std::move(message)); };
@@ -240,7 +240,7 @@ void LinkToLeader::check_is_this_leader(std::function<void(bool)> answer) {
 }
 
 void LinkToLeader::check_is_elsewhere(std::function<void(const std::string&)> answer) {
-  resolver_.resolve_aside(host_, [this, answer = std::move(answer)](const auto& addresses) {
+  resolver_.resolve_in_helper(host_, [this, answer = std::move(answer)](const auto& addresses) {
     if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
       answer(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
              ": no address of this host, which leads and listens; the other nodes find it only if "
@@ -255,7 +255,7 @@ void LinkToLeader::forget() {
 
 void LinkToLeader::give_up() {
   dialer_.cancel();
-  hang_up();
+  close_link();
 }
 
 void LinkToLeader::connect() {
@@ -285,7 +285,7 @@ void LinkToLeader::send(const Message& message) {
   }
 }
 
-void LinkToLeader::hang_up() {
+void LinkToLeader::close_link() {
   if (link_) {
     link_->close_when_sent();
     link_.reset();

@@ -103,7 +103,7 @@ class LinkToLeader {
   /// Without a link nothing is sent.
   void send(const Message& message);
   /// Closes the link once everything is sent.
-  void hang_up();
+  void close_link();
   /// Hangs up, or ends the dial that is under way.
   void give_up();
 

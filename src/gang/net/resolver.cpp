@@ -43,7 +43,7 @@ address unmapped(const address& mapped) {
              : mapped;
 }
 
-std::string neighbourhood_of(const address& peer) {
+std::string source_prefix_of(const address& peer) {
   constexpr unsigned short kHalf = 64;
   return peer.is_v6()
              ? boost::asio::ip::make_network_v6(peer.to_v6(), kHalf).canonical().to_string()

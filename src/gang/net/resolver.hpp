@@ -21,7 +21,7 @@ namespace muster::gang {
 [[nodiscard]] boost::asio::ip::address unmapped(const boost::asio::ip::address& mapped);
 
 /// What one owner has as a rule: the address itself; for version 6 all that have the same first half.
-[[nodiscard]] std::string neighbourhood_of(const boost::asio::ip::address& peer);
+[[nodiscard]] std::string source_prefix_of(const boost::asio::ip::address& peer);
 
 /// Looks names up one at a time.
 ///
@@ -47,7 +47,7 @@ class Resolver {
   }
 
   /// The same for what is nice to know: never calls back where there is no thread to be had.
-  void resolve_aside(const std::string& host, Callback callback) {
+  void resolve_in_helper(const std::string& host, Callback callback) {
     resolve(host, std::move(callback), WithoutThread::Forget);
   }
 

@@ -418,11 +418,11 @@ Result<std::string> ExchangeServer::merge(const ExchangeKey& key,
 /// All have contributed: they get the result, and the next round of the key may begin.
 ExchangeOutcomes ExchangeServer::finish(const Group& group, Round& round) {
   std::vector<NodePart> parts;
-  HandOut handout;
+  Delivery delivery;
   for (const auto& [rank, bytes] : round.parts) {
     const ExchangeNode& node = nodes_[static_cast<std::size_t>(rank.value)];
     parts.push_back({rank, node.address, bytes});
-    handout.links.push_back(node.link);
+    delivery.links.push_back(node.link);
     held_ -= bytes.size();
   }
   auto merged = merge(*find_key(group.first), parts);
@@ -431,8 +431,9 @@ ExchangeOutcomes ExchangeServer::finish(const Group& group, Round& round) {
   if (!merged) {
     return {MergeFailed{merged.error()}};
   }
-  handout.chunks = to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
-  return {std::move(handout)};
+  delivery.chunks =
+      to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
+  return {std::move(delivery)};
 }
 
 /// Those of all nodes, also of those that have none; empty: nobody has contributed.

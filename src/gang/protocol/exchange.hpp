@@ -70,7 +70,7 @@ struct ExchangeNode {
 // What follows from a contribution.
 
 /// Each of these links is sent each of these pieces.
-struct HandOut {
+struct Delivery {
   std::vector<LinkId> links;
   std::vector<Merged> chunks;
 };
@@ -83,7 +83,7 @@ struct Violation {
 struct MergeFailed {
   Error why;  ///< see `Merge`
 };
-using ExchangeOutcome = std::variant<HandOut, Violation, MergeFailed>;
+using ExchangeOutcome = std::variant<Delivery, Violation, MergeFailed>;
 using ExchangeOutcomes = std::vector<ExchangeOutcome>;
 
 /// What is contributed before the start is kept as long as its link, or until it is contributed anew, and

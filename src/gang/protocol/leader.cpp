@@ -441,9 +441,9 @@ void Leader::carry_out(const ExchangeOutcomes& outcomes, Instant now) {
   }
 }
 
-void Leader::carry_out(const HandOut& handout, Instant /*now*/) {
-  for (const Merged& chunk : handout.chunks) {
-    send(handout.links, chunk);
+void Leader::carry_out(const Delivery& delivery, Instant /*now*/) {
+  for (const Merged& chunk : delivery.chunks) {
+    send(delivery.links, chunk);
   }
 }
 

@@ -207,7 +207,7 @@ class Leader {
   void note_readiness(LinkId link);
   void follow_readiness(LinkId link, Instant now);
   void carry_out(const ExchangeOutcomes& outcomes, Instant now);
-  void carry_out(const HandOut& handout, Instant now);
+  void carry_out(const Delivery& delivery, Instant now);
   void carry_out(const Violation& violation, Instant now);
   void carry_out(const MergeFailed& none, Instant now);
   void give_up_exchange(const Error& why, Instant now);

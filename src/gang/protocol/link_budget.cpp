@@ -32,7 +32,7 @@ LinkBudget::Turn LinkBudget::turn_of(const std::string& name,
 
 template <typename Change>
 void LinkBudget::update(const std::string& name, const Change& change) {
-  SourcePrefix& source_prefix = neighbourhoods_[name];
+  SourcePrefix& source_prefix = source_prefixes_[name];
   if (!source_prefix.links.empty()) {
     turns_.erase(turn_of(name, source_prefix));
   }
@@ -40,7 +40,7 @@ void LinkBudget::update(const std::string& name, const Change& change) {
   if (!source_prefix.links.empty()) {
     turns_.insert(turn_of(name, source_prefix));
   } else if (source_prefix.members == 0) {
-    neighbourhoods_.erase(name);
+    source_prefixes_.erase(name);
   }
 }
 

@@ -77,7 +77,7 @@ class LinkBudget {
   std::size_t share_;  ///< of one neighbourhood
   std::deque<LinkId>
       newest_;  ///< at most half of `most_`, the oldest first; some may have been removed
-  std::map<std::string, SourcePrefix> neighbourhoods_;
+  std::map<std::string, SourcePrefix> source_prefixes_;
   std::set<Turn> turns_;
   std::unordered_map<LinkId, Entry> links_;
 };

@@ -47,8 +47,8 @@ void RestartDecider::judge(const std::optional<Failure>& first_failure,
   }
   last_signature_ = signature;
   const std::string words = ran < kQuickFailure ? words_of(first_failure) : std::string();
-  alike_ = words.empty() ? 0 : words == last_words_ ? alike_ + 1 : 1;
-  last_words_ = words;
+  alike_ = words.empty() ? 0 : words == last_failure_ ? alike_ + 1 : 1;
+  last_failure_ = words;
 }
 
 bool RestartDecider::is_hopeless() const {

@@ -77,7 +77,7 @@ class RestartDecider {
  private:
   RestartPolicy policy_;
   std::string last_signature_;  ///< rank and status of the last first failure
-  std::string last_words_;      ///< status and last line of the last first failure
+  std::string last_failure_;    ///< status and last line of the last first failure
   int without_progress_ = 0;
   int alike_ = 0;
   int restarts_in_a_row_ = 0;

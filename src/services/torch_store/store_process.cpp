@@ -99,7 +99,7 @@ std::string write_line(const StoreMessage& line) {
   return json::serialize(document) + '\n';
 }
 
-Result<std::vector<StoreMessage>> StoreLineReader::feed(std::string_view bytes) {
+Result<std::vector<StoreMessage>> StoreMessageReader::feed(std::string_view bytes) {
   rest_ += bytes;
   std::vector<StoreMessage> lines;
   std::size_t begin = 0;

@@ -43,7 +43,7 @@ using StoreMessage = std::variant<StoreNotice, StoreEnd, StoreStatus, store::Awa
 [[nodiscard]] std::string write_line(const StoreMessage& line);
 
 /// Puts lines together, however they are cut.
-class StoreLineReader {
+class StoreMessageReader {
  public:
   /// Fails with `BadData` for what is none of these lines.
   [[nodiscard]] Result<std::vector<StoreMessage>> feed(std::string_view bytes);
@@ -132,7 +132,7 @@ class StoreProcess final : public StoreServer {
   DelayedCall patience_;  ///< with a process that has been asked who waits
   StoreJob job_;
   StoreEvents events_;
-  StoreLineReader lines_;
+  StoreMessageReader lines_;
   std::optional<pid_t> pid_;
   std::uint64_t run_ = 0;  ///< what is over when something is cancelled is called all the same
   std::array<char, std::size_t{16} << 10U> buffer_{};

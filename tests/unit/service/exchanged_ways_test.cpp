@@ -25,16 +25,16 @@ TEST(ExchangedWays, TakesTheFirstThatWorksEverywhere) {
   const auto agreed = merge({reports("", ""), reports("no library", "")});
 
   ASSERT_TRUE(agreed);
-  EXPECT_EQ(read_agreed_way(*agreed)->index, 1U);
-  EXPECT_EQ(read_agreed_way(*agreed)->why_not,
+  EXPECT_EQ(read_agreed_method(*agreed)->index, 1U);
+  EXPECT_EQ(read_agreed_method(*agreed)->why_not,
             std::vector<std::string>{"pmix does not work on node 1: no library"});
 }
 
 TEST(ExchangedWays, HasNothingToSayWhereTheFirstWorks) {
   const auto agreed = merge({reports("", "no mpirun")});
 
-  EXPECT_EQ(read_agreed_way(*agreed)->index, 0U);
-  EXPECT_TRUE(read_agreed_way(*agreed)->why_not.empty());
+  EXPECT_EQ(read_agreed_method(*agreed)->index, 0U);
+  EXPECT_TRUE(read_agreed_method(*agreed)->why_not.empty());
 }
 
 TEST(ExchangedWays, ReportsWhyNoMethodWorks) {
@@ -59,7 +59,7 @@ TEST(ExchangedWays, RefusesTornReports) {
   const std::vector<gang::NodePart> parts{{NodeRank{0}, "", ""}};
 
   EXPECT_EQ(ways_key().merge(parts).error().message, "of node 0 are missing or torn");
-  EXPECT_FALSE(read_agreed_way("{"));
+  EXPECT_FALSE(read_agreed_method("{"));
 }
 
 }  // namespace

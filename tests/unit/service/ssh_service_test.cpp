@@ -42,7 +42,7 @@ TEST(SshService, PassesItsClaimOfThePortToNoProgram) {
   ServiceInput input;
   input.run_folder = folder;
   input.is_protected = true;
-  input.start_companion = [&then](const SidecarRequest&, const SidecarEvents&) {
+  input.start_sidecar = [&then](const SidecarRequest&, const SidecarEvents&) {
     then = passed_on();
     return Result<std::unique_ptr<Sidecar>>(std::make_unique<NoCompanion>());
   };

@@ -87,13 +87,13 @@ TEST(EndHints, NamesAFilterOfSystemCalls) {
 TEST(EndHints, NamesTheLimitOfMemoryToWhomeverSpeaksOfMemory) {
   EndFacts facts;
   facts.status = ExitStatus::exited(1);
-  facts.last_words = "MemoryError";
+  facts.last_output = "MemoryError";
   EXPECT_EQ(end_hints(facts), Hints{}) << "it has no limit";
   facts.use.limits.address_space = 4'096;
   EXPECT_EQ(
       end_hints(facts),
       Hints{"its last words tell of memory, and it may have 4096 bytes (RLIMIT_AS, ulimit -v)"});
-  facts.last_words = "ValueError";
+  facts.last_output = "ValueError";
   EXPECT_EQ(end_hints(facts), Hints{});
 }
 

@@ -111,7 +111,7 @@ class Story {
       } else if (const auto* const none = std::get_if<MergeFailed>(&outcome)) {
         error = none->why.message;
       } else {
-        hand_out(std::get<HandOut>(outcome));
+        deliver(std::get<Delivery>(outcome));
       }
     }
   }
@@ -122,9 +122,9 @@ class Story {
   std::string error;
 
  private:
-  void hand_out(const HandOut& handout) {
-    for (const LinkId link : handout.links) {
-      for (const Merged& chunk : handout.chunks) {
+  void deliver(const Delivery& delivery) {
+    for (const LinkId link : delivery.links) {
+      for (const Merged& chunk : delivery.chunks) {
         const auto value = agents[link].take(chunk);
         ASSERT_TRUE(value) << value.error().message;
         if (*value) {

@@ -70,18 +70,18 @@ TEST(GuardSharedMemory, KnowsHelperProcesses) {
   GuardSharedMemory& page = fresh_page();
   EXPECT_TRUE(page.add_helper(11));
   EXPECT_TRUE(page.add_helper(12));
-  page.remove_aside(11);
-  page.remove_aside(4711);  // was never there
+  page.remove_in_helper(11);
+  page.remove_in_helper(4711);  // was never there
   EXPECT_EQ(page.helpers(), std::set<pid_t>{12});
 }
 
 TEST(GuardSharedMemory, KeepsTheStopSentByTheGuard) {
   GuardSharedMemory& page = fresh_page();
-  EXPECT_FALSE(page.guards_request());
+  EXPECT_FALSE(page.stop_sent_by_guard());
 
   page.note({SIGTERM, kNow, {11, 12}});
 
-  const auto request = page.guards_request();
+  const auto request = page.stop_sent_by_guard();
   ASSERT_TRUE(request);
   EXPECT_EQ(request->signal, SIGTERM);
   EXPECT_EQ(request->at, kNow);
@@ -98,7 +98,7 @@ TEST(GuardSharedMemory, ForgetsThoseThatHadEndedBeyondItsPlaces) {
 
   page.note(request);
 
-  const auto noted = page.guards_request()->had_ended;
+  const auto noted = page.stop_sent_by_guard()->had_ended;
   EXPECT_GE(noted.size(), 256U);
   EXPECT_LT(noted.size(), request.had_ended.size());
 }
@@ -110,7 +110,7 @@ TEST(GuardSharedMemory, RefusesWhomItHasNoPlaceFor) {
     ++pid;
   }
   EXPECT_EQ(page.helpers().size(), static_cast<std::size_t>(pid) - 1);
-  page.remove_aside(5);
+  page.remove_in_helper(5);
   EXPECT_TRUE(page.add_helper(pid));
 }
 

@@ -44,7 +44,7 @@ TEST(StoreLines, ComeBackAsTheyWere) {
   for (const StoreMessage& line : lines) {
     bytes += write_line(line);
   }
-  StoreLineReader reader;
+  StoreMessageReader reader;
   std::vector<std::string> read;
   for (const char byte : bytes) {
     for (const StoreMessage& line : reader.feed({&byte, 1}).value()) {
@@ -71,7 +71,7 @@ TEST(StoreLines, NothingElseIsTaken) {
         "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}\n",
         "{\"awaited\":[]}\n",
         "{\"awaited\":[[\"/a\",1]],\"are_all\":true}\n"}) {
-    EXPECT_FALSE(StoreLineReader().feed(wrong)) << wrong;
+    EXPECT_FALSE(StoreMessageReader().feed(wrong)) << wrong;
   }
 }
 
