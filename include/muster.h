@@ -48,15 +48,14 @@ static inline int muster_open_(const char* path, int flags) {
 
 /* Maps the first `bytes` of the file, which begins with those of `content` where it is new. NULL if that cannot be. The content is
  * written, and the file not only made longer: on a full disk this fails, and not a later write into memory. */
-static inline unsigned char* muster_map_(
-    const char* path, int flags, const unsigned char* content, size_t bytes, int protection) {
+static inline unsigned char* muster_map_(const char* path, int flags, const unsigned char* content, size_t bytes,
+                                         int protection) {
   struct stat status;
   void* page = MAP_FAILED;
   const int file = muster_open_(path, flags | O_RDWR | O_CREAT);
   if (file < 0)
     return NULL;
-  if (fstat(file, &status) == 0 &&
-      (status.st_size >= (off_t)bytes || write(file, content, bytes) == (ssize_t)bytes))
+  if (fstat(file, &status) == 0 && (status.st_size >= (off_t)bytes || write(file, content, bytes) == (ssize_t)bytes))
     page = mmap(NULL, bytes, protection, MAP_SHARED, file, 0);
   close(file);
   return page == MAP_FAILED ? NULL : (unsigned char*)page;
@@ -206,10 +205,7 @@ static inline void muster_progress(int64_t step, const char* numbers_json) {
 }
 
 /* Sends what is in `line`, and puts the answer there. Returns 0, or -1 with errno. */
-static inline int muster_exchange_(int connection,
-                                   const struct sockaddr_un* address,
-                                   char* line,
-                                   size_t size) {
+static inline int muster_exchange_(int connection, const struct sockaddr_un* address, char* line, size_t size) {
   const double deadline = muster_now_() + MUSTER_ANSWER_SECONDS_;
   const struct timeval all = {(time_t)MUSTER_ANSWER_SECONDS_, 0};
   size_t length = strlen(line);

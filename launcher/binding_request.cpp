@@ -18,10 +18,7 @@ namespace {
 using Setting = Sourced<std::string>;
 
 /// A part of a JSON value, named as "--bind-core device0".
-Error wrong_part(const Setting& setting,
-                 const std::string& part,
-                 const json::value& value,
-                 std::string_view expected) {
+Error wrong_part(const Setting& setting, const std::string& part, const json::value& value, std::string_view expected) {
   return wrong_value({json::serialize(value), part_of(setting.source, " " + part)}, expected);
 }
 
@@ -59,10 +56,8 @@ Result<Given> read_given(const Settings& settings, std::string_view name) {
   boost::system::error_code error;
   const json::value document = json::parse(without_byte_order_mark(text), error);
   if (error || !document.is_object() || document.as_object().empty()) {
-    return wrong_value(
-        *setting,
-        "True, False, a JSON object such as {\"device0\":[\"0-9\"]}, or a file .json" +
-            describe_json_mistake(text));
+    return wrong_value(*setting, "True, False, a JSON object such as {\"device0\":[\"0-9\"]}, or a file .json" +
+                                     describe_json_mistake(text));
   }
   given.places = document.as_object();
   return given;
@@ -103,15 +98,12 @@ GivenPlace* place_of(BindingRequest& request, std::string_view key) {
 }
 
 /// Reads an object of device -> numbers into one or two fields of the places.
-Result<> read_places(BindingRequest& request,
-                     const Setting& setting,
-                     const json::object& places,
+Result<> read_places(BindingRequest& request, const Setting& setting, const json::object& places,
                      const std::vector<std::vector<int> GivenPlace::*>& fields) {
   for (const auto& [key, value] : places) {
     GivenPlace* const place = place_of(request, key);
     if (place == nullptr) {
-      return wrong_value({std::string(key), part_of(setting.source, " key")},
-                         "device<number> or scheduler");
+      return wrong_value({std::string(key), part_of(setting.source, " key")}, "device<number> or scheduler");
     }
     if (value.is_null()) {
       continue;  // named, and left alone
@@ -131,8 +123,7 @@ Result<> read_places(BindingRequest& request,
 
 bool is_configuration(const json::object& object) {
   constexpr std::array kKeys = {"bind_config", "bind_cpu", "bind_memory"};
-  return std::any_of(
-      kKeys.begin(), kKeys.end(), [&](const char* key) { return object.contains(key); });
+  return std::any_of(kKeys.begin(), kKeys.end(), [&](const char* key) { return object.contains(key); });
 }
 
 /// "cpu", "numa" or "none", in small letters.
@@ -152,8 +143,7 @@ json::object object_of(const json::object& configuration, const char* name) {
 json::object main_cpus_of(const json::object& places) {
   json::object cpus;
   for (const auto& [key, value] : places) {
-    const json::value* const main =
-        value.is_object() ? value.as_object().if_contains("main") : nullptr;
+    const json::value* const main = value.is_object() ? value.as_object().if_contains("main") : nullptr;
     cpus[key] = main != nullptr ? *main : json::value();
   }
   return cpus;
@@ -171,17 +161,14 @@ Result<> read_configuration(BindingRequest& request, const Given& numa) {
   const json::object places = object_of(numa.places, "bind_cpu");
   if (cpus != "none") {
     const bool is_by_cpu = cpus == "cpu";
-    if (auto read = read_places(request,
-                                numa.setting,
-                                is_by_cpu ? main_cpus_of(places) : places,
+    if (auto read = read_places(request, numa.setting, is_by_cpu ? main_cpus_of(places) : places,
                                 {is_by_cpu ? &GivenPlace::cpus : &GivenPlace::cpu_nodes});
         !read) {
       return read;
     }
   }
   if (memory == "numa") {
-    return read_places(
-        request, numa.setting, object_of(numa.places, "bind_memory"), {&GivenPlace::memory_nodes});
+    return read_places(request, numa.setting, object_of(numa.places, "bind_memory"), {&GivenPlace::memory_nodes});
   }
   return {};
 }
@@ -197,8 +184,7 @@ Result<> read_core(BindingRequest& request, const Given& core) {
     return {};
   }
   if (is_configuration(core.places)) {
-    return wrong_value(core.setting,
-                       "an object by device; one with bind_config is for --bind-numa");
+    return wrong_value(core.setting, "an object by device; one with bind_config is for --bind-numa");
   }
   return read_places(request, core.setting, core.places, {&GivenPlace::cpus});
 }
@@ -219,20 +205,17 @@ Result<> read_numa(BindingRequest& request, const Given& numa, const Given& core
     return read_configuration(request, numa);
   }
   // As with msrun, --bind-core decides about the CPUs if it is on.
-  return core.is_on ? read_places(request, numa.setting, numa.places, {&GivenPlace::memory_nodes})
-                    : read_places(request,
-                                  numa.setting,
-                                  numa.places,
-                                  {&GivenPlace::cpu_nodes, &GivenPlace::memory_nodes});
+  return core.is_on
+             ? read_places(request, numa.setting, numa.places, {&GivenPlace::memory_nodes})
+             : read_places(request, numa.setting, numa.places, {&GivenPlace::cpu_nodes, &GivenPlace::memory_nodes});
 }
 
 Result<BindingOptions> read_msrun(const Given& core, const Given& numa) {
   BindingOptions options{.request = {}, .is_msruns = true, .bind_file = {}};
   BindingRequest& request = options.request;
-  request.source = core.is_on && numa.is_on
-                       ? part_of(core.setting.source, " and " + numa.setting.source.name)
-                   : core.is_on ? core.setting.source
-                                : numa.setting.source;
+  request.source = core.is_on && numa.is_on ? part_of(core.setting.source, " and " + numa.setting.source.name)
+                   : core.is_on             ? core.setting.source
+                                            : numa.setting.source;
   if (auto read = read_core(request, core); !read) {
     return read.error();
   }
@@ -250,8 +233,7 @@ Result<BindingOptions> read_msrun(const Given& core, const Given& numa) {
 }
 
 Result<NumaForm> read_form(const Setting& setting) {
-  constexpr std::array kForms = {std::pair("node", NumaForm::Node),
-                                 std::pair("socket", NumaForm::Socket),
+  constexpr std::array kForms = {std::pair("node", NumaForm::Node), std::pair("socket", NumaForm::Socket),
                                  std::pair("exclusive", NumaForm::Exclusive),
                                  std::pair("core-complex", NumaForm::CoreComplex)};
   for (const auto& [name, form] : kForms) {
@@ -314,9 +296,7 @@ constexpr const char* kParameter = "rank_table_file";
 constexpr const char* kExpected = "a file such as /etc/hccn.conf that can be read";
 
 /// The file that is named, else the driver's if it is here.
-Result<> read_addresses(rank_table::GenerateRequest& request,
-                        const Settings& settings,
-                        const Snapshot& snapshot) {
+Result<> read_addresses(rank_table::GenerateRequest& request, const Settings& settings, const Snapshot& snapshot) {
   const auto setting = settings.find("hccn-conf");
   const std::string path = setting ? setting->value : rank_table::kHccnFile;
   if (const auto known = snapshot.files.find(path); known != snapshot.files.end()) {
@@ -350,7 +330,7 @@ Result<> read_rank_table(Options& options, const Settings& settings, const Snaps
 // Reads the files that options name.
 
 std::optional<std::string> read_regular_file(const std::string& path) {
-  std::error_code ignored;  // what cannot be looked at cannot be read either
+  std::error_code ignored;                                 // what cannot be looked at cannot be read either
   if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe could keep us for ever
     return std::nullopt;
   }
@@ -371,10 +351,9 @@ Result<> read_network(JobRequest& job, const Settings& settings, const Snapshot&
     return {};
   }
   const auto known = snapshot.files.find(setting->value);
-  const auto text =
-      known != snapshot.files.end()
-          ? Result<std::string>(known->second)
-          : read_given_file(*setting, "a file with a line for each node that can be read");
+  const auto text = known != snapshot.files.end()
+                        ? Result<std::string>(known->second)
+                        : read_given_file(*setting, "a file with a line for each node that can be read");
   if (!text) {
     return text.error();
   }
@@ -382,8 +361,7 @@ Result<> read_network(JobRequest& job, const Settings& settings, const Snapshot&
   if (!switches) {
     return switches.error();
   }
-  job.network =
-      Sourced<rank_table::NetworkFile>{{setting->value, std::move(*switches)}, setting->source};
+  job.network = Sourced<rank_table::NetworkFile>{{setting->value, std::move(*switches)}, setting->source};
   return {};
 }
 

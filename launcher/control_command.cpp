@@ -59,8 +59,7 @@ Result<control::Request> read_request(const CommandLine& line) {
     return read.error();
   }
   if (is_on(settings, "cancel") && (time || settings.has("reason"))) {
-    return Error{ErrorKind::BadUsage,
-                 "--cancel withdraws a notice: it takes no --within and no --reason"};
+    return Error{ErrorKind::BadUsage, "--cancel withdraws a notice: it takes no --within and no --reason"};
   }
   if (is_on(settings, "cancel")) {
     return control::Request(control::WithdrawRequest{});
@@ -82,8 +81,7 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   if (line.command == Command::Stop) {
     return "the job is ending\n";
   }
-  if (const json::value* const end = answer.if_contains("end");
-      end != nullptr && end->is_string()) {
+  if (const json::value* const end = answer.if_contains("end"); end != nullptr && end->is_string()) {
     constexpr std::size_t kMostBytes = 512;
     return "the job ends: " + one_line(std::string(end->get_string()), kMostBytes) + "\n";
   }
@@ -93,10 +91,8 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   }
   const json::value* const deadline = notice->get_object().if_contains("deadline");
   boost::system::error_code error;
-  const double until =
-      deadline != nullptr && deadline->is_number() ? deadline->to_number<double>(error) : 0;
-  return "all workers are told: they have " +
-         format_seconds(std::max(until - now_since_1970(), 0.0)) + " s to save\n";
+  const double until = deadline != nullptr && deadline->is_number() ? deadline->to_number<double>(error) : 0;
+  return "all workers are told: they have " + format_seconds(std::max(until - now_since_1970(), 0.0)) + " s to save\n";
 }
 
 /// Until the job ends, or the terminal does.
@@ -127,8 +123,7 @@ Result<> read_control_line(CommandLine& line, std::span<const std::string> token
   for (const std::string& token : tokens) {
     if (!is_value && !token.starts_with('-')) {
       return Error{ErrorKind::BadUsage,
-                   "'" + token + "' is nothing that muster " + name_of(line.command) +
-                       " takes; it has options only"};
+                   "'" + token + "' is nothing that muster " + name_of(line.command) + " takes; it has options only"};
     }
     const Option* const option =
         !is_value && token.starts_with("--") ? table.find(with_dashes(token).substr(2)) : nullptr;
@@ -155,8 +150,7 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   if (!answer) {
     return answer.error();
   }
-  return print(line.command == Command::Status ? describe_status(*answer, is_json)
-                                               : describe_answer(line, *answer));
+  return print(line.command == Command::Status ? describe_status(*answer, is_json) : describe_answer(line, *answer));
 }
 
 // HAI: the package hfai, and the task whose manager tells of notices.
@@ -189,9 +183,8 @@ Result<> read_compat_hfai(Options& options, const Settings& settings) {
   if (!given) {
     return {};
   }
-  for (const auto& [word, when] : {std::pair("auto", When::Auto),
-                                   std::pair("always", When::Always),
-                                   std::pair("never", When::Never)}) {
+  for (const auto& [word, when] :
+       {std::pair("auto", When::Auto), std::pair("always", When::Always), std::pair("never", When::Never)}) {
     if (given->value == word) {
       options.compat_hfai = {when, given->source};
       return {};
@@ -210,11 +203,9 @@ Result<> add_hfai(PlanInput& input, const Options& options) {
     return {};
   }
   if (when == When::Always) {
-    return wrong_value({"always", source},
-                       "an installation with the modules for Python, and " + describe_places());
+    return wrong_value({"always", source}, "an installation with the modules for Python, and " + describe_places());
   }
-  input.cluster.notices.push_back("scripts do not find muster's package hfai: " +
-                                  describe_places());
+  input.cluster.notices.push_back("scripts do not find muster's package hfai: " + describe_places());
   return {};
 }
 

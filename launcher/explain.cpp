@@ -56,8 +56,7 @@ void add_lost(std::vector<Decision>& rows, const LaunchPlan& plan, const std::st
   for (const UnusedValue& lost : plan.lost) {
     if (lost.field == field) {
       const std::string& name = lost.seen.source.name;
-      rows.push_back({field.empty() ? name : "",
-                      one_line(masked(name, lost.seen.value), 200),
+      rows.push_back({field.empty() ? name : "", one_line(masked(name, lost.seen.value), 200),
                       (field.empty() ? "" : "not by " + name + ": ") + lost.why});
     }
   }
@@ -125,8 +124,7 @@ std::optional<Result<std::string>> requested_text(const CommandLine& line) {
     return man_page();
   }
   if (const auto shell = settings.find("print-completion")) {
-    return line.compat != nullptr ? compat_completion(*line.compat, *shell)
-                                  : completion_script(*shell);
+    return line.compat != nullptr ? compat_completion(*line.compat, *shell) : completion_script(*shell);
   }
   return std::nullopt;
 }
@@ -233,8 +231,8 @@ std::string text_of(const SystemCapabilities& answers, const std::vector<Guarant
   for (const Guarantee& guarantee : all) {
     text += row(guarantee.name, name_of(guarantee.hold), guarantee.by);
     if (guarantee.hold != Support::Whole) {
-      text += "  because  " + guarantee.because + "\n  means    " + guarantee.means +
-              "\n  remedy   " + guarantee.remedy + "\n";
+      text += "  because  " + guarantee.because + "\n  means    " + guarantee.means + "\n  remedy   " +
+              guarantee.remedy + "\n";
     }
   }
   return text;
@@ -243,8 +241,7 @@ std::string text_of(const SystemCapabilities& answers, const std::vector<Guarant
 json::value document_of(const SystemCapabilities& answers, const std::vector<Guarantee>& all) {
   json::array array;
   for (const Guarantee& guarantee : all) {
-    json::object one = {
-        {"name", guarantee.name}, {"by", guarantee.by}, {"holds", name_of(guarantee.hold)}};
+    json::object one = {{"name", guarantee.name}, {"by", guarantee.by}, {"holds", name_of(guarantee.hold)}};
     if (guarantee.hold != Support::Whole) {
       one["because"] = guarantee.because;
       one["means"] = guarantee.means;
@@ -252,12 +249,9 @@ json::value document_of(const SystemCapabilities& answers, const std::vector<Gua
     }
     array.push_back(std::move(one));
   }
-  return json::object{{"kernel", kernel_release()},
-                      {"user", ::geteuid()},
-                      {"is_filtered", answers.is_filtered},
-                      {"no_new_privs", answers.gains_nothing},
-                      {"descriptors", answers.descriptors},
-                      {"guarantees", std::move(array)}};
+  return json::object{{"kernel", kernel_release()},         {"user", ::geteuid()},
+                      {"is_filtered", answers.is_filtered}, {"no_new_privs", answers.gains_nothing},
+                      {"descriptors", answers.descriptors}, {"guarantees", std::move(array)}};
 }
 
 }  // namespace
@@ -270,8 +264,7 @@ Result<> read_doctor_line(CommandLine& line, std::span<const std::string> tokens
   std::vector<std::string> flags;
   for (const std::string& token : tokens) {
     if (!token.starts_with('-')) {
-      return Error{ErrorKind::BadUsage,
-                   "'" + token + "' is nothing that muster doctor takes; it has options only"};
+      return Error{ErrorKind::BadUsage, "'" + token + "' is nothing that muster doctor takes; it has options only"};
     }
     flags.push_back(with_dashes(token));
   }
@@ -281,14 +274,12 @@ Result<> read_doctor_line(CommandLine& line, std::span<const std::string> tokens
 Result<int> run_doctor(const CommandLine& line) {
   const SystemCapabilities answers = probe_system();
   const std::vector<Guarantee> all = guarantees(answers);
-  auto printed = print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all))
-                                                    : text_of(answers, all));
+  auto printed = print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all)) : text_of(answers, all));
   if (!printed) {
     return printed;
   }
-  const bool is_lost = std::any_of(all.begin(), all.end(), [](const Guarantee& guarantee) {
-    return guarantee.hold == Support::Not;
-  });
+  const bool is_lost =
+      std::any_of(all.begin(), all.end(), [](const Guarantee& guarantee) { return guarantee.hold == Support::Not; });
   return is_lost ? static_cast<int>(ErrorKind::System) : 0;
 }
 
@@ -297,9 +288,7 @@ Result<int> run_doctor(const CommandLine& line) {
 
 namespace {
 
-std::string line_of(const std::string& name,
-                    const std::string& version,
-                    const std::string& package) {
+std::string line_of(const std::string& name, const std::string& version, const std::string& package) {
   const std::string from = package.empty() ? "" : " (Debian package " + package + ")";
   return name + " " + version + from + "\n";
 }
@@ -307,8 +296,7 @@ std::string line_of(const std::string& name,
 /// Linked statically it is the one of the build, else that of the machine.
 std::string glibc_line() {
   const std::string version = ::gnu_get_libc_version();
-  return kIsStatic ? line_of("glibc", version, kGlibcPackage)
-                   : "glibc " + version + " (of this machine)\n";
+  return kIsStatic ? line_of("glibc", version, kGlibcPackage) : "glibc " + version + " (of this machine)\n";
 }
 
 }  // namespace
@@ -352,8 +340,7 @@ Result<> read_token_line(CommandLine& line, std::span<const std::string> tokens)
   flags.reserve(tokens.size());
   for (const std::string& token : tokens) {
     if (!token.starts_with('-')) {
-      return Error{ErrorKind::BadUsage,
-                   "'" + token + "' is nothing that muster token takes; it has options only"};
+      return Error{ErrorKind::BadUsage, "'" + token + "' is nothing that muster token takes; it has options only"};
     }
     flags.push_back(with_dashes(token));
   }
@@ -387,9 +374,7 @@ bool is_stream(const std::string& file) {
   return kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::character;
 }
 
-Inspection inspect_file(const std::string& file,
-                        const std::string& text,
-                        const Snapshot& snapshot) {
+Inspection inspect_file(const std::string& file, const std::string& text, const Snapshot& snapshot) {
   rank_table::Rules rules = rank_table::find_rules(snapshot);
   rules.most = std::numeric_limits<std::size_t>::max();
   Inspection verdict = rank_table::inspect(text, file, rules);
@@ -416,17 +401,14 @@ std::string row(std::string name, const std::string& value) {
 std::string text_of(const rank_table::Table& table) {
   return row("form", std::string(name_of(table.form))) + row("status", "completed") +
          row("servers", std::to_string(count_servers(table))) +
-         row("instances", std::to_string(table.instances.size())) +
-         row("devices", std::to_string(table.size));
+         row("instances", std::to_string(table.instances.size())) + row("devices", std::to_string(table.size));
 }
 
 json::array array_of(const std::vector<Breach>& breaches) {
   json::array array;
   for (const Breach& breach : breaches) {
-    json::value value = json::object{{"path", breach.path},
-                                     {"value", breach.value},
-                                     {"expected", breach.expected},
-                                     {"code", breach.code}};
+    json::value value = json::object{
+        {"path", breach.path}, {"value", breach.value}, {"expected", breach.expected}, {"code", breach.code}};
     make_valid_utf8(value);
     array.push_back(std::move(value));
   }
@@ -468,8 +450,7 @@ Result<int> speak(const std::string& file, const Inspection& verdict) {
   if (const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading)) {
     return no_table(file, unfinished->reason);
   }
-  if (const auto* error = std::get_if<Error>(&verdict.reading);
-      error != nullptr && verdict.breaches.empty()) {
+  if (const auto* error = std::get_if<Error>(&verdict.reading); error != nullptr && verdict.breaches.empty()) {
     return *error;
   }
   return verdict.breaches.empty() ? 0 : static_cast<int>(ErrorKind::BadData);
@@ -502,18 +483,16 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
   const auto kind = line.settings.find(kKind);
   const auto file = line.settings.find(kFile);
   if (!kind || !file) {
-    return Error{ErrorKind::BadUsage,
-                 "there is nothing to check; write 'muster check ranktable FILE'"};
+    return Error{ErrorKind::BadUsage, "there is nothing to check; write 'muster check ranktable FILE'"};
   }
   if (kind->value != "ranktable") {
     return wrong_value(*kind, "ranktable");
   }
-  FileContent found = is_stream(file->value) ? read_stream(file->value)
-                                             : look_at({"rank table", file->value, "", "", true});
+  FileContent found =
+      is_stream(file->value) ? read_stream(file->value) : look_at({"rank table", file->value, "", "", true});
   const std::string path = found.path.empty() ? file->value : found.path;
   if (found.error_number != 0) {
-    return Error{ErrorKind::BadData,
-                 system_error("rank table '" + path + "'", found.error_number).message};
+    return Error{ErrorKind::BadData, system_error("rank table '" + path + "'", found.error_number).message};
   }
   const std::string text = rank_table::without_indentation(std::move(found.content));
   const Inspection verdict = inspect_file(path, text, snapshot);

@@ -24,18 +24,14 @@ namespace {
 /// The token itself, unlike MUSTER_TOKEN_FILE: command lines are public, so there is no --token.
 constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 
-Result<> read_restarts(gang::RestartPolicy& restarts,
-                       const Settings& settings,
-                       const Snapshot& snapshot) {
+Result<> read_restarts(gang::RestartPolicy& restarts, const Settings& settings, const Snapshot& snapshot) {
   constexpr int kMostAttempts = 1'000'000;
   const auto most = read_max_restarts(snapshot, settings);
   if (!most) {
     return most.error();
   }
   restarts.max_restarts = most->value;
-  if (auto read =
-          read_duration(restarts.window, settings, "restart-window", {.is_least_allowed = false});
-      !read) {
+  if (auto read = read_duration(restarts.window, settings, "restart-window", {.is_least_allowed = false}); !read) {
     return read;
   }
   if (auto read = read_duration(restarts.backoff, settings, "restart-backoff"); !read) {
@@ -76,21 +72,18 @@ Result<> read_lead(gang::GangOptions& options, const Settings& settings) {
 }
 
 Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
-  if (auto read =
-          read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false});
-      !read) {
+  if (auto read = read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false}); !read) {
     return read;
   }
-  for (const auto& [name, target] : {std::pair("last-call", &options.last_call),
-                                     std::pair("inputs-timeout", &options.inputs_timeout),
-                                     std::pair("rank-table-timeout", &options.inputs_timeout),
-                                     std::pair("suspend-timeout", &options.suspend_timeout)}) {
+  for (const auto& [name, target] :
+       {std::pair("last-call", &options.last_call), std::pair("inputs-timeout", &options.inputs_timeout),
+        std::pair("rank-table-timeout", &options.inputs_timeout),
+        std::pair("suspend-timeout", &options.suspend_timeout)}) {
     if (auto read = read_duration(*target, settings, name); !read) {
       return read;
     }
   }
-  return read_duration(
-      options.heartbeat_timeout, settings, "heartbeat-timeout", {.least = 1, .most = 3600});
+  return read_duration(options.heartbeat_timeout, settings, "heartbeat-timeout", {.least = 1, .most = 3600});
 }
 
 Result<> read_early_exit(gang::GangOptions& options, const Settings& settings) {
@@ -102,14 +95,11 @@ Result<> read_early_exit(gang::GangOptions& options, const Settings& settings) {
       options.on_early_exit = gang::OnEarlyExit::Fail;
     }
   }
-  return read_duration(
-      options.early_exit_timeout, settings, "early-exit-timeout", {.is_least_allowed = false});
+  return read_duration(options.early_exit_timeout, settings, "early-exit-timeout", {.is_least_allowed = false});
 }
 
 /// No message shows the token.
-Result<> read_token(gang::GangOptions& options,
-                    const Settings& settings,
-                    const Snapshot& snapshot) {
+Result<> read_token(gang::GangOptions& options, const Settings& settings, const Snapshot& snapshot) {
   if (auto read = read_file_name(options.token_file, settings, "token-file"); !read) {
     return read;
   }
@@ -118,9 +108,8 @@ Result<> read_token(gang::GangOptions& options,
     return {};
   }
   if (const auto file = settings.find("token-file")) {
-    return Error{blame(file->source),
-                 std::string(kTokenVariable) + " is set but " + file->source.name + " is '" +
-                     file->value + "': both give the job's token"};
+    return Error{blame(file->source), std::string(kTokenVariable) + " is set but " + file->source.name + " is '" +
+                                          file->value + "': both give the job's token"};
   }
   if (token->empty()) {
     return wrong_value({"", from_option(kTokenVariable)}, "the token of the job");
@@ -200,10 +189,8 @@ Result<> read_prefix_when(PrefixWhen& target, const Settings& settings) {
   if (!setting) {
     return {};
   }
-  for (const auto& [word, when] : {std::pair("auto", PrefixWhen::Auto),
-                                   std::pair("terminal", PrefixWhen::OnTerminal),
-                                   std::pair("always", PrefixWhen::Always),
-                                   std::pair("never", PrefixWhen::Never)}) {
+  for (const auto& [word, when] : {std::pair("auto", PrefixWhen::Auto), std::pair("terminal", PrefixWhen::OnTerminal),
+                                   std::pair("always", PrefixWhen::Always), std::pair("never", PrefixWhen::Never)}) {
     if (setting->value == word) {
       target = when;
       return {};
@@ -236,12 +223,11 @@ Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapsh
 }  // namespace
 
 Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  auto selection =
-      Selection::read({.redirects = settings.find("redirects"),
-                       .tee = settings.find("tee"),
-                       .local_ranks = settings.find("local-ranks-filter"),
-                       // In the layout of another launcher, files are those that are asked for.
-                       .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)});
+  auto selection = Selection::read({.redirects = settings.find("redirects"),
+                                    .tee = settings.find("tee"),
+                                    .local_ranks = settings.find("local-ranks-filter"),
+                                    // In the layout of another launcher, files are those that are asked for.
+                                    .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)});
   if (!selection) {
     return selection.error();
   }
@@ -249,15 +235,13 @@ Result<> read_log_options(RunOptions& options, const Settings& settings, const S
   if (const auto folder = settings.find("log-dir")) {
     options.log_dir = folder->value;
   }
-  for (const auto& [name, target] :
-       {std::pair("duplicate-stdout-filters", &options.duplicate_out),
-        std::pair("duplicate-stderr-filters", &options.duplicate_err)}) {
+  for (const auto& [name, target] : {std::pair("duplicate-stdout-filters", &options.duplicate_out),
+                                     std::pair("duplicate-stderr-filters", &options.duplicate_err)}) {
     if (auto read = read_filter(*target, settings, name); !read) {
       return read;
     }
   }
-  for (const auto& [name, target] :
-       {std::pair("color", &options.colour), std::pair("tty", &options.terminals)}) {
+  for (const auto& [name, target] : {std::pair("color", &options.colour), std::pair("tty", &options.terminals)}) {
     if (auto read = read_when(*target, settings, name); !read) {
       return read;
     }
@@ -270,8 +254,8 @@ Result<> read_log_options(RunOptions& options, const Settings& settings, const S
 namespace {
 
 /// These are handled by the kernel, or come without that anybody sends a notice.
-constexpr auto kNoNotices = std::to_array(
-    {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH});
+constexpr auto kNoNotices =
+    std::to_array({SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH});
 
 Result<> read_signal(std::optional<int>& target, const Settings& settings, const char* name) {
   const auto given = settings.find(name);
@@ -294,9 +278,8 @@ Result<> read_cloud(std::optional<Cloud>& target, const Settings& settings) {
   if (!given) {
     return {};
   }
-  for (const auto& [name, cloud] : {std::pair("aws", Cloud::Aws),
-                                    std::pair("gcp", Cloud::Gcp),
-                                    std::pair("azure", Cloud::Azure)}) {
+  for (const auto& [name, cloud] :
+       {std::pair("aws", Cloud::Aws), std::pair("gcp", Cloud::Gcp), std::pair("azure", Cloud::Azure)}) {
     if (given->value == name) {
       target = cloud;
       return {};
@@ -307,12 +290,10 @@ Result<> read_cloud(std::optional<Cloud>& target, const Settings& settings) {
 
 }  // namespace
 
-Result<> read_suspend_options(RunOptions& options,
-                              const Settings& settings,
-                              const Snapshot& snapshot) {
+Result<> read_suspend_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
   SuspendOptions& suspend = options.suspend;
-  for (const auto& [name, target] : {std::pair("suspend-signal", &suspend.signal),
-                                     std::pair("tell-workers-by", &suspend.tells_by)}) {
+  for (const auto& [name, target] :
+       {std::pair("suspend-signal", &suspend.signal), std::pair("tell-workers-by", &suspend.tells_by)}) {
     if (auto read = read_signal(*target, settings, name); !read) {
       return read;
     }
@@ -320,17 +301,15 @@ Result<> read_suspend_options(RunOptions& options,
   if (suspend.signal) {
     const Sourced<std::string> given = *settings.find("suspend-signal");
     if (!options.stop_signals.make_notice(*suspend.signal)) {
-      return Error{blame(given.source),
-                   given.source.name + " is '" + given.value + "', and " +
-                       settings.find("signals-to-handle")->source.name +
-                       " names it as a signal that ends the job"};
+      return Error{blame(given.source), given.source.name + " is '" + given.value + "', and " +
+                                            settings.find("signals-to-handle")->source.name +
+                                            " names it as a signal that ends the job"};
     }
   }
   if (auto read = read_cloud(suspend.watched, settings); !read) {
     return read;
   }
-  if (auto read = read_duration(
-          suspend.before_end, settings, "suspend-before-end", {.is_least_allowed = false});
+  if (auto read = read_duration(suspend.before_end, settings, "suspend-before-end", {.is_least_allowed = false});
       !read) {
     return read;
   }
@@ -347,11 +326,8 @@ Result<> read_suspend_options(RunOptions& options,
 
 namespace {
 
-#define MUSTER_JOB_OPTION(SECTION)                                                         \
-  {                                                                                        \
-    "job", '\0', "ID|PID", SECTION,                                                        \
-        "The job: its id, or the pid of muster. Needed where several run on this machine." \
-  }
+#define MUSTER_JOB_OPTION(SECTION) \
+  { "job", '\0', "ID|PID", SECTION, "The job: its id, or the pid of muster. Needed where several run on this machine." }
 #define MUSTER_HELP_OPTION(SECTION) \
   { "help", 'h', nullptr, SECTION, "Print this text." }
 
@@ -364,10 +340,7 @@ constexpr auto kStatusTable = std::to_array<Option>({
 
 constexpr auto kStopTable = std::to_array<Option>({
     MUSTER_JOB_OPTION("Stop"),
-    {"grace",
-     '\0',
-     "SECONDS",
-     "Stop",
+    {"grace", '\0', "SECONDS", "Stop",
      "Time between asking the workers to end and killing them, at most what the job was started "
      "with."},
     MUSTER_HELP_OPTION("Stop"),
@@ -375,10 +348,7 @@ constexpr auto kStopTable = std::to_array<Option>({
 
 constexpr auto kSuspendTable = std::to_array<Option>({
     MUSTER_JOB_OPTION("Suspend"),
-    {"within",
-     '\0',
-     "SECONDS",
-     "Suspend",
+    {"within", '\0', "SECONDS", "Suspend",
      "Time for the workers to save, at most the job's --suspend-timeout, which is the default."},
     {"reason", '\0', "TEXT", "Suspend", "Why, for the report and the workers."},
     {"cancel", '\0', nullptr, "Suspend", "Withdraw the notice: the job goes on."},
@@ -465,8 +435,7 @@ std::optional<std::chrono::seconds> parse_lsf_time_left(std::string_view text) {
     return std::nullopt;
   }
   const auto hours = parse_integer(text.substr(0, colon), 0, kMostNumber / 3600 - 1);
-  const auto minutes =
-      parse_integer(without_zero(text.substr(colon + 1, text.size() - colon - 3)), 0, 59);
+  const auto minutes = parse_integer(without_zero(text.substr(colon + 1, text.size() - colon - 3)), 0, 59);
   if (!hours || !minutes) {
     return std::nullopt;
   }

@@ -16,9 +16,7 @@ namespace muster {
 namespace {
 
 /// The front of a job on other hosts.
-Result<int> fan_out(const CommandLine& line,
-                    const Options& options,
-                    const Snapshot& snapshot,
+Result<int> fan_out(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                     const Inherited& inherited) {
   const auto planned = plan_fan_out(line, options, snapshot);
   if (!planned) {
@@ -30,20 +28,16 @@ Result<int> fan_out(const CommandLine& line,
   }
   LaunchPlan plan = make_front_plan(*planned);
   plan.lost = seen_of_nodes(snapshot, planned->hosts.source.name + " says which nodes there are");
-  return line.command == Command::Explain ? explain(plan, options.is_json)
-                                          : show_plan(plan, options.is_json);
+  return line.command == Command::Explain ? explain(plan, options.is_json) : show_plan(plan, options.is_json);
 }
 
 /// The part of a job that this host has.
-Result<int> run_here(const CommandLine& line,
-                     const Options& options,
-                     const Snapshot& snapshot,
+Result<int> run_here(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                      const Inherited& inherited) {
   auto planned = plan_job(line, options, snapshot);
   if (!planned) {
-    return line.command == Command::Explain
-               ? explain_refusal(planned.error(), snapshot, options.is_json)
-               : planned.error();
+    return line.command == Command::Explain ? explain_refusal(planned.error(), snapshot, options.is_json)
+                                            : planned.error();
   }
   if (line.command != Command::Run && !planned->doubt.empty()) {
     log_info(planned->doubt);
@@ -76,8 +70,8 @@ Result<int> serve_front(const Inherited& inherited) {
   if (!options) {
     return options.error();
   }
-  options->run.launcher = LauncherInfo{
-      remote_order->launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
+  options->run.launcher =
+      LauncherInfo{remote_order->launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
   return run_here(order.line, *options, snapshot, inherited);
 }
 
@@ -136,9 +130,8 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   log_notices(*line);
   const auto options = read_options(*line, snapshot);
   if (!options) {
-    return line->command == Command::Explain
-               ? explain_refusal(options.error(), snapshot, is_on(line->settings, "json"))
-               : options.error();
+    return line->command == Command::Explain ? explain_refusal(options.error(), snapshot, is_on(line->settings, "json"))
+                                             : options.error();
   }
   return lists_hosts(*line) ? fan_out(*line, *options, snapshot, inherited)
                             : run_here(*line, *options, snapshot, inherited);

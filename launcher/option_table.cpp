@@ -19,20 +19,13 @@ namespace {
 
 /// Our marker; what workers find, in which another muster may run; what muster's own processes for mpirun are told; the token, for which there is no flag since command lines are public; and what others
 /// mean by a name of ours: images say which version they hold.
-constexpr std::array<std::string_view, 15> kNoOptions = {kMarkerVariable,
-                                                         "MUSTER_TOKEN",
-                                                         "MUSTER_VERSION",
-                                                         kControlSocketVariable,
-                                                         kSuspendFileVariable,
-                                                         kHeartbeatFileVariable,
-                                                         kRestartCountVariable,
-                                                         kLastVerdictVariable,
-                                                         kJobStateVariable,
-                                                         mpi::variable::kSecret,
-                                                         mpi::variable::kEndpoint,
-                                                         mpi::variable::kDaemons,
-                                                         mpi::variable::kHostfile,
-                                                         mpi::variable::kInterfaces,
+constexpr std::array<std::string_view, 15> kNoOptions = {kMarkerVariable,          "MUSTER_TOKEN",
+                                                         "MUSTER_VERSION",         kControlSocketVariable,
+                                                         kSuspendFileVariable,     kHeartbeatFileVariable,
+                                                         kRestartCountVariable,    kLastVerdictVariable,
+                                                         kJobStateVariable,        mpi::variable::kSecret,
+                                                         mpi::variable::kEndpoint, mpi::variable::kDaemons,
+                                                         mpi::variable::kHostfile, mpi::variable::kInterfaces,
                                                          mpi::variable::kShared};
 
 /// Of mpirun, srun, DeepSpeed, msrun and others.
@@ -347,8 +340,7 @@ std::string man_page() {
                      ".B muster token\n.br\n"
                      ".B muster render\nKIND [options] \\-\\- program [arguments...]\n"
                      ".SH DESCRIPTION\n.nf\n";
-  text +=
-      roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
+  text += roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
   text += ".fi\n.SH OPTIONS\n" + man_entries(own_options().options);
   text += ".SH CHECK\n.nf\n" + roff(std::string_view(kCheckIntroduction)) + ".fi\n";
   text += man_entries(check_options().options);

@@ -29,9 +29,7 @@ Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options
   if (!topology) {
     return topology.error();
   }
-  auto binding = decide_binding(binding_request(*options, input.mode.mode.name),
-                                *topology,
-                                input.snapshot,
+  auto binding = decide_binding(binding_request(*options, input.mode.mode.name), *topology, input.snapshot,
                                 processes_to_bind(input));
   if (!binding) {
     return binding.error();
@@ -63,37 +61,29 @@ Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Select
 
 /// How often the user's program is started here.
 int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
-  const auto count =
-      std::count_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& worker) {
-        return std::any_of(mode.roles.begin(), mode.roles.end(), [&](const RoleTemplate& role) {
-          return role.name == worker.role && runs_users_program(role);
-        });
-      });
+  const auto count = std::count_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& worker) {
+    return std::any_of(mode.roles.begin(), mode.roles.end(),
+                       [&](const RoleTemplate& role) { return role.name == worker.role && runs_users_program(role); });
+  });
   return static_cast<int>(count);
 }
 
 /// Refuses to start a launcher, or a script that spawns, several times, unless that was asked for.
 /// What remains is a sentence; empty: there is nothing to say.
-Result<std::string> warn_of_nested_launcher(const LaunchPlan& plan,
-                                            const PlanInput& input,
-                                            const ModeRequest& asked) {
+Result<std::string> warn_of_nested_launcher(const LaunchPlan& plan, const PlanInput& input, const ModeRequest& asked) {
   const JobRequest& job = input.job;
   const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
   const ModeTemplate& mode = input.mode.mode;
-  const LaunchContext starts{count_of_program(plan, mode),
-                             plan.mode,
-                             is_mode_given,
-                             input.cluster.job.most_nodes,
-                             std::any_of(mode.roles.begin(),
-                                         mode.roles.end(),
-                                         [](const auto& role) {
-                                           return role.count == RoleCount::PerNode &&
-                                                  runs_users_program(role);
-                                         }),
-                             plan.share ? plan.share->local_size.value : 1};
-  auto own = starts.count > 1 || starts.nodes > 1
-                 ? find_nested_launcher(job.program, !job.script.empty(), read_script)
-                 : std::nullopt;
+  const LaunchContext starts{
+      count_of_program(plan, mode),
+      plan.mode,
+      is_mode_given,
+      input.cluster.job.most_nodes,
+      std::any_of(mode.roles.begin(), mode.roles.end(),
+                  [](const auto& role) { return role.count == RoleCount::PerNode && runs_users_program(role); }),
+      plan.share ? plan.share->local_size.value : 1};
+  auto own = starts.count > 1 || starts.nodes > 1 ? find_nested_launcher(job.program, !job.script.empty(), read_script)
+                                                  : std::nullopt;
   if (!own) {
     return std::string();
   }
@@ -116,9 +106,7 @@ Result<> check_program(const JobRequest& job, const ModeTemplate& mode) {
   return job.program.empty() && is_needed ? Result<>(no_program()) : Result<>();
 }
 
-Result<ChosenMode> find_mode(const CommandLine& line,
-                             const Options& options,
-                             const Snapshot& snapshot) {
+Result<ChosenMode> find_mode(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   auto mode = choose_mode(options.mode, snapshot);
   if (!mode) {
     return mode;
@@ -131,19 +119,12 @@ Result<ChosenMode> find_mode(const CommandLine& line,
   return mode;
 }
 
-Result<Cluster> find_cluster(const Options& options,
-                             const ChosenMode& chosen,
-                             const Snapshot& snapshot) {
+Result<Cluster> find_cluster(const Options& options, const ChosenMode& chosen, const Snapshot& snapshot) {
   const ModeTemplate& mode = chosen.mode;
   const auto role_name = chosen.parameters.find("role_name");
-  return describe_cluster(snapshot,
-                          options.cluster,
-                          {mode.name,
-                           mode.digest,
-                           roles_to_be_given(mode),
-                           options.job.success_roles,
-                           options.mode.template_file.has_value(),
-                           mode.takes_given_port,
+  return describe_cluster(snapshot, options.cluster,
+                          {mode.name, mode.digest, roles_to_be_given(mode), options.job.success_roles,
+                           options.mode.template_file.has_value(), mode.takes_given_port,
                            role_name == chosen.parameters.end() ? "" : role_name->second.value});
 }
 
@@ -167,9 +148,7 @@ Result<> check_table(const ChosenMode& chosen, const rank_table::GenerateRequest
 /// Why a rank table is wanted at all: "the mode is 'ranktable' by MA_NUM_HOSTS and Ascend devices". Empty: the user
 /// has named the mode.
 std::string why_mode(const ChosenMode& mode) {
-  return mode.source.kind == SourceKind::Variable
-             ? "the mode is '" + mode.mode.name + "' by " + mode.source.name
-             : "";
+  return mode.source.kind == SourceKind::Variable ? "the mode is '" + mode.mode.name + "' by " + mode.source.name : "";
 }
 
 /// Goes by a rank table that is there, or by this node's part of one that is made. A question does not wait
@@ -192,17 +171,15 @@ Result<> read_table(PlanInput& input, bool is_run) {
     return *error;
   }
   const std::string why = why_mode(input.mode);
-  return Error{ErrorKind::BadData,
-               std::get<Pending>(answer).reason + "; a run would wait for it, a plan does not" +
-                   (why.empty() ? "" : "; " + why)};
+  return Error{ErrorKind::BadData, std::get<Pending>(answer).reason + "; a run would wait for it, a plan does not" +
+                                       (why.empty() ? "" : "; " + why)};
 }
 
 /// Ranks can be others than the placement's only where a rank table says them.
 Result<> read_route(PlanInput& input) {
   JobRequest& job = input.job;
   const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
-  if (std::none_of(
-          inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; })) {
+  if (std::none_of(inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; })) {
     return job.network ? wrong_value({job.network->value.path, job.network->source},
                                      "a job with a rank table that is read from a file")
                        : Result<>();
@@ -212,8 +189,7 @@ Result<> read_route(PlanInput& input) {
     return request.error();
   }
   if (*request && !job.network) {
-    input.cluster.decisions.push_back(
-        {"route_plan", "what all nodes agree on at the start", "ROUTE_PLAN"});
+    input.cluster.decisions.push_back({"route_plan", "what all nodes agree on at the start", "ROUTE_PLAN"});
     job.route = std::move(**request);
   }
   return {};
@@ -230,14 +206,11 @@ std::optional<Error> read_ranks(PlanInput& input, bool is_run) {
 Result<> make_log_dir(const Sourced<std::string>& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder.value, error);
-  const int error_number = error                                              ? error.value()
-                           : ::access(folder.value.c_str(), W_OK | X_OK) != 0 ? errno
-                                                                              : 0;
-  return error_number == 0
-             ? Result<>()
-             : Result<>(system_error("cannot write into the log folder '" + folder.value + "' (" +
-                                         folder.source.name + ")",
-                                     error_number));
+  const int error_number = error ? error.value() : ::access(folder.value.c_str(), W_OK | X_OK) != 0 ? errno : 0;
+  return error_number == 0 ? Result<>()
+                           : Result<>(system_error(
+                                 "cannot write into the log folder '" + folder.value + "' (" + folder.source.name + ")",
+                                 error_number));
 }
 
 /// Where the mode has log files written if the user names no folder; empty: nowhere. Nobody has asked for it,
@@ -276,9 +249,7 @@ void add_remarks(LaunchPlan& plan, const std::string& doubt, const std::vector<s
 }
 
 /// Decides it for the devices that the snapshot shows.
-Result<Planned> plan_visible(const CommandLine& line,
-                             const Options& options,
-                             const Snapshot& snapshot) {
+Result<Planned> plan_visible(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   auto mode = find_mode(line, options, snapshot);
   if (!mode) {
     return mode.error();
@@ -339,9 +310,7 @@ Result<Planned> plan_chosen(const CommandLine& line, Options options, Snapshot s
 
 }  // namespace
 
-Result<Planned> plan_job(const CommandLine& line,
-                         const Options& options,
-                         const Snapshot& snapshot) {
+Result<Planned> plan_job(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   if (options.is_worker_already && options.job.program.empty()) {
     return no_program();  // its one process has nothing else to run
   }
@@ -351,8 +320,7 @@ Result<Planned> plan_job(const CommandLine& line,
   if (auto checked = check_device_lists(snapshot); !checked) {
     return checked.error();
   }
-  return options.devices ? plan_chosen(line, options, snapshot)
-                         : plan_visible(line, options, snapshot);
+  return options.devices ? plan_chosen(line, options, snapshot) : plan_visible(line, options, snapshot);
 }
 
 // Who leads, where the gang meets, and what secret its links have.
@@ -372,8 +340,7 @@ gang::Lead choose_leader(const Cluster& cluster, const gang::GangOptions& option
 }
 
 /// The token that the user gives, else the secret that the platform has shared already.
-Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& options,
-                                                      const Cluster& cluster) {
+Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& options, const Cluster& cluster) {
   std::string token = options.token;
   std::string source = "MUSTER_TOKEN";
   const bool is_platforms = options.token_file.empty() && token.empty();
@@ -396,8 +363,7 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
     return Error{key.error().kind, source + ": " + key.error().message};
   }
   if (gang::is_weak(token)) {
-    log_warning(source +
-                " is easily guessed: it has few different bytes; 'muster token' prints a good one");
+    log_warning(source + " is easily guessed: it has few different bytes; 'muster token' prints a good one");
   }
   return std::make_shared<const gang::GangKey>(std::move(*key));
 }

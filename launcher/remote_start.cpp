@@ -24,20 +24,9 @@ namespace {
 constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 
 /// What only the front goes by.
-constexpr auto kOfFront = std::to_array<const char*>({"hosts",
-                                                      "hostfile",
-                                                      kIncludedHosts,
-                                                      kExcludedHosts,
-                                                      kProcessesOfHosts,
-                                                      kProcessesPerHost,
-                                                      kMayOversubscribe,
-                                                      "remote-shell",
-                                                      "forward-env",
-                                                      "nnodes",
-                                                      "token-file",
-                                                      "report",
-                                                      "color",
-                                                      "json"});
+constexpr auto kOfFront = std::to_array<const char*>(
+    {"hosts", "hostfile", kIncludedHosts, kExcludedHosts, kProcessesOfHosts, kProcessesPerHost, kMayOversubscribe,
+     "remote-shell", "forward-env", "nnodes", "token-file", "report", "color", "json"});
 
 /// What says who a node is, where the list of hosts does.
 constexpr auto kSaidByList = std::to_array<const char*>({"node-rank", "total-workers"});
@@ -64,12 +53,10 @@ Sourced<std::string> list_of(const Settings& settings) {
   return hosts ? *hosts : *settings.find("hostfile");
 }
 
-Error contradict(const Sourced<std::string>& one,
-                 const Sourced<std::string>& list,
+Error contradict(const Sourced<std::string>& one, const Sourced<std::string>& list,
                  const std::string& why = "the list of hosts says who the nodes are") {
-  return Error{blame(one.source),
-               one.source.name + " is '" + one.value + "' but " + list.source.name + " is '" +
-                   list.value + "': " + why};
+  return Error{blame(one.source), one.source.name + " is '" + one.value + "' but " + list.source.name + " is '" +
+                                      list.value + "': " + why};
 }
 
 /// Fewer nodes than are listed are the first ones.
@@ -81,9 +68,8 @@ Result<> limit_nodes(Sourced<std::vector<GivenHost>>& hosts, const Settings& set
   const auto listed = static_cast<int>(hosts.value.size());
   const auto count = parse_integer(nodes->value, 1, listed);
   if (!count) {
-    return wrong_value(*nodes,
-                       "a number up to " + std::to_string(listed) + ", as " + hosts.source.name +
-                           " lists so many hosts");
+    return wrong_value(
+        *nodes, "a number up to " + std::to_string(listed) + ", as " + hosts.source.name + " lists so many hosts");
   }
   hosts.value.resize(static_cast<std::size_t>(*count));
   return {};
@@ -95,8 +81,7 @@ Result<> check_slots(const std::vector<GivenHost>& hosts, const Settings& settin
   const auto count = given ? parse_integer(given->value, 1, kMost) : std::nullopt;
   for (const GivenHost& host : hosts) {
     if (count && host.slots && *count > *host.slots) {
-      return wrong_value(
-          *given, "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host + "'");
+      return wrong_value(*given, "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host + "'");
     }
   }
   return {};
@@ -104,9 +89,8 @@ Result<> check_slots(const std::vector<GivenHost>& hosts, const Settings& settin
 
 bool is_in_path(const std::string& program, const Snapshot& snapshot) {
   const std::vector<std::string> folders = split(snapshot.variable("PATH").value_or(""), ':');
-  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
-    return ::access((folder + "/" + program).c_str(), X_OK) == 0;
-  });
+  return std::any_of(folders.begin(), folders.end(),
+                     [&](const std::string& folder) { return ::access((folder + "/" + program).c_str(), X_OK) == 0; });
 }
 
 Result<RemoteShell> choose_shell(const Settings& settings, const Snapshot& snapshot) {
@@ -148,9 +132,7 @@ Result<std::string> choose_token(const gang::GangOptions& options) {
 }
 
 /// What the agents run and how, without what is the front's.
-CommandLine line_of_agents(const CommandLine& line,
-                           const Options& options,
-                           const Snapshot& snapshot) {
+CommandLine line_of_agents(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   CommandLine result = line;
   result.command = Command::Run;
   result.notices.clear();
@@ -177,9 +159,7 @@ void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
   }
 }
 
-Result<AgentOrder> make_order(const CommandLine& line,
-                              const Options& options,
-                              const Snapshot& snapshot) {
+Result<AgentOrder> make_order(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   constexpr int kNonceWords = 4;
   const auto names = read_forwarding(line.settings.find("forward-env"));
   if (!names) {
@@ -215,13 +195,11 @@ LauncherExitReport make_words(const Options& options) {
   if (options.report) {
     words.write_report = [&options](const RemoteOutcome& front) {
       const std::string& path = options.report->value;
-      return front.end ? write_report(outcome_of(front, options), path)
-                       : write_report(front.report, path);
+      return front.end ? write_report(outcome_of(front, options), path) : write_report(front.report, path);
     };
   }
   words.say = [&options](const RemoteOutcome& front, const Result<>& report) {
-    const auto lines =
-        front.end ? describe_outcome(outcome_of(front, options)) : std::vector<ReportLine>();
+    const auto lines = front.end ? describe_outcome(outcome_of(front, options)) : std::vector<ReportLine>();
     for (const ReportLine& line : lines) {
       say(line.level, line.text);
     }
@@ -235,10 +213,8 @@ LauncherExitReport make_words(const Options& options) {
 /// What cannot be said beside a list of hosts.
 Result<> check_alone(const Settings& settings, const Options& options, const Snapshot& snapshot) {
   if (options.is_worker_already) {
-    return contradict(
-        list_of(settings),
-        {snapshot.variable("LOCAL_RANK").value_or(""), from_variable("LOCAL_RANK")},
-        "this is a worker of another launcher's already; leave the list of hosts out");
+    return contradict(list_of(settings), {snapshot.variable("LOCAL_RANK").value_or(""), from_variable("LOCAL_RANK")},
+                      "this is a worker of another launcher's already; leave the list of hosts out");
   }
   for (const char* const name : kSaidByList) {
     if (const auto setting = settings.find(name)) {
@@ -257,9 +233,7 @@ bool lists_hosts(const CommandLine& line) {
   return line.settings.has("hosts") || line.settings.has("hostfile");
 }
 
-Result<FanOut> plan_fan_out(const CommandLine& line,
-                            const Options& options,
-                            const Snapshot& snapshot) {
+Result<FanOut> plan_fan_out(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   const Settings& settings = line.settings;
   if (auto checked = check_alone(settings, options, snapshot); !checked) {
     return checked.error();
@@ -283,16 +257,10 @@ Result<FanOut> plan_fan_out(const CommandLine& line,
   if (!order) {
     return order.error();
   }
-  return FanOut{std::move(*hosts),
-                std::move(*shell),
-                agent_command(own_path()),
-                snapshot.host_name,
-                std::move(*order)};
+  return FanOut{std::move(*hosts), std::move(*shell), agent_command(own_path()), snapshot.host_name, std::move(*order)};
 }
 
-Result<int> start_fan_out(const FanOut& fan_out,
-                          const Options& options,
-                          const Inherited& inherited,
+Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const Inherited& inherited,
                           const Snapshot& snapshot) {
   const auto level = options.is_verbose ? Level::Debug : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));

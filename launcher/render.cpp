@@ -34,9 +34,8 @@ constexpr int kDoesNotFit = 75;
 constexpr std::size_t kDeepest = 256;
 
 Error no_json(const std::string& name, const std::string& why) {
-  return Error{
-      ErrorKind::BadData,
-      name + " is no JSON (" + why + "), expected what 'kubectl get nodes -o json' prints"};
+  return Error{ErrorKind::BadData,
+               name + " is no JSON (" + why + "), expected what 'kubectl get nodes -o json' prints"};
 }
 
 /// Feeds the parser until the end of the file, piece by piece: a cluster's pods are hundreds of megabytes.
@@ -97,9 +96,8 @@ Result<render::ClusterState> read_cluster(const Settings& settings) {
     }
   }
   if (state.nodes.empty()) {
-    return Error{
-        ErrorKind::BadData,
-        name_of(*nodes) + ": it holds no node, expected what 'kubectl get nodes -o json' prints"};
+    return Error{ErrorKind::BadData,
+                 name_of(*nodes) + ": it holds no node, expected what 'kubectl get nodes -o json' prints"};
   }
   return state;
 }

@@ -17,104 +17,52 @@ constexpr auto kTable = std::to_array<Option>({
     {"name", '\0', "NAME", "Job", "Name of the job, and what its pods' names begin with."},
     {"image", '\0', "IMAGE", "Job", "Image that holds muster and the program."},
     {"nodes", '\0', "N", "Job", "Nodes of the job, each a pod. Default: 1."},
-    {"grace",
-     '\0',
-     "SECONDS",
-     "Job",
+    {"grace", '\0', "SECONDS", "Job",
      "Time between asking workers to end and killing them. The platform is told to leave 15 s "
      "more. Default: 30."},
-    {"restarts",
-     '\0',
-     "N",
-     "Job",
+    {"restarts", '\0', "N", "Job",
      "How often the platform may start the whole job again where muster's exit code says that it "
      "may help. Default: 3."},
-    {"time-limit",
-     '\0',
-     "SECONDS",
-     "Job",
-     "When the platform ends the job. Default: its own limit."},
-    {"port",
-     '\0',
-     "PORT",
-     "Job",
+    {"time-limit", '\0', "SECONDS", "Job", "When the platform ends the job. Default: its own limit."},
+    {"port", '\0', "PORT", "Job",
      "Port on the first node where the agents meet. Default: 29500; for slurm one made of the "
      "job's number."},
-    {"token-secret",
-     '\0',
-     "NAME",
-     "Job",
+    {"token-secret", '\0', "NAME", "Job",
      "Secret of Kubernetes whose key 'token' the agents share. Default: the job's name with "
      "-token; for volcano the key of its ssh plugin, for slurm one that the script draws."},
-    {"no-token",
-     '\0',
-     nullptr,
-     "Job",
-     "Agents share no secret: whoever reaches the port can join."},
+    {"no-token", '\0', nullptr, "Job", "Agents share no secret: whoever reaches the port can join."},
     {"namespace", '\0', "NAME", "Job", "Namespace of Kubernetes. Default: kubectl's."},
     {"devices", '\0', "N", "Each node", "Accelerators, and so many workers. Default: 8."},
-    {"device-kind",
-     '\0',
-     "KIND",
-     "Each node",
-     "Whose: nvidia (the default), ascend or amd.",
-     "nvidia ascend amd"},
-    {"device-resource",
-     '\0',
-     "NAME",
-     "Each node",
+    {"device-kind", '\0', "KIND", "Each node", "Whose: nvidia (the default), ascend or amd.", "nvidia ascend amd"},
+    {"device-resource", '\0', "NAME", "Each node",
      "What the cluster calls them, such as huawei.com/ascend-1980, or gpu:a100 for slurm. Default: "
      "nvidia.com/gpu, huawei.com/Ascend910, amd.com/gpu; for slurm gpu or npu."},
     {"cpus", '\0', "N", "Each node", "CPUs. Default: not said; for slurm the whole node."},
     {"memory", '\0', "SIZE", "Each node", "Memory, such as 512Gi. Default: as for CPUs."},
-    {"shared-memory",
-     '\0',
-     "SIZE",
-     "Each node",
+    {"shared-memory", '\0', "SIZE", "Each node",
      "Most that /dev/shm may hold, such as 64Gi; it counts as memory. Default: what the node "
      "allows."},
-    {"scheduler",
-     '\0',
-     "NAME",
-     "Scheduling",
+    {"scheduler", '\0', "NAME", "Scheduling",
      "Who starts all pods or none: coscheduling or volcano. Default: volcano for volcano, else the "
      "cluster's own scheduler and --queue.",
      "coscheduling volcano"},
-    {"queue",
-     '\0',
-     "NAME",
-     "Scheduling",
+    {"queue", '\0', "NAME", "Scheduling",
      "Queue that admits the job: a partition for slurm, Volcano's where that schedules, else a "
      "LocalQueue of Kueue."},
-    {"requeue",
-     '\0',
-     "HOW",
-     "Scheduling",
+    {"requeue", '\0', "HOW", "Scheduling",
      "How Slurm queues the job again after a node has failed: usual (the default), or expedite: at "
      "once and before all "
      "others, on the nodes that it had (Slurm 25.11).",
      "usual expedite"},
-    {"node-selector",
-     '\0',
-     "LABELS",
-     "Scheduling",
+    {"node-selector", '\0', "LABELS", "Scheduling",
      "Labels of the nodes that may be used, such as pool=train,disk=ssd."},
-    {"tolerations",
-     '\0',
-     "TAINTS",
-     "Scheduling",
+    {"tolerations", '\0', "TAINTS", "Scheduling",
      "Taints of nodes that may be used all the same, such as "
      "nvidia.com/gpu,pool=train:NoSchedule."},
-    {"check-fit",
-     '\0',
-     "FILE",
-     "Does it fit?",
+    {"check-fit", '\0', "FILE", "Does it fit?",
      "Print no manifest, but whether all pods fit into the cluster now: FILE is what 'kubectl get "
      "nodes -o json' prints, - is standard input. Ends with 0 if they do, else with 75."},
-    {"pods",
-     '\0',
-     "FILE",
-     "Does it fit?",
+    {"pods", '\0', "FILE", "Does it fit?",
      "What 'kubectl get pods -A -o json' prints, unless the first FILE holds it too."},
     {"help", 'h', nullptr, "Help", "Print this text."},
 });
@@ -184,9 +132,8 @@ class Reader {
     return text(target, name, [&](const Sourced<std::string>& given) -> Result<int> {
       const auto number = parse_integer(given.value, bounds.least, bounds.most);
       if (!number) {
-        return wrong_value(given,
-                           std::string(bounds.what) + " from " + std::to_string(bounds.least) +
-                               " to " + std::to_string(bounds.most));
+        return wrong_value(given, std::string(bounds.what) + " from " + std::to_string(bounds.least) + " to " +
+                                      std::to_string(bounds.most));
       }
       return *number;
     });
@@ -222,9 +169,7 @@ Result<std::string> read_kind(const Settings& settings) {
   }
   if (std::find(kinds.begin(), kinds.end(), kind->value) == kinds.end()) {
     const auto nearest = nearest_name(kind->value, kinds);
-    return wrong_value(
-        *kind,
-        "one of " + join(kinds, ", ") + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+    return wrong_value(*kind, "one of " + join(kinds, ", ") + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
   }
   return kind->value;
 }
@@ -239,15 +184,9 @@ Result<> read_names(ManifestRequest& request, const Settings& settings) {
   request.name = "train";
   const std::size_t suffix = render::last_suffix(request.kind, request.nodes).size();
   return Reader(settings)
-      .text(request.name,
-            "name",
-            [&](const auto& text) { return render::read_name(text, kMostOfHostName - suffix); })
-      .text(request.image,
-            "image",
-            request.kind == "slurm" ? render::read_slurm_image : render::read_image)
-      .text(request.name_space,
-            "namespace",
-            [](const auto& text) { return render::read_name(text, kMostOfHostName); })
+      .text(request.name, "name", [&](const auto& text) { return render::read_name(text, kMostOfHostName - suffix); })
+      .text(request.image, "image", request.kind == "slurm" ? render::read_slurm_image : render::read_image)
+      .text(request.name_space, "namespace", [](const auto& text) { return render::read_name(text, kMostOfHostName); })
       .result();
 }
 
@@ -255,8 +194,7 @@ Result<> read_token(ManifestRequest& request, const Settings& settings) {
   const auto secret = settings.find("token-secret");
   if (is_on(settings, "no-token")) {
     return secret ? Error{ErrorKind::BadUsage,
-                          "--no-token is given, but --token-secret is '" + secret->value +
-                              "'; leave one of them out"}
+                          "--no-token is given, but --token-secret is '" + secret->value + "'; leave one of them out"}
                   : Result<>();
   }
   if (!secret && render::brings_token(request.kind)) {
@@ -265,9 +203,7 @@ Result<> read_token(ManifestRequest& request, const Settings& settings) {
   }
   request.token = render::TokenFrom::Secret;
   request.token_secret = request.name + "-token";
-  return Reader(settings)
-      .text(request.token_secret, "token-secret", render::read_object_name)
-      .result();
+  return Reader(settings).text(request.token_secret, "token-secret", render::read_object_name).result();
 }
 
 Result<std::string> read_scheduler(const Sourced<std::string>& text) {
@@ -322,9 +258,9 @@ Result<> check_time_limit(const ManifestRequest& request, const Settings& settin
   if (request.kind != "slurm" || !request.time_limit || *request.time_limit > notice) {
     return {};
   }
-  return wrong_value(*settings.find("time-limit"),
-                     "more than " + std::to_string(notice) +
-                         " seconds: so long before it the job is asked to end, by --grace");
+  return wrong_value(
+      *settings.find("time-limit"),
+      "more than " + std::to_string(notice) + " seconds: so long before it the job is asked to end, by --grace");
 }
 
 /// Each node would be a job of its own where what stands behind '--' makes it one.
@@ -334,8 +270,7 @@ Result<> check_nodes_behind(const Settings& settings, int nodes) {
   const std::string wanted = std::to_string(nodes);
   const auto refusal = [&](const Sourced<std::string>& given, const std::string& what) {
     return Error{ErrorKind::BadUsage,
-                 "behind '--' the job has " + what + " by " + given.source.name +
-                     ", but --nodes is '" + wanted + "'"};
+                 "behind '--' the job has " + what + " by " + given.source.name + ", but --nodes is '" + wanted + "'"};
   };
   if (count && split(count->value, ':').back() != wanted) {
     return refusal(*count, count->value + (count->value == "1" ? " node" : " nodes"));
@@ -351,8 +286,7 @@ Result<> check_alike(const Settings& settings) {
   for (const char* const name : {"node-rank", "master-addr", "hosts", "hostfile", "token-file"}) {
     if (const auto given = settings.find(name)) {
       return Error{ErrorKind::BadUsage,
-                   given->source.name +
-                       " stands behind '--', but the platform tells each node that; leave it out"};
+                   given->source.name + " stands behind '--', but the platform tells each node that; leave it out"};
     }
   }
   return {};
@@ -361,9 +295,8 @@ Result<> check_alike(const Settings& settings) {
 /// What the manifest says itself must not be said otherwise to muster.
 Result<> check_words(const ManifestRequest& request) {
   if (request.arguments.empty()) {
-    return request.kind == "dockerfile"
-               ? Result<>()
-               : missing("the program", "it stands behind '--', with its arguments");
+    return request.kind == "dockerfile" ? Result<>()
+                                        : missing("the program", "it stands behind '--', with its arguments");
   }
   const auto settings = read_settings_of(request.arguments);
   if (!settings) {
@@ -373,10 +306,9 @@ Result<> check_words(const ManifestRequest& request) {
       {{"grace", "--grace"}, {"nnodes", "--nodes"}, {"master-port", "--port"}});
   for (const auto& [theirs, ours] : kTold) {
     if (const auto given = settings->find(theirs)) {
-      return Error{ErrorKind::BadUsage,
-                   given->source.name +
-                       " stands behind '--', but the manifest has to agree with it; give " + ours +
-                       " in front of '--'"};
+      return Error{ErrorKind::BadUsage, given->source.name +
+                                            " stands behind '--', but the manifest has to agree with it; give " + ours +
+                                            " in front of '--'"};
     }
   }
   const auto all = read_all_settings_of(request.arguments);
@@ -405,9 +337,8 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
                            : name == "requeue"          ? !is_of_kubernetes
                                                         : !is_of_pods || is_of_kubernetes;
     if (settings.has(name) && !has_place) {
-      return Error{
-          ErrorKind::BadUsage,
-          "--" + std::string(name) + " has no place in a manifest of the kind " + request.kind};
+      return Error{ErrorKind::BadUsage,
+                   "--" + std::string(name) + " has no place in a manifest of the kind " + request.kind};
     }
   }
   return {};
@@ -425,9 +356,7 @@ Result<> read_needs(PodNeeds& needs, const Settings& settings, bool is_of_kubern
   needs.device_resource = *resource;
   return Reader(settings)
       .number(needs.devices, "devices", {0, kMostDevices, "a number of accelerators"})
-      .text(needs.device_resource,
-            "device-resource",
-            is_of_kubernetes ? render::read_resource : render::read_gres)
+      .text(needs.device_resource, "device-resource", is_of_kubernetes ? render::read_resource : render::read_gres)
       .text(needs.cpus, "cpus", render::read_quantity)
       .text(needs.memory, "memory", render::read_quantity)
       .text(needs.node_selector, "node-selector", render::read_selector)

@@ -76,24 +76,9 @@ Result<> read_contract(JobRequest& job, const Settings& settings) {
 /// Options that say where workers are.
 std::vector<Source> placed_by(const Settings& settings) {
   std::vector<Source> sources;
-  for (const char* const name : {"nnodes",
-                                 "node-rank",
-                                 "master-addr",
-                                 "master-port",
-                                 "devices",
-                                 "platform",
-                                 "hosts",
-                                 "hostfile",
-                                 "mode",
-                                 "template",
-                                 "mpi-start",
-                                 "mpirun-options",
-                                 "rank-table",
-                                 "hccn-conf",
-                                 "numa-binding",
-                                 "bind-core",
-                                 "bind-numa",
-                                 "topology"}) {
+  for (const char* const name : {"nnodes", "node-rank", "master-addr", "master-port", "devices", "platform", "hosts",
+                                 "hostfile", "mode", "template", "mpi-start", "mpirun-options", "rank-table",
+                                 "hccn-conf", "numa-binding", "bind-core", "bind-numa", "topology"}) {
     if (const auto setting = settings.find(name)) {
       sources.push_back(setting->source);
     }
@@ -113,9 +98,8 @@ std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
   }
   const std::string& argv0 = line.words.empty() ? "" : line.words.front();
   const auto called = compat_of(argv0);
-  const std::string beside = called && *called != nullptr
-                                 ? find_own_python(argv0, snapshot.variable("PATH").value_or(""))
-                                 : "";
+  const std::string beside =
+      called && *called != nullptr ? find_own_python(argv0, snapshot.variable("PATH").value_or("")) : "";
   return beside.empty() ? "python3" : beside;
 }
 
@@ -136,8 +120,7 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
     return {};
   } else if (line.program.empty() || line.program.front().empty()) {
     return no_program(line.compat);
-  } else if ((line.is_python_script || line.program.front().ends_with(".py")) &&
-             !is_on(line.settings, "no-python")) {
+  } else if ((line.is_python_script || line.program.front().ends_with(".py")) && !is_on(line.settings, "no-python")) {
     job.program = {python};
     job.script = line.program.front();
   }
@@ -168,8 +151,7 @@ Result<> read_places(Options& options, const CommandLine& line, const Snapshot& 
     return cluster.error();
   }
   options.cluster = std::move(*cluster);
-  options.cluster.names = {
-      spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
+  options.cluster.names = {spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
   if (!line.words.empty()) {
     options.cluster.names.command = shell_line(line.words);
   }
@@ -184,8 +166,8 @@ Result<> read_places(Options& options, const CommandLine& line, const Snapshot& 
 }  // namespace
 
 Error no_program(const CompatLauncher* compat) {
-  const std::string help = compat == nullptr ? "'muster train.py' or 'muster --help'"
-                                             : "'muster " + command_of(*compat) + " --help'";
+  const std::string help =
+      compat == nullptr ? "'muster train.py' or 'muster --help'" : "'muster " + command_of(*compat) + " --help'";
   return Error{ErrorKind::BadUsage, "no program to run; try " + help};
 }
 
@@ -287,9 +269,8 @@ Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan) {
   if (options.run.input_for != InputFor::ChosenWorker || rank.value < workers) {
     return {};
   }
-  return wrong_value(
-      {std::to_string(rank.value), options.stdin_rank.value_or(Source{})},
-      "a local rank below " + std::to_string(workers) + ", the workers of this node");
+  return wrong_value({std::to_string(rank.value), options.stdin_rank.value_or(Source{})},
+                     "a local rank below " + std::to_string(workers) + ", the workers of this node");
 }
 
 // Cuts the command line into options and program, and reads both.
@@ -345,15 +326,14 @@ SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
 
 /// The other launcher whose name the program is, if that is meant.
 const CompatLauncher* compat_behind(const SplitLine& parts) {
-  return parts.may_be_front_end && !parts.program.empty() ? find_front_end(parts.program.front())
-                                                          : nullptr;
+  return parts.may_be_front_end && !parts.program.empty() ? find_front_end(parts.program.front()) : nullptr;
 }
 
 /// What the program surely has of its own, such as --help, is not spoken of.
 void notice_own_options(CommandLine& line) {
   const OptionTable table = own_options();
-  auto notice = describe_option_behind(
-      line.program, "muster", [&](const std::string& typed) -> std::optional<std::string> {
+  auto notice =
+      describe_option_behind(line.program, "muster", [&](const std::string& typed) -> std::optional<std::string> {
         const Option* const option = table.find(typed);
         const bool is_ours = option != nullptr && std::string_view(option->section) != "Help";
         return is_ours ? std::optional<std::string>(option->name) : std::nullopt;
@@ -368,23 +348,17 @@ Result<> check_first_word(const std::vector<std::string>& tokens) {
   if (tokens.empty() || (tokens.front() != "help" && tokens.front() != "version")) {
     return {};
   }
-  return Error{ErrorKind::BadUsage,
-               "'" + tokens.front() + "' is no command of muster; write 'muster --" +
-                   tokens.front() + "', and put a program of that name behind '--'"};
+  return Error{ErrorKind::BadUsage, "'" + tokens.front() + "' is no command of muster; write 'muster --" +
+                                        tokens.front() + "', and put a program of that name behind '--'"};
 }
 
 /// What the first word asks for; nothing where it is no command.
 std::optional<Command> command_of(const std::vector<std::string>& tokens) {
-  static const std::map<std::string, Command> commands = {{"run", Command::Run},
-                                                          {"plan", Command::Plan},
-                                                          {"explain", Command::Explain},
-                                                          {"check", Command::Check},
-                                                          {"doctor", Command::Doctor},
-                                                          {"token", Command::Token},
-                                                          {"status", Command::Status},
-                                                          {"stop", Command::Stop},
-                                                          {"suspend", Command::Suspend},
-                                                          {"render", Command::Render}};
+  static const std::map<std::string, Command> commands = {{"run", Command::Run},         {"plan", Command::Plan},
+                                                          {"explain", Command::Explain}, {"check", Command::Check},
+                                                          {"doctor", Command::Doctor},   {"token", Command::Token},
+                                                          {"status", Command::Status},   {"stop", Command::Stop},
+                                                          {"suspend", Command::Suspend}, {"render", Command::Render}};
   const auto found = tokens.empty() ? commands.end() : commands.find(tokens.front());
   return found == commands.end() ? std::nullopt : std::optional(found->second);
 }
@@ -402,9 +376,7 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
 
 /// `muster [plan|explain|run|check|doctor|token|status|stop|suspend|render] [options] program ...`, where the program may be another launcher's
 /// name with its command line.
-Result<> read_own_command_line(CommandLine& line,
-                               const std::vector<std::string>& tokens,
-                               const Snapshot& snapshot,
+Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>& tokens, const Snapshot& snapshot,
                                const ReadText& read_text) {
   if (auto checked = check_first_word(tokens); !checked) {
     return checked;
@@ -462,12 +434,10 @@ Result<Settings> read_all_settings_of(std::span<const std::string> tokens) {
   CommandLine line;
   line.settings = *settings;
   const CompatNames words{*compat, command_of(*compat), std::span(parts.program).subspan(1)};
-  return read_front_end(line, words, own_options(), Snapshot(), read_regular_file) ? line.settings
-                                                                                   : settings;
+  return read_front_end(line, words, own_options(), Snapshot(), read_regular_file) ? line.settings : settings;
 }
 
-Result<CommandLine> read_command_line(std::span<char* const> argv,
-                                      const Snapshot& snapshot,
+Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot,
                                       const ReadText& read_text) {
   CommandLine line;
   line.words.assign(argv.begin(), argv.end());
@@ -477,17 +447,14 @@ Result<CommandLine> read_command_line(std::span<char* const> argv,
   if (!compat) {
     return compat.error();
   }
-  const auto read =
-      *compat != nullptr
-          ? read_front_end(
-                line, {**compat, command_of(**compat), tokens}, own_options(), snapshot, read_text)
-          : read_own_command_line(line, tokens, snapshot, read_text);
+  const auto read = *compat != nullptr ? read_front_end(line, {**compat, command_of(**compat), tokens}, own_options(),
+                                                        snapshot, read_text)
+                                       : read_own_command_line(line, tokens, snapshot, read_text);
   if (!read) {
     return read.error();
   }
-  if (line.command == Command::Render || line.command == Command::Check ||
-      line.command == Command::Doctor || line.command == Command::Token ||
-      is_control(line.command)) {
+  if (line.command == Command::Render || line.command == Command::Check || line.command == Command::Doctor ||
+      line.command == Command::Token || is_control(line.command)) {
     return line;
   }
   if (auto extra = read_run_method(line, snapshot); !extra) {

@@ -28,8 +28,7 @@ namespace muster {
 /// Reads argv and the MUSTER_* variables of the snapshot. Nothing after the program is read as an
 /// option. Fails with `BadUsage`, or `BadEnvironment` for a variable. `read_text` reads the files that another launcher's
 /// command line names.
-[[nodiscard]] Result<CommandLine> read_command_line(std::span<char* const> argv,
-                                                    const Snapshot& snapshot,
+[[nodiscard]] Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot,
                                                     const ReadText& read_text);
 
 /// What muster's own flags say in front of the program among these tokens.
@@ -59,9 +58,8 @@ struct Options {
   gang::GangOptions gang;
   std::optional<BindingOptions> binding;
   Sourced<When> compat_hfai = {When::Auto, {}};  ///< whether scripts find muster's package hfai
-  std::optional<Sourced<std::string>>
-      devices;                         ///< those of this node that the job uses; empty: all
-  std::optional<Source> stop_signals;  ///< who named them
+  std::optional<Sourced<std::string>> devices;   ///< those of this node that the job uses; empty: all
+  std::optional<Source> stop_signals;            ///< who named them
   std::optional<Source> stdin_rank;
   std::optional<Sourced<std::string>> report;
   std::string state_dir;  ///< empty: none
@@ -83,53 +81,41 @@ struct Options {
 [[nodiscard]] Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot);
 
 /// How to run it. Fails when an option is wrong.
-[[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings,
-                                                  const Snapshot& snapshot);
+[[nodiscard]] Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot);
 
 /// The part of it that says how the job gives way after a notice. Fails when two options contradict each other.
-[[nodiscard]] Result<> read_suspend_options(RunOptions& options,
-                                            const Settings& settings,
-                                            const Snapshot& snapshot);
+[[nodiscard]] Result<> read_suspend_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot);
 
 /// Whether scripts find muster's package hfai. Fails when the option is wrong.
 [[nodiscard]] Result<> read_compat_hfai(Options& options, const Settings& settings);
 
 /// The part of it that says which lines go where, and what they begin with.
-[[nodiscard]] Result<> read_log_options(RunOptions& options,
-                                        const Settings& settings,
-                                        const Snapshot& snapshot);
+[[nodiscard]] Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot);
 
 /// How the nodes of a job meet, restart and end together. Fails when an option is wrong, or when both
 /// MUSTER_TOKEN, which is the token itself, and --token-file are given.
-[[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings,
-                                                          const Snapshot& snapshot);
+[[nodiscard]] Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot);
 
 /// Takes MUSTER_TOKEN out of the environment that the kernel shows of this process, once a snapshot has it: workers, of the
 /// same user, could read it there.
 void wipe_token();
 
 /// What processes that muster starts may inherit.
-[[nodiscard]] std::map<std::string, std::string> without_token(
-    std::map<std::string, std::string> variables);
+[[nodiscard]] std::map<std::string, std::string> without_token(std::map<std::string, std::string> variables);
 
 /// Where the rank table is, or that the nodes make one. Fails when the file with the addresses of the devices
 /// cannot be read.
-[[nodiscard]] Result<> read_rank_table(Options& options,
-                                       const Settings& settings,
-                                       const Snapshot& snapshot);
+[[nodiscard]] Result<> read_rank_table(Options& options, const Settings& settings, const Snapshot& snapshot);
 
 /// The text of a file; empty: it cannot be read, or is none, as a pipe, which is not waited for.
 [[nodiscard]] std::optional<std::string> read_regular_file(const std::string& path);
 
 /// That of a file that an option names; `expected` reads behind "expected".
-[[nodiscard]] Result<std::string> read_given_file(const Sourced<std::string>& setting,
-                                                  const char* expected);
+[[nodiscard]] Result<std::string> read_given_file(const Sourced<std::string>& setting, const char* expected);
 
 /// Where the nodes are in the network, if --topology says so. Fails when the file cannot be read or a line of
 /// it is wrong.
-[[nodiscard]] Result<> read_network(JobRequest& job,
-                                    const Settings& settings,
-                                    const Snapshot& snapshot);
+[[nodiscard]] Result<> read_network(JobRequest& job, const Settings& settings, const Snapshot& snapshot);
 
 /// How the processes are to be bound to CPUs and memory; empty: nobody asked for it. Reads the file
 /// that an option names. Fails when an option is wrong, or when two contradict each other.
@@ -152,7 +138,7 @@ void wipe_token();
 
 /// Slurm says it in a variable. Flux and LSF have a command for it, which is given 4 seconds and run where `may_ask`
 /// only. Empty: there is no such system, no limit, or no answer.
-[[nodiscard]] std::optional<std::chrono::system_clock::time_point> find_allocation_end(
-    const Snapshot& snapshot, bool may_ask);
+[[nodiscard]] std::optional<std::chrono::system_clock::time_point> find_allocation_end(const Snapshot& snapshot,
+                                                                                       bool may_ask);
 
 }  // namespace muster

@@ -33,15 +33,13 @@ constexpr int kMostDescriptors = 1'048'576;
 constexpr const char* kErrorFile = "TORCHELASTIC_ERROR_FILE";
 
 /// What the front of the job is told at the end; empty: there is none.
-std::string control_lines_for_launcher(const Outcome& outcome,
-                                       const std::optional<LauncherInfo>& launcher) {
+std::string control_lines_for_launcher(const Outcome& outcome, const std::optional<LauncherInfo>& launcher) {
   if (!launcher) {
     return {};
   }
-  const std::string report =
-      launcher->is_first
-          ? write_word(launcher->nonce, kReportWord, json::serialize(to_document(outcome)))
-          : std::string();
+  const std::string report = launcher->is_first
+                                 ? write_word(launcher->nonce, kReportWord, json::serialize(to_document(outcome)))
+                                 : std::string();
   return report + write_word(launcher->nonce, kExit, std::to_string(outcome.end.exit_code));
 }
 
@@ -71,8 +69,7 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
   const auto report = options.report ? write_report(outcome, options.report->value) : Result<>();
   const auto error = files.error.empty() ? Result<>() : write_error_file(outcome, files.error);
   const bool keeps_state = !files.state_folder.empty() && outcome.node_rank.value == 0;
-  const auto state =
-      keeps_state ? write_history(files.state_folder, files.history, outcome.end) : Result<>();
+  const auto state = keeps_state ? write_history(files.state_folder, files.history, outcome.end) : Result<>();
   return !report ? report : !error ? error : state;
 }
 
@@ -87,9 +84,7 @@ Result<ExitReport> make_exit_report(const Options& options, const EndFiles& file
     words.stream = *stream;
   }
   if (options.report || !files.error.empty() || !files.state_folder.empty()) {
-    words.write_report = [&options, files](const Outcome& outcome) {
-      return write_files(outcome, options, files);
-    };
+    words.write_report = [&options, files](const Outcome& outcome) { return write_files(outcome, options, files); };
   }
   return words;
 }
@@ -114,8 +109,7 @@ EndFiles open_end_files(const Planned& planned, const Options& options, const Sn
 /// The socket by which an MPI process talks to what has started it: Hydra, srun --mpi=pmi2, Flux. It is for
 /// one process, so several workers are not given it.
 void pass_mpi_socket(const LaunchPlan& plan, const Snapshot& snapshot) {
-  const auto descriptor =
-      parse_integer(snapshot.variable("PMI_FD").value_or(""), 3, kMostDescriptors);
+  const auto descriptor = parse_integer(snapshot.variable("PMI_FD").value_or(""), 3, kMostDescriptors);
   if (descriptor && plan.workers.size() == 1) {
     pass_to_worker(*descriptor);
   }
@@ -130,8 +124,7 @@ Result<> add_start_methods(JobPlan& job, const PlanInput& input, const ModeReque
   for (ChosenMode& other : *others) {
     PlanInput of_other = input;
     of_other.mode = std::move(other);
-    job.ports_to_reserve =
-        std::max(job.ports_to_reserve, most_listeners(of_other.mode.mode, input.cluster));
+    job.ports_to_reserve = std::max(job.ports_to_reserve, most_listeners(of_other.mode.mode, input.cluster));
     LaunchPlan plan = make_plan(of_other);
     job.others.push_back({std::move(of_other.mode), std::move(plan)});
   }
@@ -144,11 +137,10 @@ Result<> check_is_protected(const JobPlan& job, const ChosenMode& mode) {
   if (!is_open || !job.others.empty() || !needs_token(mode)) {
     return {};
   }
-  return Error{ErrorKind::BadUsage,
-               std::string("--mpi-start ") + name_of(mode.way.value()) +
-                   " needs a secret that the nodes share, or whoever reaches them could have them "
-                   "execute anything: give them one with --token-file (muster token makes it)" +
-                   (mode.way == MpiStart::Ssh ? ", or a key with --set ssh_key=FILE" : "")};
+  return Error{ErrorKind::BadUsage, std::string("--mpi-start ") + name_of(mode.way.value()) +
+                                        " needs a secret that the nodes share, or whoever reaches them could have them "
+                                        "execute anything: give them one with --token-file (muster token makes it)" +
+                                        (mode.way == MpiStart::Ssh ? ", or a key with --set ssh_key=FILE" : "")};
 }
 
 /// How this node's part of the job is started, again and again if need be.
@@ -179,18 +171,12 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
 
 }  // namespace
 
-Result<int> start_job(Planned planned,
-                      const Options& options,
-                      const Inherited& inherited,
-                      const Snapshot& snapshot) {
+Result<int> start_job(Planned planned, const Options& options, const Inherited& inherited, const Snapshot& snapshot) {
   const auto& launcher = options.run.launcher;
-  const bool is_later_task =
-      !options.is_verbose && planned.plan.share && planned.plan.node_rank.value > 0;
+  const bool is_later_task = !options.is_verbose && planned.plan.share && planned.plan.node_rank.value > 0;
   const bool do_others_say_it =  // what is the same on all nodes, and ends up on one console
       is_later_task || (launcher && !launcher->is_first);
-  const auto level = options.is_verbose ? Level::Debug
-                     : do_others_say_it ? Level::Warning
-                                        : Level::Info;
+  const auto level = options.is_verbose ? Level::Debug : do_others_say_it ? Level::Warning : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   pass_mpi_socket(planned.plan, snapshot);
   RunOptions run_options = options.run;
@@ -255,9 +241,8 @@ namespace {
 constexpr int kPatienceMilliseconds = 60'000;
 
 Error no_order(const std::string& why) {
-  return Error{
-      ErrorKind::System,
-      std::string("cannot read the order of a front, as ") + kAgentOption + " asks for: " + why};
+  return Error{ErrorKind::System,
+               std::string("cannot read the order of a front, as ") + kAgentOption + " asks for: " + why};
 }
 
 /// No byte beyond the order: what follows is the agent's.
@@ -267,8 +252,7 @@ Result<> read_some(FrameReader& reader) {
     return no_order("nothing came");
   }
   std::array<char, 65'536> buffer{};
-  const ssize_t size =
-      ::read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), reader.wanted()));
+  const ssize_t size = ::read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), reader.wanted()));
   if (size == 0) {
     return no_order("the front is gone");
   }
@@ -325,16 +309,15 @@ Result<RemoteOrder> read_remote_order() {
     return order.error();
   }
   if (order->version != MUSTER_VERSION) {
-    log_warning("the muster on '" + order->host + "' is " + MUSTER_VERSION +
-                ", and that of the front " + order->version);
+    log_warning("the muster on '" + order->host + "' is " + MUSTER_VERSION + ", and that of the front " +
+                order->version);
   }
   const std::string& folder = order->working_directory;
   if (::chdir(folder.c_str()) != 0) {
-    return Error{ErrorKind::BadEnvironment,
-                 system_error("cannot run the job in '" + folder + "' on '" + order->host +
-                                  "', the folder where it was started",
-                              errno)
-                     .message};
+    return Error{ErrorKind::BadEnvironment, system_error("cannot run the job in '" + folder + "' on '" + order->host +
+                                                             "', the folder where it was started",
+                                                         errno)
+                                                .message};
   }
   RemoteOrder remote_order{std::move(*order), UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))};
   const UniqueFd null = open_null(NullFor::Reading);

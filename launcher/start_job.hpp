@@ -17,9 +17,7 @@
 namespace muster {
 
 /// Runs this node's part of the job, says how it ended, and returns the program's exit code.
-[[nodiscard]] Result<int> start_job(Planned planned,
-                                    const Options& options,
-                                    const Inherited& inherited,
+[[nodiscard]] Result<int> start_job(Planned planned, const Options& options, const Inherited& inherited,
                                     const Snapshot& snapshot);
 
 // The report, before anything is started.
@@ -53,14 +51,10 @@ struct RemoteOrder {
 
 /// Decides who is started where. Reads the list of hosts and the token file. Fails where two settings
 /// contradict each other, or where the platform starts muster on each node already.
-[[nodiscard]] Result<FanOut> plan_fan_out(const CommandLine& line,
-                                          const Options& options,
-                                          const Snapshot& snapshot);
+[[nodiscard]] Result<FanOut> plan_fan_out(const CommandLine& line, const Options& options, const Snapshot& snapshot);
 
 /// Runs the job to its end, and returns its exit code.
-[[nodiscard]] Result<int> start_fan_out(const FanOut& fan_out,
-                                        const Options& options,
-                                        const Inherited& inherited,
+[[nodiscard]] Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const Inherited& inherited,
                                         const Snapshot& snapshot);
 
 }  // namespace muster

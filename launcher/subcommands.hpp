@@ -96,9 +96,7 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 [[nodiscard]] Result<int> check_fit(const Settings& settings);
 
 /// What each pod asks for, and how many there are. Fails with `BadUsage`.
-[[nodiscard]] Result<> read_needs(render::PodNeeds& needs,
-                                  const Settings& settings,
-                                  bool is_of_kubernetes);
+[[nodiscard]] Result<> read_needs(render::PodNeeds& needs, const Settings& settings, bool is_of_kubernetes);
 [[nodiscard]] Result<> read_nodes(int& nodes, const Settings& settings);
 
 /// Answers the command line; the value is the exit code.
@@ -126,7 +124,6 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 [[nodiscard]] Result<> add_hfai(PlanInput& input, const Options& options);
 
 /// What the agent of this node does for HAI; empty: nothing.
-[[nodiscard]] std::optional<HaiTask> find_hai_task(const LaunchPlan& plan,
-                                                   const Snapshot& snapshot);
+[[nodiscard]] std::optional<HaiTask> find_hai_task(const LaunchPlan& plan, const Snapshot& snapshot);
 
 }  // namespace muster

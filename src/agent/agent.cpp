@@ -81,39 +81,37 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       log_flush_timer_(io_, kMoment, [this] { give_up_logs(); }) {}
 
 gang::GangCallbacks Agent::callbacks() {
-  return {
-      .start_attempt = [this](const gang::Start& start,
-                              const gang::Exchanged& merged) { start_attempt(start, merged); },
-      .stop_attempt =
-          [this](const gang::StopAttempt& stop) {
-            exit_log_timer_.ask();
-            control_.note_stopping(true);
-            store_.request_waiting_ranks();
-            attempt_->stop(stop.signal, stop.reason, stop.most_grace);
-            if (attempt_->has_said_order()) {
-              reported_attempts_.insert(attempt_->plan().attempt);
-            }
-          },
-      .pass_signal =
-          [this](int signal) {
-            store_.request_waiting_ranks();
-            attempt_->request_stop(signal);
-          },
-      .kill_attempt = [this] { attempt_->kill(); },
-      .notify_workers = [this](const gang::SuspendNotice& notice) { notify_workers(notice); },
-      .describe_status =
-          [this](const gang::DescribeStatus& wanted) { control_.describe_status(wanted); },
-      .status_of_node = [this](const gang::StatusOfNode& status) { control_.take_status(status); },
-      .renew_lease = [this](const gang::Lease& lease) { heartbeat_sender_.renew(lease); },
-      .reserve_port = [this] { return reserve_port(); },
-      .merged =
-          [this](const gang::Value& value) {
-            if (attempt_) {
-              attempt_->on_merged(value);
-            }
-          },
-      .on_job_end = [this](const JobEnd& end) { on_job_end(end); },
-      .done = [this] { on_gang_closed(); }};
+  return {.start_attempt = [this](const gang::Start& start,
+                                  const gang::Exchanged& merged) { start_attempt(start, merged); },
+          .stop_attempt =
+              [this](const gang::StopAttempt& stop) {
+                exit_log_timer_.ask();
+                control_.note_stopping(true);
+                store_.request_waiting_ranks();
+                attempt_->stop(stop.signal, stop.reason, stop.most_grace);
+                if (attempt_->has_said_order()) {
+                  reported_attempts_.insert(attempt_->plan().attempt);
+                }
+              },
+          .pass_signal =
+              [this](int signal) {
+                store_.request_waiting_ranks();
+                attempt_->request_stop(signal);
+              },
+          .kill_attempt = [this] { attempt_->kill(); },
+          .notify_workers = [this](const gang::SuspendNotice& notice) { notify_workers(notice); },
+          .describe_status = [this](const gang::DescribeStatus& wanted) { control_.describe_status(wanted); },
+          .status_of_node = [this](const gang::StatusOfNode& status) { control_.take_status(status); },
+          .renew_lease = [this](const gang::Lease& lease) { heartbeat_sender_.renew(lease); },
+          .reserve_port = [this] { return reserve_port(); },
+          .merged =
+              [this](const gang::Value& value) {
+                if (attempt_) {
+                  attempt_->on_merged(value);
+                }
+              },
+          .on_job_end = [this](const JobEnd& end) { on_job_end(end); },
+          .done = [this] { on_gang_closed(); }};
 }
 
 int Agent::run() {
@@ -174,8 +172,7 @@ void Agent::on_guard_lost(const ErrorCode& error) {
     exit_now();
     return;
   }
-  log_error("the guard (pid " + std::to_string(link_.guard) +
-            ") was killed: killing every process of the job");
+  log_error("the guard (pid " + std::to_string(link_.guard) + ") was killed: killing every process of the job");
   act_on_failures();
   gang_.notify(gang::GuardGone{});
   if (attempt_) {
@@ -261,9 +258,7 @@ void Agent::wait_for_inputs() {
     gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
   };
   inputs_.on_table = [this](rank_table::TableFile file) { return take_table(std::move(file)); };
-  inputs_.on_failure = [this](EndKind kind, const std::string& why) {
-    gang_.notify(gang::InputsFailed{kind, why});
-  };
+  inputs_.on_failure = [this](EndKind kind, const std::string& why) { gang_.notify(gang::InputsFailed{kind, why}); };
   inputs_.then_check = [this] { return find_route(); };
   route_.on_late = [this] { inputs_.look(); };
   if (route_.is_wanted()) {
@@ -297,19 +292,16 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
   placement.ports = PortExchange::of_all(merged);
   const std::vector<int> planned = route_.decided_ranks(merged, table_);
   const AgreedMethod way = MpiStartVote::agreed(merged);
-  LaunchPlan plan =
-      input_.job.of_attempt(placement, table_.part(placement, merged, planned), way.index);
-  const LocalEnd own =
-      placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
-  fill_deferred(plan,
-                {{"run_dir", input_.run_folder},
-                 {"shm_dir", input_.shared_folder},
-                 {"muster", program_path()},
-                 {"job_secret", read_job_secret(merged)},
-                 {"run_id", run_id_},
-                 {"log_token", log_token_},
-                 {"own_address", own.address},
-                 {"own_interface", own.interface}});
+  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged, planned), way.index);
+  const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
+  fill_deferred(plan, {{"run_dir", input_.run_folder},
+                       {"shm_dir", input_.shared_folder},
+                       {"muster", program_path()},
+                       {"job_secret", read_job_secret(merged)},
+                       {"run_id", run_id_},
+                       {"log_token", log_token_},
+                       {"own_address", own.address},
+                       {"own_interface", own.interface}});
   if (placement.attempt > 0) {
     control_.forget_heartbeats(plan.workers.size());
   }
@@ -326,22 +318,13 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   control_.note_stopping(false);
   awaited_keys_.clear();
   LaunchPlan plan = plan_of_attempt(start, merged);
-  const AttemptInput input{input_.options,
-                           input_.inherited,
-                           input_.variables,
-                           input_.marker,
-                           input_.log_folder,
-                           input_.run_folder,
-                           link_.guard,
-                           sidecars_,
-                           helpers_,
-                           link_.page,
-                           oom_counter_};
+  const AttemptInput input{input_.options,    input_.inherited,  input_.variables, input_.marker,
+                           input_.log_folder, input_.run_folder, link_.guard,      sidecars_,
+                           helpers_,          link_.page,        oom_counter_};
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
-  attempt_ = std::make_unique<Attempt>(
-      io_, Sinks{consoles_, logs_}, input, std::move(plan), std::move(services));
+  attempt_ = std::make_unique<Attempt>(io_, Sinks{consoles_, logs_}, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
     exit_log_timer_.ask();
     gang_.notify(gang::WorkerFailed{failure});
@@ -371,14 +354,12 @@ void Agent::on_attempt_over() {
 
 void Agent::report_attempt_over(std::optional<bool> made_progress) {
   NodeFailures failures = attempt_->failures();
-  gang_.notify(gang::AttemptOver{
-      std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
+  gang_.notify(
+      gang::AttemptOver{std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
 }
 
 /// Once the nodes have met it is known who is where.
-void Agent::log_start(const LaunchPlan& plan,
-                      const Placement& placement,
-                      const std::string& interface) const {
+void Agent::log_start(const LaunchPlan& plan, const Placement& placement, const std::string& interface) const {
   if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
     if (input_.job.plan.awaits_table) {
       log_info(plan.notices.front());
@@ -387,13 +368,11 @@ void Agent::log_start(const LaunchPlan& plan,
   }
   const auto here = ProcessNames::of(plan.workers);
   const bool has_ranks = here.has_ranks() || here.size() == 0;
-  const std::string port =
-      placement.worker_port ? ":" + std::to_string(*placement.worker_port) : "";
-  log_info("attempt " + std::to_string(placement.attempt) + ": node " +
-           to_string(placement.node_rank) + " of " + std::to_string(placement.nodes) + ", " +
-           here.describe() + (has_ranks ? " of " + std::to_string(plan.world_size) : "") +
-           " here, the workers meet at " + plan.master_address + port +
-           (interface.empty() ? "" : ", from here by " + interface));
+  const std::string port = placement.worker_port ? ":" + std::to_string(*placement.worker_port) : "";
+  log_info("attempt " + std::to_string(placement.attempt) + ": node " + to_string(placement.node_rank) + " of " +
+           std::to_string(placement.nodes) + ", " + here.describe() +
+           (has_ranks ? " of " + std::to_string(plan.world_size) : "") + " here, the workers meet at " +
+           plan.master_address + port + (interface.empty() ? "" : ", from here by " + interface));
 }
 
 /// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.
@@ -424,39 +403,28 @@ Result<AttemptPorts> Agent::reserve_port() {
 std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& names) {
   return std::make_unique<Services>(
       names,
-      ServiceInput{input_.job.worker_port(),
-                   input_.run_folder,
-                   input_.options.host_name,
-                   input_.job.gang.key != nullptr,
-                   sidecars_.environment(),
-                   std::bind_front(&Sidecars::start, &sidecars_),
-                   [this](ServerEvents events) { return start_server(io_, std::move(events)); },
-                   [this](const std::string& path, PipeEvents events) {
-                     return open_pipe(io_, path, std::move(events));
-                   },
-                   [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
-                   [this](std::size_t worker, std::string_view lines) {
-                     if (attempt_) {
-                       attempt_->write_as_worker(worker, lines);
-                     }
-                   },
-                   [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); },
-                   file_work(),
-                   &store_,
-                   [this] { return gang_.nodes(); },
-                   [this](std::uint32_t pid) { return rank_of(pid); },
-                   [this](int pid, int signal) {
-                     return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt;
-                   },
-                   [this](std::chrono::nanoseconds time) { init_time_ = time; }});
+      ServiceInput{
+          input_.job.worker_port(), input_.run_folder, input_.options.host_name, input_.job.gang.key != nullptr,
+          sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
+          [this](ServerEvents events) { return start_server(io_, std::move(events)); },
+          [this](const std::string& path, PipeEvents events) { return open_pipe(io_, path, std::move(events)); },
+          [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
+          [this](std::size_t worker, std::string_view lines) {
+            if (attempt_) {
+              attempt_->write_as_worker(worker, lines);
+            }
+          },
+          [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); }, file_work(), &store_,
+          [this] { return gang_.nodes(); }, [this](std::uint32_t pid) { return rank_of(pid); },
+          [this](int pid, int signal) { return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt; },
+          [this](std::chrono::nanoseconds time) { init_time_ = time; }});
 }
 
 /// Where it is asked twice the first answer counts. The report waits for it.
 void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
   if (awaited_keys_.empty()) {
     const auto nodes = gang_.nodes();
-    awaited_keys_ = describe_awaited(awaited,
-                                     nodes.empty() ? std::string() : nodes.front().address,
+    awaited_keys_ = describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address,
                                      [this](std::uint32_t pid) { return rank_of(pid); });
   }
   if (end_) {
@@ -478,9 +446,7 @@ AsyncFileIo Agent::file_work() {
     service_files_.add(std::move(task));
   };
   return {.write =
-              [this, add](std::string what,
-                          AsyncFileIo::Work work,
-                          std::function<void(AsyncFileIo::Answer)> then) {
+              [this, add](std::string what, AsyncFileIo::Work work, std::function<void(AsyncFileIo::Answer)> then) {
                 pending_file_ = std::move(what);
                 slow_files_timer_.ask();
                 const auto end = [this, then = std::move(then)](const AsyncFileIo::Answer& answer) {

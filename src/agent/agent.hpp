@@ -89,9 +89,7 @@ class Agent {
   [[nodiscard]] gang::GangCallbacks callbacks();
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
-  void log_start(const LaunchPlan& plan,
-                 const Placement& placement,
-                 const std::string& interface) const;
+  void log_start(const LaunchPlan& plan, const Placement& placement, const std::string& interface) const;
   void on_workers_asked(int signal);
   void on_attempt_over();
   void report_attempt_over(std::optional<bool> made_progress);
@@ -158,8 +156,7 @@ class Agent {
   std::set<int> reported_attempts_;  ///< see `Outcome`
   Clock::time_point started_ = Clock::now();
   SignalDebounce stop_debounce_;
-  int stop_sent_by_guard_ =
-      0;  ///< the signal that the guard has asked the workers by; it still waits to be read
+  int stop_sent_by_guard_ = 0;  ///< the signal that the guard has asked the workers by; it still waits to be read
   HeartbeatSender heartbeat_sender_;
   /// Found once, before anybody counts on us: which groups we are in, the kernel tells when nobody moves a process between groups.
   std::string oom_counter_ = find_oom_counter();

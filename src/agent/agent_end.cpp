@@ -32,9 +32,8 @@ constexpr const char* kNoticeSources = "whoever wanted the job to give way";
 /// Ranks of MPI are told it, too, and meet elsewhere.
 bool rank_zero_hosts_store(const LaunchPlan& plan) {
   return plan.mode != kMpiMode && !plan.needs_service(kTorchStoreService) &&
-         std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
-           return worker.environment.contains("MASTER_PORT");
-         });
+         std::any_of(plan.workers.begin(), plan.workers.end(),
+                     [](const WorkerPlan& worker) { return worker.environment.contains("MASTER_PORT"); });
 }
 
 /// The file of the worker of this plan that failed first; empty: it was none of them, or nothing was read there, and what is there
@@ -45,11 +44,9 @@ std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
   if (!is_ours || first->error_message.empty()) {
     return {};
   }
-  const auto worker =
-      std::find_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& one) {
-        return first->service.empty() && one.global_rank == first->global_rank &&
-               one.role == first->role;
-      });
+  const auto worker = std::find_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& one) {
+    return first->service.empty() && one.global_rank == first->global_rank && one.role == first->role;
+  });
   return worker == plan.workers.end() ? std::string() : worker->error_file;
 }
 
@@ -140,14 +137,10 @@ void Agent::finalize() {
 
 /// It has what is left of the time for files.
 void Agent::write_report() {
-  const auto most_time = is_exiting_now_
-                             ? kMoment
-                             : std::max<std::chrono::milliseconds>(drain_deadline_.left(), kMoment);
+  const auto most_time =
+      is_exiting_now_ ? kMoment : std::max<std::chrono::milliseconds>(drain_deadline_.left(), kMoment);
   write_report_async(
-      report_,
-      [this] { return input_.exit_report.write_report(*outcome_); },
-      input_.exit_report.stream,
-      most_time,
+      report_, [this] { return input_.exit_report.write_report(*outcome_); }, input_.exit_report.stream, most_time,
       std::bind_front(&Agent::print_exit_report, this));
 }
 
@@ -223,8 +216,7 @@ Outcome Agent::make_outcome() {
   } else {
     outcome.workers = results_without_start(input_.job.plan);
   }
-  outcome.rank_zero_hosts_store =
-      rank_zero_hosts_store(attempt_ ? attempt_->plan() : input_.job.plan);
+  outcome.rank_zero_hosts_store = rank_zero_hosts_store(attempt_ ? attempt_->plan() : input_.job.plan);
   outcome.reported_attempts = reported_attempts_;
   if (init_time_) {
     outcome.init_seconds = std::chrono::duration<double>(*init_time_).count();
@@ -233,8 +225,7 @@ Outcome Agent::make_outcome() {
   if ((verdict == Verdict::Hung || verdict == Verdict::Stopped) && !awaited_keys_.empty()) {
     outcome.notices.push_back(awaited_keys_);
   }
-  outcome.is_told_elsewhere =
-      launcher_link_ && (launcher_reports_reason_ || !input_.options.launcher->is_first);
+  outcome.is_told_elsewhere = launcher_link_ && (launcher_reports_reason_ || !input_.options.launcher->is_first);
   for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {
     std::move(losses.begin(), losses.end(), std::back_inserter(outcome.notices));
   }
@@ -247,10 +238,8 @@ JobState Agent::job_state() const {
   const gang::GangConfig& policy = input_.job.gang.policy;
   const bool has_others = policy.job.most_nodes > 1;
   return {policy.job.job_id == kNoJobId ? std::string() : policy.job.job_id,
-          has_others ? join_endpoint(policy.host, std::to_string(policy.port)) : std::string(),
-          policy.version,
-          link_.guard,
-          policy.job.most_nodes};
+          has_others ? join_endpoint(policy.host, std::to_string(policy.port)) : std::string(), policy.version,
+          link_.guard, policy.job.most_nodes};
 }
 
 void Agent::start_control() {
@@ -267,9 +256,7 @@ void Agent::start_control() {
   const auto withdraw = [this](const std::string& source) {
     gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
   };
-  notice_sources_ = make_notice_sources(io_,
-                                        helpers_,
-                                        input_.options.suspend,
+  notice_sources_ = make_notice_sources(io_, helpers_, input_.options.suspend,
                                         {std::bind_front(&Agent::take_notice, this), withdraw});
   for (const auto& source : notice_sources_) {
     source->start();
@@ -281,8 +268,7 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
   if (plan.is_transparent) {
     return;
   }
-  std::map<std::string, std::string> all = {
-      {kRestartCountVariable, std::to_string(start.restart_count)}};
+  std::map<std::string, std::string> all = {{kRestartCountVariable, std::to_string(start.restart_count)}};
   if (!start.last_verdict.empty()) {
     all[kLastVerdictVariable] = start.last_verdict;
   }
@@ -314,15 +300,12 @@ control::NodeStatus Agent::describe_node() const {
 /// Of a signal that ends the job on other platforms, the platform's kill follows after its grace.
 void Agent::request_suspend(int signal) {
   heartbeat_sender_.beat_from_now_on();  // the guard has heard it, too
-  const bool is_usual_end =
-      signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
-  take_notice(signal_name(signal),
-              is_usual_end ? std::optional(time_to_save(input_.options.grace)) : std::nullopt);
+  const bool is_usual_end = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+  take_notice(signal_name(signal), is_usual_end ? std::optional(time_to_save(input_.options.grace)) : std::nullopt);
 }
 
 /// The end of the allocation bounds every notice.
-void Agent::take_notice(const std::string& source,
-                        std::optional<std::chrono::milliseconds> within) {
+void Agent::take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) {
   if (const auto left = input_.options.suspend.time_left()) {
     within = within ? std::min(*within, *left) : *left;
   }
@@ -338,8 +321,7 @@ void Agent::notify_workers(const gang::SuspendNotice& notice) {
   log_info(notice.is_withdrawn
                ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
                : "the job is to be suspended (" + notice.source + "): the workers have " +
-                     format_seconds(std::chrono::duration<double>(notice.within).count()) +
-                     " s to save");
+                     format_seconds(std::chrono::duration<double>(notice.within).count()) + " s to save");
 }
 
 // What this node tells the others before the start, and under which names nodes tell each other things at all.
@@ -347,8 +329,7 @@ void Agent::notify_workers(const gang::SuspendNotice& notice) {
 /// What is the same as before is not said again.
 Result<> Agent::contribute_table() {
   std::string bytes = table_.contribution();
-  return bytes.empty() ? Result<>()
-                       : gang_.contribute({rank_table_key().name, std::move(bytes), {}});
+  return bytes.empty() ? Result<>() : gang_.contribute({rank_table_key().name, std::move(bytes), {}});
 }
 
 /// What the nodes of a job bring together: a line for each key.
@@ -357,13 +338,8 @@ gang::GangSetup Agent::setup_with_keys() const {
   const LinkCapacity room = room_for_links(input_.job);
   setup.policy.most_links = room.nodes;
   setup.most_strangers = room.strangers;
-  setup.policy.keys = {ports_key(),
-                       rank_table_key(),
-                       route_key(),
-                       pmix_fence_key(),
-                       ssh_keys_key(),
-                       job_secret_key(),
-                       ways_key()};
+  setup.policy.keys = {ports_key(),    rank_table_key(), route_key(), pmix_fence_key(),
+                       ssh_keys_key(), job_secret_key(), ways_key()};
   return setup;
 }
 
@@ -380,11 +356,9 @@ Result<> Agent::contribute() {
   if (!ports) {
     return ports.error();
   }
-  auto contributed =
-      ports->empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(*ports), {}});
+  auto contributed = ports->empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(*ports), {}});
   std::string ways = ways_.contribution();
-  return !contributed || ways.empty() ? contributed
-                                      : gang_.contribute({ways_key().name, std::move(ways), {}});
+  return !contributed || ways.empty() ? contributed : gang_.contribute({ways_key().name, std::move(ways), {}});
 }
 
 }  // namespace muster

@@ -46,10 +46,7 @@ std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
 
 }  // namespace
 
-Attempt::Attempt(boost::asio::io_context& io,
-                 const Sinks& sinks,
-                 const AttemptInput& input,
-                 LaunchPlan plan,
+Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptInput& input, LaunchPlan plan,
                  std::unique_ptr<Services> services)
     : input_(input),
       plan_(std::move(plan)),
@@ -57,15 +54,11 @@ Attempt::Attempt(boost::asio::io_context& io,
       streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
       supervisor_(deciding_workers(plan_)),
       programs_(io, input.helpers, plan_, input.variables),
-      workers_(plan_,
-               input.inherited,
-               InheritedEnvironment{input.variables, worker_marker(input, plan_)}),
+      workers_(plan_, input.inherited, InheritedEnvironment{input.variables, worker_marker(input, plan_)}),
       sweeper_(::getpid()),
       terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
       error_files_(io, input.helpers, plan_, input.run_folder),
-      starter_(io,
-               StarterParts{
-                   plan_, programs_, workers_, streams_, error_files_, terminal_, input.options}),
+      starter_(io, StarterParts{plan_, programs_, workers_, streams_, error_files_, terminal_, input.options}),
       successes_(plan_, workers_),
       log_(plan_, workers_, supervisor_, input_.options),
       services_(std::move(services)),
@@ -88,9 +81,7 @@ void Attempt::connect_parts() {
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
   starter_.before_first = [this] { return prepare(); };
-  starter_.on_started = [this](std::size_t worker) {
-    notify(&AttemptListener::on_started, worker);
-  };
+  starter_.on_started = [this](std::size_t worker) { notify(&AttemptListener::on_started, worker); };
   starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
   services_.on_ready = std::bind_front(&WorkerStarter::go_on, &starter_);
   services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
@@ -108,9 +99,7 @@ void Attempt::start() {
 
 // --- What is asked from outside -----------------------------------------------------------------
 
-void Attempt::stop(int signal,
-                   const std::string& reason,
-                   std::optional<std::chrono::milliseconds> most_grace) {
+void Attempt::stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
   collect_deaths();
   process();
   if (most_grace) {
@@ -183,8 +172,7 @@ void Attempt::poll_stops() {
   poll_deaths();
   for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
     const bool asks_for_terminal = stopped.signal == SIGTTIN || stopped.signal == SIGTTOU;
-    const bool is_from_terminal =
-        terminal_.is_ours() || (terminal_.is_wanted() && asks_for_terminal);
+    const bool is_from_terminal = terminal_.is_ours() || (terminal_.is_wanted() && asks_for_terminal);
     if (is_from_terminal && stopped.worker == reader_) {
       streams_.leave_rows();
       terminal_.stop_guard();  // Ctrl-Z, or it reads in the background: `fg` helps
@@ -308,8 +296,7 @@ void Attempt::note(const std::vector<Death>& deaths) {
 }
 
 void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard>& guards) {
-  const bool failed_with_exit_0 =
-      services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
+  const bool failed_with_exit_0 = services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
   notify(&AttemptListener::on_ended, death);
   const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
@@ -317,8 +304,7 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
     is_asked_ = true;
   }
   const bool answers_guard = guards && is_answer(death, *guards);
-  if (answers_guard && supervisor_.is_running_normally() &&
-      !std::exchange(has_heard_guard_, true)) {
+  if (answers_guard && supervisor_.is_running_normally() && !std::exchange(has_heard_guard_, true)) {
     events_.emplace_back(StopRequested{guards->signal});
     is_asked_ = true;
   }
@@ -326,13 +312,11 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
     early_server_exit_.note(death);
   }
   const bool is_unasked = !(has_asked_ || answers_guard) || workers_.was_exiting(death.worker);
-  events_.emplace_back(
-      WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, failed_with_exit_0});
+  events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, failed_with_exit_0});
 }
 
 bool Attempt::is_answer(const Death& death, const StopSentByGuard& request) const {
-  return workers_.started(death.worker) < request.at &&
-         !request.had_ended.contains(workers_.pid(death.worker));
+  return workers_.started(death.worker) < request.at && !request.had_ended.contains(workers_.pid(death.worker));
 }
 
 /// While we stood still. One of an earlier attempt reached nobody of this one.
@@ -395,15 +379,8 @@ std::vector<control::WorkerStatus> Attempt::describe_workers() const {
 }
 
 AttemptView Attempt::view() const {
-  return {plan_,
-          workers_,
-          supervisor_,
-          streams_,
-          starter_.failure(),
-          services_.failure(),
-          services_.faults(),
-          error_files_,
-          oom_kills_};
+  return {plan_,        workers_,  supervisor_, streams_, starter_.failure(), services_.failure(), services_.faults(),
+          error_files_, oom_kills_};
 }
 
 // What the supervisor wants, and what services ask for, as system calls.
@@ -565,8 +542,7 @@ int Attempt::prepare() {
   }
   const bool has_files = streams_.open_files(go_on);
   const bool has_programs = programs_.find(go_on);
-  return (has_services ? 0 : 1) + (has_files ? 0 : 1) + (has_error_files ? 0 : 1) +
-         (has_programs ? 0 : 1);
+  return (has_services ? 0 : 1) + (has_files ? 0 : 1) + (has_error_files ? 0 : 1) + (has_programs ? 0 : 1);
 }
 
 }  // namespace muster

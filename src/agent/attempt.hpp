@@ -53,10 +53,7 @@ struct AttemptInput {
 /// out what it answers. The callbacks are called from in between: they must not call back at once.
 class Attempt {
  public:
-  Attempt(boost::asio::io_context& io,
-          const Sinks& sinks,
-          const AttemptInput& input,
-          LaunchPlan plan,
+  Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptInput& input, LaunchPlan plan,
           std::unique_ptr<Services> services);
 
   /// The first failure of this node, as far as it is known at once.
@@ -75,9 +72,7 @@ class Attempt {
   void start();
 
   /// Orders the workers to end, with at most so much of their grace, also if it runs already.
-  void stop(int signal,
-            const std::string& reason,
-            std::optional<std::chrono::milliseconds> most_grace);
+  void stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
   /// Somebody outside wants the end: the first time asks the workers, the second one kills them.
   void request_stop(int signal);
   /// The job is to give way, or goes on after all: who ends now ends because of it. `signal`: by which the workers are told, if by
@@ -95,9 +90,7 @@ class Attempt {
   /// The nodes have brought something together.
   void on_merged(const gang::Value& value) { services_.on_merged(value); }
   /// Lines in the name of a worker.
-  void write_as_worker(std::size_t worker, std::string_view lines) {
-    streams_.write_as_worker(worker, lines);
-  }
+  void write_as_worker(std::size_t worker, std::string_view lines) { streams_.write_as_worker(worker, lines); }
 
   /// To be called at SIGCHLD.
   void poll_stops();
@@ -120,9 +113,7 @@ class Attempt {
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
   [[nodiscard]] std::vector<WorkerResult> results() const { return results_of(view()); }
   /// Who failed on this node, with their last lines.
-  [[nodiscard]] NodeFailures failures() const {
-    return failures_of(view(), input_.options.host_name);
-  }
+  [[nodiscard]] NodeFailures failures() const { return failures_of(view(), input_.options.host_name); }
 
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;
@@ -207,8 +198,7 @@ class Attempt {
   EarlyServerExit early_server_exit_;
   RankOrphans left_by_ranks_;
   std::deque<Event> events_;
-  bool is_asked_ =
-      false;  ///< the workers are, by the terminal or the guard, and nobody else has been told yet
+  bool is_asked_ = false;  ///< the workers are, by the terminal or the guard, and nobody else has been told yet
   bool has_heard_guard_ = false;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool has_asked_ = false;  ///< workers may have ended because we signalled them

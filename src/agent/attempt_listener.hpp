@@ -83,8 +83,7 @@ class AttemptServices : public AttemptListener {
   /// The time for that is over: the one that is waited for has failed.
   void give_up_waiting(std::chrono::seconds time) {
     if (const std::string name = services_->awaited(); !name.empty()) {
-      fail({name,
-            {ErrorKind::System, "was not ready after " + std::to_string(time.count()) + " s"}});
+      fail({name, {ErrorKind::System, "was not ready after " + std::to_string(time.count()) + " s"}});
     }
   }
   /// To be called for each worker that has ended. True: a service knows why it has failed, also where it has ended with 0.
@@ -98,9 +97,7 @@ class AttemptServices : public AttemptListener {
   void on_workers_over(bool is_success) { services_->on_workers_over(is_success); }
   void on_merged(const gang::Value& value) { services_->on_merged(value); }
   void on_started(std::size_t worker) override { services_->on_worker_started(worker); }
-  void on_ended(const Death& death) override {
-    services_->on_worker_ended(death.worker, death.status.ok());
-  }
+  void on_ended(const Death& death) override { services_->on_worker_ended(death.worker, death.status.ok()); }
   void on_over() override { services_->stop(); }
 
   [[nodiscard]] const std::optional<ServiceFailure>& failure() const { return failure_; }

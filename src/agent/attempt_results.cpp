@@ -24,9 +24,7 @@ constexpr std::chrono::seconds kMoment{5};
 
 }  // namespace
 
-EarlyServerExit::EarlyServerExit(boost::asio::io_context& io,
-                                 const LaunchPlan& plan,
-                                 const Workers& workers,
+EarlyServerExit::EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
                                  std::function<void()> look)
     : plan_(plan), workers_(workers), timer_(io, kMoment, std::move(look)) {}
 
@@ -111,9 +109,7 @@ std::optional<OomKills> oom_kills_now(OomKills kills) {
 }
 
 /// What only this node can know of how it ended.
-std::vector<std::string> hints_for(const Failure& failure,
-                                   const AttemptView& attempt,
-                                   std::size_t worker) {
+std::vector<std::string> hints_for(const Failure& failure, const AttemptView& attempt, std::size_t worker) {
   if (!failure.status) {
     return {};
   }
@@ -134,9 +130,7 @@ Failure failure_here(const AttemptView& attempt, const std::string& host_name) {
   return failure;
 }
 
-Failure worker_failure(const AttemptView& attempt,
-                       const std::string& host_name,
-                       std::size_t worker) {
+Failure worker_failure(const AttemptView& attempt, const std::string& host_name, std::size_t worker) {
   Failure failure = failure_here(attempt, host_name);
   describe_worker(failure, attempt, worker);
   failure.hints = hints_for(failure, attempt, worker);
@@ -156,8 +150,7 @@ Failure service_failure(const AttemptView& attempt, const std::string& host_name
 bool are_of_one_signal(const AttemptView& attempt, std::size_t one, std::size_t other) {
   const auto status = attempt.supervisor.status(one);
   const auto other_status = attempt.supervisor.status(other);
-  return status && other_status && status->signal() == other_status->signal() &&
-         attempt.workers.has_passed_on(*status);
+  return status && other_status && status->signal() == other_status->signal() && attempt.workers.has_passed_on(*status);
 }
 
 /// Too close to the first one for their order to be known.
@@ -256,8 +249,7 @@ NodeFailures failures_of(const AttemptView& attempt, const std::string& host_nam
   std::vector<Failure> suspects;
   std::vector<Failure> later;
   for (const FailedWorker& failed : attempt.supervisor.failed()) {
-    const bool is_suspect =
-        conclusion.first_failure && !failures.first && is_close(attempt, failed);
+    const bool is_suspect = conclusion.first_failure && !failures.first && is_close(attempt, failed);
     (is_suspect ? suspects : later).push_back(worker_failure(attempt, host_name, failed.worker));
   }
   if (!suspects.empty()) {
@@ -296,8 +288,8 @@ std::string program_of(const WorkerPlan& worker) {
 
 std::string AttemptLog::describe(std::size_t worker, const std::string& unlabelled) const {
   const WorkerPlan& planned = plan_.workers[worker];
-  const std::string name = planned.label.empty() ? describe_rank(planned.global_rank, unlabelled)
-                                                 : describe_process(planned);
+  const std::string name =
+      planned.label.empty() ? describe_rank(planned.global_rank, unlabelled) : describe_process(planned);
   return name + " (pid " + std::to_string(workers_.pid(worker)) + ")";
 }
 
@@ -320,11 +312,10 @@ std::vector<std::string> AttemptLog::describe_living() const {
 void AttemptLog::log_refusals() {
   const int refused = workers_.memory_refusal();
   if (refused != 0 && !std::exchange(logged_memory_refusal_, true)) {
-    log_warning(
-        system_error("the workers are bound to their CPUs but not to their memory, which is "
-                     "taken where it is first touched: set_mempolicy",
-                     refused)
-            .message);
+    log_warning(system_error("the workers are bound to their CPUs but not to their memory, which is "
+                             "taken where it is first touched: set_mempolicy",
+                             refused)
+                    .message);
   }
   const auto& no_terminal = workers_.terminal_refusal();
   if (no_terminal && !std::exchange(logged_terminal_refusal_, true)) {
@@ -357,11 +348,10 @@ void AttemptLog::on_silent(std::size_t worker) {
     return;
   }
   if (const auto tracer = tracer_of_zombie(workers_.pid(worker))) {
-    log_warning(describe(worker) + " has ended, and the process that traces it (pid " +
-                std::to_string(*tracer) + ") holds it: waiting until that lets it go");
+    log_warning(describe(worker) + " has ended, and the process that traces it (pid " + std::to_string(*tracer) +
+                ") holds it: waiting until that lets it go");
   } else {
-    log_warning(describe_process(plan_.workers[worker]) +
-                " closed its standard output and error and runs on");
+    log_warning(describe_process(plan_.workers[worker]) + " closed its standard output and error and runs on");
   }
 }
 
@@ -376,8 +366,7 @@ void AttemptLog::on_early_end(std::size_t worker) {
 }
 
 void AttemptLog::on_unneeded_failure(const ServiceFailure& failure) {
-  log_warning("service '" + failure.service +
-              "' failed when the workers were ending: " + failure.error.message);
+  log_warning("service '" + failure.service + "' failed when the workers were ending: " + failure.error.message);
 }
 
 std::string AttemptLog::describe_failure(std::size_t worker) const {
@@ -393,8 +382,7 @@ std::string AttemptLog::describe_reason(const EndRequest& request) const {
   if (conclusion.first_failure) {
     return describe_failure(*conclusion.first_failure);
   }
-  return conclusion.stop_signal ? signal_name(*conclusion.stop_signal) + " received"
-                                : request.order;
+  return conclusion.stop_signal ? signal_name(*conclusion.stop_signal) + " received" : request.order;
 }
 
 /// The wait may be long, so it is said at its start what happened and how long it can take.
@@ -406,15 +394,14 @@ void AttemptLog::on_asked_to_end(const EndRequest& request) {
   const bool is_by_keyboard = supervisor_.conclusion().stop_signal == SIGINT;
   const std::string reason = describe_reason(request);
   has_said_order_ = request.is_ordered && !reason.empty() && reason == request.order;
-  log_info((reason.empty() ? "" : reason + ": ") + "asking " + names.count(noun_of(plan_.workers)) +
-           " to end (" + signal_name(request.signal) + "), killing what is left after " +
-           seconds_of(request.grace) + (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
+  log_info((reason.empty() ? "" : reason + ": ") + "asking " + names.count(noun_of(plan_.workers)) + " to end (" +
+           signal_name(request.signal) + "), killing what is left after " + seconds_of(request.grace) +
+           (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
 }
 
 void AttemptLog::on_still_waiting(std::chrono::nanoseconds left) {
   const ProcessNames names = living();
-  log_info("waiting for " +
-           (names.size() == 0 ? "processes that workers left behind" : names.describe()) +
+  log_info("waiting for " + (names.size() == 0 ? "processes that workers left behind" : names.describe()) +
            " to end, " + seconds_of(left) + " left");
 }
 
@@ -436,8 +423,7 @@ void AttemptLog::on_left_behind(const std::vector<Process>& left) {
 }
 
 void AttemptLog::on_not_killed(const std::vector<Process>& left) {
-  log_error("could not kill " +
-            (left.empty() ? "a process that /proc does not show" : describe_processes(left)) +
+  log_error("could not kill " + (left.empty() ? "a process that /proc does not show" : describe_processes(left)) +
             "; leaving it behind");
 }
 

@@ -31,9 +31,7 @@ namespace muster {
 class EarlyServerExit {
  public:
   /// `look` is called when the moment is over: time to `take`.
-  EarlyServerExit(boost::asio::io_context& io,
-                  const LaunchPlan& plan,
-                  const Workers& workers,
+  EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
                   std::function<void()> look);
 
   /// A worker has ended, and nobody was asked to.
@@ -103,10 +101,7 @@ struct NodeFailures {
 class AttemptLog : public AttemptListener {
  public:
   /// All of them outlive it.
-  AttemptLog(const LaunchPlan& plan,
-             const Workers& workers,
-             const Supervisor& supervisor,
-             const RunOptions& options)
+  AttemptLog(const LaunchPlan& plan, const Workers& workers, const Supervisor& supervisor, const RunOptions& options)
       : plan_(plan), workers_(workers), supervisor_(supervisor), options_(options) {}
 
   /// Workers were asked to end by an order from outside this node, whose reason was said.

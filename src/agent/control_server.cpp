@@ -59,10 +59,9 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
 
   void read() {
     limit(kClientTimeout);
-    socket_.async_read_some(boost::asio::buffer(chunk_),
-                            [self = shared_from_this()](const ErrorCode& error, std::size_t size) {
-                              self->on_read(error, size);
-                            });
+    socket_.async_read_some(
+        boost::asio::buffer(chunk_),
+        [self = shared_from_this()](const ErrorCode& error, std::size_t size) { self->on_read(error, size); });
   }
 
   void close() {
@@ -90,8 +89,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
       answer(line);
     } else if (received_.size() >= control::kMostRequestBytes) {
       is_last_ = true;
-      send(control::write_refusal("a request has at most " +
-                                  std::to_string(control::kMostRequestBytes) + " bytes"));
+      send(control::write_refusal("a request has at most " + std::to_string(control::kMostRequestBytes) + " bytes"));
     } else {
       read();
     }
@@ -123,8 +121,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
     limit(kClientTimeout);
     sent_ = std::move(text);
     boost::asio::async_write(
-        socket_,
-        boost::asio::buffer(sent_),
+        socket_, boost::asio::buffer(sent_),
         [self = shared_from_this()](const ErrorCode& error, std::size_t) { self->on_sent(error); });
   }
 
@@ -183,9 +180,7 @@ ControlServer::~ControlServer() {
 }
 
 Result<> ControlServer::start(const std::string& path) {
-  const auto refused = [&](int error_number) {
-    return system_error("cannot listen on '" + path + "'", error_number);
-  };
+  const auto refused = [&](int error_number) { return system_error("cannot listen on '" + path + "'", error_number); };
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
     return refused(ENAMETOOLONG);
   }
@@ -266,8 +261,7 @@ void ControlServer::make_room() {
     return;
   }
   const auto newest = std::prev(clients_.end());
-  const auto idle = std::find_if(
-      clients_.begin(), newest, [](const auto& client) { return !client->is_waiting(); });
+  const auto idle = std::find_if(clients_.begin(), newest, [](const auto& client) { return !client->is_waiting(); });
   if (idle != newest) {
     (*idle)->close();
     clients_.erase(idle);

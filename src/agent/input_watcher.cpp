@@ -23,9 +23,7 @@ constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_
 std::string folder_to_watch(const Input& input) {
   std::error_code ignored;  // then there is nothing to watch, and looking again is what is left
   std::filesystem::path folder = std::filesystem::absolute(input.path, ignored);
-  folder = input.is_rank_table && std::filesystem::is_directory(folder, ignored)
-               ? folder
-               : folder.parent_path();
+  folder = input.is_rank_table && std::filesystem::is_directory(folder, ignored) ? folder : folder.parent_path();
   while (!std::filesystem::is_directory(folder, ignored) && folder != folder.parent_path()) {
     folder = folder.parent_path();
   }
@@ -34,8 +32,7 @@ std::string folder_to_watch(const Input& input) {
 
 }  // namespace
 
-InputWatcher::InputWatcher(boost::asio::io_context& io,
-                           const std::vector<Input>& inputs,
+InputWatcher::InputWatcher(boost::asio::io_context& io, const std::vector<Input>& inputs,
                            std::chrono::milliseconds timeout)
     : inputs_(inputs), timeout_(timeout), events_(io), poll_timer_(io), deadline_(io) {}
 
@@ -149,8 +146,7 @@ void InputWatcher::watch_as_well(const std::string& path) {
 }
 
 void InputWatcher::wait_for_events() {
-  events_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                     std::bind_front(&InputWatcher::on_events, this));
+  events_.async_wait(boost::asio::posix::stream_descriptor::wait_read, std::bind_front(&InputWatcher::on_events, this));
 }
 
 void InputWatcher::on_events(const ErrorCode& error) {
@@ -179,8 +175,7 @@ void InputWatcher::on_deadline(const ErrorCode& error) {
   }
   cancel();
   on_failure(EndKind::Incomplete,
-             "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) +
-                 " s in vain: " + waits_for_);
+             "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) + " s in vain: " + waits_for_);
 }
 
 }  // namespace muster

@@ -23,9 +23,7 @@ namespace muster {
 /// also when all is there: whoever writes a file may take it back. While workers run nothing is looked at.
 class InputWatcher {
  public:
-  InputWatcher(boost::asio::io_context& io,
-               const std::vector<Input>& inputs,
-               std::chrono::milliseconds timeout);
+  InputWatcher(boost::asio::io_context& io, const std::vector<Input>& inputs, std::chrono::milliseconds timeout);
 
   /// What is waited for has changed: whole words, such as "rank table '/x': missing"; empty: all is
   /// there.

@@ -45,17 +45,15 @@ std::optional<std::uint64_t> resident_bytes(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
   std::uint64_t size = 0;
   std::uint64_t resident = 0;
-  return file >> size >> resident
-             ? std::optional(resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))
-             : std::nullopt;
+  return file >> size >> resident ? std::optional(resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))
+                                  : std::nullopt;
 }
 
 /// Of the worker and what descends from it.
 void add_use(control::WorkerStatus& worker, const std::vector<Process>& processes) {
   std::vector<Process> tree = descendants(processes, worker.pid, {});
-  const auto own = std::find_if(processes.begin(), processes.end(), [&](const Process& process) {
-    return process.pid == worker.pid;
-  });
+  const auto own = std::find_if(processes.begin(), processes.end(),
+                                [&](const Process& process) { return process.pid == worker.pid; });
   if (own == processes.end()) {
     return;
   }
@@ -71,8 +69,7 @@ void add_use(control::WorkerStatus& worker, const std::vector<Process>& processe
 }
 
 void add_heartbeat(control::WorkerStatus& worker, const std::string& file, double now) {
-  const auto heartbeat =
-      control::parse_heartbeat(read_untrusted_file(file, control::kHeartbeatBytes));
+  const auto heartbeat = control::parse_heartbeat(read_untrusted_file(file, control::kHeartbeatBytes));
   if (heartbeat) {
     worker.heartbeat_age = std::max(now - heartbeat->at, 0.0);
     worker.step = heartbeat->step;
@@ -83,18 +80,15 @@ void add_heartbeat(control::WorkerStatus& worker, const std::string& file, doubl
 /// With seconds as people write them.
 std::string notice_text(const JobNotice& notice, double within, int attempt) {
   std::array<char, 64> times{};
-  (void)std::snprintf(
-      times.data(), times.size(), "\"deadline\":%.3f,\"within\":%.3f", notice.deadline, within);
-  return "{\"version\":" + std::to_string(kNoticeVersion) +
-         ",\"attempt\":" + std::to_string(attempt) + "," + times.data() +
-         ",\"reason\":" + json::serialize(json::value(valid_utf8(notice.source))) + "}\n";
+  (void)std::snprintf(times.data(), times.size(), "\"deadline\":%.3f,\"within\":%.3f", notice.deadline, within);
+  return "{\"version\":" + std::to_string(kNoticeVersion) + ",\"attempt\":" + std::to_string(attempt) + "," +
+         times.data() + ",\"reason\":" + json::serialize(json::value(valid_utf8(notice.source))) + "}\n";
 }
 
 /// The same file that a worker's library may have made and mapped: its one byte is changed in place.
 Result<> write_flag(const std::string& path, char flag) {
   constexpr mode_t kOwnersAlone = 0600;
-  const UniqueFd file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
   if (!file || ::pwrite(file.get(), &flag, 1, 0) != 1) {
     return system_error("cannot write '" + path + "'", errno);
   }
@@ -103,10 +97,7 @@ Result<> write_flag(const std::string& path, char flag) {
 
 }  // namespace
 
-JobControl::JobControl(boost::asio::io_context& io,
-                       HelperProcesses& helpers,
-                       std::string run_folder,
-                       JobState job)
+JobControl::JobControl(boost::asio::io_context& io, HelperProcesses& helpers, std::string run_folder, JobState job)
     : io_(io),
       run_folder_(std::move(run_folder)),
       job_(std::move(job)),
@@ -157,16 +148,12 @@ void JobControl::note_stopping(bool is_stopping) {
 
 // --- Requests -----------------------------------------------------------------------------------
 
-void JobControl::take(const control::HelloRequest& /*request*/,
-                      pid_t /*client*/,
-                      const Reply& reply) {
+void JobControl::take(const control::HelloRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
   reply(control::write_answer(job_document()));
 }
 
 /// Whoever asks while an answer is on its way gets the same one.
-void JobControl::take(const control::StatusRequest& /*request*/,
-                      pid_t /*client*/,
-                      const Reply& reply) {
+void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
   status_replies_.push_back(reply);
   if (status_replies_.size() > 1) {
     return;
@@ -189,15 +176,11 @@ void JobControl::take(const control::StopRequest& request, pid_t /*client*/, con
 }
 
 /// With a notice that stands, the earlier deadline counts: nothing may follow.
-void JobControl::take(const control::SuspendRequest& request,
-                      pid_t /*client*/,
-                      const Reply& reply) {
-  const std::string source =
-      "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
+void JobControl::take(const control::SuspendRequest& request, pid_t /*client*/, const Reply& reply) {
+  const std::string source = "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
   notify(gang::SuspendRequested{source, request.within});
-  const bool is_earlier =
-      notice_ && request.within &&
-      now_since_1970() + std::chrono::duration<double>(*request.within).count() < notice_->deadline;
+  const bool is_earlier = notice_ && request.within &&
+                          now_since_1970() + std::chrono::duration<double>(*request.within).count() < notice_->deadline;
   if (is_stopping_) {
     reply(control::write_answer({{"end", kWorkersAreEnding}}));
   } else if (notice_ && !is_earlier) {
@@ -207,9 +190,7 @@ void JobControl::take(const control::SuspendRequest& request,
   }
 }
 
-void JobControl::take(const control::WithdrawRequest& /*request*/,
-                      pid_t /*client*/,
-                      const Reply& reply) {
+void JobControl::take(const control::WithdrawRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
   if (!notice_) {
     reply(control::write_refusal("there is no notice that could be withdrawn"));
     return;
@@ -242,8 +223,8 @@ void JobControl::take_status(const gang::StatusOfNode& status) {
 
 void JobControl::answer_status(int missing) {
   status_timer_.cancel();
-  const std::string line = control::write_answer(
-      {{"job", job_document()}, {"nodes", control::join_nodes(lines_)}, {"missing", missing}});
+  const std::string line =
+      control::write_answer({{"job", job_document()}, {"nodes", control::join_nodes(lines_)}, {"missing", missing}});
   for (const Reply& reply : std::exchange(status_replies_, {})) {
     reply(line);
   }
@@ -259,11 +240,9 @@ void JobControl::describe_status(const gang::DescribeStatus& wanted) {
 /// In a process of its own: /proc may be large, and a file system may hang.
 void JobControl::describe_pending() {
   const auto asked = std::exchange(described_, {});
-  helper_.start({[this] { return status_line(); }, {}},
-                kHelperPatience,
+  helper_.start({[this] { return status_line(); }, {}}, kHelperPatience,
                 [this, asked](const HelperTask::Answer& answer) {
-                  const std::string line =
-                      answer ? *answer : control::to_line(describe(), kMostLineBytes);
+                  const std::string line = answer ? *answer : control::to_line(describe(), kMostLineBytes);
                   for (const int number : asked) {
                     notify(gang::StatusReady{number, line});
                   }
@@ -286,8 +265,7 @@ std::string JobControl::status_line() const {
 }
 
 json::object JobControl::job_document() const {
-  json::object document{
-      {"version", job_.version}, {"pid", job_.pid}, {"nodes", job_.nodes}, {"since", since_}};
+  json::object document{{"version", job_.version}, {"pid", job_.pid}, {"nodes", job_.nodes}, {"since", since_}};
   if (!job_.id.empty()) {
     document["id"] = job_.id;
   }
@@ -331,8 +309,7 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
     log_warning("the workers cannot read the notice: " + written.error().message);
   }
   for (const Reply& reply : std::exchange(suspend_replies_, {})) {
-    reply(control::write_answer(notice_ ? json::object{{"notice", notice_document()}}
-                                        : json::object()));
+    reply(control::write_answer(notice_ ? json::object{{"notice", notice_document()}} : json::object()));
   }
 }
 

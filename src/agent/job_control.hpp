@@ -38,10 +38,7 @@ struct JobNotice {
 /// the files by which workers learn of a notice (docs/control.md).
 class JobControl {
  public:
-  JobControl(boost::asio::io_context& io,
-             HelperProcesses& helpers,
-             std::string run_folder,
-             JobState job);
+  JobControl(boost::asio::io_context& io, HelperProcesses& helpers, std::string run_folder, JobState job);
 
   /// Something that the gang must know.
   std::function<void(gang::NodeEvent)> notify;

@@ -10,10 +10,9 @@
 
 namespace muster {
 
-void PendingWork::add(const std::string& name,
-                      std::function<std::vector<std::string>()> in_detail) {
-  const bool is_there = std::any_of(
-      reasons_.begin(), reasons_.end(), [&](const Reason& reason) { return reason.name == name; });
+void PendingWork::add(const std::string& name, std::function<std::vector<std::string>()> in_detail) {
+  const bool is_there =
+      std::any_of(reasons_.begin(), reasons_.end(), [&](const Reason& reason) { return reason.name == name; });
   if (!is_leaving_ && !is_there) {
     reasons_.push_back({name, std::move(in_detail)});
   }
@@ -31,8 +30,7 @@ void PendingWork::exit_early() {
 std::string PendingWork::describe() const {
   std::vector<std::string> names;
   for (const Reason& reason : reasons_) {
-    std::vector<std::string> details =
-        reason.in_detail ? reason.in_detail() : std::vector<std::string>();
+    std::vector<std::string> details = reason.in_detail ? reason.in_detail() : std::vector<std::string>();
     if (details.empty()) {
       details.push_back(reason.name);
     }
@@ -43,11 +41,8 @@ std::string PendingWork::describe() const {
 
 // The file system of the report may hang, and the end of a job does not wait for it.
 
-void write_report_async(HelperTask& task,
-                        const std::function<Result<>()>& write,
-                        std::optional<int> stream,
-                        std::chrono::milliseconds most_time,
-                        std::function<void(const Result<>&)> then) {
+void write_report_async(HelperTask& task, const std::function<Result<>()>& write, std::optional<int> stream,
+                        std::chrono::milliseconds most_time, std::function<void(const Result<>&)> then) {
   const auto work = [&write] {
     const auto written = write();
     return written ? std::string() : written.error().message;

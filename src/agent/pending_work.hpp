@@ -41,10 +41,7 @@ class PendingWork {
 
 /// Has `write` write the report: of our descriptors it has `stream` alone. Calls `then` once, in a later turn of the
 /// loop; with an error where that took longer than `most_time`, too.
-void write_report_async(HelperTask& task,
-                        const std::function<Result<>()>& write,
-                        std::optional<int> stream,
-                        std::chrono::milliseconds most_time,
-                        std::function<void(const Result<>&)> then);
+void write_report_async(HelperTask& task, const std::function<Result<>()>& write, std::optional<int> stream,
+                        std::chrono::milliseconds most_time, std::function<void(const Result<>&)> then);
 
 }  // namespace muster

@@ -41,9 +41,8 @@ Result<std::string> choose_log_folder(const RunOptions& options, const std::stri
   }
   const auto folder = make_temporary_folder(temporary, "muster_logs");
   if (!folder) {
-    return Error{ErrorKind::System,
-                 "cannot make a folder for log files below '" + temporary +
-                     "': " + folder.error().message + "; give one with --log-dir"};
+    return Error{ErrorKind::System, "cannot make a folder for log files below '" + temporary +
+                                        "': " + folder.error().message + "; give one with --log-dir"};
   }
   log_info("log files are in " + *folder);
   return *folder + "/";
@@ -55,9 +54,7 @@ struct Resources {
   RunFolder shared;  ///< in shared memory, where `folder` is not
   std::string log_folder;
 
-  [[nodiscard]] const std::string& shared_path() const {
-    return shared.path().empty() ? folder.path() : shared.path();
-  }
+  [[nodiscard]] const std::string& shared_path() const { return shared.path().empty() ? folder.path() : shared.path(); }
 };
 
 /// The guard's to do: it is the last one.
@@ -88,9 +85,7 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
       " (TMPDIR names another place)");
 }
 
-Result<> acquire(Resources& resources,
-                 const LaunchPlan& plan,
-                 const RunOptions& options,
+Result<> acquire(Resources& resources, const LaunchPlan& plan, const RunOptions& options,
                  const std::string& temporary) {
   auto log_folder = choose_log_folder(options, temporary);
   if (!log_folder) {
@@ -103,8 +98,7 @@ Result<> acquire(Resources& resources,
 
 }  // namespace
 
-LaunchPlan JobPlan::of_attempt(const Placement& placement,
-                               std::optional<rank_table::RankedNode> ranked,
+LaunchPlan JobPlan::of_attempt(const Placement& placement, std::optional<rank_table::RankedNode> ranked,
                                std::size_t way) const {
   if (!input) {
     return plan;
@@ -119,28 +113,21 @@ LaunchPlan JobPlan::of_attempt(const Placement& placement,
 
 bool JobPlan::may_need(bool LaunchPlan::*what) const {
   return plan.*what ||
-         std::any_of(others.begin(), others.end(), [what](const MpiStartMethod& other) {
-           return other.plan.*what;
-         });
+         std::any_of(others.begin(), others.end(), [what](const MpiStartMethod& other) { return other.plan.*what; });
 }
 
-Result<int> run(const JobPlan& job,
-                const RunOptions& options,
-                const Inherited& inherited,
-                const std::map<std::string, std::string>& variables,
-                const ExitReport& exit_report) {
+Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& inherited,
+                const std::map<std::string, std::string>& variables, const ExitReport& exit_report) {
   if (auto checked = check_descriptors(job); !checked) {
     return checked.error();
   }
   Resources resources;
-  if (auto acquired = acquire(resources, job.plan, options, temporary_folder(variables));
-      !acquired) {
+  if (auto acquired = acquire(resources, job.plan, options, temporary_folder(variables)); !acquired) {
     return acquired.error();
   }
   const std::string marker = make_marker();
   std::set<int> watched_signals = options.stop_signals.all();
-  if (options.suspend
-          .signal) {  // an agent that does not hear of a notice is ended before the platform ends it
+  if (options.suspend.signal) {  // an agent that does not hear of a notice is ended before the platform ends it
     watched_signals.insert(*options.suspend.signal);
   }
   const GuardSetup setup{marker, watched_signals, inherited.ignored_signals, options.grace};
@@ -190,8 +177,7 @@ bool may_colour(int fd, When colour, const std::map<std::string, std::string>& v
     return colour == When::Always;
   }
   const auto refused = variables.find("NO_COLOR");  // https://no-color.org
-  return is_terminal(fd) && !is_dumb(variables) &&
-         (refused == variables.end() || refused->second.empty());
+  return is_terminal(fd) && !is_dumb(variables) && (refused == variables.end() || refused->second.empty());
 }
 
 // Temporary files of one run.
@@ -214,8 +200,7 @@ void remove_with_content(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> make_temporary_folder(const std::string& temporary_folder,
-                                          const std::string& name) {
+Result<std::string> make_temporary_folder(const std::string& temporary_folder, const std::string& name) {
   constexpr std::chrono::seconds kPatience{1};
   const auto make = [&] {
     std::string path = template_of(temporary_folder, name);
@@ -234,8 +219,8 @@ Result<std::string> make_temporary_folder(const std::string& temporary_folder,
 bool RunFolder::make_in_memory() {
   struct statfs place {};
   std::string path = template_of(kSharedMemory, "muster");
-  is_in_memory_ = ::statfs(kSharedMemory, &place) == 0 && place.f_type == TMPFS_MAGIC &&
-                  ::mkdtemp(path.data()) != nullptr;
+  is_in_memory_ =
+      ::statfs(kSharedMemory, &place) == 0 && place.f_type == TMPFS_MAGIC && ::mkdtemp(path.data()) != nullptr;
   path_ = is_in_memory_ ? path : "";
   return is_in_memory_;
 }

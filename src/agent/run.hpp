@@ -110,8 +110,8 @@ struct SuspendOptions {
   /// When the allocation ends, as its platform says.
   std::optional<std::chrono::system_clock::time_point> allocation_end;
   std::optional<std::chrono::milliseconds> before_end;  ///< a notice comes so long before that
-  std::optional<HaiTask> hai;    ///< empty: HAI is not the platform, or another node looks
-  std::optional<Cloud> watched;  ///< empty: no cloud is asked
+  std::optional<HaiTask> hai;                           ///< empty: HAI is not the platform, or another node looks
+  std::optional<Cloud> watched;                         ///< empty: no cloud is asked
 
   /// What the end of the allocation leaves for saving; empty: nobody knows when it ends.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
@@ -124,7 +124,7 @@ struct RunOptions {
   std::chrono::milliseconds console_stall{5'000};  ///< a console that takes no byte for so long
   Selection selection;                             ///< what goes to the console and to files
   std::string log_dir;                             ///< empty, and files are wanted: a temporary one
-  LineFilter duplicate_out;  ///< lines that also go to the node's filtered_stdout.log
+  LineFilter duplicate_out;                        ///< lines that also go to the node's filtered_stdout.log
   LineFilter duplicate_err;
   PrefixWhen prefix = PrefixWhen::Auto;
   PrefixTemplate prefix_template;  ///< empty: the rank
@@ -161,8 +161,7 @@ struct JobPlan {
 
   /// The plan of one attempt, with what the gang and a rank table have decided. `way`: 0, or one of the others,
   /// counted from 1.
-  [[nodiscard]] LaunchPlan of_attempt(const Placement& placement,
-                                      std::optional<rank_table::RankedNode> ranked,
+  [[nodiscard]] LaunchPlan of_attempt(const Placement& placement, std::optional<rank_table::RankedNode> ranked,
                                       std::size_t way) const;
   /// True where the plan of one of the ways has it set, such as `&LaunchPlan::needs_secret`.
   [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
@@ -187,11 +186,8 @@ struct ExitReport {
 /// where the job could not be begun. Splits the process into guard and agent (docs/processes.md).
 ///
 /// `variables` is the inherited environment.
-[[nodiscard]] Result<int> run(const JobPlan& job,
-                              const RunOptions& options,
-                              const Inherited& inherited,
-                              const std::map<std::string, std::string>& variables,
-                              const ExitReport& exit_report);
+[[nodiscard]] Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& inherited,
+                              const std::map<std::string, std::string>& variables, const ExitReport& exit_report);
 
 /// Standard output and standard error of this program.
 [[nodiscard]] Terminals find_terminals();
@@ -200,9 +196,7 @@ struct ExitReport {
 [[nodiscard]] bool is_dumb(const std::map<std::string, std::string>& variables);
 
 /// Whether a stream of this program may be coloured.
-[[nodiscard]] bool may_colour(int fd,
-                              When colour,
-                              const std::map<std::string, std::string>& variables);
+[[nodiscard]] bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables);
 
 /// A private folder with what is in it.
 class RunFolder {
@@ -231,7 +225,6 @@ class RunFolder {
 void make_again(const std::string& folder);
 
 /// A new private folder "<temporary_folder>/<name>_XXXXXX". An error says why it cannot be had.
-[[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder,
-                                                        const std::string& name);
+[[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder, const std::string& name);
 
 }  // namespace muster

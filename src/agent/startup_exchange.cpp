@@ -19,26 +19,23 @@ namespace {
 
 Result<std::vector<WorkerPort>> reserve_ports(int count) {
   if (count > static_cast<int>(kMostPortsOfNode)) {
-    return Error{ErrorKind::System,
-                 "cannot reserve " + std::to_string(count) +
-                     " ports for the workers: a node has at most " +
-                     std::to_string(kMostPortsOfNode)};
+    return Error{ErrorKind::System, "cannot reserve " + std::to_string(count) +
+                                        " ports for the workers: a node has at most " +
+                                        std::to_string(kMostPortsOfNode)};
   }
   return WorkerPort::reserve_several(count);
 }
 
 }  // namespace
 
-PortExchange::PortExchange(const JobPlan& job)
-    : job_(job), reserved_(reserve_ports(job.ports_to_reserve)) {}
+PortExchange::PortExchange(const JobPlan& job) : job_(job), reserved_(reserve_ports(job.ports_to_reserve)) {}
 
 Result<std::string> PortExchange::contribution(const std::string& host) const {
   if (!reserved_) {
     return reserved_.error();
   }
   const bool are_wanted = !reserved_->empty() || job_.may_need(&LaunchPlan::tells_nodes);
-  return are_wanted ? write_ports(ports_of_node(*reserved_, job_.gang.policy.node.slots, host))
-                    : std::string();
+  return are_wanted ? write_ports(ports_of_node(*reserved_, job_.gang.policy.node.slots, host)) : std::string();
 }
 
 std::vector<NodePorts> PortExchange::of_all(const gang::Exchanged& merged) {
@@ -59,15 +56,14 @@ bool is_newer(const rank_table::TableFile& file, const rank_table::TableFile& be
 /// A server can have one `pod_ip`.
 void remark_shared_server(const rank_table::Table& table, std::size_t own) {
   const std::string& server = table.instances[own].server_id;
-  const auto pods = static_cast<std::size_t>(
-      std::count_if(table.instances.begin(), table.instances.end(), [&](const auto& instance) {
+  const auto pods =
+      static_cast<std::size_t>(std::count_if(table.instances.begin(), table.instances.end(), [&](const auto& instance) {
         return !server.empty() && instance.server_id == server;
       }));
   if (pods > 1) {
-    log_info(
-        count_of(pods, "pod") + " of the rank table share the server '" + server +
-        "', which can have one pod_ip: MindSpore's scheduler finds the ranks of the first of them "
-        "alone, and gives the others ranks that may not be those of the table");
+    log_info(count_of(pods, "pod") + " of the rank table share the server '" + server +
+             "', which can have one pod_ip: MindSpore's scheduler finds the ranks of the first of them "
+             "alone, and gives the others ranks that may not be those of the table");
   }
 }
 
@@ -108,8 +104,7 @@ Result<> RankTableExchange::follow_switches(rank_table::TableFile& file) const {
     return order.error();
   }
   file.table = rank_table::with_ranks(std::move(file.table), order->ranks);
-  log_info("hops around the ring of all ranks by " + network->source.name + ": " +
-           describe(*order));
+  log_info("hops around the ring of all ranks by " + network->source.name + ": " + describe(*order));
   return {};
 }
 
@@ -120,9 +115,7 @@ bool RankTableExchange::has_news() const {
 
 bool RankTableExchange::needs_addresses() const {
   const auto& inputs = input_->mode.mode.inputs;
-  return std::any_of(inputs.begin(), inputs.end(), [](const InputTemplate& input) {
-    return input.adds_pod_addresses;
-  });
+  return std::any_of(inputs.begin(), inputs.end(), [](const InputTemplate& input) { return input.adds_pod_addresses; });
 }
 
 std::string RankTableExchange::contribution() const {
@@ -139,8 +132,7 @@ std::string RankTableExchange::contribution() const {
   return write_summary(now_->summary, part);
 }
 
-std::optional<rank_table::RankedNode> RankTableExchange::part(const Placement& placement,
-                                                              const gang::Exchanged& merged,
+std::optional<rank_table::RankedNode> RankTableExchange::part(const Placement& placement, const gang::Exchanged& merged,
                                                               const std::vector<int>& ranks) const {
   const auto at = merged.find(rank_table_key().name);
   if (input_ && input_->generated && at != merged.end()) {
@@ -161,8 +153,7 @@ std::optional<rank_table::RankedNode> RankTableExchange::part(const Placement& p
     }
   }
   const auto& file = used->file;
-  return rank_table::RankedNode{file.table.size,
-                                local_devices(*input_, file, used->instance, changes.ranks),
+  return rank_table::RankedNode{file.table.size, local_devices(*input_, file, used->instance, changes.ranks),
                                 rank_table::rewrite(file.text, file.table, changes)};
 }
 
@@ -182,9 +173,8 @@ std::string MpiStartVote::contribution() const {
 
 AgreedMethod MpiStartVote::agreed(const gang::Exchanged& merged) {
   const auto ways = merged.find(ways_key().name);
-  return ways == merged.end()
-             ? AgreedMethod()
-             : read_agreed_method(ways->second).value();  // written by the same program
+  return ways == merged.end() ? AgreedMethod()
+                              : read_agreed_method(ways->second).value();  // written by the same program
 }
 
 void MpiStartVote::say(const AgreedMethod& way, const Placement& placement) const {
@@ -215,8 +205,7 @@ std::string MpiStartVote::why_not(const ChosenMode& mode) const {
   if (job_.gang.policy.job.most_nodes > 1 && !job_.gang.key && needs_token(mode)) {
     return "it needs a token where there are several nodes (--token-file)";
   }
-  return mode.way == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"})
-                                   : why_not_found({"mpirun"});
+  return mode.way == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"}) : why_not_found({"mpirun"});
 }
 
 /// The server's own program looks for the library, as it will when it serves.
@@ -236,8 +225,7 @@ std::string MpiStartVote::why_no_pmix() const {
 std::string MpiStartVote::why_not_found(const std::vector<std::string>& programs) const {
   const auto path = variables_.find("PATH");
   const std::string folders =
-      (path == variables_.end() ? std::string("/usr/bin:/bin") : path->second) +
-      ":/usr/sbin:/usr/local/sbin:/sbin";
+      (path == variables_.end() ? std::string("/usr/bin:/bin") : path->second) + ":/usr/sbin:/usr/local/sbin:/sbin";
   std::vector<std::string> missing;
   for (const std::string& program : programs) {
     if (!find_executable(program, folders)) {
@@ -257,8 +245,7 @@ std::string RoutePlanVote::look(const RankTableExchange& table) {
     return {};
   }
   const rank_table::TableFile& file = table.file();
-  auto answer =
-      judge_route(*request_, file.table, table.instance(), find_routes(*request_, file.path));
+  auto answer = judge_route(*request_, file.table, table.instance(), find_routes(*request_, file.path));
   if (auto* const finding = std::get_if<RouteFinding>(&answer)) {
     finding_ = std::move(*finding);
     timer_.cancel();
@@ -267,8 +254,7 @@ std::string RoutePlanVote::look(const RankTableExchange& table) {
   const std::string& missing = std::get<Pending>(answer).reason;
   if (is_late_) {
     finding_.emplace();
-    finding_->vote.reason =
-        "waited " + std::to_string(request_->wait_seconds) + " s in vain: " + missing;
+    finding_->vote.reason = "waited " + std::to_string(request_->wait_seconds) + " s in vain: " + missing;
     return {};
   }
   wait();
@@ -303,8 +289,7 @@ void RoutePlanVote::forget() {
   is_told_ = false;
 }
 
-std::vector<int> RoutePlanVote::decided_ranks(const gang::Exchanged& merged,
-                                              const RankTableExchange& table) const {
+std::vector<int> RoutePlanVote::decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const {
   const auto made = merged.find(route_key().name);
   if (made == merged.end() || !finding_) {
     return {};
@@ -315,9 +300,8 @@ std::vector<int> RoutePlanVote::decided_ranks(const gang::Exchanged& merged,
     return {};
   }
   log_info("the ranks are those of the route plan that all nodes have");
-  return decision.positions.empty()
-             ? finding_->ranks
-             : rank_table::ranks_by_position(table.file().table, decision.positions);
+  return decision.positions.empty() ? finding_->ranks
+                                    : rank_table::ranks_by_position(table.file().table, decision.positions);
 }
 
 }  // namespace muster

@@ -64,8 +64,7 @@ class RankTableExchange {
 
   /// What the plan of an attempt is made from, with what the nodes have told each other, and with `ranks`
   /// unless that is empty; empty: the job has no table.
-  [[nodiscard]] std::optional<rank_table::RankedNode> part(const Placement& placement,
-                                                           const gang::Exchanged& merged,
+  [[nodiscard]] std::optional<rank_table::RankedNode> part(const Placement& placement, const gang::Exchanged& merged,
                                                            const std::vector<int>& ranks) const;
 
  private:
@@ -92,9 +91,7 @@ class RankTableExchange {
 class MpiStartVote {
  public:
   /// All of it outlives this. `run_folder` may be empty.
-  MpiStartVote(const JobPlan& job,
-               const Inherited& inherited,
-               const std::map<std::string, std::string>& variables,
+  MpiStartVote(const JobPlan& job, const Inherited& inherited, const std::map<std::string, std::string>& variables,
                const std::string& run_folder)
       : job_(job), inherited_(inherited), variables_(variables), run_folder_(run_folder) {}
 
@@ -145,8 +142,7 @@ class RoutePlanVote {
   [[nodiscard]] std::optional<std::string> take_vote();
   /// Carries out what all have decided, and says so; the ranks of the next attempt, empty where they are
   /// those of the table.
-  [[nodiscard]] std::vector<int> decided_ranks(const gang::Exchanged& merged,
-                                               const RankTableExchange& table) const;
+  [[nodiscard]] std::vector<int> decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const;
 
  private:
   void wait();

@@ -39,8 +39,7 @@ std::string make_folder(const std::filesystem::path& folder) {
   if (!folder.empty()) {
     std::filesystem::create_directories(folder, error);
   }
-  return error ? "cannot make the folder '" + folder.string() +
-                     "' for the workers' error files: " + error.message()
+  return error ? "cannot make the folder '" + folder.string() + "' for the workers' error files: " + error.message()
                : std::string();
 }
 
@@ -71,8 +70,7 @@ bool ErrorFiles::prepare(std::function<void()> then) {
     }
     then();
   };
-  helper_task_.start(
-      {[this, &places] { return make_room(places); }, {}}, kStartPatience, take_answer);
+  helper_task_.start({[this, &places] { return make_room(places); }, {}}, kStartPatience, take_answer);
   return false;
 }
 
@@ -94,8 +92,7 @@ std::vector<std::string> ErrorFiles::unmade_places() const {
 /// Returns the first thing that could not be done.
 std::string ErrorFiles::make_room(const std::vector<std::string>& paths) const {
   for (const std::string& path : paths) {
-    std::string obstacle =
-        is_in_run_folder(path) ? "" : make_folder(std::filesystem::path(path).parent_path());
+    std::string obstacle = is_in_run_folder(path) ? "" : make_folder(std::filesystem::path(path).parent_path());
     if (!obstacle.empty()) {
       return obstacle;
     }
@@ -118,8 +115,7 @@ void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<voi
     boost::asio::post(io_, std::move(then));
     return;
   }
-  helper_task_.start({[&paths] { return read_files(paths); }, {}},
-                     kEndPatience,
+  helper_task_.start({[&paths] { return read_files(paths); }, {}}, kEndPatience,
                      [this, read = std::move(read), then = std::move(then)](const auto& answer) {
                        answer ? keep(read, *answer) : give_up();
                        then();
@@ -153,14 +149,9 @@ constexpr std::chrono::seconds kRankPollInterval{1};
 
 }  // namespace
 
-RankOrphans::RankOrphans(boost::asio::io_context& io,
-                         const LaunchPlan& plan,
-                         const Workers& workers,
+RankOrphans::RankOrphans(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
                          std::chrono::milliseconds grace)
-    : plan_(plan),
-      workers_(workers),
-      timer_(io, kRankPollInterval, [this] { look(); }),
-      grace_(grace) {}
+    : plan_(plan), workers_(workers), timer_(io, kRankPollInterval, [this] { look(); }), grace_(grace) {}
 
 void RankOrphans::on_started(std::size_t worker) {
   if (plan_.workers[worker].is_unranked) {
@@ -227,8 +218,7 @@ void RankTableProgress::look(const std::function<void(std::optional<bool>)>& the
 
 void RankTableProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
   constexpr std::chrono::milliseconds kPatience{1'000};
-  helper_task_.start(
-      {[path = path_] { return look_at_file(path); }, {}}, kPatience, std::move(then));
+  helper_task_.start({[path = path_] { return look_at_file(path); }, {}}, kPatience, std::move(then));
 }
 
 }  // namespace muster

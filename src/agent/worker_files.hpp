@@ -26,10 +26,7 @@ namespace muster {
 class ErrorFiles {
  public:
   /// The plan outlives it. `run_folder` was made for this run; empty: there is none.
-  ErrorFiles(boost::asio::io_context& io,
-             HelperProcesses& helpers,
-             const LaunchPlan& plan,
-             std::string run_folder)
+  ErrorFiles(boost::asio::io_context& io, HelperProcesses& helpers, const LaunchPlan& plan, std::string run_folder)
       : helper_task_(io, helpers), io_(io), plan_(plan), run_folder_(std::move(run_folder)) {}
 
   /// To be called before the first start: what a worker of an older attempt, or of an older run where the
@@ -66,9 +63,7 @@ class ErrorFiles {
 class RankOrphans : public AttemptListener {
  public:
   /// What is left after `grace` is killed.
-  RankOrphans(boost::asio::io_context& io,
-              const LaunchPlan& plan,
-              const Workers& workers,
+  RankOrphans(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
               std::chrono::milliseconds grace);
 
   /// The ranks of this node have ended, and their starter has not: to be asked to end. At each look again.

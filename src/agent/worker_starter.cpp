@@ -36,8 +36,7 @@ using Found = Result<std::string>;
 Result<> make_folder(const std::string& path) {
   std::error_code failed;
   std::filesystem::create_directories(path, failed);
-  return failed ? Result<>(system_error("cannot make the folder '" + path + "'", failed.value()))
-                : Result<>();
+  return failed ? Result<>(system_error("cannot make the folder '" + path + "'", failed.value())) : Result<>();
 }
 
 std::string whole_path(const std::string& path) {
@@ -70,8 +69,7 @@ class Search {
  private:
   const Found& program_of(const std::string& name) {
     const auto known = programs_.find(name);
-    return known != programs_.end() ? known->second
-                                    : programs_.emplace(name, look(name)).first->second;
+    return known != programs_.end() ? known->second : programs_.emplace(name, look(name)).first->second;
   }
 
   [[nodiscard]] Found look(const std::string& name) const {
@@ -129,8 +127,7 @@ std::vector<Found> read_all(const std::string& answer) {
     const auto kind = static_cast<unsigned char>(answer[begin]);
     const std::size_t end = answer.find('\0', begin + 1);
     std::string text = answer.substr(begin + 1, end - begin - 1);
-    all.push_back(kind == 0 ? Found(std::move(text))
-                            : Found(Error{static_cast<ErrorKind>(kind), std::move(text)}));
+    all.push_back(kind == 0 ? Found(std::move(text)) : Found(Error{static_cast<ErrorKind>(kind), std::move(text)}));
     begin = end + 1;
   }
   return all;
@@ -138,13 +135,9 @@ std::vector<Found> read_all(const std::string& answer) {
 
 }  // namespace
 
-Programs::Programs(boost::asio::io_context& io,
-                   HelperProcesses& helpers,
-                   const LaunchPlan& plan,
+Programs::Programs(boost::asio::io_context& io, HelperProcesses& helpers, const LaunchPlan& plan,
                    const std::map<std::string, std::string>& variables)
-    : plan_(plan),
-      helper_task_(io, helpers),
-      slow_search_timer_(io, kSlow, [this] { log_slow_search(); }) {
+    : plan_(plan), helper_task_(io, helpers), slow_search_timer_(io, kSlow, [this] { log_slow_search(); }) {
   const auto path = variables.find("PATH");
   search_path_ = path == variables.end() ? kUsualPath : path->second;
 }
@@ -161,8 +154,7 @@ bool Programs::find(std::function<void()> then) {
     look_into(all);
     return write_all(all);
   };
-  helper_task_.start({work, {}},
-                     HelperTask::kNoLimit,
+  helper_task_.start({work, {}}, HelperTask::kNoLimit,
                      [this, then = std::move(then)](const HelperTask::Answer& answer) {
                        slow_search_timer_.cancel();
                        // Somebody has killed it: then we have to ask ourselves.
@@ -178,11 +170,9 @@ void Programs::cancel() {
 }
 
 void Programs::log_slow_search() {
-  const auto waited =
-      std::chrono::round<std::chrono::seconds>(std::chrono::steady_clock::now() - began_);
-  log_warning("nothing is started yet: a file system has not answered for " +
-              std::to_string(waited.count()) + " s, where '" + plan_.workers.front().argv.front() +
-              "' is looked for");
+  const auto waited = std::chrono::round<std::chrono::seconds>(std::chrono::steady_clock::now() - began_);
+  log_warning("nothing is started yet: a file system has not answered for " + std::to_string(waited.count()) +
+              " s, where '" + plan_.workers.front().argv.front() + "' is looked for");
   slow_search_timer_.ask();
 }
 
@@ -200,9 +190,8 @@ constexpr rlim_t kLeastStrangers = 32;
 rlim_t links_of(const gang::GangSetup& gang, int nodes) {
   const int slots = std::max(1, gang.policy.node.slots);
   const int total = gang.policy.job.total_slots.value_or(0);
-  const int linked = gang.policy.job.total_slots
-                         ? std::min(gang.policy.job.most_nodes, (total + slots - 1) / slots)
-                         : nodes;
+  const int linked =
+      gang.policy.job.total_slots ? std::min(gang.policy.job.most_nodes, (total + slots - 1) / slots) : nodes;
   return gang.lead != gang::Lead::Never && linked > 1 ? static_cast<rlim_t>(linked) : 0;
 }
 
@@ -220,14 +209,12 @@ rlim_t most_links(const gang::GangSetup& gang) {
 rlim_t descriptors_of(const JobPlan& job) {
   constexpr rlim_t kForMuster = 32;
   constexpr rlim_t kPerWorker = 3;
-  return kForMuster + static_cast<rlim_t>(job.ports_to_reserve) +
-         kPerWorker * job.plan.workers.size();
+  return kForMuster + static_cast<rlim_t>(job.ports_to_reserve) + kPerWorker * job.plan.workers.size();
 }
 
 /// A leader that listens needs room for those who have not said yet who they are.
 rlim_t descriptors_at_least(const JobPlan& job) {
-  return descriptors_of(job) + least_links(job.gang) +
-         (most_links(job.gang) > 0 ? kLeastStrangers : 0);
+  return descriptors_of(job) + least_links(job.gang) + (most_links(job.gang) > 0 ? kLeastStrangers : 0);
 }
 
 }  // namespace
@@ -241,13 +228,12 @@ Result<> check_descriptors(const JobPlan& job) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
     return {};
   }
-  return Error{ErrorKind::System,
-               "cannot start " + count_of(plan.workers.size(), noun_of(plan.workers)) +
-                   (ports > 0 ? " with " + count_of(ports, "port") : std::string()) +
-                   (links > 0 ? " and lead " + std::to_string(links) + " nodes" : std::string()) +
-                   ": that takes " + std::to_string(needed) +
-                   " file descriptors, and the hard limit is " + std::to_string(limit.rlim_cur) +
-                   " (ulimit -Hn)"};
+  return Error{ErrorKind::System, "cannot start " + count_of(plan.workers.size(), noun_of(plan.workers)) +
+                                      (ports > 0 ? " with " + count_of(ports, "port") : std::string()) +
+                                      (links > 0 ? " and lead " + std::to_string(links) + " nodes" : std::string()) +
+                                      ": that takes " + std::to_string(needed) +
+                                      " file descriptors, and the hard limit is " + std::to_string(limit.rlim_cur) +
+                                      " (ulimit -Hn)"};
 }
 
 LinkCapacity room_for_links(const JobPlan& job) {
@@ -255,16 +241,11 @@ LinkCapacity room_for_links(const JobPlan& job) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
     return {.nodes = most_links(job.gang), .strangers = kLeastStrangers};
   }
-  const auto remaining = [&limit](rlim_t taken) {
-    return limit.rlim_cur - std::min(taken, limit.rlim_cur);
-  };
+  const auto remaining = [&limit](rlim_t taken) { return limit.rlim_cur - std::min(taken, limit.rlim_cur); };
   const rlim_t own = descriptors_of(job);
-  const rlim_t wanted =
-      std::max(kEnoughStrangers, 2 * static_cast<rlim_t>(job.gang.policy.job.most_nodes));
+  const rlim_t wanted = std::max(kEnoughStrangers, 2 * static_cast<rlim_t>(job.gang.policy.job.most_nodes));
   const rlim_t strangers =
-      std::clamp(std::min(remaining(own + most_links(job.gang)) / 2, limit.rlim_cur / 4),
-                 kLeastStrangers,
-                 wanted);
+      std::clamp(std::min(remaining(own + most_links(job.gang)) / 2, limit.rlim_cur / 4), kLeastStrangers, wanted);
   return {.nodes = remaining(own + strangers), .strangers = strangers};
 }
 
@@ -329,16 +310,13 @@ Result<> WorkerStarter::start_one(std::size_t worker) {
   const bool has_input_alone = reader_ == worker;
   const bool reads_input = has_input_alone || parts_.options.input_for == InputFor::All;
   auto started = parts_.workers.start(
-      worker,
-      {.executable = *program,
-       .standard_input = reads_input ? STDIN_FILENO : null_input_.get(),
-       // Who may have the terminal stays where it belongs to: another session could not be its foreground.
-       .leads_session = !(has_input_alone && parts_.terminal.is_wanted()),
-       .terminal = has_input_alone ? parts_.terminal.fd() : -1,
-       .output = parts_.streams.way_of(worker),
-       .connect = [this, worker](StreamEnds ends) {
-         return parts_.streams.connect(worker, std::move(ends));
-       }});
+      worker, {.executable = *program,
+               .standard_input = reads_input ? STDIN_FILENO : null_input_.get(),
+               // Who may have the terminal stays where it belongs to: another session could not be its foreground.
+               .leads_session = !(has_input_alone && parts_.terminal.is_wanted()),
+               .terminal = has_input_alone ? parts_.terminal.fd() : -1,
+               .output = parts_.streams.way_of(worker),
+               .connect = [this, worker](StreamEnds ends) { return parts_.streams.connect(worker, std::move(ends)); }});
   if (started) {
     parts_.streams.note_start(worker, parts_.workers.pid(worker));
   }

@@ -33,9 +33,7 @@ namespace muster {
 class Programs {
  public:
   /// The plan and the variables, of which PATH is one, outlive it.
-  Programs(boost::asio::io_context& io,
-           HelperProcesses& helpers,
-           const LaunchPlan& plan,
+  Programs(boost::asio::io_context& io, HelperProcesses& helpers, const LaunchPlan& plan,
            const std::map<std::string, std::string>& variables);
 
   /// True: it is known of each worker at once, as in a job of one node, which is in a hurry. Else calls `then` once when it is, however
@@ -73,8 +71,7 @@ struct LinkCapacity {
 
 /// The worker that has standard input for itself, and with it the terminal: the one that was chosen, else a single one. The chosen
 /// one may be missing: as another node this one may have fewer workers than were expected.
-[[nodiscard]] std::optional<std::size_t> reader_of_input(const LaunchPlan& plan,
-                                                         const RunOptions& options);
+[[nodiscard]] std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options);
 
 /// Why there is a worker that does not run.
 struct StartFailure {

@@ -75,8 +75,8 @@ class Unpacking {
 std::string compress(std::string_view bytes) {
   uLongf size = ::compressBound(static_cast<uLong>(bytes.size()));
   std::string packed(size, '\0');
-  const int done = ::compress2(
-      bytes_of(packed), &size, bytes_of(bytes), static_cast<uLong>(bytes.size()), Z_BEST_SPEED);
+  const int done =
+      ::compress2(bytes_of(packed), &size, bytes_of(bytes), static_cast<uLong>(bytes.size()), Z_BEST_SPEED);
   if (done != Z_OK) {
     throw std::runtime_error("zlib: no memory");
   }
@@ -91,8 +91,7 @@ Result<std::string> decompress(std::string_view packed, std::size_t size) {
   auto read = static_cast<uLong>(packed.size());
   const int done = ::uncompress2(bytes_of(bytes), &made, bytes_of(packed), &read);
   if (done != Z_OK || made != size || read != packed.size()) {
-    return Error{ErrorKind::BadData,
-                 "does not unpack to the " + std::to_string(size) + " bytes that were announced"};
+    return Error{ErrorKind::BadData, "does not unpack to the " + std::to_string(size) + " bytes that were announced"};
   }
   bytes.resize(size);
   return bytes;

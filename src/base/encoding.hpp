@@ -26,8 +26,7 @@ namespace muster {
 
 /// What gzip has packed; nothing where that ends too early. Fails with `BadData` for other bytes, and where
 /// more than `most` would come out; never makes more than one byte above that.
-[[nodiscard]] Result<std::optional<std::string>> unpack_gzip(std::string_view packed,
-                                                             std::size_t most);
+[[nodiscard]] Result<std::optional<std::string>> unpack_gzip(std::string_view packed, std::size_t most);
 
 /// 16 hexadecimal digits that tell two texts apart which nodes of one job were given (FNV-1a). They keep no
 /// secret.

@@ -10,8 +10,8 @@ namespace muster {
 Endpoint split_endpoint(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const bool is_bracketed = text.starts_with('[') && text.find(']') != std::string_view::npos;
-  const bool has_port = colon != std::string_view::npos &&
-                        (is_bracketed ? text[colon - 1] == ']' : text.find(':') == colon);
+  const bool has_port =
+      colon != std::string_view::npos && (is_bracketed ? text[colon - 1] == ']' : text.find(':') == colon);
   Endpoint endpoint{std::string(has_port ? text.substr(0, colon) : text), std::nullopt};
   if (has_port) {
     endpoint.port = std::string(text.substr(colon + 1));
@@ -35,8 +35,7 @@ std::optional<std::string> address_bytes(std::string_view text) {
     return bytes;
   }
   bytes.resize(sizeof(in_addr));
-  return ::inet_pton(AF_INET, whole.c_str(), bytes.data()) == 1 ? std::optional(bytes)
-                                                                : std::nullopt;
+  return ::inet_pton(AF_INET, whole.c_str(), bytes.data()) == 1 ? std::optional(bytes) : std::nullopt;
 }
 
 bool is_numeric_address(std::string_view text) {

@@ -92,8 +92,7 @@ WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds 
 Result<> write_whole_file(const std::string& path, std::string_view text) {
   constexpr mode_t kOwnersAlone = 0600;
   const std::string made = path + ".new";
-  const UniqueFd file(
-      ::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
+  const UniqueFd file(::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
   if (!file) {
     return system_error("cannot write '" + path + "'", errno);
   }

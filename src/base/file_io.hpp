@@ -54,8 +54,7 @@ class UniqueFd {
 
 /// Where a file is in the end, if links stand under its name; unlike realpath(3) also where nothing is
 /// there yet. Folders on the way stay as they are named. Fails for links in a circle.
-[[nodiscard]] std::filesystem::path follow_links(std::filesystem::path path,
-                                                 std::error_code& failed);
+[[nodiscard]] std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed);
 
 enum class NullFor {
   Reading,
@@ -78,9 +77,7 @@ struct WriteResult {
 
 /// Writes all of it to a descriptor. One that takes nothing for now (a pipe without a reader) is waited
 /// for as long as `patience`, each time anew; a file never is.
-[[nodiscard]] WriteResult write_all(int fd,
-                                    std::string_view bytes,
-                                    std::chrono::milliseconds patience = {});
+[[nodiscard]] WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds patience = {});
 
 /// Writes a small file that is there whole or not at all: a new one, of which only its owner may read, takes the place of the one
 /// that was there. Follows no link. Its file system may hang. Fails with `System`.
@@ -103,8 +100,7 @@ template <typename Thing>
 [[nodiscard]] Result<SharedThings<Thing>> share_things(std::size_t count) {
   static_assert(std::is_trivial_v<Thing>);
   const std::size_t bytes = count * sizeof(Thing);
-  void* const memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
     return system_error("cannot share memory with a process", errno);
   }

@@ -16,9 +16,8 @@ namespace muster {
 namespace {
 
 bool is_flat(const json::array& array) {
-  return std::none_of(array.begin(), array.end(), [](const json::value& item) {
-    return item.is_object() || item.is_array();
-  });
+  return std::none_of(array.begin(), array.end(),
+                      [](const json::value& item) { return item.is_object() || item.is_array(); });
 }
 
 // Documents are ours and a few levels deep.
@@ -34,8 +33,7 @@ void append_line_start(std::string& out, bool is_first, std::size_t depth) {
 void append_number(std::string& out, double number) {
   std::array<char, 32> text{};
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
-  out +=
-      error == std::errc{} ? std::string(text.data(), end) : json::serialize(json::value(number));
+  out += error == std::errc{} ? std::string(text.data(), end) : json::serialize(json::value(number));
 }
 
 void append_object(std::string& out, const json::object& object, std::size_t depth) {

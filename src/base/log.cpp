@@ -39,8 +39,7 @@ bool is_ready(int milliseconds) {
 /// A file is always ready, and takes nothing for as long as it wants. Of a pipe that is ready so much is certain.
 bool takes_at_once(const std::string& line) {
   struct stat status {};
-  const bool is_file =
-      ::fstat(STDERR_FILENO, &status) != 0 || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
+  const bool is_file = ::fstat(STDERR_FILENO, &status) != 0 || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
   return !is_file && line.size() <= PIPE_BUF && is_ready(0);
 }
 

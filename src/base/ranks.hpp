@@ -49,8 +49,7 @@ inline std::string to_string(GlobalRank rank) {
 
 /// "rank 3", "ranks 0-3, 7", "no rank". The ranks are sorted.
 [[nodiscard]] inline std::string describe_ranks(std::span<const int> ranks) {
-  return ranks.empty() ? "no rank"
-                       : (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
+  return ranks.empty() ? "no rank" : (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
 }
 
 /// The same of a process; the label alone, "mpirun", of one that is none of the ranks.

@@ -11,8 +11,7 @@ void throw_exception_from_error(const Error& error, const boost::source_location
 }
 
 Error system_error(std::string_view attempt, int error_number) {
-  return Error{ErrorKind::System,
-               std::string(attempt) + ": " + std::generic_category().message(error_number)};
+  return Error{ErrorKind::System, std::string(attempt) + ": " + std::generic_category().message(error_number)};
 }
 
 }  // namespace muster

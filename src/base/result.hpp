@@ -38,8 +38,7 @@ template <typename T = void>
 using Result = boost::system::result<T, Error>;
 
 /// Required by boost::system::result for `.value()` on a failure.
-[[noreturn]] void throw_exception_from_error(const Error& error,
-                                             const boost::source_location& location);
+[[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& location);
 
 /// An `Error` of kind System: "<attempt>: <text of errno>".
 [[nodiscard]] Error system_error(std::string_view attempt, int error_number);
@@ -106,11 +105,9 @@ struct Sourced {
 }
 
 /// "<source> is '<value>', expected <what>": how every wrong value is reported.
-[[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong,
-                                       std::string_view expected) {
-  return Error{blame(wrong.source),
-               wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
-                   "', expected " + std::string(expected)};
+[[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
+  return Error{blame(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
+                                        "', expected " + std::string(expected)};
 }
 
 }  // namespace muster

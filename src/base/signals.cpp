@@ -15,8 +15,8 @@ namespace muster {
 namespace {
 
 /// Second names of signals; the system knows only the first ones.
-constexpr auto kOtherNames = std::to_array<std::pair<std::string_view, int>>(
-    {{"CLD", SIGCHLD}, {"IO", SIGIO}, {"IOT", SIGABRT}});
+constexpr auto kOtherNames =
+    std::to_array<std::pair<std::string_view, int>>({{"CLD", SIGCHLD}, {"IO", SIGIO}, {"IOT", SIGABRT}});
 
 std::optional<int> parse_real_time(std::string_view name) {
   constexpr std::string_view kFirst = "RTMIN";
@@ -30,8 +30,7 @@ std::optional<int> parse_real_time(std::string_view name) {
   if (name.empty()) {
     return SIGRTMIN;
   }
-  const auto more =
-      name.front() == '+' ? parse_integer(name.substr(1), 0, SIGRTMAX - SIGRTMIN) : std::nullopt;
+  const auto more = name.front() == '+' ? parse_integer(name.substr(1), 0, SIGRTMAX - SIGRTMIN) : std::nullopt;
   return more ? std::optional(SIGRTMIN + *more) : std::nullopt;
 }
 
@@ -39,9 +38,8 @@ std::optional<int> parse_real_time(std::string_view name) {
 
 std::optional<int> parse_signal(std::string_view name) {
   std::string upper(name);
-  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) {
-    return static_cast<char>(std::toupper(c));
-  });
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const std::string_view word = std::string_view(upper).substr(upper.starts_with("SIG") ? 3 : 0);
   for (int signal = 1; signal < SIGRTMIN; ++signal) {
     const char* const known = sigabbrev_np(signal);

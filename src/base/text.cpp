@@ -23,9 +23,8 @@ bool is_upper(char c) {
 
 std::string to_upper(std::string_view text) {
   std::string upper(text);
-  std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return upper;
 }
 
@@ -78,12 +77,10 @@ bool names_a_secret(const std::string& upper, std::string_view part) {
 /// Words before KEY that tell of a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
 bool is_key_of_data(const std::vector<std::string>& words) {
   static constexpr auto kWords = std::to_array<std::string_view>(
-      {"AUDIO",   "CAPTION",  "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",
-       "FEATURE", "IMAGE",    "INDEX",      "INPUT", "LABEL",    "MODEL",  "NEGATIVE",
-       "OUTPUT",  "POSITIVE", "PROMPT",     "QUERY", "RESPONSE", "SAMPLE", "SORT",
-       "STATE",   "TARGET",   "TEXT",       "VIDEO"});
-  return words.size() > 1 &&
-         std::find(kWords.begin(), kWords.end(), words[words.size() - 2]) != kWords.end();
+      {"AUDIO",    "CAPTION", "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",     "FEATURE", "IMAGE",
+       "INDEX",    "INPUT",   "LABEL",      "MODEL", "NEGATIVE", "OUTPUT", "POSITIVE", "PROMPT",  "QUERY",
+       "RESPONSE", "SAMPLE",  "SORT",       "STATE", "TARGET",   "TEXT",   "VIDEO"});
+  return words.size() > 1 && std::find(kWords.begin(), kWords.end(), words[words.size() - 2]) != kWords.end();
 }
 
 /// Words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_..., CRED_...
@@ -116,8 +113,7 @@ std::optional<int> parse_integer(std::string_view text, int least, int most) {
 
 std::optional<double> parse_seconds(std::string_view text) {
   const auto is_allowed = [](char c) { return is_digit(c) || c == '.'; };
-  if (text.empty() || !is_digit(text.front()) ||
-      !std::all_of(text.begin(), text.end(), is_allowed)) {
+  if (text.empty() || !is_digit(text.front()) || !std::all_of(text.begin(), text.end(), is_allowed)) {
     return std::nullopt;
   }
   double value = 0;
@@ -136,8 +132,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
     return pieces;
   }
   std::size_t start = 0;
-  for (std::size_t at = text.find(separator); at != std::string_view::npos;
-       at = text.find(separator, start)) {
+  for (std::size_t at = text.find(separator); at != std::string_view::npos; at = text.find(separator, start)) {
     pieces.emplace_back(text.substr(start, at - start));
     start = at + 1;
   }
@@ -182,8 +177,7 @@ bool is_before(std::string_view one, std::string_view other) {
     const std::string_view digits = digits_of(one);
     const std::string_view other_digits = digits_of(other);
     const std::string_view left = digits.empty() ? one.substr(0, 1) : value_of(digits);
-    const std::string_view right =
-        other_digits.empty() ? other.substr(0, 1) : value_of(other_digits);
+    const std::string_view right = other_digits.empty() ? other.substr(0, 1) : value_of(other_digits);
     const bool are_numbers = !digits.empty() && !other_digits.empty();
     if (left != right) {
       return are_numbers && left.size() != right.size() ? left.size() < right.size() : left < right;
@@ -195,9 +189,8 @@ bool is_before(std::string_view one, std::string_view other) {
 }
 
 std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; });
   return text;
 }
 
@@ -208,12 +201,10 @@ std::optional<bool> parse_boolean(const std::string& text) {
   if (std::find(kOn.begin(), kOn.end(), word) != kOn.end()) {
     return true;
   }
-  return std::find(kOff.begin(), kOff.end(), word) != kOff.end() ? std::optional(false)
-                                                                 : std::nullopt;
+  return std::find(kOff.begin(), kOff.end(), word) != kOff.end() ? std::optional(false) : std::nullopt;
 }
 
-std::optional<std::string> nearest_name(std::string_view typed,
-                                        std::span<const std::string> known) {
+std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> known) {
   std::optional<std::string> nearest;
   std::size_t least = std::max<std::size_t>(1, typed.size() / 3) + 1;
   for (const std::string& name : known) {
@@ -252,9 +243,7 @@ std::optional<std::vector<int>> parse_ranges(std::string_view text) {
     const std::string_view range = trim(piece);
     const std::size_t dash = range.find('-');
     const auto first = parse_integer(trim(range.substr(0, dash)), 0, kMost);
-    const auto last = dash == std::string_view::npos
-                          ? first
-                          : parse_integer(trim(range.substr(dash + 1)), 0, kMost);
+    const auto last = dash == std::string_view::npos ? first : parse_integer(trim(range.substr(dash + 1)), 0, kMost);
     if (!first || !last || *last < *first) {
       return std::nullopt;
     }
@@ -297,9 +286,7 @@ std::string shortened(std::string_view bytes, std::size_t most) {
   if (text.size() <= most) {
     return text;
   }
-  const auto is_inside = [&](std::size_t at) {
-    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
-  };
+  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
   std::size_t size = most - kCut.size();
   while (size > 0 && is_inside(size)) {
     --size;
@@ -310,8 +297,7 @@ std::string shortened(std::string_view bytes, std::size_t most) {
 }
 
 std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=@%+";
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=@%+";
   // A word such as a=b is an assignment only in front of a command, where none of ours stands.
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
     return std::string(text);
@@ -358,18 +344,10 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
 }
 
 bool is_secret_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kParts = {"TOKEN",
-                                                             "SECRET",
-                                                             "PASSWORD",
-                                                             "PASSWD",
-                                                             "CREDENTIAL",
-                                                             "API_KEY",
-                                                             "ACCESS_KEY",
-                                                             "PRIVATE_KEY",
-                                                             "AUTHORIZATION"};
+  static constexpr std::array<std::string_view, 9> kParts = {
+      "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTHORIZATION"};
   const std::string upper = to_upper(name);
-  return std::any_of(kParts.begin(),
-                     kParts.end(),
+  return std::any_of(kParts.begin(), kParts.end(),
                      [&](std::string_view part) { return names_a_secret(upper, part); }) ||
          has_secret_word(upper);
 }

@@ -44,8 +44,7 @@ namespace muster {
 
 /// The known name that is nearest to a mistyped one, if any is near enough to be meant: at most a
 /// third of its letters differ, or it begins with what was typed.
-[[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed,
-                                                      std::span<const std::string> known);
+[[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> known);
 
 /// "0-3, 7, 9-10" for a sorted list of numbers.
 [[nodiscard]] std::string describe_ranges(std::span<const int> sorted);

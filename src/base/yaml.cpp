@@ -73,25 +73,17 @@ class Inspector : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& /*mark*/) override { ++documents; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t anchor) override { note(anchor); }
-  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {
-    has_anchors = true;
-  }
-  void OnScalar(const YAML::Mark& /*mark*/,
-                const std::string& /*tag*/,
-                YAML::anchor_t anchor,
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override { has_anchors = true; }
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t anchor,
                 const std::string& /*value*/) override {
     note(anchor);
   }
-  void OnSequenceStart(const YAML::Mark& /*mark*/,
-                       const std::string& /*tag*/,
-                       YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
     note(anchor);
   }
   void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark& /*mark*/,
-                  const std::string& /*tag*/,
-                  YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
     note(anchor);
   }
@@ -157,8 +149,7 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
     document.root = Reader{document.lines}.read(YAML::Load(copy), "", 0);
     return document;
   } catch (const YAML::Exception& error) {
-    return Error{ErrorKind::BadData,
-                 std::string(name) + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg};
+    return Error{ErrorKind::BadData, std::string(name) + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg};
   }
 }
 

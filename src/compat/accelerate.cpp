@@ -52,22 +52,21 @@ Result<> translate_hostfile(Translation& t, const Launch& launch) {
   }
   const auto launcher = t.find("deepspeed-multinode-launcher");
   const Settings choice = chosen_hosts(t);
-  const bool is_by_itself = launch.is_deepspeed && launcher &&
-                            (launcher->value == "standard" || launcher->value == "nossh");
+  const bool is_by_itself =
+      launch.is_deepspeed && launcher && (launcher->value == "standard" || launcher->value == "nossh");
   if (auto settled = is_by_itself ? Result<>() : settle_starter(t, *file, choice); !settled) {
     return settled;
   }
   const auto starter = find_starter(t);
   if (is_by_itself || starter) {
-    t.line.notices.push_back("ignoring " + file->source.name + ": " +
-                             (starter ? starter->platform + " starts muster on each node"
-                                      : "with " + launcher->source.name + " " + launcher->value +
-                                            " each node is started by itself"));
+    t.line.notices.push_back(
+        "ignoring " + file->source.name + ": " +
+        (starter ? starter->platform + " starts muster on each node"
+                 : "with " + launcher->source.name + " " + launcher->value + " each node is started by itself"));
     return {};
   }
   t.set("hostfile", *file);
-  choice.for_each(
-      [&](const std::string& name, const Sourced<std::string>& value) { t.set(name, value); });
+  choice.for_each([&](const std::string& name, const Sourced<std::string>& value) { t.set(name, value); });
   return {};
 }
 
@@ -93,8 +92,7 @@ void rename_options(Translation& t) {
   }
   give("machine-rank", "node-rank");
   if (address && backend && backend->value == "c10d" && !t.is_on("same-network")) {
-    t.given["rdzv-endpoint"] = {address->value + ":" + (port ? port->value : kDefaultPort),
-                                address->source};
+    t.given["rdzv-endpoint"] = {address->value + ":" + (port ? port->value : kDefaultPort), address->source};
     return;
   }
   give("main-process-ip", "master-addr");
@@ -128,8 +126,7 @@ bool is_simple(const Translation& t, const Launch& launch, int machines) {
   const auto processes = t.find("num-processes");
   const int wanted = processes ? read_count(processes->value).value_or(1) : 1;
   if (launch.is_multi_cpu || launch.is_cpu) {
-    const bool is_asked =
-        launch.is_multi_cpu || (processes && processes->source.kind == SourceKind::Flag);
+    const bool is_asked = launch.is_multi_cpu || (processes && processes->source.kind == SourceKind::Flag);
     return wanted == 1 || !is_asked;
   }
   const int devices = count_visible_devices(t.snapshot);
@@ -147,8 +144,7 @@ void translate_simple(Translation& t) {
   t.set("nproc-per-node", {"1", source});
   const int wanted = processes ? read_count(processes->value).value_or(1) : 1;
   if (wanted > 1) {
-    t.line.notices.push_back("starting one process and not the " + processes->value + " of " +
-                             processes->source.name +
+    t.line.notices.push_back("starting one process and not the " + processes->value + " of " + processes->source.name +
                              ", as accelerate launch does here: --multi_gpu starts them all");
   }
 }
@@ -162,14 +158,11 @@ Result<> translate_processes(Translation& t, int machines) {
   }
   const int share = read_count(processes->value).value_or(0) / machines;
   if (share == 0) {
-    return wrong_value(
-        *processes,
-        "at least one process for each of the " + std::to_string(machines) + " machines");
+    return wrong_value(*processes, "at least one process for each of the " + std::to_string(machines) + " machines");
   }
   if (share * machines != read_count(processes->value)) {
-    t.line.notices.push_back(processes->source.name + " is " + processes->value +
-                             ", of which each of the " + std::to_string(machines) +
-                             " machines starts " + std::to_string(share) +
+    t.line.notices.push_back(processes->source.name + " is " + processes->value + ", of which each of the " +
+                             std::to_string(machines) + " machines starts " + std::to_string(share) +
                              ", as with accelerate launch");
   }
   t.set("nproc-per-node", {std::to_string(share), processes->source});
@@ -186,9 +179,8 @@ void take_file_for_given(Translation& t) {
 }
 
 Result<> check_counts(const Translation& t) {
-  for (const auto& [name, least] : {std::pair("num-processes", 0),
-                                    std::pair("num-machines", 1),
-                                    std::pair("num-cpu-threads-per-process", 1)}) {
+  for (const auto& [name, least] :
+       {std::pair("num-processes", 0), std::pair("num-machines", 1), std::pair("num-cpu-threads-per-process", 1)}) {
     if (auto checked = check_count(t.find(name), least); !checked) {
       return checked;
     }
@@ -237,25 +229,13 @@ namespace {
 using enum Spelling;
 
 constexpr auto kDynamo = std::to_array<WorkerVariable>({
-    {"dynamo_backend",
-     "NAME",
-     "ACCELERATE_DYNAMO_BACKEND",
-     "NO",
-     Upper,
+    {"dynamo_backend", "NAME", "ACCELERATE_DYNAMO_BACKEND", "NO", Upper,
      "no eager aot_eager inductor aot_ts_nvfuser nvprims_nvfuser cudagraphs ofi fx2trt onnxrt "
      "tensorrt aot_torchxla_trace_once torhchxla_trace_once tvm"},
-    {"dynamo_mode",
-     "NAME",
-     "ACCELERATE_DYNAMO_MODE",
-     "default",
-     Text,
-     "default reduce-overhead max-autotune"},
+    {"dynamo_mode", "NAME", "ACCELERATE_DYNAMO_MODE", "default", Text, "default reduce-overhead max-autotune"},
     {"dynamo_use_fullgraph", nullptr, "ACCELERATE_DYNAMO_USE_FULLGRAPH", "False"},
     {"dynamo_use_dynamic", nullptr, "ACCELERATE_DYNAMO_USE_DYNAMIC", "False"},
-    {"dynamo_use_regional_compilation",
-     nullptr,
-     "ACCELERATE_DYNAMO_USE_REGIONAL_COMPILATION",
-     "False"},
+    {"dynamo_use_regional_compilation", nullptr, "ACCELERATE_DYNAMO_USE_REGIONAL_COMPILATION", "False"},
 });
 
 constexpr auto kFp8 = std::to_array<WorkerVariable>({
@@ -265,18 +245,9 @@ constexpr auto kFp8 = std::to_array<WorkerVariable>({
     {"fp8_interval", "N", "ACCELERATE_FP8_INTERVAL", "1"},
     {"fp8_format", "NAME", "ACCELERATE_FP8_FORMAT", "HYBRID", Text, "HYBRID E4M3 E5M2"},
     {"fp8_amax_history_len", "N", "ACCELERATE_FP8_AMAX_HISTORY_LEN", "1024"},
-    {"fp8_amax_compute_algo",
-     "NAME",
-     "ACCELERATE_FP8_AMAX_COMPUTE_ALGO",
-     "most_recent",
-     Text,
-     "max most_recent"},
+    {"fp8_amax_compute_algo", "NAME", "ACCELERATE_FP8_AMAX_COMPUTE_ALGO", "most_recent", Text, "max most_recent"},
     {"fp8_opt_level", "NAME", "ACCELERATE_FP8_OPT_LEVEL", "O2", Text, "O1 O2"},
-    {"fp8_enable_fsdp_float8_all_gather",
-     "WHETHER",
-     "ACCELERATE_FP8_ENABLE_FSDP_FLOAT8_ALL_GATHER",
-     "1",
-     Bit},
+    {"fp8_enable_fsdp_float8_all_gather", "WHETHER", "ACCELERATE_FP8_ENABLE_FSDP_FLOAT8_ALL_GATHER", "1", Bit},
     {"fp8_pad_inner_dim", "WHETHER", "ACCELERATE_FP8_PAD_INNER_DIM", "1", Bit},
 });
 
@@ -295,35 +266,20 @@ constexpr auto kFsdp = std::to_array<WorkerVariable>({
     {"fsdp_cpu_ram_efficient_loading", "WHETHER", "FSDP_CPU_RAM_EFFICIENT_LOADING", "true", Lower},
     {"fsdp_sync_module_states", "WHETHER", "FSDP_SYNC_MODULE_STATES", "true", Lower},
     {"fsdp_activation_checkpointing", "WHETHER", "FSDP_ACTIVATION_CHECKPOINTING", "false", Lower},
-    {"fsdp_activation_checkpointing_offload",
-     "WHETHER",
-     "FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD",
-     "false",
-     Lower},
+    {"fsdp_activation_checkpointing_offload", "WHETHER", "FSDP_ACTIVATION_CHECKPOINTING_OFFLOAD", "false", Lower},
 });
 
 constexpr auto kDeepSpeed = std::to_array<WorkerVariable>({
     {"deepspeed_config_file", "FILE", "ACCELERATE_DEEPSPEED_CONFIG_FILE", nullptr},
     {"zero_stage", "N", "ACCELERATE_DEEPSPEED_ZERO_STAGE", nullptr},
-    {"offload_optimizer_device",
-     "NAME",
-     "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE",
-     nullptr,
-     Lower},
+    {"offload_optimizer_device", "NAME", "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE", nullptr, Lower},
     {"offload_param_device", "NAME", "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE", nullptr, Lower},
-    {"offload_optimizer_nvme_path",
-     "FOLDER",
-     "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_NVME_PATH",
-     nullptr},
+    {"offload_optimizer_nvme_path", "FOLDER", "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_NVME_PATH", nullptr},
     {"offload_param_nvme_path", "FOLDER", "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_NVME_PATH", nullptr},
     {"gradient_accumulation_steps", "N", "ACCELERATE_GRADIENT_ACCUMULATION_STEPS", nullptr},
     {"gradient_clipping", "NORM", "ACCELERATE_GRADIENT_CLIPPING", nullptr, Decimal},
     {"zero3_init_flag", "WHETHER", "ACCELERATE_DEEPSPEED_ZERO3_INIT", nullptr, Lower},
-    {"zero3_save_16bit_model",
-     "WHETHER",
-     "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL",
-     nullptr,
-     Lower},
+    {"zero3_save_16bit_model", "WHETHER", "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL", nullptr, Lower},
     {"deepspeed_moe_layer_cls_names", "NAMES", "ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES", nullptr},
 });
 
@@ -332,73 +288,31 @@ constexpr auto kMegatronLm = std::to_array<WorkerVariable>({
     {"megatron_lm_use_custom_fsdp", "WHETHER", "MEGATRON_LM_USE_CUSTOM_FSDP", "False", Nonempty},
     {"megatron_lm_no_load_optim", "WHETHER", "MEGATRON_LM_NO_LOAD_OPTIM", "False", Nonempty},
     {"megatron_lm_eod_mask_loss", "WHETHER", "MEGATRON_LM_EOD_MASK_LOSS", "False", Nonempty},
-    {"megatron_lm_overlap_cpu_optimizer_d2h_h2d",
-     "WHETHER",
-     "MEGATRON_LM_OVERLAP_CPU_OPTIMIZER_D2H_H2D",
-     "False",
+    {"megatron_lm_overlap_cpu_optimizer_d2h_h2d", "WHETHER", "MEGATRON_LM_OVERLAP_CPU_OPTIMIZER_D2H_H2D", "False",
      Nonempty},
     {"megatron_lm_no_save_optim", "WHETHER", "MEGATRON_LM_NO_SAVE_OPTIM", "False", Nonempty},
-    {"megatron_lm_optimizer_cpu_offload",
-     "WHETHER",
-     "MEGATRON_LM_OPTIMIZER_CPU_OFFLOAD",
-     "False",
+    {"megatron_lm_optimizer_cpu_offload", "WHETHER", "MEGATRON_LM_OPTIMIZER_CPU_OFFLOAD", "False", Nonempty},
+    {"megatron_lm_use_precision_aware_optimizer", "WHETHER", "MEGATRON_LM_USE_PRECISION_AWARE_OPTIMIZER", "False",
      Nonempty},
-    {"megatron_lm_use_precision_aware_optimizer",
-     "WHETHER",
-     "MEGATRON_LM_USE_PRECISION_AWARE_OPTIMIZER",
-     "False",
-     Nonempty},
-    {"megatron_lm_decoder_last_pipeline_num_layers",
-     "N",
-     "MEGATRON_LM_DECODER_LAST_PIPELINE_NUM_LAYERS",
-     nullptr},
+    {"megatron_lm_decoder_last_pipeline_num_layers", "N", "MEGATRON_LM_DECODER_LAST_PIPELINE_NUM_LAYERS", nullptr},
     {"megatron_lm_pp_degree", "N", "MEGATRON_LM_PP_DEGREE", "1"},
     {"megatron_lm_num_micro_batches", "N", "MEGATRON_LM_NUM_MICRO_BATCHES", nullptr},
-    {"megatron_lm_sequence_parallelism",
-     "WHETHER",
-     "MEGATRON_LM_SEQUENCE_PARALLELISM",
-     nullptr,
-     Truth},
-    {"megatron_lm_recompute_activations",
-     "WHETHER",
-     "MEGATRON_LM_RECOMPUTE_ACTIVATIONS",
-     nullptr,
-     Truth},
-    {"megatron_lm_use_distributed_optimizer",
-     "WHETHER",
-     "MEGATRON_LM_USE_DISTRIBUTED_OPTIMIZER",
-     nullptr,
-     Truth},
+    {"megatron_lm_sequence_parallelism", "WHETHER", "MEGATRON_LM_SEQUENCE_PARALLELISM", nullptr, Truth},
+    {"megatron_lm_recompute_activations", "WHETHER", "MEGATRON_LM_RECOMPUTE_ACTIVATIONS", nullptr, Truth},
+    {"megatron_lm_use_distributed_optimizer", "WHETHER", "MEGATRON_LM_USE_DISTRIBUTED_OPTIMIZER", nullptr, Truth},
     {"megatron_lm_gradient_clipping", "NORM", "MEGATRON_LM_GRADIENT_CLIPPING", "1.0", Decimal},
     {"megatron_lm_recompute_granularity", "NAME", "MEGATRON_LM_RECOMPUTE_GRANULARITY", nullptr},
     {"megatron_lm_recompute_method", "NAME", "MEGATRON_LM_RECOMPUTE_METHOD", nullptr},
     {"megatron_lm_recompute_num_layers", "N", "MEGATRON_LM_RECOMPUTE_NUM_LAYERS", nullptr},
     {"megatron_lm_attention_backend", "WHETHER", "MEGATRON_LM_ATTENTION_BACKEND", nullptr, Truth},
-    {"megatron_lm_expert_model_parallel_size",
-     "N",
-     "MEGATRON_LM_EXPERT_MODEL_PARALLEL_SIZE",
-     nullptr},
+    {"megatron_lm_expert_model_parallel_size", "N", "MEGATRON_LM_EXPERT_MODEL_PARALLEL_SIZE", nullptr},
     {"megatron_lm_context_parallel_size", "N", "MEGATRON_LM_CONTEXT_PARALLEL_SIZE", nullptr},
     {"megatron_lm_attention_dropout", "RATE", "MEGATRON_LM_ATTENTION_DROPOUT", nullptr, Decimal},
     {"megatron_lm_hidden_dropout", "RATE", "MEGATRON_LM_HIDDEN_DROPOUT", nullptr, Decimal},
-    {"megatron_lm_attention_softmax_in_fp32",
-     "WHETHER",
-     "MEGATRON_LM_ATTENTION_SOFTMAX_IN_FP32",
-     nullptr,
-     Truth},
-    {"megatron_lm_expert_tensor_parallel_size",
-     "N",
-     "MEGATRON_LM_EXPERT_TENSOR_PARALLEL_SIZE",
-     nullptr},
-    {"megatron_lm_calculate_per_token_loss",
-     "WHETHER",
-     "MEGATRON_LM_CALCULATE_PER_TOKEN_LOSS",
-     nullptr,
-     Truth},
-    {"megatron_lm_use_rotary_position_embeddings",
-     "WHETHER",
-     "MEGATRON_LM_USE_ROTARY_POSITION_EMBEDDINGS",
-     nullptr,
+    {"megatron_lm_attention_softmax_in_fp32", "WHETHER", "MEGATRON_LM_ATTENTION_SOFTMAX_IN_FP32", nullptr, Truth},
+    {"megatron_lm_expert_tensor_parallel_size", "N", "MEGATRON_LM_EXPERT_TENSOR_PARALLEL_SIZE", nullptr},
+    {"megatron_lm_calculate_per_token_loss", "WHETHER", "MEGATRON_LM_CALCULATE_PER_TOKEN_LOSS", nullptr, Truth},
+    {"megatron_lm_use_rotary_position_embeddings", "WHETHER", "MEGATRON_LM_USE_ROTARY_POSITION_EMBEDDINGS", nullptr,
      Truth},
 });
 
@@ -407,39 +321,20 @@ constexpr auto kParallelism = std::to_array<WorkerVariable>({
     {"parallelism_config_dp_shard_size", "N", "PARALLELISM_CONFIG_DP_SHARD_SIZE", "1"},
     {"parallelism_config_tp_size", "N", "PARALLELISM_CONFIG_TP_SIZE", "1"},
     {"parallelism_config_cp_size", "N", "PARALLELISM_CONFIG_CP_SIZE", "1"},
-    {"parallelism_config_cp_backend",
-     "NAME",
-     "PARALLELISM_CONFIG_CP_BACKEND",
-     "torch",
-     Text,
-     "torch"},
+    {"parallelism_config_cp_backend", "NAME", "PARALLELISM_CONFIG_CP_BACKEND", "torch", Text, "torch"},
     {"parallelism_config_sp_size", "N", "PARALLELISM_CONFIG_SP_SIZE", "1"},
-    {"parallelism_config_sp_backend",
-     "NAME",
-     "PARALLELISM_CONFIG_SP_BACKEND",
-     "deepspeed",
-     Text,
-     "deepspeed"},
+    {"parallelism_config_sp_backend", "NAME", "PARALLELISM_CONFIG_SP_BACKEND", "deepspeed", Text, "deepspeed"},
 });
 
 constexpr auto kContextParallelism = std::to_array<WorkerVariable>({
-    {"parallelism_config_cp_comm_strategy",
-     "NAME",
-     "PARALLELISM_CONFIG_CP_COMM_STRATEGY",
-     "allgather"},
+    {"parallelism_config_cp_comm_strategy", "NAME", "PARALLELISM_CONFIG_CP_COMM_STRATEGY", "allgather"},
 });
 
 constexpr auto kSequenceParallelism = std::to_array<WorkerVariable>({
     {"parallelism_config_sp_seq_length", "N", "PARALLELISM_CONFIG_SP_SEQ_LENGTH", "None"},
-    {"parallelism_config_sp_seq_length_is_variable",
-     "WHETHER",
-     "PARALLELISM_CONFIG_SP_SEQ_LENGTH_IS_VARIABLE",
-     "True",
+    {"parallelism_config_sp_seq_length_is_variable", "WHETHER", "PARALLELISM_CONFIG_SP_SEQ_LENGTH_IS_VARIABLE", "True",
      Nonempty},
-    {"parallelism_config_sp_attn_implementation",
-     "NAME",
-     "PARALLELISM_CONFIG_SP_ATTN_IMPLEMENTATION",
-     "sdpa"},
+    {"parallelism_config_sp_attn_implementation", "NAME", "PARALLELISM_CONFIG_SP_ATTN_IMPLEMENTATION", "sdpa"},
 });
 
 constexpr CompatOption row_of(const WorkerVariable& variable) {
@@ -464,14 +359,8 @@ constexpr auto rows_of(const std::array<WorkerVariable, kSizes>&... groups) {
   return rows;
 }
 
-constexpr auto kRows = rows_of(kDynamo,
-                               kFp8,
-                               kFsdp,
-                               kDeepSpeed,
-                               kMegatronLm,
-                               kParallelism,
-                               kContextParallelism,
-                               kSequenceParallelism);
+constexpr auto kRows =
+    rows_of(kDynamo, kFp8, kFsdp, kDeepSpeed, kMegatronLm, kParallelism, kContextParallelism, kSequenceParallelism);
 
 }  // namespace
 

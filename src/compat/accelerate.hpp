@@ -23,8 +23,7 @@ struct Configuration {
 
 /// Reads its text: YAML, or JSON, which is YAML as well. Fails with `BadData` for what is neither, and for a key that
 /// accelerate does not know.
-[[nodiscard]] Result<Configuration> read_configuration(const std::string& text,
-                                                       const std::string& name);
+[[nodiscard]] Result<Configuration> read_configuration(const std::string& text, const std::string& name);
 
 // How `accelerate launch` would launch, from its flags and its configuration file.
 
@@ -40,8 +39,7 @@ struct Launch {
   bool uses_cpu = false;  ///< --cpu, or the file's use_cpu
   bool is_debugged = false;
   Sourced<std::string> mixed_precision{"no", {}};
-  std::string
-      deepspeed_fields;  ///< keys of the file's deepspeed_config, and mixed_precision, with commas
+  std::string deepspeed_fields;  ///< keys of the file's deepspeed_config, and mixed_precision, with commas
 
   /// True where the launcher starts torchrun's processes, whatever their number.
   [[nodiscard]] bool is_distributed() const {
@@ -57,9 +55,7 @@ struct Launch {
 
 /// Sets the variables that the launcher gives workers of this kind, beside those of torchrun. `is_simple`: one process that is
 /// no rank. Fails for a value that its option does not take.
-[[nodiscard]] Result<> export_environment(Translation& translation,
-                                          const Launch& launch,
-                                          bool is_simple);
+[[nodiscard]] Result<> export_environment(Translation& translation, const Launch& launch, bool is_simple);
 
 // The variables by which `accelerate launch` tells workers how to train.
 
@@ -102,8 +98,7 @@ enum class Group {
 [[nodiscard]] std::span<const CompatOption> variable_options();
 
 /// The text that workers find. Fails for a value that is none.
-[[nodiscard]] Result<std::string> text_of(const WorkerVariable& variable,
-                                          const Sourced<std::string>& value);
+[[nodiscard]] Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value);
 
 /// True for what Python's YAML reader takes for true, or for false. Empty for anything else.
 /// Source: YAML 1.1, "Boolean Language-Independent Type"; accelerate's str_to_bool takes the single letters and digits as well.

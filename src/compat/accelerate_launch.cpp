@@ -58,9 +58,8 @@ constexpr auto kKeys = std::to_array<std::string_view>({
 });
 
 const Section* find_section(std::string_view key) {
-  const auto at = std::find_if(kSections.begin(), kSections.end(), [&](const Section& section) {
-    return key == section.key;
-  });
+  const auto at =
+      std::find_if(kSections.begin(), kSections.end(), [&](const Section& section) { return key == section.key; });
   return at == kSections.end() ? nullptr : &*at;
 }
 
@@ -83,9 +82,7 @@ std::optional<std::string> scalar_of(const json::value& value) {
 struct Reader {
   Configuration& configuration;
 
-  Source source_of(const std::string& key) const {
-    return {SourceKind::File, configuration.name + " " + key};
-  }
+  Source source_of(const std::string& key) const { return {SourceKind::File, configuration.name + " " + key}; }
 
   void read_section(const Section& section, const json::object& members) {
     for (const auto& [name, value] : members) {
@@ -93,8 +90,7 @@ struct Reader {
       if (std::string_view(section.key) == "deepspeed_config") {
         configuration.deepspeed_fields.push_back(key);
       }
-      const std::string option =
-          dashed(key.starts_with(std::string_view(section.prefix)) ? key : section.prefix + key);
+      const std::string option = dashed(key.starts_with(std::string_view(section.prefix)) ? key : section.prefix + key);
       if (auto text = scalar_of(value)) {
         configuration.members[option] = {std::move(*text), source_of(key)};
       }
@@ -111,8 +107,7 @@ struct Reader {
       return {};
     }
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-      return Error{ErrorKind::BadData,
-                   configuration.name + ": '" + key + "' is no key of accelerate's configuration"};
+      return Error{ErrorKind::BadData, configuration.name + ": '" + key + "' is no key of accelerate's configuration"};
     }
     if (auto text = scalar_of(value)) {
       configuration.values[dashed(key)] = {std::move(*text), source_of(key)};
@@ -142,8 +137,8 @@ std::optional<Sourced<std::string>> Configuration::find(const std::string& key) 
 
 std::string default_place(const Snapshot& snapshot) {
   const std::string home = snapshot.variable("HOME").value_or("");
-  std::string cache = snapshot.variable("HF_HOME").value_or(
-      snapshot.variable("XDG_CACHE_HOME").value_or("~/.cache") + "/huggingface");
+  std::string cache =
+      snapshot.variable("HF_HOME").value_or(snapshot.variable("XDG_CACHE_HOME").value_or("~/.cache") + "/huggingface");
   if (cache.starts_with("~")) {
     if (home.empty() || (cache.size() > 1 && cache[1] != '/')) {
       return "";
@@ -160,15 +155,13 @@ Result<Configuration> read_configuration(const std::string& text, const std::str
   }
   const json::object* const root = document->root.if_object();
   if (root == nullptr) {
-    return Error{ErrorKind::BadData,
-                 name + ": expected keys and values of accelerate's configuration"};
+    return Error{ErrorKind::BadData, name + ": expected keys and values of accelerate's configuration"};
   }
   const json::value* const environment = root->if_contains("compute_environment");
   if (environment != nullptr && scalar_of(*environment) == "AMAZON_SAGEMAKER") {
-    return Error{ErrorKind::BadData,
-                 name +
-                     ": compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: jobs "
-                     "at Amazon are started by accelerate itself"};
+    return Error{ErrorKind::BadData, name +
+                                         ": compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: jobs "
+                                         "at Amazon are started by accelerate itself"};
   }
   Configuration configuration;
   configuration.name = name;
@@ -238,8 +231,7 @@ Result<> give_fp8(Translation& t) {
       return wrong_value(*words, "three of true or false, with commas");
     }
     const bool is_flag = words && words->source.kind == SourceKind::Flag;
-    give(t,
-         std::string("ACCELERATE_FP8_OVERRIDE_") + variables[i],
+    give(t, std::string("ACCELERATE_FP8_OVERRIDE_") + variables[i],
          is_flag ? (*truth ? "1" : "0") : python_bool(*truth));
   }
   return give_group(t, Group::Fp8);
@@ -250,9 +242,8 @@ Result<> give_parallelism(Translation& t) {
   if (auto given = give_group(t, Group::Parallelism); !given) {
     return given;
   }
-  for (const auto& [option, group] :
-       {std::pair("parallelism-config-cp-size", Group::ContextParallelism),
-        std::pair("parallelism-config-sp-size", Group::SequenceParallelism)}) {
+  for (const auto& [option, group] : {std::pair("parallelism-config-cp-size", Group::ContextParallelism),
+                                      std::pair("parallelism-config-sp-size", Group::SequenceParallelism)}) {
     const auto size = t.find(option);
     const bool is_several = size && size->value != "1" && size->value != "0";
     if (auto given = is_several ? give_group(t, group) : Result<>(); !given) {
@@ -274,9 +265,8 @@ Result<> give_fsdp(Translation& t) {
 Result<> give_deepspeed(Translation& t, const Launch& launch) {
   give(t, "ACCELERATE_USE_DEEPSPEED", "true");
   std::string fields = launch.deepspeed_fields;
-  std::transform(fields.begin(), fields.end(), fields.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
+  std::transform(fields.begin(), fields.end(), fields.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   give(t, "ACCELERATE_CONFIG_DS_FIELDS", fields);
   std::vector<std::string> paths = split(t.snapshot.variable("PYTHONPATH").value_or(""), ':');
   std::erase(paths, "");
@@ -360,12 +350,10 @@ Result<> check_kinds(const Translation& t) {
     }
   }
   if (given.size() > 1) {
-    return Error{ErrorKind::BadUsage,
-                 given[0] + " and " + given[1] + " contradict each other: a job is one of them"};
+    return Error{ErrorKind::BadUsage, given[0] + " and " + given[1] + " contradict each other: a job is one of them"};
   }
   if (t.is_on("use-parallelism-config") && !t.is_on("use-fsdp")) {
-    return Error{ErrorKind::BadUsage,
-                 t.given.at("use-parallelism-config").source.name + " needs --use_fsdp as well"};
+    return Error{ErrorKind::BadUsage, t.given.at("use-parallelism-config").source.name + " needs --use_fsdp as well"};
   }
   const auto processes = t.find("num-processes");
   return t.is_on("multi-gpu") && processes && processes->value == "1"
@@ -382,8 +370,7 @@ Result<std::optional<Configuration>> find_configuration(const Translation& t) {
   }
   const auto text = t.read_text(place);
   if (!text) {
-    return given ? Result<std::optional<Configuration>>(
-                       wrong_value(*given, "a YAML or JSON file that can be read"))
+    return given ? Result<std::optional<Configuration>>(wrong_value(*given, "a YAML or JSON file that can be read"))
                  : std::optional<Configuration>();
   }
   auto read = read_configuration(*text, place);
@@ -393,12 +380,8 @@ Result<std::optional<Configuration>> find_configuration(const Translation& t) {
 /// The launcher gives these the file's value where no flag has one; what has a default of its own, such as --rdzv_backend,
 /// keeps that. Members of sections replace defaults as well.
 void take_over(Translation& t, const Configuration& file) {
-  for (const char* const name : {"num-processes",
-                                 "num-machines",
-                                 "machine-rank",
-                                 "main-process-ip",
-                                 "main-process-port",
-                                 "gpu-ids"}) {
+  for (const char* const name :
+       {"num-processes", "num-machines", "machine-rank", "main-process-ip", "main-process-port", "gpu-ids"}) {
     const auto value = file.find(name);
     if (value && value->value != "-1") {
       t.given.try_emplace(name, *value);
@@ -410,30 +393,22 @@ void take_over(Translation& t, const Configuration& file) {
 }
 
 /// What the file calls several processes.
-constexpr auto kMultiGpu = std::to_array<std::string_view>({"MULTI_GPU",
-                                                            "MULTI_NPU",
-                                                            "MULTI_MLU",
-                                                            "MULTI_SDAA",
-                                                            "MULTI_MUSA",
-                                                            "MULTI_XPU",
-                                                            "MULTI_HPU",
-                                                            "MULTI_NEURON"});
+constexpr auto kMultiGpu = std::to_array<std::string_view>(
+    {"MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON"});
 
 Result<> take_kind(Launch& launch, const Configuration& file) {
   const auto type = file.find("distributed-type");
   if (!type) {
-    return Error{ErrorKind::BadData,
-                 file.name + ": there is no distributed_type, expected one such as MULTI_GPU"};
+    return Error{ErrorKind::BadData, file.name + ": there is no distributed_type, expected one such as MULTI_GPU"};
   }
-  launch.is_multi_gpu =
-      std::find(kMultiGpu.begin(), kMultiGpu.end(), type->value) != kMultiGpu.end();
+  launch.is_multi_gpu = std::find(kMultiGpu.begin(), kMultiGpu.end(), type->value) != kMultiGpu.end();
   launch.is_multi_cpu = type->value == "MULTI_CPU";
   launch.is_deepspeed = type->value == "DEEPSPEED";
   launch.is_fsdp = type->value == "FSDP";
   launch.is_megatron_lm = type->value == "MEGATRON_LM";
   launch.has_parallelism = file.has_parallelism;
-  const bool is_known = launch.is_multi_gpu || launch.is_multi_cpu || launch.is_deepspeed ||
-                        launch.is_fsdp || launch.is_megatron_lm || read_truth(type->value) == false;
+  const bool is_known = launch.is_multi_gpu || launch.is_multi_cpu || launch.is_deepspeed || launch.is_fsdp ||
+                        launch.is_megatron_lm || read_truth(type->value) == false;
   return is_known ? Result<>()
                   : wrong_value(*type,
                                 "NO, MULTI_CPU, MULTI_GPU or the like, DEEPSPEED, FSDP or "
@@ -443,9 +418,8 @@ Result<> take_kind(Launch& launch, const Configuration& file) {
 /// A word that Python's YAML reader takes for false is what is meant by it.
 Result<> take_precision(Launch& launch, Sourced<std::string> value) {
   static constexpr std::array<std::string_view, 4> kKnown = {"no", "fp16", "bf16", "fp8"};
-  std::transform(value.value.begin(), value.value.end(), value.value.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
+  std::transform(value.value.begin(), value.value.end(), value.value.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (read_truth(value.value) == false) {
     value.value = "no";
   }
@@ -462,8 +436,7 @@ bool is_true(const Configuration& file, const char* key) {
 
 /// The kind is the file's where no flag says one.
 Result<> take_file(Launch& launch, const Translation& t, const Configuration& file) {
-  static constexpr std::array<const char*, 4> kKinds = {
-      "multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm"};
+  static constexpr std::array<const char*, 4> kKinds = {"multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm"};
   launch.has_file = true;
   if (std::none_of(kKinds.begin(), kKinds.end(), [&](const char* kind) { return t.is_on(kind); })) {
     if (auto taken = take_kind(launch, file); !taken) {
@@ -487,8 +460,7 @@ Result<> take_file(Launch& launch, const Translation& t, const Configuration& fi
 Result<> check_devices(const Launch& launch, const Translation& t) {
   const auto devices = t.find("gpu-ids");
   const auto machines = t.find("num-machines");
-  const bool is_one =
-      devices && devices->value != "all" && devices->value.find(',') == std::string::npos;
+  const bool is_one = devices && devices->value != "all" && devices->value.find(',') == std::string::npos;
   const bool is_alone = !machines || machines->value == "1";
   return launch.has_file && launch.is_multi_gpu && is_one && is_alone
              ? wrong_value(*devices, "several devices for several processes on one node, or all")

@@ -13,157 +13,63 @@ namespace muster {
 namespace {
 
 constexpr const char* kTpu = "it is for TPUs, whose processes torch_xla starts";
-constexpr const char* kAmazon =
-    "it is for jobs at Amazon SageMaker, which accelerate itself starts";
+constexpr const char* kAmazon = "it is for jobs at Amazon SageMaker, which accelerate itself starts";
 constexpr const char* kOld = "accelerate finds the device itself";
 
 constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
-    {"config_file",
-     '\0',
-     "FILE",
-     OptionSupport::Same,
+    {"config_file", '\0', "FILE", OptionSupport::Same,
      "What it says holds where no flag says it. Else the default file is read, if it is there."},
-    {"num_processes",
-     '\0',
-     "N",
-     OptionSupport::Better,
+    {"num_processes", '\0', "N", OptionSupport::Better,
      "Workers of the whole job, over all machines. Without it, one for each accelerator of each."},
-    {"num_machines",
-     '\0',
-     "N",
-     OptionSupport::Better,
-     "If nobody gives it, the platform says how many there are."},
-    {"machine_rank",
-     '\0',
-     "R",
-     OptionSupport::Better,
-     "If nobody gives it: by the platform, else by arrival."},
+    {"num_machines", '\0', "N", OptionSupport::Better, "If nobody gives it, the platform says how many there are."},
+    {"machine_rank", '\0', "R", OptionSupport::Better, "If nobody gives it: by the platform, else by arrival."},
     {"main_process_ip", '\0', "HOST", OptionSupport::Same, "Where the nodes meet."},
-    {"main_process_port",
-     '\0',
-     "PORT",
-     OptionSupport::Same,
+    {"main_process_port", '\0', "PORT", OptionSupport::Same,
      "Where the workers meet, and the nodes beside it. On one node a free port, unless it is "
      "given."},
-    {"same_network",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "The nodes meet at the same place with and without."},
-    {"rdzv_backend",
-     '\0',
-     "NAME",
-     OptionSupport::Better,
-     "As torchrun's --rdzv-backend.",
-     nullptr,
+    {"same_network", '\0', nullptr, OptionSupport::Same, "The nodes meet at the same place with and without."},
+    {"rdzv_backend", '\0', "NAME", OptionSupport::Better, "As torchrun's --rdzv-backend.", nullptr,
      "static c10d etcd etcd-v2"},
     {"rdzv_conf", '\0', "KEY=VALUE,...", OptionSupport::Better, "As torchrun's --rdzv-conf."},
-    {"max_restarts",
-     '\0',
-     "N",
-     OptionSupport::Better,
-     "One budget for the job and not for each agent; all nodes restart together.",
-     "max-restarts"},
-    {"monitor_interval",
-     '\0',
-     "SECONDS",
-     OptionSupport::Ignored,
+    {"max_restarts", '\0', "N", OptionSupport::Better,
+     "One budget for the job and not for each agent; all nodes restart together.", "max-restarts"},
+    {"monitor_interval", '\0', "SECONDS", OptionSupport::Ignored,
      "nothing is polled, the end of a worker is seen at once"},
     {"tee", 't', "WHAT", OptionSupport::Better, "As torchrun's --tee; lines are whole.", "tee"},
-    {"log_dir",
-     '\0',
-     "DIR",
-     OptionSupport::Same,
-     "As torchrun's --log-dir: files of --tee, and error files.",
+    {"log_dir", '\0', "DIR", OptionSupport::Same, "As torchrun's --log-dir: files of --tee, and error files.",
      "log-dir"},
     {"role", '\0', "NAME", OptionSupport::Same, "The value of ROLE_NAME.", "set:role_name"},
     {"module", 'm', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
-    {"no_python",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "The script is executed itself.",
-     "no-python"},
-    {"cpu",
-     '\0',
-     nullptr,
-     OptionSupport::Better,
+    {"no_python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
+    {"cpu", '\0', nullptr, OptionSupport::Better,
      "No accelerator is used. With --num_processes above 1 so many workers start, without mpirun."},
-    {"multi_gpu",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "Several workers, also without accelerators."},
-    {"use_deepspeed",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "ACCELERATE_USE_DEEPSPEED, and what belongs to it."},
-    {"use_fsdp",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "ACCELERATE_USE_FSDP, and what belongs to it."},
-    {"use_megatron_lm",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "ACCELERATE_USE_MEGATRON_LM, and what belongs to it."},
-    {"use_parallelism_config",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
+    {"multi_gpu", '\0', nullptr, OptionSupport::Same, "Several workers, also without accelerators."},
+    {"use_deepspeed", '\0', nullptr, OptionSupport::Same, "ACCELERATE_USE_DEEPSPEED, and what belongs to it."},
+    {"use_fsdp", '\0', nullptr, OptionSupport::Same, "ACCELERATE_USE_FSDP, and what belongs to it."},
+    {"use_megatron_lm", '\0', nullptr, OptionSupport::Same, "ACCELERATE_USE_MEGATRON_LM, and what belongs to it."},
+    {"use_parallelism_config", '\0', nullptr, OptionSupport::Same,
      "ACCELERATE_USE_PARALLELISM_CONFIG, and what belongs to it."},
-    {"mixed_precision",
-     '\0',
-     "NAME",
-     OptionSupport::Same,
-     "ACCELERATE_MIXED_PRECISION",
-     nullptr,
-     "no fp16 bf16 fp8",
+    {"mixed_precision", '\0', "NAME", OptionSupport::Same, "ACCELERATE_MIXED_PRECISION", nullptr, "no fp16 bf16 fp8",
      true},
-    {"gpu_ids",
-     '\0',
-     "LIST",
-     OptionSupport::Same,
+    {"gpu_ids", '\0', "LIST", OptionSupport::Same,
      "The value of CUDA_VISIBLE_DEVICES, or of what this node's devices go by; all is all of "
      "them."},
     {"num_cpu_threads_per_process", '\0', "N", OptionSupport::Same, "OMP_NUM_THREADS"},
     {"enable_cpu_affinity", '\0', nullptr, OptionSupport::Same, "ACCELERATE_CPU_AFFINITY"},
     {"debug", '\0', nullptr, OptionSupport::Same, "ACCELERATE_DEBUG_MODE"},
     {"quiet", 'q', nullptr, OptionSupport::Ignored, "muster says little as it is"},
-    {"fp8_override_linear_precision",
-     '\0',
-     "WHETHER,WHETHER,WHETHER",
-     OptionSupport::Same,
+    {"fp8_override_linear_precision", '\0', "WHETHER,WHETHER,WHETHER", OptionSupport::Same,
      "ACCELERATE_FP8_OVERRIDE_FPROP, ACCELERATE_FP8_OVERRIDE_DGRAD, ACCELERATE_FP8_OVERRIDE_WGRAD"},
-    {"deepspeed_hostfile",
-     '\0',
-     "FILE",
-     OptionSupport::Better,
+    {"deepspeed_hostfile", '\0', "FILE", OptionSupport::Better,
      "Its hosts are started, through ssh. With --deepspeed_multinode_launcher standard or nossh, "
      "and "
      "where it may list the nodes that a platform starts, it is ignored."},
-    {"deepspeed_inclusion_filter",
-     '\0',
-     "NODES",
-     OptionSupport::Same,
-     "Hosts of it, and their devices."},
-    {"deepspeed_exclusion_filter",
-     '\0',
-     "NODES",
-     OptionSupport::Same,
-     "The same, of those that are left out."},
-    {"deepspeed_multinode_launcher",
-     '\0',
-     "NAME",
-     OptionSupport::Better,
+    {"deepspeed_inclusion_filter", '\0', "NODES", OptionSupport::Same, "Hosts of it, and their devices."},
+    {"deepspeed_exclusion_filter", '\0', "NODES", OptionSupport::Same, "The same, of those that are left out."},
+    {"deepspeed_multinode_launcher", '\0', "NAME", OptionSupport::Better,
      "standard and nossh: each node is started by itself. Else muster goes to the hosts of the "
      "hostfile, through ssh or --remote-shell."},
-    {"mpirun_hostfile",
-     '\0',
-     "FILE",
-     OptionSupport::Better,
+    {"mpirun_hostfile", '\0', "FILE", OptionSupport::Better,
      "Its hosts are started, through ssh, without mpirun. Where the platform starts each node, it "
      "is "
      "ignored."},
@@ -206,9 +112,8 @@ namespace muster::accelerate {
 namespace {
 
 std::string in_letters(std::string text, int (*letter)(int)) {
-  std::transform(text.begin(), text.end(), text.begin(), [letter](unsigned char c) {
-    return static_cast<char>(letter(c));
-  });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [letter](unsigned char c) { return static_cast<char>(letter(c)); });
   return text;
 }
 
@@ -227,11 +132,8 @@ std::optional<std::string> find_python_float(std::string_view text) {
   const double size = std::fabs(number);
   const bool is_plain = size == 0 || (size >= kSmallest && size < kLargest);
   std::array<char, kLongest> digits{};
-  const auto written =
-      std::to_chars(digits.begin(),
-                    digits.end(),
-                    number,
-                    is_plain ? std::chars_format::fixed : std::chars_format::scientific);
+  const auto written = std::to_chars(digits.begin(), digits.end(), number,
+                                     is_plain ? std::chars_format::fixed : std::chars_format::scientific);
   const std::string result(digits.begin(), written.ptr);
   return is_plain && result.find('.') == std::string::npos ? result + ".0" : result;
 }
@@ -247,8 +149,8 @@ Result<std::string> decimal_text(const Sourced<std::string>& value) {
   if (!number && value.source.kind == SourceKind::Flag) {
     return wrong_value(value, "a number");
   }
-  const bool is_integer = value.source.kind == SourceKind::File &&
-                          value.value.find_first_of(".eE") == std::string::npos;
+  const bool is_integer =
+      value.source.kind == SourceKind::File && value.value.find_first_of(".eE") == std::string::npos;
   return is_integer ? value.value : number.value_or(value.value);
 }
 
@@ -258,9 +160,8 @@ Result<std::string> bit_text(const Sourced<std::string>& value) {
 }
 
 Result<std::string> check_number(const Sourced<std::string>& value) {
-  return value.source.kind == SourceKind::File || find_python_integer(value.value)
-             ? Result<std::string>(value.value)
-             : wrong_value(value, "a number");
+  return value.source.kind == SourceKind::File || find_python_integer(value.value) ? Result<std::string>(value.value)
+                                                                                   : wrong_value(value, "a number");
 }
 
 Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std::string>& value) {
@@ -273,8 +174,7 @@ Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std:
       break;
   }
   const bool is_number = std::string_view(variable.argument) == "N";
-  return is_number && variable.choices == nullptr ? check_number(value)
-                                                  : Result<std::string>(value.value);
+  return is_number && variable.choices == nullptr ? check_number(value) : Result<std::string>(value.value);
 }
 
 }  // namespace
@@ -286,8 +186,7 @@ std::optional<bool> read_truth(std::string_view text) {
   if (std::find(kTrue.begin(), kTrue.end(), small) != kTrue.end()) {
     return true;
   }
-  return std::find(kFalse.begin(), kFalse.end(), small) != kFalse.end() ? std::optional(false)
-                                                                        : std::nullopt;
+  return std::find(kFalse.begin(), kFalse.end(), small) != kFalse.end() ? std::optional(false) : std::nullopt;
 }
 
 Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value) {

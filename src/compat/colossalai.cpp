@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kHosts =
     "The hosts are started, through ssh. Where the platform starts each node, it is ignored.";
 
-constexpr CompatOption option(
-    const char* name, char letter, const char* argument, OptionSupport fate, const char* note) {
+constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport fate,
+                              const char* note) {
   return {name, letter, argument, fate, note};
 }
 
@@ -35,34 +35,18 @@ constexpr CompatOption naming_program(CompatOption row) {
 constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
     option("host", 'H', "HOSTS", OptionSupport::Same, kHosts),
     behind_one_dash(option("host", '\0', "HOSTS", OptionSupport::Same, "As --host."), "host"),
-    option("hostfile",
-           '\0',
-           "FILE",
-           OptionSupport::Better,
+    option("hostfile", '\0', "FILE", OptionSupport::Better,
            "A host on each line. They are started, through ssh; where it may list the nodes that a "
            "platform starts, it is ignored."),
-    option("include",
-           '\0',
-           "HOSTS",
-           OptionSupport::Same,
-           "Hosts of the hostfile, in their order here."),
+    option("include", '\0', "HOSTS", OptionSupport::Same, "Hosts of the hostfile, in their order here."),
     option("exclude", '\0', "HOSTS", OptionSupport::Same, "All hosts of the hostfile but these."),
     option("num_nodes", '\0', "N", OptionSupport::Same, "So many of the hosts of the hostfile."),
-    option("nproc_per_node",
-           '\0',
-           "N",
-           OptionSupport::Better,
+    option("nproc_per_node", '\0', "N", OptionSupport::Better,
            "Workers on each node, one for each accelerator if it is not given."),
-    option("master_addr",
-           '\0',
-           "HOST",
-           OptionSupport::Same,
+    option("master_addr", '\0', "HOST", OptionSupport::Same,
            "Where the nodes meet, the first host if it is not given."),
     option("master_port", '\0', "PORT", OptionSupport::Same, "Where the workers meet."),
-    option("extra_launch_args",
-           '\0',
-           "NAME=VALUE,...",
-           OptionSupport::Same,
+    option("extra_launch_args", '\0', "NAME=VALUE,...", OptionSupport::Same,
            "Options of torchrun, which count more than those above."),
     option("ssh-port", '\0', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
     naming_program(option("m", 'm', "MODULE", OptionSupport::Same, "Run a Python module.")),
@@ -83,9 +67,8 @@ constexpr const char* kRun = "colossalai run";
 constexpr const char* kNoAddress = "127.0.0.1";  ///< its default, which stands for the first host
 
 auto find_host(HostList& list, const std::string& name) {
-  return std::find_if(list.entries.begin(), list.entries.end(), [&](const ListedHost& one) {
-    return one.host == name;
-  });
+  return std::find_if(list.entries.begin(), list.entries.end(),
+                      [&](const ListedHost& one) { return one.host == name; });
 }
 
 /// Those that are chosen, in the order in which they are; or all but those.
@@ -110,8 +93,7 @@ Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclu
 /// The first hosts of the file, if their number is given. -1 is all.
 Result<> count_nodes(const Translation& t, HostList& list) {
   const auto wanted = t.find("num-nodes");
-  const auto nodes = wanted ? parse_integer(wanted->value, -1, std::numeric_limits<int>::max())
-                            : std::optional(-1);
+  const auto nodes = wanted ? parse_integer(wanted->value, -1, std::numeric_limits<int>::max()) : std::optional(-1);
   if (!nodes) {
     return wrong_value(*wanted, "a number of nodes");
   }
@@ -161,8 +143,8 @@ Result<HostList> read_hosts(Translation& t) {
     return HostList();
   }
   list.source = hosts->source;
-  const bool is_list = std::none_of(
-      list.entries.begin(), list.entries.end(), [](const auto& one) { return one.host.empty(); });
+  const bool is_list =
+      std::none_of(list.entries.begin(), list.entries.end(), [](const auto& one) { return one.host.empty(); });
   return is_list ? Result<HostList>(std::move(list)) : wrong_value(*hosts, "hosts such as a,b");
 }
 
@@ -202,8 +184,7 @@ Result<> check_script(Translation& t) {
   }
   return module ? wrong_value(*module, "the name of a module, and no file")
                 : Error{ErrorKind::BadUsage,
-                        "the script is '" + program.front() +
-                            "', expected one that ends with .py, or -m MODULE"};
+                        "the script is '" + program.front() + "', expected one that ends with .py, or -m MODULE"};
 }
 
 /// What is told to torchrun.
@@ -220,8 +201,7 @@ Result<Given> torchrun_options_of(const Translation& t, const HostList& hosts, P
     }
   }
   if (placed == Placed::OnList) {
-    given->try_emplace("nnodes",
-                       Sourced<std::string>{std::to_string(hosts.entries.size()), hosts.source});
+    given->try_emplace("nnodes", Sourced<std::string>{std::to_string(hosts.entries.size()), hosts.source});
   }
   if (const auto module = t.find("m")) {
     given->try_emplace("module", Sourced<std::string>{"1", module->source});
@@ -249,8 +229,7 @@ Result<> translate_colossalai(Translation& t) {
     return given.error();
   }
   const bool is_counted = given->contains("nproc-per-node");
-  if (auto translated = translate_as(*find_front_end("torchrun"), t, {.given = std::move(*given)});
-      !translated) {
+  if (auto translated = translate_as(*find_front_end("torchrun"), t, {.given = std::move(*given)}); !translated) {
     return translated;
   }
   if (!is_counted) {

@@ -33,11 +33,11 @@ struct CommandLine {
   std::vector<std::string> words;    ///< all of it, as it was typed
   std::vector<std::string> program;  ///< the program and its arguments, untouched
   // Of another launcher's command line:
-  const CompatLauncher* compat = nullptr;  ///< whose command line it was; empty: muster's own
-  bool is_python_script = false;  ///< the program is for Python, whatever its name ends with
+  const CompatLauncher* compat = nullptr;     ///< whose command line it was; empty: muster's own
+  bool is_python_script = false;              ///< the program is for Python, whatever its name ends with
   std::vector<std::string> worker_arguments;  ///< what the original adds to the program's, with
                                               ///< {placeholders}
-  std::vector<std::string> notices;  ///< sentences about what is done otherwise than asked for
+  std::vector<std::string> notices;           ///< sentences about what is done otherwise than asked for
 };
 
 /// True when a text is wanted and no job, so that nothing about a job can be wrong.

@@ -24,60 +24,34 @@ constexpr const char* kAccelerate =
     "its exit code is the job's.";
 
 constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
-    {"torchrun",
-     "torchrun",
-     "script.py [arguments...]",
+    {"torchrun", "torchrun", "script.py [arguments...]",
      "Nodes meet before anything starts, fail and restart together; the first failure is named, "
      "and "
      "its exit code is the job's.",
-     "PET_",
-     torchrun_options,
+     "PET_", torchrun_options, translate_torchrun},
+    {"torch.distributed.run", "torchrun", "script.py [arguments...]",
+     "The same as torchrun, for lines that begin with 'python -m torch.distributed.run'.", "PET_", torchrun_options,
      translate_torchrun},
-    {"torch.distributed.run",
-     "torchrun",
-     "script.py [arguments...]",
-     "The same as torchrun, for lines that begin with 'python -m torch.distributed.run'.",
-     "PET_",
-     torchrun_options,
-     translate_torchrun},
-    {"torch.distributed.launch",
-     "torchrun",
-     "script.py [arguments...]",
+    {"torch.distributed.launch", "torchrun", "script.py [arguments...]",
      "torchrun for scripts that read --local-rank, for lines that begin with 'python -m "
      "torch.distributed.launch'.",
-     "PET_",
-     torch_launch_options,
-     translate_torch_launch},
-    {"msrun",
-     "msrun",
-     "script.py [arguments...]",
+     "PET_", torch_launch_options, translate_torch_launch},
+    {"msrun", "msrun", "script.py [arguments...]",
      "Nodes may have different numbers of workers; the first failure is named, and its exit code "
      "is "
      "the job's; no process outlives the job.",
-     nullptr,
-     msrun_options,
-     translate_msrun},
-    {"deepspeed",
-     "deepspeed",
-     "script.py [arguments...]",
+     nullptr, msrun_options, translate_msrun},
+    {"deepspeed", "deepspeed", "script.py [arguments...]",
      "Hosts of a hostfile are reached without pdsh, by ssh alone. The first failure is named, its "
      "exit "
      "code is the job's, and nothing is left behind on any host.",
-     nullptr,
-     deepspeed_options,
-     translate_deepspeed},
-    {"mpirun",
-     "mpirun",
-     "program [arguments...]",
+     nullptr, deepspeed_options, translate_deepspeed},
+    {"mpirun", "mpirun", "program [arguments...]",
      "Ranks start without mpirun and without ssh where muster can do all that is asked for. Else "
      "muster starts mpirun, which gets its own options as they are. The first failure is named, "
      "its exit code is the job's, and nothing is left behind on any host.",
-     nullptr,
-     mpirun_options,
-     translate_mpirun,
-     Syntax::OpenMpi,
-     "mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi",
-     "mpirun (Open MPI)"},
+     nullptr, mpirun_options, translate_mpirun, Syntax::OpenMpi,
+     "mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi", "mpirun (Open MPI)"},
     {.name = "accelerate",
      .mode = "accelerate",
      .program = "script.py [arguments...]",
@@ -100,9 +74,8 @@ constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
     {.name = "paddle.distributed.launch",
      .mode = "paddle",
      .program = "script.py [arguments...]",
-     .summary =
-         "Nodes meet before anything starts, and need no etcd for that; the first failure is "
-         "named, its exit code is the job's, and no process outlives the job.",
+     .summary = "Nodes meet before anything starts, and need no etcd for that; the first failure is "
+                "named, its exit code is the job's, and no process outlives the job.",
      .variables = "PADDLE_",
      .options = paddle_options,
      .translate = translate_paddle,
@@ -111,10 +84,9 @@ constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
     {.name = "colossalai",
      .mode = "torchrun",
      .program = "script.py [arguments...]",
-     .summary =
-         "Hosts are reached by ssh alone, without fabric, and arguments arrive as they are. The "
-         "first failure is named, its exit code is the job's, and nothing is left behind on "
-         "any host.",
+     .summary = "Hosts are reached by ssh alone, without fabric, and arguments arrive as they are. The "
+                "first failure is named, its exit code is the job's, and nothing is left behind on "
+                "any host.",
      .variables = nullptr,
      .options = colossalai_options,
      .translate = translate_colossalai,
@@ -124,9 +96,8 @@ constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
     {.name = "horovodrun",
      .mode = "horovod",
      .program = "program [arguments...]",
-     .summary =
-         "Ranks meet through gloo without ssh, or as ranks of MPI. The first failure is named, its "
-         "exit code is the job's, and nothing is left behind on any host.",
+     .summary = "Ranks meet through gloo without ssh, or as ranks of MPI. The first failure is named, its "
+                "exit code is the job's, and nothing is left behind on any host.",
      .variables = nullptr,
      .options = horovodrun_options,
      .translate = translate_horovodrun,
@@ -145,8 +116,7 @@ std::span<const CompatLauncher> compat_launchers() {
 }
 
 const CompatLauncher* find_front_end(std::string_view name) {
-  const auto at = std::find_if(kFrontEnds.begin(),
-                               kFrontEnds.end(),
+  const auto at = std::find_if(kFrontEnds.begin(), kFrontEnds.end(),
                                [&](const CompatLauncher& one) { return is_called(one, name); });
   return at == kFrontEnds.end() ? nullptr : &*at;
 }
@@ -239,8 +209,7 @@ std::vector<Option> as_options(const CompatLauncher& compat) {
   std::vector<Option> options;
   for (const CompatOption& option : compat.options()) {
     if (!option.has_one_dash) {
-      options.push_back(
-          {option.name, option.letter, option.argument, "", option.note, option.choices});
+      options.push_back({option.name, option.letter, option.argument, "", option.note, option.choices});
     }
   }
   return options;
@@ -250,16 +219,13 @@ std::vector<Option> as_options(const CompatLauncher& compat) {
 
 std::string compat_help(const CompatLauncher& compat) {
   const std::string name = command_of(compat);
-  std::string text = "Usage: muster " + name + " [options] " + compat.program + "\n       " + name +
-                     " [options] " + compat.program + "   (a symlink to muster)\n\n";
+  std::string text = "Usage: muster " + name + " [options] " + compat.program + "\n       " + name + " [options] " +
+                     compat.program + "   (a symlink to muster)\n\n";
   for (const std::string& line : wrap(compat.summary, 98)) {
     text += line + "\n";
   }
-  for (const OptionSupport fate : {OptionSupport::Same,
-                                   OptionSupport::Better,
-                                   OptionSupport::Passed,
-                                   OptionSupport::Ignored,
-                                   OptionSupport::Refused}) {
+  for (const OptionSupport fate : {OptionSupport::Same, OptionSupport::Better, OptionSupport::Passed,
+                                   OptionSupport::Ignored, OptionSupport::Refused}) {
     std::string entries;
     for (const CompatOption& option : compat.options()) {
       entries += option.fate == fate ? help_entry(spelled(option), option.note) : "";
@@ -267,19 +233,17 @@ std::string compat_help(const CompatLauncher& compat) {
     text += entries.empty() ? "" : std::string("\n") + heading_of(fate) + "\n" + entries;
   }
   if (compat.variables != nullptr) {
-    const char* const wins = compat.variables_win ? ". It wins over the flag, and a\n"
-                                                  : ". A flag wins, and so does a\n";
-    text += std::string("\nEach option can be given as a variable: --log-dir is ") +
-            compat.variables + "LOG_DIR" + wins + "MUSTER_* variable" +
-            (compat.variables_win ? " over both.\n" : ".\n");
+    const char* const wins =
+        compat.variables_win ? ". It wins over the flag, and a\n" : ". A flag wins, and so does a\n";
+    text += std::string("\nEach option can be given as a variable: --log-dir is ") + compat.variables + "LOG_DIR" +
+            wins + "MUSTER_* variable" + (compat.variables_win ? " over both.\n" : ".\n");
   }
   return text + kOwnOptions + rules_of(compat.syntax);
 }
 
 std::string compat_table(const CompatLauncher& compat) {
   constexpr const char* kRule = "|---|---|---|---|\n";
-  std::string text = "| Option of " + original_of(compat) +
-                     " | muster | How, or why not | muster's own |\n" + kRule;
+  std::string text = "| Option of " + original_of(compat) + " | muster | How, or why not | muster's own |\n" + kRule;
   for (const CompatOption& option : compat.options()) {
     text += row_of(spelled(option), option);
   }
@@ -293,8 +257,7 @@ std::string compat_table(const CompatLauncher& compat) {
   return text;
 }
 
-Result<std::string> compat_completion(const CompatLauncher& compat,
-                                      const Sourced<std::string>& shell) {
+Result<std::string> compat_completion(const CompatLauncher& compat, const Sourced<std::string>& shell) {
   const std::vector<Option> options = as_options(compat);
   const std::string words = compat.subcommand == nullptr ? "" : compat.subcommand;
   return completion_script(shell, CompletedCommand{compat.name, options, words});

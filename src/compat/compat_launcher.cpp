@@ -24,21 +24,17 @@ bool is_choice(const CompatOption& option, const std::string& value) {
 
 /// What is ignored is not done, and what makes no sense is an error all the same.
 Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& value) {
-  const bool is_number =
-      option.argument != nullptr && std::string_view(option.argument) == "SECONDS";
+  const bool is_number = option.argument != nullptr && std::string_view(option.argument) == "SECONDS";
   double seconds = 0;
   const std::string_view text = trim(value.value);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   const bool is_right = error == std::errc() && end == text.data() + text.size();
   const bool is_given = !text.empty() || value.source.kind == SourceKind::Flag;
-  return is_number && is_given && !is_right ? wrong_value(value, "a number of seconds")
-                                            : Result<>();
+  return is_number && is_given && !is_right ? wrong_value(value, "a number of seconds") : Result<>();
 }
 
 /// What the table says of an option that is given.
-Result<> translate_one(const CompatOption& option,
-                       const Sourced<std::string>& value,
-                       Translation& translation) {
+Result<> translate_one(const CompatOption& option, const Sourced<std::string>& value, Translation& translation) {
   if (option.is_strict && !is_choice(option, value.value)) {
     return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
   }
@@ -59,9 +55,7 @@ Result<> translate_one(const CompatOption& option,
 Result<> translate(const CompatLauncher& compat, Translation& translation) {
   for (const CompatOption& option : compat.options()) {
     const auto given = translation.given.find(dashed(option.name));
-    auto translated = given == translation.given.end()
-                          ? Result<>()
-                          : translate_one(option, given->second, translation);
+    auto translated = given == translation.given.end() ? Result<>() : translate_one(option, given->second, translation);
     if (!translated) {
       return translated;
     }
@@ -70,9 +64,8 @@ Result<> translate(const CompatLauncher& compat, Translation& translation) {
 }
 
 Error started_otherwise(const Sourced<std::string>& setting, const CompatNames& words) {
-  return Error{blame(setting.source),
-               setting.source.name + " is '" + setting.value + "' but '" + words.called +
-                   "' starts workers by '" + words.compat.mode + "'; leave one of them out"};
+  return Error{blame(setting.source), setting.source.name + " is '" + setting.value + "' but '" + words.called +
+                                          "' starts workers by '" + words.compat.mode + "'; leave one of them out"};
 }
 
 /// The name decides how workers are started: what else says that must say the same.
@@ -97,10 +90,8 @@ std::optional<std::string> find_name(const CompatLauncher& compat, std::string_v
 
 /// An option of the original behind the script belongs to that, unless it is set apart by "--".
 void notice_options_behind(CommandLine& line, const CompatLauncher& compat) {
-  auto notice =
-      describe_option_behind(line.program, original_of(compat), [&](const std::string& typed) {
-        return find_name(compat, typed);
-      });
+  auto notice = describe_option_behind(line.program, original_of(compat),
+                                       [&](const std::string& typed) { return find_name(compat, typed); });
   if (notice) {
     line.notices.push_back(std::move(*notice));
   }
@@ -125,21 +116,16 @@ Result<> check_subcommand(const CompatNames& words) {
   }
   const std::string name = words.compat.name;
   const bool is_other = !words.tokens.empty() && !words.tokens.front().starts_with('-');
-  return Error{ErrorKind::BadUsage,
-               "'muster " + name + "' knows '" + words.compat.subcommand + "' alone: " +
-                   (is_other ? "for '" + words.tokens.front() + "' start " + name + " itself"
-                             : "write 'muster " + command_of(words.compat) + "'")};
+  return Error{ErrorKind::BadUsage, "'muster " + name + "' knows '" + words.compat.subcommand + "' alone: " +
+                                        (is_other ? "for '" + words.tokens.front() + "' start " + name + " itself"
+                                                  : "write 'muster " + command_of(words.compat) + "'")};
 }
 
 }  // namespace
 
 Result<> translate_as(const CompatLauncher& compat, Translation& translation, Tokens tokens) {
-  Translation other{translation.snapshot,
-                    translation.line,
-                    translation.read_text,
-                    translation.is_whole,
-                    std::move(tokens.given),
-                    std::move(tokens.typed),
+  Translation other{translation.snapshot,           translation.line,        translation.read_text,
+                    translation.is_whole,           std::move(tokens.given), std::move(tokens.typed),
                     std::move(translation.settings)};
   auto translated = translate(compat, other);
   translation.settings = std::move(other.settings);
@@ -148,8 +134,7 @@ Result<> translate_as(const CompatLauncher& compat, Translation& translation, To
 
 Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other) {
   return Error{ErrorKind::BadUsage,
-               one.source.name + " and " + other.source.name +
-                   " contradict each other: leave one of them out"};
+               one.source.name + " and " + other.source.name + " contradict each other: leave one of them out"};
 }
 
 bool requests_text(const Settings& settings) {
@@ -174,9 +159,7 @@ void Translation::export_variable(const std::string& name, Sourced<std::string> 
   set(kExportPrefix + name, std::move(value));
 }
 
-void Translation::ignore(const std::string& name,
-                         const std::string& setting,
-                         const std::string& why) {
+void Translation::ignore(const std::string& name, const std::string& setting, const std::string& why) {
   const auto at = given.find(name);
   if (at != given.end() && !at->second.value.empty()) {
     line.notices.push_back("ignoring " + at->second.source.name + ": " + why);
@@ -199,25 +182,20 @@ Result<const CompatLauncher*> compat_of(std::string_view argv0) {
   for (const CompatLauncher& compat : compat_launchers()) {
     known.emplace_back(compat.name);
   }
-  return Error{ErrorKind::BadUsage,
-               "this program was started as '" + name + "', expected a name that begins with " +
-                   "muster, or one of " + join(std::span(known).subspan(1), ", ")};
+  return Error{ErrorKind::BadUsage, "this program was started as '" + name + "', expected a name that begins with " +
+                                        "muster, or one of " + join(std::span(known).subspan(1), ", ")};
 }
 
-Result<> read_front_end(CommandLine& line,
-                        const CompatNames& words,
-                        const OptionTable& own_options,
-                        const Snapshot& snapshot,
-                        const ReadText& read_text) {
+Result<> read_front_end(CommandLine& line, const CompatNames& words, const OptionTable& own_options,
+                        const Snapshot& snapshot, const ReadText& read_text) {
   const CompatLauncher& compat = words.compat;
   auto read = read_tokens(compat, options_of(words), &own_options);
   if (!read) {
     return read.error();
   }
   line.compat = &compat;
-  read->own.for_each([&](const std::string& name, const Sourced<std::string>& value) {
-    line.settings.set(name, value);
-  });
+  read->own.for_each(
+      [&](const std::string& name, const Sourced<std::string>& value) { line.settings.set(name, value); });
   if (auto own = read_own_variables(snapshot.variables, own_options, line.settings);
       !own || requests_text(line.settings)) {
     return own;
@@ -236,8 +214,7 @@ Result<> read_front_end(CommandLine& line,
   if (!read->is_set_apart) {
     notice_options_behind(line, compat);
   }
-  Translation translation{
-      snapshot, line, read_text, true, std::move(read->given), std::move(read->typed), {}};
+  Translation translation{snapshot, line, read_text, true, std::move(read->given), std::move(read->typed), {}};
   if (auto translated = translate(compat, translation); !translated) {
     return translated;
   }
@@ -250,9 +227,7 @@ Result<> read_front_end(CommandLine& line,
   return {};
 }
 
-Result<> read_extra_options(CommandLine& line,
-                            const CompatLauncher& compat,
-                            const Sourced<std::string>& words,
+Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat, const Sourced<std::string>& words,
                             const Snapshot& snapshot) {
   const auto tokens = split_words(words);
   if (!tokens) {
@@ -269,8 +244,7 @@ Result<> read_extra_options(CommandLine& line,
     value.source = part_of(words.source, " " + value.source.name);
   }
   const ReadText no_files = [](const std::string& /*path*/) { return std::nullopt; };
-  Translation translation{
-      snapshot, line, no_files, false, std::move(read->given), std::move(read->typed), {}};
+  Translation translation{snapshot, line, no_files, false, std::move(read->given), std::move(read->typed), {}};
   if (auto translated = translate(compat, translation); !translated) {
     return translated;
   }
@@ -287,8 +261,7 @@ std::string spelled(const CommandLine& line, std::string_view name) {
 
 void add_worker_arguments(ModeTemplate& mode, const CommandLine& line) {
   for (RoleTemplate& role : mode.roles) {
-    role.arguments.insert(
-        role.arguments.end(), line.worker_arguments.begin(), line.worker_arguments.end());
+    role.arguments.insert(role.arguments.end(), line.worker_arguments.begin(), line.worker_arguments.end());
     role.arguments_first = role.arguments_first || !line.worker_arguments.empty();
   }
 }
@@ -301,8 +274,8 @@ std::vector<std::string> compat_notices(const CommandLine& line, const Cluster& 
   }
   for (const Decision& decision : cluster.decisions) {
     if (decision.field == "nodes.count") {
-      notices.push_back(original_of(*line.compat) + " alone would run on one node: taking " +
-                        decision.value + " from " + decision.source);
+      notices.push_back(original_of(*line.compat) + " alone would run on one node: taking " + decision.value +
+                        " from " + decision.source);
     }
   }
   return notices;

@@ -60,7 +60,7 @@ struct Translation {
   /// variable among them is weaker than what is given as a flag here.
   CommandLine& line;
   const ReadText& read_text;  ///< for files that the line names
-  bool is_whole = true;  ///< false: options beside a description of the job, which have no defaults
+  bool is_whole = true;       ///< false: options beside a description of the job, which have no defaults
   std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes: the last of each
   std::vector<TypedOption> typed;                        ///< all of the command line, in its order
   std::map<std::string, Sourced<std::string>> settings;  ///< what comes out
@@ -80,8 +80,8 @@ struct Translation {
 /// By whose rules the original reads its command line.
 enum class Syntax {
   Argparse,  ///< Python's: a beginning that only one option has is that option, and no value looks like one
-  Click,   ///< click's: whole names alone, wherever they stand, also behind the script
-  OpenMpi  ///< one dash or two: "-np 4" is "--np 4"
+  Click,     ///< click's: whole names alone, wherever they stand, also behind the script
+  OpenMpi    ///< one dash or two: "-np 4" is "--np 4"
 };
 
 /// Another launcher whose command line muster reads.
@@ -129,17 +129,12 @@ struct CompatNames {
 /// Reads the words, the front end's variables, and MUSTER_*, into `line`, whose settings are what
 /// muster's own flags in front have said. `own` are muster's options, which may stand among them. Files that the line
 /// names are read by `read_text`.
-[[nodiscard]] Result<> read_front_end(CommandLine& line,
-                                      const CompatNames& words,
-                                      const OptionTable& own,
-                                      const Snapshot& snapshot,
-                                      const ReadText& read_text);
+[[nodiscard]] Result<> read_front_end(CommandLine& line, const CompatNames& words, const OptionTable& own,
+                                      const Snapshot& snapshot, const ReadText& read_text);
 
 /// Options of a front end that a variable of the platform holds. They win over everything, and name no file.
-[[nodiscard]] Result<> read_extra_options(CommandLine& line,
-                                          const CompatLauncher& compat,
-                                          const Sourced<std::string>& words,
-                                          const Snapshot& snapshot);
+[[nodiscard]] Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat,
+                                          const Sourced<std::string>& words, const Snapshot& snapshot);
 
 /// What a platform says about how to run, beside who the nodes are: ModelArts' variables for its
 /// MA_RUN_METHOD. A worker of another launcher is not asked to be that job again.
@@ -152,8 +147,7 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] std::string spelled(const CommandLine& line, std::string_view name);
 
 /// What the user should know where the original would have done otherwise, for the start.
-[[nodiscard]] std::vector<std::string> compat_notices(const CommandLine& line,
-                                                      const Cluster& cluster);
+[[nodiscard]] std::vector<std::string> compat_notices(const CommandLine& line, const Cluster& cluster);
 
 // The tables
 [[nodiscard]] std::span<const CompatOption> torchrun_options();
@@ -182,13 +176,11 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] std::span<const CompatOption> rendezvous_keys();
 
 /// torchrun's --rdzv-conf: each key becomes a setting, or is said to be ignored.
-[[nodiscard]] Result<> translate_rendezvous_conf(Translation& translation,
-                                                 const Sourced<std::string>& text);
+[[nodiscard]] Result<> translate_rendezvous_conf(Translation& translation, const Sourced<std::string>& text);
 
 // Texts for users, made from a table.
 [[nodiscard]] std::string compat_help(const CompatLauncher& compat);
 [[nodiscard]] std::string compat_table(const CompatLauncher& compat);
-[[nodiscard]] Result<std::string> compat_completion(const CompatLauncher& compat,
-                                                    const Sourced<std::string>& shell);
+[[nodiscard]] Result<std::string> compat_completion(const CompatLauncher& compat, const Sourced<std::string>& shell);
 
 }  // namespace muster

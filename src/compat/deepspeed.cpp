@@ -23,42 +23,28 @@ namespace muster {
 
 namespace {
 
-constexpr const char* kOwnWay =
-    "muster goes to other hosts by itself, through ssh or --remote-shell";
+constexpr const char* kOwnWay = "muster goes to other hosts by itself, through ssh or --remote-shell";
 
 constexpr const char* kDeepspeedElastic =
     "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not "
     "there";
 
 constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
-    {"hostfile",
-     'H',
-     "FILE",
-     OptionSupport::Better,
+    {"hostfile", 'H', "FILE", OptionSupport::Better,
      "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what "
      "this one has; where it may list the nodes that a platform starts, it is ignored. There is no "
      "default "
      "file."},
-    {"include",
-     'i',
-     "NODES",
-     OptionSupport::Same,
+    {"include", 'i', "NODES", OptionSupport::Same,
      "Hosts of the hostfile and their devices, as a@b:0,2; without one, localhost:0,1 are devices "
      "of "
      "this node, by their numbers in CUDA_VISIBLE_DEVICES or the like."},
     {"exclude", 'e', "NODES", OptionSupport::Same, "All but these."},
-    {"num_nodes",
-     '\0',
-     "N",
-     OptionSupport::Better,
+    {"num_nodes", '\0', "N", OptionSupport::Better,
      "So many of the hosts of the hostfile. If it is not given, and no file is, the platform says "
      "how many there are.",
      "nnodes"},
-    {"num_gpus",
-     '\0',
-     "N",
-     OptionSupport::Same,
-     "Workers on this node, one for each accelerator if it is not given.",
+    {"num_gpus", '\0', "N", OptionSupport::Same, "Workers on this node, one for each accelerator if it is not given.",
      "nproc-per-node"},
     {"num_accelerators", '\0', "N", OptionSupport::Same, "The same.", "nproc-per-node"},
     {"elastic_training", '\0', nullptr, OptionSupport::Refused, kDeepspeedElastic},
@@ -66,72 +52,25 @@ constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
     {"max_elastic_nodes", '\0', "N", OptionSupport::Refused, kDeepspeedElastic},
     {"master_port", '\0', "PORT", OptionSupport::Same, "Where the nodes meet.", "master-port"},
     {"master_addr", '\0', "HOST", OptionSupport::Same, "Where the nodes meet.", "master-addr"},
-    {"node_rank",
-     '\0',
-     "R",
-     OptionSupport::Better,
-     "-1 or not given: by the platform, else by arrival."},
+    {"node_rank", '\0', "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."},
     {"launcher", '\0', "NAME", OptionSupport::Ignored, kOwnWay},
     {"launcher_args", '\0', "TEXT", OptionSupport::Ignored, kOwnWay},
     {"module", '\0', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
-    {"no_python",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "The script is executed itself.",
-     "no-python"},
-    {"no_local_rank",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
+    {"no_python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
+    {"no_local_rank", '\0', nullptr, OptionSupport::Same,
      "No --local_rank is given to the script. Without it, it stands before the script's own "
      "arguments."},
     {"no_ssh", '\0', nullptr, OptionSupport::Same, "Each node is started by itself."},
-    {"no_ssh_check",
-     '\0',
-     nullptr,
-     OptionSupport::Ignored,
-     "who cannot be reached is named at once"},
-    {"force_multi",
-     '\0',
-     nullptr,
-     OptionSupport::Ignored,
-     "a single host of the file is reached as any other"},
-    {"save_pid",
-     '\0',
-     nullptr,
-     OptionSupport::Ignored,
-     "no process outlives the job that would have to be found"},
-    {"enable_each_rank_log",
-     '\0',
-     "DIR",
-     OptionSupport::Better,
-     "Files are named by attempt and global rank, and the console has the lines as well.",
-     "log-dir"},
-    {"autotuning",
-     '\0',
-     "WHAT",
-     OptionSupport::Ignored,
-     "the script is run as it is",
-     nullptr,
-     "tune run",
-     true},
-    {"bind_cores_to_rank",
-     '\0',
-     nullptr,
-     OptionSupport::Ignored,
-     "--bind-core binds workers to cores here"},
-    {"bind_core_list",
-     '\0',
-     "CORES",
-     OptionSupport::Ignored,
-     "--bind-core binds workers to cores here"},
+    {"no_ssh_check", '\0', nullptr, OptionSupport::Ignored, "who cannot be reached is named at once"},
+    {"force_multi", '\0', nullptr, OptionSupport::Ignored, "a single host of the file is reached as any other"},
+    {"save_pid", '\0', nullptr, OptionSupport::Ignored, "no process outlives the job that would have to be found"},
+    {"enable_each_rank_log", '\0', "DIR", OptionSupport::Better,
+     "Files are named by attempt and global rank, and the console has the lines as well.", "log-dir"},
+    {"autotuning", '\0', "WHAT", OptionSupport::Ignored, "the script is run as it is", nullptr, "tune run", true},
+    {"bind_cores_to_rank", '\0', nullptr, OptionSupport::Ignored, "--bind-core binds workers to cores here"},
+    {"bind_core_list", '\0', "CORES", OptionSupport::Ignored, "--bind-core binds workers to cores here"},
     {"ssh_port", '\0', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."},
-    {"venv_script",
-     '\0',
-     "FILE",
-     OptionSupport::Ignored,
-     "PATH and VIRTUAL_ENV go along to other hosts"},
+    {"venv_script", '\0', "FILE", OptionSupport::Ignored, "PATH and VIRTUAL_ENV go along to other hosts"},
     {"log_level", '\0', "LEVEL", OptionSupport::Ignored, "--verbose says more"},
     {"quiet", 'q', nullptr, OptionSupport::Ignored, "muster says little as it is"},
 });
@@ -203,9 +142,9 @@ Result<std::vector<std::string>> choose_own(const Translation& t, const Text& ch
   std::erase_if(left, [&](const std::string& device) {
     return named.empty() || std::find(named.begin(), named.end(), device) != named.end();
   });
-  return left.empty() ? Result<std::vector<std::string>>(
-                            wrong_value(choice, "a choice that leaves a device of this node"))
-                      : left;
+  return left.empty()
+             ? Result<std::vector<std::string>>(wrong_value(choice, "a choice that leaves a device of this node"))
+             : left;
 }
 
 Result<> set_devices(Translation& t, const std::vector<std::string>& names, const Text& text) {
@@ -232,9 +171,7 @@ void set_choice(const Translation& t, const std::optional<Text>& choice, Setting
 }
 
 /// The hosts that are left of the file.
-Result<GivenHosts> read_list(const Translation& t,
-                             const Text& text,
-                             const std::optional<Text>& choice) {
+Result<GivenHosts> read_list(const Translation& t, const Text& text, const std::optional<Text>& choice) {
   auto listed = read_hosts_of_file(text);
   if (!listed) {
     return listed;
@@ -253,9 +190,7 @@ Result<GivenHosts> read_list(const Translation& t,
 }
 
 /// What the list says of the node that this is.
-Result<> set_own_share(Translation& t,
-                       const std::vector<GivenHost>& hosts,
-                       const Text& file,
+Result<> set_own_share(Translation& t, const std::vector<GivenHost>& hosts, const Text& file,
                        const std::optional<Text>& choice) {
   const auto rank = t.settings.find("node-rank");
   const auto place = rank == t.settings.end()
@@ -316,8 +251,7 @@ Result<> settle_list(Translation& t, const Text& file, const std::optional<Text>
 
 /// Without a list and a number of nodes there is one, unless the platform says how many. It meets nobody.
 void default_nodes(Translation& t) {
-  const bool is_about =
-      t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
+  const bool is_about = t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
   const bool is_said = t.settings.contains("nnodes") || t.line.settings.has("nnodes");
   if (is_about && !is_said && !find_starter(t)) {
     t.set("nnodes", {"1", default_of("deepspeed")});
@@ -378,8 +312,7 @@ void drop_unset(Translation& t, const char* setting) {
 
 Result<> translate_script(Translation& t) {
   if (t.is_on("module") && t.is_on("no-python")) {
-    return Error{ErrorKind::BadUsage,
-                 "--module and --no_python contradict each other: a module is run by Python"};
+    return Error{ErrorKind::BadUsage, "--module and --no_python contradict each other: a module is run by Python"};
   }
   if (t.is_on("module") && !t.line.program.empty()) {
     t.set("module", {t.line.program.front(), t.given.at("module").source});

@@ -30,8 +30,8 @@ constexpr const char* kBuild = "it starts nothing, and horovodrun itself knows h
 
 constexpr const char* kWithMpi = "With --mpi, options of mpirun, as 'muster mpirun' has them.";
 
-constexpr CompatOption option(
-    const char* name, char letter, const char* argument, OptionSupport fate, const char* note) {
+constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport fate,
+                              const char* note) {
   return {name, letter, argument, fate, note};
 }
 
@@ -64,65 +64,35 @@ constexpr CompatOption chosen(CompatOption row, const char* choices) {
 }
 
 constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
-    option("num-proc",
-           '\0',
-           "N",
-           OptionSupport::Better,
+    option("num-proc", '\0', "N", OptionSupport::Better,
            "Processes of the job: the slots of the hosts are filled in their order. Without it, "
            "all slots."),
     behind_one_dash(option("np", 'n', "N", OptionSupport::Better, "As --num-proc."), "num-proc"),
-    option("hosts",
-           'H',
-           "HOSTS",
-           OptionSupport::Better,
+    option("hosts", 'H', "HOSTS", OptionSupport::Better,
            "The hosts are started, through ssh. Where the platform starts each node, it is "
            "ignored."),
     option("hostfile", '\0', "FILE", OptionSupport::Better, "The same, a host on each line."),
-    behind_one_dash(option("hostfile", '\0', "FILE", OptionSupport::Better, "As --hostfile."),
-                    "hostfile"),
+    behind_one_dash(option("hostfile", '\0', "FILE", OptionSupport::Better, "As --hostfile."), "hostfile"),
     option("gloo", '\0', nullptr, OptionSupport::Same, "So it is anyway."),
-    option(
-        "mpi", '\0', nullptr, OptionSupport::Same, "Ranks of MPI, as 'muster mpirun' starts them."),
-    option("jsrun",
-           '\0',
-           nullptr,
-           OptionSupport::Refused,
+    option("mpi", '\0', nullptr, OptionSupport::Same, "Ranks of MPI, as 'muster mpirun' starts them."),
+    option("jsrun", '\0', nullptr, OptionSupport::Refused,
            "start muster by jsrun, one process on each node, and leave --jsrun out"),
     option("ssh-port", 'p', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
-    option(
-        "ssh-identity-file", 'i', "FILE", OptionSupport::Same, "As --remote-shell 'ssh -i FILE'."),
-    set(option("start-timeout",
-               '\0',
-               "SECONDS",
-               OptionSupport::Better,
+    option("ssh-identity-file", 'i', "FILE", OptionSupport::Same, "As --remote-shell 'ssh -i FILE'."),
+    set(option("start-timeout", '\0', "SECONDS", OptionSupport::Better,
                "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if "
                "neither is given."),
         "gang-timeout"),
-    option("network-interfaces",
-           '\0',
-           "LIST",
-           OptionSupport::Same,
+    option("network-interfaces", '\0', "LIST", OptionSupport::Same,
            "HOROVOD_GLOO_IFACE, which is the first, and NCCL_SOCKET_IFNAME."),
-    alias(option("network-interface",
-                 '\0',
-                 "LIST",
-                 OptionSupport::Same,
-                 "The same, and may be given several times."),
+    alias(option("network-interface", '\0', "LIST", OptionSupport::Same, "The same, and may be given several times."),
           "network-interfaces"),
-    set(option(
-            "output-filename",
-            '\0',
-            "DIR",
-            OptionSupport::Better,
-            "Files are named by attempt and global rank, and the console has the lines as well."),
+    set(option("output-filename", '\0', "DIR", OptionSupport::Better,
+               "Files are named by attempt and global rank, and the console has the lines as well."),
         "log-dir"),
     set(option("verbose", '\0', nullptr, OptionSupport::Same, "muster says more."), "verbose"),
-    set(option("version", 'v', nullptr, OptionSupport::Better, "The version of muster."),
-        "version"),
-    option("config-file",
-           '\0',
-           "FILE",
-           OptionSupport::Same,
+    set(option("version", 'v', nullptr, OptionSupport::Better, "The version of muster."), "version"),
+    option("config-file", '\0', "FILE", OptionSupport::Same,
            "YAML or JSON. What a flag says wins over it, wherever that stands."),
     option("mpi-args", '\0', "OPTIONS", OptionSupport::Same, kWithMpi),
     option("binding-args", '\0', "OPTIONS", OptionSupport::Same, kWithMpi),
@@ -144,9 +114,7 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     told("autotune-bayes-opt-max-samples", "N", "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES"),
     told("autotune-gaussian-process-noise", "VALUE", "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE"),
     told("timeline-filename", "FILE", "HOROVOD_TIMELINE"),
-    told("timeline-mark-cycles",
-         nullptr,
-         "HOROVOD_TIMELINE_MARK_CYCLES, with --timeline-filename, as the next"),
+    told("timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, with --timeline-filename, as the next"),
     told("no-timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, 0"),
     told("no-stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE"),
     told("stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE, 0"),
@@ -162,10 +130,7 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     alias(told("log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"), "log-without-timestamp"),
     told("log-with-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"),
     alias(told("no-log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"), "log-with-timestamp"),
-    option("disable-cache",
-           '\0',
-           nullptr,
-           OptionSupport::Ignored,
+    option("disable-cache", '\0', nullptr, OptionSupport::Ignored,
            "nothing is tried beforehand, who cannot be reached is named"),
     option("prefix-output-with-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
     behind_one_dash(option("prefix-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
@@ -207,15 +172,13 @@ std::string bare_name(const std::string& word) {
 
 /// What horovodrun tells Open MPI where its user says nothing of it.
 void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
-  const std::array<Strings, 4> defaults = {Strings{"--bind-to", "none"},
-                                           Strings{"--map-by", "slot"},
-                                           Strings{"--mca", "pml", "ob1"},
-                                           Strings{"--mca", "btl", "^openib"}};
+  const std::array<Strings, 4> defaults = {Strings{"--bind-to", "none"}, Strings{"--map-by", "slot"},
+                                           Strings{"--mca", "pml", "ob1"}, Strings{"--mca", "btl", "^openib"}};
   for (const Strings& theirs : defaults) {
     const bool is_binding = theirs.size() == 2;
     const std::string key = bare_name(theirs[is_binding ? 0 : 1]);
-    const bool is_said = std::any_of(
-        said.begin(), said.end(), [&](const std::string& word) { return bare_name(word) == key; });
+    const bool is_said =
+        std::any_of(said.begin(), said.end(), [&](const std::string& word) { return bare_name(word) == key; });
     if (!is_said && !(is_binding && is_binding_said)) {
       words.insert(words.end(), theirs.begin(), theirs.end());
     }
@@ -225,9 +188,8 @@ void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
 /// The line that horovodrun makes for mpirun, but for what is so anyway.
 Result<Strings> mpirun_line_of(const Translation& t) {
   Strings words;
-  for (const auto& [name, theirs] : {std::pair("num-proc", "-np"),
-                                     std::pair("hosts", "-H"),
-                                     std::pair("hostfile", "--hostfile")}) {
+  for (const auto& [name, theirs] :
+       {std::pair("num-proc", "-np"), std::pair("hosts", "-H"), std::pair("hostfile", "--hostfile")}) {
     if (const auto value = t.find(name)) {
       words.insert(words.end(), {theirs, value->value});
     }
@@ -260,8 +222,7 @@ Result<> translate_mpi(Translation& t, const Sourced<std::string>& mpi) {
   }
   if (!tokens->program.empty()) {
     const auto extra = t.find("mpi-args");
-    return wrong_value(extra ? *extra : t.given.at("binding-args"),
-                       "options of mpirun and no program");
+    return wrong_value(extra ? *extra : t.given.at("binding-args"), "options of mpirun and no program");
   }
   if (auto translated = translate_as(mpirun, t, std::move(*tokens)); !translated) {
     return translated;
@@ -356,9 +317,7 @@ void translate_start(Translation& t) {
 
 bool is_variable_name(std::string_view name) {
   return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '_';
-         });
+         std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
 /// The original starts ranks by `env`, which takes "NAME=value" in front of the program for a variable of it.
@@ -371,8 +330,7 @@ void take_assignments(Translation& t) {
   const auto first = std::find_if_not(program.begin(), program.end(), is_assignment);
   for (auto word = program.begin(); word != first; ++word) {
     const std::size_t equals = word->find('=');
-    t.export_variable(word->substr(0, equals),
-                      {word->substr(equals + 1), from_flag(word->substr(0, equals))});
+    t.export_variable(word->substr(0, equals), {word->substr(equals + 1), from_flag(word->substr(0, equals))});
   }
   program.erase(program.begin(), first);
 }

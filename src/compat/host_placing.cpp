@@ -40,13 +40,11 @@ std::optional<ListedHost> read_host(const std::string& word) {
     return ListedHost{word.substr(0, colon), 0, true};
   }
   const auto count = parse_integer(slots, 0, kMostSlotsOfHost);
-  return count && colon > 0 ? std::optional(ListedHost{word.substr(0, colon), *count})
-                            : std::nullopt;
+  return count && colon > 0 ? std::optional(ListedHost{word.substr(0, colon), *count}) : std::nullopt;
 }
 
 void add_host(HostList& list, const ListedHost& host) {
-  const auto same = std::find_if(list.entries.begin(),
-                                 list.entries.end(),
+  const auto same = std::find_if(list.entries.begin(), list.entries.end(),
                                  [&](const ListedHost& one) { return one.host == host.host; });
   if (same == list.entries.end()) {
     list.entries.push_back(host);
@@ -59,9 +57,8 @@ void add_host(HostList& list, const ListedHost& host) {
 /// True where hosts are named, and all of them are this machine.
 bool are_here(const HostList& hosts, const Snapshot& snapshot) {
   return !hosts.entries.empty() &&
-         std::all_of(hosts.entries.begin(), hosts.entries.end(), [&](const ListedHost& entry) {
-           return is_this_host(entry.host, snapshot);
-         });
+         std::all_of(hosts.entries.begin(), hosts.entries.end(),
+                     [&](const ListedHost& entry) { return is_this_host(entry.host, snapshot); });
 }
 
 using GivenHosts = Sourced<std::vector<GivenHost>>;
@@ -113,9 +110,8 @@ Result<> place_on_own_slots(Translation& t, const HostPlacing& placing) {
     slots += entry.slots;
   }
   if (all && !is_open && number_of(*all) > slots && !placing.may_exceed) {
-    return wrong_value(*all,
-                       "at most " + std::to_string(slots) + ", the slots of " + hosts.source.name +
-                           or_oversubscribe(t.line.settings));
+    return wrong_value(*all, "at most " + std::to_string(slots) + ", the slots of " + hosts.source.name +
+                                 or_oversubscribe(t.line.settings));
   }
   if (!all && !placing.per_node && !is_open) {
     all = {std::to_string(slots), hosts.source};
@@ -140,21 +136,16 @@ std::string find_other_starter(const Translation& t) {
 }
 
 /// The hosts of a file that `choice` leaves, as many of them as the line wants nodes; none where it cannot be read or is no list.
-HostList hosts_of_readable_file(const Translation& t,
-                                const Sourced<std::string>& file,
-                                const Settings& choice) {
+HostList hosts_of_readable_file(const Translation& t, const Sourced<std::string>& file, const Settings& choice) {
   const auto mounted = t.snapshot.files.find(file.value);
-  const auto text =
-      mounted == t.snapshot.files.end() ? t.read_text(file.value) : std::optional(mounted->second);
+  const auto text = mounted == t.snapshot.files.end() ? t.read_text(file.value) : std::optional(mounted->second);
   auto listed = text ? read_hosts_of_file({*text, file.source}) : Result<GivenHosts>(GivenHosts());
   listed = listed ? choose_hosts(std::move(*listed), choice) : listed;
   if (!listed) {
     return {};
   }
   const auto nodes = t.settings.find("nnodes");
-  const auto count = nodes == t.settings.end()
-                         ? std::nullopt
-                         : parse_integer(nodes->second.value, 1, kMostProcesses);
+  const auto count = nodes == t.settings.end() ? std::nullopt : parse_integer(nodes->second.value, 1, kMostProcesses);
   const std::size_t all = listed->value.size();
   listed->value.resize(std::min(all, count ? static_cast<std::size_t>(*count) : all));
   HostList hosts = as_list(*listed, 0);
@@ -174,10 +165,8 @@ Result<> settle_starter(Translation& t, const HostList& listed) {
   if (!starter || static_cast<int>(listed.entries.size()) == starter->nodes) {
     return {};
   }
-  const bool is_listed =
-      std::any_of(listed.entries.begin(), listed.entries.end(), [&](const ListedHost& entry) {
-        return is_this_host(entry.host, t.snapshot);
-      });
+  const bool is_listed = std::any_of(listed.entries.begin(), listed.entries.end(),
+                                     [&](const ListedHost& entry) { return is_this_host(entry.host, t.snapshot); });
   if (is_listed) {
     return refuse_list({listed.text, listed.source}, *starter);
   }
@@ -214,9 +203,9 @@ void place_on_list(Translation& t, const HostPlacing& placing) {
   } else if (placing.file && !is_by_variable) {  // it only says which hosts could be named
     ignore(t, *placing.file, hosts.source.name + " says which hosts are used, and their slots");
   }
-  for (const auto& [setting, value] : {std::pair(kProcessesOfHosts, &placing.all),
-                                       std::pair(kProcessesPerHost, &placing.per_node),
-                                       std::pair(kMayOversubscribe, &placing.may_exceed)}) {
+  for (const auto& [setting, value] :
+       {std::pair(kProcessesOfHosts, &placing.all), std::pair(kProcessesPerHost, &placing.per_node),
+        std::pair(kMayOversubscribe, &placing.may_exceed)}) {
     if (*value) {
       t.set(setting, **value);
     }
@@ -250,8 +239,7 @@ Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {
 
 Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
   const bool is_in_file = placing.hosts.entries.empty() && placing.file;
-  auto settled =
-      is_in_file ? settle_starter(t, *placing.file, {}) : settle_starter(t, placing.hosts);
+  auto settled = is_in_file ? settle_starter(t, *placing.file, {}) : settle_starter(t, placing.hosts);
   if (!settled) {
     return settled.error();
   }
@@ -265,8 +253,8 @@ Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
     auto placed = place_on_own_slots(t, placing);
     return placed ? Result<Placed>(Placed::Here) : placed.error();
   }
-  const bool is_listed = !placing.hosts.entries.empty() || placing.file ||
-                         t.line.settings.has("hosts") || t.line.settings.has("hostfile");
+  const bool is_listed =
+      !placing.hosts.entries.empty() || placing.file || t.line.settings.has("hosts") || t.line.settings.has("hostfile");
   if (!is_listed) {
     place_here(t, placing.all, placing.per_node);
     return Placed::Here;
@@ -275,8 +263,7 @@ Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
   return Placed::OnList;
 }
 
-void set_ssh(Translation& t,
-             const std::optional<Sourced<std::string>>& port,
+void set_ssh(Translation& t, const std::optional<Sourced<std::string>>& port,
              const std::optional<Sourced<std::string>>& identity) {
   if ((!port && !identity) || t.line.settings.has("remote-shell")) {
     return;
@@ -319,14 +306,10 @@ bool is_msrun(const CommandLine& line, const RunMethod* method, const Snapshot& 
 /// What a variable says, unless it is empty or nullptr.
 std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable) {
   const auto value = variable == nullptr ? std::nullopt : snapshot.variable(variable);
-  return value && !value->empty()
-             ? std::optional(Sourced<std::string>{*value, from_variable(variable)})
-             : std::nullopt;
+  return value && !value->empty() ? std::optional(Sourced<std::string>{*value, from_variable(variable)}) : std::nullopt;
 }
 
-void set_if_missing(CommandLine& line,
-                    const char* setting,
-                    const std::optional<Sourced<std::string>>& value) {
+void set_if_missing(CommandLine& line, const char* setting, const std::optional<Sourced<std::string>>& value) {
   if (value && !line.settings.has(setting)) {
     line.settings.set(setting, *value);
   }
@@ -365,8 +348,7 @@ Result<> set_rank_table(CommandLine& line, const Snapshot& snapshot) {
         "starting without a rank table in spite of MS_RANKTABLE_ENABLE=true: neither "
         "MSRUN_RANK_TABLE_FILE nor RANK_TABLE_FILE names one");
   } else if (table) {
-    line.notices.emplace_back(
-        "removing RANK_TABLE_FILE for the workers: MS_RANKTABLE_ENABLE=true keeps it");
+    line.notices.emplace_back("removing RANK_TABLE_FILE for the workers: MS_RANKTABLE_ENABLE=true keeps it");
   }
   return {};
 }
@@ -402,8 +384,7 @@ Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
     set_if_missing(line, "gang-timeout", gang_timeout_of(*seconds));
   }
   const auto words = find_given(snapshot, method->more_options);
-  return words ? read_extra_options(line, *find_front_end(method->mode), *words, snapshot)
-               : Result<>();
+  return words ? read_extra_options(line, *find_front_end(method->mode), *words, snapshot) : Result<>();
 }
 
 }  // namespace muster

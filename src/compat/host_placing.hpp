@@ -62,17 +62,14 @@ enum class Placed {
 [[nodiscard]] Result<> settle_starter(Translation& t, const HostList& listed);
 /// Settles the hosts that `choice` (kIncludedHosts, kExcludedHosts) leaves of a hostfile, which is read only where such a platform is
 /// there.
-[[nodiscard]] Result<> settle_starter(Translation& t,
-                                      const Sourced<std::string>& file,
-                                      const Settings& choice);
+[[nodiscard]] Result<> settle_starter(Translation& t, const Sourced<std::string>& file, const Settings& choice);
 
 /// Settings for the processes: on the hosts of a list, unless somebody else says who runs where, or all are this machine.
 /// Fails where this machine has not so many slots.
 [[nodiscard]] Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing);
 
 /// ssh with a port, and with an identity file, unless another remote shell is given. Empty: as it is.
-void set_ssh(Translation& t,
-             const std::optional<Sourced<std::string>>& port,
+void set_ssh(Translation& t, const std::optional<Sourced<std::string>>& port,
              const std::optional<Sourced<std::string>>& identity = std::nullopt);
 
 }  // namespace muster

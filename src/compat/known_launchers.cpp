@@ -28,32 +28,18 @@ struct KnownLauncher {
 constexpr auto kLaunchers = std::to_array<KnownLauncher>({
     {"torchrun", "", Replacement::CompatLauncher, "torchrun", "nnodes", "PET_NNODES"},
     {"torch.distributed.run", "", Replacement::CompatLauncher, "torchrun", "nnodes", "PET_NNODES"},
-    {"torch.distributed.launch",
-     "",
-     Replacement::CompatLauncher,
-     "torch.distributed.launch",
-     "nnodes",
-     "PET_NNODES"},
+    {"torch.distributed.launch", "", Replacement::CompatLauncher, "torch.distributed.launch", "nnodes", "PET_NNODES"},
     {"msrun", "", Replacement::CompatLauncher, "msrun", "master_addr"},
     {"mindspore.parallel.cluster.run", "", Replacement::CompatLauncher, "msrun", "master_addr"},
     {"deepspeed", "", Replacement::CompatLauncher, "deepspeed", "no_ssh"},
     {"deepspeed.launcher.runner", "", Replacement::CompatLauncher, "deepspeed", "no_ssh"},
     {"accelerate", "launch", Replacement::CompatLauncher, "accelerate", "num_machines"},
-    {"accelerate.commands.accelerate_cli",
-     "launch",
-     Replacement::CompatLauncher,
-     "accelerate",
-     "num_machines"},
+    {"accelerate.commands.accelerate_cli", "launch", Replacement::CompatLauncher, "accelerate", "num_machines"},
     {"accelerate.commands.launch", "", Replacement::CompatLauncher, "accelerate", "num_machines"},
     {"accelerate-launch", "", Replacement::CompatLauncher, "accelerate", "num_machines"},
     {"colossalai", "run", Replacement::CompatLauncher, "colossalai", "extra_launch_args"},
     {"fleetrun", "", Replacement::CompatLauncher, "fleetrun", "nnodes", "PADDLE_NNODES"},
-    {"paddle.distributed.launch",
-     "",
-     Replacement::CompatLauncher,
-     "fleetrun",
-     "nnodes",
-     "PADDLE_NNODES"},
+    {"paddle.distributed.launch", "", Replacement::CompatLauncher, "fleetrun", "nnodes", "PADDLE_NNODES"},
     {"oneflow.distributed.launch", "", Replacement::Mode, "oneflow", "nnodes"},
     {"horovodrun", "", Replacement::CompatLauncher, "horovodrun"},
     {"horovod.runner", "", Replacement::CompatLauncher, "horovodrun"},
@@ -74,9 +60,8 @@ using Strings = std::span<const std::string>;
 
 /// Where the program stands among a launcher's words; their number if that cannot be seen.
 std::size_t find_script(Strings words) {
-  const auto at = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-    return word.ends_with(".py") || is_python(word);
-  });
+  const auto at = std::find_if(words.begin(), words.end(),
+                               [](const std::string& word) { return word.ends_with(".py") || is_python(word); });
   return static_cast<std::size_t>(at - words.begin());
 }
 
@@ -91,10 +76,8 @@ std::string line_of_mode(std::string_view mode, Strings arguments) {
 }
 
 std::string line_inside(std::string_view name, Strings arguments) {
-  const bool is_inside =
-      std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
-        return base_name(word) == "muster";
-      });
+  const bool is_inside = std::any_of(arguments.begin(), arguments.end(),
+                                     [](const std::string& word) { return base_name(word) == "muster"; });
   if (is_inside) {
     return behind(std::string(name), arguments);
   }
@@ -110,9 +93,7 @@ std::string line_of(const KnownLauncher& launcher, Strings arguments) {
   const CompatLauncher* const compat = find_front_end(launcher.word);
   switch (launcher.instead) {
     case Replacement::CompatLauncher:
-      return behind(
-          "muster " + (compat != nullptr ? command_of(*compat) : std::string(launcher.name)),
-          arguments);
+      return behind("muster " + (compat != nullptr ? command_of(*compat) : std::string(launcher.name)), arguments);
     case Replacement::Mode:
       return line_of_mode(launcher.word, arguments);
     case Replacement::Inside:
@@ -130,9 +111,7 @@ bool tells_of_nodes(Strings words, std::string_view option) {
       continue;
     }
     const bool is_joined = word.size() < words[i].size();
-    const std::string value = is_joined              ? words[i].substr(word.size() + 1)
-                              : i + 1 < words.size() ? words[i + 1]
-                                                     : "";
+    const std::string value = is_joined ? words[i].substr(word.size() + 1) : i + 1 < words.size() ? words[i + 1] : "";
     return value != "1" && value != "1:1";
   }
   return false;
@@ -163,8 +142,7 @@ std::string quoted(const std::string& word) {
 
 std::optional<SuggestedCommand> suggest_command(std::string_view name, Strings arguments) {
   const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const auto& one) {
-    return one.name == name &&
-           (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));
+    return one.name == name && (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));
   });
   if (at == kLaunchers.end()) {
     return std::nullopt;
@@ -196,8 +174,7 @@ std::string as_command_line(Strings words) {
 bool is_python(std::string_view word) {
   const std::string_view name = base_name(word);
   for (const std::string_view start : {std::string_view("python"), std::string_view("pypy")}) {
-    if (name.starts_with(start) &&
-        name.find_first_not_of("0123456789.", start.size()) == std::string_view::npos) {
+    if (name.starts_with(start) && name.find_first_not_of("0123456789.", start.size()) == std::string_view::npos) {
       return true;
     }
   }
@@ -223,9 +200,7 @@ struct PythonOption {
 
 PythonOption read_python_option(const std::string& word) {
   const std::size_t at = word.starts_with("--") ? std::string::npos : word.find_first_of("mcWX");
-  return at == std::string::npos
-             ? PythonOption()
-             : PythonOption{word[at], at + 1 == word.size(), word.substr(at + 1)};
+  return at == std::string::npos ? PythonOption() : PythonOption{word[at], at + 1 == word.size(), word.substr(at + 1)};
 }
 
 PythonRun read_options(Strings words) {
@@ -251,15 +226,13 @@ PythonRun read_options(Strings words) {
 
 /// Modules that run the script which stands behind their options.
 bool runs_a_script(std::string_view module) {
-  constexpr auto kModules =
-      std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
+  constexpr auto kModules = std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
   return std::find(kModules.begin(), kModules.end(), module) != kModules.end();
 }
 
 /// What `python3 -m pdb train.py` runs in the end.
 PythonRun without_modules(PythonRun run) {
-  const auto script = std::find_if(run.arguments.begin(),
-                                   run.arguments.end(),
+  const auto script = std::find_if(run.arguments.begin(), run.arguments.end(),
                                    [](const std::string& word) { return word.ends_with(".py"); });
   if (!runs_a_script(run.module) || script == run.arguments.end()) {
     return run;
@@ -276,8 +249,7 @@ PythonRun read_python_words(Strings words) {
 }
 
 bool is_shell(std::string_view name) {
-  constexpr auto kShells =
-      std::to_array<std::string_view>({"sh", "bash", "dash", "ash", "ksh", "zsh"});
+  constexpr auto kShells = std::to_array<std::string_view>({"sh", "bash", "dash", "ash", "ksh", "zsh"});
   return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
 }
 

@@ -20,8 +20,8 @@ struct SuggestedCommand {
 
 /// `name` is a program's or a Python module's, `arguments` is what stands behind it. Empty: it is no
 /// launcher that is known.
-[[nodiscard]] std::optional<SuggestedCommand> suggest_command(
-    std::string_view name, std::span<const std::string> arguments);
+[[nodiscard]] std::optional<SuggestedCommand> suggest_command(std::string_view name,
+                                                              std::span<const std::string> arguments);
 
 /// Words as a shell takes them.
 [[nodiscard]] std::string as_command_line(std::span<const std::string> words);

@@ -28,44 +28,29 @@ constexpr const char* kHosts =
     "host "
     "without a number has its accelerators as slots, or with -np an even share.";
 
-constexpr const char* kShown =
-    "Said by mpirun; of ranks that muster starts itself, 'muster plan' says it.";
+constexpr const char* kShown = "Said by mpirun; of ranks that muster starts itself, 'muster plan' says it.";
 
-constexpr const char* kFolder =
-    "Where the ranks start, on each host. It has to be there, and ./program is one of it.";
+constexpr const char* kFolder = "Where the ranks start, on each host. It has to be there, and ./program is one of it.";
 
 constexpr const char* kHydra = "it is of MPICH and Intel MPI; muster starts ranks of Open MPI";
 
-constexpr const char* kHydrasVariables =
-    "it is of MPICH and Intel MPI; Open MPI's is -x NAME=VALUE";
+constexpr const char* kHydrasVariables = "it is of MPICH and Intel MPI; Open MPI's is -x NAME=VALUE";
 constexpr const char* kHydrasCount = "it is of MPICH and Intel MPI; Open MPI's is -N";
 
 constexpr const char* kNeedsMpirun = "Only mpirun can do that.";
 
-constexpr CompatOption owned(
-    const char* name, char letter, const char* argument, OptionSupport fate, const char* note) {
+constexpr CompatOption owned(const char* name, char letter, const char* argument, OptionSupport fate,
+                             const char* note) {
   return {name, letter, argument, fate, note};
 }
 
 /// What muster understands, and gives to mpirun as well where that is started.
-constexpr CompatOption shared(const char* name,
-                              const char* argument,
-                              OptionSupport fate,
-                              const char* note) {
+constexpr CompatOption shared(const char* name, const char* argument, OptionSupport fate, const char* note) {
   return {name, '\0', argument, fate, note, nullptr, nullptr, false, true, true};
 }
 
 constexpr CompatOption passed(const char* name, char letter, const char* argument) {
-  return {name,
-          letter,
-          argument,
-          OptionSupport::Passed,
-          kNeedsMpirun,
-          nullptr,
-          nullptr,
-          false,
-          true,
-          true};
+  return {name, letter, argument, OptionSupport::Passed, kNeedsMpirun, nullptr, nullptr, false, true, true};
 }
 
 constexpr CompatOption of_hydra(const char* name, const char* note = kHydra) {
@@ -79,65 +64,39 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     owned("hostfile", '\0', "FILE", OptionSupport::Better, kHosts),
     owned("machinefile", '\0', "FILE", OptionSupport::Better, kHosts),
     owned("default-hostfile", '\0', "FILE", OptionSupport::Better, kHosts),
-    owned("x",
-          '\0',
-          "NAME[=VALUE]",
-          OptionSupport::Better,
+    owned("x", '\0', "NAME[=VALUE]", OptionSupport::Better,
           "The variable reaches every rank byte for byte, whatever is in it."),
     owned("npernode", '\0', "N", OptionSupport::Same, kPerNode),
     owned("N", '\0', "N", OptionSupport::Same, kPerNode),
     owned("pernode", '\0', nullptr, OptionSupport::Same, "One process on each node."),
-    shared("mca",
-           "NAME VALUE",
-           OptionSupport::Better,
+    shared("mca", "NAME VALUE", OptionSupport::Better,
            "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons "
            "start is muster's."),
     shared("gmca", "NAME VALUE", OptionSupport::Better, "As --mca."),
     shared("pmixmca", "NAME VALUE", OptionSupport::Better, "As --mca, with PMIX_MCA_NAME."),
     passed("prtemca", '\0', "NAME VALUE"),
-    shared(
-        "bind-to",
-        "WHAT",
-        OptionSupport::Better,
-        "none is how ranks start anyway, core is a share of the cores for each, and socket, numa "
-        "and l3cache are those; what else it says, only mpirun can do."),
-    shared(
-        "map-by",
-        "HOW",
-        OptionSupport::Better,
-        "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and "
-        "OVERSUBSCRIBE behind a colon is --oversubscribe; what else it says, only mpirun can do."),
+    shared("bind-to", "WHAT", OptionSupport::Better,
+           "none is how ranks start anyway, core is a share of the cores for each, and socket, numa "
+           "and l3cache are those; what else it says, only mpirun can do."),
+    shared("map-by", "HOW", OptionSupport::Better,
+           "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and "
+           "OVERSUBSCRIBE behind a colon is --oversubscribe; what else it says, only mpirun can do."),
     shared("rank-by", "HOW", OptionSupport::Better, "slot; what else it says, only mpirun can do."),
     shared("byslot", nullptr, OptionSupport::Same, "How ranks are placed anyway."),
     passed("bynode", '\0', nullptr),
     shared("allow-run-as-root", nullptr, OptionSupport::Same, "Nobody is asked who he is."),
-    shared("oversubscribe",
-           nullptr,
-           OptionSupport::Same,
-           "More processes than slots are dealt in turn."),
+    shared("oversubscribe", nullptr, OptionSupport::Same, "More processes than slots are dealt in turn."),
     shared("nooversubscribe", nullptr, OptionSupport::Same, "So it is anyway."),
-    shared("tag-output",
-           nullptr,
-           OptionSupport::Better,
+    shared("tag-output", nullptr, OptionSupport::Better,
            "Lines begin with their rank, unless it is the only one, and are whole."),
-    shared(
-        "output-filename",
-        "DIR",
-        OptionSupport::Better,
-        "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
-    shared("stdin",
-           "WHO",
-           OptionSupport::Better,
+    shared("output-filename", "DIR", OptionSupport::Better,
+           "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
+    shared("stdin", "WHO", OptionSupport::Better,
            "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does "
            "not go to other hosts."),
     shared("quiet", nullptr, OptionSupport::Same, "Muster says little as it is."),
     shared("q", nullptr, OptionSupport::Same, "Muster says little as it is."),
-    {"max-restarts",
-     '\0',
-     "N",
-     OptionSupport::Better,
-     "All ranks are started again together.",
-     "max-restarts"},
+    {"max-restarts", '\0', "N", OptionSupport::Better, "All ranks are started again together.", "max-restarts"},
     {"V", '\0', nullptr, OptionSupport::Better, "The version of muster.", "version"},
     shared("report-bindings", nullptr, OptionSupport::Better, kShown),
     shared("display-map", nullptr, OptionSupport::Better, kShown),
@@ -207,24 +166,11 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     passed("xml-file", '\0', "FILE"),
     passed("xterm", '\0', "RANKS"),
     owned("launch-agent", '\0', "COMMAND", OptionSupport::Ignored, "how daemons start is muster's"),
-    owned("app",
-          '\0',
-          "FILE",
-          OptionSupport::Refused,
-          "muster starts one program, which stands on the command line"),
-    owned("do-not-launch",
-          '\0',
-          nullptr,
-          OptionSupport::Refused,
-          "'muster plan' says what would be started"),
-    owned(
-        "dvm", '\0', nullptr, OptionSupport::Refused, "muster starts jobs and no machine for them"),
+    owned("app", '\0', "FILE", OptionSupport::Refused, "muster starts one program, which stands on the command line"),
+    owned("do-not-launch", '\0', nullptr, OptionSupport::Refused, "'muster plan' says what would be started"),
+    owned("dvm", '\0', nullptr, OptionSupport::Refused, "muster starts jobs and no machine for them"),
     owned("hnp", '\0', "URI", OptionSupport::Refused, "muster starts jobs of its own"),
-    owned("nolocal",
-          '\0',
-          nullptr,
-          OptionSupport::Refused,
-          "list the hosts that are to have processes, and no other"),
+    owned("nolocal", '\0', nullptr, OptionSupport::Refused, "list the hosts that are to have processes, and no other"),
     of_hydra("bootstrap"),
     of_hydra("env", kHydrasVariables),
     of_hydra("envall", kHydrasVariables),
@@ -285,10 +231,9 @@ Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>
   OtherProgram other;
   for (const TypedOption& typed : options) {
     if (is_about_hosts(typed)) {
-      return Error{ErrorKind::BadUsage,
-                   typed.source +
-                       " is behind ':', expected it in front of the first program: it is "
-                       "for all of them"};
+      return Error{ErrorKind::BadUsage, typed.source +
+                                            " is behind ':', expected it in front of the first program: it is "
+                                            "for all of them"};
     }
     if (is_count(typed.name)) {
       other.processes = parse_integer(typed.values.front(), 1, kMostProcesses).value_or(0);
@@ -310,11 +255,10 @@ Result<OtherProgram> read_program(Translation& t, const Words& words) {
   }
   auto other = read_options(t, read->typed);
   if (other && other->processes == 0) {
-    return Error{
-        ErrorKind::BadUsage,
-        "'" + read->program.front() +
-            "' has no number of processes, expected -np N for each program where there are "
-            "several"};
+    return Error{ErrorKind::BadUsage,
+                 "'" + read->program.front() +
+                     "' has no number of processes, expected -np N for each program where there are "
+                     "several"};
   }
   if (other) {
     other->words.insert(other->words.begin(), {":", "-np", std::to_string(other->processes)});
@@ -370,8 +314,7 @@ void translate_options(Translation& t) {
 /// mpirun binds the ranks that it starts.
 void leave_binding(Translation& t) {
   const auto way = t.line.settings.find("mpi-start");
-  const bool is_by_mpirun =
-      way && (way->value == name_of(MpiStart::Agent) || way->value == name_of(MpiStart::Ssh));
+  const bool is_by_mpirun = way && (way->value == name_of(MpiStart::Agent) || way->value == name_of(MpiStart::Ssh));
   if (is_by_mpirun || t.settings.contains(kOnlyMpirun)) {
     t.settings.erase("numa-binding");
   }
@@ -380,10 +323,9 @@ void leave_binding(Translation& t) {
 /// In the place of the mpirun that muster has started, there is no other one.
 Result<> check_no_circle(const Translation& t) {
   return t.snapshot.has(mpi::variable::kShared)
-             ? Result<>(
-                   Error{ErrorKind::NotExecutable,
-                         "muster has started mpirun, and what PATH has by that name leads back "
-                         "to muster; put the folder of Open MPI's mpirun in front"})
+             ? Result<>(Error{ErrorKind::NotExecutable,
+                              "muster has started mpirun, and what PATH has by that name leads back "
+                              "to muster; put the folder of Open MPI's mpirun in front"})
              : Result<>();
 }
 
@@ -402,8 +344,7 @@ bool is_there(const Translation& t, const std::string& file) {
 /// mpirun goes on without a file that is not there.
 Result<> check_files(const Translation& t) {
   const auto tune = t.find("tune");
-  const std::vector<std::string> files =
-      tune ? split(tune->value, ',') : std::vector<std::string>();
+  const std::vector<std::string> files = tune ? split(tune->value, ',') : std::vector<std::string>();
   for (const std::string& file : files) {
     if (!is_there(t, file)) {
       return wrong_value({file, tune->source}, "a file that can be read");

@@ -43,11 +43,9 @@ Mapping read_mapping(std::string_view text) {
   }
   mapping.counts_objects = is_count && !mapping.per_node;
   const auto modifiers = modifiers_of(words, is_count ? kWordsOfCount : 1);
-  mapping.may_oversubscribe =
-      std::find(modifiers.begin(), modifiers.end(), "oversubscribe") != modifiers.end();
+  mapping.may_oversubscribe = std::find(modifiers.begin(), modifiers.end(), "oversubscribe") != modifiers.end();
   const bool is_by_slot = words.empty() || words[0].empty() || words[0] == "slot";
-  mapping.is_own = (is_by_slot || mapping.per_node) &&
-                   std::all_of(modifiers.begin(), modifiers.end(), is_about_slots);
+  mapping.is_own = (is_by_slot || mapping.per_node) && std::all_of(modifiers.begin(), modifiers.end(), is_about_slots);
   return mapping;
 }
 
@@ -88,9 +86,7 @@ constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
 
 /// Options of which only some values are muster's as well.
 bool has_own_values(const std::string& name) {
-  return std::any_of(kOwnValues.begin(), kOwnValues.end(), [&](const OwnSetting& own) {
-    return name == own.option;
-  });
+  return std::any_of(kOwnValues.begin(), kOwnValues.end(), [&](const OwnSetting& own) { return name == own.option; });
 }
 
 Sourced<std::string> last_of(const TypedOption& typed) {
@@ -99,8 +95,7 @@ Sourced<std::string> last_of(const TypedOption& typed) {
 
 /// Parameters by which mpirun is told how to start daemons.
 bool is_about_daemons(const std::string& parameter) {
-  return parameter.starts_with("plm") || parameter == "orte_launch_agent" ||
-         parameter == "prte_launch_agent";
+  return parameter.starts_with("plm") || parameter == "orte_launch_agent" || parameter == "prte_launch_agent";
 }
 
 /// What the rest of the translation knows of one option: whether mpirun is to get it, and whether only that can
@@ -126,8 +121,7 @@ OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
   if (is_mpiruns_own) {
     return {true, true};
   }
-  t.export_variable((typed.name == "pmixmca" ? "PMIX_MCA_" : "OMPI_MCA_") + name,
-                    {typed.values.back(), source});
+  t.export_variable((typed.name == "pmixmca" ? "PMIX_MCA_" : "OMPI_MCA_") + name, {typed.values.back(), source});
   return {true, false};
 }
 
@@ -137,8 +131,7 @@ OptionMeaning translate_variable(Translation& t, const TypedOption& typed) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const Source source = from_flag(typed.source + " " + name);
-  const auto value = equals == std::string::npos ? t.snapshot.variable(name)
-                                                 : std::optional(text.substr(equals + 1));
+  const auto value = equals == std::string::npos ? t.snapshot.variable(name) : std::optional(text.substr(equals + 1));
   if (value && !name.empty()) {
     t.export_variable(name, {*value, source});
   } else {
@@ -165,10 +158,9 @@ bool is_folder(const TypedOption& typed) {
 
 /// Options whose meaning is in their value.
 OptionMeaning translate_value(Translation& t, const TypedOption& typed) {
-  const auto* const own =
-      std::find_if(std::begin(kOwnValues), std::end(kOwnValues), [&](const OwnSetting& one) {
-        return typed.name == one.option && typed.values.front() == one.value;
-      });
+  const auto* const own = std::find_if(std::begin(kOwnValues), std::end(kOwnValues), [&](const OwnSetting& one) {
+    return typed.name == one.option && typed.values.front() == one.value;
+  });
   if (own == std::end(kOwnValues)) {
     return {true, true};
   }
@@ -190,8 +182,7 @@ OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
   if (typed.name == "x") {
     return translate_variable(t, typed);
   }
-  if (typed.name == "mca" || typed.name == "gmca" || typed.name == "pmixmca" ||
-      typed.name == "prtemca") {
+  if (typed.name == "mca" || typed.name == "gmca" || typed.name == "pmixmca" || typed.name == "prtemca") {
     return translate_parameter(t, typed);
   }
   if (typed.name == "map-by") {
@@ -215,8 +206,7 @@ OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
 
 /// As it was typed, but for old names, and with the folder as it is seen from everywhere.
 std::vector<std::string> as_words(const Translation& t, const TypedOption& typed) {
-  const auto* const old = std::find_if(std::begin(kOldNames),
-                                       std::end(kOldNames),
+  const auto* const old = std::find_if(std::begin(kOldNames), std::end(kOldNames),
                                        [&](const auto& one) { return typed.name == one.first; });
   if (old != std::end(kOldNames)) {
     return {"--bind-to", old->second};
@@ -245,9 +235,8 @@ bool may_oversubscribe(const TypedOption& typed) {
   if (typed.name == "map-by" || is_parameter(typed, kMappingParameter)) {
     return read_mapping(typed.values.back()).may_oversubscribe;
   }
-  const bool is_parameter_on =
-      is_parameter(typed, kOversubscribeParameter) &&
-      (typed.values.back() == "1" || lower_case(typed.values.back()) == "true");
+  const bool is_parameter_on = is_parameter(typed, kOversubscribeParameter) &&
+                               (typed.values.back() == "1" || lower_case(typed.values.back()) == "true");
   return typed.name == "oversubscribe" || is_parameter_on;
 }
 
@@ -263,8 +252,7 @@ std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& type
 
 std::optional<Sourced<std::string>> find_oversubscription(const Translation& t) {
   const auto one = std::find_if(t.typed.begin(), t.typed.end(), may_oversubscribe);
-  return one == t.typed.end() ? std::nullopt
-                              : std::optional(Sourced<std::string>{"1", from_flag(one->source)});
+  return one == t.typed.end() ? std::nullopt : std::optional(Sourced<std::string>{"1", from_flag(one->source)});
 }
 
 const TypedOption* find_own_placing(const Translation& t) {
@@ -303,14 +291,10 @@ std::optional<Text> find_per_node(const Translation& t) {
 }
 
 /// Where the MPI Operator and others say it to mpirun of Open MPI, of Intel's MPI and of MPICH.
-constexpr std::array<const char*, 4> kHostfiles = {"OMPI_MCA_orte_default_hostfile",
-                                                   "PRTE_MCA_prte_default_hostfile",
-                                                   "I_MPI_HYDRA_HOST_FILE",
-                                                   "HYDRA_HOST_FILE"};
-constexpr std::array<const char*, 4> kShellWords = {"OMPI_MCA_plm_rsh_args",
-                                                    "PRTE_MCA_plm_ssh_args",
-                                                    "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS",
-                                                    "HYDRA_LAUNCH_EXTRA_ARGS"};
+constexpr std::array<const char*, 4> kHostfiles = {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile",
+                                                   "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"};
+constexpr std::array<const char*, 4> kShellWords = {"OMPI_MCA_plm_rsh_args", "PRTE_MCA_plm_ssh_args",
+                                                    "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "HYDRA_LAUNCH_EXTRA_ARGS"};
 
 std::optional<Text> first_variable(const Translation& t, std::span<const char* const> names) {
   for (const char* const name : names) {
@@ -324,8 +308,7 @@ std::optional<Text> first_variable(const Translation& t, std::span<const char* c
 
 /// A hostfile as option, as parameter, or as the variable of the parameter.
 std::optional<Text> find_hostfile(const Translation& t) {
-  static constexpr std::array<std::string_view, 3> kNames = {
-      "hostfile", "machinefile", "default-hostfile"};
+  static constexpr std::array<std::string_view, 3> kNames = {"hostfile", "machinefile", "default-hostfile"};
   if (auto given = last_typed(t, kNames)) {
     return given;
   }
@@ -358,8 +341,7 @@ struct Counts {
 
 /// Of options that say how many there are on what only the machine knows.
 bool needs_count(const TypedOption& typed) {
-  return typed.name == "ppr" || typed.name == "npersocket" || typed.name == "rankfile" ||
-         typed.name == "rf" ||
+  return typed.name == "ppr" || typed.name == "npersocket" || typed.name == "rankfile" || typed.name == "rf" ||
          (typed.name == "map-by" && read_mapping(typed.values.front()).counts_objects);
 }
 
@@ -374,8 +356,7 @@ Result<> check_counts(const Translation& t, const Counts& counts, int others) {
   return counts.all || one == t.typed.end()
              ? Result<>()
              : Error{ErrorKind::BadUsage,
-                     one->source +
-                         " needs -np beside it: muster does not see how many ranks it makes"};
+                     one->source + " needs -np beside it: muster does not see how many ranks it makes"};
 }
 
 /// mpirun is told of its first program, everybody else of all of them.
@@ -425,8 +406,8 @@ Result<> translate_placing(Translation& t, int others) {
     return checked;
   }
   count_others(t, *counts, others);
-  const auto placed = place_on_hosts(
-      t, {counts->all, counts->per_node, *hosts, find_hostfile(t), find_oversubscription(t)});
+  const auto placed =
+      place_on_hosts(t, {counts->all, counts->per_node, *hosts, find_hostfile(t), find_oversubscription(t)});
   if (!placed) {
     return placed.error();
   }

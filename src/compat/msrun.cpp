@@ -11,103 +11,47 @@ namespace muster {
 namespace {
 
 constexpr auto kMsrunOptions = std::to_array<CompatOption>({
-    {"worker_num",
-     '\0',
-     "N",
-     OptionSupport::Better,
-     "Workers of the job, 8 if it is not given. The nodes may have different numbers of them.",
-     "total-workers"},
-    {"local_worker_num",
-     '\0',
-     "N",
-     OptionSupport::Same,
-     "Workers on this node, 8 if it is not given. As many as --worker_num: the job has one node.",
-     "nproc-per-node"},
-    {"master_addr",
-     '\0',
-     "HOST",
-     OptionSupport::Better,
+    {"worker_num", '\0', "N", OptionSupport::Better,
+     "Workers of the job, 8 if it is not given. The nodes may have different numbers of them.", "total-workers"},
+    {"local_worker_num", '\0', "N", OptionSupport::Same,
+     "Workers on this node, 8 if it is not given. As many as --worker_num: the job has one node.", "nproc-per-node"},
+    {"master_addr", '\0', "HOST", OptionSupport::Better,
      "A name, an address of IPv4 or IPv6, or that of a service. If it is not given, the platform "
      "says "
      "it."},
-    {"master_port",
-     '\0',
-     "PORT",
-     OptionSupport::Better,
+    {"master_port", '\0', "PORT", OptionSupport::Better,
      "MindSpore's scheduler listens there and the agents meet beside it. If it is not given, the "
      "agents meet at 8118 and the scheduler takes a free port, so that two jobs do not clash."},
-    {"node_rank",
-     '\0',
-     "R",
-     OptionSupport::Better,
+    {"node_rank", '\0', "R", OptionSupport::Better,
      "-1 or not given: by the platform, else by arrival; ranks are known before the workers start "
      "either way."},
-    {"log_dir",
-     '\0',
-     "DIR",
-     OptionSupport::Better,
+    {"log_dir", '\0', "DIR", OptionSupport::Better,
      "scheduler.log and worker_<rank>.log, in the current folder if it is not given. Ranks are "
      "those "
      "of the job, so that nodes can share it.",
      "log-dir"},
-    {"join",
-     '\0',
-     "WHETHER",
-     OptionSupport::Better,
+    {"join", '\0', "WHETHER", OptionSupport::Better,
      "muster always waits: False leaves nobody who sees a failure. true and false are understood, "
      "too.",
-     nullptr,
-     "True False true false",
-     true},
-    {"cluster_time_out",
-     '\0',
-     "SECONDS",
-     OptionSupport::Better,
-     "How long all nodes are waited for, here and by MindSpore. Negative: a year.",
-     "set:cluster_time_out"},
-    {"bind_core",
-     '\0',
-     "HOW",
-     OptionSupport::Better,
-     "True, False or a JSON object, by system calls.",
-     "bind-core",
+     nullptr, "True False true false", true},
+    {"cluster_time_out", '\0', "SECONDS", OptionSupport::Better,
+     "How long all nodes are waited for, here and by MindSpore. Negative: a year.", "set:cluster_time_out"},
+    {"bind_core", '\0', "HOW", OptionSupport::Better, "True, False or a JSON object, by system calls.", "bind-core",
      "True False"},
-    {"bind_numa",
-     '\0',
-     "HOW",
-     OptionSupport::Better,
-     "True, False, a JSON object or a file, by system calls; no numactl is needed.",
-     "bind-numa",
-     "True False"},
-    {"sim_level",
-     '\0',
-     "LEVEL",
-     OptionSupport::Same,
+    {"bind_numa", '\0', "HOW", OptionSupport::Better,
+     "True, False, a JSON object or a file, by system calls; no numactl is needed.", "bind-numa", "True False"},
+    {"sim_level", '\0', "LEVEL", OptionSupport::Same,
      "A dry run on this node, without a scheduler. Else MS_SIMULATION_LEVEL, beside which "
      "RANK_SIZE is "
      "stronger than --worker_num.",
-     "set:sim_level",
-     "-1 0 1 2 3",
-     true},
-    {"sim_rank_id",
-     '\0',
-     "R",
-     OptionSupport::Same,
+     "set:sim_level", "-1 0 1 2 3", true},
+    {"sim_rank_id", '\0', "R", OptionSupport::Same,
      "The one rank of a dry run, below --worker_num; -1: all of this node. Else RANK_ID."},
-    {"rank_table_file",
-     '\0',
-     "FILE",
-     OptionSupport::Better,
+    {"rank_table_file", '\0', "FILE", OptionSupport::Better,
      "A rank table of any form, which is waited for; RANK_TABLE_FILE is a copy of it."},
-    {"worker_log_name",
-     '\0',
-     "NAME",
-     OptionSupport::Same,
+    {"worker_log_name", '\0', "NAME", OptionSupport::Same,
      "What a worker's log is called, with {ip} and {hostname}; _<rank>.log follows."},
-    {"tail_worker_log",
-     '\0',
-     "RANKS",
-     OptionSupport::Better,
+    {"tail_worker_log", '\0', "RANKS", OptionSupport::Better,
      "Ranks of the job whose lines are on the console, -1 for all; whole lines with their rank, "
      "and "
      "no process of tail."},
@@ -169,8 +113,7 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
   const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
   if (workers.local > workers.total) {
-    const bool is_usage =
-        local.source.kind == SourceKind::Flag || total.source.kind == SourceKind::Flag;
+    const bool is_usage = local.source.kind == SourceKind::Flag || total.source.kind == SourceKind::Flag;
     return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
                  "--local_worker_num is '" + local.value + "' but --worker_num is '" + total.value +
                      "': there are no more workers here than in the job"};
@@ -219,19 +162,15 @@ Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::
   if (*number < *parse_integer(size.value, 1, 10'000'000)) {
     return {};
   }
-  const bool is_usage =
-      rank.source.kind == SourceKind::Flag || size.source.kind == SourceKind::Flag;
+  const bool is_usage = rank.source.kind == SourceKind::Flag || size.source.kind == SourceKind::Flag;
   const bool is_default = size.source.kind == SourceKind::Default;
   return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
-               rank.source.name + " is '" + rank.value + "' but " +
-                   (is_default ? "--worker_num" : size.source.name) + " is '" + size.value +
-                   "': a rank must be below its count"};
+               rank.source.name + " is '" + rank.value + "' but " + (is_default ? "--worker_num" : size.source.name) +
+                   " is '" + size.value + "': a rank must be below its count"};
 }
 
 /// A dry run: processes that know how large the job would be, and meet nobody.
-Result<> translate_simulation(Translation& t,
-                              const Sourced<std::string>& level,
-                              const Workers& workers) {
+Result<> translate_simulation(Translation& t, const Sourced<std::string>& level, const Workers& workers) {
   t.set("mode", {"msrun-simulation", level.source});
   t.set("set:sim_level", level);
   const Sourced<std::string> size = simulated_size(t);
@@ -244,14 +183,12 @@ Result<> translate_simulation(Translation& t,
   t.set("nnodes", {"1", level.source});
   t.set("nproc-per-node", or_default(t, "local-worker-num", kDefaultWorkers));
   auto rank = find_set(t, "sim-rank-id");
-  if (const auto inherited = t.snapshot.variable("RANK_ID");
-      !rank && inherited && !inherited->empty()) {
+  if (const auto inherited = t.snapshot.variable("RANK_ID"); !rank && inherited && !inherited->empty()) {
     rank = Sourced<std::string>{*inherited, from_variable("RANK_ID")};
   }
   if (!rank && workers.local > kMostSimulated) {
-    t.line.notices.push_back(
-        "starting one process for rank 0, as msrun does: --local_worker_num is above " +
-        std::to_string(kMostSimulated));
+    t.line.notices.push_back("starting one process for rank 0, as msrun does: --local_worker_num is above " +
+                             std::to_string(kMostSimulated));
     rank = Sourced<std::string>{"0", from_flag("--local_worker_num")};
   }
   if (!rank) {
@@ -292,9 +229,8 @@ Result<> translate_tail(Translation& t, const Workers& workers) {
     t.set("local-ranks-filter", *ranks);
     return {};
   }
-  const int node_rank = node && workers.local != workers.total
-                            ? parse_integer(node->value, 0, 1'000'000).value_or(0)
-                            : 0;
+  const int node_rank =
+      node && workers.local != workers.total ? parse_integer(node->value, 0, 1'000'000).value_or(0) : 0;
   std::vector<std::string> here;
   for (const std::string& piece : split(ranks->value, ',')) {
     const auto rank = parse_integer(trim(piece), 0, 10'000'000);
@@ -324,8 +260,7 @@ void translate_logs(Translation& t) {
   if (const auto name = t.find("worker-log-name")) {
     std::string text = replaced(name->value, "{hostname}", t.snapshot.host_name);
     if (text.find("{ip}") != std::string::npos) {
-      text = replaced(
-          text, "{ip}", local_end_towards(or_default(t, "master-addr", "127.0.0.1").value).address);
+      text = replaced(text, "{ip}", local_end_towards(or_default(t, "master-addr", "127.0.0.1").value).address);
     }
     t.set("set:worker_log_name", {text, name->source});
   }
@@ -338,11 +273,10 @@ void translate_logs(Translation& t) {
 void translate_join(Translation& t) {
   const auto join = t.find("join");
   if (!join) {
-    t.line.notices.emplace_back(
-        "waiting for the workers, where msrun without --join=True would not");
+    t.line.notices.emplace_back("waiting for the workers, where msrun without --join=True would not");
   } else if (join->value == "False" || join->value == "false") {
-    t.line.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" +
-                             join->value + ": somebody must see when one fails");
+    t.line.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" + join->value +
+                             ": somebody must see when one fails");
   }
 }
 
@@ -364,14 +298,11 @@ Result<> translate_msrun(Translation& t) {
     return workers.error();
   }
   auto level = find_set(t, "sim-level");
-  if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL");
-      !level && inherited && !inherited->empty()) {
+  if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL"); !level && inherited && !inherited->empty()) {
     level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
   }
   t.settings.erase("set:sim_level");  // -1 is none
-  if (auto translated =
-          level ? translate_simulation(t, *level, *workers) : translate_nodes(t, *workers);
-      !translated) {
+  if (auto translated = level ? translate_simulation(t, *level, *workers) : translate_nodes(t, *workers); !translated) {
     return translated;
   }
   translate_time_out(t);

@@ -39,8 +39,8 @@ std::optional<std::string> read_text_of(const PythonRun& run, const ReadText& re
 /// Once a node, and without the arguments of that mode unless the script takes them.
 std::string line_of_script(Strings typed, const std::string& text) {
   const bool takes_arguments = text.find("--init_method") != std::string::npos;
-  return std::string("muster --mode once ") +
-         (takes_arguments ? "" : "--template-arguments never ") + as_command_line(typed);
+  return std::string("muster --mode once ") + (takes_arguments ? "" : "--template-arguments never ") +
+         as_command_line(typed);
 }
 
 /// "line 41 calls torch.multiprocessing.spawn with nprocs=8".
@@ -151,12 +151,10 @@ class LauncherSearch {
     if (is_shell(interpreter)) {
       search_shell(line, {std::string(base_name(path)), text});
     }
-    return is_python(interpreter) ? search_python(line, {path, "", "", words.subspan(1)})
-                                  : std::nullopt;
+    return is_python(interpreter) ? search_python(line, {path, "", "", words.subspan(1)}) : std::nullopt;
   }
 
-  [[nodiscard]] std::optional<NestedLauncher> search_python(const Line& line,
-                                                            const PythonRun& run) const {
+  [[nodiscard]] std::optional<NestedLauncher> search_python(const Line& line, const PythonRun& run) const {
     const std::string what = run.module.empty() ? std::string(base_name(run.script)) : run.module;
     if (auto instead = suggest_command(what, run.arguments)) {
       return found(line, launcher_of(what, std::move(*instead)));
@@ -167,11 +165,7 @@ class LauncherSearch {
       return std::nullopt;
     }
     const Strings typed = Strings(line.words).subspan(line.is_python_added ? 1 : 0);
-    return found(line,
-                 {what.empty() ? "-c" : what,
-                  describe(*call),
-                  call->is_certain,
-                  line_of_script(typed, *text)});
+    return found(line, {what.empty() ? "-c" : what, describe(*call), call->is_certain, line_of_script(typed, *text)});
   }
 
   /// Its commands are the next to be looked at, the first one first.
@@ -182,12 +176,9 @@ class LauncherSearch {
     const std::vector<ShellCommand> commands = read_shell(*run.text);
     for (auto command = commands.rbegin(); command != commands.rend(); ++command) {
       const std::string before = line.where.empty() ? "" : line.where + run.name + ", and there ";
-      left_.push_back({command->words,
-                       false,
-                       line.program.empty() ? run.name : line.program,
+      left_.push_back({command->words, false, line.program.empty() ? run.name : line.program,
                        before + "line " + std::to_string(command->line) + " runs ",
-                       line.is_certain && !command->is_conditional,
-                       line.scripts - 1});
+                       line.is_certain && !command->is_conditional, line.scripts - 1});
     }
   }
 
@@ -216,16 +207,14 @@ struct Impact {
 
 Impact impact_of(const NestedLauncher& own, const LaunchContext& starts) {
   if (starts.tasks_here > 1 && starts.count > 0) {
-    const std::string each =
-        "each of the " + std::to_string(starts.tasks_here) + " tasks on this host ";
+    const std::string each = "each of the " + std::to_string(starts.tasks_here) + " tasks on this host ";
     return {true, false, each + "does so", each + "would do so"};
   }
   if (starts.count > 1) {
     const std::string many = std::to_string(starts.count) + " of it on this node ";
     return {true, false, many + "each do so", many + "would each do so"};
   }
-  const bool is_right =
-      own.is_launcher ? own.knows_nodes : starts.is_once_a_node || !own.is_certain;
+  const bool is_right = own.is_launcher ? own.knows_nodes : starts.is_once_a_node || !own.is_certain;
   if (starts.count < 1 || starts.nodes <= 1 || is_right) {
     return {};
   }
@@ -241,15 +230,13 @@ std::string intended_command(const NestedLauncher& own, const LaunchContext& sta
   if (starts.nodes > 1 && !own.on_nodes.empty()) {
     return own.on_nodes;
   }
-  return "'" + own.instead + "'" +
-         (own.is_in_script ? " there and start that without muster" : "") +
+  return "'" + own.instead + "'" + (own.is_in_script ? " there and start that without muster" : "") +
          (starts.tasks_here > 1 ? ", with one task on each host" : "");
 }
 
 }  // namespace
 
-std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program,
-                                                   bool is_python_added,
+std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program, bool is_python_added,
                                                    const ReadText& read_text) {
   return LauncherSearch(read_text).find({program, is_python_added});
 }
@@ -262,8 +249,8 @@ Result<std::string> check_nested_launcher(const NestedLauncher& own, const Launc
   const std::string how = own.how.empty() ? "" : ": " + own.how;
   const std::string meant = intended_command(own, starts);
   if (!own.is_certain) {
-    return "'" + own.program + "' may start processes itself" + how +
-           " under a condition; if that is true here, " + harm.does + ": then write " + meant;
+    return "'" + own.program + "' may start processes itself" + how + " under a condition; if that is true here, " +
+           harm.does + ": then write " + meant;
   }
   const std::string start = "'" + own.program + "' starts processes itself" + how + ", and ";
   if (starts.is_mode_given) {
@@ -274,13 +261,12 @@ Result<std::string> check_nested_launcher(const NestedLauncher& own, const Launc
     return start + harm.does + "; what is meant is probably " + meant;
   }
   return Error{ErrorKind::BadUsage,
-               start + harm.would + "; write " + meant + ", or --mode " + starts.mode +
-                   " if it is meant so"};
+               start + harm.would + "; write " + meant + ", or --mode " + starts.mode + " if it is meant so"};
 }
 
 std::optional<std::string> read_script(const std::string& path) {
   constexpr std::size_t kMost = 1U << 20U;
-  std::error_code ignored;  // what cannot be looked at cannot be read either
+  std::error_code ignored;                                 // what cannot be looked at cannot be read either
   if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe could keep us for ever
     return std::nullopt;
   }
@@ -386,8 +372,8 @@ bool is_script(const std::string& word) {
 
 /// One that could be no value of an option.
 bool is_program(Strings words) {
-  return !words.empty() && (is_python(words[0]) || is_script(words[0]) ||
-                            suggest_command(base_name(words[0]), words.subspan(1)));
+  return !words.empty() &&
+         (is_python(words[0]) || is_script(words[0]) || suggest_command(base_name(words[0]), words.subspan(1)));
 }
 
 /// The value of --option is the next word if the program that is looked for stands right behind it.
@@ -397,8 +383,8 @@ bool takes_next(const Wrapper& wrapper, Strings words) {
     return wrapper.values.find(" " + option + " ") != std::string_view::npos;
   }
   const auto place = 1 + static_cast<std::size_t>(wrapper.operands);
-  return option.find('=') == std::string::npos && words.size() > place + 1 &&
-         !is_program(words.subspan(place)) && is_program(words.subspan(place + 1));
+  return option.find('=') == std::string::npos && words.size() > place + 1 && !is_program(words.subspan(place)) &&
+         is_program(words.subspan(place + 1));
 }
 
 bool is_option(const std::string& word) {
@@ -432,11 +418,9 @@ std::size_t skip_own_words(const Wrapper& wrapper, Strings words) {
 }  // namespace
 
 Wrapped without_wrappers(Strings words) {
-  for (const Wrapper* wrapper = find_wrapper(words); wrapper != nullptr;
-       wrapper = find_wrapper(words)) {
+  for (const Wrapper* wrapper = find_wrapper(words); wrapper != nullptr; wrapper = find_wrapper(words)) {
     const std::size_t at = std::min(skip_own_words(*wrapper, words), words.size());
-    const bool is_for_python =
-        wrapper->is_python && at < words.size() && (is_script(words[at]) || words[at] == "-m");
+    const bool is_for_python = wrapper->is_python && at < words.size() && (is_script(words[at]) || words[at] == "-m");
     if (is_for_python) {
       return {words.subspan(at - 1), true};
     }

@@ -15,9 +15,8 @@ namespace muster {
 
 /// A program that starts the processes of its job itself: another launcher, or a script that spawns.
 struct NestedLauncher {
-  std::string program;  ///< what people call it: "torchrun", "train.py"
-  std::string
-      how;  ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty: it is a launcher
+  std::string program;           ///< what people call it: "torchrun", "train.py"
+  std::string how;               ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty: it is a launcher
   bool is_certain = true;        ///< false: under a condition that only it knows
   std::string instead;           ///< the command line that was probably meant
   bool is_in_script = false;     ///< that is a line of the shell script that is started
@@ -33,8 +32,8 @@ using ReadText = std::function<std::optional<std::string>(const std::string& pat
 /// What is known of the program by its name and, if Python or a shell is to run a script, by its text. What a
 /// script imports is not looked into.
 /// `is_python_added`: the first word is an interpreter that the user has not written.
-[[nodiscard]] std::optional<NestedLauncher> find_nested_launcher(
-    const std::vector<std::string>& program, bool is_python_added, const ReadText& read_text);
+[[nodiscard]] std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program,
+                                                                 bool is_python_added, const ReadText& read_text);
 
 /// How a program would be started on this node.
 struct LaunchContext {
@@ -43,13 +42,12 @@ struct LaunchContext {
   bool is_mode_given = false;   ///< by the user, who has it so then
   int nodes = 1;                ///< of the job
   bool is_once_a_node = false;  ///< that is the mode's meaning: for programs that spawn
-  int tasks_here = 1;  ///< musters that the platform has placed on this host; each starts it
+  int tasks_here = 1;           ///< musters that the platform has placed on this host; each starts it
 };
 
 /// A program that surely starts its own processes is not started several times on a node, nor a launcher that
 /// knows of no other node on several, unless the user says so by naming the mode: `BadUsage`. What remains is a sentence for the start; empty: there is nothing to say.
-[[nodiscard]] Result<std::string> check_nested_launcher(const NestedLauncher& own,
-                                                        const LaunchContext& starts);
+[[nodiscard]] Result<std::string> check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts);
 
 /// The beginning of a file: the first MiB. Empty if it is no file that can be read.
 [[nodiscard]] std::optional<std::string> read_script(const std::string& path);
@@ -64,8 +62,7 @@ struct ProgramFiles {
 };
 
 /// `is_python_added`: the first word is an interpreter that the user has not written.
-[[nodiscard]] ProgramFiles find_program_files(const std::vector<std::string>& program,
-                                              bool is_python_added);
+[[nodiscard]] ProgramFiles find_program_files(const std::vector<std::string>& program, bool is_python_added);
 
 struct Wrapped {
   std::span<const std::string> words;

@@ -27,13 +27,9 @@ constexpr const char* kScale =
 
 constexpr const char* kOfServers = "it is of parameter servers";
 
-constexpr const char* kTuner =
-    "only Paddle's own launcher runs its tuner; start what it has found by muster";
+constexpr const char* kTuner = "only Paddle's own launcher runs its tuner; start what it has found by muster";
 
-constexpr CompatOption option(const char* name,
-                              const char* argument,
-                              OptionSupport fate,
-                              const char* note,
+constexpr CompatOption option(const char* name, const char* argument, OptionSupport fate, const char* note,
                               const char* setting = nullptr) {
   return {name, '\0', argument, fate, note, setting};
 }
@@ -45,10 +41,7 @@ constexpr CompatOption without_variable(CompatOption row) {
 }
 
 /// Another name of an option.
-constexpr CompatOption alias(const char* name,
-                             const char* argument,
-                             const char* same_as,
-                             const char* note) {
+constexpr CompatOption alias(const char* name, const char* argument, const char* same_as, const char* note) {
   CompatOption row = without_variable(option(name, argument, OptionSupport::Same, note));
   row.same_as = same_as;
   return row;
@@ -64,106 +57,63 @@ constexpr CompatOption of_servers(const char* name, const char* argument) {
 }
 
 constexpr auto kPaddleOptions = std::to_array<CompatOption>({
-    option("master",
-           "HOST:PORT",
-           OptionSupport::Better,
+    option("master", "HOST:PORT", OptionSupport::Better,
            "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is "
            "ignored: muster needs no etcd, but an address to meet at."),
-    option(
-        "rank", "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."),
-    option("nnodes",
-           "N|MIN:MAX",
-           OptionSupport::Better,
-           "If it is not given, the platform says how many there are. MIN:MAX needs no etcd.",
-           "nnodes"),
-    option("nproc_per_node",
-           "N",
-           OptionSupport::Same,
-           "Workers on this node, one for each device if it is not given.",
+    option("rank", "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."),
+    option("nnodes", "N|MIN:MAX", OptionSupport::Better,
+           "If it is not given, the platform says how many there are. MIN:MAX needs no etcd.", "nnodes"),
+    option("nproc_per_node", "N", OptionSupport::Same, "Workers on this node, one for each device if it is not given.",
            "nproc-per-node"),
-    option(
-        "devices",
-        "LIST",
-        OptionSupport::Same,
-        "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for "
-        "each unless --nproc_per_node says another number."),
+    option("devices", "LIST", OptionSupport::Same,
+           "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for "
+           "each unless --nproc_per_node says another number."),
     device_name("gpus"),
     device_name("npus"),
     device_name("xpus"),
     device_name("selected_gpus"),
     device_name("selected_xpus"),
-    option(
-        "log_dir",
-        "DIR",
-        OptionSupport::Better,
-        "log if it is not given. Files are named by attempt and global rank, and the console has "
-        "the lines of all workers, not of the first alone.",
-        "log-dir"),
-    option("job_id",
-           "NAME",
-           OptionSupport::Better,
-           "Nodes that name another job do not join.",
-           "job-id"),
+    option("log_dir", "DIR", OptionSupport::Better,
+           "log if it is not given. Files are named by attempt and global rank, and the console has "
+           "the lines of all workers, not of the first alone.",
+           "log-dir"),
+    option("job_id", "NAME", OptionSupport::Better, "Nodes that name another job do not join.", "job-id"),
     option("run_mode", "NAME", OptionSupport::Same, "collective; others are refused."),
-    option("ips",
-           "LIST",
-           OptionSupport::Same,
+    option("ips", "LIST", OptionSupport::Same,
            "Addresses of the nodes in the order of their ranks; the first is where they meet."),
     alias("cluster_node_ips", "LIST", "ips", "As --ips."),
-    without_variable(option("host",
-                            "IP",
-                            OptionSupport::Same,
+    without_variable(option("host", "IP", OptionSupport::Same,
                             "Else POD_IP, which wins: which of --ips this node is. Without --ips "
                             "each node is known by its "
                             "address on the way to the leader.")),
     alias("node_ip", "IP", "host", "As --host."),
-    option("start_port",
-           "PORT",
-           OptionSupport::Better,
+    option("start_port", "PORT", OptionSupport::Better,
            "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports "
            "that "
            "are free."),
-    option("max_restart",
-           "N",
-           OptionSupport::Better,
+    option("max_restart", "N", OptionSupport::Better,
            "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not "
            "given. It needs no etcd."),
-    option(
-        "elastic_level", "LEVEL", OptionSupport::Better, "0 and 1: a failed job is started again."),
-    option("elastic_timeout",
-           "SECONDS",
-           OptionSupport::Same,
+    option("elastic_level", "LEVEL", OptionSupport::Better, "0 and 1: a failed job is started again."),
+    option("elastic_timeout", "SECONDS", OptionSupport::Same,
            "With --nnodes MIN:MAX, how long to wait for more nodes, 30 if it is not given."),
-    without_variable(option("auto_cluster_config",
-                            "BOOL",
-                            OptionSupport::Same,
+    without_variable(option("auto_cluster_config", "BOOL", OptionSupport::Same,
                             "Workers find it as PADDLE_AUTO_CLUSTER, which wins over it.")),
-    without_variable(option("backend",
-                            "NAME",
-                            OptionSupport::Same,
+    without_variable(option("backend", "NAME", OptionSupport::Same,
                             "auto, nccl, bkcl or gloo. Workers find it as PADDLE_DISTRI_BACKEND.")),
     alias("np", "N", "nnodes", "As --nnodes."),
-    without_variable(option("elastic_server",
-                            "HOST:PORT",
-                            OptionSupport::Ignored,
+    without_variable(option("elastic_server", "HOST:PORT", OptionSupport::Ignored,
                             "it names an etcd server, and muster needs none")),
-    option("sort_ip",
-           "BOOL",
-           OptionSupport::Ignored,
-           "nodes without --rank are numbered as they come"),
+    option("sort_ip", "BOOL", OptionSupport::Ignored, "nodes without --rank are numbered as they come"),
     option("log_level", "LEVEL", OptionSupport::Ignored, "--verbose says more"),
     option("log_overwrite", "BOOL", OptionSupport::Ignored, "an existing file is renamed"),
-    without_variable(
-        option("enable_gpu_log", "BOOL", OptionSupport::Ignored, "muster samples no accelerators")),
+    without_variable(option("enable_gpu_log", "BOOL", OptionSupport::Ignored, "muster samples no accelerators")),
     option("gloo_port", "PORT", OptionSupport::Ignored, kOfServers),
     option("with_gloo", "BOOL", OptionSupport::Ignored, kOfServers),
-    without_variable(
-        option("legacy", "BOOL", OptionSupport::Same, "False; the old launcher is refused.")),
+    without_variable(option("legacy", "BOOL", OptionSupport::Same, "False; the old launcher is refused.")),
     option("auto_parallel_config", "FILE", OptionSupport::Refused, kTuner),
     without_variable(option("auto_tuner_json", "FILE", OptionSupport::Refused, kTuner)),
-    without_variable(option("elastic_pre_hook",
-                            "COMMAND",
-                            OptionSupport::Refused,
+    without_variable(option("elastic_pre_hook", "COMMAND", OptionSupport::Refused,
                             "let the program itself run it before it trains")),
     without_variable(option("scale", "N", OptionSupport::Refused, kScale)),
     without_variable(option("force", "BOOL", OptionSupport::Refused, kScale)),
@@ -262,8 +212,7 @@ Result<> translate_paddle_master(Translation& t) {
     return {};
   }
   if (master->value.starts_with("etcd://")) {
-    t.line.notices.push_back("ignoring " + master->source.name +
-                             ": it names an etcd server, and muster needs none");
+    t.line.notices.push_back("ignoring " + master->source.name + ": it names an etcd server, and muster needs none");
     return {};
   }
   const Endpoint endpoint = split_endpoint(master->value);
@@ -281,12 +230,10 @@ std::optional<std::size_t> find_place(const Translation& t, const std::vector<st
   const auto host = pod ? pod : t.find("host");
   auto here = std::find(ips.begin(), ips.end(), host ? host->value : t.snapshot.host_name);
   if (here == ips.end()) {
-    here = std::find_if(ips.begin(), ips.end(), [&](const std::string& ip) {
-      return !is_loopback(ip) && is_this_host(ip, t.snapshot);
-    });
+    here = std::find_if(ips.begin(), ips.end(),
+                        [&](const std::string& ip) { return !is_loopback(ip) && is_this_host(ip, t.snapshot); });
   }
-  return here == ips.end() ? std::nullopt
-                           : std::optional(static_cast<std::size_t>(here - ips.begin()));
+  return here == ips.end() ? std::nullopt : std::optional(static_cast<std::size_t>(here - ips.begin()));
 }
 
 /// Every node has the same list.
@@ -306,8 +253,7 @@ Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
     t.set("node-rank", {std::to_string(*place), list.source});
   }
   t.set("master-addr", {ips.front(), list.source});
-  t.set("master-port",
-        t.find("start-port").value_or(Sourced<std::string>{kPort, default_of(kLaunch)}));
+  t.set("master-port", t.find("start-port").value_or(Sourced<std::string>{kPort, default_of(kLaunch)}));
   return {};
 }
 
@@ -334,13 +280,11 @@ Result<> translate_nodes(Translation& t) {
 void translate_paddle_restarts(Translation& t) {
   const auto level = t.find("elastic-level");
   if (level && !level->value.starts_with('-')) {
-    t.set("max-restarts",
-          t.find("max-restart").value_or(Sourced<std::string>{kRestarts, level->source}));
+    t.set("max-restarts", t.find("max-restart").value_or(Sourced<std::string>{kRestarts, level->source}));
   }
   const auto nodes = t.settings.find("nnodes");
   if (nodes != t.settings.end() && nodes->second.value.find(':') != std::string::npos) {
-    t.set("last-call",
-          t.find("elastic-timeout").value_or(Sourced<std::string>{kLastCall, default_of(kLaunch)}));
+    t.set("last-call", t.find("elastic-timeout").value_or(Sourced<std::string>{kLastCall, default_of(kLaunch)}));
   }
 }
 
@@ -397,8 +341,7 @@ Result<> export_devices(Translation& t) {
   if (!translated) {
     return translated;
   }
-  const int count = listed ? static_cast<int>(split(listed->value, ',').size())
-                           : count_visible_devices(t.snapshot);
+  const int count = listed ? static_cast<int>(split(listed->value, ',').size()) : count_visible_devices(t.snapshot);
   export_all_devices(t, count);
   if (!t.settings.contains("nproc-per-node") && !listed) {
     t.set("nproc-per-node", {"auto", default_of(kLaunch)});
@@ -414,9 +357,8 @@ Result<> export_rest(Translation& t) {
     return wrong_value(*cluster, "True or False");
   }
   const std::string text = *is_on ? "True" : "False";
-  t.export_variable("PADDLE_AUTO_CLUSTER",
-                    cluster ? Sourced<std::string>{text, cluster->source}
-                            : Sourced<std::string>{"0", default_of(kLaunch)});
+  t.export_variable("PADDLE_AUTO_CLUSTER", cluster ? Sourced<std::string>{text, cluster->source}
+                                                   : Sourced<std::string>{"0", default_of(kLaunch)});
   if (!t.given.contains("log-dir")) {
     t.set("log-dir", {"log", default_of(kLaunch)});
   }

@@ -132,8 +132,7 @@ class PythonReader {
   }
 
   void take_number() {
-    const std::size_t end =
-        skip_while(at_, [](char c) { return is_letter(c) || is_digit(c) || c == '.'; });
+    const std::size_t end = skip_while(at_, [](char c) { return is_letter(c) || is_digit(c) || c == '.'; });
     add(PythonWordKind::Number, at_, end);
     at_ = end;
   }
@@ -225,13 +224,9 @@ std::string as_written(Words words) {
 namespace {
 
 /// What only the worker of a launcher finds in its environment.
-constexpr auto kOfLaunchers = std::to_array<std::string_view>({"LOCAL_RANK",
-                                                               "LOCAL_WORLD_SIZE",
-                                                               "GROUP_RANK",
-                                                               "RANK",
-                                                               "WORLD_SIZE",
-                                                               "TORCHELASTIC_RUN_ID",
-                                                               "is_torchelastic_launched"});
+constexpr auto kOfLaunchers =
+    std::to_array<std::string_view>({"LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "RANK", "WORLD_SIZE",
+                                     "TORCHELASTIC_RUN_ID", "is_torchelastic_launched"});
 
 bool is_of_launchers(std::string_view text) {
   return std::find(kOfLaunchers.begin(), kOfLaunchers.end(), text) != kOfLaunchers.end();
@@ -277,8 +272,8 @@ void PythonNames::learn_from(Words words) {
 
 /// NAME = ...
 void PythonNames::learn_assignment(Words words) {
-  const bool is_one = words.size() > 2 && words[0].kind == PythonWordKind::Name &&
-                      words[1].is("=") && !words[2].is("=");
+  const bool is_one =
+      words.size() > 2 && words[0].kind == PythonWordKind::Name && words[1].is("=") && !words[2].is("=");
   if (!is_one) {
     return;
   }
@@ -315,27 +310,23 @@ std::string_view PythonNames::number_of(Words value) const {
 
 bool PythonNames::name_launcher(Words words) const {
   return std::any_of(words.begin(), words.end(), [&](const PythonWord& word) {
-    return is_of_launchers(word.text) ||
-           (word.kind == PythonWordKind::Name && from_launcher_.contains(word.text));
+    return is_of_launchers(word.text) || (word.kind == PythonWordKind::Name && from_launcher_.contains(word.text));
   });
 }
 
 // Follows the calls of functions back to the script itself.
 
 bool FunctionCalls::has(const std::vector<Caller>& callers, Reachability reach) {
-  return std::any_of(
-      callers.begin(), callers.end(), [&](const Caller& one) { return one.reach == reach; });
+  return std::any_of(callers.begin(), callers.end(), [&](const Caller& one) { return one.reach == reach; });
 }
 
-const std::vector<FunctionCalls::Caller>& FunctionCalls::callers_of(
-    const std::string& function) const {
+const std::vector<FunctionCalls::Caller>& FunctionCalls::callers_of(const std::string& function) const {
   static const std::vector<Caller> none;
   const auto callers = callers_.find(function);
   return callers == callers_.end() ? none : callers->second;
 }
 
-std::vector<std::string> FunctionCalls::take_new(const std::vector<Caller>& callers,
-                                                 std::set<std::string>& seen) {
+std::vector<std::string> FunctionCalls::take_new(const std::vector<Caller>& callers, std::set<std::string>& seen) {
   std::vector<std::string> ones;
   for (const Caller& caller : callers) {
     if (caller.reach == Reachability::Certain && seen.insert(caller.function).second) {

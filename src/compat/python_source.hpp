@@ -24,9 +24,7 @@ struct PythonWord {
   PythonWordKind kind = PythonWordKind::Sign;
   std::string_view text;
 
-  [[nodiscard]] bool is(std::string_view name) const {
-    return kind != PythonWordKind::String && text == name;
-  }
+  [[nodiscard]] bool is(std::string_view name) const { return kind != PythonWordKind::String && text == name; }
 };
 
 using Words = std::span<const PythonWord>;
@@ -110,8 +108,7 @@ class FunctionCalls {
 
   static bool has(const std::vector<Caller>& callers, Reachability reach);
   /// Those that surely call, and are not in `seen` yet.
-  static std::vector<std::string> take_new(const std::vector<Caller>& callers,
-                                           std::set<std::string>& seen);
+  static std::vector<std::string> take_new(const std::vector<Caller>& callers, std::set<std::string>& seen);
   [[nodiscard]] const std::vector<Caller>& callers_of(const std::string& function) const;
 
   std::map<std::string, std::vector<Caller>> callers_;

@@ -57,9 +57,7 @@ struct FoundCall {
 
 class CallSearch {
  public:
-  explicit CallSearch(std::string_view script) : lines_(read_python(script)) {
-    blocks_.push_back({0, true});
-  }
+  explicit CallSearch(std::string_view script) : lines_(read_python(script)) { blocks_.push_back({0, true}); }
 
   std::optional<SpawnCall> run() {
     for (const PythonLine& line : lines_) {
@@ -92,8 +90,7 @@ class CallSearch {
     if (words.size() > 1 && words.front().is("async")) {
       words = words.subspan(1);
     }
-    const bool is_head =
-        words.front().kind == PythonWordKind::Name && contains(kHeads, words.front().text);
+    const bool is_head = words.front().kind == PythonWordKind::Name && contains(kHeads, words.front().text);
     if (!is_head) {
       read_statements(words, line);
       return;
@@ -120,8 +117,7 @@ class CallSearch {
     const bool is_next = word == "elif" || word == "else" || word == "except";
     if (is_first || is_next) {
       Block& around = blocks_.back();
-      around.is_chain_for_launchers =
-          names_.name_launcher(head) || (is_next && around.is_chain_for_launchers);
+      around.is_chain_for_launchers = names_.name_launcher(head) || (is_next && around.is_chain_for_launchers);
       block.is_conditional = is_next || !asks_for_main(head);
       block.is_for_launchers = around.is_chain_for_launchers;
     }
@@ -139,12 +135,10 @@ class CallSearch {
   /// if __name__ == "__main__"
   static bool asks_for_main(Words head) {
     const auto has = [&](auto kind, std::string_view text) {
-      return std::any_of(head.begin(), head.end(), [&](const PythonWord& word) {
-        return word.kind == kind && word.text == text;
-      });
+      return std::any_of(head.begin(), head.end(),
+                         [&](const PythonWord& word) { return word.kind == kind && word.text == text; });
     };
-    return head.size() <= 7 && has(PythonWordKind::Name, "__name__") &&
-           has(PythonWordKind::String, "__main__");
+    return head.size() <= 7 && has(PythonWordKind::Name, "__name__") && has(PythonWordKind::String, "__main__");
   }
 
   void read_statements(Words words, const PythonLine& line) {
@@ -163,11 +157,9 @@ class CallSearch {
 
   /// return; sys.exit(); sys.exit(0); raise SystemExit. One with another argument is how a script refuses something.
   void read_leaving(Words words) {
-    const bool is_exit =
-        words.size() > 2 &&
-        contains(std::array<std::string_view, 3>{"exit", "quit", "sys"}, words[0].text) &&
-        words.back().is(")") &&
-        (words[words.size() - 2].is("(") || words[words.size() - 2].is("0"));
+    const bool is_exit = words.size() > 2 &&
+                         contains(std::array<std::string_view, 3>{"exit", "quit", "sys"}, words[0].text) &&
+                         words.back().is(")") && (words[words.size() - 2].is("(") || words[words.size() - 2].is("0"));
     const bool is_raised = words.size() > 1 && words[0].is("raise") && words[1].is("SystemExit");
     if (!words[0].is("return") && !is_exit && !is_raised) {
       return;
@@ -187,14 +179,13 @@ class CallSearch {
 
   void read_calls(Words words, const PythonLine& line) {
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const bool is_begin = words[i].kind == PythonWordKind::Name &&
-                            (i == 0 || !(words[i - 1].is(".") || words[i - 1].is("def")));
+      const bool is_begin =
+          words[i].kind == PythonWordKind::Name && (i == 0 || !(words[i - 1].is(".") || words[i - 1].is("def")));
       if (!is_begin) {
         continue;
       }
       std::size_t end = i + 1;
-      while (end + 1 < words.size() && words[end].is(".") &&
-             words[end + 1].kind == PythonWordKind::Name) {
+      while (end + 1 < words.size() && words[end].is(".") && words[end + 1].kind == PythonWordKind::Name) {
         end += 2;
       }
       if (end < words.size() && words[end].is("(")) {
@@ -210,10 +201,8 @@ class CallSearch {
 
   void read_call(Words words, Span name, const PythonLine& line) {
     const auto meanings = names_.meanings_of(words.subspan(name.begin, name.end - name.begin));
-    const auto* const spawner =
-        std::find_if(kSpawners.begin(), kSpawners.end(), [&](const Spawner& one) {
-          return meanings.contains(one.name);
-        });
+    const auto* const spawner = std::find_if(kSpawners.begin(), kSpawners.end(),
+                                             [&](const Spawner& one) { return meanings.contains(one.name); });
     if (spawner == kSpawners.end()) {
       const bool is_method = name.end - name.begin > 1;
       note_call((is_method ? "." : "") + std::string(words[name.end - 1].text), words);
@@ -240,16 +229,14 @@ class CallSearch {
     const bool is_sure = std::none_of(words.begin(), words.end(), [](const PythonWord& word) {
       return word.is("if") || word.is("and") || word.is("or") || word.is("lambda");
     });
-    const Reachability here =
-        is_sure && !is_under_condition() ? Reachability::Certain : Reachability::Possible;
+    const Reachability here = is_sure && !is_under_condition() ? Reachability::Certain : Reachability::Possible;
     functions_.add(callee, function().name, is_workers_own() ? Reachability::Launched : here);
   }
 
   /// app.run(main), fire.Fire(main)
   void note_entry(Words words, Span name) {
     constexpr auto kStarters = std::to_array<std::string_view>({"run", "Fire"});
-    const bool is_entry = name.end + 2 < words.size() &&
-                          contains(kStarters, words[name.end - 1].text) &&
+    const bool is_entry = name.end + 2 < words.size() && contains(kStarters, words[name.end - 1].text) &&
                           words[name.end + 1].kind == PythonWordKind::Name &&
                           (words[name.end + 2].is(")") || words[name.end + 2].is(","));
     if (is_entry) {
@@ -283,33 +270,26 @@ class CallSearch {
   /// Nothing but the call, or what becomes of it: context = mp.spawn(...).
   static bool is_whole(Words words, std::size_t begin, std::size_t close) {
     const Words before = words.first(begin);
-    const bool is_begin =
-        before.empty() || before.back().is("=") || (begin == 1 && before.front().is("return"));
+    const bool is_begin = before.empty() || before.back().is("=") || (begin == 1 && before.front().is("return"));
     const Words after = close < words.size() ? words.subspan(close + 1) : Words();
-    return is_begin && std::none_of(after.begin(), after.end(), [](const PythonWord& word) {
-             return word.is("if");
-           });
+    return is_begin && std::none_of(after.begin(), after.end(), [](const PythonWord& word) { return word.is("if"); });
   }
 
   [[nodiscard]] const Block& function() const {
-    const auto at = std::find_if(
-        blocks_.rbegin(), blocks_.rend(), [](const Block& block) { return block.is_function; });
+    const auto at =
+        std::find_if(blocks_.rbegin(), blocks_.rend(), [](const Block& block) { return block.is_function; });
     return *at;  // the script itself is one
   }
 
   [[nodiscard]] bool is_under_condition() const {
     return function().may_be_left ||
-           std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
-             return block.is_conditional;
-           });
+           std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.is_conditional; });
   }
 
   /// A launcher's variable decides about it.
   [[nodiscard]] bool is_workers_own() const {
     return function().is_left_by_workers ||
-           std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
-             return block.is_for_launchers;
-           });
+           std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.is_for_launchers; });
   }
 
   std::vector<PythonLine> lines_;
@@ -335,20 +315,8 @@ bool contains_word(const List& list, std::string_view word) {
 }
 
 /// Words behind which another command begins, at once.
-constexpr auto kBefore = std::to_array<std::string_view>({"then",
-                                                          "do",
-                                                          "else",
-                                                          "elif",
-                                                          "if",
-                                                          "case",
-                                                          "while",
-                                                          "until",
-                                                          "!",
-                                                          "{",
-                                                          "}",
-                                                          "fi",
-                                                          "done",
-                                                          "esac"});
+constexpr auto kBefore = std::to_array<std::string_view>(
+    {"then", "do", "else", "elif", "if", "case", "while", "until", "!", "{", "}", "fi", "done", "esac"});
 constexpr auto kOpening = std::to_array<std::string_view>({"if", "case", "{"});
 constexpr auto kClosing = std::to_array<std::string_view>({"fi", "esac", "}"});
 constexpr auto kTests = std::to_array<std::string_view>({"[", "[[", "test"});
@@ -360,8 +328,7 @@ bool is_assignment(std::string_view word) {
   const std::size_t equals = word.find('=');
   return equals != 0 && equals != std::string_view::npos &&
          std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_';
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
          });
 }
 
@@ -468,12 +435,10 @@ class ShellReader {
     }
     depth_ += contains_word(kOpening, word) ? 1 : 0;
     depth_ -= contains_word(kClosing, word) && depth_ > 0 ? 1 : 0;
-    const bool is_in_front =
-        contains_word(kBefore, word) || contains_word(kShellPrefixes, word) || is_assignment(word);
+    const bool is_in_front = contains_word(kBefore, word) || contains_word(kShellPrefixes, word) || is_assignment(word);
     if (!is_in_front) {
       command.line = line_;
-      command.is_conditional =
-          depth_ > 0 || is_alternative_ || may_have_ended_ || (is_chained_ && is_behind_test_);
+      command.is_conditional = depth_ > 0 || is_alternative_ || may_have_ended_ || (is_chained_ && is_behind_test_);
       command.words.push_back(std::move(word));
     }
   }
@@ -506,9 +471,7 @@ class ShellReader {
     at_ += text_.substr(at_, 3) == "<<-" ? 3 : 2;
     at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size());
     std::string name;
-    for (; at_ < text_.size() &&
-           std::string_view(" \t\r\n;&|)<>").find(text_[at_]) == std::string_view::npos;
-         ++at_) {
+    for (; at_ < text_.size() && std::string_view(" \t\r\n;&|)<>").find(text_[at_]) == std::string_view::npos; ++at_) {
       if (std::string_view("'\"\\").find(text_[at_]) == std::string_view::npos) {
         name += text_[at_];
       }
@@ -535,8 +498,7 @@ class ShellReader {
   bool has_word_ = false;
   bool is_alternative_ = false;  ///< behind "||"
   bool is_chained_ = false;      ///< behind "&&": what goes before has nearly always succeeded
-  bool is_behind_test_ =
-      false;  ///< the last command was one: who comes behind its "&&" is seldom sure
+  bool is_behind_test_ = false;  ///< the last command was one: who comes behind its "&&" is seldom sure
   bool may_have_ended_ = false;
   bool is_over_ = false;
   std::string word_;

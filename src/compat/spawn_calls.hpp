@@ -13,8 +13,7 @@ namespace muster {
 struct SpawnCall {
   std::size_t line = 0;
   std::string callee;  ///< such as torch.multiprocessing.spawn, whatever the script calls it
-  std::string
-      count;  ///< as it is written, such as "nprocs=ngpus"; empty: as many as there are devices
+  std::string count;   ///< as it is written, such as "nprocs=ngpus"; empty: as many as there are devices
   /// Whoever runs the script comes here: it stands under no condition but that it is the main module, and
   /// so do the calls of the function that it stands in.
   bool is_certain = false;

@@ -26,8 +26,7 @@ std::string as_counted(const std::string& text) {
 /// Whether the value is a number, or may be one.
 bool is_counted(const CompatOption& option) {
   static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
-  return option.argument != nullptr &&
-         std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
+  return option.argument != nullptr && std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
 }
 
 /// A switch by variable: a number, as torchrun reads it, or a word.
@@ -53,8 +52,7 @@ std::string variable_part(std::string_view option) {
 
 }  // namespace
 
-Result<std::string> read_value(const CompatLauncher& compat,
-                               const CompatOption& option,
+Result<std::string> read_value(const CompatLauncher& compat, const CompatOption& option,
                                const Sourced<std::string>& value) {
   if (!is_counted(option) || compat.syntax == Syntax::OpenMpi) {
     return value.value;
@@ -65,9 +63,7 @@ Result<std::string> read_value(const CompatLauncher& compat,
   return as_counted(value.value);
 }
 
-Result<> read_variables(const CompatLauncher& compat,
-                        const Snapshot& snapshot,
-                        Given& given,
+Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, Given& given,
                         std::vector<std::string>& notices) {
   if (compat.variables == nullptr) {
     return {};
@@ -81,12 +77,11 @@ Result<> read_variables(const CompatLauncher& compat,
       continue;
     }
     if (given.contains(name)) {
-      notices.push_back(variable + " is '" + *value + "' and wins over " +
-                        given.at(name).source.name + ", as in " + original_of(compat));
+      notices.push_back(variable + " is '" + *value + "' and wins over " + given.at(name).source.name + ", as in " +
+                        original_of(compat));
     }
     if (option.argument != nullptr) {
-      given[name] = {*read_value(compat, option, {*value, from_variable(variable)}),
-                     from_variable(variable)};
+      given[name] = {*read_value(compat, option, {*value, from_variable(variable)}), from_variable(variable)};
       continue;
     }
     const auto is_on = read_switch({*value, from_variable(variable)});
@@ -125,8 +120,7 @@ std::vector<std::string> names_of_ignored(const Translation& t) {
   for (const auto& [variable, option] : kVariables) {
     const auto value = t.snapshot.variable(variable);
     const auto translated = t.settings.find(option);
-    const auto given =
-        translated == t.settings.end() ? t.find(option) : std::optional(translated->second);
+    const auto given = translated == t.settings.end() ? t.find(option) : std::optional(translated->second);
     if (value && !value->empty() && (!given || given->value != *value)) {
       names.emplace_back(variable);
     }
@@ -157,8 +151,7 @@ const char* describe_orphan(const BareSign& sign, bool is_about_nodes) {
 
 void drop_stale_variables(Translation& t, bool is_about_nodes) {
   const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
-  const auto sign =
-      t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
+  const auto sign = t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
   // Tasks of TensorFlow's are none of torchrun's nodes, however well they are described.
   if (!sign || (!is_about_nodes && sign->is_whole && !sign->is_list_of_tasks)) {
     return;
@@ -166,13 +159,11 @@ void drop_stale_variables(Translation& t, bool is_about_nodes) {
   const std::string original = original_of_line(t);
   if (const auto names = names_of_ignored(t); !names.empty()) {
     t.line.notices.push_back("ignoring " + join(names, ", ") + ": " + original + " does not read " +
-                             (names.size() == 1 ? "it" : "them") + ", and " +
-                             describe_orphan(*sign, is_about_nodes));
+                             (names.size() == 1 ? "it" : "them") + ", and " + describe_orphan(*sign, is_about_nodes));
   }
   const std::string nodes = count_of_nodes(t);
-  t.set("platform",
-        {nodes == "1" || nodes == "1:1" ? "single" : "flags",
-         {SourceKind::Default, original + ", which does not read " + sign->source.name}});
+  t.set("platform", {nodes == "1" || nodes == "1:1" ? "single" : "flags",
+                     {SourceKind::Default, original + ", which does not read " + sign->source.name}});
 }
 
 // Turns numbers of the host's devices into places among those that this node shows.
@@ -203,8 +194,7 @@ std::vector<std::string> shown_devices(const Snapshot& snapshot) {
   return is_list ? mask.devices : device_numbers(count_visible_devices(snapshot));
 }
 
-Result<Sourced<std::string>> places_of_devices(const std::vector<std::string>& names,
-                                               const Sourced<std::string>& text,
+Result<Sourced<std::string>> places_of_devices(const std::vector<std::string>& names, const Sourced<std::string>& text,
                                                const Snapshot& snapshot) {
   const DeviceMask mask = find_device_mask(snapshot);
   if (!mask.is_inherited || !are_numbers(mask.devices)) {
@@ -214,9 +204,7 @@ Result<Sourced<std::string>> places_of_devices(const std::vector<std::string>& n
   for (const std::string& name : names) {
     const auto at = std::find(mask.devices.begin(), mask.devices.end(), name);
     if (at == mask.devices.end()) {
-      return wrong_value(
-          text,
-          "devices that " + mask.variable + " shows, which are '" + join(mask.devices, ",") + "'");
+      return wrong_value(text, "devices that " + mask.variable + " shows, which are '" + join(mask.devices, ",") + "'");
     }
     places.push_back(std::to_string(at - mask.devices.begin()));
   }

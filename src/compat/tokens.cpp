@@ -38,8 +38,7 @@ bool is_argparse(const CompatLauncher& compat) {
 }
 
 /// The options that begin with what was typed: argparse takes that for the option if it is only one.
-std::vector<const CompatOption*> find_abbreviated(const CompatLauncher& compat,
-                                                  const std::string& beginning) {
+std::vector<const CompatOption*> find_abbreviated(const CompatLauncher& compat, const std::string& beginning) {
   std::vector<const CompatOption*> found;
   for (const CompatOption& option : compat.options()) {
     const bool is_long = is_argparse(compat) && !option.has_one_dash;
@@ -74,9 +73,7 @@ std::string name_in(const std::string& token) {
   return start == std::string::npos ? "" : dashed(token.substr(start, token.find('=') - start));
 }
 
-std::optional<Typed> find_long(const CompatLauncher& compat,
-                               const OptionTable* own_options,
-                               const std::string& token) {
+std::optional<Typed> find_long(const CompatLauncher& compat, const OptionTable* own_options, const std::string& token) {
   const std::size_t equals = token.find('=');
   Typed typed;
   typed.source = token.substr(0, equals);
@@ -107,9 +104,7 @@ std::optional<Typed> find_long(const CompatLauncher& compat,
 }
 
 /// Of the front end, or muster's own. Empty: no option has that letter.
-std::optional<Typed> find_letter(const CompatLauncher& compat,
-                                 const OptionTable* own_options,
-                                 char letter) {
+std::optional<Typed> find_letter(const CompatLauncher& compat, const OptionTable* own_options, char letter) {
   Typed typed;
   for (const CompatOption& option : compat.options()) {
     if (letter == option.letter) {
@@ -130,8 +125,7 @@ std::optional<Typed> find_letter(const CompatLauncher& compat,
 }
 
 /// "-r", "-r3" and "-r=3".
-std::optional<Typed> find_short(const CompatLauncher& compat,
-                                const OptionTable* own_options,
+std::optional<Typed> find_short(const CompatLauncher& compat, const OptionTable* own_options,
                                 const std::string& token) {
   auto typed = find_letter(compat, own_options, token[1]);
   if (!typed) {
@@ -145,9 +139,7 @@ std::optional<Typed> find_short(const CompatLauncher& compat,
   return typed;
 }
 
-std::optional<std::string> nearest_of(const CompatLauncher& compat,
-                                      const std::string& typed,
-                                      const OptionTable* own) {
+std::optional<std::string> nearest_of(const CompatLauncher& compat, const std::string& typed, const OptionTable* own) {
   const std::string bare = name_in(typed);
   std::vector<std::string> names;
   for (const CompatOption& option : compat.options()) {
@@ -174,18 +166,14 @@ std::optional<Error> find_ambiguity(const CompatLauncher& compat, const std::str
   if (names.size() < 2) {
     return std::nullopt;
   }
-  return Error{ErrorKind::BadUsage,
-               token.substr(0, token.find('=')) + " may be any of " + join(names, ", ")};
+  return Error{ErrorKind::BadUsage, token.substr(0, token.find('=')) + " may be any of " + join(names, ", ")};
 }
 
-Error unknown_token(const CompatLauncher& compat,
-                    const std::string& token,
-                    const OptionTable* own) {
+Error unknown_token(const CompatLauncher& compat, const std::string& token, const OptionTable* own) {
   if (auto ambiguity = find_ambiguity(compat, token)) {
     return std::move(*ambiguity);
   }
-  return unknown_option(token,
-                        nearest_of(compat, token, own),
+  return unknown_option(token, nearest_of(compat, token, own),
                         "'muster " + command_of(compat) +
                             " --help' lists them, and a script that begins with a dash goes "
                             "behind '--'");
@@ -193,17 +181,14 @@ Error unknown_token(const CompatLauncher& compat,
 
 /// What argparse takes for a value: nothing that looks like an option.
 bool is_value(const CompatLauncher& compat, const Typed& typed, const std::string& token) {
-  const bool is_negative =
-      token.find_first_not_of("0123456789.", 1) == std::string::npos && token.size() > 1;
-  return !is_argparse(compat) || typed.option == nullptr || !token.starts_with('-') ||
-         token.size() == 1 || is_negative || token.find(' ') != std::string::npos;
+  const bool is_negative = token.find_first_not_of("0123456789.", 1) == std::string::npos && token.size() > 1;
+  return !is_argparse(compat) || typed.option == nullptr || !token.starts_with('-') || token.size() == 1 ||
+         is_negative || token.find(' ') != std::string::npos;
 }
 
 /// The values of an option, of which the last token is tokens[i] afterwards.
-Result<std::vector<std::string>> values_of(const CompatLauncher& compat,
-                                           const Typed& typed,
-                                           std::span<const std::string> tokens,
-                                           std::size_t& i) {
+Result<std::vector<std::string>> values_of(const CompatLauncher& compat, const Typed& typed,
+                                           std::span<const std::string> tokens, std::size_t& i) {
   std::vector<std::string> values;
   if (typed.inline_value) {
     values.push_back(*typed.inline_value);
@@ -211,13 +196,11 @@ Result<std::vector<std::string>> values_of(const CompatLauncher& compat,
   if (values.size() > typed.arguments) {
     return Error{ErrorKind::BadUsage, typed.source + " is a switch and takes no value"};
   }
-  while (values.size() < typed.arguments && i + 1 < tokens.size() &&
-         is_value(compat, typed, tokens[i + 1])) {
+  while (values.size() < typed.arguments && i + 1 < tokens.size() && is_value(compat, typed, tokens[i + 1])) {
     values.push_back(tokens[++i]);
   }
   if (values.size() < typed.arguments) {
-    return Error{ErrorKind::BadUsage,
-                 typed.source + (typed.arguments > 1 ? " needs two values" : " needs a value")};
+    return Error{ErrorKind::BadUsage, typed.source + (typed.arguments > 1 ? " needs two values" : " needs a value")};
   }
   return values;
 }
@@ -232,9 +215,7 @@ bool is_long_behind_one_dash(const CompatLauncher& compat, const std::string& to
 }
 
 /// "--name", "-n"; "-name" where the original takes it so.
-std::optional<Typed> find_option(const CompatLauncher& compat,
-                                 const OptionTable* own,
-                                 const std::string& token) {
+std::optional<Typed> find_option(const CompatLauncher& compat, const OptionTable* own, const std::string& token) {
   if (token.starts_with("--")) {
     return find_long(compat, own, token);
   }
@@ -254,15 +235,12 @@ std::optional<Typed> find_option(const CompatLauncher& compat,
 /// Behind the script an option has its original's spelling: with another one it is the script's.
 std::optional<Typed> find_option_behind(const CompatLauncher& compat, const std::string& token) {
   auto typed = find_option(compat, nullptr, token);
-  const bool is_spelled_so = typed && (!token.starts_with("--") ||
-                                       typed->source == std::string("--") + typed->option->name);
+  const bool is_spelled_so =
+      typed && (!token.starts_with("--") || typed->source == std::string("--") + typed->option->name);
   return is_spelled_so ? typed : std::nullopt;
 }
 
-Result<> keep(Tokens& result,
-              const CompatLauncher& compat,
-              const Typed& typed,
-              std::vector<std::string> values) {
+Result<> keep(Tokens& result, const CompatLauncher& compat, const Typed& typed, std::vector<std::string> values) {
   const std::string last = values.empty() ? "1" : values.back();
   if (typed.option == nullptr) {
     return set_option(result.own, typed.name, {last, from_flag(typed.source)});
@@ -277,11 +255,8 @@ Result<> keep(Tokens& result,
 }
 
 /// Reads the option at tokens[i], of which the last token is tokens[i] afterwards.
-Result<> read_option(Tokens& result,
-                     const CompatLauncher& compat,
-                     const Typed& typed,
-                     std::span<const std::string> tokens,
-                     std::size_t& i) {
+Result<> read_option(Tokens& result, const CompatLauncher& compat, const Typed& typed,
+                     std::span<const std::string> tokens, std::size_t& i) {
   auto values = values_of(compat, typed, tokens, i);
   return values ? keep(result, compat, typed, std::move(*values)) : values.error();
 }
@@ -292,10 +267,8 @@ bool is_option(const std::string& token) {
 
 /// True when an option that nobody knows is the program's.
 bool is_program_named(const Tokens& result) {
-  return !result.program.empty() ||
-         std::any_of(result.typed.begin(), result.typed.end(), [](const TypedOption& typed) {
-           return typed.option->names_program;
-         });
+  return !result.program.empty() || std::any_of(result.typed.begin(), result.typed.end(),
+                                                [](const TypedOption& typed) { return typed.option->names_program; });
 }
 
 /// The originals take the first "--" away wherever it is, so that scripts are started with
@@ -317,9 +290,7 @@ void take_rest(Tokens& result, std::span<const std::string> rest) {
 }
 
 /// Before the program's name, or behind it. Empty: the token is no option, or not known.
-std::optional<Typed> find_typed(const CompatLauncher& compat,
-                                const OptionTable* own,
-                                const std::string& token,
+std::optional<Typed> find_typed(const CompatLauncher& compat, const OptionTable* own, const std::string& token,
                                 bool is_behind) {
   if (!is_option(token)) {
     return std::nullopt;
@@ -328,11 +299,8 @@ std::optional<Typed> find_typed(const CompatLauncher& compat,
 }
 
 /// With the values of an option. False: this one, and all behind it, are the program's.
-Result<bool> take_token(Tokens& result,
-                        const CompatLauncher& compat,
-                        const OptionTable* own,
-                        std::span<const std::string> tokens,
-                        std::size_t& i) {
+Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const OptionTable* own,
+                        std::span<const std::string> tokens, std::size_t& i) {
   const std::string& token = tokens[i];
   const bool is_behind = is_program_named(result);
   if (const auto typed = find_typed(compat, own, token, is_behind)) {
@@ -357,9 +325,7 @@ std::string dashed(std::string_view name) {
   return result;
 }
 
-Result<Tokens> read_tokens(const CompatLauncher& compat,
-                           std::span<const std::string> tokens,
-                           const OptionTable* own) {
+Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::string> tokens, const OptionTable* own) {
   Tokens result;
   std::size_t i = 0;
   for (; i < tokens.size() && tokens[i] != "--"; ++i) {

@@ -23,28 +23,21 @@ struct Tokens {
 
 /// Reads options up to the script; those of muster may stand among them if `own` has them. Fails with
 /// `BadUsage`.
-[[nodiscard]] Result<Tokens> read_tokens(const CompatLauncher& compat,
-                                         std::span<const std::string> tokens,
+[[nodiscard]] Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::string> tokens,
                                          const OptionTable* own);
 
 /// A number as muster reads it. Fails where there is none: a variable may be empty, and says nothing then.
-[[nodiscard]] Result<std::string> read_value(const CompatLauncher& compat,
-                                             const CompatOption& option,
+[[nodiscard]] Result<std::string> read_value(const CompatLauncher& compat, const CompatOption& option,
                                              const Sourced<std::string>& value);
 
 /// PET_NPROC_PER_NODE is --nproc-per-node where the flag is not given, or the variable wins, which is said in `notices`.
-[[nodiscard]] Result<> read_variables(const CompatLauncher& compat,
-                                      const Snapshot& snapshot,
-                                      Given& given,
+[[nodiscard]] Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, Given& given,
                                       std::vector<std::string>& notices);
 
 /// Adds what options of `compat` mean, to which the original of the translation gives them.
-[[nodiscard]] Result<> translate_as(const CompatLauncher& compat,
-                                    Translation& translation,
-                                    Tokens tokens);
+[[nodiscard]] Result<> translate_as(const CompatLauncher& compat, Translation& translation, Tokens tokens);
 
 /// Of two options one can be given.
-[[nodiscard]] Error contradiction(const Sourced<std::string>& one,
-                                  const Sourced<std::string>& other);
+[[nodiscard]] Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other);
 
 }  // namespace muster

@@ -35,11 +35,8 @@ void translate_logs(Translation& t) {
     return;
   }
   t.settings.erase("log-dir");
-  for (const char* const name : {"redirects",
-                                 "tee",
-                                 "local-ranks-filter",
-                                 "duplicate-stdout-filters",
-                                 "duplicate-stderr-filters"}) {
+  for (const char* const name :
+       {"redirects", "tee", "local-ranks-filter", "duplicate-stdout-filters", "duplicate-stderr-filters"}) {
     t.ignore(name, name, folder->source.name + " is /dev/null, and all goes to the console");
     t.given.erase(name);
   }
@@ -53,8 +50,7 @@ void translate_prefix(Translation& t) {
   if (!t.line.settings.has("prefix")) {
     t.set("prefix", {is_asked_for ? "always" : "terminal", default_of("torchrun")});
   }
-  if (is_asked_for && !t.line.settings.has("prefix-template") &&
-      !t.settings.contains("prefix-template") &&
+  if (is_asked_for && !t.line.settings.has("prefix-template") && !t.settings.contains("prefix-template") &&
       !t.snapshot.has("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE")) {
     t.set("prefix-template", {"[${role_name}${local_rank}]:", default_of("torchrun")});
   }
@@ -75,10 +71,9 @@ void translate_filter(Translation& t) {
 
 /// Options whose empty value means that nothing is given.
 void translate_texts(Translation& t) {
-  for (const auto& [name, setting] :
-       {std::pair("duplicate-stdout-filters", "duplicate-stdout-filters"),
-        std::pair("duplicate-stderr-filters", "duplicate-stderr-filters"),
-        std::pair("log-line-prefix-template", "prefix-template")}) {
+  for (const auto& [name, setting] : {std::pair("duplicate-stdout-filters", "duplicate-stdout-filters"),
+                                      std::pair("duplicate-stderr-filters", "duplicate-stderr-filters"),
+                                      std::pair("log-line-prefix-template", "prefix-template")}) {
     if (const auto text = t.find(name)) {
       t.set(setting, *text);
     }
@@ -113,8 +108,8 @@ bool is_one(const std::string& nodes) {
 }
 
 bool has_accelerators(const HostDevices& devices) {
-  return devices.nvidia + devices.ascend + devices.amd + devices.gaudi + devices.neuron_cores +
-             devices.intel + devices.tpu >
+  return devices.nvidia + devices.ascend + devices.amd + devices.gaudi + devices.neuron_cores + devices.intel +
+             devices.tpu >
          0;
 }
 
@@ -157,12 +152,10 @@ void translate_standalone(Translation& t) {
     t.ignore("nnodes", "nnodes", "--standalone is one node");
   }
   constexpr const char* kWhy = "--standalone is one node with a free port";
-  for (const auto& [name, setting] : {std::pair("rdzv-backend", "master-addr"),
-                                      std::pair("rdzv-endpoint", "master-addr"),
-                                      std::pair("rdzv-id", "job-id"),
-                                      std::pair("node-rank", "node-rank"),
-                                      std::pair("master-addr", "master-addr"),
-                                      std::pair("master-port", "master-port")}) {
+  for (const auto& [name, setting] :
+       {std::pair("rdzv-backend", "master-addr"), std::pair("rdzv-endpoint", "master-addr"),
+        std::pair("rdzv-id", "job-id"), std::pair("node-rank", "node-rank"), std::pair("master-addr", "master-addr"),
+        std::pair("master-port", "master-port")}) {
     t.ignore(name, setting, kWhy);
   }
   leave_out_own(t, flag, kWhy);
@@ -238,11 +231,10 @@ Endpoint read_endpoint(const std::string& text) {
   const std::string_view whole = trim(text);
   const std::size_t colon = whole.rfind(':');
   const std::string_view host = trim(whole.substr(0, colon));
-  const bool is_bare_address = colon != std::string_view::npos && is_numeric_address(host) &&
-                               host.find(':') != std::string_view::npos;
-  Endpoint endpoint = is_bare_address
-                          ? Endpoint{std::string(host), std::string(whole.substr(colon + 1))}
-                          : split_endpoint(whole);
+  const bool is_bare_address =
+      colon != std::string_view::npos && is_numeric_address(host) && host.find(':') != std::string_view::npos;
+  Endpoint endpoint =
+      is_bare_address ? Endpoint{std::string(host), std::string(whole.substr(colon + 1))} : split_endpoint(whole);
   endpoint.host = trim(endpoint.host);
   if (endpoint.port) {
     endpoint.port = trim(*endpoint.port);
@@ -255,16 +247,14 @@ Endpoint read_endpoint(const std::string& text) {
 Result<> check_endpoint(const Sourced<std::string>& text) {
   constexpr int kLastPort = 65'535;
   const Endpoint endpoint = read_endpoint(text.value);
-  const bool is_host =
-      !endpoint.host.empty() && std::all_of(endpoint.host.begin(), endpoint.host.end(), [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return std::isalnum(byte) != 0 || byte >= 0x80 ||  // a letter of another script
-               std::string_view("_.:-").find(c) != std::string_view::npos;
-      });
+  const bool is_host = !endpoint.host.empty() && std::all_of(endpoint.host.begin(), endpoint.host.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return std::isalnum(byte) != 0 || byte >= 0x80 ||  // a letter of another script
+           std::string_view("_.:-").find(c) != std::string_view::npos;
+  });
   if (!is_host) {
-    const std::string mistake = text.value.starts_with('/')
-                                    ? ", not a file, which muster does not need"
-                                    : describe_host_mistake(text.value);
+    const std::string mistake =
+        text.value.starts_with('/') ? ", not a file, which muster does not need" : describe_host_mistake(text.value);
     return wrong_value(text, "HOST:PORT, with a name or an address as the host" + mistake);
   }
   if (endpoint.port && !parse_integer(*endpoint.port, 0, kLastPort)) {
@@ -282,14 +272,13 @@ void set_endpoint(Translation& t, const Sourced<std::string>& text, const char* 
 }
 
 bool is_about_nodes(const Translation& t) {
-  return t.line.settings.has("nnodes") || t.find("nnodes") || t.find("rdzv-backend") ||
-         t.find("rdzv-endpoint") || t.find("node-rank") || t.find("master-addr");
+  return t.line.settings.has("nnodes") || t.find("nnodes") || t.find("rdzv-backend") || t.find("rdzv-endpoint") ||
+         t.find("node-rank") || t.find("master-addr");
 }
 
 /// Nodes come as they are, and the endpoint counts alone. One node meets nobody.
 void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
-  constexpr const char* kWhy =
-      "with --rdzv-backend c10d the endpoint counts, and ranks go by arrival";
+  constexpr const char* kWhy = "with --rdzv-backend c10d the endpoint counts, and ranks go by arrival";
   const auto rank = t.find("node-rank");
   const bool is_first = rank && rank->value == "0" && !t.line.settings.has("lead");
   for (const char* const name : {"master-addr", "master-port", "node-rank"}) {
@@ -310,14 +299,12 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
 
 /// Several nodes, and neither the line nor a platform says where they meet.
 bool is_meeting_unknown(const Translation& t) {
-  const bool is_said = t.find("master-addr") || t.line.settings.has("master-addr") ||
-                       t.line.settings.has("platform");
+  const bool is_said = t.find("master-addr") || t.line.settings.has("master-addr") || t.line.settings.has("platform");
   return !is_said && t.is_whole && !is_one(nodes_of(t)) && !find_starter(t.snapshot);
 }
 
 Result<> translate_rendezvous(Translation& t) {
-  const auto backend =
-      t.find("rdzv-backend").value_or(Sourced<std::string>{"static", default_of("torchrun")});
+  const auto backend = t.find("rdzv-backend").value_or(Sourced<std::string>{"static", default_of("torchrun")});
   const bool is_etcd = backend.value == "etcd" || backend.value == "etcd-v2";
   if (!is_etcd && backend.value != "static" && backend.value != "c10d") {
     return wrong_value(backend, "static, c10d, etcd or etcd-v2");
@@ -339,8 +326,7 @@ Result<> translate_rendezvous(Translation& t) {
   drop_stale_variables(t, is_about_nodes(t));
   translate_torchrun_master(t);
   if (endpoint && is_etcd) {
-    t.line.notices.push_back("ignoring " + endpoint->source.name +
-                             ": it names an etcd server, and muster needs none");
+    t.line.notices.push_back("ignoring " + endpoint->source.name + ": it names an etcd server, and muster needs none");
   } else if (endpoint) {
     set_endpoint(t, *endpoint, nullptr);
   }
@@ -370,8 +356,7 @@ void translate_signals(Translation& t) {
     if (parse_signal(name)) {
       known.push_back(name);
     } else {
-      t.line.notices.push_back("ignoring '" + name + "' in " + given->source.name +
-                               ": there is no such signal");
+      t.line.notices.push_back("ignoring '" + name + "' in " + given->source.name + ": there is no such signal");
     }
   }
   t.settings.erase("signals-to-handle");
@@ -405,9 +390,7 @@ void translate_store(Translation& t) {
 /// Its workers inherit standard input: a debugger may ask in any of them. It does not go to other hosts.
 /// Source: torch/distributed/elastic/multiprocessing/subprocess_handler/subprocess_handler.py.
 void translate_input(Translation& t) {
-  const auto is_set = [&](const char* name) {
-    return t.line.settings.has(name) || t.settings.contains(name);
-  };
+  const auto is_set = [&](const char* name) { return t.line.settings.has(name) || t.settings.contains(name); };
   if (!is_set("stdin") && !is_set("hosts") && !is_set("hostfile")) {
     t.set("stdin", {"all", default_of("torchrun")});
   }
@@ -420,9 +403,9 @@ Result<> translate_script(Translation& t) {
     return {};
   }
   if (t.is_on("module") && t.is_on("no-python")) {
-    return Error{blame(t.given.at("module").source),
-                 t.given.at("module").source.name + " and " + t.given.at("no-python").source.name +
-                     " contradict each other: a module is run by Python"};
+    return Error{blame(t.given.at("module").source), t.given.at("module").source.name + " and " +
+                                                         t.given.at("no-python").source.name +
+                                                         " contradict each other: a module is run by Python"};
   }
   if (t.is_on("module") && !t.line.program.empty()) {
     t.set("module", {t.line.program.front(), t.given.at("module").source});

@@ -10,193 +10,84 @@ namespace muster {
 namespace {
 
 constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
-    {"nnodes",
-     '\0',
-     "N",
-     OptionSupport::Better,
-     "N or MIN:MAX. Where nothing says how many, the platform does, instead of 1.",
-     "nnodes"},
-    {"nproc-per-node",
-     '\0',
-     "N",
-     OptionSupport::Same,
+    {"nnodes", '\0', "N", OptionSupport::Better,
+     "N or MIN:MAX. Where nothing says how many, the platform does, instead of 1.", "nnodes"},
+    {"nproc-per-node", '\0', "N", OptionSupport::Same,
      "A number, auto, gpu, cpu, npu or xpu; 1 if it is not given. Cores are those that may be "
      "used.",
-     "nproc-per-node",
-     "auto gpu cpu npu xpu"},
-    {"rdzv-backend",
-     '\0',
-     "NAME",
-     OptionSupport::Better,
+     "nproc-per-node", "auto gpu cpu npu xpu"},
+    {"rdzv-backend", '\0', "NAME", OptionSupport::Better,
      "static: ranks are given. c10d: they go by arrival, and who owns the endpoint's address "
      "leads. "
      "etcd and etcd-v2: the nodes meet at --master-addr or where the platform says; no etcd is "
      "needed.",
-     nullptr,
-     "static c10d etcd etcd-v2"},
-    {"rdzv-endpoint",
-     '\0',
-     "HOST[:PORT]",
-     OptionSupport::Better,
+     nullptr, "static c10d etcd etcd-v2"},
+    {"rdzv-endpoint", '\0', "HOST[:PORT]", OptionSupport::Better,
      "Where the nodes meet. On one node nobody needs to meet, and no two jobs clash there."},
-    {"rdzv-id",
-     '\0',
-     "NAME",
-     OptionSupport::Better,
-     "The job's name. An agent that names another job is refused, instead of mixed in.",
-     "job-id"},
-    {"rdzv-conf",
-     '\0',
-     "KEY=VALUE,...",
-     OptionSupport::Better,
+    {"rdzv-id", '\0', "NAME", OptionSupport::Better,
+     "The job's name. An agent that names another job is refused, instead of mixed in.", "job-id"},
+    {"rdzv-conf", '\0', "KEY=VALUE,...", OptionSupport::Better,
      "Each key is understood, whatever the backend; one that nobody knows is named."},
-    {"standalone",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
+    {"standalone", '\0', nullptr, OptionSupport::Same,
      "One node, a free port. What is said about nodes and where they meet is left out, a "
      "platform's "
      "word as well."},
-    {"max-restarts",
-     '\0',
-     "N",
-     OptionSupport::Better,
-     "One budget for the job and not for each agent; all nodes restart together.",
-     "max-restarts"},
-    {"monitor-interval",
-     '\0',
-     "SECONDS",
-     OptionSupport::Ignored,
+    {"max-restarts", '\0', "N", OptionSupport::Better,
+     "One budget for the job and not for each agent; all nodes restart together.", "max-restarts"},
+    {"monitor-interval", '\0', "SECONDS", OptionSupport::Ignored,
      "nothing is polled, the end of a worker is seen at once"},
-    {"start-method",
-     '\0',
-     "NAME",
-     OptionSupport::Ignored,
-     "each worker is a program of its own",
-     nullptr,
-     "spawn fork forkserver",
-     true},
-    {"event-log-handler",
-     '\0',
-     "NAME",
-     OptionSupport::Ignored,
+    {"start-method", '\0', "NAME", OptionSupport::Ignored, "each worker is a program of its own", nullptr,
+     "spawn fork forkserver", true},
+    {"event-log-handler", '\0', "NAME", OptionSupport::Ignored,
      "it names Python code; --report FILE writes what happened"},
-    {"role",
-     '\0',
-     "NAME",
-     OptionSupport::Same,
+    {"role", '\0', "NAME", OptionSupport::Same,
      "The value of ROLE_NAME; ROLE_RANK and ROLE_WORLD_SIZE count over the nodes that have the "
      "same.",
      "set:role_name"},
     {"module", 'm', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
-    {"no-python",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "The script is executed itself.",
-     "no-python"},
-    {"run-path",
-     '\0',
-     nullptr,
-     OptionSupport::Better,
+    {"no-python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
+    {"run-path", '\0', nullptr, OptionSupport::Better,
      "The script is run by Python, under a relative path as well, and without this launcher's "
      "modules in it."},
-    {"log-dir",
-     '\0',
-     "DIR",
-     OptionSupport::Same,
+    {"log-dir", '\0', "DIR", OptionSupport::Same,
      "Has the files that -r and -t ask for, and error files, under torchrun's names: <run "
      "id>_<random>/attempt_0/0/stdout.log, stderr.log and error.json.",
      "log-dir"},
-    {"redirects",
-     'r',
-     "WHAT",
-     OptionSupport::Better,
-     "Local ranks of several digits work, such as 0:1,11:2.",
+    {"redirects", 'r', "WHAT", OptionSupport::Better, "Local ranks of several digits work, such as 0:1,11:2.",
      "redirects"},
     {"tee", 't', "WHAT", OptionSupport::Better, "Likewise, and lines are whole.", "tee"},
-    {"local-ranks-filter",
-     '\0',
-     "RANKS",
-     OptionSupport::Same,
-     "Shows only these local ranks on the console."},
-    {"duplicate-stdout-filters",
-     '\0',
-     "WORDS",
-     OptionSupport::Same,
+    {"local-ranks-filter", '\0', "RANKS", OptionSupport::Same, "Shows only these local ranks on the console."},
+    {"duplicate-stdout-filters", '\0', "WORDS", OptionSupport::Same,
      "Lines of output that hold one of the words go to a file of their own as well."},
-    {"duplicate-stderr-filters",
-     '\0',
-     "WORDS",
-     OptionSupport::Same,
-     "Likewise for standard error."},
-    {"node-rank",
-     '\0',
-     "R",
-     OptionSupport::Better,
+    {"duplicate-stderr-filters", '\0', "WORDS", OptionSupport::Same, "Likewise for standard error."},
+    {"node-rank", '\0', "R", OptionSupport::Better,
      "If it is not given, the platform says it. With c10d and an endpoint it is ignored, as "
      "torchrun "
      "does.",
      "node-rank"},
-    {"master-addr",
-     '\0',
-     "HOST",
-     OptionSupport::Same,
-     "Brackets around an address of IPv6 may be there or not."},
-    {"master-port",
-     '\0',
-     "PORT",
-     OptionSupport::Same,
-     "29500 if there are several nodes and it is not given; on one node a free port.",
-     "master-port"},
-    {"local-addr",
-     '\0',
-     "HOST",
-     OptionSupport::Ignored,
+    {"master-addr", '\0', "HOST", OptionSupport::Same, "Brackets around an address of IPv6 may be there or not."},
+    {"master-port", '\0', "PORT", OptionSupport::Same,
+     "29500 if there are several nodes and it is not given; on one node a free port.", "master-port"},
+    {"local-addr", '\0', "HOST", OptionSupport::Ignored,
      "nodes are found by the connection that they make, none needs to name itself"},
-    {"logs-specs",
-     '\0',
-     "NAME",
-     OptionSupport::Same,
+    {"logs-specs", '\0', "NAME", OptionSupport::Same,
      "default is the only one that torchrun itself has, and the only one here: others are Python "
      "code.",
-     nullptr,
-     "default",
-     true,
-     false},
-    {"numa-binding",
-     '\0',
-     "HOW",
-     OptionSupport::Better,
-     "By system calls: no numactl is needed, and any accelerator will do.",
-     "numa-binding",
-     "node socket exclusive core-complex",
-     true,
-     false},
-    {"signals-to-handle",
-     '\0',
-     "SIGNALS",
-     OptionSupport::Better,
+     nullptr, "default", true, false},
+    {"numa-binding", '\0', "HOW", OptionSupport::Better,
+     "By system calls: no numactl is needed, and any accelerator will do.", "numa-binding",
+     "node socket exclusive core-complex", true, false},
+    {"signals-to-handle", '\0', "SIGNALS", OptionSupport::Better,
      "These end the job, from the first moment on. USR1, USR2 and WINCH are passed on if they are "
      "not named.",
      "signals-to-handle"},
-    {"shutdown-timeout",
-     '\0',
-     "SECONDS",
-     OptionSupport::Better,
+    {"shutdown-timeout", '\0', "SECONDS", OptionSupport::Better,
      "The time between SIGTERM and SIGKILL, on every path; fractions are allowed. Else "
      "TORCH_ELASTIC_SHUTDOWN_TIMEOUT, else 30.",
      "grace"},
-    {"virtual-local-rank",
-     '\0',
-     nullptr,
-     OptionSupport::Same,
-     "Each worker sees one accelerator and LOCAL_RANK=0.",
+    {"virtual-local-rank", '\0', nullptr, OptionSupport::Same, "Each worker sees one accelerator and LOCAL_RANK=0.",
      "virtual-local-rank"},
-    {"log-line-prefix-template",
-     '\0',
-     "TEXT",
-     OptionSupport::Same,
+    {"log-line-prefix-template", '\0', "TEXT", OptionSupport::Same,
      "What console lines begin with. Else TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE."},
 });
 
@@ -232,8 +123,7 @@ namespace {
 
 const CompatOption* find_key(std::string_view name) {
   const auto keys = rendezvous_keys();
-  const auto at = std::find_if(
-      keys.begin(), keys.end(), [&](const CompatOption& key) { return name == key.name; });
+  const auto at = std::find_if(keys.begin(), keys.end(), [&](const CompatOption& key) { return name == key.name; });
   return at == keys.end() ? nullptr : &*at;
 }
 
@@ -255,8 +145,8 @@ Source source_of(const Source& source, const std::string& key) {
 /// Without the quotes of a shell line that quotes once too often: "--rdzv-conf='timeout=5'" stands in PyTorch's own tests.
 std::string_view without_quotes(std::string_view text) {
   text = trim(text);
-  const bool is_quoted = text.size() > 1 && text.front() == text.back() &&
-                         (text.front() == '\'' || text.front() == '"');
+  const bool is_quoted =
+      text.size() > 1 && text.front() == text.back() && (text.front() == '\'' || text.front() == '"');
   return is_quoted ? text.substr(1, text.size() - 2) : text;
 }
 
@@ -271,8 +161,7 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
   for (const std::string& piece : split(pairs, ',')) {
     const std::size_t equals = piece.find('=');
     const std::string name(trim(std::string_view(piece).substr(0, equals)));
-    const std::string value(
-        equals == std::string::npos ? "" : trim(std::string_view(piece).substr(equals + 1)));
+    const std::string value(equals == std::string::npos ? "" : trim(std::string_view(piece).substr(equals + 1)));
     if (name.empty() || value.empty()) {
       return wrong_value(text, "KEY=VALUE,KEY=VALUE such as timeout=1800");
     }
@@ -304,11 +193,10 @@ Result<> translate_keep_alive(Translation& t, const Values& values) {
   constexpr int kMostSeconds = 3600;
   long long product = 1;
   std::optional<Source> source;
-  for (const auto& [name, otherwise] :
-       {std::pair("keep_alive_interval", 5), std::pair("keep_alive_max_attempt", 3)}) {
+  for (const auto& [name, otherwise] : {std::pair("keep_alive_interval", 5), std::pair("keep_alive_max_attempt", 3)}) {
     const auto value = values.find(name);
-    const auto number = value == values.end() ? std::optional(otherwise)
-                                              : parse_integer(value->second.value, 1, kMostSeconds);
+    const auto number =
+        value == values.end() ? std::optional(otherwise) : parse_integer(value->second.value, 1, kMostSeconds);
     if (!number) {
       return wrong_value(value->second, "a number from 1 to " + std::to_string(kMostSeconds));
     }
@@ -331,8 +219,7 @@ Result<> translate_rendezvous_conf(Translation& t, const Sourced<std::string>& t
   }
   const auto backend = t.find("rdzv-backend");
   const bool is_dynamic = backend && backend->value == "c10d";
-  for (const char* const name : {is_dynamic ? "timeout" : "join_timeout",
-                                 is_dynamic ? "join_timeout" : "timeout",
+  for (const char* const name : {is_dynamic ? "timeout" : "join_timeout", is_dynamic ? "join_timeout" : "timeout",
                                  "last_call_timeout"}) {  // the stronger one comes last
     if (const auto value = values->find(name); value != values->end()) {
       t.set(find_key(name)->setting, value->second);
@@ -354,48 +241,24 @@ namespace {
 constexpr const char* kNoEtcd = "muster needs no etcd";
 
 constexpr auto kKeys = std::to_array<CompatOption>({
-    {"timeout",
-     '\0',
-     "SECONDS",
-     OptionSupport::Better,
-     "How long all nodes are waited for, with c10d too, where join_timeout wins.",
+    {"timeout", '\0', "SECONDS", OptionSupport::Better,
+     "How long all nodes are waited for, with c10d too, where join_timeout wins.", "gang-timeout"},
+    {"join_timeout", '\0', "SECONDS", OptionSupport::Better, "The same, with static too, where timeout wins.",
      "gang-timeout"},
-    {"join_timeout",
-     '\0',
-     "SECONDS",
-     OptionSupport::Better,
-     "The same, with static too, where timeout wins.",
-     "gang-timeout"},
-    {"last_call_timeout",
-     '\0',
-     "SECONDS",
-     OptionSupport::Same,
-     "How long more nodes are waited for once the fewest are here.",
-     "last-call"},
-    {"keep_alive_interval",
-     '\0',
-     "SECONDS",
-     OptionSupport::Better,
+    {"last_call_timeout", '\0', "SECONDS", OptionSupport::Same,
+     "How long more nodes are waited for once the fewest are here.", "last-call"},
+    {"keep_alive_interval", '\0', "SECONDS", OptionSupport::Better,
      "Times keep_alive_max_attempt (5 and 3 if not given) it is the silence after which a node is "
      "lost; "
      "the others end at once then.",
      "heartbeat-timeout"},
     {"keep_alive_max_attempt", '\0', "N", OptionSupport::Better, "See above.", "heartbeat-timeout"},
     {"close_timeout", '\0', "SECONDS", OptionSupport::Ignored, "a gang is closed at once"},
-    {"heartbeat_timeout",
-     '\0',
-     "SECONDS",
-     OptionSupport::Ignored,
+    {"heartbeat_timeout", '\0', "SECONDS", OptionSupport::Ignored,
      "a heartbeat is a message and no call that could take long"},
-    {"read_timeout",
-     '\0',
-     "SECONDS",
-     OptionSupport::Ignored,
+    {"read_timeout", '\0', "SECONDS", OptionSupport::Ignored,
      "a node tries to reach the leader for as long as all nodes are waited for"},
-    {"is_host",
-     '\0',
-     "WHETHER",
-     OptionSupport::Same,
+    {"is_host", '\0', "WHETHER", OptionSupport::Same,
      "With c10d, that this node leads where the endpoint leads to it, as a Service's or a "
      "published one does; or "
      "that it never leads. If not given, whoever owns the endpoint's address and port leads.",

@@ -35,26 +35,22 @@ Result<json::object> parse_object(std::string_view line) {
   boost::system::error_code error;
   json::value value = json::parse(line, error);
   if (error || !value.is_object()) {
-    return bad(
-        "expected a line with one object of JSON, such as {\"control\":1,\"request\":\"status\"}");
+    return bad("expected a line with one object of JSON, such as {\"control\":1,\"request\":\"status\"}");
   }
   json::object object = std::move(value.get_object());
   const json::value* const version = object.if_contains("control");
   if (version == nullptr || !version->is_int64()) {
-    return bad("expected \"control\":" + std::to_string(kVersion) +
-               ", the version of the interface");
+    return bad("expected \"control\":" + std::to_string(kVersion) + ", the version of the interface");
   }
   if (version->get_int64() != kVersion) {
     return bad("version " + std::to_string(version->get_int64()) +
-               " of the interface is asked for; this muster speaks version " +
-               std::to_string(kVersion));
+               " of the interface is asked for; this muster speaks version " + std::to_string(kVersion));
   }
   return object;
 }
 
 /// Seconds; empty: not given.
-Result<std::optional<std::chrono::milliseconds>> read_seconds(const json::object& object,
-                                                              const char* name) {
+Result<std::optional<std::chrono::milliseconds>> read_seconds(const json::object& object, const char* name) {
   const json::value* const value = object.if_contains(name);
   if (value == nullptr || value->is_null()) {
     return std::optional<std::chrono::milliseconds>();
@@ -125,9 +121,7 @@ struct Writer {
     }
     return object;
   }
-  json::object operator()(const WithdrawRequest& /*withdraw*/) const {
-    return request_of("cancel_suspend");
-  }
+  json::object operator()(const WithdrawRequest& /*withdraw*/) const { return request_of("cancel_suspend"); }
   json::object operator()(const SavedRequest& saved) const {
     json::object object = request_of("saved");
     if (saved.rank) {
@@ -151,8 +145,7 @@ Result<Request> parse_request(std::string_view line) {
     return object.error();
   }
   const json::value* const name = object->if_contains("request");
-  const std::string request =
-      name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
+  const std::string request = name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
   if (request == "hello") {
     return Request(HelloRequest{});
   }
@@ -200,10 +193,9 @@ Result<json::object> parse_answer(std::string_view line) {
     return object;
   }
   const json::value* const why = object->if_contains("error");
-  return Error{ErrorKind::Incomplete,
-               why != nullptr && why->is_string()
-                   ? one_line(std::string(why->get_string()), kMostReasonBytes)
-                   : "the job refused the request"};
+  return Error{ErrorKind::Incomplete, why != nullptr && why->is_string()
+                                          ? one_line(std::string(why->get_string()), kMostReasonBytes)
+                                          : "the job refused the request"};
 }
 
 // Finds control sockets in run folders and speaks to them, blocking: for commands, not for agents.
@@ -225,8 +217,7 @@ Result<UniqueFd> connect_to(const std::string& path) {
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd ||
-      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return system_error("cannot connect to '" + path + "'", errno);
   }
   return fd;
@@ -251,10 +242,7 @@ Error no_answer(const std::string& socket) {
   return {ErrorKind::Incomplete, "the job at '" + socket + "' does not answer"};
 }
 
-Result<> send_line(int fd,
-                   std::string_view line,
-                   const std::string& socket,
-                   Clock::time_point until) {
+Result<> send_line(int fd, std::string_view line, const std::string& socket, Clock::time_point until) {
   while (!line.empty()) {
     const ssize_t sent = ::send(fd, line.data(), line.size(), MSG_NOSIGNAL);
     if (sent > 0) {
@@ -339,8 +327,7 @@ bool is_socket(const std::string& path) {
 
 void search(const std::string& place, Found& found) {
   std::error_code error;  // a place that cannot be read has nothing for us
-  for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end;
-       entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
     const std::string folder = entry->path().string();
     if (!entry->path().filename().string().starts_with(kFolderStart)) {
       continue;
@@ -375,8 +362,8 @@ std::string name_of(const FoundAgent& agent) {
 Error nobody(const Found& found, const std::string& what) {
   std::string message = what;
   if (found.of_others > 0) {
-    message += "; " + count_of(static_cast<std::size_t>(found.of_others), "run folder") +
-               " of other users cannot be opened";
+    message +=
+        "; " + count_of(static_cast<std::size_t>(found.of_others), "run folder") + " of other users cannot be opened";
   }
   for (const std::string& refusal : found.refusals) {
     message += "; " + refusal;
@@ -387,8 +374,7 @@ Error nobody(const Found& found, const std::string& what) {
 }  // namespace
 
 bool FoundAgent::is_of_same_job(const FoundAgent& other) const {
-  return rendezvous.empty() ? pid == other.pid
-                            : rendezvous == other.rendezvous && job_id == other.job_id;
+  return rendezvous.empty() ? pid == other.pid : rendezvous == other.rendezvous && job_id == other.job_id;
 }
 
 Found find_agents(const std::string& temporary_folder) {
@@ -396,20 +382,17 @@ Found find_agents(const std::string& temporary_folder) {
   for (const std::string& place : std::set<std::string>{"/dev/shm", "/tmp", temporary_folder}) {
     search(place, found);
   }
-  std::sort(found.agents.begin(), found.agents.end(), [](const auto& left, const auto& right) {
-    return left.pid < right.pid;
-  });
+  std::sort(found.agents.begin(), found.agents.end(),
+            [](const auto& left, const auto& right) { return left.pid < right.pid; });
   return found;
 }
 
 Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted) {
   std::vector<FoundAgent> chosen;
   for (const FoundAgent& agent : found.agents) {
-    const bool is_wanted =
-        !wanted || *wanted == std::to_string(agent.pid) || is_id_of(*wanted, agent.job_id);
-    const bool is_known = std::any_of(chosen.begin(), chosen.end(), [&](const FoundAgent& other) {
-      return agent.is_of_same_job(other);
-    });
+    const bool is_wanted = !wanted || *wanted == std::to_string(agent.pid) || is_id_of(*wanted, agent.job_id);
+    const bool is_known =
+        std::any_of(chosen.begin(), chosen.end(), [&](const FoundAgent& other) { return agent.is_of_same_job(other); });
     if (is_wanted && !is_known) {
       chosen.push_back(agent);
     }
@@ -422,18 +405,14 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
     names.push_back(name_of(agent));
   }
   if (chosen.size() > 1) {
-    return Error{ErrorKind::BadUsage,
-                 count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
-                     " run here: " + join(names, ", ") + "; choose one with --job PID"};
+    return Error{ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
+                                          " run here: " + join(names, ", ") + "; choose one with --job PID"};
   }
-  return wanted && !names.empty()
-             ? nobody(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
-             : nobody(found, "no job of muster runs here");
+  return wanted && !names.empty() ? nobody(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
+                                  : nobody(found, "no job of muster runs here");
 }
 
-Result<json::object> ask(const std::string& socket,
-                         const Request& request,
-                         std::chrono::milliseconds most_time,
+Result<json::object> ask(const std::string& socket, const Request& request, std::chrono::milliseconds most_time,
                          ucred* peer) {
   const Clock::time_point until = Clock::now() + most_time;
   const auto fd = connect_to(socket);

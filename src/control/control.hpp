@@ -43,12 +43,7 @@ struct SavedRequest {
   std::optional<int> rank;  ///< as the process knows it
 };
 
-using Request = std::variant<HelloRequest,
-                             StatusRequest,
-                             StopRequest,
-                             SuspendRequest,
-                             WithdrawRequest,
-                             SavedRequest>;
+using Request = std::variant<HelloRequest, StatusRequest, StopRequest, SuspendRequest, WithdrawRequest, SavedRequest>;
 
 /// Reads a line, without its end. Fails with `BadData`: no JSON, another version, no such request, a value out of range.
 [[nodiscard]] Result<Request> parse_request(std::string_view line);
@@ -90,13 +85,10 @@ struct Found {
 [[nodiscard]] Found find_agents(const std::string& temporary_folder);
 
 /// The one agent to ask. `wanted`: an id or a pid; empty: the only job. Fails with one sentence that says what there is.
-[[nodiscard]] Result<FoundAgent> choose_agent(const Found& found,
-                                              const std::optional<std::string>& wanted);
+[[nodiscard]] Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted);
 
 /// Sends the request and waits for the answer for at most so long. `peer`: who listens there, if that is wanted.
-[[nodiscard]] Result<json::object> ask(const std::string& socket,
-                                       const Request& request,
-                                       std::chrono::milliseconds most_time,
-                                       ucred* peer = nullptr);
+[[nodiscard]] Result<json::object> ask(const std::string& socket, const Request& request,
+                                       std::chrono::milliseconds most_time, ucred* peer = nullptr);
 
 }  // namespace muster::control

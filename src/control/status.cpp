@@ -27,10 +27,8 @@ void add(json::object& object, const char* name, const std::optional<T>& value) 
 }
 
 json::object document_of(const WorkerStatus& worker) {
-  json::object object{{"rank", worker.global_rank},
-                      {"local_rank", worker.local_rank},
-                      {"role", worker.role},
-                      {"state", worker.state}};
+  json::object object{
+      {"rank", worker.global_rank}, {"local_rank", worker.local_rank}, {"role", worker.role}, {"state", worker.state}};
   if (worker.pid > 0) {
     object["pid"] = worker.pid;
     object["since"] = rounded(worker.since);
@@ -59,15 +57,13 @@ std::string text_at(const json::object& object, const char* name) {
   if (value == nullptr) {
     return "-";
   }
-  return one_line(value->is_string() ? std::string(value->get_string()) : json::serialize(*value),
-                  kMostNameBytes);
+  return one_line(value->is_string() ? std::string(value->get_string()) : json::serialize(*value), kMostNameBytes);
 }
 
 std::optional<double> number_at(const json::object& object, const char* name) {
   const json::value* const value = find(object, name);
   boost::system::error_code error;
-  const double number =
-      value != nullptr && value->is_number() ? value->to_number<double>(error) : 0;
+  const double number = value != nullptr && value->is_number() ? value->to_number<double>(error) : 0;
   return value != nullptr && value->is_number() && !error ? std::optional(number) : std::nullopt;
 }
 
@@ -117,8 +113,7 @@ std::string short_bytes(std::optional<double> bytes) {
   }
   const auto tenths = static_cast<long>(size * 10);
   constexpr double kWhole = 10;
-  return std::to_string(tenths / 10) +
-         (unit > 0 && size < kWhole ? "." + std::to_string(tenths % 10) : "") + " " +
+  return std::to_string(tenths / 10) + (unit > 0 && size < kWhole ? "." + std::to_string(tenths % 10) : "") + " " +
          kUnits.at(unit);
 }
 
@@ -186,17 +181,13 @@ std::string describe_notice(const json::object& job, double now) {
   const json::object notice = object_of(*value);
   const auto deadline = number_at(notice, "deadline");
   return "to be suspended (" + text_at(notice, "source") +
-         "): " + short_duration(deadline ? std::optional(*deadline - now) : std::nullopt) +
-         " left to save\n";
+         "): " + short_duration(deadline ? std::optional(*deadline - now) : std::nullopt) + " left to save\n";
 }
 
 }  // namespace
 
 std::string to_line(const NodeStatus& status, std::size_t most_bytes) {
-  json::object object{{"host", status.host},
-                      {"pid", status.pid},
-                      {"state", status.state},
-                      {"attempt", status.attempt}};
+  json::object object{{"host", status.host}, {"pid", status.pid}, {"state", status.state}, {"attempt", status.attempt}};
   add(object, "node", status.node);
   json::array workers;
   constexpr std::size_t kMargin = 256;
@@ -227,27 +218,16 @@ json::array join_nodes(const std::vector<std::string>& lines) {
     }
   }
   const auto rank = [](const json::object& node) { return number_at(node, "node").value_or(1e9); };
-  std::stable_sort(nodes.begin(), nodes.end(), [&](const auto& left, const auto& right) {
-    return rank(left) < rank(right);
-  });
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [&](const auto& left, const auto& right) { return rank(left) < rank(right); });
   return json::array(nodes.begin(), nodes.end());
 }
 
 std::string status_table(const json::object& answer, double now) {
   const json::value* const given = find(answer, "job");
   const json::object job = given == nullptr ? json::object() : object_of(*given);
-  std::vector<Row> rows = {{"NODE",
-                            "HOST",
-                            "RANK",
-                            "ROLE",
-                            "STATE",
-                            "PID",
-                            "ATTEMPT",
-                            "SINCE",
-                            "CPU",
-                            "MEMORY",
-                            "OUTPUT",
-                            "STEP"}};
+  std::vector<Row> rows = {
+      {"NODE", "HOST", "RANK", "ROLE", "STATE", "PID", "ATTEMPT", "SINCE", "CPU", "MEMORY", "OUTPUT", "STEP"}};
   std::size_t workers = 0;
   std::size_t running = 0;
   double cpu = 0;
@@ -272,10 +252,9 @@ std::string status_table(const json::object& answer, double now) {
   const auto missing = std::clamp(number_at(answer, "missing").value_or(0), 0.0, kMostNodes);
   const auto since = number_at(job, "since");
   std::string text = "job " + text_at(job, "id") + ", " +
-                     (since ? "since " + short_duration(now - *since) + ", " : "") +
-                     count_of(nodes.size(), "node") + ", " + std::to_string(running) + " of " +
-                     count_of(workers, "worker") + " running, CPU " + short_duration(cpu) +
-                     ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now);
+                     (since ? "since " + short_duration(now - *since) + ", " : "") + count_of(nodes.size(), "node") +
+                     ", " + std::to_string(running) + " of " + count_of(workers, "worker") + " running, CPU " +
+                     short_duration(cpu) + ", memory " + short_bytes(memory) + "\n" + describe_notice(job, now);
   if (missing > 0) {
     text += count_of(static_cast<std::size_t>(missing), "node") + " did not answer in time\n";
   }
@@ -306,8 +285,7 @@ std::optional<Heartbeat> parse_heartbeat(std::string_view bytes) {
   if (step >= 0) {
     heartbeat.step = step;
   }
-  const bool is_whole =
-      sequence % 2 == 0 && length <= kMostNumbers && kNumbersAt + length <= bytes.size();
+  const bool is_whole = sequence % 2 == 0 && length <= kMostNumbers && kNumbersAt + length <= bytes.size();
   if (is_whole && length > 0) {
     boost::system::error_code error;
     json::value numbers = json::parse(bytes.substr(kNumbersAt, length), error);

@@ -20,16 +20,15 @@ struct WorkerStatus {
   std::string role;
   int global_rank = 0;
   int local_rank = 0;
-  std::string
-      state;         ///< "starting", "running", "stopping", "ended with 0", "killed by SIGKILL" ...
-  pid_t pid = -1;    ///< -1: not started
-  double since = 0;  ///< when it started or, where it has ended, when it ended
-  std::optional<double> cpu_seconds;          ///< of it and its descendants that live
+  std::string state;                  ///< "starting", "running", "stopping", "ended with 0", "killed by SIGKILL" ...
+  pid_t pid = -1;                     ///< -1: not started
+  double since = 0;                   ///< when it started or, where it has ended, when it ended
+  std::optional<double> cpu_seconds;  ///< of it and its descendants that live
   std::optional<std::uint64_t> memory_bytes;  ///< resident, likewise
   std::optional<double> output_age;           ///< since it wrote something; empty: never
-  std::optional<double> heartbeat_age;  ///< since its program called heartbeat(); empty: never
-  std::optional<std::int64_t> step;     ///< what its program called progress() with
-  json::object numbers;                 ///< likewise
+  std::optional<double> heartbeat_age;        ///< since its program called heartbeat(); empty: never
+  std::optional<std::int64_t> step;           ///< what its program called progress() with
+  json::object numbers;                       ///< likewise
 };
 
 /// What one node says.

@@ -23,34 +23,27 @@ struct Vendor {
 };
 
 const Vendor& nvidia() {
-  static const Vendor vendor{
-      {"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*", "nvidia"};
+  static const Vendor vendor{{"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*", "nvidia"};
   return vendor;
 }
 
 const Vendor& ascend() {
-  static const Vendor vendor{{"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"},
-                             &HostDevices::ascend,
-                             "/dev/davinci[0-9]*",
-                             "ascend"};
+  static const Vendor vendor{
+      {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}, &HostDevices::ascend, "/dev/davinci[0-9]*", "ascend"};
   return vendor;
 }
 
 /// HIP counts after ROCr has filtered, so its list is the one that decides.
 const Vendor& amd() {
-  static const Vendor vendor{{"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
-                             &HostDevices::amd,
-                             "/sys/class/kfd/kfd/topology",
-                             "amd"};
+  static const Vendor vendor{
+      {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}, &HostDevices::amd, "/sys/class/kfd/kfd/topology", "amd"};
   return vendor;
 }
 
 /// Intel's runtime counts tiles, unless ZE_FLAT_DEVICE_HIERARCHY says that a GPU is one device.
 const Vendor& intel(const Snapshot& snapshot) {
-  static const Vendor tiles{
-      {"ZE_AFFINITY_MASK"}, &HostDevices::intel_tiles, "/dev/dri/renderD[0-9]*", "intel"};
-  static const Vendor gpus{
-      {"ZE_AFFINITY_MASK"}, &HostDevices::intel, "/dev/dri/renderD[0-9]*", "intel"};
+  static const Vendor tiles{{"ZE_AFFINITY_MASK"}, &HostDevices::intel_tiles, "/dev/dri/renderD[0-9]*", "intel"};
+  static const Vendor gpus{{"ZE_AFFINITY_MASK"}, &HostDevices::intel, "/dev/dri/renderD[0-9]*", "intel"};
   const std::string hierarchy = snapshot.variable("ZE_FLAT_DEVICE_HIERARCHY").value_or("FLAT");
   return hierarchy == "COMPOSITE" ? gpus : tiles;
 }
@@ -58,12 +51,9 @@ const Vendor& intel(const Snapshot& snapshot) {
 /// In the order in which they are looked for. The lists of the last four are not held against the files: plugins of Kubernetes'
 /// name cores and modules by their numbers on the host.
 std::array<const Vendor*, 7> vendors(const Snapshot& snapshot) {
-  static const Vendor gaudi{
-      {"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
-  static const Vendor neuron{
-      {"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
-  static const Vendor tpu{
-      {"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
+  static const Vendor gaudi{{"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
+  static const Vendor neuron{{"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
+  static const Vendor tpu{{"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
   return {&nvidia(), &ascend(), &amd(), &gaudi, &neuron, &intel(snapshot), &tpu};
 }
 
@@ -97,20 +87,17 @@ int count_files(const Vendor& vendor, const Snapshot& snapshot) {
 Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
   const auto list = list_of(vendor, snapshot);
   const int here = snapshot.devices.*vendor.counted;
-  if (!list || here == 0 ||
-      list->source.name == "ASCEND_VISIBLE_DEVICES") {  // without files nobody can tell
+  if (!list || here == 0 || list->source.name == "ASCEND_VISIBLE_DEVICES") {  // without files nobody can tell
     return {};
   }
   const std::vector<int>& ids = snapshot.devices.ascend_ids;
   const bool has_ids = vendor.counted == &HostDevices::ascend;
   for (const DeviceEntry& entry : read_device_list(list->value)) {
-    const bool is_there =
-        !entry.number || *entry.number < here ||
-        (has_ids && std::find(ids.begin(), ids.end(), *entry.number) != ids.end());
+    const bool is_there = !entry.number || *entry.number < here ||
+                          (has_ids && std::find(ids.begin(), ids.end(), *entry.number) != ids.end());
     if (!is_there) {
-      return wrong_value(*list,
-                         "devices of this node, which has " + std::to_string(here) + " (" +
-                             vendor.files + "), and none is " + entry.text);
+      return wrong_value(*list, "devices of this node, which has " + std::to_string(here) + " (" + vendor.files +
+                                    "), and none is " + entry.text);
     }
   }
   return {};
@@ -135,17 +122,15 @@ Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
 /// The first maker of whom this host has any.
 const Vendor* find_vendor(const Snapshot& snapshot) {
   const auto all = vendors(snapshot);
-  const auto* const found = std::find_if(all.begin(), all.end(), [&](const Vendor* vendor) {
-    return count_of(*vendor, snapshot).value > 0;
-  });
+  const auto* const found =
+      std::find_if(all.begin(), all.end(), [&](const Vendor* vendor) { return count_of(*vendor, snapshot).value > 0; });
   return found == all.end() ? nullptr : *found;
 }
 
 Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, const char* kind) {
-  return Error{blame(wanted.source),
-               wanted.source.name + " is '" + wanted.value + "', but there is no " + kind +
-                   " on this node (by " + found.source.name +
-                   "); give a number to start workers without one"};
+  return Error{blame(wanted.source), wanted.source.name + " is '" + wanted.value + "', but there is no " + kind +
+                                         " on this node (by " + found.source.name +
+                                         "); give a number to start workers without one"};
 }
 
 Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
@@ -162,9 +147,7 @@ Result<Sourced<int>> count_gpus(const Sourced<std::string>& wanted, const Snapsh
   return of_nvidia.value > 0 ? of_nvidia : of_amd;
 }
 
-Result<Sourced<int>> count_only(const Vendor& vendor,
-                                const char* kind,
-                                const Sourced<std::string>& wanted,
+Result<Sourced<int>> count_only(const Vendor& vendor, const char* kind, const Sourced<std::string>& wanted,
                                 const Snapshot& snapshot) {
   const Sourced<int> found = count_of(vendor, snapshot);
   return found.value > 0 ? Result<Sourced<int>>(found) : no_device(wanted, found, kind);
@@ -249,16 +232,15 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
   const auto hip = sourced_variable(snapshot, "HIP_VISIBLE_DEVICES");
   const auto rocr = sourced_variable(snapshot, "ROCR_VISIBLE_DEVICES");
   if (hip && rocr && !is_within(hip->value, read_device_list(rocr->value).size())) {
-    return Error{ErrorKind::BadEnvironment,
-                 "HIP_VISIBLE_DEVICES is '" + hip->value + "' but ROCR_VISIBLE_DEVICES is '" +
-                     rocr->value +
-                     "': HIP numbers what ROCr has left, from 0; leave one of them out"};
+    return Error{ErrorKind::BadEnvironment, "HIP_VISIBLE_DEVICES is '" + hip->value +
+                                                "' but ROCR_VISIBLE_DEVICES is '" + rocr->value +
+                                                "': HIP numbers what ROCr has left, from 0; leave one of them out"};
   }
   const auto cuda = sourced_variable(snapshot, "CUDA_VISIBLE_DEVICES");
   if (hip && cuda && hip->value != cuda->value && snapshot.devices.nvidia == 0) {
-    return Error{ErrorKind::BadEnvironment,
-                 "HIP_VISIBLE_DEVICES is '" + hip->value + "' but CUDA_VISIBLE_DEVICES is '" +
-                     cuda->value + "': HIP goes by its own alone; leave one of them out"};
+    return Error{ErrorKind::BadEnvironment, "HIP_VISIBLE_DEVICES is '" + hip->value +
+                                                "' but CUDA_VISIBLE_DEVICES is '" + cuda->value +
+                                                "': HIP goes by its own alone; leave one of them out"};
   }
   return {};
 }
@@ -266,15 +248,14 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
 }  // namespace
 
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const bool counts_devices = wanted.value == "auto" || wanted.value == "gpu" ||
-                              wanted.value == "npu" || wanted.value == "xpu";
+  const bool counts_devices =
+      wanted.value == "auto" || wanted.value == "gpu" || wanted.value == "npu" || wanted.value == "xpu";
   if (auto checked = counts_devices ? check_lists(snapshot) : Result<>(); !checked) {
     return checked.error();
   }
   auto slots = count_wanted(wanted, snapshot);
   if (slots && slots->value > kMostDevices) {
-    return wrong_value({snapshot.variable(slots->source.name).value_or(""), slots->source},
-                       "at most 65536 devices");
+    return wrong_value({snapshot.variable(slots->source.name).value_or(""), slots->source}, "at most 65536 devices");
   }
   return slots;
 }
@@ -316,21 +297,17 @@ Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Sn
   const auto all = count_slots({"auto", {}}, snapshot);
   const DeviceMask mask = find_device_mask(snapshot);
   const bool is_any = all && all->source.kind != SourceKind::Default;
-  const int count = !is_any             ? 0
-                    : mask.is_inherited ? static_cast<int>(mask.devices.size())
-                                        : all->value;
+  const int count = !is_any ? 0 : mask.is_inherited ? static_cast<int>(mask.devices.size()) : all->value;
   const auto highest = std::max_element(numbers->begin(), numbers->end());
   if (*highest >= count) {
-    return wrong_value(wanted,
-                       "devices of this node, which has " + std::to_string(count) +
-                           (is_any ? " (by " + all->source.name + "), numbered from 0" : ""));
+    return wrong_value(wanted, "devices of this node, which has " + std::to_string(count) +
+                                   (is_any ? " (by " + all->source.name + "), numbered from 0" : ""));
   }
   const bool is_ascends = mask.variable == ascend().variables.front();
   if (is_ascends && !std::is_sorted(numbers->begin(), numbers->end())) {
     return wrong_value(wanted, "ascending numbers: Ascend's runtime takes no others");
   }
-  DeviceChoice choice{
-      mask.variable, {}, mask.unset, static_cast<int>(numbers->size()), wanted.source};
+  DeviceChoice choice{mask.variable, {}, mask.unset, static_cast<int>(numbers->size()), wanted.source};
   for (const int number : *numbers) {
     choice.list += (choice.list.empty() ? "" : ",") + mask.device(static_cast<std::size_t>(number));
   }
@@ -339,14 +316,12 @@ Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Sn
 
 Result<> check_device_lists(const Snapshot& snapshot) {
   const auto ascends = sourced_variable(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
-  if (ascends && !ascends->value.empty() && ascends->value != "-1" &&
-      !is_ascending(ascends->value)) {
+  if (ascends && !ascends->value.empty() && ascends->value != "-1" && !is_ascending(ascends->value)) {
     return wrong_value(*ascends,
                        "numbers in ascending order with commas and nothing else in between: "
                        "Ascend's runtime would stop at the first that is not");
   }
-  for (const char* const name :
-       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+  for (const char* const name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
     const auto list = sourced_variable(snapshot, name);
     if (list && !is_plain_device_list(list->value)) {
       return wrong_value(*list,
@@ -373,9 +348,7 @@ int numa_node_of(const std::string& root, const std::string& address) {
 }
 
 /// Addresses of the PCI functions of a vendor whose class begins so, in PCI order.
-std::vector<std::string> pci_functions(const std::string& root,
-                                       std::string_view vendor,
-                                       std::string_view class_start) {
+std::vector<std::string> pci_functions(const std::string& root, std::string_view vendor, std::string_view class_start) {
   std::vector<std::string> addresses;
   for_each_entry(pci_folder(root), [&](std::string_view name) {
     const std::string folder = pci_folder(root) + "/" + std::string(name);
@@ -409,9 +382,8 @@ std::vector<Accelerator> nvidia_by_driver(const std::string& root) {
     const std::string address = lower_case(std::string(name));
     gpus.push_back({address, field("GPU UUID"), field("Model"), numa_node_of(root, address)});
   });
-  std::sort(gpus.begin(), gpus.end(), [](const Accelerator& left, const Accelerator& right) {
-    return left.address < right.address;
-  });
+  std::sort(gpus.begin(), gpus.end(),
+            [](const Accelerator& left, const Accelerator& right) { return left.address < right.address; });
   return gpus;
 }
 
@@ -483,13 +455,8 @@ std::vector<Accelerator> find_ascend(const std::string& root) {
 /// Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c: location_id is bus, device and function.
 std::string pci_address(unsigned long long domain, unsigned long long location) {
   std::array<char, 64> text{};
-  std::snprintf(text.data(),
-                text.size(),
-                "%04llx:%02llx:%02llx.%llx",
-                domain,
-                (location >> 8U) & 0xFFU,
-                (location >> 3U) & 0x1FU,
-                location & 0x7U);
+  std::snprintf(text.data(), text.size(), "%04llx:%02llx:%02llx.%llx", domain, (location >> 8U) & 0xFFU,
+                (location >> 3U) & 0x1FU, location & 0x7U);
   return text.data();
 }
 

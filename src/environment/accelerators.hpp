@@ -20,8 +20,7 @@ namespace muster {
 ///   xpu   Intel; none is an error
 ///   cpu   the cores that this process may use
 /// A variable such as CUDA_VISIBLE_DEVICES that is set decides, also when it hides every device.
-[[nodiscard]] Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted,
-                                               const Snapshot& snapshot);
+[[nodiscard]] Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot);
 
 /// Accelerators that a process of this node may use: those that "auto" means; 0 where there are none.
 [[nodiscard]] int count_visible_devices(const Snapshot& snapshot);
@@ -42,13 +41,11 @@ namespace muster {
 /// How the runtime of this process calls these Ascend devices, given by their numbers on the host: by their
 /// places among what it sees. Where nothing is known to be seen, by the same numbers; where as many others
 /// are, by their order, as in a container that has just these.
-[[nodiscard]] std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot,
-                                                      const std::vector<int>& devices);
+[[nodiscard]] std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices);
 
 /// The Ascend devices whose files this node has, where some of these (by their numbers on the host) have none and
 /// cannot be meant by their order either; empty: all are there, or no file says anything.
-[[nodiscard]] std::vector<int> files_without_ascend_devices(const Snapshot& snapshot,
-                                                            const std::vector<int>& devices);
+[[nodiscard]] std::vector<int> files_without_ascend_devices(const Snapshot& snapshot, const std::vector<int>& devices);
 
 /// How one worker is shown one device alone.
 struct DeviceMask {
@@ -78,8 +75,7 @@ struct DeviceChoice {
 
 /// What `--devices 0,2,4-7` leaves. The numbers count what is visible now, from 0. Fails for a device that is
 /// not there, one that is named twice, and an order that the runtime does not take.
-[[nodiscard]] Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted,
-                                                  const Snapshot& snapshot);
+[[nodiscard]] Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Snapshot& snapshot);
 
 /// Fails for lists that the devices' runtimes would silently take for others: one for Ascend that is not
 /// ascending, one for GPUs with ranges, a device twice or what is none, and one for HIP that does not count

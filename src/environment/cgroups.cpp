@@ -36,10 +36,8 @@ std::vector<Hierarchy> read_groups(std::string_view controller) {
     }
     const std::string controllers = line.substr(first + 1, second - first - 1);
     if (controllers.empty() || has_item(controllers, controller)) {
-      hierarchies.push_back({.version = controllers.empty() ? 2 : 1,
-                             .mount = {},
-                             .root = {},
-                             .group = line.substr(second + 1)});
+      hierarchies.push_back(
+          {.version = controllers.empty() ? 2 : 1, .mount = {}, .root = {}, .group = line.substr(second + 1)});
     }
   }
   return hierarchies;
@@ -70,13 +68,10 @@ std::optional<Mount> parse_cgroup_mount(const std::string& line) {
   return Mount{before[3], before[4], behind[0], behind[2]};
 }
 
-void note_mount(std::vector<Hierarchy>& hierarchies,
-                const Mount& mount,
-                std::string_view controller) {
+void note_mount(std::vector<Hierarchy>& hierarchies, const Mount& mount, std::string_view controller) {
   for (Hierarchy& hierarchy : hierarchies) {
-    const bool is_its = hierarchy.version == 2
-                            ? mount.type == "cgroup2"
-                            : mount.type == "cgroup" && has_item(mount.options, controller);
+    const bool is_its = hierarchy.version == 2 ? mount.type == "cgroup2"
+                                               : mount.type == "cgroup" && has_item(mount.options, controller);
     if (hierarchy.mount.empty() && is_its) {
       hierarchy.mount = mount.point;
       hierarchy.root = mount.root;
@@ -136,8 +131,7 @@ std::vector<ControlGroup> own_cgroups(std::string_view controller) {
 
 std::string find_oom_counter() {
   for (const ControlGroup& group : own_cgroups("memory")) {
-    std::string file =
-        group.folders.front() + (group.version == 2 ? "/memory.events" : "/memory.oom_control");
+    std::string file = group.folders.front() + (group.version == 2 ? "/memory.events" : "/memory.oom_control");
     if (read_oom_counter(file)) {
       return file;
     }

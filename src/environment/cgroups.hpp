@@ -13,8 +13,7 @@ namespace muster {
 /// Our group in a hierarchy.
 struct ControlGroup {
   int version = 0;
-  std::vector<std::string>
-      folders;  ///< of the group and of all above it, as far as they are mounted
+  std::vector<std::string> folders;  ///< of the group and of all above it, as far as they are mounted
 };
 
 /// Where a controller such as "cpu" may be: its own hierarchy of version 1, and that of version 2. Those that

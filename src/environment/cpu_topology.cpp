@@ -26,8 +26,7 @@ std::vector<int> read_list(const std::string& path) {
 
 std::vector<int> common_of(const std::vector<int>& left, const std::vector<int>& right) {
   std::vector<int> both;
-  std::set_intersection(
-      left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
+  std::set_intersection(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
   return both;
 }
 
@@ -55,8 +54,7 @@ void add_names(std::map<int, int>& names, const std::vector<int>& members) {
 
 /// Names each group of CPUs by its lowest one. A list is read once for all that stand in it: with
 /// hundreds of CPUs that is most of the time. A CPU without a list is a group of its own.
-void name_groups(std::map<int, CpuPlace>& cpus,
-                 int CpuPlace::*group,
+void name_groups(std::map<int, CpuPlace>& cpus, int CpuPlace::*group,
                  const std::function<std::vector<int>(int cpu)>& members_of) {
   std::map<int, int> names;
   for (auto& [cpu, place] : cpus) {
@@ -100,18 +98,15 @@ void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
 
 void read_packages(std::map<int, CpuPlace>& cpus, const std::string& folder) {
   for (auto& [cpu, place] : cpus) {
-    const std::string package =
-        first_line(folder + "/cpu" + std::to_string(cpu) + "/topology/physical_package_id");
+    const std::string package = first_line(folder + "/cpu" + std::to_string(cpu) + "/topology/physical_package_id");
     place.package = parse_integer(package, 0, 1'000'000).value_or(0);  // some ARM hosts say -1
   }
 }
 
 /// Virtual machines often show no caches: then a NUMA node is what comes nearest.
 std::vector<int> sharers_of_cache_or_node(const std::string& system, int cpu, int node) {
-  std::vector<int> sharers =
-      sharers_of_last_cache(system + "/cpu/cpu" + std::to_string(cpu) + "/cache");
-  return sharers.empty() ? read_list(system + "/node/node" + std::to_string(node) + "/cpulist")
-                         : sharers;
+  std::vector<int> sharers = sharers_of_last_cache(system + "/cpu/cpu" + std::to_string(cpu) + "/cache");
+  return sharers.empty() ? read_list(system + "/node/node" + std::to_string(node) + "/cpulist") : sharers;
 }
 
 void read_cpus(std::map<int, CpuPlace>& cpus, const std::string& system) {
@@ -120,9 +115,8 @@ void read_cpus(std::map<int, CpuPlace>& cpus, const std::string& system) {
   name_groups(cpus, &CpuPlace::core, [&](int cpu) {
     return read_list(system + "/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
   });
-  name_groups(cpus, &CpuPlace::cache, [&](int cpu) {
-    return sharers_of_cache_or_node(system, cpu, cpus.at(cpu).numa_node);
-  });
+  name_groups(cpus, &CpuPlace::cache,
+              [&](int cpu) { return sharers_of_cache_or_node(system, cpu, cpus.at(cpu).numa_node); });
 }
 
 }  // namespace
@@ -133,15 +127,13 @@ Result<Topology> read_topology(const std::string& root) {
   const auto status = read_fields(root + "/proc/self/status");
   const auto allowed = status.find("Cpus_allowed_list");
   if (allowed == status.end()) {
-    return Error{ErrorKind::System,
-                 "cannot find out which CPUs this process may use: '" + root +
-                     "/proc/self/status' has no Cpus_allowed_list"};
+    return Error{ErrorKind::System, "cannot find out which CPUs this process may use: '" + root +
+                                        "/proc/self/status' has no Cpus_allowed_list"};
   }
   const auto listed = parse_ranges(allowed->second);
   if (!listed) {
-    return Error{ErrorKind::System,
-                 "cannot find out which CPUs this process may use: Cpus_allowed_list in '" + root +
-                     "/proc/self/status' is '" + allowed->second + "'"};
+    return Error{ErrorKind::System, "cannot find out which CPUs this process may use: Cpus_allowed_list in '" + root +
+                                        "/proc/self/status' is '" + allowed->second + "'"};
   }
   // The list may name CPUs that a virtual machine could be given later, and are not there now.
   const std::vector<int> online = read_online(system);
@@ -155,10 +147,9 @@ Result<Topology> read_topology(const std::string& root) {
   read_cpus(topology.cpus, system);
 
   const auto memory = status.find("Mems_allowed_list");
-  topology.memory_nodes =
-      common_of(read_list(system + "/node/has_memory"),
-                memory == status.end() ? std::vector<int>()
-                                       : parse_ranges(memory->second).value_or(std::vector<int>()));
+  topology.memory_nodes = common_of(
+      read_list(system + "/node/has_memory"),
+      memory == status.end() ? std::vector<int>() : parse_ranges(memory->second).value_or(std::vector<int>()));
   place_accelerators(topology, root);
   return topology;
 }
@@ -209,8 +200,7 @@ void lower_by_quota(AllowedCores& cores, double quota, const std::string& file) 
 
 AllowedCores count_allowed_cores() {
   AllowedCores cores{.count = cores_by_affinity(0), .source = "affinity", .of_parent = 0};
-  AllowedCores of_parent{
-      .count = cores_by_affinity(::getppid()), .source = "affinity", .of_parent = 0};
+  AllowedCores of_parent{.count = cores_by_affinity(::getppid()), .source = "affinity", .of_parent = 0};
   for (const ControlGroup& group : own_cgroups("cpu")) {
     const char* const file = group.version == 2 ? "/cpu.max" : "/cpu.cfs_quota_us";
     for (const std::string& folder : group.folders) {

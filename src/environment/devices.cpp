@@ -33,9 +33,7 @@ struct Range {
 std::optional<Range> read_range(std::string_view entry) {
   const std::size_t dash = entry.find('-');
   const auto first = parse_integer(entry.substr(0, dash), 0, kHighestNumber);
-  const auto last = dash == std::string_view::npos
-                        ? first
-                        : parse_integer(entry.substr(dash + 1), 0, kHighestNumber);
+  const auto last = dash == std::string_view::npos ? first : parse_integer(entry.substr(dash + 1), 0, kHighestNumber);
   return first && last && *first <= *last ? std::optional(Range{*first, *last}) : std::nullopt;
 }
 
@@ -95,8 +93,7 @@ bool is_plain_device_list(std::string_view list) {
     return true;
   }
   std::set<std::string> seen;
-  for (const std::string& piece :
-       split(whole.substr(0, whole.size() - whole.ends_with(',')), ',')) {
+  for (const std::string& piece : split(whole.substr(0, whole.size() - whole.ends_with(',')), ',')) {
     const std::string entry(trim(piece));
     if (entry == "-1") {
       return true;
@@ -124,8 +121,7 @@ std::optional<std::vector<int>> read_device_numbers(std::string_view list) {
     numbers.push_back(*entry.number);
   }
   const bool is_each_once = std::set<int>(numbers.begin(), numbers.end()).size() == numbers.size();
-  const bool is_list =
-      !numbers.empty() && is_each_once && numbers.size() <= static_cast<std::size_t>(kMostDevices);
+  const bool is_list = !numbers.empty() && is_each_once && numbers.size() <= static_cast<std::size_t>(kMostDevices);
   return is_list ? std::optional(std::move(numbers)) : std::nullopt;
 }
 
@@ -167,8 +163,7 @@ int count_gaudi(const std::string& root) {
 void count_intel(HostDevices& devices, const std::string& root) {
   for (const int number : numbered_entries(root + "/dev/dri", "renderD")) {
     const std::string folder = root + "/sys/class/drm/renderD" + std::to_string(number) + "/device";
-    if (first_line(folder + "/vendor") == kIntel &&
-        first_line(folder + "/class").starts_with("0x0380")) {
+    if (first_line(folder + "/vendor") == kIntel && first_line(folder + "/class").starts_with("0x0380")) {
       ++devices.intel;
       devices.intel_tiles += std::max(1, static_cast<int>(numbered_entries(folder, "tile").size()));
     }
@@ -178,8 +173,8 @@ void count_intel(HostDevices& devices, const std::string& root) {
 /// Newer generations have no device file of their own, but a group of VFIO. Google's network cards have the same vendor.
 /// Source: JAX, hardware_utils.py.
 int count_tpu_chips(const std::string& root, int files) {
-  constexpr std::array<std::string_view, 9> kChips = {
-      "0x0027", "0x0056", "0x005e", "0x0062", "0x0063", "0x006f", "0x0076", "0x0083", "0x007c"};
+  constexpr std::array<std::string_view, 9> kChips = {"0x0027", "0x0056", "0x005e", "0x0062", "0x0063",
+                                                      "0x006f", "0x0076", "0x0083", "0x007c"};
   const int groups = static_cast<int>(numbered_entries(root + "/dev/vfio", "").size());
   const std::string functions = root + "/sys/bus/pci/devices";
   int chips = 0;
@@ -198,15 +193,11 @@ struct DeviceDirectory {
   int tpu_files = 0;
 };
 
-void note_file(HostDevices& devices,
-               DeviceDirectory& elsewhere,
-               std::string_view name,
-               const std::string& root) {
+void note_file(HostDevices& devices, DeviceDirectory& elsewhere, std::string_view name, const std::string& root) {
   devices.nvidia += number_behind("nvidia", name) ? 1 : 0;
   devices.gaudi += number_behind("hl", name) ? 1 : 0;  // of its older driver
   elsewhere.tpu_files += number_behind("accel", name) ? 1 : 0;
-  elsewhere.has_folders =
-      elsewhere.has_folders || name == "accel" || name == "dri" || name == "vfio";
+  elsewhere.has_folders = elsewhere.has_folders || name == "accel" || name == "dri" || name == "vfio";
   if (const auto id = number_behind("davinci", name)) {
     devices.ascend_ids.push_back(*id);
   }
@@ -221,8 +212,7 @@ void note_file(HostDevices& devices,
 HostDevices count_host_devices(const std::string& root) {
   HostDevices devices;
   DeviceDirectory elsewhere;
-  for_each_entry(root + "/dev",
-                 [&](std::string_view name) { note_file(devices, elsewhere, name, root); });
+  for_each_entry(root + "/dev", [&](std::string_view name) { note_file(devices, elsewhere, name, root); });
   std::sort(devices.ascend_ids.begin(), devices.ascend_ids.end());
   devices.ascend = static_cast<int>(devices.ascend_ids.size());
   const std::string kfd_nodes = root + "/sys/class/kfd/kfd/topology/nodes";
@@ -305,8 +295,7 @@ std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
   return escape_controls.empty() ? given : escape_controls;
 }
 
-std::vector<int> files_without_ascend_devices(const Snapshot& snapshot,
-                                              const std::vector<int>& devices) {
+std::vector<int> files_without_ascend_devices(const Snapshot& snapshot, const std::vector<int>& devices) {
   const std::vector<int> counted = counted_devices(snapshot);
   const bool are_there = has_all(counted, devices) || counted.size() == devices.size();
   return are_there ? std::vector<int>() : snapshot.devices.ascend_ids;

@@ -52,16 +52,14 @@ bool is_same(const sockaddr& one, const sockaddr_storage& other) {
   }
   const auto& first = reinterpret_cast<const sockaddr_in6&>(one);
   const auto& second = reinterpret_cast<const sockaddr_in6&>(other);
-  return one.sa_family == AF_INET6 &&
-         std::memcmp(&first.sin6_addr, &second.sin6_addr, sizeof first.sin6_addr) == 0 &&
+  return one.sa_family == AF_INET6 && std::memcmp(&first.sin6_addr, &second.sin6_addr, sizeof first.sin6_addr) == 0 &&
          first.sin6_scope_id == second.sin6_scope_id;
 }
 
 /// 127.0.0.0/8 and ::1, which need not be an interface's own to be this machine's.
 bool is_loopback(const sockaddr_storage& own) {
   if (own.ss_family == AF_INET) {
-    return ntohl(reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr) >> 24U ==
-           IN_LOOPBACKNET;
+    return ntohl(reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
   }
   const auto& six = reinterpret_cast<const sockaddr_in6&>(own);
   return own.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
@@ -82,8 +80,7 @@ void for_each_interface(const Visit& visit) {
 /// Its number; empty when it has none.
 std::string text_of(const sockaddr& address, socklen_t size) {
   std::array<char, NI_MAXHOST> text{};
-  const bool is_known =
-      ::getnameinfo(&address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+  const bool is_known = ::getnameinfo(&address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
   return is_known ? text.data() : "";
 }
 
@@ -108,8 +105,7 @@ LocalEnd end_of_route(const addrinfo& there) {
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   auto* const address = reinterpret_cast<sockaddr*>(&own);
-  const bool is_known = socket.get() >= 0 &&
-                        ::connect(socket.get(), there.ai_addr, there.ai_addrlen) == 0 &&
+  const bool is_known = socket.get() >= 0 && ::connect(socket.get(), there.ai_addr, there.ai_addrlen) == 0 &&
                         ::getsockname(socket.get(), address, &size) == 0;
   const std::string text = is_known ? text_of(*address, size) : "";
   return text.empty() ? LocalEnd{kLoopback, ""} : LocalEnd{text, interface_of(own)};
@@ -130,12 +126,9 @@ std::vector<std::string> local_addresses() {
   for_each_interface([&](const ifaddrs& at) {
     const bool has_address = at.ifa_addr != nullptr && (at.ifa_flags & IFF_LOOPBACK) == 0;
     const int family = has_address ? at.ifa_addr->sa_family : AF_UNSPEC;
-    const socklen_t size = family == AF_INET    ? sizeof(sockaddr_in)
-                           : family == AF_INET6 ? sizeof(sockaddr_in6)
-                                                : 0;
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : family == AF_INET6 ? sizeof(sockaddr_in6) : 0;
     const std::string text = size == 0 ? "" : text_of(*at.ifa_addr, size);
-    if (!text.empty() &&
-        text.find('%') == std::string::npos) {  // else it means something here alone
+    if (!text.empty() && text.find('%') == std::string::npos) {  // else it means something here alone
       addresses.push_back(text);
     }
     return true;
@@ -160,12 +153,8 @@ std::vector<std::string> local_interfaces() {
 namespace {
 
 /// Names of loopback in /etc/hosts of Debian and Red Hat.
-constexpr auto kLoopbackNames = std::to_array<std::string_view>({"localhost",
-                                                                 "localhost.localdomain",
-                                                                 "localhost4",
-                                                                 "localhost6",
-                                                                 "ip6-localhost",
-                                                                 "ip6-loopback"});
+constexpr auto kLoopbackNames = std::to_array<std::string_view>(
+    {"localhost", "localhost.localdomain", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback"});
 
 /// As version 6 has it, those of version 4 mapped. The zone of "fe80::1%eth0" is left out.
 std::optional<in6_addr> parse_address(std::string_view host) {
@@ -176,10 +165,8 @@ std::optional<in6_addr> parse_address(std::string_view host) {
     return six;
   }
   const std::string mapped = "::ffff:" + text;
-  const bool is_four =
-      text.find('.') != std::string::npos;  // a host may be called "b", which is hexadecimal
-  return is_four && ::inet_pton(AF_INET6, mapped.c_str(), &six) == 1 ? std::optional(six)
-                                                                     : std::nullopt;
+  const bool is_four = text.find('.') != std::string::npos;  // a host may be called "b", which is hexadecimal
+  return is_four && ::inet_pton(AF_INET6, mapped.c_str(), &six) == 1 ? std::optional(six) : std::nullopt;
 }
 
 bool is_loopback(const in6_addr& address) {
@@ -190,9 +177,8 @@ bool is_loopback(const in6_addr& address) {
 
 std::string plain_name(std::string_view name) {
   std::string plain(name.ends_with('.') ? name.substr(0, name.size() - 1) : name);
-  std::transform(plain.begin(), plain.end(), plain.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::transform(plain.begin(), plain.end(), plain.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return plain;
 }
 
@@ -233,9 +219,8 @@ bool is_this_host(std::string_view host, const Snapshot& snapshot) {
     return is_loopback(bare) || is_same_name(bare, snapshot.host_name);
   }
   const auto& own = snapshot.addresses.get();
-  return is_loopback(bare) || std::any_of(own.begin(), own.end(), [&](const std::string& address) {
-           return is_same_address(address, bare);
-         });
+  return is_loopback(bare) || std::any_of(own.begin(), own.end(),
+                                          [&](const std::string& address) { return is_same_address(address, bare); });
 }
 
 // How getaddrinfo(3) finds names in every image, and how long it may take.

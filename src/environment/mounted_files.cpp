@@ -30,8 +30,7 @@ void for_each_entry(const std::string& folder, const std::function<void(std::str
 }
 
 std::optional<int> number_behind(std::string_view prefix, std::string_view name) {
-  return name.starts_with(prefix) ? parse_integer(name.substr(prefix.size()), 0, 1'000'000)
-                                  : std::nullopt;
+  return name.starts_with(prefix) ? parse_integer(name.substr(prefix.size()), 0, 1'000'000) : std::nullopt;
 }
 
 std::vector<int> numbered_entries(const std::string& folder, std::string_view prefix) {
@@ -93,8 +92,7 @@ constexpr auto kPlaces = std::to_array<Place>({
 });
 
 /// Files that may be anywhere.
-constexpr std::array<const char*, 1> kFiles = {
-    "/etc/hccn.conf"};  // of Ascend's driver: the addresses of the devices
+constexpr std::array<const char*, 1> kFiles = {"/etc/hccn.conf"};  // of Ascend's driver: the addresses of the devices
 
 /// Variables whose value is the path of a file.
 constexpr std::array<const char*, 5> kVariables = {{
@@ -106,13 +104,8 @@ constexpr std::array<const char*, 5> kVariables = {{
 }};
 
 /// How variables end whose value is the path of a list of hosts, whichever batch system sets them.
-constexpr auto kEndings = std::to_array<std::string_view>({"_NODEFILE",
-                                                           "_NODE_FILE",
-                                                           "_HOSTFILE",
-                                                           "_HOST_FILE",
-                                                           "_MACHINEFILE",
-                                                           "_MACHINE_FILE",
-                                                           "_FILE_NODES"});
+constexpr auto kEndings = std::to_array<std::string_view>(
+    {"_NODEFILE", "_NODE_FILE", "_HOSTFILE", "_HOST_FILE", "_MACHINEFILE", "_MACHINE_FILE", "_FILE_NODES"});
 
 /// Variables whose value is a descriptor. Its "text" is what it leads to, such as "socket:[4711]": the same
 /// in all processes that have inherited it from one.
@@ -154,9 +147,8 @@ void read_place(std::map<std::string, std::string>& files, const Place& place) {
 }  // namespace
 
 bool names_host_file(std::string_view variable) {
-  return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
-    return variable.ends_with(ending);
-  });
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](std::string_view ending) { return variable.ends_with(ending); });
 }
 
 std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) {
@@ -174,8 +166,7 @@ std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) 
     }
   }
   for (const auto& variable : snapshot.variables) {
-    if (names_host_file(variable.first) && variable.second.starts_with('/') &&
-        !files.contains(variable.second)) {
+    if (names_host_file(variable.first) && variable.second.starts_with('/') && !files.contains(variable.second)) {
       read_file(files, variable.second);
     }
   }

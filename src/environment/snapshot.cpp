@@ -38,8 +38,7 @@ std::optional<std::string> Snapshot::variable(std::string_view name) const {
   return at == variables.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
-                                                     const std::string& name) {
+std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot, const std::string& name) {
   const auto value = snapshot.variable(name);
   return value ? std::optional(Sourced<std::string>{*value, from_variable(name)}) : std::nullopt;
 }
@@ -120,8 +119,7 @@ std::string program_path() {
 std::array<std::string, 2> own_module_places() {
   std::error_code failed;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
-  return {(folder.parent_path() / "share/muster/python").string(),
-          (folder.parent_path() / "python").string()};
+  return {(folder.parent_path() / "share/muster/python").string(), (folder.parent_path() / "python").string()};
 }
 
 std::string find_own_modules() {
@@ -137,9 +135,8 @@ std::string find_own_python(std::string_view argv0, std::string_view search_path
   const std::filesystem::path bin = folder_of(argv0, search_path);
   const std::filesystem::path environment = bin / "..";
   std::error_code failed;
-  const bool is_environment =
-      !bin.empty() && (std::filesystem::exists(environment / "pyvenv.cfg", failed) ||
-                       std::filesystem::exists(environment / "conda-meta", failed));
+  const bool is_environment = !bin.empty() && (std::filesystem::exists(environment / "pyvenv.cfg", failed) ||
+                                               std::filesystem::exists(environment / "conda-meta", failed));
   const std::filesystem::path python = bin / "python3";
   return is_environment && is_program(python) ? python.string() : std::string();
 }

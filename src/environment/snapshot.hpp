@@ -50,10 +50,8 @@ struct Snapshot {
   /// Where a controller puts the job's rank table, or the folder in which it will: the first of
   /// `kRankTablePlaces` that is there. Empty: none is.
   std::string rank_table;
-  Lazy<std::vector<std::string>>
-      addresses;  ///< of this host's interfaces, but those of its loopback
-  Lazy<std::vector<std::string>>
-      interfaces;  ///< the names of those that are up and have an address
+  Lazy<std::vector<std::string>> addresses;   ///< of this host's interfaces, but those of its loopback
+  Lazy<std::vector<std::string>> interfaces;  ///< the names of those that are up and have an address
   /// The private key that Volcano's ssh plugin mounts into every pod of a job, if it can be read: a
   /// secret that they share. Empty: there is none.
   std::string volcano_ssh_key;
@@ -64,8 +62,7 @@ struct Snapshot {
 };
 
 /// A variable with its name; empty when it is not set.
-[[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot,
-                                                                   const std::string& name);
+[[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot, const std::string& name);
 
 /// True for a variable whose value is the path of a list of hosts, by how its name ends: every batch system has such a one.
 [[nodiscard]] bool names_host_file(std::string_view variable);
@@ -76,11 +73,9 @@ inline constexpr const char* kHostFileEnding = ".host";
 
 /// ModelArts; hccl-controller and ascend-operator. Then their folders, before the file is there.
 /// Source: ModelArts, "Preset images"; MindCluster, ascend-operator.
-inline constexpr std::array<const char*, 4> kRankTablePlaces = {
-    "/user/config/jobstart_hccl.json",
-    "/user/serverid/devindex/config/hccl.json",
-    "/user/config",
-    "/user/serverid/devindex/config"};
+inline constexpr std::array<const char*, 4> kRankTablePlaces = {"/user/config/jobstart_hccl.json",
+                                                                "/user/serverid/devindex/config/hccl.json",
+                                                                "/user/config", "/user/serverid/devindex/config"};
 
 /// Overwrites a variable where the kernel shows it to others: /proc/PID/environ of this process, and of those that it
 /// forks. Snapshots that were taken before keep it.
@@ -125,11 +120,8 @@ inline constexpr const char* kRestartCountVariable = "MUSTER_RESTART_COUNT";
 inline constexpr const char* kLastVerdictVariable = "MUSTER_LAST_VERDICT";
 inline constexpr const char* kJobStateVariable = "MUSTER_JOB_STATE_DIR";
 
-inline constexpr std::array<std::string_view, 6> kWorkerVariables = {kControlSocketVariable,
-                                                                     kSuspendFileVariable,
-                                                                     kHeartbeatFileVariable,
-                                                                     kRestartCountVariable,
-                                                                     kLastVerdictVariable,
-                                                                     kJobStateVariable};
+inline constexpr std::array<std::string_view, 6> kWorkerVariables = {kControlSocketVariable, kSuspendFileVariable,
+                                                                     kHeartbeatFileVariable, kRestartCountVariable,
+                                                                     kLastVerdictVariable,   kJobStateVariable};
 
 }  // namespace muster

@@ -49,18 +49,12 @@ std::vector<std::string> to_texts(const json::value& value) {
 
 TableReport to_said(const json::object& object) {
   TableReport said{
-      {json::value_to<int>(object.at("size")),
-       json::value_to<int>(object.at("server_count")),
-       json::value_to<std::string>(object.at("table_version")),
-       json::value_to<std::string>(object.at("digest")),
-       object.at("is_short").as_bool(),
-       to_texts(object.at("ranks")),
-       to_texts(object.at("servers")),
+      {json::value_to<int>(object.at("size")), json::value_to<int>(object.at("server_count")),
+       json::value_to<std::string>(object.at("table_version")), json::value_to<std::string>(object.at("digest")),
+       object.at("is_short").as_bool(), to_texts(object.at("ranks")), to_texts(object.at("servers")),
        json::value_to<std::string>(object.at("rest"))},
-      {json::value_to<std::vector<int>>(object.at("own_ranks")),
-       json::value_to<std::string>(object.at("server_id")),
-       object.at("version").is_null() ? std::nullopt
-                                      : std::optional(json::value_to<int>(object.at("version"))),
+      {json::value_to<std::vector<int>>(object.at("own_ranks")), json::value_to<std::string>(object.at("server_id")),
+       object.at("version").is_null() ? std::nullopt : std::optional(json::value_to<int>(object.at("version"))),
        json::value_to<int>(object.at("most_nodes"))}};
   for (const int rank : said.part.ranks) {
     if (rank < 0 || rank >= said.summary.size) {
@@ -78,8 +72,8 @@ Instance to_server(const json::object& object, std::string_view address) {
   Instance server;
   server.server_id = json::value_to<std::string>(object.at("id"));
   if (server.server_id.empty()) {
-    server.server_id = is_of_one_machine(address) ? json::value_to<std::string>(object.at("host"))
-                                                  : std::string(address);
+    server.server_id =
+        is_of_one_machine(address) ? json::value_to<std::string>(object.at("host")) : std::string(address);
   }
   for (const json::value& item : object.at("devices").as_array()) {
     Device device;
@@ -94,12 +88,10 @@ Contribution read_part(const NodePart& part) {
   if (part.bytes.empty()) {
     return {};
   }
-  const std::string_view text =
-      part.bytes.substr(std::min(part.bytes.find('{'), part.bytes.size()));
+  const std::string_view text = part.bytes.substr(std::min(part.bytes.find('{'), part.bytes.size()));
   const json::object document = json::parse({text.data(), text.size()}).as_object();
-  return document.contains("server")
-             ? Contribution(to_server(document.at("server").as_object(), part.address))
-             : Contribution(to_said(document.at("summary").as_object()));
+  return document.contains("server") ? Contribution(to_server(document.at("server").as_object(), part.address))
+                                     : Contribution(to_said(document.at("summary").as_object()));
 }
 
 Result<std::vector<Contribution>> read_all(const std::vector<NodePart>& parts) {
@@ -129,16 +121,13 @@ Error different(const NodePart& one, const NodePart& other, const std::string& h
 }
 
 /// How the first node that has something else than node 0 differs from it.
-std::optional<Error> find_mixture(const std::vector<NodePart>& parts,
-                                  const std::vector<Contribution>& all) {
-  constexpr std::array<const char*, 3> kKinds{
-      "has no rank table", "has a rank table", "generates a rank table"};
+std::optional<Error> find_mixture(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
+  constexpr std::array<const char*, 3> kKinds{"has no rank table", "has a rank table", "generates a rank table"};
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (all[i].index() != all[0].index()) {
-      return Error{ErrorKind::BadData,
-                   whole_name_of(parts[0]) + " " + kKinds.at(all[0].index()) + ", and " +
-                       whole_name_of(parts[i]) + " " + kKinds.at(all[i].index()) +
-                       ": expected the same of all nodes"};
+      return Error{ErrorKind::BadData, whole_name_of(parts[0]) + " " + kKinds.at(all[0].index()) + ", and " +
+                                           whole_name_of(parts[i]) + " " + kKinds.at(all[i].index()) +
+                                           ": expected the same of all nodes"};
     }
   }
   return std::nullopt;
@@ -153,8 +142,7 @@ class RankOwners {
     for (const int rank : ranks) {
       const NodePart*& owner = owners_.at(static_cast<std::size_t>(rank));
       if (owner != nullptr) {
-        return different(*owner,
-                         node,
+        return different(*owner, node,
                          "would both start rank " + std::to_string(rank) +
                              " of the rank table: expected a part of its own for each node");
       }
@@ -173,11 +161,10 @@ class RankOwners {
       }
     }
     const std::string named = (missing.size() == 1 ? "rank " : "ranks ") + describe_ranges(missing);
-    return missing.empty()
-               ? Result<>()
-               : Error{is_complete ? ErrorKind::BadData : ErrorKind::Incomplete,
-                       "no node that takes part would start " + one_line(named, kMostNamed) +
-                           " of the rank table, which has " + count_of(owners_.size(), "rank")};
+    return missing.empty() ? Result<>()
+                           : Error{is_complete ? ErrorKind::BadData : ErrorKind::Incomplete,
+                                   "no node that takes part would start " + one_line(named, kMostNamed) +
+                                       " of the rank table, which has " + count_of(owners_.size(), "rank")};
   }
 
  private:
@@ -195,8 +182,7 @@ Result<> check_ranks(const std::vector<NodePart>& parts, const std::vector<Contr
   return owners.check_all(parts.size() >= static_cast<std::size_t>(most_nodes));
 }
 
-Result<std::string> compare(const std::vector<NodePart>& parts,
-                            const std::vector<Contribution>& all) {
+Result<std::string> compare(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
   const Summary& first = std::get<TableReport>(all[0]).summary;
   json::object addresses;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -214,12 +200,10 @@ Result<std::string> compare(const std::vector<NodePart>& parts,
   if (auto checked = check_ranks(parts, all); !checked) {
     return checked.error();
   }
-  return json::serialize(
-      json::value{{"digest", first.digest}, {"pod_addresses", std::move(addresses)}});
+  return json::serialize(json::value{{"digest", first.digest}, {"pod_addresses", std::move(addresses)}});
 }
 
-Result<std::string> generate(const std::vector<NodePart>& parts,
-                             const std::vector<Contribution>& all) {
+Result<std::string> generate(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
   std::vector<Instance> servers;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -238,8 +222,7 @@ Result<std::string> merge(const std::vector<NodePart>& parts) {
   if (auto mixture = find_mixture(parts, *all)) {
     return *mixture;
   }
-  return std::holds_alternative<TableReport>(all->front()) ? compare(parts, *all)
-                                                           : generate(parts, *all);
+  return std::holds_alternative<TableReport>(all->front()) ? compare(parts, *all) : generate(parts, *all);
 }
 
 /// What stands before a summary: enough to see whether the nodes have the same table, since in a large job that is
@@ -257,10 +240,9 @@ std::string write_head(const std::string& digest, std::optional<int> version) {
 std::optional<Head> read_head(std::string_view bytes) {
   const std::string_view line = bytes.substr(0, bytes.find('\n'));
   const std::size_t blank = line.find(' ');
-  const auto version =
-      blank == std::string_view::npos
-          ? std::nullopt
-          : parse_integer(line.substr(blank + 1), 0, std::numeric_limits<int>::max());
+  const auto version = blank == std::string_view::npos
+                           ? std::nullopt
+                           : parse_integer(line.substr(blank + 1), 0, std::numeric_limits<int>::max());
   return version ? std::optional(Head{line.substr(0, blank), *version}) : std::nullopt;
 }
 
@@ -277,29 +259,22 @@ std::string wait_for_newest(const std::vector<NodePart>& parts) {
   const auto is_older = [](const Head& a, const Head& b) { return a.version < b.version; };
   const auto oldest = std::min_element(heads.begin(), heads.end(), is_older);
   const auto newest = std::max_element(heads.begin(), heads.end(), is_older);
-  const bool is_same = std::all_of(heads.begin(), heads.end(), [&](const Head& head) {
-    return head.digest == heads.front().digest;
-  });
+  const bool is_same =
+      std::all_of(heads.begin(), heads.end(), [&](const Head& head) { return head.digest == heads.front().digest; });
   if (is_same || oldest->version == newest->version) {
     return {};
   }
   const auto name_at = [&](auto place) {
     return whole_name_of(parts[static_cast<std::size_t>(place - heads.begin())]);
   };
-  return name_at(newest) + " has version " + std::to_string(newest->version) +
-         " of the rank table, and " + name_at(oldest) + " still has version " +
-         std::to_string(oldest->version);
+  return name_at(newest) + " has version " + std::to_string(newest->version) + " of the rank table, and " +
+         name_at(oldest) + " still has version " + std::to_string(oldest->version);
 }
 
 }  // namespace
 
 gang::ExchangeKey rank_table_key() {
-  return {"rank_table",
-          gang::Phase::BeforeStart,
-          kMostBytesOfNode,
-          kMostMergedBytes,
-          merge,
-          wait_for_newest};
+  return {"rank_table", gang::Phase::BeforeStart, kMostBytesOfNode, kMostMergedBytes, merge, wait_for_newest};
 }
 
 std::string write_summary(const Summary& summary, const PartOfTable& part) {
@@ -323,9 +298,8 @@ std::string write_summary(const Summary& summary, const PartOfTable& part) {
 Result<SameTable> read_same_table(std::string_view merged) {
   try {
     const json::value document = json::parse({merged.data(), merged.size()});
-    return SameTable{
-        json::value_to<std::string>(document.at("digest")),
-        json::value_to<std::map<std::string, std::string>>(document.at("pod_addresses"))};
+    return SameTable{json::value_to<std::string>(document.at("digest")),
+                     json::value_to<std::map<std::string, std::string>>(document.at("pod_addresses"))};
   } catch (const std::exception&) {
     return Error{ErrorKind::BadData, "what the nodes know of the rank table cannot be read"};
   }
@@ -336,8 +310,7 @@ std::string write_server(const Instance& server, const std::string& host) {
   for (const Device& device : server.devices) {
     devices.push_back({{"id", device.id}, {"addresses", device.addresses}});
   }
-  json::value document = {
-      {"server", {{"id", server.server_id}, {"host", host}, {"devices", std::move(devices)}}}};
+  json::value document = {{"server", {{"id", server.server_id}, {"host", host}, {"devices", std::move(devices)}}}};
   make_valid_utf8(document);
   return json::serialize(document);
 }
@@ -352,17 +325,16 @@ using rank_table::RouteVote;
 constexpr std::size_t kMostDecisionBytes = std::size_t{1} << 20U;
 
 std::string encode(const RouteDecision& decision) {
-  return json::serialize(json::object{
-      {"applies", decision.applies},
-      {"reason", decision.reason},
-      {"positions", json::array(decision.positions.begin(), decision.positions.end())}});
+  return json::serialize(
+      json::object{{"applies", decision.applies},
+                   {"reason", decision.reason},
+                   {"positions", json::array(decision.positions.begin(), decision.positions.end())}});
 }
 
 Result<std::string> decide(const std::vector<gang::NodePart>& parts) {
   std::vector<RouteVote> votes;
   for (const gang::NodePart& part : parts) {
-    auto vote =
-        part.bytes.empty() ? Result<RouteVote>(RouteVote()) : rank_table::decode_vote(part.bytes);
+    auto vote = part.bytes.empty() ? Result<RouteVote>(RouteVote()) : rank_table::decode_vote(part.bytes);
     if (!vote) {
       return Error{ErrorKind::System, "of node " + to_string(part.node) + " is torn"};
     }
@@ -374,18 +346,13 @@ Result<std::string> decide(const std::vector<gang::NodePart>& parts) {
 }  // namespace
 
 gang::ExchangeKey route_key() {
-  return {"route_plan",
-          gang::Phase::BeforeStart,
-          rank_table::kMostVoteBytes,
-          kMostDecisionBytes,
-          decide};
+  return {"route_plan", gang::Phase::BeforeStart, rank_table::kMostVoteBytes, kMostDecisionBytes, decide};
 }
 
 Result<RouteDecision> read_route_decision(std::string_view merged) {
   try {
     const json::object document = json::parse({merged.data(), merged.size()}).as_object();
-    return RouteDecision{document.at("applies").as_bool(),
-                         json::value_to<std::string>(document.at("reason")),
+    return RouteDecision{document.at("applies").as_bool(), json::value_to<std::string>(document.at("reason")),
                          json::value_to<std::vector<int>>(document.at("positions"))};
   } catch (const std::exception&) {  // Boost.JSON's way to say it
     return Error{ErrorKind::BadData, "the decision about the route plan is torn"};

@@ -37,8 +37,7 @@ struct PartOfTable {
 
 /// Each rank must be one node's. While tables differ and have different versions the nodes wait for the newest
 /// one.
-[[nodiscard]] std::string write_summary(const rank_table::Summary& summary,
-                                        const PartOfTable& part);
+[[nodiscard]] std::string write_summary(const rank_table::Summary& summary, const PartOfTable& part);
 /// Fails with `BadData`.
 [[nodiscard]] Result<SameTable> read_same_table(std::string_view merged);
 

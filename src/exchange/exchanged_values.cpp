@@ -51,9 +51,8 @@ Result<FenceEnd> read_fence_end(std::string_view merged) {
   if (merged.starts_with(kSaid)) {
     return FenceEnd{std::nullopt, merged.substr(1)};
   }
-  const auto rank = merged.starts_with(kAbsent)
-                        ? parse_integer(std::string(merged.substr(1)), 0, kMostRank)
-                        : std::nullopt;
+  const auto rank =
+      merged.starts_with(kAbsent) ? parse_integer(std::string(merged.substr(1)), 0, kMostRank) : std::nullopt;
   if (!rank) {
     return Error{ErrorKind::BadData, "a fence of MPI's ranks came back torn"};
   }
@@ -92,9 +91,8 @@ std::optional<NodePorts> ports_from_json(const json::value& value) {
   const json::value* const name = object->if_contains("name");
   const json::value* const ports = object->if_contains("ports");
   const auto slots = number_of(object->if_contains("slots"), 1, kMostSlots);
-  if (host == nullptr || !host->is_string() || name == nullptr || !name->is_string() ||
-      ports == nullptr || !ports->is_array() || !slots ||
-      ports->get_array().size() > kMostPortsOfNode) {
+  if (host == nullptr || !host->is_string() || name == nullptr || !name->is_string() || ports == nullptr ||
+      !ports->is_array() || !slots || ports->get_array().size() > kMostPortsOfNode) {
     return std::nullopt;
   }
   NodePorts node{std::string(host->get_string()), {}, *slots, std::string(name->get_string())};
@@ -131,13 +129,10 @@ Result<std::string> merge_ports(const std::vector<gang::NodePart>& parts) {
 }  // namespace
 
 gang::ExchangeKey ports_key() {
-  return {
-      "ports", gang::Phase::BeforeStart, kMostPortBytesOfNode, kMostMergedPortBytes, merge_ports};
+  return {"ports", gang::Phase::BeforeStart, kMostPortBytesOfNode, kMostMergedPortBytes, merge_ports};
 }
 
-NodePorts ports_of_node(const std::vector<WorkerPort>& reserved,
-                        int slots,
-                        const std::string& name) {
+NodePorts ports_of_node(const std::vector<WorkerPort>& reserved, int slots, const std::string& name) {
   NodePorts node;
   node.name = name;
   node.slots = slots;
@@ -205,10 +200,8 @@ json::object to_json(const mpi::SshNode& node) {
 
 mpi::SshNode ssh_node_from_json(const json::value& value) {
   const json::object& object = value.as_object();
-  return {json::value_to<std::string>(object.at("name")),
-          json::value_to<std::uint16_t>(object.at("port")),
-          json::value_to<std::string>(object.at("key")),
-          json::value_to<std::string>(object.at("address"))};
+  return {json::value_to<std::string>(object.at("name")), json::value_to<std::uint16_t>(object.at("port")),
+          json::value_to<std::string>(object.at("key")), json::value_to<std::string>(object.at("address"))};
 }
 
 Result<std::string> merge_ssh_nodes(const std::vector<gang::NodePart>& parts) {
@@ -227,11 +220,7 @@ Result<std::string> merge_ssh_nodes(const std::vector<gang::NodePart>& parts) {
 }  // namespace
 
 gang::ExchangeKey ssh_keys_key() {
-  return {"ssh_keys",
-          gang::Phase::WhileRunning,
-          kMostKeyBytesOfNode,
-          kMostMergedKeyBytes,
-          merge_ssh_nodes};
+  return {"ssh_keys", gang::Phase::WhileRunning, kMostKeyBytesOfNode, kMostMergedKeyBytes, merge_ssh_nodes};
 }
 
 std::string write_ssh_node(const mpi::SshNode& node) {
@@ -266,8 +255,8 @@ Result<Reports> read_ways(const gang::NodePart& part) {
     const json::value document = json::parse({part.bytes.data(), part.bytes.size()});
     for (const json::value& item : document.as_array()) {
       const json::object& report = item.as_object();
-      reports.push_back({json::value_to<std::string>(report.at("way")),
-                         json::value_to<std::string>(report.at("why_not"))});
+      reports.push_back(
+          {json::value_to<std::string>(report.at("way")), json::value_to<std::string>(report.at("why_not"))});
     }
     return reports;
   } catch (const std::exception&) {  // Boost.JSON's way to say it
@@ -294,11 +283,10 @@ Result<std::string> agree(const std::vector<gang::NodePart>& parts) {
       return reports.error();
     }
     if (!nodes.empty() && reports->size() != nodes.front().size()) {
-      return Error{
-          ErrorKind::BadData,
-          "the nodes were given different --mpi-start, or options for mpirun: node 0 has " +
-              std::to_string(nodes.front().size()) + " ways, node " + to_string(part.node) +
-              " has " + std::to_string(reports->size())};
+      return Error{ErrorKind::BadData,
+                   "the nodes were given different --mpi-start, or options for mpirun: node 0 has " +
+                       std::to_string(nodes.front().size()) + " ways, node " + to_string(part.node) + " has " +
+                       std::to_string(reports->size())};
     }
     nodes.push_back(std::move(*reports));
   }
@@ -306,13 +294,11 @@ Result<std::string> agree(const std::vector<gang::NodePart>& parts) {
   for (std::size_t way = 0; !nodes.empty() && way < nodes.front().size(); ++way) {
     std::string refusal = find_refusal(way, nodes);
     if (refusal.empty()) {
-      return json::serialize(
-          json::object{{"index", way}, {"why_not", json::array(why_not.begin(), why_not.end())}});
+      return json::serialize(json::object{{"index", way}, {"why_not", json::array(why_not.begin(), why_not.end())}});
     }
     why_not.push_back(std::move(refusal));
   }
-  return Error{ErrorKind::BadData,
-               "no way to start ranks of MPI works on all nodes: " + join(why_not, "; ")};
+  return Error{ErrorKind::BadData, "no way to start ranks of MPI works on all nodes: " + join(why_not, "; ")};
 }
 
 }  // namespace

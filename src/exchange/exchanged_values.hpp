@@ -41,9 +41,7 @@ inline constexpr std::size_t kMostPortsOfNode = 4'096;
 [[nodiscard]] gang::ExchangeKey ports_key();
 
 /// What a node has reserved for workers that listen. `name`: its host's.
-[[nodiscard]] NodePorts ports_of_node(const std::vector<WorkerPort>& reserved,
-                                      int slots,
-                                      const std::string& name);
+[[nodiscard]] NodePorts ports_of_node(const std::vector<WorkerPort>& reserved, int slots, const std::string& name);
 
 /// What a node contributes: its ports and its slots. The host is filled on the leader.
 [[nodiscard]] std::string write_ports(const NodePorts& node);

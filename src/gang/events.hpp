@@ -56,9 +56,8 @@ struct StatusOfNode {
 /// How long what runs on this node may live without a word from its agent: the other nodes count on it. Whoever watches the
 /// agent ends all of it when the agent has not renewed this for `limit`, and at `gone_by` in any case.
 struct Lease {
-  std::optional<std::chrono::milliseconds> limit;  ///< empty: nobody counts on it
-  std::optional<std::chrono::steady_clock::time_point>
-      gone_by;  ///< empty: nobody goes on without it
+  std::optional<std::chrono::milliseconds> limit;                ///< empty: nobody counts on it
+  std::optional<std::chrono::steady_clock::time_point> gone_by;  ///< empty: nobody goes on without it
 
   bool operator==(const Lease&) const = default;
 };
@@ -97,7 +96,7 @@ struct WorkersGone {};
 /// TERM, INT, HUP or QUIT from outside.
 struct StopSignal {
   int signal = 0;
-  bool workers_know = false;  ///< it came from the terminal, to them as well
+  bool workers_know = false;                              ///< it came from the terminal, to them as well
   std::optional<std::chrono::milliseconds> most_grace{};  ///< on all nodes; empty: each node's own
 };
 /// A notice reached this node, or one is withdrawn.
@@ -140,18 +139,8 @@ struct InputsFailed {
   std::string why;
 };
 
-using NodeEvent = std::variant<WorkerFailed,
-                               WorkerSucceeded,
-                               WorkersGone,
-                               AttemptOver,
-                               StopSignal,
-                               SuspendRequested,
-                               WorkSaved,
-                               StatusWanted,
-                               StatusReady,
-                               GuardGone,
-                               InputsChanged,
-                               Contributed,
-                               InputsFailed>;
+using NodeEvent =
+    std::variant<WorkerFailed, WorkerSucceeded, WorkersGone, AttemptOver, StopSignal, SuspendRequested, WorkSaved,
+                 StatusWanted, StatusReady, GuardGone, InputsChanged, Contributed, InputsFailed>;
 
 }  // namespace muster::gang

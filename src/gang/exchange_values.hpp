@@ -24,8 +24,7 @@ struct NodePart {
 
 /// Where a node of an attempt is.
 struct NodePlace {
-  std::string
-      address;  ///< numeric; of one on the leader's machine that at which the others reach it
+  std::string address;  ///< numeric; of one on the leader's machine that at which the others reach it
   int slots = 0;
 };
 
@@ -62,8 +61,8 @@ using ExchangeKeys = std::vector<ExchangeKey>;
 /// Which value it is.
 struct ValueId {
   std::string key;
-  int attempt = 0;           ///< 0 where it is contributed before the start
-  std::optional<int> round;  ///< counts the values of a key in an attempt; empty: before the start
+  int attempt = 0;              ///< 0 where it is contributed before the start
+  std::optional<int> round;     ///< counts the values of a key in an attempt; empty: before the start
   std::vector<NodeRank> nodes;  ///< who brings it together, sorted; empty: all of the attempt
 
   bool operator==(const ValueId&) const = default;

@@ -36,14 +36,8 @@ class Gang::Driver {
         setup_(std::move(setup)),
         callbacks_(std::move(callbacks)),
         participant_(setup_.policy, Clock::now()),
-        links_(io,
-               setup_.key.get(),
-               setup_.most_strangers,
-               [this](LeaderEvent event) { add(std::move(event)); }),
-        to_leader_(io,
-                   setup_.policy,
-                   setup_.key.get(),
-                   [this](ParticipantEvent event) { add(std::move(event)); }),
+        links_(io, setup_.key.get(), setup_.most_strangers, [this](LeaderEvent event) { add(std::move(event)); }),
+        to_leader_(io, setup_.policy, setup_.key.get(), [this](ParticipantEvent event) { add(std::move(event)); }),
         leader_timer_(io),
         participant_timer_(io) {}
 
@@ -76,9 +70,7 @@ class Gang::Driver {
   void handle(LeaderEvent& event);
   void handle(ParticipantEvent& event);
   void arm_timers();
-  void arm(boost::asio::steady_timer& timer,
-           std::optional<Instant>& armed,
-           const std::optional<Instant>& wake,
+  void arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed, const std::optional<Instant>& wake,
            Event event);
 
   // What the leader wants.
@@ -144,8 +136,7 @@ struct Gang::Driver::LookUp {
 };
 
 std::vector<std::string> Gang::Driver::awaited() const {
-  std::vector<std::string> names =
-      leader_ && !is_done_ ? leader_->awaited() : std::vector<std::string>();
+  std::vector<std::string> names = leader_ && !is_done_ ? leader_->awaited() : std::vector<std::string>();
   if (const std::string name = participant_.awaited(); !is_done_ && !name.empty()) {
     names.push_back(name);
   }
@@ -207,16 +198,11 @@ void Gang::Driver::handle(ParticipantEvent& event) {
 
 void Gang::Driver::arm_timers() {
   arm(participant_timer_, participant_wake_, participant_.next_wake(), ParticipantEvent(Wake{}));
-  arm(leader_timer_,
-      leader_wake_,
-      leader_ ? leader_->next_wake() : std::nullopt,
-      LeaderEvent(Tick{}));
+  arm(leader_timer_, leader_wake_, leader_ ? leader_->next_wake() : std::nullopt, LeaderEvent(Tick{}));
 }
 
-void Gang::Driver::arm(boost::asio::steady_timer& timer,
-                       std::optional<Instant>& armed,
-                       const std::optional<Instant>& wake,
-                       Event event) {
+void Gang::Driver::arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed,
+                       const std::optional<Instant>& wake, Event event) {
   if (armed == wake) {
     return;
   }
@@ -226,14 +212,13 @@ void Gang::Driver::arm(boost::asio::steady_timer& timer,
     return;
   }
   timer.expires_at(*wake);
-  timer.async_wait(
-      [this, &armed, event = std::move(event)](const boost::system::error_code& error) {
-        if (!error) {
-          armed.reset();
-          queue_.push_back(event);
-          schedule();
-        }
-      });
+  timer.async_wait([this, &armed, event = std::move(event)](const boost::system::error_code& error) {
+    if (!error) {
+      armed.reset();
+      queue_.push_back(event);
+      schedule();
+    }
+  });
 }
 
 // --- What the leader wants ----------------------------------------------------------------------
@@ -380,9 +365,7 @@ void Gang::Driver::lead_or_connect() {
 /// One of the job has reached the port through the address that all are given: it leads here. This node is the first to join, as
 /// where the address is its own; then whoever came (`arrival`; nullptr: this node itself, by way of that address).
 void Gang::Driver::lead_as_reached(const LeaderEvent* arrival) {
-  say(Level::Info,
-      setup_.policy.host_from + " '" + setup_.policy.host +
-          "' leads to this host: leading the job");
+  say(Level::Info, setup_.policy.host_from + " '" + setup_.policy.host + "' leads to this host: leading the job");
   to_leader_.give_up();
   leader_.emplace(setup_.policy, Clock::now());
   std::deque<Event> later = std::exchange(queue_, {});

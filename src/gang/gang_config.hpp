@@ -75,8 +75,8 @@ struct GangConfig {
   std::string host_from;  ///< who says so, for messages
   std::uint16_t port = 0;
   std::vector<std::optional<std::string>> hosts;  ///< by node rank, where the platform names them
-  ExchangeKeys keys;      ///< under which nodes contribute; the same on all nodes
-  std::string waits_for;  ///< inputs of this node that are not here yet; empty: it is ready
+  ExchangeKeys keys;                              ///< under which nodes contribute; the same on all nodes
+  std::string waits_for;                          ///< inputs of this node that are not here yet; empty: it is ready
   /// Of a leader, to other nodes and to spares: so many as it has descriptors for.
   std::size_t most_links = std::numeric_limits<std::size_t>::max();
   int earlier_runs = 0;      ///< of the job, as this node knows; the leader's count
@@ -89,8 +89,7 @@ struct GangSetup {
   Lead lead = Lead::Always;
   std::shared_ptr<const GangKey> key;  ///< empty: links are not encrypted
   GangConfig policy;
-  std::size_t most_strangers =
-      64;  ///< links that a leader keeps with those who do not belong to the job
+  std::size_t most_strangers = 64;  ///< links that a leader keeps with those who do not belong to the job
 };
 
 }  // namespace muster::gang

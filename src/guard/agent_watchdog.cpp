@@ -11,12 +11,8 @@
 namespace muster {
 
 Result<GuardSharedMemory*> GuardSharedMemory::make() {
-  void* const memory = ::mmap(nullptr,
-                              sizeof(GuardSharedMemory),
-                              PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS,
-                              -1,
-                              0);
+  void* const memory =
+      ::mmap(nullptr, sizeof(GuardSharedMemory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return system_error("cannot map memory for guard and agent", errno);
   }
@@ -127,8 +123,7 @@ void AgentWatchdog::on_stop_asked(Instant now) {
   asked_ = asked_.value_or(now);
 }
 
-AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat,
-                                       Instant now,
+AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat, Instant now,
                                        const std::function<ProcessSample()>& see) {
   if (!next_poll_ || now > *next_poll_ + kLateWakeup) {
     grace_until_ = now + kSecondChance;  // it could not look when it had to
@@ -160,10 +155,8 @@ bool AgentWatchdog::is_unheard(const AgentHeartbeat& heartbeat) const {
 }
 
 /// Other nodes count on it: why it does not beat is nothing to them.
-std::optional<AgentWatchdog::Instant> AgentWatchdog::end_of_lease(
-    const AgentHeartbeat& heartbeat) const {
-  return heartbeat.lease.limit ? std::optional(grace_until(heartbeat.beat + *heartbeat.lease.limit))
-                               : std::nullopt;
+std::optional<AgentWatchdog::Instant> AgentWatchdog::end_of_lease(const AgentHeartbeat& heartbeat) const {
+  return heartbeat.lease.limit ? std::optional(grace_until(heartbeat.beat + *heartbeat.lease.limit)) : std::nullopt;
 }
 
 /// Where it was asked, and the grace is over.
@@ -172,9 +165,7 @@ AgentWatchdog::Instant AgentWatchdog::silent_since(const AgentHeartbeat& heartbe
 }
 
 /// Two sightings tell what it does between them.
-bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat,
-                             Instant now,
-                             const std::function<ProcessSample()>& see) {
+bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see) {
   const Instant since = silent_since(heartbeat);
   if (now < grace_until(since + kSilenceAtTheEnd)) {
     seen_.reset();
@@ -183,8 +174,7 @@ bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat,
   if (seen_ && now < seen_->at + kSampleInterval) {
     return false;
   }
-  const SampledAgent before =
-      std::exchange(seen_, SampledAgent{now, see()}).value_or(SampledAgent{now, {}});
+  const SampledAgent before = std::exchange(seen_, SampledAgent{now, see()}).value_or(SampledAgent{now, {}});
   const ProcessSample& agent = seen_->agent;
   const bool is_first = before.at == now;
   const auto used = agent.cpu - before.agent.cpu;

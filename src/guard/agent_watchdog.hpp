@@ -136,9 +136,7 @@ class AgentWatchdog {
   void on_stop_asked(Instant now);
 
   /// `see` is called only when the agent is late.
-  [[nodiscard]] Act look(const AgentHeartbeat& heartbeat,
-                         Instant now,
-                         const std::function<ProcessSample()>& see);
+  [[nodiscard]] Act look(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see);
   /// When to look again; empty: not before something happens.
   [[nodiscard]] std::optional<Instant> next_poll() const { return next_poll_; }
 
@@ -153,9 +151,7 @@ class AgentWatchdog {
 
   [[nodiscard]] std::optional<Instant> end_of_lease(const AgentHeartbeat& heartbeat) const;
   [[nodiscard]] Instant silent_since(const AgentHeartbeat& heartbeat) const;
-  [[nodiscard]] bool is_stuck(const AgentHeartbeat& heartbeat,
-                              Instant now,
-                              const std::function<ProcessSample()>& see);
+  [[nodiscard]] bool is_stuck(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see);
   [[nodiscard]] Act take_over(Instant last_sign, Instant now);
   [[nodiscard]] bool is_unheard(const AgentHeartbeat& heartbeat) const;
   void plan(const AgentHeartbeat& heartbeat);

@@ -55,9 +55,7 @@ std::optional<int> reap_until(pid_t agent) {
 
 /// A signal that has come, and stays pending; waits for one, until a moment if there is one. 0: none. `signalfd_` is
 /// readable while there is one.
-int wait_for_signal(int signalfd_,
-                    const sigset_t& signals,
-                    std::optional<Clock::time_point> until) {
+int wait_for_signal(int signalfd_, const sigset_t& signals, std::optional<Clock::time_point> until) {
   timespec time{};
   if (until) {
     const auto left = std::max<Clock::duration>(*until - Clock::now(), Clock::duration::zero());
@@ -95,9 +93,7 @@ ProcessSample see(pid_t agent) {
   constexpr long kMilliseconds = 1'000;
   const auto cpu = static_cast<long>(process->cpu_ticks) * kMilliseconds / ticks_in_second;
   const bool is_stopped = process->state == 'T' || process->state == 't';
-  return {.may_move = !is_stopped,
-          .waits_for_core = process->state == 'R',
-          .cpu = std::chrono::milliseconds(cpu)};
+  return {.may_move = !is_stopped, .waits_for_core = process->state == 'R', .cpu = std::chrono::milliseconds(cpu)};
 }
 
 /// " (state D in folio_wait_bit_common)", for who asks why it stood still. Which function of the kernel it is in only root is told.
@@ -127,11 +123,7 @@ std::string describe_sweep(const std::vector<Process>& left, const std::string& 
 /// The half that waits.
 class Guard {
  public:
-  Guard(pid_t agent,
-        const GuardSetup& setup,
-        UniqueFd signals_fd,
-        GuardSharedMemory& page,
-        PreexistingChildren earlier)
+  Guard(pid_t agent, const GuardSetup& setup, UniqueFd signals_fd, GuardSharedMemory& page, PreexistingChildren earlier)
       : agent_(agent),
         setup_(setup),
         signals_(handled_signals(setup.stop_signals)),
@@ -181,8 +173,7 @@ std::optional<int> Guard::wait_for_agent() {
     if (act == AgentWatchdog::Act::AskWorkers) {
       sweep_.send_stop_signal(asked_by_);
     }
-    if (const int signal = wait_for_signal(signalfd_.get(), signals_, watch_.next_poll());
-        signal > 0) {
+    if (const int signal = wait_for_signal(signalfd_.get(), signals_, watch_.next_poll()); signal > 0) {
       take(signal);
     }
   }
@@ -201,8 +192,7 @@ void Guard::take(int signal) {
 
 void Guard::pass_on(int signal) {
   (void)::kill(agent_, signal);
-  const bool asks =
-      setup_.stop_signals.contains(signal) && !setup_.ignored_signals.contains(signal);
+  const bool asks = setup_.stop_signals.contains(signal) && !setup_.ignored_signals.contains(signal);
   if (asks && stop_debounce_.is_new()) {
     asked_by_ = signal;
     watch_.on_stop_asked(Clock::now());
@@ -257,8 +247,7 @@ std::string describe(const boost::system::system_error& error) {
 int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
   try {
     return work(std::move(link));
-  } catch (
-      const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
+  } catch (const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
     print_fatal("cannot run the job: " + describe(error));
     return Error{ErrorKind::System, {}}.exit_code();
   } catch (const std::exception& error) {
@@ -302,10 +291,9 @@ bool resume_stopped_guard(const GuardLink& link) {
       pending |= std::strtoull(line.c_str() + line.find('\t'), nullptr, kHexadecimal);
     }
   }
-  const bool is_asked =
-      std::any_of(link.stop_signals.begin(), link.stop_signals.end(), [&](int signal) {
-        return ((pending >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
-      });
+  const bool is_asked = std::any_of(link.stop_signals.begin(), link.stop_signals.end(), [&](int signal) {
+    return ((pending >> static_cast<unsigned>(signal - 1)) & 1U) != 0;
+  });
   if (is_stopped && is_asked && ::getppid() == link.guard) {
     (void)::kill(link.guard, SIGCONT);
   }
@@ -345,8 +333,7 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   if (agent == 0) {
     signalfd_.reset();
     write_end.reset();  // only the guard holds it: its end is the guard's end
-    be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(notifier.notifier)},
-             work);
+    be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(notifier.notifier)}, work);
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
@@ -476,14 +463,13 @@ void HeartbeatSender::listen() {
 
 void HeartbeatSender::wait_for_bell() {
   using Descriptor = boost::asio::posix::stream_descriptor;
-  signal_notifier_.async_wait(Descriptor::wait_read,
-                              [this](const boost::system::error_code& error) {
-                                if (!error) {
-                                  GuardSignalNotifier::silence(signal_notifier_.native_handle());
-                                  check_guard();
-                                  wait_for_bell();
-                                }
-                              });
+  signal_notifier_.async_wait(Descriptor::wait_read, [this](const boost::system::error_code& error) {
+    if (!error) {
+      GuardSignalNotifier::silence(signal_notifier_.native_handle());
+      check_guard();
+      wait_for_bell();
+    }
+  });
 }
 
 /// It may be about to read the signal, or about to stop.

@@ -35,8 +35,7 @@ struct GuardLink {
 /// What the guard must know of the job, besides who the agent is.
 struct GuardSetup {
   std::string marker;
-  std::set<int>
-      stop_signals;  ///< they ask the job to end; passed on besides those that muster always handles
+  std::set<int> stop_signals;     ///< they ask the job to end; passed on besides those that muster always handles
   std::set<int> ignored_signals;  ///< of these, without effect: see `Inherited`
   std::chrono::milliseconds grace{};
 };
@@ -61,8 +60,7 @@ void wake_guard(pid_t guard);
 /// unless they carry the marker.
 ///
 /// Returns the exit code in the guard. The agent does not return.
-[[nodiscard]] Result<int> run_guarded(const GuardSetup& setup,
-                                      const std::function<int(GuardLink)>& work);
+[[nodiscard]] Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLink)>& work);
 
 /// An agent whose guard was killed reads that in its loop, and kills the job. One that turns without end reads nothing.
 /// From here on, when the guard dies, the kernel kills this process so much later, and with it the workers, unless it puts

@@ -46,8 +46,7 @@ void rest_a_round() {
 }  // namespace
 
 PreexistingChildren GuardCleanup::find_preexisting_children() {
-  siginfo_t
-      info{};  // also of one that hangs in a file, which ends without a signal (fork_helper())
+  siginfo_t info{};  // also of one that hangs in a file, which ends without a signal (fork_helper())
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
     return {};  // no child at all: the usual case, and no look at /proc
   }
@@ -110,8 +109,7 @@ void GuardCleanup::kill_helpers(std::chrono::steady_clock::duration patience) co
     if (::waitpid(pid, nullptr, WNOHANG) == pid) {
       return true;
     }
-    const auto process =
-        find_ours(pid);  // a round may have buried it, and the agent's are not ours to bury
+    const auto process = find_ours(pid);  // a round may have buried it, and the agent's are not ours to bury
     return !process || process->state == 'Z';
   };
   std::erase_if(left, has_ended);
@@ -134,12 +132,10 @@ std::vector<Process> GuardCleanup::kill(std::chrono::steady_clock::duration most
   const auto end_if_runnable = end + kExtraTimeForRunnable;
   const auto may_go_on = [&] {
     const auto now = std::chrono::steady_clock::now();
-    return now < end ||
-           (now < end_if_runnable && std::any_of(found.begin(), found.end(), will_die));
+    return now < end || (now < end_if_runnable && std::any_of(found.begin(), found.end(), will_die));
   };
   int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
-  for (bool is_first = true;
-       (is_first || may_go_on()) && rounds_without < 2 && Reaper::has_children();
+  for (bool is_first = true; (is_first || may_go_on()) && rounds_without < 2 && Reaper::has_children();
        is_first = false) {
     found = sweeper.kill_round(excluded());
     std::erase_if(found, [this](const Process& process) { return process.pid == agent_; });

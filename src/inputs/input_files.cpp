@@ -42,8 +42,7 @@ Answer judge_error(const Input& input, int error_number) {
     case ENOTSUP:
     case EFBIG:
     case ELOOP:
-      return Error{ErrorKind::BadData,
-                   system_error("cannot read the " + name_of(input), error_number).message};
+      return Error{ErrorKind::BadData, system_error("cannot read the " + name_of(input), error_number).message};
     default:  // a network file system may recover
       return pending(input, system_error("cannot be read", error_number).message);
   }
@@ -82,8 +81,7 @@ Error describe_breaches(const Input& input, const std::vector<rank_table::Breach
 /// Takes the text, which may be large.
 Answer judge_table(const Input& input, FileContent found) {
   found.content = rank_table::without_indentation(std::move(found.content));
-  auto [reading, breaches, notices] =
-      rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
+  auto [reading, breaches, notices] = rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
   if (const auto* const unfinished = std::get_if<rank_table::Unfinished>(&reading)) {
     return pending(input, one_line(unfinished->reason, 200));
   }
@@ -94,23 +92,18 @@ Answer judge_table(const Input& input, FileContent found) {
   if (!breaches.empty()) {
     return describe_breaches(input, breaches);
   }
-  return Ready{
-      rank_table::TableFile{input.path, std::move(found.content), std::move(table), found.version}};
+  return Ready{rank_table::TableFile{input.path, std::move(found.content), std::move(table), found.version}};
 }
 
 bool is_given(const std::string& text, const ChosenMode& chosen) {
-  return std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
-    return !one.second.value.empty() || !use_placeholder({text}, one.first);
-  });
+  return std::all_of(chosen.parameters.begin(), chosen.parameters.end(),
+                     [&](const auto& one) { return !one.second.value.empty() || !use_placeholder({text}, one.first); });
 }
 
 }  // namespace
 
-std::vector<Input> find_inputs(const ChosenMode& chosen,
-                               const Cluster& cluster,
-                               const Snapshot& snapshot) {
-  std::map<std::string, std::string> values = {{"host_name", snapshot.host_name},
-                                               {"job_id", cluster.job.job_id}};
+std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster, const Snapshot& snapshot) {
+  std::map<std::string, std::string> values = {{"host_name", snapshot.host_name}, {"job_id", cluster.job.job_id}};
   for (const auto& [name, parameter] : chosen.parameters) {
     values[name] = parameter.value;
   }
@@ -120,12 +113,8 @@ std::vector<Input> find_inputs(const ChosenMode& chosen,
   std::vector<Input> inputs;
   for (const InputTemplate& wanted : chosen.mode.inputs) {
     if (is_given(wanted.file, chosen)) {
-      inputs.push_back({fill_placeholders(wanted.what, values),
-                        fill_placeholders(wanted.file, values),
-                        wanted.field,
-                        fill_placeholders(wanted.wanted, values),
-                        wanted.is_rank_table,
-                        rules});
+      inputs.push_back({fill_placeholders(wanted.what, values), fill_placeholders(wanted.file, values), wanted.field,
+                        fill_placeholders(wanted.wanted, values), wanted.is_rank_table, rules});
     }
   }
   return inputs;
@@ -218,8 +207,7 @@ FileContent read_file(const std::string& path) {
 /// What a controller counts in the file `version` beside a table, which may be given by its folder.
 std::optional<int> read_version(const std::string& table) {
   std::error_code failed;  // then the table cannot be read either
-  const fs::path folder =
-      fs::is_directory(table, failed) ? fs::path(table) : fs::path(table).parent_path();
+  const fs::path folder = fs::is_directory(table, failed) ? fs::path(table) : fs::path(table).parent_path();
   const FileContent found = read_file((folder / kVersionFile).string());
   return parse_integer(trim(found.content), 0, std::numeric_limits<int>::max());
 }
@@ -231,9 +219,8 @@ std::string stamp_of_file(const std::string& path) {
     return {};
   }
   std::ostringstream text;
-  text << status.st_dev << ' ' << status.st_ino << ' ' << status.st_size << ' '
-       << status.st_mtim.tv_sec << '.' << status.st_mtim.tv_nsec << ' ' << status.st_ctim.tv_sec
-       << '.' << status.st_ctim.tv_nsec;
+  text << status.st_dev << ' ' << status.st_ino << ' ' << status.st_size << ' ' << status.st_mtim.tv_sec << '.'
+       << status.st_mtim.tv_nsec << ' ' << status.st_ctim.tv_sec << '.' << status.st_ctim.tv_nsec;
   return text.str();
 }
 
@@ -387,20 +374,15 @@ RouteFinding by_place(const RouteRequest& request, std::size_t own) {
   return finding;
 }
 
-RouteFinding by_switches(const Table& table,
-                         std::size_t own,
-                         const rank_table::SwitchPaths& switches,
+RouteFinding by_switches(const Table& table, std::size_t own, const rank_table::SwitchPaths& switches,
                          const std::string& path) {
   auto order = rank_table::order_ring(table, switches, path);
-  return order ? with_ranks(own, std::move(order->ranks))
-               : without_plan(own, order.error().message);
+  return order ? with_ranks(own, std::move(order->ranks)) : without_plan(own, order.error().message);
 }
 
 }  // namespace
 
-std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request,
-                                                const Table& table,
-                                                std::size_t own,
+std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, const Table& table, std::size_t own,
                                                 const RouteFiles& files) {
   if (const auto reason = rank_table::reason_to_skip(table)) {
     return without_plan(own, *reason);

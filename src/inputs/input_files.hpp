@@ -51,8 +51,7 @@ struct Pending {
 using Answer = std::variant<Ready, Pending, Error>;
 
 /// The inputs of a job: those of its template whose parameters have a value.
-[[nodiscard]] std::vector<Input> find_inputs(const ChosenMode& chosen,
-                                             const Cluster& cluster,
+[[nodiscard]] std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster,
                                              const Snapshot& snapshot);
 
 /// Pure: what to make of what was found. A JSON object without the field counts as complete, as rank
@@ -92,14 +91,11 @@ struct RouteFiles {
 
 /// Pure: the platform's own plan first, by table and by place, then ours by the switches. The node is instance
 /// `own` of the table. There is nothing to wait for but the topology.
-[[nodiscard]] std::variant<RouteFinding, Pending> judge_route(
-    const rank_table::RouteRequest& request,
-    const rank_table::Table& table,
-    std::size_t own,
-    const RouteFiles& files);
+[[nodiscard]] std::variant<RouteFinding, Pending> judge_route(const rank_table::RouteRequest& request,
+                                                              const rank_table::Table& table, std::size_t own,
+                                                              const RouteFiles& files);
 
 /// Reads them. `table` is the path of the rank table.
-[[nodiscard]] RouteFiles find_routes(const rank_table::RouteRequest& request,
-                                     const std::string& table);
+[[nodiscard]] RouteFiles find_routes(const rank_table::RouteRequest& request, const std::string& table);
 
 }  // namespace muster

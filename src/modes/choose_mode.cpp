@@ -28,20 +28,18 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   if (path.value.empty()) {
     return wrong_value(path, "a file");
   }
-  std::error_code ignored;  // what cannot be looked at cannot be read either
+  std::error_code ignored;                                       // what cannot be looked at cannot be read either
   if (!std::filesystem::is_regular_file(path.value, ignored)) {  // a pipe could keep us for ever
-    return Error{
-        ErrorKind::BadData,
-        path.source.name + " is '" + path.value + "', expected a template that can be read"};
+    return Error{ErrorKind::BadData,
+                 path.source.name + " is '" + path.value + "', expected a template that can be read"};
   }
   std::ifstream file(path.value);
   std::ostringstream text;
   // Of an empty file, << takes nothing and calls that a failure.
   const bool is_empty = file.peek() == std::ifstream::traits_type::eof() && file.eof();
   if (!is_empty && !(file && text << file.rdbuf())) {
-    return Error{
-        ErrorKind::BadData,
-        path.source.name + " is '" + path.value + "', expected a template that can be read"};
+    return Error{ErrorKind::BadData,
+                 path.source.name + " is '" + path.value + "', expected a template that can be read"};
   }
   auto document = parse_yaml(text.str(), path.value);
   if (!document) {
@@ -87,8 +85,7 @@ std::optional<Source> find_rank_table(const Snapshot& snapshot) {
   if (!has_ascend_devices(snapshot)) {
     return std::nullopt;
   }
-  for (const char* const name :
-       {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE", "MA_NUM_HOSTS", "MA_VJ_NAME"}) {
+  for (const char* const name : {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE", "MA_NUM_HOSTS", "MA_VJ_NAME"}) {
     if (!snapshot.variable(name).value_or("").empty()) {
       return from_variable(name + std::string(" and Ascend devices"));
     }
@@ -129,20 +126,17 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source&
   }
   if (const auto sign = find_rank_table(snapshot)) {
     const auto torch = find_torch(snapshot);
-    return torch ? Sourced<std::string>{"torchrun", *torch}
-                 : Sourced<std::string>{"ranktable", *sign};
+    return torch ? Sourced<std::string>{"torchrun", *torch} : Sourced<std::string>{"ranktable", *sign};
   }
   return Sourced<std::string>{"torchrun", otherwise};
 }
 
 /// The built-in template of the mode, or of one way of it; empty: there is none.
-Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wanted,
-                                                  std::string_view template_name) {
+Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wanted, std::string_view template_name) {
   for (const BuiltinTemplate& builtin : builtin_templates()) {
     if (builtin.mode == wanted.value && (template_name.empty() || builtin.name == template_name)) {
       auto mode = read_builtin(builtin);
-      return mode ? Result<std::optional<ChosenMode>>(ChosenMode{std::move(*mode), wanted.source})
-                  : mode.error();
+      return mode ? Result<std::optional<ChosenMode>>(ChosenMode{std::move(*mode), wanted.source}) : mode.error();
     }
   }
   return std::optional<ChosenMode>();
@@ -178,16 +172,14 @@ Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiReq
     return std::move(**builtin);
   }
   const auto nearest = nearest_name(wanted.value, mode_names());
-  return wrong_value(wanted,
-                     "auto or one of " + join(mode_names(), ", ") +
-                         (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+  return wrong_value(
+      wanted, "auto or one of " + join(mode_names(), ", ") + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
 }
 
 /// Both as flags, or both as variables: of a flag and a variable only the flag is here.
 Error two_answers(const Sourced<std::string>& file, const Sourced<std::string>& name) {
-  return Error{blame(file.source),
-               file.source.name + " is '" + file.value + "' but " + name.source.name + " is '" +
-                   name.value + "': both say how workers are started; leave one of them out"};
+  return Error{blame(file.source), file.source.name + " is '" + file.value + "' but " + name.source.name + " is '" +
+                                       name.value + "': both say how workers are started; leave one of them out"};
 }
 
 Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapshot) {
@@ -221,8 +213,7 @@ Sourced<std::string> find_parameter(const Parameter& parameter, const Snapshot& 
       return *value;
     }
   }
-  const auto table =
-      parameter.finds_rank_table ? rank_table::find_table_file(snapshot) : std::nullopt;
+  const auto table = parameter.finds_rank_table ? rank_table::find_table_file(snapshot) : std::nullopt;
   return table.value_or(Sourced<std::string>{parameter.otherwise, {}});
 }
 
@@ -254,9 +245,7 @@ void add_parameter_names(std::vector<std::string>& names, const ChosenMode& chos
 }
 
 /// Nothing is given to nobody.
-Result<> check_parameters(const ChosenMode& chosen,
-                          const std::vector<ChosenMode>& others,
-                          const Parameters& given) {
+Result<> check_parameters(const ChosenMode& chosen, const std::vector<ChosenMode>& others, const Parameters& given) {
   std::vector<std::string> names;
   add_parameter_names(names, chosen);
   for (const ChosenMode& other : others) {
@@ -291,13 +280,11 @@ Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snaps
     return read.error();
   }
   const auto others = other_start_methods(request, *chosen, snapshot);
-  const auto checked =
-      others ? check_parameters(*chosen, *others, request.parameters) : Result<>(others.error());
+  const auto checked = others ? check_parameters(*chosen, *others, request.parameters) : Result<>(others.error());
   return checked ? std::move(chosen) : checked.error();
 }
 
-Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request,
-                                                    const ChosenMode& chosen,
+Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request, const ChosenMode& chosen,
                                                     const Snapshot& snapshot) {
   std::vector<ChosenMode> others;
   if (!chosen.way) {
@@ -306,8 +293,7 @@ Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request,
   const std::vector<MpiStart> ways = ways_of(request.mpi);
   for (std::size_t i = 1; i < ways.size(); ++i) {
     auto other = read_way(chosen.source, request.mpi, ways[i]);
-    const auto read =
-        other ? read_parameters(*other, request.parameters, snapshot) : Result<>(other.error());
+    const auto read = other ? read_parameters(*other, request.parameters, snapshot) : Result<>(other.error());
     if (!read) {
       return read.error();
     }

@@ -26,9 +26,8 @@ std::string text_of(const json::value& value, std::string_view name) {
 /// The item of that name among the first `count`.
 json::value* find_named(json::array& list, std::size_t count, const std::string& name) {
   const auto end = list.begin() + static_cast<std::ptrdiff_t>(count);
-  const auto found = std::find_if(list.begin(), end, [&](const json::value& item) {
-    return !name.empty() && text_of(item, "name") == name;
-  });
+  const auto found = std::find_if(
+      list.begin(), end, [&](const json::value& item) { return !name.empty() && text_of(item, "name") == name; });
   return found == end ? nullptr : &*found;
 }
 
@@ -58,8 +57,7 @@ bool remove_everywhere(json::object& root, const std::string& name) {
     is_removed = remove_if_any(parameters->as_array(), is_named);
   }
   for (json::value& role : root["roles"].as_array()) {
-    for (const char* const field :
-         {"environment", "environment_unless_set", "environment_if_given", "unset"}) {
+    for (const char* const field : {"environment", "environment_unless_set", "environment_if_given", "unset"}) {
       json::value* const names = role.as_object().if_contains(field);
       is_removed = (names != nullptr && remove_from(*names, name)) || is_removed;
     }
@@ -68,16 +66,8 @@ bool remove_everywhere(json::object& root, const std::string& name) {
 }
 
 const std::vector<std::string>& template_fields() {
-  static const std::vector<std::string> fields = {"mode",
-                                                  "inherits",
-                                                  "without",
-                                                  "common",
-                                                  "parameters",
-                                                  "roles",
-                                                  "files",
-                                                  "services",
-                                                  "takes_given_port",
-                                                  "inputs"};
+  static const std::vector<std::string> fields = {"mode",  "inherits", "without",  "common",           "parameters",
+                                                  "roles", "files",    "services", "takes_given_port", "inputs"};
   return fields;
 }
 
@@ -94,8 +84,7 @@ class Expansion {
         lines_[path] = line;
       }
     }
-    const auto checked = all_of(
-        {check_fields(own, template_fields(), "", place_), take_away(own), check_common(own)});
+    const auto checked = all_of({check_fields(own, template_fields(), "", place_), take_away(own), check_common(own)});
     if (!checked) {
       return checked.error();
     }
@@ -131,9 +120,9 @@ class Expansion {
     }
     for (std::size_t i = 0; i < names->size(); ++i) {
       if (!remove_everywhere(root_, (*names)[i])) {
-        return place_.error(path_of(path, std::to_string(i)),
-                            "is '" + (*names)[i] + "', expected a parameter or a variable of '" +
-                                text_of(given_.document.root, kInherits) + "'");
+        return place_.error(path_of(path, std::to_string(i)), "is '" + (*names)[i] +
+                                                                  "', expected a parameter or a variable of '" +
+                                                                  text_of(given_.document.root, kInherits) + "'");
       }
     }
     return {};
@@ -141,10 +130,8 @@ class Expansion {
 
   [[nodiscard]] Result<> check_common(const json::object& own) const {
     const json::value* const common = own.if_contains(kCommon);
-    const bool is_wrong =
-        common != nullptr && (!common->is_object() || common->get_object().contains("name"));
-    return is_wrong ? place_.error(path_of("", kCommon), "must have fields of a role, but no name")
-                    : Result<>();
+    const bool is_wrong = common != nullptr && (!common->is_object() || common->get_object().contains("name"));
+    return is_wrong ? place_.error(path_of("", kCommon), "must have fields of a role, but no name") : Result<>();
   }
 
   /// Parameters replace those of the same name; files have none.
@@ -191,8 +178,7 @@ class Expansion {
         role = &items.emplace_back(json::object());
         lay_common(own, *role, path_in("/roles", items, *role));
       }
-      lay_fields(
-          *role, path_in("/roles", items, *role), value, path_of("/roles", std::to_string(i)));
+      lay_fields(*role, path_in("/roles", items, *role), value, path_of("/roles", std::to_string(i)));
     }
   }
 
@@ -202,10 +188,7 @@ class Expansion {
     }
   }
 
-  void lay_fields(json::value& role,
-                  const std::string& to,
-                  const json::value& fields,
-                  const std::string& from) {
+  void lay_fields(json::value& role, const std::string& to, const json::value& fields, const std::string& from) {
     if (!fields.is_object()) {
       role = fields;
       copy_lines(to, from);
@@ -226,10 +209,7 @@ class Expansion {
   }
 
   /// Variables are joined, of the same name the new one counts; lists are put behind; all else is replaced.
-  void lay(json::value& target,
-           const std::string& to,
-           const json::value& value,
-           const std::string& from) {
+  void lay(json::value& target, const std::string& to, const json::value& value, const std::string& from) {
     if (target.is_object() && value.is_object()) {
       for (const auto& member : value.get_object()) {
         target.get_object()[member.key()] = member.value();
@@ -247,17 +227,14 @@ class Expansion {
     }
   }
 
-  static std::string path_in(const std::string& path,
-                             const json::array& items,
-                             const json::value& item) {
+  static std::string path_in(const std::string& path, const json::array& items, const json::value& item) {
     return path_of(path, std::to_string(&item - items.data()));
   }
 
   /// The lines of a value and of all that is in it.
   void copy_lines(const std::string& to, const std::string& from) {
     const auto& lines = given_.document.lines;
-    for (auto at = lines.lower_bound(from); at != lines.end() && at->first.starts_with(from);
-         ++at) {
+    for (auto at = lines.lower_bound(from); at != lines.end() && at->first.starts_with(from); ++at) {
       const std::string rest = at->first.substr(from.size());
       if (rest.empty() || rest.front() == '/') {
         lines_[to + rest] = at->second;
@@ -273,12 +250,9 @@ class Expansion {
 
 /// The templates that one inherits from, the nearest first. Fails where there is none of that name, and
 /// where one would inherit from itself.
-Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument& given,
-                                                          const Templates& known) {
+Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument& given, const Templates& known) {
   std::vector<std::string> names;
-  std::transform(known.begin(), known.end(), std::back_inserter(names), [](const auto& entry) {
-    return entry.first;
-  });
+  std::transform(known.begin(), known.end(), std::back_inserter(names), [](const auto& entry) { return entry.first; });
   std::vector<const TemplateDocument*> chain = {&given};
   while (const json::value* const inherits = member_of(chain.back()->document.root, kInherits)) {
     const TemplateDocument& child = *chain.back();
@@ -291,9 +265,8 @@ Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument
     const auto parent = known.find(*name);
     if (parent == known.end()) {
       const auto nearest = nearest_name(*name, names);
-      return place.error(path,
-                         "is '" + *name + "', expected one of " + join(names, ", ") +
-                             (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+      return place.error(path, "is '" + *name + "', expected one of " + join(names, ", ") +
+                                   (nearest ? "; did you mean '" + *nearest + "'?" : ""));
     }
     if (std::find(chain.begin(), chain.end(), &parent->second) != chain.end()) {
       return place.error(path, "is '" + *name + "', which inherits from this one");

@@ -52,10 +52,8 @@ std::vector<std::string> placeholder_names(const std::set<std::string>& paramete
 std::vector<std::string> texts_of(const RoleTemplate& role) {
   std::vector<std::string> texts = role.program;
   texts.insert(texts.end(), role.arguments.begin(), role.arguments.end());
-  texts.insert(
-      texts.end(), role.arguments_of_several_nodes.begin(), role.arguments_of_several_nodes.end());
-  for (const NamedTexts* const named :
-       {&role.environment, &role.environment_unless_set, &role.environment_if_given}) {
+  texts.insert(texts.end(), role.arguments_of_several_nodes.begin(), role.arguments_of_several_nodes.end());
+  for (const NamedTexts* const named : {&role.environment, &role.environment_unless_set, &role.environment_if_given}) {
     for (const auto& [name, text] : *named) {
       texts.push_back(text);
     }
@@ -78,9 +76,8 @@ std::vector<std::string> texts_of(const ModeTemplate& mode) {
 
 bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder) {
   const std::string written = "{" + placeholder + "}";
-  return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
-    return text.find(written) != std::string::npos;
-  });
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const std::string& text) { return text.find(written) != std::string::npos; });
 }
 
 bool use_worker_port(const std::vector<std::string>& texts) {
@@ -107,15 +104,9 @@ std::vector<std::string> roles_to_be_given(const ModeTemplate& mode) {
 namespace {
 
 /// What only the system knows, and only at start.
-constexpr std::array<std::string_view, 9> kLateNames = {"job_secret",
-                                                        "muster",
-                                                        "own_address",
-                                                        "own_interface",
-                                                        "run_dir",
-                                                        "run_id",
-                                                        "shm_dir",
-                                                        "store_port",
-                                                        "worker_port"};
+constexpr std::array<std::string_view, 9> kLateNames = {"job_secret",    "muster",     "own_address",
+                                                        "own_interface", "run_dir",    "run_id",
+                                                        "shm_dir",       "store_port", "worker_port"};
 
 /// Stands before a placeholder that is still to be filled. Templates, variables and arguments cannot
 /// hold this byte, so nothing else looks like one.
@@ -126,8 +117,7 @@ bool is_late(std::string_view name) {
 }
 
 /// What stands for this placeholder until the start; nothing when the name is unknown.
-std::optional<std::string> value_or_mark(std::string_view name,
-                                         const std::map<std::string, std::string>& values) {
+std::optional<std::string> value_or_mark(std::string_view name, const std::map<std::string, std::string>& values) {
   const auto value = values.find(std::string(name));
   if (value != values.end()) {
     return value->second;
@@ -141,9 +131,7 @@ enum class Braces {
   Text      ///< two, as in an argument of the user's
 };
 
-std::string fill(std::string_view text,
-                 const std::map<std::string, std::string>& values,
-                 Braces braces) {
+std::string fill(std::string_view text, const std::map<std::string, std::string>& values, Braces braces) {
   std::string filled;
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -154,9 +142,8 @@ std::string fill(std::string_view text,
       continue;
     }
     const std::size_t end = c == '{' ? text.find('}', at) : std::string_view::npos;
-    const auto value = end == std::string_view::npos
-                           ? std::nullopt
-                           : value_or_mark(text.substr(at + 1, end - at - 1), values);
+    const auto value =
+        end == std::string_view::npos ? std::nullopt : value_or_mark(text.substr(at + 1, end - at - 1), values);
     filled += value.value_or(std::string(1, c));
     at = value ? end + 1 : at + 1;
   }
@@ -165,8 +152,7 @@ std::string fill(std::string_view text,
 
 }  // namespace
 
-std::string fill_placeholders(std::string_view text,
-                              const std::map<std::string, std::string>& values) {
+std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values) {
   return fill(text, values, Braces::Escaped);
 }
 
@@ -181,14 +167,12 @@ std::string mark_deferred(std::string_view name) {
 std::string fill_late(std::string_view text, const std::map<std::string, std::string>& values) {
   std::string filled;
   std::size_t at = 0;
-  for (std::size_t mark = text.find(kLateMark); mark != std::string_view::npos;
-       mark = text.find(kLateMark, at)) {
+  for (std::size_t mark = text.find(kLateMark); mark != std::string_view::npos; mark = text.find(kLateMark, at)) {
     filled += text.substr(at, mark - at);
     const std::size_t end = std::min(text.find('}', mark), text.size() - 1);
     const std::string_view placeholder = text.substr(mark, end + 1 - mark);
-    const auto value = std::find_if(values.begin(), values.end(), [&](const auto& one) {
-      return placeholder == mark_deferred(one.first);
-    });
+    const auto value = std::find_if(values.begin(), values.end(),
+                                    [&](const auto& one) { return placeholder == mark_deferred(one.first); });
     if (value != values.end() && value->second.empty()) {
       return {};
     }
@@ -237,10 +221,7 @@ Result<bool> read_pod_ip(const json::value& value, const std::string& path, cons
 }
 
 /// {field: status, is: completed}
-Result<> read_until(InputTemplate& input,
-                    const json::object& object,
-                    const std::string& path,
-                    const Place& place) {
+Result<> read_until(InputTemplate& input, const json::object& object, const std::string& path, const Place& place) {
   const json::value* const value = object.if_contains("until");
   if (value == nullptr) {
     return {};
@@ -256,28 +237,24 @@ Result<> read_until(InputTemplate& input,
   if (!read) {
     return read;
   }
-  return input.field.empty() || input.wanted.empty()
-             ? Result<>(place.error(here, "must have field and is"))
-             : Result<>();
+  return input.field.empty() || input.wanted.empty() ? Result<>(place.error(here, "must have field and is"))
+                                                     : Result<>();
 }
 
-Result<InputTemplate> read_input(const json::value& value,
-                                 const std::string& path,
-                                 const Place& place) {
+Result<InputTemplate> read_input(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_object()) {
     return place.error(path, "must have a file");
   }
   const json::object& object = value.get_object();
   InputTemplate input;
   input.what = "input";
-  const auto read =
-      all_of({check_fields(object, {"file", "what", "until", "is", "adds"}, path, place),
-              read_field(input.file, object, path + "/file", place, read_text),
-              read_field(input.what, object, path + "/what", place, read_text),
-              check_known_early(input.file, path + "/file", place),
-              read_field(input.is_rank_table, object, path + "/is", place, read_rank_table),
-              read_field(input.adds_pod_addresses, object, path + "/adds", place, read_pod_ip),
-              read_until(input, object, path, place)});
+  const auto read = all_of({check_fields(object, {"file", "what", "until", "is", "adds"}, path, place),
+                            read_field(input.file, object, path + "/file", place, read_text),
+                            read_field(input.what, object, path + "/what", place, read_text),
+                            check_known_early(input.file, path + "/file", place),
+                            read_field(input.is_rank_table, object, path + "/is", place, read_rank_table),
+                            read_field(input.adds_pod_addresses, object, path + "/adds", place, read_pod_ip),
+                            read_until(input, object, path, place)});
   if (!read) {
     return read.error();
   }
@@ -292,15 +269,12 @@ Result<InputTemplate> read_input(const json::value& value,
 
 /// One element of a program that becomes several words.
 bool stands_for_words(std::string_view text) {
-  return text == kUsersProgram || text == kMpirunOptions || text == kOtherPrograms ||
-         text == kExports;
+  return text == kUsersProgram || text == kMpirunOptions || text == kOtherPrograms || text == kExports;
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> read_program(const json::value& value,
-                                              const std::string& path,
-                                              const Place& place) {
+Result<std::vector<std::string>> read_program(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_array() || value.get_array().empty()) {
     return place.error(path, "must be a list that begins with a program");
   }
@@ -316,9 +290,9 @@ Result<std::vector<std::string>> read_program(const json::value& value,
     }
     program.push_back(std::move(*text));
   }
-  return program.front().empty() ? Result<std::vector<std::string>>(place.error(
-                                       path, "must be a list that begins with a program"))
-                                 : program;
+  return program.front().empty()
+             ? Result<std::vector<std::string>>(place.error(path, "must be a list that begins with a program"))
+             : program;
 }
 
 Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& place) {
@@ -333,8 +307,8 @@ Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& p
     return inputs.error();
   }
   mode.inputs = std::move(*inputs);
-  const bool is_named = std::find(mode.services.begin(), mode.services.end(), kWorkerPortService) !=
-                        mode.services.end();
+  const bool is_named =
+      std::find(mode.services.begin(), mode.services.end(), kWorkerPortService) != mode.services.end();
   if (!is_named && use_worker_port(texts_of(mode))) {
     mode.services.emplace_back(kWorkerPortService);
   }

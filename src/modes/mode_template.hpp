@@ -36,20 +36,20 @@ struct RoleTemplate {
   RoleCount count = RoleCount::PerDevice;
   bool may_be_given = false;  ///< --roles, or a platform's task lists, replace `count`
   bool decides_success = true;
-  std::string decides_without;         ///< decides only in a job without this role; empty: in each
-  NamedTexts environment;              ///< set always
-  NamedTexts environment_unless_set;   ///< set when the variable is not inherited
-  NamedTexts environment_if_given;     ///< set when all parameters in the text have a value
-  std::vector<std::string> program;    ///< instead of the command line's; empty: that one
-  std::vector<std::string> unset;      ///< inherited variables that must not reach the process
-  std::vector<std::string> arguments;  ///< appended to the program's own
-  bool arguments_first = false;        ///< they stand before the program's own, all of them
+  std::string decides_without;                          ///< decides only in a job without this role; empty: in each
+  NamedTexts environment;                               ///< set always
+  NamedTexts environment_unless_set;                    ///< set when the variable is not inherited
+  NamedTexts environment_if_given;                      ///< set when all parameters in the text have a value
+  std::vector<std::string> program;                     ///< instead of the command line's; empty: that one
+  std::vector<std::string> unset;                       ///< inherited variables that must not reach the process
+  std::vector<std::string> arguments;                   ///< appended to the program's own
+  bool arguments_first = false;                         ///< they stand before the program's own, all of them
   std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
   /// Inherited variables that say the same: where one of them is set, the arguments are left out.
   std::vector<std::string> arguments_unless_set;
-  bool listens = false;      ///< each process has a port of its own that all others know
-  std::string label;         ///< what its lines on the console begin with; empty: the global rank
-  bool is_unranked = false;  ///< none of the job's ranks, as mpirun: called by its label alone
+  bool listens = false;           ///< each process has a port of its own that all others know
+  std::string label;              ///< what its lines on the console begin with; empty: the global rank
+  bool is_unranked = false;       ///< none of the job's ranks, as mpirun: called by its label alone
   std::string working_directory;  ///< made if it is missing; empty: where muster was started
   std::string log;                ///< name of its log file; empty: attempt_<a>/<role>_<rank>
   bool joins_streams = false;     ///< output and error go into one file, NAME.log
@@ -77,10 +77,10 @@ struct FileTemplate {
 
 /// A file that somebody else writes, such as a controller, and without which nothing is started.
 struct InputTemplate {
-  std::string file;    ///< wanted if each parameter in it has a value
-  std::string what;    ///< what messages call it, such as "rank table"
-  std::string field;   ///< of the JSON object in it; empty: it has to be there, and that is all
-  std::string wanted;  ///< what that field has to be
+  std::string file;                 ///< wanted if each parameter in it has a value
+  std::string what;                 ///< what messages call it, such as "rank table"
+  std::string field;                ///< of the JSON object in it; empty: it has to be there, and that is all
+  std::string wanted;               ///< what that field has to be
   bool is_rank_table = false;       ///< instead: it has to be a rank table that is complete
   bool adds_pod_addresses = false;  ///< the workers' copy has `pod_ip`, as far as that is known
 };
@@ -95,9 +95,8 @@ struct ModeTemplate {
   std::vector<std::string> services{};                  ///< what runs beside the workers, by name
   std::map<std::string, std::string> service_places{};  ///< where their names stand, as of a file
   std::vector<InputTemplate> inputs{};
-  bool takes_given_port =
-      false;             ///< its processes meet at the rendezvous, if a port is given for it
-  std::string digest{};  ///< of what the template says: 16 hexadecimal digits
+  bool takes_given_port = false;  ///< its processes meet at the rendezvous, if a port is given for it
+  std::string digest{};           ///< of what the template says: 16 hexadecimal digits
 };
 
 /// Services that a job needs without naming them: who uses {worker_port}, or has files to be written.
@@ -135,8 +134,7 @@ inline constexpr const char* kEndpointsOf = "endpoints";
 [[nodiscard]] std::vector<std::string> texts_of(const ModeTemplate& mode);
 
 /// True when a text uses the placeholder.
-[[nodiscard]] bool use_placeholder(const std::vector<std::string>& texts,
-                                   const std::string& placeholder);
+[[nodiscard]] bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder);
 /// True when a text names the port where the workers meet.
 [[nodiscard]] bool use_worker_port(const std::vector<std::string>& texts);
 
@@ -180,13 +178,11 @@ struct ChosenMode {
 /// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG lists tasks; on Ascend devices, ranktable
 /// where a variable names the table, and on ModelArts; torchrun.
 /// Fails for a name that is none, a template that cannot be read, and parameters that it lacks.
-[[nodiscard]] Result<ChosenMode> choose_mode(const ModeRequest& request,
-                                             const Snapshot& snapshot = {});
+[[nodiscard]] Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snapshot = {});
 
 /// Of MPI: the ways that are taken instead, in this order, where those before do not work on all nodes; none
 /// for other modes. Fails as `choose_mode` does.
-[[nodiscard]] Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request,
-                                                                  const ChosenMode& chosen,
+[[nodiscard]] Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request, const ChosenMode& chosen,
                                                                   const Snapshot& snapshot);
 
 /// True of a way of MPI by which whoever speaks to the nodes could have them execute anything: on several nodes it needs
@@ -199,21 +195,18 @@ struct ChosenMode {
 /// The text with each "{name}" of `values` replaced; "{{" and "}}" become braces. {worker_port} and
 /// {run_dir}, where `values` lacks them, are marked for `fill_late` by a NUL byte in front, which no
 /// other text of a template or of a plan can hold. Other names that `values` lacks stay as they are.
-[[nodiscard]] std::string fill_placeholders(std::string_view text,
-                                            const std::map<std::string, std::string>& values);
+[[nodiscard]] std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values);
 
 /// The same for an argument of the user's, in which all other braces are text: "{name}" is replaced
 /// if it is a placeholder, nothing else is touched.
-[[nodiscard]] std::string fill_known(std::string_view text,
-                                     const std::map<std::string, std::string>& values);
+[[nodiscard]] std::string fill_known(std::string_view text, const std::map<std::string, std::string>& values);
 
 /// What stands in a text for a value that is not known yet.
 [[nodiscard]] std::string mark_deferred(std::string_view name);
 
 /// The text with the marks replaced for which there is a value, in one pass: a value that looks like
 /// a placeholder is not looked at again. A text that needs a value which is empty becomes empty.
-[[nodiscard]] std::string fill_late(std::string_view text,
-                                    const std::map<std::string, std::string>& values);
+[[nodiscard]] std::string fill_late(std::string_view text, const std::map<std::string, std::string>& values);
 
 /// A text as people read it: without those marks.
 [[nodiscard]] std::string readable(std::string text);

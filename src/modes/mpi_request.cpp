@@ -106,9 +106,8 @@ Result<> check_way(const MpiRequest& request) {
   const std::string pmix = request.only_pmix.value;
   const MpiStart start = request.start.value;
   if (!mpirun.empty() && !pmix.empty()) {
-    return Error{ErrorKind::BadUsage,
-                 mpirun + " is for mpirun alone, and " + pmix +
-                     " for ranks that muster starts itself: leave one of them out"};
+    return Error{ErrorKind::BadUsage, mpirun + " is for mpirun alone, and " + pmix +
+                                          " for ranks that muster starts itself: leave one of them out"};
   }
   const Sourced<std::string> given{name_of(start), request.start.source};
   if (start == MpiStart::Pmix && !mpirun.empty()) {
@@ -155,9 +154,8 @@ Result<MpiRequest> read_mpi_request(const Settings& settings) {
 Result<> check_no_mpi(const MpiRequest& request, const std::string& mode) {
   for (const Source& source : {request.start.source, request.mpirun.only_mpirun.source}) {
     if (mode != kMpiMode && source.kind == SourceKind::Flag) {
-      return Error{ErrorKind::BadUsage,
-                   source.name + " is for ranks of MPI, but the mode is '" + mode +
-                       "'; add --mode mpirun, or leave it out"};
+      return Error{ErrorKind::BadUsage, source.name + " is for ranks of MPI, but the mode is '" + mode +
+                                            "'; add --mode mpirun, or leave it out"};
     }
   }
   return {};

@@ -25,8 +25,7 @@ std::optional<std::string> nearest_placeholder(const std::string& typed, const P
 
 /// Every "{name}" must be a placeholder; "{{" and "}}" stand for braces.
 Result<> check_placeholders(const std::string& text, const std::string& path, const Place& place) {
-  for (std::size_t at = text.find_first_of("{}"); at != std::string::npos;
-       at = text.find_first_of("{}", at)) {
+  for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at)) {
     if (at + 1 < text.size() && text[at + 1] == text[at]) {
       at += 2;
       continue;
@@ -37,9 +36,8 @@ Result<> check_placeholders(const std::string& text, const std::string& path, co
     }
     const std::string name = text.substr(at + 1, end - at - 1);
     if (!place.knows(name)) {
-      return place.error(path,
-                         "uses the unknown placeholder '{" + name + "}'" +
-                             suggestion(nearest_placeholder(name, place)));
+      return place.error(
+          path, "uses the unknown placeholder '{" + name + "}'" + suggestion(nearest_placeholder(name, place)));
     }
     at = end + 1;
   }
@@ -63,13 +61,10 @@ bool Place::knows(const std::string& placeholder) const {
     return std::find(names.begin(), names.end(), placeholder) != names.end();
   };
   // Whole lists are made for few: this is asked of every text at every start.
-  return has(placeholder_names()) || parameters.contains(placeholder) ||
-         has(placeholder_names(parameters, roles));
+  return has(placeholder_names()) || parameters.contains(placeholder) || has(placeholder_names(parameters, roles));
 }
 
-Result<> check_fields(const json::object& object,
-                      const std::vector<std::string>& known,
-                      const std::string& path,
+Result<> check_fields(const json::object& object, const std::vector<std::string>& known, const std::string& path,
                       const Place& place) {
   for (const auto& member : object) {
     const std::string key(member.key());
@@ -80,9 +75,7 @@ Result<> check_fields(const json::object& object,
   return {};
 }
 
-Result<std::string> read_text(const json::value& value,
-                              const std::string& path,
-                              const Place& place) {
+Result<std::string> read_text(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_string()) {
     return place.error(path, "must be text");
   }
@@ -96,9 +89,7 @@ Result<std::string> read_text(const json::value& value,
   return text;
 }
 
-Result<NamedTexts> read_named_texts(const json::value& value,
-                                    const std::string& path,
-                                    const Place& place) {
+Result<NamedTexts> read_named_texts(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_object()) {
     return place.error(path, "must be a list of NAME: value");
   }
@@ -117,9 +108,7 @@ Result<NamedTexts> read_named_texts(const json::value& value,
   return texts;
 }
 
-Result<std::vector<std::string>> read_texts(const json::value& value,
-                                            const std::string& path,
-                                            const Place& place) {
+Result<std::vector<std::string>> read_texts(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_array()) {
     return place.error(path, "must be a list");
   }
@@ -142,31 +131,24 @@ Result<bool> read_yes_or_no(const json::value& value, const std::string& path, c
   return text == "true";
 }
 
-Result<bool> read_rank_table(const json::value& value,
-                             const std::string& path,
-                             const Place& place) {
+Result<bool> read_rank_table(const json::value& value, const std::string& path, const Place& place) {
   const bool is_it = value.is_string() && value.get_string() == "rank table";
   return is_it ? Result<bool>(true) : place.error(path, "must be 'rank table'");
 }
 
-Result<bool> read_log_folder(const json::value& value,
-                             const std::string& path,
-                             const Place& place) {
+Result<bool> read_log_folder(const json::value& value, const std::string& path, const Place& place) {
   const bool is_it = value.is_string() && value.get_string() == "log folder";
   return is_it ? Result<bool>(true) : place.error(path, "must be 'log folder'");
 }
 
 Result<> all_of(const std::vector<Result<>>& steps) {
-  const auto failed =
-      std::find_if(steps.begin(), steps.end(), [](const Result<>& step) { return !step; });
+  const auto failed = std::find_if(steps.begin(), steps.end(), [](const Result<>& step) { return !step; });
   return failed == steps.end() ? Result<>() : *failed;
 }
 
 namespace {
 
-Result<RoleCount> read_count(const json::value& value,
-                             const std::string& path,
-                             const Place& place) {
+Result<RoleCount> read_count(const json::value& value, const std::string& path, const Place& place) {
   const std::string text = value.is_string() ? std::string(value.get_string()) : "";
   if (text == "none") {
     return RoleCount::None;
@@ -183,27 +165,20 @@ Result<RoleCount> read_count(const json::value& value,
   if (text == "per device") {
     return RoleCount::PerDevice;
   }
-  return place.error(path,
-                     "must be 'none', 'per job', 'per node', 'per other node' or 'per device'");
+  return place.error(path, "must be 'none', 'per job', 'per node', 'per other node' or 'per device'");
 }
 
 /// true, false, or "without ROLE": in a job that has none of that role.
-Result<> read_decides(RoleTemplate& role,
-                      const json::object& object,
-                      const std::string& path,
-                      const Place& place) {
+Result<> read_decides(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
   constexpr std::string_view kWithoutRole = "without ";
   const json::value* const value = object.if_contains("decides_success");
-  const std::string text =
-      value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+  const std::string text = value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
   if (!text.starts_with(kWithoutRole)) {
-    return read_field(
-        role.decides_success, object, path + "/decides_success", place, read_yes_or_no);
+    return read_field(role.decides_success, object, path + "/decides_success", place, read_yes_or_no);
   }
   role.decides_without = text.substr(kWithoutRole.size());
   if (!place.roles.contains(role.decides_without)) {
-    return place.error(path + "/decides_success",
-                       "names the role '" + role.decides_without + "', which there is not");
+    return place.error(path + "/decides_success", "names the role '" + role.decides_without + "', which there is not");
   }
   return {};
 }
@@ -233,57 +208,37 @@ const std::vector<std::string>& role_fields() {
 }
 
 /// What a process of the role is given.
-Result<> read_contract(RoleTemplate& role,
-                       const json::object& object,
-                       const std::string& path,
-                       const Place& place) {
+Result<> read_contract(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
   return all_of(
       {read_field(role.environment, object, path + "/environment", place, read_named_texts),
-       read_field(role.environment_unless_set,
-                  object,
-                  path + "/environment_unless_set",
-                  place,
-                  read_named_texts),
-       read_field(role.environment_if_given,
-                  object,
-                  path + "/environment_if_given",
-                  place,
-                  read_named_texts),
+       read_field(role.environment_unless_set, object, path + "/environment_unless_set", place, read_named_texts),
+       read_field(role.environment_if_given, object, path + "/environment_if_given", place, read_named_texts),
        read_field(role.program, object, path + "/program", place, read_program),
        read_field(role.unset, object, path + "/unset", place, read_texts),
        read_field(role.arguments, object, path + "/arguments", place, read_texts),
        read_field(role.arguments_first, object, path + "/arguments_first", place, read_yes_or_no),
-       read_field(role.arguments_of_several_nodes,
-                  object,
-                  path + "/arguments_of_several_nodes",
-                  place,
-                  read_texts),
-       read_field(
-           role.arguments_unless_set, object, path + "/arguments_unless_set", place, read_texts)});
+       read_field(role.arguments_of_several_nodes, object, path + "/arguments_of_several_nodes", place, read_texts),
+       read_field(role.arguments_unless_set, object, path + "/arguments_unless_set", place, read_texts)});
 }
 
-Result<RoleTemplate> read_role(const json::value& value,
-                               const std::string& path,
-                               const Place& place) {
+Result<RoleTemplate> read_role(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_object()) {
     return place.error(path, "must have the fields of a role");
   }
   const json::object& object = value.get_object();
   RoleTemplate role;
-  const auto read = all_of(
-      {check_fields(object, role_fields(), path, place),
-       read_field(role.name, object, path + "/name", place, read_text),
-       read_field(role.count, object, path + "/count", place, read_count),
-       read_field(role.may_be_given, object, path + "/may_be_given", place, read_yes_or_no),
-       read_decides(role, object, path, place),
-       read_contract(role, object, path, place),
-       read_field(role.listens, object, path + "/listens", place, read_yes_or_no),
-       read_field(role.label, object, path + "/label", place, read_text),
-       read_field(role.is_unranked, object, path + "/unranked", place, read_yes_or_no),
-       read_field(role.working_directory, object, path + "/working_directory", place, read_text),
-       read_field(role.log, object, path + "/log", place, read_text),
-       read_field(role.joins_streams, object, path + "/joins_streams", place, read_yes_or_no),
-       read_field(role.error_file, object, path + "/error_file", place, read_text)});
+  const auto read = all_of({check_fields(object, role_fields(), path, place),
+                            read_field(role.name, object, path + "/name", place, read_text),
+                            read_field(role.count, object, path + "/count", place, read_count),
+                            read_field(role.may_be_given, object, path + "/may_be_given", place, read_yes_or_no),
+                            read_decides(role, object, path, place), read_contract(role, object, path, place),
+                            read_field(role.listens, object, path + "/listens", place, read_yes_or_no),
+                            read_field(role.label, object, path + "/label", place, read_text),
+                            read_field(role.is_unranked, object, path + "/unranked", place, read_yes_or_no),
+                            read_field(role.working_directory, object, path + "/working_directory", place, read_text),
+                            read_field(role.log, object, path + "/log", place, read_text),
+                            read_field(role.joins_streams, object, path + "/joins_streams", place, read_yes_or_no),
+                            read_field(role.error_file, object, path + "/error_file", place, read_text)});
   if (!read) {
     return read.error();
   }
@@ -296,29 +251,25 @@ Result<RoleTemplate> read_role(const json::value& value,
   return role;
 }
 
-Result<Parameter> read_parameter(const json::value& value,
-                                 const std::string& path,
-                                 const Place& place) {
+Result<Parameter> read_parameter(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_object()) {
     return place.error(path, "must have a name");
   }
   const json::object& object = value.get_object();
   Parameter parameter;
-  const auto read = all_of(
-      {check_fields(
-           object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
-       read_field(parameter.name, object, path + "/name", place, read_text),
-       read_field(parameter.otherwise, object, path + "/default", place, read_text),
-       read_field(parameter.variables, object, path + "/variables", place, read_texts),
-       read_field(parameter.finds_rank_table, object, path + "/finds", place, read_rank_table),
-       read_field(parameter.is_log_dir, object, path + "/is", place, read_log_folder),
-       read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)});
+  const auto read =
+      all_of({check_fields(object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
+              read_field(parameter.name, object, path + "/name", place, read_text),
+              read_field(parameter.otherwise, object, path + "/default", place, read_text),
+              read_field(parameter.variables, object, path + "/variables", place, read_texts),
+              read_field(parameter.finds_rank_table, object, path + "/finds", place, read_rank_table),
+              read_field(parameter.is_log_dir, object, path + "/is", place, read_log_folder),
+              read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)});
   if (!read) {
     return read.error();
   }
   const auto is_of_a_name = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
-  if (parameter.name.empty() ||
-      !std::all_of(parameter.name.begin(), parameter.name.end(), is_of_a_name)) {
+  if (parameter.name.empty() || !std::all_of(parameter.name.begin(), parameter.name.end(), is_of_a_name)) {
     return place.error(path, "needs a name of small letters and underscores");
   }
   const bool is_wrong = parameter.is_integer && !parameter.otherwise.empty() &&
@@ -348,11 +299,8 @@ Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& 
 }
 
 /// Only who has a port of its own can be met there.
-Result<> check_listeners(const std::vector<std::string>& texts,
-                         bool listens,
-                         const std::vector<RoleTemplate>& roles,
-                         const std::string& path,
-                         const Place& place) {
+Result<> check_listeners(const std::vector<std::string>& texts, bool listens, const std::vector<RoleTemplate>& roles,
+                         const std::string& path, const Place& place) {
   if (!listens && use_placeholder(texts, "endpoint")) {
     return place.error(path, "uses {endpoint}, but it has no 'listens: true'");
   }
@@ -388,8 +336,7 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
     if (!names.insert(role.name).second) {
       return place.error(path, "has the name '" + role.name + "', as another role has");
     }
-    if (auto checked = check_listeners(texts_of(role), role.listens, mode.roles, path, place);
-        !checked) {
+    if (auto checked = check_listeners(texts_of(role), role.listens, mode.roles, path, place); !checked) {
       return checked;
     }
   }
@@ -411,8 +358,7 @@ std::set<std::string> names_of_roles(const json::object& root) {
     return names;
   }
   for (const json::value& role : roles->get_array()) {
-    const json::value* const name =
-        role.is_object() ? role.get_object().if_contains("name") : nullptr;
+    const json::value* const name = role.is_object() ? role.get_object().if_contains("name") : nullptr;
     if (name != nullptr && name->is_string()) {
       names.emplace(name->get_string());
     }
@@ -422,15 +368,8 @@ std::set<std::string> names_of_roles(const json::object& root) {
 
 /// A file is written once on each node, so it knows no single worker.
 Result<> check_no_worker(const std::string& text, const std::string& path, const Place& place) {
-  for (const char* const name : {"endpoint",
-                                 "error_file",
-                                 "global_rank",
-                                 "local_rank",
-                                 "role",
-                                 "role_rank",
-                                 "role_world_size",
-                                 "task_config",
-                                 "visible_local_rank"}) {
+  for (const char* const name : {"endpoint", "error_file", "global_rank", "local_rank", "role", "role_rank",
+                                 "role_world_size", "task_config", "visible_local_rank"}) {
     const std::string placeholder = "{" + std::string(name) + "}";
     if (text.find(placeholder) != std::string::npos) {
       return place.error(path, "uses " + placeholder + ", which differs from worker to worker");
@@ -439,28 +378,25 @@ Result<> check_no_worker(const std::string& text, const std::string& path, const
   return {};
 }
 
-Result<FileTemplate> read_file(const json::value& value,
-                               const std::string& path,
-                               const Place& place) {
+Result<FileTemplate> read_file(const json::value& value, const std::string& path, const Place& place) {
   if (!value.is_object()) {
     return place.error(path, "must have path, mode and content");
   }
   const json::object& object = value.get_object();
   FileTemplate file;
   file.place = place.at(path);
-  const auto read =
-      all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
-              read_field(file.path, object, path + "/path", place, read_text),
-              read_field(file.mode, object, path + "/mode", place, read_text),
-              read_field(file.content, object, path + "/content", place, read_text),
-              read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
-              check_no_worker(file.path, path + "/path", place),
-              check_no_worker(file.content, path + "/content", place)});
+  const auto read = all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
+                            read_field(file.path, object, path + "/path", place, read_text),
+                            read_field(file.mode, object, path + "/mode", place, read_text),
+                            read_field(file.content, object, path + "/content", place, read_text),
+                            read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
+                            check_no_worker(file.path, path + "/path", place),
+                            check_no_worker(file.content, path + "/content", place)});
   if (!read) {
     return read.error();
   }
-  const bool is_octal = file.mode.size() == 4 && file.mode.front() == '0' &&
-                        file.mode.find_first_not_of("01234567") == std::string::npos;
+  const bool is_octal =
+      file.mode.size() == 4 && file.mode.front() == '0' && file.mode.find_first_not_of("01234567") == std::string::npos;
   if (file.path.empty() || !is_octal) {
     return place.error(path, "needs a path, and a mode such as 0640");
   }
@@ -474,13 +410,12 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   if (!document.root.is_object()) {
     return place.error("", "must have the fields mode and roles");
   }
-  static const std::vector<std::string> left_to_read = {
-      "mode", "parameters", "roles", "files", "services", "takes_given_port", "inputs"};
+  static const std::vector<std::string> left_to_read = {"mode",     "parameters",       "roles", "files",
+                                                        "services", "takes_given_port", "inputs"};
   const json::object& root = document.root.get_object();
   ModeTemplate mode;
   const auto begun =
-      all_of({check_fields(root, left_to_read, "", place),
-              read_field(mode.name, root, "/mode", place, read_text),
+      all_of({check_fields(root, left_to_read, "", place), read_field(mode.name, root, "/mode", place, read_text),
               read_field(mode.takes_given_port, root, "/takes_given_port", place, read_yes_or_no)});
   if (!begun) {
     return begun.error();

@@ -26,13 +26,11 @@ using Templates = std::map<std::string, TemplateDocument>;
 /// The document with all that it takes over filled in: what it inherits from one of `known`, and what its
 /// roles have in common. Fails with `BadData`, naming the file, the line and the field, where it inherits from
 /// none of them or from itself.
-[[nodiscard]] Result<YamlDocument> expand_template(const TemplateDocument& given,
-                                                   const Templates& known);
+[[nodiscard]] Result<YamlDocument> expand_template(const TemplateDocument& given, const Templates& known);
 
 /// Reads a template from its document, in which nothing is left to take over. Fails with `BadData`, naming `name`, the line and the field,
 /// for a field that is unknown, missing or of the wrong kind, and for an unknown placeholder.
-[[nodiscard]] Result<ModeTemplate> read_template(const YamlDocument& document,
-                                                 std::string_view name);
+[[nodiscard]] Result<ModeTemplate> read_template(const YamlDocument& document, std::string_view name);
 
 /// The templates that are built in. A template of the user's may inherit from them.
 [[nodiscard]] Templates builtin_documents();
@@ -62,43 +60,28 @@ class Place {
 };
 
 /// Fails for a member of `object` that is not among `known`, with the nearest that is.
-[[nodiscard]] Result<> check_fields(const json::object& object,
-                                    const std::vector<std::string>& known,
-                                    const std::string& path,
-                                    const Place& place);
+[[nodiscard]] Result<> check_fields(const json::object& object, const std::vector<std::string>& known,
+                                    const std::string& path, const Place& place);
 
 /// Text in which each {placeholder} is known.
-[[nodiscard]] Result<std::string> read_text(const json::value& value,
-                                            const std::string& path,
-                                            const Place& place);
-[[nodiscard]] Result<NamedTexts> read_named_texts(const json::value& value,
-                                                  const std::string& path,
+[[nodiscard]] Result<std::string> read_text(const json::value& value, const std::string& path, const Place& place);
+[[nodiscard]] Result<NamedTexts> read_named_texts(const json::value& value, const std::string& path,
                                                   const Place& place);
-[[nodiscard]] Result<std::vector<std::string>> read_texts(const json::value& value,
-                                                          const std::string& path,
+[[nodiscard]] Result<std::vector<std::string>> read_texts(const json::value& value, const std::string& path,
                                                           const Place& place);
-[[nodiscard]] Result<bool> read_yes_or_no(const json::value& value,
-                                          const std::string& path,
-                                          const Place& place);
+[[nodiscard]] Result<bool> read_yes_or_no(const json::value& value, const std::string& path, const Place& place);
 // Each of these knows one word.
 /// "rank table".
-[[nodiscard]] Result<bool> read_rank_table(const json::value& value,
-                                           const std::string& path,
-                                           const Place& place);
+[[nodiscard]] Result<bool> read_rank_table(const json::value& value, const std::string& path, const Place& place);
 /// "log folder".
-[[nodiscard]] Result<bool> read_log_folder(const json::value& value,
-                                           const std::string& path,
-                                           const Place& place);
+[[nodiscard]] Result<bool> read_log_folder(const json::value& value, const std::string& path, const Place& place);
 
 template <typename T>
 using Reader = Result<T> (*)(const json::value&, const std::string&, const Place&);
 
 /// Reads the member that `path` ends with into `target` by `reader`, if it is there.
 template <typename T>
-[[nodiscard]] Result<> read_field(T& target,
-                                  const json::object& object,
-                                  const std::string& path,
-                                  const Place& place,
+[[nodiscard]] Result<> read_field(T& target, const json::object& object, const std::string& path, const Place& place,
                                   Reader<T> reader) {
   const json::value* const value = object.if_contains(path.substr(path.rfind('/') + 1));
   if (value == nullptr) {
@@ -114,9 +97,7 @@ template <typename T>
 
 /// Reads a list of things, such as the roles. No list is an empty one.
 template <typename T>
-[[nodiscard]] Result<std::vector<T>> read_list(const json::object& root,
-                                               const char* field,
-                                               const Place& place,
+[[nodiscard]] Result<std::vector<T>> read_list(const json::object& root, const char* field, const Place& place,
                                                Reader<T> reader) {
   std::vector<T> items;
   const json::value* const list = root.if_contains(field);
@@ -143,8 +124,7 @@ template <typename T>
 // The parts of a template that say what a mode needs beside its processes.
 
 /// A role's own program: texts, or the program of the command line in one place of it.
-[[nodiscard]] Result<std::vector<std::string>> read_program(const json::value& value,
-                                                            const std::string& path,
+[[nodiscard]] Result<std::vector<std::string>> read_program(const json::value& value, const std::string& path,
                                                             const Place& place);
 
 /// Reads the services and the inputs. A mode that uses {worker_port} needs that service, also when it

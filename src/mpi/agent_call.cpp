@@ -30,8 +30,8 @@ bool takes_next(std::string_view option) {
 /// A single program takes the shell's place: a signal for one of them is not one for the other.
 std::string without_shell(std::string command) {
   const std::size_t start = command.find_first_not_of(' ');
-  const bool is_plain = start != std::string::npos &&
-                        command.find_first_of(" =;&|<>()\"'`$", start) == command.find(' ', start);
+  const bool is_plain =
+      start != std::string::npos && command.find_first_of(" =;&|<>()\"'`$", start) == command.find(' ', start);
   return is_plain ? "exec" + command.insert(0, command.front() == ' ' ? "" : " ") : command;
 }
 
@@ -88,12 +88,8 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
       !variables.contains("OMPI_MCA_btl_tcp_if_exclude")) {  // Open MPI would take neither
     variables.emplace("OMPI_MCA_btl_tcp_if_include", own->second);
   }
-  for (const char* const name : {variable::kSecret,
-                                 variable::kEndpoint,
-                                 variable::kDaemons,
-                                 variable::kHostfile,
-                                 variable::kShared,
-                                 variable::kInterfaces}) {
+  for (const char* const name : {variable::kSecret, variable::kEndpoint, variable::kDaemons, variable::kHostfile,
+                                 variable::kShared, variable::kInterfaces}) {
     variables.erase(name);
   }
   restore_names(variables);
@@ -110,24 +106,12 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
 namespace {
 
 /// Of the node on which they are.
-constexpr auto kOfOneNode = std::to_array<std::string_view>({"_",
-                                                             "HOME",
-                                                             "HOSTNAME",
-                                                             "LD_LIBRARY_PATH",
-                                                             "LOGNAME",
-                                                             "MAIL",
-                                                             "OLDPWD",
-                                                             "PATH",
-                                                             "PWD",
-                                                             "SHELL",
-                                                             "SHLVL",
-                                                             "TEMP",
-                                                             "TMP",
-                                                             "TMPDIR",
-                                                             "USER"});
+constexpr auto kOfOneNode =
+    std::to_array<std::string_view>({"_", "HOME", "HOSTNAME", "LD_LIBRARY_PATH", "LOGNAME", "MAIL", "OLDPWD", "PATH",
+                                     "PWD", "SHELL", "SHLVL", "TEMP", "TMP", "TMPDIR", "USER"});
 /// Of mpirun and what it is made of, of muster, and of sessions.
-constexpr auto kOfOthers = std::to_array<std::string_view>(
-    {"MUSTER_", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PMI_", "PRTE_", "SSH_", "XDG_"});
+constexpr auto kOfOthers =
+    std::to_array<std::string_view>({"MUSTER_", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PMI_", "PRTE_", "SSH_", "XDG_"});
 
 /// In front of the name that a variable has in fact, with "_2e" for each '.' and so on.
 constexpr std::string_view kPacked = "MUSTER_MPI_NAME_";
@@ -136,8 +120,7 @@ constexpr int kSixteen = 16;
 /// A name as a shell has it; of others mpirun makes something else, too.
 bool is_name(std::string_view name) {
   return !name.empty() && (name.front() < '0' || name.front() > '9') &&
-         std::all_of(
-             name.begin(), name.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
+         std::all_of(name.begin(), name.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
 }
 
 std::string pack(std::string_view name) {
@@ -159,8 +142,7 @@ std::optional<char> read_byte(std::string_view text) {
   const std::string_view digits = text.substr(0, 2);
   unsigned char byte = 0;
   const char* const end = digits.data() + digits.size();
-  const bool is_whole =
-      digits.size() == 2 && std::from_chars(digits.data(), end, byte, kSixteen).ptr == end;
+  const bool is_whole = digits.size() == 2 && std::from_chars(digits.data(), end, byte, kSixteen).ptr == end;
   return is_whole ? std::optional(static_cast<char>(byte)) : std::nullopt;
 }
 
@@ -185,9 +167,8 @@ std::optional<std::string> unpack(std::string_view packed) {
 
 bool is_users(std::string_view name) {
   return std::find(kOfOneNode.begin(), kOfOneNode.end(), name) == kOfOneNode.end() &&
-         std::none_of(kOfOthers.begin(), kOfOthers.end(), [&](std::string_view start) {
-           return name.starts_with(start);
-         });
+         std::none_of(kOfOthers.begin(), kOfOthers.end(),
+                      [&](std::string_view start) { return name.starts_with(start); });
 }
 
 }  // namespace
@@ -202,8 +183,7 @@ std::vector<std::string> exports_of(const std::map<std::string, std::string>& va
   return words;
 }
 
-std::map<std::string, std::string> with_shell_names(
-    const std::map<std::string, std::string>& variables) {
+std::map<std::string, std::string> with_shell_names(const std::map<std::string, std::string>& variables) {
   std::map<std::string, std::string> packed;
   for (const auto& [name, value] : variables) {
     if (!name.empty() && !is_name(name)) {

@@ -18,14 +18,12 @@ inline constexpr const char* kRankWord = "--mpi-rank";
 
 /// Variables of these processes. None of them reaches the user's program.
 namespace variable {
-inline constexpr const char* kSecret = "MUSTER_MPI_SECRET";      ///< which all nodes of a job share
-inline constexpr const char* kEndpoint = "MUSTER_MPI_ENDPOINT";  ///< where a daemon listens
-inline constexpr const char* kDaemons = "MUSTER_MPI_DAEMONS";    ///< where all of them do
-inline constexpr const char* kHostfile = "MUSTER_MPI_HOSTFILE";  ///< the names of the hosts
-inline constexpr const char* kShared =
-    "MUSTER_MPI_SHM";  ///< a folder of this node's for shared memory
-inline constexpr const char* kInterfaces =
-    "MUSTER_MPI_INTERFACES";  ///< of this node, for the messages of its ranks
+inline constexpr const char* kSecret = "MUSTER_MPI_SECRET";          ///< which all nodes of a job share
+inline constexpr const char* kEndpoint = "MUSTER_MPI_ENDPOINT";      ///< where a daemon listens
+inline constexpr const char* kDaemons = "MUSTER_MPI_DAEMONS";        ///< where all of them do
+inline constexpr const char* kHostfile = "MUSTER_MPI_HOSTFILE";      ///< the names of the hosts
+inline constexpr const char* kShared = "MUSTER_MPI_SHM";             ///< a folder of this node's for shared memory
+inline constexpr const char* kInterfaces = "MUSTER_MPI_INTERFACES";  ///< of this node, for the messages of its ranks
 }  // namespace variable
 
 /// What a remote shell is to do.
@@ -41,20 +39,17 @@ struct AgentCall {
 
 /// The environment of the user's program where mpirun starts it: what it has, with the names of torchrun for what
 /// mpirun calls OMPI_COMM_WORLD_*, and without what only the processes above are told.
-[[nodiscard]] std::map<std::string, std::string> rank_environment(
-    std::map<std::string, std::string> variables);
+[[nodiscard]] std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables);
 
 // What of node 0's environment mpirun takes to the ranks of other nodes.
 
 /// "-x", NAME for each variable that is the user's: not those that say something about one node alone, nor those
 /// that mpirun takes along or sets itself. Values are in no word: mpirun has them in its environment, and those of
 /// `with_shell_names`.
-[[nodiscard]] std::vector<std::string> exports_of(
-    const std::map<std::string, std::string>& variables);
+[[nodiscard]] std::vector<std::string> exports_of(const std::map<std::string, std::string>& variables);
 
 /// Those with a name that a shell would drop ("T.dot", "BASH_FUNC_f%%"), under names that it passes on.
-[[nodiscard]] std::map<std::string, std::string> with_shell_names(
-    const std::map<std::string, std::string>& variables);
+[[nodiscard]] std::map<std::string, std::string> with_shell_names(const std::map<std::string, std::string>& variables);
 
 /// Takes such names away, and gives the variables behind them back.
 void restore_names(std::map<std::string, std::string>& variables);

@@ -22,8 +22,7 @@ struct PmixNode {
 
 /// Who runs where: the first thing that the server is told.
 struct PmixJob {
-  std::string
-      name;  ///< the namespace of PMIx, at most 255 bytes; no other job on this machine has it
+  std::string name;    ///< the namespace of PMIx, at most 255 bytes; no other job on this machine has it
   std::string folder;  ///< a private one, for what the library and the ranks write
   int local_node = 0;
   std::vector<PmixNode> nodes;  ///< by node rank
@@ -90,14 +89,8 @@ struct RankMessage {
 
   bool operator==(const RankMessage&) const = default;
 };
-using PmixEvent = std::variant<RankEnvironment,
-                               PmixReady,
-                               PmixRefused,
-                               RankConnected,
-                               RankFinalized,
-                               RankAborted,
-                               RankMessage,
-                               FenceReached>;
+using PmixEvent = std::variant<RankEnvironment, PmixReady, PmixRefused, RankConnected, RankFinalized, RankAborted,
+                               RankMessage, FenceReached>;
 
 /// The text of a message that a rank of Open MPI 4 would have shown. Empty: it is none.
 /// Source: Open MPI 4.1, orte/util/show_help.c and opal/dss: file, topic, whether there is a text, the text;

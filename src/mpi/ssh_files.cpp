@@ -19,10 +19,9 @@ constexpr std::size_t kMostNameBytes = 256;
 
 /// Nothing but letters, digits and these.
 bool is_plain(std::string_view text, std::string_view others) {
-  return !text.empty() && text.size() <= kMostNameBytes &&
-         std::all_of(text.begin(), text.end(), [&](char c) {
-           return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
-         });
+  return !text.empty() && text.size() <= kMostNameBytes && std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
+  });
 }
 
 /// One word of sh, byte for byte.
@@ -61,9 +60,8 @@ Result<PublicKey> read_public_key(std::string_view line) {
   if (words.size() != 3 || line.size() > kMostKeyBytes || !is_plain(words[0], "-@.")) {
     return bad_key();
   }
-  const bool is_base64 = std::all_of(words[1].begin(), words[1].end(), [](char c) {
-    return is_letter_or_digit(c) || c == '+' || c == '/' || c == '=';
-  });
+  const bool is_base64 = std::all_of(words[1].begin(), words[1].end(),
+                                     [](char c) { return is_letter_or_digit(c) || c == '+' || c == '/' || c == '='; });
   const std::string user = words[2].substr(0, words[2].rfind('@'));
   if (!is_base64 || !is_plain(user, "-_.+$")) {
     return bad_key();
@@ -73,9 +71,9 @@ Result<PublicKey> read_public_key(std::string_view line) {
 
 std::string server_config(const std::string& folder, std::uint16_t port, const std::string& user) {
   const std::string here = folder + "/";
-  return "Port " + std::to_string(port) + "\nHostKey " + here + ssh_file::kHostKey +
-         "\nAuthorizedKeysFile " + here + ssh_file::kAuthorizedKeys + "\nAllowUsers " + user +
-         "\nForceCommand exec /bin/sh " + here + ssh_file::kSession +
+  return "Port " + std::to_string(port) + "\nHostKey " + here + ssh_file::kHostKey + "\nAuthorizedKeysFile " + here +
+         ssh_file::kAuthorizedKeys + "\nAllowUsers " + user + "\nForceCommand exec /bin/sh " + here +
+         ssh_file::kSession +
          // Shells read no file of the user's: bash in no shell within a shell, zsh and fish none in this folder.
          "\nSetEnv SHLVL=1 ZDOTDIR=" + folder + " XDG_CONFIG_HOME=" + folder +
          "\nPermitUserRC no\nPermitUserEnvironment no\n"
@@ -88,8 +86,7 @@ std::string server_config(const std::string& folder, std::uint16_t port, const s
          "ClientAliveInterval 10\nClientAliveCountMax 3\n";  // without its client a session ends
 }
 
-std::string session_script(const std::string& folder,
-                           const std::map<std::string, std::string>& variables) {
+std::string session_script(const std::string& folder, const std::map<std::string, std::string>& variables) {
   std::string script =
       "command=$SSH_ORIGINAL_COMMAND\n"
       "unset SSH_ORIGINAL_COMMAND SSH_CLIENT SSH_CONNECTION MAIL SHLVL ZDOTDIR XDG_CONFIG_HOME\n";
@@ -102,14 +99,13 @@ std::string session_script(const std::string& folder,
 
 Result<std::string> client_config(const std::string& folder, const std::vector<SshNode>& nodes) {
   const std::string here = folder + "/";
-  std::string text =
-      "IdentityFile " + here + ssh_file::kClientKey + "\nUserKnownHostsFile " + here +
-      ssh_file::kKnownHosts +
-      "\nGlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\nUpdateHostKeys no\n"
-      "IdentitiesOnly yes\nIdentityAgent none\nPreferredAuthentications publickey\nBatchMode yes\n"
-      "CheckHostIP no\nForwardAgent no\nForwardX11 no\nControlPath none\nLogLevel ERROR\n"
-      // An sshd that is about to start refuses for a moment; ssh tries again after a second.
-      "ConnectTimeout 5\nConnectionAttempts 10\nServerAliveInterval 10\nServerAliveCountMax 3\n";
+  std::string text = "IdentityFile " + here + ssh_file::kClientKey + "\nUserKnownHostsFile " + here +
+                     ssh_file::kKnownHosts +
+                     "\nGlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\nUpdateHostKeys no\n"
+                     "IdentitiesOnly yes\nIdentityAgent none\nPreferredAuthentications publickey\nBatchMode yes\n"
+                     "CheckHostIP no\nForwardAgent no\nForwardX11 no\nControlPath none\nLogLevel ERROR\n"
+                     // An sshd that is about to start refuses for a moment; ssh tries again after a second.
+                     "ConnectTimeout 5\nConnectionAttempts 10\nServerAliveInterval 10\nServerAliveCountMax 3\n";
   const std::vector<std::string> names = names_of(nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].port == 0) {
@@ -117,12 +113,10 @@ Result<std::string> client_config(const std::string& folder, const std::vector<S
     }
     const auto key = read_public_key(nodes[i].key);
     if (!key || !is_plain(nodes[i].address, ".-_:") || !is_plain(names[i], ".-_:")) {
-      return Error{ErrorKind::BadData,
-                   "what node " + std::to_string(i) + " says of itself cannot be used by ssh"};
+      return Error{ErrorKind::BadData, "what node " + std::to_string(i) + " says of itself cannot be used by ssh"};
     }
-    text += "Host " + names[i] + "\n  HostName " + nodes[i].address + "\n  HostKeyAlias " +
-            alias_of(i) + "\n  Port " + std::to_string(nodes[i].port) + "\n  User " + key->user +
-            "\n";
+    text += "Host " + names[i] + "\n  HostName " + nodes[i].address + "\n  HostKeyAlias " + alias_of(i) + "\n  Port " +
+            std::to_string(nodes[i].port) + "\n  User " + key->user + "\n";
   }
   return text;
 }
@@ -163,8 +157,7 @@ std::optional<std::uint32_t> number_of(const std::string& address) {
 }
 
 std::string network(std::uint32_t address, int bits) {
-  const std::uint32_t masked =
-      bits == 0 ? 0 : address & ~std::uint32_t{0} << static_cast<unsigned>(kBits - bits);
+  const std::uint32_t masked = bits == 0 ? 0 : address & ~std::uint32_t{0} << static_cast<unsigned>(kBits - bits);
   std::string text;
   for (const unsigned shift : {24U, 16U, 8U, 0U}) {
     text += (text.empty() ? "" : ".") + std::to_string(masked >> shift & 0xffU);

@@ -28,8 +28,8 @@ struct PublicKey {
 struct SshNode {
   std::string name;        ///< its host's
   std::uint16_t port = 0;  ///< where its sshd listens; 0: it has none
-  std::string key;        ///< a line of its public key: its host's, or on node 0 that of the client
-  std::string address{};  ///< where the others reach it; filled by the leader
+  std::string key;         ///< a line of its public key: its host's, or on node 0 that of the client
+  std::string address{};   ///< where the others reach it; filled by the leader
 };
 
 /// The files' names in their folder.
@@ -45,9 +45,7 @@ inline constexpr const char* kClient = "ssh_config";
 
 /// For sshd: keys alone, the one user, one port, and `kSession` whatever the client asks for. `folder` has no
 /// blanks.
-[[nodiscard]] std::string server_config(const std::string& folder,
-                                        std::uint16_t port,
-                                        const std::string& user);
+[[nodiscard]] std::string server_config(const std::string& folder, std::uint16_t port, const std::string& user);
 
 /// A script of sh which runs the client's command in `folder`, with these variables and without those of ssh.
 /// Sessions of sshd have no environment of the node's: PATH is needed to find orted there.
@@ -55,8 +53,7 @@ inline constexpr const char* kClient = "ssh_config";
                                          const std::map<std::string, std::string>& variables);
 
 /// For ssh, of the nodes that have an sshd, by their names of the hostfile.
-[[nodiscard]] Result<std::string> client_config(const std::string& folder,
-                                                const std::vector<SshNode>& nodes);
+[[nodiscard]] Result<std::string> client_config(const std::string& folder, const std::vector<SshNode>& nodes);
 [[nodiscard]] Result<std::string> known_hosts(const std::vector<SshNode>& nodes);
 
 // The nodes of a job as mpirun is told of them.
@@ -83,7 +80,6 @@ struct NamedInterfaces {
   std::string here;
   std::string missing;
 };
-[[nodiscard]] NamedInterfaces find_interfaces(std::string_view names,
-                                              const std::vector<std::string>& here);
+[[nodiscard]] NamedInterfaces find_interfaces(std::string_view names, const std::vector<std::string>& here);
 
 }  // namespace muster::mpi

@@ -37,8 +37,7 @@ constexpr timeval kHaiTimeout{1, 0};
 
 /// As protocol 2 of Python's pickle has a text of up to 255 bytes.
 std::string pickled(std::string_view text) {
-  return std::string("X") + static_cast<char>(text.size()) + std::string(3, '\0') +
-         std::string(text);
+  return std::string("X") + static_cast<char>(text.size()) + std::string(3, '\0') + std::string(text);
 }
 
 std::string reason() {
@@ -78,17 +77,15 @@ std::string receive(int fd, std::size_t count) {
 
 std::string exchange(int fd, const std::string& request) {
   // A request is shorter than any socket's buffer.
-  if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) !=
-      static_cast<ssize_t>(request.size())) {
+  if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
     return "it does not take the request: " + reason();
   }
   const std::string length = receive(fd, kLengthBytes);
   if (length.size() < kLengthBytes) {
     return "it does not answer";
   }
-  return parse_integer(trim(length), kLengthBytes, kMostAnswerBytes)
-             ? std::string()
-             : "its answer has no length that can be";
+  return parse_integer(trim(length), kLengthBytes, kMostAnswerBytes) ? std::string()
+                                                                     : "its answer has no length that can be";
 }
 
 }  // namespace
@@ -175,13 +172,10 @@ void HaiFlag::schedule_poll(std::chrono::milliseconds time) {
 /// Without a receipt the manager stops the task after five seconds, with one after ten.
 void HaiFlag::on_told() {
   if (std::exchange(owes_receipt_, false) && !task_.manager.empty()) {
-    receipt_.start(
-        {[this] { return notify_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
-        kManagerPatience,
-        [](const HelperTask::Answer& problem) {
-          log_debug("HAI's manager was told that its command has arrived: " +
-                    describe_telling(problem));
-        });
+    receipt_.start({[this] { return notify_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
+                   kManagerPatience, [](const HelperTask::Answer& problem) {
+                     log_debug("HAI's manager was told that its command has arrived: " + describe_telling(problem));
+                   });
   }
 }
 
@@ -192,8 +186,7 @@ void HaiFlag::on_suspended(const std::function<void()>& then) {
     then();
     return;
   }
-  farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, {}},
-                  kManagerPatience,
+  farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, {}}, kManagerPatience,
                   [then](const HelperTask::Answer& problem) {
                     if (!problem || !problem->empty()) {
                       log_warning(

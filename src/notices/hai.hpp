@@ -29,15 +29,8 @@ namespace muster {
 /// changes nothing about the job.
 class HaiFlag final : public NoticeSource {
  public:
-  HaiFlag(boost::asio::io_context& io,
-          HelperProcesses& helpers,
-          const HaiTask& task,
-          NoticeCallbacks callbacks)
-      : timer_(io),
-        receipt_(io, helpers),
-        farewell_(io, helpers),
-        task_(task),
-        callbacks_(std::move(callbacks)) {}
+  HaiFlag(boost::asio::io_context& io, HelperProcesses& helpers, const HaiTask& task, NoticeCallbacks callbacks)
+      : timer_(io), receipt_(io, helpers), farewell_(io, helpers), task_(task), callbacks_(std::move(callbacks)) {}
 
   void start() override { schedule_poll({}); }
   void stop() override { timer_.cancel(); }

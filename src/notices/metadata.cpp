@@ -35,15 +35,12 @@ Error too_late() {
 
 Error failed(const char* attempt) {
   const int number = errno;
-  return number == EAGAIN || number == EINPROGRESS || number == ETIMEDOUT
-             ? too_late()
-             : system_error(attempt, number);
+  return number == EAGAIN || number == EINPROGRESS || number == ETIMEDOUT ? too_late() : system_error(attempt, number);
 }
 
 /// A question in parts has one limit: the rest of it bounds each call. False: it is over.
 bool limit_calls(int fd, Instant deadline) {
-  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
-      deadline - std::chrono::steady_clock::now());
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - std::chrono::steady_clock::now());
   if (left.count() <= 0) {
     return false;
   }
@@ -104,8 +101,8 @@ Result<HttpAnswer> ask(const Question& question, Instant deadline) {
     return fd.error();
   }
   // The kernel has room for so few bytes.
-  const std::string request = question.line + " HTTP/1.1\r\nHost: " + question.host + "\r\n" +
-                              question.headers + "Connection: close\r\n\r\n";
+  const std::string request =
+      question.line + " HTTP/1.1\r\nHost: " + question.host + "\r\n" + question.headers + "Connection: close\r\n\r\n";
   if (::send(fd->get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
     return failed("cannot write to 169.254.169.254");
   }
@@ -119,9 +116,8 @@ Result<MetadataReply> request_once(const Question& question, Instant deadline) {
 
 /// By the second version of the service, the only one that many machines have.
 Result<MetadataReply> ask_aws_metadata(Instant deadline) {
-  const auto answer = ask({"PUT /latest/api/token",
-                           "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n"},
-                          deadline);
+  const auto answer =
+      ask({"PUT /latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n"}, deadline);
   if (!answer) {
     return answer.error();
   }
@@ -129,24 +125,20 @@ Result<MetadataReply> ask_aws_metadata(Instant deadline) {
   if (!token) {
     return Error{ErrorKind::BadData, "it gives no token, status " + std::to_string(answer->status)};
   }
-  return request_once({"GET /latest/meta-data/spot/instance-action",
-                       "X-aws-ec2-metadata-token: " + *token + "\r\n"},
+  return request_once({"GET /latest/meta-data/spot/instance-action", "X-aws-ec2-metadata-token: " + *token + "\r\n"},
                       deadline);
 }
 
 /// All machines of a set hear of each other's events: who this one is matters when there is one.
 Result<MetadataReply> ask_azure_metadata(Instant deadline) {
   const std::string header = "Metadata: true\r\n";
-  auto reply =
-      request_once({"GET /metadata/scheduledevents?api-version=2020-07-01", header}, deadline);
+  auto reply = request_once({"GET /metadata/scheduledevents?api-version=2020-07-01", header}, deadline);
   if (!reply) {
     return reply;
   }
   const auto notice = read_cloud_notice(Cloud::Azure, reply->answer, {}, {});
   if (notice && *notice) {
-    const auto name =
-        ask({"GET /metadata/instance/compute/name?api-version=2020-06-01&format=text", header},
-            deadline);
+    const auto name = ask({"GET /metadata/instance/compute/name?api-version=2020-06-01&format=text", header}, deadline);
     if (!name) {
       return name.error();
     }
@@ -163,10 +155,9 @@ Result<MetadataReply> ask_metadata_server(Cloud cloud) {
     case Cloud::Aws:
       return ask_aws_metadata(deadline);
     case Cloud::Gcp:
-      return request_once({"GET /computeMetadata/v1/instance/preempted",
-                           "Metadata-Flavor: Google\r\n",
-                           "metadata.google.internal"},
-                          deadline);
+      return request_once(
+          {"GET /computeMetadata/v1/instance/preempted", "Metadata-Flavor: Google\r\n", "metadata.google.internal"},
+          deadline);
     case Cloud::Azure:
       return ask_azure_metadata(deadline);
   }
@@ -176,9 +167,7 @@ Result<MetadataReply> ask_metadata_server(Cloud cloud) {
 std::string encode_reply(const Result<MetadataReply>& reply) {
   json::object document;
   if (reply) {
-    document = {{"status", reply->answer.status},
-                {"body", reply->answer.body},
-                {"own_name", reply->own_name}};
+    document = {{"status", reply->answer.status}, {"body", reply->answer.body}, {"own_name", reply->own_name}};
   } else {
     document = {{"error", reply.error().message}};
   }
@@ -197,8 +186,7 @@ Result<MetadataReply> decode_reply(std::string_view bytes) {
   if (const json::value* const message = object->if_contains("error")) {
     return Error{ErrorKind::System, std::string(message->as_string())};
   }
-  return MetadataReply{{static_cast<int>(object->at("status").as_int64()),
-                        std::string(object->at("body").as_string())},
+  return MetadataReply{{static_cast<int>(object->at("status").as_int64()), std::string(object->at("body").as_string())},
                        std::string(object->at("own_name").as_string())};
 }
 
@@ -223,8 +211,7 @@ void Metadata::stop() {
 }
 
 void Metadata::ask() {
-  helper_task_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, {}},
-                     kHelperLimit,
+  helper_task_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, {}}, kHelperLimit,
                      [this](const HelperTask::Answer& answer) { take(answer); });
 }
 
@@ -246,8 +233,7 @@ void Metadata::take(const HelperTask::Answer& answer) {
     take_failure(reply.error().message);
     return;
   }
-  const auto left =
-      read_cloud_notice(cloud_, reply->answer, reply->own_name, std::chrono::system_clock::now());
+  const auto left = read_cloud_notice(cloud_, reply->answer, reply->own_name, std::chrono::system_clock::now());
   if (left) {
     take_news(*left);
   } else {
@@ -275,8 +261,7 @@ void Metadata::take_news(std::optional<milliseconds> left) {
   const std::string source = std::string("a notice of ") + name_of(cloud_);
   if (was_warned_ && !was_recovery_said_) {
     was_recovery_said_ = true;
-    log_info(std::string("the metadata server of ") + name_of(cloud_) +
-             " answers now: notices are seen");
+    log_info(std::string("the metadata server of ") + name_of(cloud_) + " answers now: notices are seen");
   }
   failures_ = 0;
   const bool is_news = left.has_value() != has_told_;

@@ -33,10 +33,7 @@ struct MetadataReply {
 /// Asks at once and every 5 seconds, each time by a helper process: a server that does not answer holds nobody up.
 class Metadata final : public NoticeSource {
  public:
-  Metadata(boost::asio::io_context& io,
-           HelperProcesses& helpers,
-           Cloud cloud,
-           NoticeCallbacks callbacks)
+  Metadata(boost::asio::io_context& io, HelperProcesses& helpers, Cloud cloud, NoticeCallbacks callbacks)
       : helper_task_(io, helpers), timer_(io), cloud_(cloud), callbacks_(std::move(callbacks)) {}
 
   void start() override { ask(); }

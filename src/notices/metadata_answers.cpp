@@ -65,19 +65,15 @@ std::optional<std::chrono::seconds> read_time_of_day(std::string_view text) {
   if (!hours || !minutes || !seconds || *hours > 23 || *minutes > 59 || *seconds > 60) {
     return std::nullopt;
   }
-  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) +
-         std::chrono::seconds(*seconds);
+  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) + std::chrono::seconds(*seconds);
 }
 
-std::optional<std::chrono::sys_seconds> join_time(std::optional<int> year,
-                                                  std::optional<int> month,
-                                                  std::optional<int> day,
-                                                  std::optional<std::chrono::seconds> time) {
+std::optional<std::chrono::sys_seconds> join_time(std::optional<int> year, std::optional<int> month,
+                                                  std::optional<int> day, std::optional<std::chrono::seconds> time) {
   if (!year || !month || !day || !time) {
     return std::nullopt;
   }
-  const std::chrono::year_month_day date{std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
+  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day))};
   if (!date.ok()) {
     return std::nullopt;
@@ -88,20 +84,17 @@ std::optional<std::chrono::sys_seconds> join_time(std::optional<int> year,
 /// "2017-09-18T08:22:00Z"
 std::optional<std::chrono::sys_seconds> read_iso_time(std::string_view text) {
   constexpr std::size_t kLength = 20;
-  if (text.size() != kLength || text[4] != '-' || text[7] != '-' || text[10] != 'T' ||
-      text[19] != 'Z') {
+  if (text.size() != kLength || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[19] != 'Z') {
     return std::nullopt;
   }
-  return join_time(read_digits(text.substr(0, 4)),
-                   read_digits(text.substr(5, 2)),
-                   read_digits(text.substr(8, 2)),
+  return join_time(read_digits(text.substr(0, 4)), read_digits(text.substr(5, 2)), read_digits(text.substr(8, 2)),
                    read_time_of_day(text.substr(11, 8)));
 }
 
 /// "Mon, 19 Sep 2016 18:29:47 GMT"
 std::optional<std::chrono::sys_seconds> read_http_time(std::string_view text) {
-  constexpr std::array<std::string_view, 12> kMonths{
-      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   const auto pieces = split(text, ' ');
   if (pieces.size() != 6 || pieces[5] != "GMT") {
     return std::nullopt;
@@ -110,17 +103,13 @@ std::optional<std::chrono::sys_seconds> read_http_time(std::string_view text) {
   if (month == kMonths.end()) {
     return std::nullopt;
   }
-  return join_time(read_digits(pieces[3]),
-                   static_cast<int>(month - kMonths.begin()) + 1,
-                   read_digits(pieces[1]),
+  return join_time(read_digits(pieces[3]), static_cast<int>(month - kMonths.begin()) + 1, read_digits(pieces[1]),
                    read_time_of_day(pieces[4]));
 }
 
 /// Years are counted in seconds: 9999 is no number of nanoseconds.
 milliseconds left_until(std::chrono::sys_seconds time, Clock::time_point now) {
-  return std::clamp(time - std::chrono::time_point_cast<milliseconds>(now),
-                    milliseconds(0),
-                    milliseconds(kMostLead));
+  return std::clamp(time - std::chrono::time_point_cast<milliseconds>(now), milliseconds(0), milliseconds(kMostLead));
 }
 
 std::optional<json::object> parse_object(const std::string& text) {
@@ -135,8 +124,7 @@ std::optional<json::object> parse_object(const std::string& text) {
 /// The text of that name, or an empty one.
 std::string_view text_of(const json::object& object, const char* name) {
   const json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                : std::string_view();
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
 }
 
 /// Each action, "terminate", "stop" and "hibernate", takes the machine away.
@@ -170,15 +158,13 @@ bool is_about(const json::object& event, std::string_view own_name) {
     return true;
   }
   const std::string own = lower_case(std::string(own_name));
-  return std::any_of(
-      resources->get_array().begin(), resources->get_array().end(), [&](const json::value& name) {
-        return name.is_string() && lower_case(std::string(name.get_string())) == own;
-      });
+  return std::any_of(resources->get_array().begin(), resources->get_array().end(), [&](const json::value& name) {
+    return name.is_string() && lower_case(std::string(name.get_string())) == own;
+  });
 }
 
 /// What the event leaves; empty: it takes nothing from us for good.
-std::optional<milliseconds> read_azure_event(const json::value& value,
-                                             std::string_view own_name,
+std::optional<milliseconds> read_azure_event(const json::value& value, std::string_view own_name,
                                              Clock::time_point now) {
   const json::object* const event = value.if_object();
   if (event == nullptr || !is_about(*event, own_name)) {
@@ -194,8 +180,7 @@ std::optional<milliseconds> read_azure_event(const json::value& value,
   return time ? left_until(*time, now) : kUsualLead;
 }
 
-Result<std::optional<milliseconds>> read_azure(const HttpAnswer& answer,
-                                               std::string_view own_name,
+Result<std::optional<milliseconds>> read_azure(const HttpAnswer& answer, std::string_view own_name,
                                                Clock::time_point now) {
   const auto object = parse_object(answer.body);
   const json::value* const events = object ? object->if_contains("Events") : nullptr;
@@ -249,23 +234,19 @@ Result<std::optional<HttpAnswer>> read_http_answer(std::string_view bytes, bool 
     return unreadable("its answer is no whole one of HTTP");
   }
   auto message = parser.release();
-  return std::optional(
-      HttpAnswer{static_cast<int>(message.result_int()), std::move(message.body())});
+  return std::optional(HttpAnswer{static_cast<int>(message.result_int()), std::move(message.body())});
 }
 
 std::optional<std::string> read_metadata_word(const HttpAnswer& answer) {
   const std::string_view word = trim(answer.body);
-  const bool is_word =
-      std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c <= '~'; });
+  const bool is_word = std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c <= '~'; });
   if (answer.status != kOk || !is_word || word.empty() || word.size() > kMostWordBytes) {
     return std::nullopt;
   }
   return std::string(word);
 }
 
-Result<std::optional<milliseconds>> read_cloud_notice(Cloud cloud,
-                                                      const HttpAnswer& answer,
-                                                      std::string_view own_name,
+Result<std::optional<milliseconds>> read_cloud_notice(Cloud cloud, const HttpAnswer& answer, std::string_view own_name,
                                                       Clock::time_point now) {
   switch (cloud) {
     case Cloud::Aws:

@@ -26,8 +26,7 @@ struct HttpAnswer {
 
 /// `bytes` came from the connection; `is_all`: no more will come. Empty: more must come. An error: this is no answer of HTTP,
 /// or it is too long.
-[[nodiscard]] Result<std::optional<HttpAnswer>> read_http_answer(std::string_view bytes,
-                                                                 bool is_all);
+[[nodiscard]] Result<std::optional<HttpAnswer>> read_http_answer(std::string_view bytes, bool is_all);
 
 /// A word that may go into the header of a request, or be compared; empty: the answer holds none.
 [[nodiscard]] std::optional<std::string> read_metadata_word(const HttpAnswer& answer);
@@ -35,9 +34,6 @@ struct HttpAnswer {
 /// What the machine has from `now` on until it is taken away; empty: nobody takes it. An error: the answer says neither.
 /// `own_name`: how Azure calls this machine, since its answer tells of others too; empty: every event counts.
 [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> read_cloud_notice(
-    Cloud cloud,
-    const HttpAnswer& answer,
-    std::string_view own_name,
-    std::chrono::system_clock::time_point now);
+    Cloud cloud, const HttpAnswer& answer, std::string_view own_name, std::chrono::system_clock::time_point now);
 
 }  // namespace muster

@@ -8,8 +8,7 @@
 
 namespace muster {
 
-std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io,
-                                                               HelperProcesses& helpers,
+std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io, HelperProcesses& helpers,
                                                                const SuspendOptions& options,
                                                                const NoticeCallbacks& callbacks) {
   std::vector<std::unique_ptr<NoticeSource>> sources;
@@ -28,10 +27,9 @@ std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_c
 // One timer for the whole job. A machine that sleeps meanwhile is late by that.
 
 void AllocationEnd::start() {
-  const auto left =
-      *options_.allocation_end - std::chrono::system_clock::now() - *options_.before_end;
-  timer_.expires_after(std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(left),
-                                std::chrono::nanoseconds(0)));
+  const auto left = *options_.allocation_end - std::chrono::system_clock::now() - *options_.before_end;
+  timer_.expires_after(
+      std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(left), std::chrono::nanoseconds(0)));
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
       callbacks_.notice("the end of the allocation", options_.time_left());

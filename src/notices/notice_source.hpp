@@ -21,8 +21,7 @@ namespace muster {
 /// What a source tells: each may be called again and again.
 struct NoticeCallbacks {
   /// The job is to give way. `source` is for the user; `within`: what it leaves to the workers, without our margin.
-  std::function<void(const std::string& source, std::optional<std::chrono::milliseconds> within)>
-      notice;
+  std::function<void(const std::string& source, std::optional<std::chrono::milliseconds> within)> notice;
   /// It goes on after all.
   std::function<void(const std::string& source)> withdraw;
 };
@@ -44,19 +43,16 @@ class NoticeSource {
 };
 
 /// Those that the options ask for; a job that asks for none has none, and wakes up for none. All that is given outlives them.
-[[nodiscard]] std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(
-    boost::asio::io_context& io,
-    HelperProcesses& helpers,
-    const SuspendOptions& options,
-    const NoticeCallbacks& callbacks);
+[[nodiscard]] std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io,
+                                                                             HelperProcesses& helpers,
+                                                                             const SuspendOptions& options,
+                                                                             const NoticeCallbacks& callbacks);
 
 // A notice before the end of the allocation, by the clock.
 
 class AllocationEnd final : public NoticeSource {
  public:
-  AllocationEnd(boost::asio::io_context& io,
-                const SuspendOptions& options,
-                NoticeCallbacks callbacks)
+  AllocationEnd(boost::asio::io_context& io, const SuspendOptions& options, NoticeCallbacks callbacks)
       : timer_(io), options_(options), callbacks_(std::move(callbacks)) {}
 
   void start() override;

@@ -16,10 +16,8 @@ std::string bash_choices(const Option& option) {
   if (option.choices == nullptr) {
     return {};
   }
-  return "    --" + std::string(option.name) + ") COMPREPLY=($(compgen -W '" + option.choices +
-         "' -- \"$current\")" +
-         (option.argument == kWordOrFile ? " $(compgen -f -- \"$current\")" : "") +
-         "); return ;;\n";
+  return "    --" + std::string(option.name) + ") COMPREPLY=($(compgen -W '" + option.choices + "' -- \"$current\")" +
+         (option.argument == kWordOrFile ? " $(compgen -f -- \"$current\")" : "") + "); return ;;\n";
 }
 
 /// The name of the shell function that completes a command.
@@ -29,9 +27,7 @@ std::string function_of(std::string command) {
 }
 
 /// What completes a command whose first word is the `position`-th of the line. `begin` comes before all else.
-std::string bash_function(const std::string& function,
-                          const CompletedCommand& command,
-                          int position,
+std::string bash_function(const std::string& function, const CompletedCommand& command, int position,
                           const std::string& begin) {
   std::string words;
   std::string with_choices;
@@ -69,19 +65,18 @@ std::string bash_function(const std::string& function,
          "}\n";
 }
 
-std::string bash_completion(const CompletedCommand& command,
-                            std::span<const CompletedCommand> inner) {
+std::string bash_completion(const CompletedCommand& command, std::span<const CompletedCommand> inner) {
   const std::string function = function_of(command.name);
   std::string text = "# bash completion for " + command.name + "\n";
   std::string begin;
   for (const CompletedCommand& one : inner) {
     const std::string inner_function = function + function_of(one.name);
     text += bash_function(inner_function, one, 2, "");
-    begin += "  if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == " + one.name + " ]]; then\n    " +
-             inner_function + "\n    return\n  fi\n";
+    begin += "  if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == " + one.name + " ]]; then\n    " + inner_function +
+             "\n    return\n  fi\n";
   }
-  return text + bash_function(function, command, 1, begin) + "complete -o filenames -F " +
-         function + " " + command.name + "\n";
+  return text + bash_function(function, command, 1, begin) + "complete -o filenames -F " + function + " " +
+         command.name + "\n";
 }
 
 /// How zsh completes the value of an option.
@@ -101,10 +96,9 @@ std::string zsh_arguments(std::span<const Option> options, const std::string& la
   std::string text = "_arguments -s -S \\\n";
   for (const Option& option : options) {
     std::string help = option.help;
-    help.erase(std::remove_if(help.begin(),
-                              help.end(),
-                              [](char c) { return c == '\'' || c == '[' || c == ']' || c == ':'; }),
-               help.end());
+    help.erase(
+        std::remove_if(help.begin(), help.end(), [](char c) { return c == '\'' || c == '[' || c == ']' || c == ':'; }),
+        help.end());
     text += "  '--" + std::string(option.name) + "[" + help + "]";
     if (option.argument != nullptr) {
       text += ':';
@@ -117,13 +111,12 @@ std::string zsh_arguments(std::span<const Option> options, const std::string& la
   return text + "  " + last + " '*::arguments:_normal'\n";
 }
 
-std::string zsh_completion(const CompletedCommand& command,
-                           std::span<const CompletedCommand> inner) {
+std::string zsh_completion(const CompletedCommand& command, std::span<const CompletedCommand> inner) {
   std::string text = "#compdef " + command.name + "\n";
   for (const CompletedCommand& one : inner) {
     const std::string words = "'1:command:(" + one.name + ")' '2:kind:(" + one.words + ")'";
-    text += "if ((CURRENT > 2)) && [[ $words[2] == " + one.name + " ]]; then\n" +
-            zsh_arguments(one.options, words) + "return\nfi\n";
+    text += "if ((CURRENT > 2)) && [[ $words[2] == " + one.name + " ]]; then\n" + zsh_arguments(one.options, words) +
+            "return\nfi\n";
   }
   return text + zsh_arguments(command.options, "'1:program:_files'");
 }
@@ -160,8 +153,7 @@ std::string help_entry(const std::string& spelled, std::string_view help) {
   return text;
 }
 
-Result<std::string> completion_script(const Sourced<std::string>& shell,
-                                      const CompletedCommand& command,
+Result<std::string> completion_script(const Sourced<std::string>& shell, const CompletedCommand& command,
                                       std::span<const CompletedCommand> inner) {
   if (shell.value == "bash") {
     return bash_completion(command, inner);

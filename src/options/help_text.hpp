@@ -23,8 +23,7 @@ struct CompletedCommand {
 };
 
 /// The completions of a command, and of those that are its first word and have options of their own.
-[[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell,
-                                                    const CompletedCommand& command,
+[[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell, const CompletedCommand& command,
                                                     std::span<const CompletedCommand> inner = {});
 
 }  // namespace muster

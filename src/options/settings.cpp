@@ -17,14 +17,12 @@ namespace po = boost::program_options;
 /// Whether a token may be this option: "--name", "--name=value" or, among letters, "-n".
 bool may_be_given(const Option& option, const std::vector<std::string>& tokens) {
   return std::any_of(tokens.begin(), tokens.end(), [&](const std::string_view token) {
-    return token.starts_with("--") ? token.substr(2).starts_with(option.name)
-                                   : option.letter != '\0';
+    return token.starts_with("--") ? token.substr(2).starts_with(option.name) : option.letter != '\0';
   });
 }
 
 /// The options that the tokens may name. Describing all of them costs more than reading a command line.
-po::options_description describe_options(const OptionTable& table,
-                                         const std::vector<std::string>& tokens) {
+po::options_description describe_options(const OptionTable& table, const std::vector<std::string>& tokens) {
   po::options_description given;
   for (const Option& option : table.options) {
     if (!may_be_given(option, tokens)) {
@@ -43,8 +41,7 @@ po::options_description describe_options(const OptionTable& table,
 
 Error unknown_own_option(const std::string& typed, const OptionTable& table) {
   const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
-  return unknown_option(typed.starts_with('-') ? typed : "--" + typed,
-                        table.nearest(bare.substr(0, bare.find('='))),
+  return unknown_option(typed.starts_with('-') ? typed : "--" + typed, table.nearest(bare.substr(0, bare.find('='))),
                         "'" + std::string(table.command) +
                             " --help' lists them, and a program that begins with a dash goes "
                             "behind '--'");
@@ -77,12 +74,9 @@ Result<> set_options(Settings& settings, const std::vector<po::option>& options)
 
 }  // namespace
 
-Result<> read_flags(const std::vector<std::string>& tokens,
-                    const OptionTable& table,
-                    Settings& settings) {
+Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& table, Settings& settings) {
   namespace style = po::command_line_style;
-  constexpr int kStyle =
-      static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
+  constexpr int kStyle = static_cast<int>(style::unix_style) & ~static_cast<int>(style::allow_guessing);
   try {
     const po::options_description given = describe_options(table, tokens);
     const auto parsed = po::command_line_parser(tokens).options(given).style(kStyle).run();
@@ -114,8 +108,7 @@ std::string describe(const DurationRange& range) {
   if (range.most > 0) {
     return "seconds from " + whole_seconds(range.least) + " to " + whole_seconds(range.most);
   }
-  return range.is_least_allowed ? "seconds such as 30 or 0.5"
-                                : "seconds above " + whole_seconds(range.least);
+  return range.is_least_allowed ? "seconds such as 30 or 0.5" : "seconds above " + whole_seconds(range.least);
 }
 
 }  // namespace
@@ -125,10 +118,8 @@ bool is_on(const Settings& settings, std::string_view name) {
   return setting && setting->value != "0";
 }
 
-Result<> read_duration(std::optional<std::chrono::milliseconds>& target,
-                       const Settings& settings,
-                       std::string_view name,
-                       const DurationRange& range) {
+Result<> read_duration(std::optional<std::chrono::milliseconds>& target, const Settings& settings,
+                       std::string_view name, const DurationRange& range) {
   const auto setting = settings.find(name);
   if (!setting) {
     return {};
@@ -142,9 +133,7 @@ Result<> read_duration(std::optional<std::chrono::milliseconds>& target,
   return {};
 }
 
-Result<> read_duration(std::chrono::milliseconds& target,
-                       const Settings& settings,
-                       std::string_view name,
+Result<> read_duration(std::chrono::milliseconds& target, const Settings& settings, std::string_view name,
                        const DurationRange& range) {
   std::optional<std::chrono::milliseconds> given = target;
   if (auto read = read_duration(given, settings, name, range); !read) {

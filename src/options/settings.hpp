@@ -20,19 +20,15 @@ inline constexpr const char* kParameterPrefix = "set:";
 /// long name without dashes in front, such as "nproc-per-node".
 class Settings {
  public:
-  void set(const std::string& name, Sourced<std::string> value) {
-    values_.insert_or_assign(name, std::move(value));
-  }
+  void set(const std::string& name, Sourced<std::string> value) { values_.insert_or_assign(name, std::move(value)); }
   [[nodiscard]] std::optional<Sourced<std::string>> find(std::string_view name) const {
     const auto at = values_.find(name);
     return at == values_.end() ? std::nullopt : std::optional(at->second);
   }
   /// Those whose names begin with `start`, by name.
-  [[nodiscard]] std::map<std::string, Sourced<std::string>> starting_with(
-      std::string_view start) const {
+  [[nodiscard]] std::map<std::string, Sourced<std::string>> starting_with(std::string_view start) const {
     std::map<std::string, Sourced<std::string>> found;
-    for (auto at = values_.lower_bound(start);
-         at != values_.end() && std::string_view(at->first).starts_with(start);
+    for (auto at = values_.lower_bound(start); at != values_.end() && std::string_view(at->first).starts_with(start);
          ++at) {
       found.insert(*at);
     }
@@ -61,18 +57,12 @@ struct DurationRange {
   bool is_least_allowed = true;  ///< false: more than `least`
 };
 
-[[nodiscard]] Result<> read_duration(std::chrono::milliseconds& target,
-                                     const Settings& settings,
-                                     std::string_view name,
+[[nodiscard]] Result<> read_duration(std::chrono::milliseconds& target, const Settings& settings, std::string_view name,
                                      const DurationRange& range = {});
-[[nodiscard]] Result<> read_duration(std::optional<std::chrono::milliseconds>& target,
-                                     const Settings& settings,
-                                     std::string_view name,
-                                     const DurationRange& range = {});
+[[nodiscard]] Result<> read_duration(std::optional<std::chrono::milliseconds>& target, const Settings& settings,
+                                     std::string_view name, const DurationRange& range = {});
 
 /// A name that is not empty; whether there is such a file is seen when it is used.
-[[nodiscard]] Result<> read_file_name(std::string& target,
-                                      const Settings& settings,
-                                      std::string_view name);
+[[nodiscard]] Result<> read_file_name(std::string& target, const Settings& settings, std::string_view name);
 
 }  // namespace muster

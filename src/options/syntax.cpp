@@ -18,17 +18,15 @@ constexpr std::string_view kQuotes = "\"'";
 constexpr std::string_view kParameterOption = "set";
 
 std::string variable_name(std::string option) {
-  std::transform(option.begin(), option.end(), option.begin(), [](unsigned char c) {
-    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
-  });
+  std::transform(option.begin(), option.end(), option.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
   return std::string(kVariableStart) + option;
 }
 
 Error unknown_variable(const std::string& name, const std::optional<std::string>& nearest) {
-  return Error{ErrorKind::BadEnvironment,
-               "unknown variable '" + name + "'" +
-                   (nearest ? "; did you mean '" + variable_name(*nearest) + "'?"
-                            : "; names that begin with MUSTER_ are options of muster")};
+  return Error{ErrorKind::BadEnvironment, "unknown variable '" + name + "'" +
+                                              (nearest ? "; did you mean '" + variable_name(*nearest) + "'?"
+                                                       : "; names that begin with MUSTER_ are options of muster")};
 }
 
 /// Kubernetes sets these in every pod beside a Service called "muster" or "muster-anything": its
@@ -42,8 +40,7 @@ bool is_of_a_service(const std::string& name, const std::string& value) {
 
 bool is_no_option(const OptionTable& table, const std::string& name, const std::string& value) {
   const auto& others = table.no_options;
-  return std::find(others.begin(), others.end(), name) != others.end() ||
-         is_of_a_service(name, value);
+  return std::find(others.begin(), others.end(), name) != others.end() || is_of_a_service(name, value);
 }
 
 /// Two options with one question: how the workers are started. A flag for one of them is stronger than the
@@ -55,14 +52,11 @@ bool is_answered_by_flag(std::string_view name, const Settings& settings) {
 }
 
 /// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag wins over its variable.
-Result<> read_own_variable(const std::string& variable,
-                           const std::string& value,
-                           const OptionTable& table,
+Result<> read_own_variable(const std::string& variable, const std::string& value, const OptionTable& table,
                            Settings& settings) {
   std::string name = variable.substr(kVariableStart.size());
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
-  });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(c)); });
   const Option* const option = table.find(name);
   if (option == nullptr) {
     return unknown_variable(variable, table.nearest(name));
@@ -76,9 +70,7 @@ Result<> read_own_variable(const std::string& variable,
 }
 
 /// "NAME=VALUE" as the parameter NAME of the mode.
-Result<> set_parameter(Settings& settings,
-                       std::string_view text,
-                       const Sourced<std::string>& whole) {
+Result<> set_parameter(Settings& settings, std::string_view text, const Sourced<std::string>& whole) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
     return wrong_value(whole, "NAME=VALUE");
@@ -135,15 +127,14 @@ bool is_with_number(std::string_view typed, std::string_view name) {
 }  // namespace
 
 const Option* OptionTable::find(std::string_view name) const {
-  const auto at = std::find_if(
-      options.begin(), options.end(), [&](const Option& option) { return name == option.name; });
+  const auto at =
+      std::find_if(options.begin(), options.end(), [&](const Option& option) { return name == option.name; });
   return at == options.end() ? nullptr : &*at;
 }
 
 const Option* OptionTable::find_letter(char letter) const {
-  const auto at = std::find_if(options.begin(), options.end(), [&](const Option& option) {
-    return letter == option.letter;
-  });
+  const auto at =
+      std::find_if(options.begin(), options.end(), [&](const Option& option) { return letter == option.letter; });
   return at == options.end() ? nullptr : &*at;
 }
 
@@ -162,32 +153,25 @@ std::optional<std::string> OptionTable::nearest(std::string_view typed) const {
 
 std::string with_dashes(const std::string& token) {
   std::string result = token;
-  const auto end =
-      result.begin() + static_cast<std::ptrdiff_t>(std::min(result.find('='), result.size()));
+  const auto end = result.begin() + static_cast<std::ptrdiff_t>(std::min(result.find('='), result.size()));
   std::replace(result.begin(), end, '_', '-');
   return result;
 }
 
-Error unknown_option(const std::string& typed,
-                     const std::optional<std::string>& nearest,
-                     const std::string& help) {
+Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest, const std::string& help) {
   const std::string shown = typed.substr(0, typed.find('='));
   return Error{ErrorKind::BadUsage,
-               "unknown option '" + shown + "'" +
-                   (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
+               "unknown option '" + shown + "'" + (nearest ? "; did you mean '--" + *nearest + "'?" : "; " + help)};
 }
 
 std::optional<std::string> describe_option_behind(
-    std::span<const std::string> program,
-    const std::string& whose,
+    std::span<const std::string> program, const std::string& whose,
     const std::function<std::optional<std::string>(const std::string& typed)>& find) {
   for (const std::string& token : program) {
     if (token == "--") {
       return std::nullopt;
     }
-    const auto name = token.starts_with("--")
-                          ? find(with_dashes(token).substr(2, token.find('=') - 2))
-                          : std::nullopt;
+    const auto name = token.starts_with("--") ? find(with_dashes(token).substr(2, token.find('=') - 2)) : std::nullopt;
     if (name) {
       return "--" + *name + " stands behind the program and belongs to it; options of " + whose +
              " go in front of the program";
@@ -196,9 +180,7 @@ std::optional<std::string> describe_option_behind(
   return std::nullopt;
 }
 
-Result<> set_option(Settings& settings,
-                    const std::string& name,
-                    const Sourced<std::string>& value) {
+Result<> set_option(Settings& settings, const std::string& name, const Sourced<std::string>& value) {
   if (name != kParameterOption) {
     settings.set(name, value);
     return {};
@@ -239,8 +221,7 @@ std::string quoted_words(std::span<const std::string> words) {
   return text;
 }
 
-Result<> read_own_variables(const std::map<std::string, std::string>& variables,
-                            const OptionTable& table,
+Result<> read_own_variables(const std::map<std::string, std::string>& variables, const OptionTable& table,
                             Settings& settings) {
   for (const auto& [variable, value] : variables) {
     if (!variable.starts_with(kVariableStart) || is_no_option(table, variable, value)) {

@@ -120,8 +120,7 @@ void set_window_size(int terminal, const WindowSize& size) {
 
 WindowSize window_beside(const std::optional<WindowSize>& console, std::size_t prefix_columns) {
   constexpr WindowSize kUsual{.rows = 24, .columns = 80};
-  constexpr std::size_t kLeastColumns =
-      10;  // a prefix that leaves less was not meant for this console
+  constexpr std::size_t kLeastColumns = 10;  // a prefix that leaves less was not meant for this console
   WindowSize left = console.value_or(kUsual);
   if (left.columns >= prefix_columns + kLeastColumns) {
     left.columns = static_cast<unsigned short>(left.columns - prefix_columns);

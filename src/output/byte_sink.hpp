@@ -99,7 +99,6 @@ void set_window_size(int terminal, const WindowSize& size);
 
 /// What is left of the console for lines that stand behind a prefix so wide. Without a console it is as large as terminals
 /// were that could not be larger: 24 rows of 80 columns.
-[[nodiscard]] WindowSize window_beside(const std::optional<WindowSize>& console,
-                                       std::size_t prefix_columns);
+[[nodiscard]] WindowSize window_beside(const std::optional<WindowSize>& console, std::size_t prefix_columns);
 
 }  // namespace muster

@@ -21,20 +21,17 @@ namespace {
 bool is_same_file(int left, int right) {
   struct stat a {};
   struct stat b {};
-  return ::fstat(left, &a) == 0 && ::fstat(right, &b) == 0 && a.st_dev == b.st_dev &&
-         a.st_ino == b.st_ino;
+  return ::fstat(left, &a) == 0 && ::fstat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /// A file may hang, so it is written beside us.
-std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io,
-                                         HelperProcesses& helpers,
-                                         int fd) {
+std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io, HelperProcesses& helpers, int fd) {
   if (was_closed(fd)) {
     return nullptr;
   }
   if (kind_of_stream(fd) == StreamKind::File) {
-    auto writer = WriterProcess::start(
-        io, helpers, fd, [fd](const WriterChannel& ends) { write_to_descriptor(ends, fd); });
+    auto writer =
+        WriterProcess::start(io, helpers, fd, [fd](const WriterChannel& ends) { write_to_descriptor(ends, fd); });
     if (writer) {
       return std::move(*writer);
     }
@@ -58,19 +55,13 @@ void watch_terminal_of_front(OutputQueue& console, const std::optional<std::size
 }  // namespace
 
 Terminals find_terminals() {
-  const auto find = [](int fd) {
-    return is_terminal(fd) ? std::optional(width_of(fd)) : std::nullopt;
-  };
+  const auto find = [](int fd) { return is_terminal(fd) ? std::optional(width_of(fd)) : std::nullopt; };
   return {find(STDOUT_FILENO), find(STDERR_FILENO)};
 }
 
-Consoles::Consoles(boost::asio::io_context& io,
-                   HelperProcesses& helpers,
-                   std::chrono::milliseconds stall)
-    : io_(io) {
+Consoles::Consoles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall) : io_(io) {
   const auto make = [&](int fd, const char* name) {
-    return std::make_unique<OutputQueue>(
-        io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"}, stall);
+    return std::make_unique<OutputQueue>(io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"}, stall);
   };
   error_ = make(STDERR_FILENO, "standard error");
   if (!is_same_file(STDOUT_FILENO, STDERR_FILENO)) {

@@ -33,10 +33,7 @@ std::string* CellRow::last_before(std::size_t column) {
   return &cells_[column - (is_wide ? 2 : 1)].character;
 }
 
-void CellRow::put(std::size_t column,
-                  std::string_view character,
-                  std::size_t columns,
-                  const std::string& style) {
+void CellRow::put(std::size_t column, std::string_view character, std::size_t columns, const std::string& style) {
   constexpr std::size_t kLongestCharacter = 64;  // with all that is drawn over it
   if (columns == 0) {
     std::string* const last = last_before(column);
@@ -78,8 +75,7 @@ void CellRow::take_out(std::size_t column, std::size_t count) {
   split_at(column);
   const std::size_t end = column + std::min(count, cells_.size() - column);
   split_at(end);
-  cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(column),
-               cells_.begin() + static_cast<std::ptrdiff_t>(end));
+  cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(column), cells_.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
 bool CellRow::is_blank() const {
@@ -237,9 +233,7 @@ std::vector<std::string> LiveRows::choose() {
 }
 
 /// The last rows, which say the newest; of who is typed to those down to the cursor at least.
-void LiveRows::choose_of(const ShownRows& shown,
-                         std::size_t count,
-                         bool is_typed_to,
+void LiveRows::choose_of(const ShownRows& shown, std::size_t count, bool is_typed_to,
                          std::vector<std::string>& chosen) {
   std::size_t first = shown.rows.size() - count;
   if (is_typed_to) {
@@ -526,8 +520,8 @@ void DrawnRows::finish(std::string& lines) {
 }
 
 bool DrawnRows::is_done() const {
-  return rows_.size() == 1 && column_ == 0 && rows_.front().cells.is_blank() && style_.empty() &&
-         !is_hidden_ && !is_edited_ && !parser_.is_within_sequence();
+  return rows_.size() == 1 && column_ == 0 && rows_.front().cells.is_blank() && style_.empty() && !is_hidden_ &&
+         !is_edited_ && !parser_.is_within_sequence();
 }
 
 bool DrawnRows::is_plain() const {

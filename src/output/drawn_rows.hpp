@@ -16,10 +16,7 @@ namespace muster {
 class CellRow {
  public:
   /// A character that takes so many columns (0: it is drawn over the one before), in colours as "31;1" names them.
-  void put(std::size_t column,
-           std::string_view character,
-           std::size_t columns,
-           const std::string& style);
+  void put(std::size_t column, std::string_view character, std::size_t columns, const std::string& style);
   /// Blanks stand there from now on.
   void erase(std::size_t column, std::size_t count);
   /// Blanks, before which nothing moves.
@@ -98,10 +95,7 @@ class LiveRows {
  private:
   [[nodiscard]] std::size_t count_all() const;
   [[nodiscard]] std::vector<std::string> choose();
-  void choose_of(const ShownRows& shown,
-                 std::size_t count,
-                 bool is_typed_to,
-                 std::vector<std::string>& chosen);
+  void choose_of(const ShownRows& shown, std::size_t count, bool is_typed_to, std::vector<std::string>& chosen);
 
   std::map<std::size_t, ShownRows> of_;  ///< by worker; none is empty
   std::optional<std::size_t> typed_to_;  ///< who had a cursor last

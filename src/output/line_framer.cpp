@@ -42,8 +42,7 @@ bool has_movement(std::string_view bytes) {
   while (at != std::string_view::npos) {
     bytes.remove_prefix(at + kBeginning.size());
     const std::size_t last = bytes.find_first_not_of("0123456789");
-    const bool moves =
-        last != std::string_view::npos && kMovements.find(bytes[last]) != std::string_view::npos;
+    const bool moves = last != std::string_view::npos && kMovements.find(bytes[last]) != std::string_view::npos;
     if (moves || bytes.starts_with('?')) {
       return true;
     }
@@ -82,9 +81,8 @@ void LineFramer::feed(std::string_view bytes, std::string& out) {
 /// Takes the first line, or what has come of it, and returns the rest.
 std::string_view LineFramer::feed_line(std::string_view bytes, std::string& out) {
   const void* const at = std::memchr(bytes.data(), '\n', bytes.size());
-  const auto end = at == nullptr
-                       ? bytes.size()
-                       : static_cast<std::size_t>(static_cast<const char*>(at) - bytes.data()) + 1;
+  const auto end =
+      at == nullptr ? bytes.size() : static_cast<std::size_t>(static_cast<const char*>(at) - bytes.data()) + 1;
   const std::string_view line = bytes.substr(0, end);
   if (draws_ && begins_to_draw(line)) {
     start_drawing(out);
@@ -322,14 +320,12 @@ std::string read_error_file(const std::string& content) {
   if (message != nullptr && message->is_object()) {
     message = message->get_object().if_contains("message");
   }
-  return message != nullptr && message->is_string() ? first_line_of(message->get_string())
-                                                    : std::string();
+  return message != nullptr && message->is_string() ? first_line_of(message->get_string()) : std::string();
 }
 
 std::string pass_on_error_file(const std::string& content, int error_code) {
   json::value document = parse(content);
-  json::value* const message =
-      document.is_null() ? nullptr : document.get_object().if_contains("message");
+  json::value* const message = document.is_null() ? nullptr : document.get_object().if_contains("message");
   if (message == nullptr || !(message->is_string() || message->is_object())) {
     return {};
   }

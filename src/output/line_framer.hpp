@@ -26,8 +26,7 @@ class LineFramer {
   explicit LineFramer(std::string prefix, bool whole_lines = true)
       : prefix_(std::move(prefix)), whole_lines_(whole_lines) {}
   /// Gives out only those lines that `filter` wants, which outlives the framer.
-  LineFramer(std::string prefix, const LineFilter& filter)
-      : prefix_(std::move(prefix)), filter_(&filter) {}
+  LineFramer(std::string prefix, const LineFilter& filter) : prefix_(std::move(prefix)), filter_(&filter) {}
 
   /// For what is known only after the start. To be called before the first byte.
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }

@@ -21,15 +21,12 @@ namespace {
 
 std::string order(LogCommand::Kind kind, const LogFile& file, std::uint64_t size) {
   const LogCommand order{kind, file.number, size};
-  return {reinterpret_cast<const char*>(&order),
-          sizeof order};  // NOLINT: its reader is a copy of us
+  return {reinterpret_cast<const char*>(&order), sizeof order};  // NOLINT: its reader is a copy of us
 }
 
 }  // namespace
 
-LogFiles::LogFiles(boost::asio::io_context& io,
-                   HelperProcesses& helpers,
-                   std::chrono::milliseconds stall)
+LogFiles::LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall)
     : io_(io), helpers_(helpers), stall_(stall), open_timer_(io) {}
 
 LogFiles::~LogFiles() = default;
@@ -39,14 +36,13 @@ Result<> LogFiles::start() {
     return {};
   }
   forget_writer();
-  auto writer = WriterProcess::start(
-      io_, helpers_, std::nullopt, [](const WriterChannel& ends) { write_log_files(ends); });
+  auto writer =
+      WriterProcess::start(io_, helpers_, std::nullopt, [](const WriterChannel& ends) { write_log_files(ends); });
   if (!writer) {
     return writer.error();
   }
   (*writer)->on_news = [this](const WriterStatus& news) { take_news(news); };
-  sink_ = std::make_unique<OutputQueue>(
-      io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
+  sink_ = std::make_unique<OutputQueue>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
   sink_->on_remark = [this](const std::string& remark) { on_remark(remark); };
   sink_->on_writable = [this] {
     if (sink_->is_stalled()) {
@@ -121,9 +117,8 @@ void LogFiles::take_news(const WriterStatus& news) {
 
 void LogFiles::note_opened(LogFile& file, int error_number) {
   is_late_ = false;
-  file.opened = error_number == 0
-                    ? Result<>()
-                    : system_error("cannot create the log file '" + file.path + "'", error_number);
+  file.opened =
+      error_number == 0 ? Result<>() : system_error("cannot create the log file '" + file.path + "'", error_number);
   if (--unknown_ == 0) {
     go_on();
   }
@@ -131,8 +126,8 @@ void LogFiles::note_opened(LogFile& file, int error_number) {
 
 void LogFiles::note_missing(LogFile& file, const WriterStatus& news) {
   if (file.missing_bytes == 0) {
-    on_remark("cannot write '" + file.path +
-              "': " + std::generic_category().message(news.error_number) + ", going on without it");
+    on_remark("cannot write '" + file.path + "': " + std::generic_category().message(news.error_number) +
+              ", going on without it");
   }
   file.missing_bytes += news.missing;
 }
@@ -160,8 +155,7 @@ void LogFiles::go_on_without() {
     return;
   }
   is_late_ = true;
-  on_remark("the folder of '" + files_.back()->path +
-            "' answers nothing, going on without waiting for it");
+  on_remark("the folder of '" + files_.back()->path + "' answers nothing, going on without waiting for it");
   go_on();
 }
 
@@ -242,8 +236,7 @@ void rotate(const std::string& path) {
     return;
   }
   for (int i = last; i > 0; --i) {
-    (void)::rename((path + "." + std::to_string(i)).c_str(),
-                   (path + "." + std::to_string(i + 1)).c_str());
+    (void)::rename((path + "." + std::to_string(i)).c_str(), (path + "." + std::to_string(i + 1)).c_str());
   }
   (void)::rename(path.c_str(), (path + ".1").c_str());
 }
@@ -257,8 +250,7 @@ int OpenLogFile::create(const std::string& path) {
     return error.value();
   }
   for (int i = 0; i < kTries; ++i) {  // another job may create the same file at the same time
-    file_ =
-        UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+    file_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
     if (file_ || errno != EEXIST) {
       return file_ ? 0 : errno;
     }

@@ -95,8 +95,8 @@ class LogFiles {
   std::function<void()> when_open_;
   std::unique_ptr<OutputQueue> sink_;
   std::vector<std::shared_ptr<LogFile>> files_;  ///< by their number
-  std::size_t unknown_ = 0;  ///< files of which it is not known whether they can be had
-  bool is_late_ = false;     ///< that has taken too long, and has been said
+  std::size_t unknown_ = 0;                      ///< files of which it is not known whether they can be had
+  bool is_late_ = false;                         ///< that has taken too long, and has been said
   std::deque<InFlight> on_the_way_;
 };
 
@@ -110,9 +110,7 @@ class OpenLogFile {
   /// "<path>.1", and an older ".1" under ".2", and so on. Returns 0, or why not, as errno.
   [[nodiscard]] int create(const std::string& path);
 
-  [[nodiscard]] WriteResult write(std::string_view bytes) const {
-    return write_all(file_.get(), bytes);
-  }
+  [[nodiscard]] WriteResult write(std::string_view bytes) const { return write_all(file_.get(), bytes); }
 
  private:
   UniqueFd file_;

@@ -21,9 +21,7 @@ std::uint64_t count_lines(std::string_view bytes) {
 
 }  // namespace
 
-OutputQueue::OutputQueue(boost::asio::io_context& io,
-                         std::unique_ptr<ByteSink> device,
-                         SinkNames names,
+OutputQueue::OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> device, SinkNames names,
                          Clock::duration stall)
     : names_(std::move(names)), stall_(stall), byte_sink_(std::move(device)), stall_timer_(io) {
   if (!byte_sink_ || byte_sink_->failure() != 0) {
@@ -59,8 +57,7 @@ bool OutputQueue::write_in_line(std::string_view bytes, const void* writer) {
 
 /// What ends whatever line the cursor is in, and what was changed there.
 std::string OutputQueue::end_line() {
-  std::string way =
-      terminal_ && state_ == State::Flowing ? terminal_->write_reset() : std::string();
+  std::string way = terminal_ && state_ == State::Flowing ? terminal_->write_reset() : std::string();
   way += at_line_start_ ? "" : "\n";
   line_of_ = nullptr;
   return way;
@@ -98,8 +95,7 @@ std::string OutputQueue::drawn_rows() {
   }
   std::string rows = terminal_->show(rows_.draw());
   if (const auto way = rows_.way_to_cursor()) {
-    std::string before =
-        terminal_->show(way->before + "\n");  // no line of muster's may be imitated there
+    std::string before = terminal_->show(way->before + "\n");  // no line of muster's may be imitated there
     before.pop_back();
     rows.append(way->up).append(before);
   }
@@ -307,8 +303,7 @@ void OutputQueue::on_stall_timer() {
 std::string OutputQueue::describe_dropped(std::uint64_t lines) const {
   const bool is_stall = state_ == State::Stalled || was_stalled_;
   return count_of(lines, names_.line) + " dropped: " + names_.name +
-         (is_stall ? " took no byte for longer than --console-stall"
-                   : " had not taken them when the job ended");
+         (is_stall ? " took no byte for longer than --console-stall" : " had not taken them when the job ended");
 }
 
 void OutputQueue::recover() {
@@ -356,12 +351,11 @@ void OutputQueue::break_with(int error_number) {
   queue_.clear();
   written_ = 0;
   if (on_remark) {
-    const bool is_closed = error_number == EPIPE || error_number == EBADF ||
-                           error_number == ECONNRESET || error_number == EIO;
-    on_remark(is_closed
-                  ? names_.name + " is closed, going on without it"
-                  : "cannot write to " + names_.name + ": " +
-                        std::generic_category().message(error_number) + ", going on without it");
+    const bool is_closed =
+        error_number == EPIPE || error_number == EBADF || error_number == ECONNRESET || error_number == EIO;
+    on_remark(is_closed ? names_.name + " is closed, going on without it"
+                        : "cannot write to " + names_.name + ": " + std::generic_category().message(error_number) +
+                              ", going on without it");
   }
   note_writable();
 }

@@ -40,10 +40,7 @@ class OutputQueue {
   using Clock = std::chrono::steady_clock;
 
   /// Without a device it is broken from the beginning.
-  OutputQueue(boost::asio::io_context& io,
-              std::unique_ptr<ByteSink> device,
-              SinkNames names,
-              Clock::duration stall);
+  OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> device, SinkNames names, Clock::duration stall);
 
   /// Called when bytes are taken again, or never will be.
   std::function<void()> on_writable;
@@ -98,8 +95,7 @@ class OutputQueue {
   [[nodiscard]] const std::string& name() const { return names_.name; }
   /// It is a file whose file system has not yet taken everything.
   [[nodiscard]] bool awaits_file() const {
-    return state_ != State::Broken && byte_sink_->is_file() &&
-           (queued() > 0 || !byte_sink_->has_written_all());
+    return state_ != State::Broken && byte_sink_->is_file() && (queued() > 0 || !byte_sink_->has_written_all());
   }
   /// How many bytes it was given so far, and how many of those have arrived.
   [[nodiscard]] std::uint64_t accepted() const { return accepted_; }

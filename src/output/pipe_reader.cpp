@@ -31,8 +31,7 @@ void PipeReader::add(UniqueFd read_end, StreamRoute route) {
   }
   (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // ours alone: the worker has the other end
   ++open_of_worker_[route.worker];
-  streams_.push_back(
-      std::make_unique<Stream>(io_, std::move(read_end), std::move(route), streams_.size()));
+  streams_.push_back(std::make_unique<Stream>(io_, std::move(read_end), std::move(route), streams_.size()));
   (void)fit_window(*streams_.back());
   wait_for(*streams_.back());
 }
@@ -82,8 +81,7 @@ void PipeReader::return_to_rows() {
   }
 }
 
-void PipeReader::change_routes(std::size_t worker,
-                               const std::function<void(StreamRoute&)>& change) {
+void PipeReader::change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change) {
   for (const auto& stream : streams_) {
     if (stream->route.worker == worker) {
       change(stream->route);
@@ -205,8 +203,7 @@ void PipeReader::end(Stream& stream) {
   }
 }
 
-std::optional<std::chrono::steady_clock::time_point> PipeReader::last_output(
-    std::size_t worker) const {
+std::optional<std::chrono::steady_clock::time_point> PipeReader::last_output(std::size_t worker) const {
   std::optional<std::chrono::steady_clock::time_point> last;
   for (const auto& stream : streams_) {
     if (stream->route.worker == worker) {
@@ -236,8 +233,7 @@ void PipeReader::note_all_exited() {
 
 void PipeReader::drain() {
   for (const auto& stream : streams_) {
-    while (stream->is_open && stream->bytes_left_at_exit > 0 &&
-           read_once(*stream) == ReadResult::Some) {
+    while (stream->is_open && stream->bytes_left_at_exit > 0 && read_once(*stream) == ReadResult::Some) {
     }
   }
 }
@@ -415,11 +411,9 @@ void PipeReader::show_begun(Stream& stream, bool is_editing) {
 
 /// Of several that may, it is the one that has said so.
 bool PipeReader::edits(const Stream& stream) const {
-  return stream.may_edit() &&
-         (stream.route.framer.is_edited() ||
-          std::none_of(streams_.begin(), streams_.end(), [](const auto& other) {
-            return other->route.framer.is_edited();
-          }));
+  return stream.may_edit() && (stream.route.framer.is_edited() ||
+                               std::none_of(streams_.begin(), streams_.end(),
+                                            [](const auto& other) { return other->route.framer.is_edited(); }));
 }
 
 /// Tells the console of them, which draws them with the next lines, or when it is asked to.

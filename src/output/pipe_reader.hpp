@@ -34,14 +34,13 @@ struct LineRoute {
 /// Where one stream of one worker goes.
 struct StreamRoute {
   std::size_t worker = 0;
-  bool is_error = false;           ///< standard error, or both: its last lines are remembered
-  OutputQueue* console = nullptr;  ///< not owned; empty: not shown
-  LineFramer framer{""};           ///< for the console
-  bool shows_unfinished = false;   ///< there: lines without their end, such as "(Pdb) "
-  bool is_typed_to = false;        ///< the worker may read what is typed at the console
-  std::unique_ptr<ControlLineFilter>
-      sieve;                      ///< takes an agent's words out first; empty: there are none
-  std::shared_ptr<LogFile> file;  ///< of this stream alone: the exact bytes
+  bool is_error = false;                     ///< standard error, or both: its last lines are remembered
+  OutputQueue* console = nullptr;            ///< not owned; empty: not shown
+  LineFramer framer{""};                     ///< for the console
+  bool shows_unfinished = false;             ///< there: lines without their end, such as "(Pdb) "
+  bool is_typed_to = false;                  ///< the worker may read what is typed at the console
+  std::unique_ptr<ControlLineFilter> sieve;  ///< takes an agent's words out first; empty: there are none
+  std::shared_ptr<LogFile> file;             ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
   /// Of a stream that comes from a terminal: how large that should be now. Empty: nobody says.
   std::function<WindowSize()> window;
@@ -93,8 +92,7 @@ class PipeReader {
   /// True when all streams of a worker have ended.
   [[nodiscard]] bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
   /// When a worker last wrote something; empty: never.
-  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(
-      std::size_t worker) const;
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const;
   /// True when a console that shows this worker has not taken everything yet.
   [[nodiscard]] bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error.
@@ -143,10 +141,7 @@ class PipeReader {
 
 class PipeReader::Stream {
  public:
-  Stream(boost::asio::io_context& io,
-         UniqueFd read_end,
-         StreamRoute stream_route,
-         std::size_t stream_number)
+  Stream(boost::asio::io_context& io, UniqueFd read_end, StreamRoute stream_route, std::size_t stream_number)
       : route(std::move(stream_route)),
         number(stream_number),
         is_terminal(::isatty(read_end.get()) != 0),
@@ -155,15 +150,12 @@ class PipeReader::Stream {
 
   [[nodiscard]] bool has_progress() const {
     const auto& shared = route.shared_files;
-    return route.framer.has_progress() ||
-           std::any_of(shared.begin(), shared.end(), [](const LineRoute& line_route) {
+    return route.framer.has_progress() || std::any_of(shared.begin(), shared.end(), [](const LineRoute& line_route) {
              return line_route.framer.has_progress();
            });
   }
 
-  [[nodiscard]] bool draws_rows() const {
-    return route.console != nullptr && route.framer.draws_rows();
-  }
+  [[nodiscard]] bool draws_rows() const { return route.console != nullptr && route.framer.draws_rows(); }
   /// The worker may edit what is typed, key by key.
   [[nodiscard]] bool may_edit() const { return route.is_typed_to && !echoes(STDIN_FILENO); }
 

@@ -29,9 +29,7 @@ bool Selection::Choice::covers(LocalRank rank, Streams stream) const {
 
 bool Selection::Choice::is_none() const {
   return for_all == Streams::None &&
-         std::all_of(by_rank.begin(), by_rank.end(), [](const auto& entry) {
-           return entry.second == Streams::None;
-         });
+         std::all_of(by_rank.begin(), by_rank.end(), [](const auto& entry) { return entry.second == Streams::None; });
 }
 
 Result<Selection::Choice> Selection::read_choice(const Sourced<std::string>& text) {
@@ -45,8 +43,7 @@ Result<Selection::Choice> Selection::read_choice(const Sourced<std::string>& tex
   for (const std::string& pair : split(text.value, ',')) {
     const std::size_t colon = pair.find(':');
     const auto rank = parse_integer(pair.substr(0, colon), 0, kMostRank);
-    const auto streams =
-        colon == std::string::npos ? std::nullopt : read_streams(pair.substr(colon + 1));
+    const auto streams = colon == std::string::npos ? std::nullopt : read_streams(pair.substr(colon + 1));
     if (!rank || !streams || !choice.by_rank.emplace(*rank, *streams).second) {
       return wrong_value(text, kExpected);
     }
@@ -72,8 +69,8 @@ Result<Selection> Selection::read(const SelectionOptions& options) {
   if (options.has_folder) {
     selection.add_folder();
   }
-  for (const auto& [text, target] : {std::pair(options.redirects, &selection.redirects_),
-                                     std::pair(options.tee, &selection.tee_)}) {
+  for (const auto& [text, target] :
+       {std::pair(options.redirects, &selection.redirects_), std::pair(options.tee, &selection.tee_)}) {
     if (!text) {
       continue;
     }
@@ -116,20 +113,11 @@ Destination Selection::of(LocalRank rank, Streams stream) const {
 namespace {
 
 /// The first three are torchrun's.
-constexpr auto kNames = std::to_array<std::string_view>({"role_name",
-                                                         "local_rank",
-                                                         "rank",
-                                                         "global_rank",
-                                                         "role",
-                                                         "role_rank",
-                                                         "node_rank",
-                                                         "attempt",
-                                                         "hostname",
-                                                         "pid"});
+constexpr auto kNames = std::to_array<std::string_view>(
+    {"role_name", "local_rank", "rank", "global_rank", "role", "role_rank", "node_rank", "attempt", "hostname", "pid"});
 
 bool is_letter(char character) {
-  return character == '_' || (character >= 'a' && character <= 'z') ||
-         (character >= 'A' && character <= 'Z');
+  return character == '_' || (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
 }
 
 bool is_digit(char character) {
@@ -139,8 +127,7 @@ bool is_digit(char character) {
 /// The name that `text` begins with; empty if it begins with none.
 std::string_view name_at_start(std::string_view text) {
   std::size_t length = 0;
-  while (length < text.size() &&
-         (is_letter(text[length]) || (length > 0 && is_digit(text[length])))) {
+  while (length < text.size() && (is_letter(text[length]) || (length > 0 && is_digit(text[length])))) {
     ++length;
   }
   return text.substr(0, length);
@@ -183,8 +170,7 @@ Error unknown_name(const Sourced<std::string>& text) {
 
 }  // namespace
 
-Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text,
-                                            UnknownNames unknown_names) {
+Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text, UnknownNames unknown_names) {
   PrefixTemplate result;
   std::string_view rest = text.value;
   while (!rest.empty()) {
@@ -209,9 +195,8 @@ Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text,
 }
 
 bool PrefixTemplate::needs(std::string_view name) const {
-  return std::any_of(pieces_.begin(), pieces_.end(), [name](const Piece& piece) {
-    return piece.is_name && piece.text == name;
-  });
+  return std::any_of(pieces_.begin(), pieces_.end(),
+                     [name](const Piece& piece) { return piece.is_name && piece.text == name; });
 }
 
 std::string PrefixTemplate::fill(const std::map<std::string, std::string>& values) const {
@@ -261,9 +246,8 @@ Result<LineFilter> LineFilter::read(const Sourced<std::string>& setting) {
 }
 
 bool LineFilter::matches(std::string_view line) const {
-  return std::any_of(texts_.begin(), texts_.end(), [line](const std::string& text) {
-    return line.find(text) != std::string_view::npos;
-  });
+  return std::any_of(texts_.begin(), texts_.end(),
+                     [line](const std::string& text) { return line.find(text) != std::string_view::npos; });
 }
 
 }  // namespace muster

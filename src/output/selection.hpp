@@ -80,8 +80,8 @@ enum class UnknownNames {
 class PrefixTemplate {
  public:
   /// Fails for a name that is not known, if that is refused. The empty text is no template.
-  [[nodiscard]] static Result<PrefixTemplate> read(
-      const Sourced<std::string>& text, UnknownNames unknown_names = UnknownNames::Refused);
+  [[nodiscard]] static Result<PrefixTemplate> read(const Sourced<std::string>& text,
+                                                   UnknownNames unknown_names = UnknownNames::Refused);
 
   /// True when there is none: lines begin with the rank.
   [[nodiscard]] bool is_empty() const { return pieces_.empty(); }

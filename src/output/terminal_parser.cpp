@@ -167,8 +167,7 @@ bool TerminalLine::may_begin() const {
 std::string_view TerminalLine::beginning() const {
   const std::string_view line = cells_;
   const std::size_t name = has_hosts_ ? length_of_name(line) : 0;
-  return line.substr(name).starts_with(kBeginning) ? line.substr(0, name + kBeginning.size())
-                                                   : std::string_view();
+  return line.substr(name).starts_with(kBeginning) ? line.substr(0, name + kBeginning.size()) : std::string_view();
 }
 
 namespace {
@@ -305,8 +304,7 @@ std::vector<int> numbers_of(std::string_view text) {
   std::vector<int> numbers;
   numbers.reserve(pieces.size());
   for (const std::string& number : pieces) {
-    const bool is_large =
-        number.size() > 1 && number.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_large = number.size() > 1 && number.find_first_not_of("0123456789") == std::string::npos;
     numbers.push_back(parse_integer(number, 0, kMost).value_or(is_large ? kMost : 0));
   }
   return numbers;

@@ -76,7 +76,7 @@ class TerminalLine {
   std::size_t column_ = 0;
   std::size_t saved_ = 0;  ///< a column
   char last_ = ' ';        ///< that was put
-  std::string cells_;  ///< up to the last one in which something was, or over which the cursor went
+  std::string cells_;      ///< up to the last one in which something was, or over which the cursor went
 };
 
 /// Tells text from sequences as a terminal does: https://vt100.net/emu/dec_ansi_parser, as far as it matters here. What a sequence
@@ -84,8 +84,8 @@ class TerminalLine {
 class TerminalParser {
  public:
   enum class Kind {
-    Nothing,  ///< a byte in the middle of a sequence
-    Control,  ///< one of ASCII, such as a return: `last`; it is obeyed within a sequence, too
+    Nothing,          ///< a byte in the middle of a sequence
+    Control,          ///< one of ASCII, such as a return: `last`; it is obeyed within a sequence, too
     PartOfCharacter,  ///< a byte of a character that takes several, and is not complete
     Character,        ///< `text`: its bytes; of several bytes they may be no UTF-8
     Escape,           ///< "ESC last"
@@ -129,7 +129,7 @@ class TerminalParser {
   Place place_ = Place::Text;
   std::string character_;     ///< of several bytes, as far as it is here
   bool is_complete_ = false;  ///< that one
-  std::string text_;  ///< what stands between the beginning of a sequence, or a choice, and its end
+  std::string text_;          ///< what stands between the beginning of a sequence, or a choice, and its end
 };
 
 /// Of a sequence: "5;12", of which any may be left out, and is 0 then. What is no number is 0, too.

@@ -116,9 +116,7 @@ void set_private_mode(TerminalLine& line, int mode, bool is_on) {
 }
 
 /// The screen that is shown from now on, if it is another one.
-std::optional<bool> set_private_modes(TerminalLine& line,
-                                      const std::vector<int>& modes,
-                                      bool is_on) {
+std::optional<bool> set_private_modes(TerminalLine& line, const std::vector<int>& modes, bool is_on) {
   std::optional<bool> is_other_screen;
   for (const int mode : modes) {
     set_private_mode(line, mode, is_on);
@@ -232,9 +230,7 @@ void TerminalSanitizer::mark(std::string& shown) {
   }
 }
 
-void TerminalSanitizer::write_mark(std::string_view way,
-                                   std::string_view beginning,
-                                   std::string& shown) {
+void TerminalSanitizer::write_mark(std::string_view way, std::string_view beginning, std::string& shown) {
   shown += way;
   const std::string marked = std::string(kMark).append(beginning);
   for (const char c : marked) {

@@ -29,9 +29,7 @@ Result<> check_files(const StreamRoute& route) {
 
 }  // namespace
 
-WorkerStreams::WorkerStreams(boost::asio::io_context& io,
-                             const Sinks& sinks,
-                             const LaunchPlan& plan,
+WorkerStreams::WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan,
                              const StreamSettings& settings)
     : sinks_(sinks),
       plan_(plan),
@@ -78,16 +76,14 @@ void WorkerStreams::open_files_of(std::size_t worker) {
 }
 
 OutputConnection WorkerStreams::way_of(std::size_t worker) const {
-  return choose_output_way(
-      target(worker, /*is_error=*/false), target(worker, /*is_error=*/true), options_.terminals);
+  return choose_output_way(target(worker, /*is_error=*/false), target(worker, /*is_error=*/true), options_.terminals);
 }
 
 bool WorkerStreams::is_typed_to(std::size_t worker) const {
-  const bool is_chosen = options_.input_for == InputFor::ChosenWorker &&
-                         worker == static_cast<std::size_t>(options_.input_rank.value);
+  const bool is_chosen =
+      options_.input_for == InputFor::ChosenWorker && worker == static_cast<std::size_t>(options_.input_rank.value);
   const bool is_alone = options_.input_for == InputFor::SingleWorker && plan_.workers.size() == 1;
-  return (is_chosen || is_alone || options_.input_for == InputFor::All) &&
-         is_terminal(STDIN_FILENO);
+  return (is_chosen || is_alone || options_.input_for == InputFor::All) && is_terminal(STDIN_FILENO);
 }
 
 StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
@@ -194,8 +190,8 @@ void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
 
 void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const {
   const std::string text = prefix_text(route.worker, pid);
-  const bool is_shown = options_.prefix != PrefixWhen::OnTerminal ||
-                        (route.console != nullptr && route.console->is_terminal());
+  const bool is_shown =
+      options_.prefix != PrefixWhen::OnTerminal || (route.console != nullptr && route.console->is_terminal());
   route.framer.set_prefix(is_shown ? coloured(text, route) : "");
   const std::size_t taken = is_shown ? columns_of_text(text) : 0;
   route.window = [console = sinks_.consoles.descriptor(route.is_error), taken] {
@@ -209,8 +205,7 @@ void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) c
 /// What mpirun writes is what its ranks have written: nobody would know which of them.
 bool WorkerStreams::has_prefix(const WorkerPlan& planned) const {
   const bool brings_others = planned.is_unranked && planned.decides_success;
-  const bool has_others =
-      (plan_.world_size > 1 && !brings_others) || !options_.prefix_template.is_empty();
+  const bool has_others = (plan_.world_size > 1 && !brings_others) || !options_.prefix_template.is_empty();
   return options_.prefix == PrefixWhen::Always ||
          (options_.prefix != PrefixWhen::Never && has_others && !plan_.is_transparent);
 }
@@ -223,8 +218,7 @@ std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> 
   }
   if (options_.prefix_template.is_empty()) {
     const std::string node = plan_.nodes > 1 ? to_string(plan_.node_rank) + ":" : std::string();
-    return "[" + node + (planned.label.empty() ? to_string(planned.global_rank) : planned.label) +
-           "] ";
+    return "[" + node + (planned.label.empty() ? to_string(planned.global_rank) : planned.label) + "] ";
   }
   const auto role_name = planned.environment.find("ROLE_NAME");
   return options_.prefix_template.fill(
@@ -242,15 +236,13 @@ std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> 
 
 /// The prefix as the stream's console shows it.
 std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& route) const {
-  if (text.empty() ||
-      !may_colour(route.is_error ? STDERR_FILENO : STDOUT_FILENO, options_.colour, variables_)) {
+  if (text.empty() || !may_colour(route.is_error ? STDERR_FILENO : STDOUT_FILENO, options_.colour, variables_)) {
     return text;
   }
   constexpr int kColours = 6;  // red to cyan, without black and white
   const int colour = 1 + plan_.workers[route.worker].global_rank.value % kColours;
   const std::size_t end = text.find_last_not_of(' ') + 1;
-  return "\x1b[3" + std::to_string(colour) + "m" + text.substr(0, end) + "\x1b[0m" +
-         text.substr(end);
+  return "\x1b[3" + std::to_string(colour) + "m" + text.substr(0, end) + "\x1b[0m" + text.substr(end);
 }
 
 void WorkerStreams::finish() {

@@ -37,9 +37,7 @@ struct StreamSettings {
 /// Owns everything that is read from the workers of one attempt.
 class WorkerStreams {
  public:
-  WorkerStreams(boost::asio::io_context& io,
-                const Sinks& sinks,
-                const LaunchPlan& plan,
+  WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan,
                 const StreamSettings& settings);
   ~WorkerStreams() = default;
   WorkerStreams(const WorkerStreams&) = delete;
@@ -70,19 +68,14 @@ class WorkerStreams {
   /// prefix of its lines may hold its pid.
   void note_start(std::size_t worker, pid_t pid);
 
-  void write_as_worker(std::size_t worker, std::string_view lines) {
-    output_.write_as_worker(worker, lines);
-  }
+  void write_as_worker(std::size_t worker, std::string_view lines) { output_.write_as_worker(worker, lines); }
 
   /// When it last wrote something; empty: never.
-  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(
-      std::size_t worker) const {
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const {
     return output_.last_output(worker);
   }
   [[nodiscard]] bool has_ended(std::size_t worker) const { return output_.has_ended(worker); }
-  [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const {
-    return output_.last_lines(worker);
-  }
+  [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const { return output_.last_lines(worker); }
 
   /// To be called once, after the last process has ended: reads what is left, ends every stream and
   /// closes its files. What consoles and files have not taken yet is on its way.
@@ -118,7 +111,7 @@ class WorkerStreams {
   PipeReader output_;
   std::vector<Routes> routes_;                   ///< by worker; taken away by `connect`
   std::vector<std::shared_ptr<LogFile>> files_;  ///< of this attempt
-  std::shared_ptr<LogFile> filtered_out_;  ///< of all workers together, made when it is needed
+  std::shared_ptr<LogFile> filtered_out_;        ///< of all workers together, made when it is needed
   std::shared_ptr<LogFile> filtered_err_;
 };
 

@@ -25,17 +25,14 @@ namespace muster {
 // A ring of bytes. All atomics are in one order (the default): each side sets its flag and then looks at
 // the other's counter, which nothing weaker makes safe.
 
-static_assert(
-    std::atomic<std::uint64_t>::is_always_lock_free);  // a lock would be in one process only
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a lock would be in one process only
 
 Result<SharedRingBuffer> SharedRingBuffer::make() {
-  void* const memory =
-      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
     return system_error("cannot share memory with a process", errno);
   }
-  return SharedRingBuffer(new (memory)
-                              Shared);  // its bytes are not touched: no page before it is needed
+  return SharedRingBuffer(new (memory) Shared);  // its bytes are not touched: no page before it is needed
 }
 
 SharedRingBuffer::SharedRingBuffer(SharedRingBuffer&& other) noexcept
@@ -116,8 +113,7 @@ class LogCommands {
  private:
   std::size_t feed_order(std::string_view bytes) {
     const std::size_t count = std::min(bytes.size(), sizeof order_ - has_);
-    std::memcpy(reinterpret_cast<char*>(&order_) + has_,
-                bytes.data(),
+    std::memcpy(reinterpret_cast<char*>(&order_) + has_, bytes.data(),
                 count);  // NOLINT: it has no other form
     has_ += count;
     if (has_ == sizeof order_) {
@@ -158,14 +154,12 @@ class LogCommands {
     if (error_number == 0) {
       files_.emplace(order_.file, std::move(file));
     }
-    ends_.send(
-        {.kind = WriterStatus::Kind::Opened, .file = order_.file, .error_number = error_number});
+    ends_.send({.kind = WriterStatus::Kind::Opened, .file = order_.file, .error_number = error_number});
   }
 
   void write(std::string_view bytes) {
     const auto file = files_.find(order_.file);
-    const WriteResult written =
-        file == files_.end() ? WriteResult{bytes.size(), EBADF} : file->second.write(bytes);
+    const WriteResult written = file == files_.end() ? WriteResult{bytes.size(), EBADF} : file->second.write(bytes);
     if (written.missing > 0) {
       ends_.send({.kind = WriterStatus::Kind::Lacks,
                   .file = order_.file,
@@ -201,9 +195,7 @@ void take_all(const WriterChannel& ends, const std::function<void(std::string_vi
 void write_to_descriptor(const WriterChannel& ends, int fd) {
   take_all(ends, [&](std::string_view bytes) {
     if (const WriteResult written = write_all(fd, bytes); written.missing > 0) {
-      ends.send({.kind = WriterStatus::Kind::Lacks,
-                 .error_number = written.error_number,
-                 .missing = written.missing});
+      ends.send({.kind = WriterStatus::Kind::Lacks, .error_number = written.error_number, .missing = written.missing});
     }
   });
 }
@@ -236,11 +228,9 @@ Result<PipeEnds> make_pipe() {
 
 }  // namespace
 
-Result<std::unique_ptr<WriterProcess>> WriterProcess::start(
-    boost::asio::io_context& io,
-    HelperProcesses& helpers,
-    std::optional<int> kept,
-    const std::function<void(const WriterChannel&)>& work) {
+Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_context& io, HelperProcesses& helpers,
+                                                            std::optional<int> kept,
+                                                            const std::function<void(const WriterChannel&)>& work) {
   auto ring = SharedRingBuffer::make();
   if (!ring) {
     return ring.error();
@@ -261,8 +251,8 @@ Result<std::unique_ptr<WriterProcess>> WriterProcess::start(
   }
   (void)::fcntl(bell->write.get(), F_SETFL, O_NONBLOCK);
   (void)::fcntl(news->read.get(), F_SETFL, O_NONBLOCK);
-  return std::unique_ptr<WriterProcess>(new WriterProcess(
-      io, helpers, Parts{std::move(*ring), std::move(bell->write), std::move(news->read), *pid}));
+  return std::unique_ptr<WriterProcess>(
+      new WriterProcess(io, helpers, Parts{std::move(*ring), std::move(bell->write), std::move(news->read), *pid}));
 }
 
 WriterProcess::WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts)
@@ -314,12 +304,11 @@ void WriterProcess::call_who_waits() {
 }
 
 void WriterProcess::listen() {
-  news_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                   [this](const boost::system::error_code& error) {
-                     if (!error) {
-                       read_news();
-                     }
-                   });
+  news_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& error) {
+    if (!error) {
+      read_news();
+    }
+  });
 }
 
 void WriterProcess::read_news() {
@@ -332,8 +321,7 @@ void WriterProcess::read_news() {
 bool WriterProcess::take_all_news() {
   WriterStatus news;
   ssize_t size = -1;
-  while (news_.is_open() &&
-         (size = ::read(news_.native_handle(), &news, sizeof news)) == sizeof news) {
+  while (news_.is_open() && (size = ::read(news_.native_handle(), &news, sizeof news)) == sizeof news) {
     take(news);
   }
   if (news_.is_open() && size == 0) {
@@ -367,8 +355,7 @@ void WriterProcess::end_process(std::chrono::milliseconds patience) {
     pollfd end{news_.native_handle(), POLLIN, 0};
     (void)::poll(&end, 1, static_cast<int>(patience.count()));
     size = ::read(news_.native_handle(), &news, sizeof news);
-    patience = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    patience = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   }
   helpers_.end(pid_);
   boost::system::error_code ignored;  // nothing is written to it, so nothing can be lost in closing

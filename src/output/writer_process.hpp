@@ -126,9 +126,7 @@ class WriterProcess final : public ByteSink {
  public:
   /// `work` runs in the process, with `kept` as its only other descriptor if there is one.
   [[nodiscard]] static Result<std::unique_ptr<WriterProcess>> start(
-      boost::asio::io_context& io,
-      HelperProcesses& helpers,
-      std::optional<int> kept,
+      boost::asio::io_context& io, HelperProcesses& helpers, std::optional<int> kept,
       const std::function<void(const WriterChannel&)>& work);
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;

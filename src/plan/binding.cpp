@@ -21,8 +21,7 @@ struct BindingUnit {
 
 std::vector<int> missing_from(const std::vector<int>& there, const std::vector<int>& wanted) {
   std::vector<int> missing;
-  std::set_difference(
-      wanted.begin(), wanted.end(), there.begin(), there.end(), std::back_inserter(missing));
+  std::set_difference(wanted.begin(), wanted.end(), there.begin(), there.end(), std::back_inserter(missing));
   return missing;
 }
 
@@ -31,47 +30,37 @@ Error refused(const BindingUnit& desk, const std::string& why) {
 }
 
 /// The CPUs that are written down for `who`; none where only memory is.
-Result<std::vector<int>> given_cpus(const BindingUnit& desk,
-                                    const GivenPlace& place,
-                                    const std::string& who) {
+Result<std::vector<int>> given_cpus(const BindingUnit& desk, const GivenPlace& place, const std::string& who) {
   const std::vector<int>& allowed = desk.topology.allowed_cpus;
   if (const auto missing = missing_from(allowed, place.cpus); !missing.empty()) {
-    return refused(desk,
-                   "gives " + who + " the CPUs " + describe_ranges(missing) +
-                       ", but this process may use only " + describe_ranges(allowed));
+    return refused(desk, "gives " + who + " the CPUs " + describe_ranges(missing) + ", but this process may use only " +
+                             describe_ranges(allowed));
   }
   if (!place.cpus.empty() || place.cpu_nodes.empty()) {
     return place.cpus;
   }
   for (const int node : place.cpu_nodes) {
     if (allowed_cpus_of(desk.topology, {node}).empty()) {
-      return refused(desk,
-                     "gives " + who + " the NUMA node " + std::to_string(node) +
-                         ", of which this process may use no CPU");
+      return refused(
+          desk, "gives " + who + " the NUMA node " + std::to_string(node) + ", of which this process may use no CPU");
     }
   }
   return allowed_cpus_of(desk.topology, place.cpu_nodes);
 }
 
-Result<> check_memory(const BindingUnit& desk,
-                      const std::vector<int>& nodes,
-                      const std::string& who) {
+Result<> check_memory(const BindingUnit& desk, const std::vector<int>& nodes, const std::string& who) {
   const std::vector<int>& there = desk.topology.memory_nodes;
   const auto missing = missing_from(there, nodes);
   if (missing.empty()) {
     return {};
   }
-  return refused(desk,
-                 "gives " + who + " the memory of NUMA node " + describe_ranges(missing) +
-                     ", but this process may use only that of " +
-                     (there.empty() ? "none that is known" : describe_ranges(there)));
+  return refused(desk, "gives " + who + " the memory of NUMA node " + describe_ranges(missing) +
+                           ", but this process may use only that of " +
+                           (there.empty() ? "none that is known" : describe_ranges(there)));
 }
 
 /// What is written down for one process, on top of what its form says.
-Result<> add_given(CpuBinding& binding,
-                   const BindingUnit& desk,
-                   const GivenPlace& place,
-                   const std::string& who) {
+Result<> add_given(CpuBinding& binding, const BindingUnit& desk, const GivenPlace& place, const std::string& who) {
   auto cpus = given_cpus(desk, place, who);
   if (!cpus) {
     return cpus.error();
@@ -93,9 +82,7 @@ Result<> add_given(CpuBinding& binding,
 
 /// The memory that goes with a form. A single node is preferred; of several, the one where memory is
 /// first touched is the best, which is what the kernel does without being told.
-Result<> add_memory_of_form(CpuBinding& binding,
-                            const BindingUnit& desk,
-                            const Locality& locality) {
+Result<> add_memory_of_form(CpuBinding& binding, const BindingUnit& desk, const Locality& locality) {
   const std::vector<int> nodes = nodes_of_form(*desk.request.form, desk.topology, locality.nodes);
   if (desk.request.binds_memory) {
     binding.memory_nodes = nodes;
@@ -123,14 +110,13 @@ Result<> add_form(CpuBinding& binding, const BindingUnit& desk, std::size_t plac
   if (!locality.unknown.empty()) {
     return refused(desk, "cannot be followed: " + locality.unknown);
   }
-  auto cpus =
-      cpus_of_locality(*request.form, desk.topology, desk.localities, place, request.source);
+  auto cpus = cpus_of_locality(*request.form, desk.topology, desk.localities, place, request.source);
   if (!cpus) {
     return cpus.error();
   }
   binding.cpus = std::move(*cpus);
-  binding.how = request.source.name + ": " + name_of(*request.form) + ", " + locality.name +
-                " on NUMA node " + describe_ranges(locality.nodes);
+  binding.how = request.source.name + ": " + name_of(*request.form) + ", " + locality.name + " on NUMA node " +
+                describe_ranges(locality.nodes);
   if (!request.cpu_list_variable.empty()) {
     binding.variables[request.cpu_list_variable] = as_list(binding.cpus);
   }
@@ -138,20 +124,16 @@ Result<> add_form(CpuBinding& binding, const BindingUnit& desk, std::size_t plac
 }
 
 /// An accelerator of which nothing is said: an error where others are named, and a process has it.
-Result<std::optional<CpuBinding>> leave_alone(const BindingUnit& desk,
-                                              const std::string& who,
+Result<std::optional<CpuBinding>> leave_alone(const BindingUnit& desk, const std::string& who,
                                               std::optional<std::size_t> local_rank) {
   if (local_rank && !desk.request.devices.empty()) {
-    return refused(desk,
-                   "says nothing of " + who + ", the accelerator of local rank " +
-                       std::to_string(*local_rank));
+    return refused(desk, "says nothing of " + who + ", the accelerator of local rank " + std::to_string(*local_rank));
   }
   return std::optional<CpuBinding>();
 }
 
 /// `local_rank` is that of the process that has it; empty: nobody knows of one.
-Result<std::optional<CpuBinding>> bind_device(const BindingUnit& desk,
-                                              std::size_t place,
+Result<std::optional<CpuBinding>> bind_device(const BindingUnit& desk, std::size_t place,
                                               std::optional<std::size_t> local_rank) {
   const BindingRequest& request = desk.request;
   const int device = desk.localities[place].device;
@@ -162,8 +144,7 @@ Result<std::optional<CpuBinding>> bind_device(const BindingUnit& desk,
     return leave_alone(desk, who, local_rank);
   }
   CpuBinding binding;
-  const bool is_all_given =
-      is_named && !given->second.cpus.empty() && !given->second.memory_nodes.empty();
+  const bool is_all_given = is_named && !given->second.cpus.empty() && !given->second.memory_nodes.empty();
   if (request.form && !is_all_given) {
     if (auto added = add_form(binding, desk, place); !added) {
       return added.error();
@@ -190,8 +171,7 @@ std::map<std::string, std::vector<int>> given_by_name(const BindingRequest& requ
 }
 
 /// The CPUs that a process shares with one before it, by the name of that one.
-std::map<std::string, std::vector<int>> shared_with(std::map<int, std::string>& owners,
-                                                    const std::string& name,
+std::map<std::string, std::vector<int>> shared_with(std::map<int, std::string>& owners, const std::string& name,
                                                     const std::vector<int>& cpus) {
   std::map<std::string, std::vector<int>> shared;
   for (const int cpu : cpus) {
@@ -226,8 +206,7 @@ std::vector<std::string> remarks_on_form(const BindingUnit& desk, const Snapshot
   if (std::string doubt = doubt_about_order(desk.topology, snapshot); !doubt.empty()) {
     notices.push_back(std::move(doubt));
   }
-  const auto assumed = std::find_if(desk.localities.begin(),
-                                    desk.localities.end(),
+  const auto assumed = std::find_if(desk.localities.begin(), desk.localities.end(),
                                     [](const Locality& locality) { return locality.is_assumed; });
   if (assumed != desk.localities.end()) {
     notices.push_back("the kernel does not know on which NUMA node " + assumed->name +
@@ -252,9 +231,8 @@ Result<> bind_roles(NodeBinding& node, const BindingUnit& desk) {
 /// Of the process whose accelerator has that place.
 std::optional<std::size_t> local_rank_of(const BoundProcesses& processes, int place) {
   const auto at = std::find(processes.places.begin(), processes.places.end(), place);
-  return at == processes.places.end()
-             ? std::nullopt
-             : std::optional(static_cast<std::size_t>(at - processes.places.begin()));
+  return at == processes.places.end() ? std::nullopt
+                                      : std::optional(static_cast<std::size_t>(at - processes.places.begin()));
 }
 
 int count_places(const BoundProcesses& processes) {
@@ -275,9 +253,7 @@ BoundProcesses one_each(int workers) {
   return processes;
 }
 
-Result<NodeBinding> decide_binding(const BindingRequest& request,
-                                   const Topology& topology,
-                                   const Snapshot& snapshot,
+Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology& topology, const Snapshot& snapshot,
                                    const BoundProcesses& processes) {
   const int count = count_places(processes);
   const std::vector<Locality> localities = find_localities(topology, snapshot, count);
@@ -361,29 +337,23 @@ std::vector<int> share_of_cores(const CpuGroups& cores, const Neighbours& neighb
   return cpus;
 }
 
-Result<std::vector<int>> exclusive_cpus(const Topology& topology,
-                                        const std::vector<int>& cpus,
-                                        const std::vector<int>& nodes,
-                                        const Neighbours& neighbours,
+Result<std::vector<int>> exclusive_cpus(const Topology& topology, const std::vector<int>& cpus,
+                                        const std::vector<int>& nodes, const Neighbours& neighbours,
                                         const Source& source) {
   const CpuGroups cores = group_by(topology, cpus, &CpuPlace::core);
   if (cores.size() < neighbours.count) {
-    return Error{blame(source),
-                 source.name + " wants cores of its own for each process, but there are " +
-                     count_of(cores.size(), "core") + " for " + std::to_string(neighbours.count) +
-                     " of them on " + describe_nodes(nodes)};
+    return Error{blame(source), source.name + " wants cores of its own for each process, but there are " +
+                                    count_of(cores.size(), "core") + " for " + std::to_string(neighbours.count) +
+                                    " of them on " + describe_nodes(nodes)};
   }
   return share_of_cores(cores, neighbours);
 }
 
 /// Large core complexes first: where a cpuset cuts one, the whole ones are better.
-std::vector<int> core_complex(const Topology& topology,
-                              const std::vector<int>& cpus,
-                              const Neighbours& neighbours) {
+std::vector<int> core_complex(const Topology& topology, const std::vector<int>& cpus, const Neighbours& neighbours) {
   CpuGroups complexes = group_by(topology, cpus, &CpuPlace::cache);
-  std::stable_sort(complexes.begin(), complexes.end(), [](const auto& left, const auto& right) {
-    return left.size() > right.size();
-  });
+  std::stable_sort(complexes.begin(), complexes.end(),
+                   [](const auto& left, const auto& right) { return left.size() > right.size(); });
   return complexes[neighbours.before % complexes.size()];
 }
 
@@ -399,9 +369,7 @@ std::vector<int> allowed_cpus_of(const Topology& topology, const std::vector<int
   return cpus;
 }
 
-std::vector<int> nodes_of_form(NumaForm form,
-                               const Topology& topology,
-                               const std::vector<int>& nodes) {
+std::vector<int> nodes_of_form(NumaForm form, const Topology& topology, const std::vector<int>& nodes) {
   if (form != NumaForm::Socket) {
     return nodes;
   }
@@ -420,19 +388,15 @@ std::vector<int> nodes_of_form(NumaForm form,
   return {reached.begin(), reached.end()};
 }
 
-Result<std::vector<int>> cpus_of_locality(NumaForm form,
-                                          const Topology& topology,
-                                          const std::vector<Locality>& localities,
-                                          std::size_t locality,
+Result<std::vector<int>> cpus_of_locality(NumaForm form, const Topology& topology,
+                                          const std::vector<Locality>& localities, std::size_t locality,
                                           const Source& source) {
   const std::vector<int> nodes = nodes_of_form(form, topology, localities[locality].nodes);
   std::vector<int> cpus = allowed_cpus_of(topology, nodes);
   if (cpus.empty()) {
-    return Error{blame(source),
-                 source.name + " finds no CPU for " + localities[locality].name + ", which is on " +
-                     describe_nodes(localities[locality].nodes) +
-                     ": this process may use only the CPUs " +
-                     describe_ranges(topology.allowed_cpus)};
+    return Error{blame(source), source.name + " finds no CPU for " + localities[locality].name + ", which is on " +
+                                    describe_nodes(localities[locality].nodes) +
+                                    ": this process may use only the CPUs " + describe_ranges(topology.allowed_cpus)};
   }
   const Neighbours neighbours = neighbours_of(localities, locality);
   switch (form) {

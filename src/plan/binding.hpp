@@ -30,14 +30,13 @@ struct GivenPlace {
 
 /// What the user asked for.
 struct BindingRequest {
-  Source source;                            ///< the options that ask for it
-  std::optional<NumaForm> form;             ///< what is not given follows it; empty: is left alone
-  bool binds_memory = false;                ///< with a form: memory of the node and no other
-  std::map<int, GivenPlace> devices;        ///< by the accelerator's number on this host
-  std::map<std::string, GivenPlace> roles;  ///< of processes that stand for no accelerator
+  Source source;                                 ///< the options that ask for it
+  std::optional<NumaForm> form;                  ///< what is not given follows it; empty: is left alone
+  bool binds_memory = false;                     ///< with a form: memory of the node and no other
+  std::map<int, GivenPlace> devices;             ///< by the accelerator's number on this host
+  std::map<std::string, GivenPlace> roles;       ///< of processes that stand for no accelerator
   std::map<std::string, std::string> variables;  ///< that every process is told
-  std::string
-      cpu_list_variable;  ///< tells a process "[0, 1]", its CPUs by the form; empty: none does
+  std::string cpu_list_variable;                 ///< tells a process "[0, 1]", its CPUs by the form; empty: none does
 };
 
 /// How one process is bound.
@@ -72,9 +71,7 @@ struct NodeBinding {
 
 /// Decides it for these processes: the visibility lists of the snapshot say which accelerator the runtime
 /// calls how. Pure. Fails when the host does not have what is asked for, or does not say what one must know.
-[[nodiscard]] Result<NodeBinding> decide_binding(const BindingRequest& request,
-                                                 const Topology& topology,
-                                                 const Snapshot& snapshot,
-                                                 const BoundProcesses& processes);
+[[nodiscard]] Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology& topology,
+                                                 const Snapshot& snapshot, const BoundProcesses& processes);
 
 }  // namespace muster

@@ -37,23 +37,20 @@ std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot, const s
   if (binding && std::to_string(binding->cpus.size()) == count) {
     return ", OMP_NUM_THREADS=" + count + " (the CPUs that each is bound to)";
   }
-  return ", OMP_NUM_THREADS=" + count + " (" + cores + " / " +
-         count_of(plan.workers.size(), noun_of(plan.workers)) + ")";
+  return ", OMP_NUM_THREADS=" + count + " (" + cores + " / " + count_of(plan.workers.size(), noun_of(plan.workers)) +
+         ")";
 }
 
 /// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes"; of a process that the
 /// platform has placed "task 9 of 16 (1 of 8 on this host)".
 std::string describe_node(const LaunchPlan& plan) {
   const std::string nodes =
-      (plan.least_nodes < plan.nodes ? std::to_string(plan.least_nodes) + " to " : "") +
-      std::to_string(plan.nodes);
+      (plan.least_nodes < plan.nodes ? std::to_string(plan.least_nodes) + " to " : "") + std::to_string(plan.nodes);
   if (plan.share) {
-    return "task " + to_string(plan.node_rank) + " of " + nodes + " (" +
-           std::to_string(plan.share->local_rank.value) + " of " +
-           std::to_string(plan.share->local_size.value) + " on this host)";
+    return "task " + to_string(plan.node_rank) + " of " + nodes + " (" + std::to_string(plan.share->local_rank.value) +
+           " of " + std::to_string(plan.share->local_size.value) + " on this host)";
   }
-  return plan.has_node_rank ? "node " + to_string(plan.node_rank) + " of " + nodes
-                            : "one of " + nodes + " nodes";
+  return plan.has_node_rank ? "node " + to_string(plan.node_rank) + " of " + nodes : "one of " + nodes + " nodes";
 }
 
 /// ", ranktable by RANK_TABLE_FILE and Ascend devices": a mode that the surroundings ask for.
@@ -74,21 +71,17 @@ std::string describe_job(const LaunchPlan& plan) {
 
 void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& cores) {
   const Snapshot& snapshot = input.snapshot;
-  const std::string here =
-      plan.awaits_table ? "as many workers here as the rank table says"
-                        : ProcessNames::of(plan.workers).count(noun_of(plan.workers)) + " here";
+  const std::string here = plan.awaits_table ? "as many workers here as the rank table says"
+                                             : ProcessNames::of(plan.workers).count(noun_of(plan.workers)) + " here";
   const std::string in_job = plan.awaits_table ? "" : describe_job(plan);
   const std::string others =
-      plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port)
-                     : in_job;
-  plan.notices.push_back(plan.platform + describe_mode(input.mode) + ": " + describe_node(plan) +
-                         ", " + here + others +
+      plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port) : in_job;
+  plan.notices.push_back(plan.platform + describe_mode(input.mode) + ": " + describe_node(plan) + ", " + here + others +
                          (plan.awaits_table ? "" : describe_threads(plan, snapshot, cores)));
   const int devices = count_visible_devices(snapshot);
   if (plan.share && devices > 1 && devices < plan.share->local_size.value) {
-    plan.notices.push_back(
-        count_of(static_cast<std::size_t>(plan.share->local_size.value), "task") +
-        " on this host share its " + std::to_string(devices) + " accelerators");
+    plan.notices.push_back(count_of(static_cast<std::size_t>(plan.share->local_size.value), "task") +
+                           " on this host share its " + std::to_string(devices) + " accelerators");
   }
   if (is_already_worker(snapshot)) {
     plan.notices.push_back("LOCAL_RANK is '" + snapshot.variable("LOCAL_RANK").value_or("") +
@@ -104,18 +97,14 @@ void remark_binding(LaunchPlan& plan, const JobRequest& job) {
   plan.notices.insert(plan.notices.end(), job.binding->notices.begin(), job.binding->notices.end());
   for (const WorkerPlan& worker : plan.workers) {
     if (worker.binding) {
-      plan.decisions.push_back({"binding[" + to_string(worker.local_rank) + "]",
-                                describe_ranges(worker.binding->cpus),
+      plan.decisions.push_back({"binding[" + to_string(worker.local_rank) + "]", describe_ranges(worker.binding->cpus),
                                 worker.binding->how});
     }
   }
-  const bool is_bound =
-      std::any_of(plan.workers.begin(), plan.workers.end(), [](const WorkerPlan& worker) {
-        return worker.binding.has_value();
-      });
+  const bool is_bound = std::any_of(plan.workers.begin(), plan.workers.end(),
+                                    [](const WorkerPlan& worker) { return worker.binding.has_value(); });
   if (!is_bound) {
-    plan.notices.emplace_back(
-        "no process of this node is bound to CPUs: none stands for one accelerator, or is named");
+    plan.notices.emplace_back("no process of this node is bound to CPUs: none stands for one accelerator, or is named");
   }
 }
 
@@ -135,9 +124,8 @@ Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
   }
   for (const std::string& wanted : job.success_roles) {
     if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-      return Error{ErrorKind::BadUsage,
-                   "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
-                       suggestion(nearest_name(wanted, names), ", only " + join(names, ", "))};
+      return Error{ErrorKind::BadUsage, "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
+                                            suggestion(nearest_name(wanted, names), ", only " + join(names, ", "))};
     }
   }
   return {};
@@ -152,14 +140,12 @@ Result<> check_processes(const JobRequest& job, const Cluster& cluster, const Mo
     const std::string& name = mode.roles[i].name;
     const bool is_wanted = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
     if (is_wanted && places[i].total == 0) {
-      return Error{ErrorKind::BadUsage,
-                   "'" + name + "' is to decide success, but the job has no process of that role"};
+      return Error{ErrorKind::BadUsage, "'" + name + "' is to decide success, but the job has no process of that role"};
     }
     processes += places[i].total;
   }
-  return processes > 0
-             ? Result<>()
-             : Error{ErrorKind::BadData, "the mode '" + mode.name + "' starts no process at all"};
+  return processes > 0 ? Result<>()
+                       : Error{ErrorKind::BadData, "the mode '" + mode.name + "' starts no process at all"};
 }
 
 /// The words in braces that could be meant as placeholders: "{global_rank}", "{count:worker}".
@@ -168,9 +154,8 @@ std::vector<std::string> words_in_braces(std::string_view text) {
   for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
     const std::size_t end = text.find_first_of("{}", at + 1);
     const std::string word(text.substr(at + 1, end == std::string_view::npos ? end : end - at - 1));
-    const bool is_word = std::all_of(word.begin(), word.end(), [](unsigned char c) {
-      return std::islower(c) != 0 || c == '_' || c == ':';
-    });
+    const bool is_word = std::all_of(word.begin(), word.end(),
+                                     [](unsigned char c) { return std::islower(c) != 0 || c == '_' || c == ':'; });
     if (end != std::string_view::npos && text[end] == '}' && !word.empty() && is_word) {
       words.push_back(word);
     }
@@ -222,9 +207,8 @@ Result<> check_endpoints(const JobRequest& job, const RoleTemplate& role, const 
       return argument.find("{" + word + "}") != std::string::npos;
     });
   };
-  for (const std::string& word : {std::string("endpoint"),
-                                  std::string("task_config"),
-                                  std::string(kEndpointsOf) + ":" + role.name}) {
+  for (const std::string& word :
+       {std::string("endpoint"), std::string("task_config"), std::string(kEndpointsOf) + ":" + role.name}) {
     if (!role.listens && is_used(word)) {
       std::string message = "an argument has '{" + word;
       message += "}', but '" + role.name + "' of the mode '" + mode + "' does not listen";
@@ -263,13 +247,10 @@ Result<> check_gpu_parts(const PlanInput& input) {
   const DeviceMask mask = find_device_mask(input.snapshot);
   const auto& roles = input.mode.mode.roles;
   const bool is_many = mask.devices.size() > 1 && input.cluster.node.slots > 1;
-  const bool has_part =
-      std::any_of(mask.devices.begin(), mask.devices.end(), [](const std::string& device) {
-        return device.starts_with("MIG-");
-      });
-  const bool takes_devices = std::any_of(roles.begin(), roles.end(), [](const RoleTemplate& role) {
-    return role.count == RoleCount::PerDevice;
-  });
+  const bool has_part = std::any_of(mask.devices.begin(), mask.devices.end(),
+                                    [](const std::string& device) { return device.starts_with("MIG-"); });
+  const bool takes_devices = std::any_of(roles.begin(), roles.end(),
+                                         [](const RoleTemplate& role) { return role.count == RoleCount::PerDevice; });
   if (!is_many || !has_part || !takes_devices) {
     return {};
   }
@@ -289,10 +270,9 @@ Result<> check_jax(const PlanInput& input) {
   if (kind != "neuron" && kind != "tpu") {
     return {};
   }
-  return Error{
-      ErrorKind::BadEnvironment,
-      "by " + cluster.slots_from.name + " this node has " + std::to_string(cluster.node.slots) +
-          " workers, but a process of JAX takes all of its devices: give --nproc-per-node 1"};
+  return Error{ErrorKind::BadEnvironment,
+               "by " + cluster.slots_from.name + " this node has " + std::to_string(cluster.node.slots) +
+                   " workers, but a process of JAX takes all of its devices: give --nproc-per-node 1"};
 }
 
 /// What is a default holds where it can.
@@ -301,14 +281,12 @@ Result<> check_store(const JobRequest& job, const ModeTemplate& mode) {
   if (!job.hosts_store || job.hosts_store->kind == SourceKind::Default || has_store) {
     return {};
   }
-  return wrong_value({"agent", *job.hosts_store},
-                     "worker, as the mode '" + mode.name + "' has no store of PyTorch");
+  return wrong_value({"agent", *job.hosts_store}, "worker, as the mode '" + mode.name + "' has no store of PyTorch");
 }
 
 Error too_long(const std::string& what, std::size_t bytes) {
-  return Error{ErrorKind::BadEnvironment,
-               what + " would have " + std::to_string(bytes) +
-                   " bytes, and a process can be given " + std::to_string(kMostBytes)};
+  return Error{ErrorKind::BadEnvironment, what + " would have " + std::to_string(bytes) +
+                                              " bytes, and a process can be given " + std::to_string(kMostBytes)};
 }
 
 Result<> check_sizes(const WorkerPlan& worker) {
@@ -366,19 +344,16 @@ Result<> check_files(const LaunchPlan& plan, const PlanInput& input) {
   std::set<std::filesystem::path> paths;
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     const std::string& path = plan.files[i].path;
-    const std::filesystem::path whole =
-        input.snapshot.working_directory / std::filesystem::path(path);
+    const std::filesystem::path whole = input.snapshot.working_directory / std::filesystem::path(path);
     if (!paths.insert(whole.lexically_normal()).second) {
-      return Error{ErrorKind::BadData,
-                   (i < files.size() ? files[i].place : "the rank table") + " has the path '" +
-                       path + "', as another file has"};
+      return Error{ErrorKind::BadData, (i < files.size() ? files[i].place : "the rank table") + " has the path '" +
+                                           path + "', as another file has"};
     }
   }
   return {};
 }
 
-Result<> check_logs(const LaunchPlan& plan,
-                    const std::function<bool(const WorkerPlan&)>& has_files) {
+Result<> check_logs(const LaunchPlan& plan, const std::function<bool(const WorkerPlan&)>& has_files) {
   std::map<std::filesystem::path, const WorkerPlan*> logs;
   for (const WorkerPlan& worker : plan.workers) {
     if (!has_files(worker)) {
@@ -388,11 +363,10 @@ Result<> check_logs(const LaunchPlan& plan,
     const auto [at, is_new] = logs.insert({path, &worker});
     if (!is_new) {
       const WorkerPlan& other = *at->second;
-      return Error{ErrorKind::BadData,
-                   "the log '" + readable(path.string()) + "' would be written by both " +
-                       describe_rank(other.global_rank, other.role) + " and " +
-                       describe_rank(worker.global_rank, worker.role) +
-                       "; each process needs a log of its own"};
+      return Error{ErrorKind::BadData, "the log '" + readable(path.string()) + "' would be written by both " +
+                                           describe_rank(other.global_rank, other.role) + " and " +
+                                           describe_rank(worker.global_rank, worker.role) +
+                                           "; each process needs a log of its own"};
     }
   }
   return {};

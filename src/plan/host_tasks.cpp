@@ -45,25 +45,21 @@ RolePlace place_role(const RoleTemplate& role, const Placement& placement, const
 }
 
 int count_of_role(const std::vector<RoleSize>& roles, const std::string& name) {
-  const auto at = std::find_if(
-      roles.begin(), roles.end(), [&](const RoleSize& size) { return size.role == name; });
+  const auto at = std::find_if(roles.begin(), roles.end(), [&](const RoleSize& size) { return size.role == name; });
   return at == roles.end() ? 0 : at->count;
 }
 
 /// The processes of a role that this node gets when all are dealt in turn; `dealt` are gone already.
 RolePlace deal_role(int count, int dealt, const Placement& placement) {
   RolePlace place{{}, count};
-  const int first =
-      (placement.node_rank.value - dealt % placement.nodes + placement.nodes) % placement.nodes;
+  const int first = (placement.node_rank.value - dealt % placement.nodes + placement.nodes) % placement.nodes;
   for (int i = first; i < count; i += placement.nodes) {
     place.here.push_back(i);
   }
   return place;
 }
 
-std::vector<RolePlace> place_roles(const ModeTemplate& mode,
-                                   const Cluster& cluster,
-                                   const Placement& placement,
+std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement,
                                    const NodeSlots& slots) {
   std::vector<RolePlace> places;
   int dealt = 0;
@@ -80,9 +76,7 @@ std::vector<RolePlace> place_roles(const ModeTemplate& mode,
 }
 
 /// Puts the endpoints of one node into the lists.
-void add_node(std::vector<RoleEndpoints>& lists,
-              const std::vector<RolePlace>& places,
-              const ModeTemplate& mode,
+void add_node(std::vector<RoleEndpoints>& lists, const std::vector<RolePlace>& places, const ModeTemplate& mode,
               const NodePorts& node) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -93,8 +87,7 @@ void add_node(std::vector<RoleEndpoints>& lists,
       auto& endpoints = lists[i].endpoints;
       endpoints.resize(std::max(endpoints.size(), static_cast<std::size_t>(position) + 1));
       endpoints[static_cast<std::size_t>(position)] =
-          next < node.ports.size() ? join_endpoint(node.host, std::to_string(node.ports[next]))
-                                   : "";
+          next < node.ports.size() ? join_endpoint(node.host, std::to_string(node.ports[next])) : "";
       ++next;
     }
   }
@@ -102,18 +95,12 @@ void add_node(std::vector<RoleEndpoints>& lists,
 
 }  // namespace
 
-std::vector<RolePlace> place_roles(const ModeTemplate& mode,
-                                   const Cluster& cluster,
-                                   const Placement& placement) {
-  return place_roles(
-      mode,
-      cluster,
-      placement,
-      NodeSlots{placement.slots_here, placement.slots_before, placement.slots_total});
+std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster, const Placement& placement) {
+  return place_roles(mode, cluster, placement,
+                     NodeSlots{placement.slots_here, placement.slots_before, placement.slots_total});
 }
 
-std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode,
-                                          const Cluster& cluster,
+std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluster& cluster,
                                           const Placement& placement) {
   if (!cluster.job.endpoints.empty()) {
     return cluster.job.endpoints;
@@ -150,10 +137,8 @@ int most_listeners(const ModeTemplate& mode, const Cluster& cluster) {
       others += role.count == RoleCount::PerDevice ? cluster.node.slots : 1;
     }
   }
-  const int dealt = std::accumulate(
-      cluster.job.roles.begin(), cluster.job.roles.end(), 0, [](int sum, const RoleSize& size) {
-        return sum + size.count;
-      });
+  const int dealt = std::accumulate(cluster.job.roles.begin(), cluster.job.roles.end(), 0,
+                                    [](int sum, const RoleSize& size) { return sum + size.count; });
   return others + std::min(given, (dealt + cluster.job.least_nodes - 1) / cluster.job.least_nodes);
 }
 
@@ -174,9 +159,7 @@ CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int lo
           static_cast<int>(std::count_if(slots.begin(), slots.end(), has_it))};
 }
 
-std::string task_config(const std::vector<RoleEndpoints>& endpoints,
-                        const std::string& role,
-                        int index) {
+std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::string& role, int index) {
   json::object cluster;
   for (const RoleEndpoints& list : endpoints) {
     const bool is_of_the_cluster = list.role != "evaluator";
@@ -184,8 +167,8 @@ std::string task_config(const std::vector<RoleEndpoints>& endpoints,
       cluster[list.role] = json::array(list.endpoints.begin(), list.endpoints.end());
     }
   }
-  return json::serialize(json::object{{"cluster", std::move(cluster)},
-                                      {"task", json::object{{"type", role}, {"index", index}}}});
+  return json::serialize(
+      json::object{{"cluster", std::move(cluster)}, {"task", json::object{{"type", role}, {"index", index}}}});
 }
 
 std::string task_config_of_platform(std::string_view given, std::string_view role) {
@@ -264,8 +247,7 @@ std::vector<Visible> filter(const std::vector<Visible>& devices, const std::stri
 }
 
 /// Each variable that is set filters what the one before left.
-std::vector<Visible> filter_by(std::vector<Visible> devices,
-                               const Snapshot& snapshot,
+std::vector<Visible> filter_by(std::vector<Visible> devices, const Snapshot& snapshot,
                                const std::vector<const char*>& variables) {
   for (const char* const variable : variables) {
     if (const auto list = snapshot.variable(variable)) {
@@ -284,17 +266,10 @@ struct Found {
 
 Found find_visible(const Topology& topology, const Snapshot& snapshot) {
   // HIP takes CUDA's variable where its own is not set.
-  const char* const hip =
-      snapshot.has("HIP_VISIBLE_DEVICES") ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
-  Found nvidia{"GPU",
-               &topology.nvidia,
-               filter_by(all_of(topology.nvidia), snapshot, {"CUDA_VISIBLE_DEVICES"})};
-  Found ascend{"NPU",
-               &topology.ascend,
-               filter_by(all_of(topology.ascend), snapshot, {"ASCEND_RT_VISIBLE_DEVICES"})};
-  Found amd{"GPU",
-            &topology.amd,
-            filter_by(all_of(topology.amd), snapshot, {"ROCR_VISIBLE_DEVICES", hip})};
+  const char* const hip = snapshot.has("HIP_VISIBLE_DEVICES") ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
+  Found nvidia{"GPU", &topology.nvidia, filter_by(all_of(topology.nvidia), snapshot, {"CUDA_VISIBLE_DEVICES"})};
+  Found ascend{"NPU", &topology.ascend, filter_by(all_of(topology.ascend), snapshot, {"ASCEND_RT_VISIBLE_DEVICES"})};
+  Found amd{"GPU", &topology.amd, filter_by(all_of(topology.amd), snapshot, {"ROCR_VISIBLE_DEVICES", hip})};
   if (!nvidia.escape_controls.empty()) {
     return nvidia;
   }
@@ -321,9 +296,7 @@ std::set<int> numa_nodes(const Topology& topology) {
   return nodes;
 }
 
-Locality locality_at(const Visible& escape_controls,
-                     const Found& found,
-                     const std::set<int>& host_nodes) {
+Locality locality_at(const Visible& escape_controls, const Found& found, const std::set<int>& host_nodes) {
   Locality locality;
   locality.device = escape_controls.number;
   locality.name = found.kind + " " + escape_controls.name;
@@ -354,8 +327,7 @@ std::vector<Locality> spread(const Topology& topology, const Snapshot& snapshot,
   }
   const std::vector<int> nodes(allowed.begin(), allowed.end());
   const auto count = static_cast<long long>(nodes.size());
-  const auto numbers =
-      read_device_list(snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or(""));
+  const auto numbers = read_device_list(snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or(""));
   std::vector<Locality> localities;
   for (int i = 0; i < workers; ++i) {
     const auto first = static_cast<std::ptrdiff_t>(i * count / workers);
@@ -372,20 +344,16 @@ std::vector<Locality> spread(const Topology& topology, const Snapshot& snapshot,
 
 }  // namespace
 
-std::vector<Locality> find_localities(const Topology& topology,
-                                      const Snapshot& snapshot,
-                                      int workers) {
+std::vector<Locality> find_localities(const Topology& topology, const Snapshot& snapshot, int workers) {
   const Found found = find_visible(topology, snapshot);
   if (found.escape_controls.empty()) {
     return spread(topology, snapshot, workers);
   }
   const std::set<int> host_nodes = numa_nodes(topology);
-  const std::size_t count =
-      std::max(found.escape_controls.size(), static_cast<std::size_t>(std::max(0, workers)));
+  const std::size_t count = std::max(found.escape_controls.size(), static_cast<std::size_t>(std::max(0, workers)));
   std::vector<Locality> localities;
   for (std::size_t i = 0; i < count; ++i) {
-    localities.push_back(
-        locality_at(found.escape_controls[i % found.escape_controls.size()], found, host_nodes));
+    localities.push_back(locality_at(found.escape_controls[i % found.escape_controls.size()], found, host_nodes));
   }
   return localities;
 }
@@ -395,8 +363,7 @@ std::string doubt_about_order(const Topology& topology, const Snapshot& snapshot
   for (const Accelerator& gpu : topology.nvidia) {
     models.insert(gpu.model);
   }
-  if (models.size() < 2 || common_node(topology.nvidia) ||
-      snapshot.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID") {
+  if (models.size() < 2 || common_node(topology.nvidia) || snapshot.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID") {
     return {};
   }
   return "the GPUs of this host differ, and CUDA numbers the fastest first: for a binding that "

@@ -23,14 +23,12 @@ struct RolePlace {
 };
 
 /// One place for each role of the template, for this node.
-[[nodiscard]] std::vector<RolePlace> place_roles(const ModeTemplate& mode,
-                                                 const Cluster& cluster,
+[[nodiscard]] std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster,
                                                  const Placement& placement);
 
 /// Where each process listens, "host:port" by role and by position within the role. The platform's
 /// word, else what the nodes have reserved; empty while that is not known.
-[[nodiscard]] std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode,
-                                                        const Cluster& cluster,
+[[nodiscard]] std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluster& cluster,
                                                         const Placement& placement);
 
 /// How many processes there are on each node, as far as that is known; else empty.
@@ -43,15 +41,11 @@ struct CrossPlace {
 };
 
 /// Of the process with this local rank on that node; `slots`: by node rank.
-[[nodiscard]] CrossPlace find_cross_place(const std::vector<int>& slots,
-                                          NodeRank node,
-                                          int local_rank);
+[[nodiscard]] CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int local_rank);
 
 /// TF_CONFIG of one process. Evaluators are in no cluster but their own.
 /// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
-[[nodiscard]] std::string task_config(const std::vector<RoleEndpoints>& endpoints,
-                                      const std::string& role,
-                                      int index);
+[[nodiscard]] std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::string& role, int index);
 
 /// The TF_CONFIG that the platform gave, by the same rule: without roles that have no process, and without the
 /// evaluators, but for those. Otherwise as it is: it may say more than where the tasks are.
@@ -71,9 +65,7 @@ struct Locality {
 /// The localities of this node: one for each accelerator that is visible, and when there are more
 /// `workers` than that they begin again with the first one. Without accelerators the workers are
 /// spread over the NUMA nodes in blocks of equal size.
-[[nodiscard]] std::vector<Locality> find_localities(const Topology& topology,
-                                                    const Snapshot& snapshot,
-                                                    int workers);
+[[nodiscard]] std::vector<Locality> find_localities(const Topology& topology, const Snapshot& snapshot, int workers);
 
 /// A sentence when the runtime may number the GPUs of this host in another way than we do.
 [[nodiscard]] std::string doubt_about_order(const Topology& topology, const Snapshot& snapshot);
@@ -90,9 +82,7 @@ struct HostTasks {
   std::string cores_text;   ///< "8 of 64 allowed cores"
 
   /// Where the process that is the i-th of this agent stands among those of its host.
-  [[nodiscard]] int local_rank(int i) const {
-    return share.local_rank.value + i * share.local_size.value;
-  }
+  [[nodiscard]] int local_rank(int i) const { return share.local_rank.value + i * share.local_size.value; }
 
   /// The accelerator of that process among those that it sees: a platform may show each process its
   /// own ones alone.
@@ -106,20 +96,15 @@ struct HostTasks {
 // The forms of --numa-binding.
 
 /// The CPUs of one locality among all of the node, sorted; `source` is who is to blame.
-[[nodiscard]] Result<std::vector<int>> cpus_of_locality(NumaForm form,
-                                                        const Topology& topology,
-                                                        const std::vector<Locality>& localities,
-                                                        std::size_t locality,
+[[nodiscard]] Result<std::vector<int>> cpus_of_locality(NumaForm form, const Topology& topology,
+                                                        const std::vector<Locality>& localities, std::size_t locality,
                                                         const Source& source);
 
 /// The CPUs of these NUMA nodes that this process may use, sorted.
-[[nodiscard]] std::vector<int> allowed_cpus_of(const Topology& topology,
-                                               const std::vector<int>& nodes);
+[[nodiscard]] std::vector<int> allowed_cpus_of(const Topology& topology, const std::vector<int>& nodes);
 
 /// The NUMA nodes that a form reaches from these, sorted: for `socket` all of their packages.
-[[nodiscard]] std::vector<int> nodes_of_form(NumaForm form,
-                                             const Topology& topology,
-                                             const std::vector<int>& nodes);
+[[nodiscard]] std::vector<int> nodes_of_form(NumaForm form, const Topology& topology, const std::vector<int>& nodes);
 
 [[nodiscard]] const char* name_of(NumaForm form);
 

@@ -42,22 +42,22 @@ enum class LogLayout {
 /// What the user wants to run, after the command line has been read.
 struct JobRequest {
   std::vector<std::string> program;  ///< argv as it will be executed, python3 included
-  std::string script;   ///< what an interpreter in `program` is to read, if one was added
-  ProgramFiles files;   ///< what `program` needs of the folder where muster is started
-  std::string folder;   ///< where the program is started; empty: where muster is
-  std::string log_dir;  ///< empty: no log files
+  std::string script;                ///< what an interpreter in `program` is to read, if one was added
+  ProgramFiles files;                ///< what `program` needs of the folder where muster is started
+  std::string folder;                ///< where the program is started; empty: where muster is
+  std::string log_dir;               ///< empty: no log files
   LogLayout log_layout = LogLayout::ByRank;
   GiveArguments template_arguments = GiveArguments::Auto;
   bool fills_arguments = false;   ///< {placeholders} in the program's own arguments, too
   bool fills_local_rank = false;  ///< "${local_rank}" there, as torchrun does
   /// Who wants the leader to serve the store of torch, where the mode knows {agent_store}; empty: rank 0 does.
   std::optional<Source> hosts_store;
-  bool masks_devices = false;           ///< each worker sees its own device alone, as number 0
-  std::optional<DeviceChoice> devices;  ///< what the workers see; empty: what is visible already
-  std::map<std::string, std::string> exported;  ///< variables for the user's program: mpirun's -x
-  std::vector<std::string> success_roles;  ///< who decides success; empty: as the template says
-  std::optional<NodeBinding> binding;      ///< decided for this node; empty: nobody asked for any
-  rank_table::GenerateRequest generates;   ///< where nobody writes a rank table
+  bool masks_devices = false;                               ///< each worker sees its own device alone, as number 0
+  std::optional<DeviceChoice> devices;                      ///< what the workers see; empty: what is visible already
+  std::map<std::string, std::string> exported;              ///< variables for the user's program: mpirun's -x
+  std::vector<std::string> success_roles;                   ///< who decides success; empty: as the template says
+  std::optional<NodeBinding> binding;                       ///< decided for this node; empty: nobody asked for any
+  rank_table::GenerateRequest generates;                    ///< where nobody writes a rank table
   std::optional<Sourced<rank_table::NetworkFile>> network;  ///< by which ranks are given anew
   std::optional<rank_table::RouteRequest> route;            ///< ranks that all nodes may agree on
 };
@@ -96,8 +96,8 @@ struct WorkerPlan {
   std::string working_directory;
   bool changes_directory = false;  ///< to another folder than muster's
   bool makes_directory = false;    ///< if it is missing
-  std::string error_file;  ///< where it writes why it failed; empty: the mode knows no such file
-  StreamLogs log;          ///< where its streams go if they go to files
+  std::string error_file;          ///< where it writes why it failed; empty: the mode knows no such file
+  StreamLogs log;                  ///< where its streams go if they go to files
 };
 
 /// A file to write before the workers start.
@@ -127,19 +127,18 @@ struct LaunchPlan {
   std::vector<Decision> decisions;
   std::vector<UnusedValue> lost;  ///< what else was seen, and why it was not used
   std::vector<PlannedFile> files;
-  std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
-  StreamLogs chosen_lines;            ///< files of lines that hold chosen words, of all workers
-  std::vector<std::string> notices;   ///< sentences that the user should read once at start
-  Parameters parameters;              ///< of the template, for its services
-  std::vector<std::string> services;  ///< what runs beside the workers of this job
-  bool needs_run_folder = false;      ///< some process of the job is told {run_dir}
-  bool needs_shared_memory = false;   ///< the same for {shm_dir}
-  bool needs_secret = false;          ///< the same for {job_secret}, which is in `mpi_job` too
-  bool tells_nodes = false;           ///< the nodes tell each other how many processes each has
-  std::vector<NodePorts>
-      notified_nodes;   ///< by rank, as they have told each other; empty: not told
-  std::string mpi_job;  ///< the namespace of MPI's ranks, which all nodes know, and nobody else
-  bool awaits_table = false;  ///< a rank table that is not here yet says which workers there are
+  std::vector<WorkerPlan> workers;        ///< those of this node, by local rank
+  StreamLogs chosen_lines;                ///< files of lines that hold chosen words, of all workers
+  std::vector<std::string> notices;       ///< sentences that the user should read once at start
+  Parameters parameters;                  ///< of the template, for its services
+  std::vector<std::string> services;      ///< what runs beside the workers of this job
+  bool needs_run_folder = false;          ///< some process of the job is told {run_dir}
+  bool needs_shared_memory = false;       ///< the same for {shm_dir}
+  bool needs_secret = false;              ///< the same for {job_secret}, which is in `mpi_job` too
+  bool tells_nodes = false;               ///< the nodes tell each other how many processes each has
+  std::vector<NodePorts> notified_nodes;  ///< by rank, as they have told each other; empty: not told
+  std::string mpi_job;                    ///< the namespace of MPI's ranks, which all nodes know, and nobody else
+  bool awaits_table = false;              ///< a rank table that is not here yet says which workers there are
 
   [[nodiscard]] bool needs_service(const std::string& name) const {
     return std::find(services.begin(), services.end(), name) != services.end();
@@ -162,25 +161,20 @@ struct PlanInput {
 
 /// Which instance of the table this node is. Fails with `BadData` when none is, and when what the user or
 /// the platform says about the nodes and their workers is not what the table has.
-[[nodiscard]] Result<std::size_t> find_local_instance(const PlanInput& input,
-                                                      const rank_table::TableFile& file);
+[[nodiscard]] Result<std::size_t> find_local_instance(const PlanInput& input, const rank_table::TableFile& file);
 
 /// True where the nodes make a rank table: that was asked for, or the mode needs one, none is named, and the
 /// addresses of this node's devices are known.
-[[nodiscard]] bool makes_table(const ChosenMode& chosen,
-                               const rank_table::GenerateRequest& request);
+[[nodiscard]] bool makes_table(const ChosenMode& chosen, const rank_table::GenerateRequest& request);
 /// Takes this node's part of it. Fails when its devices or their addresses are not known, and when the mode
 /// has no use for a table.
 [[nodiscard]] Result<> make_local_part(PlanInput& input);
 /// The same once all nodes have said what they have: `text` is the table.
-[[nodiscard]] rank_table::RankedNode part_of_made_table(const rank_table::Instance& own,
-                                                        const Placement& placement,
+[[nodiscard]] rank_table::RankedNode part_of_made_table(const rank_table::Instance& own, const Placement& placement,
                                                         std::string text);
 /// The devices that this node has of the instance, which several nodes may share, by rank.
-[[nodiscard]] std::vector<rank_table::Device> local_devices(const PlanInput& input,
-                                                            const rank_table::TableFile& file,
-                                                            std::size_t instance,
-                                                            const std::vector<int>& ranks = {});
+[[nodiscard]] std::vector<rank_table::Device> local_devices(const PlanInput& input, const rank_table::TableFile& file,
+                                                            std::size_t instance, const std::vector<int>& ranks = {});
 
 /// Takes ranks and devices of this node from the table, and what nobody else has said.
 [[nodiscard]] Result<> apply_table(PlanInput& input, rank_table::TableFile file);
@@ -202,8 +196,7 @@ struct PlanInput {
 
 /// Fails with `BadData` when two processes of this node would write one log file, of those that write
 /// any, which `has_files` knows.
-[[nodiscard]] Result<> check_logs(const LaunchPlan& plan,
-                                  const std::function<bool(const WorkerPlan&)>& has_files);
+[[nodiscard]] Result<> check_logs(const LaunchPlan& plan, const std::function<bool(const WorkerPlan&)>& has_files);
 
 /// Decides who runs where. Pure: the same input gives the same plan, so the agents of a job agree
 /// on all that the placement does not say. Within a role, global ranks are contiguous on a node and

@@ -67,8 +67,7 @@ Values common_values(const PlanInput& input, const Placement& placement) {
     values["own_address"] = "";  // nobody else has to reach it
     values["own_interface"] = "";
   }
-  values["master_endpoint"] =
-      join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));
+  values["master_endpoint"] = join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));
   const HostPlace host = host_place(cluster, placement);
   values["host_rank"] = std::to_string(host.rank);
   values["host_count"] = std::to_string(host.hosts);
@@ -79,10 +78,7 @@ Values common_values(const PlanInput& input, const Placement& placement) {
   return values;
 }
 
-void add_sizes(Values& values,
-               const ModeTemplate& mode,
-               const std::vector<RolePlace>& places,
-               const HostTasks& part) {
+void add_sizes(Values& values, const ModeTemplate& mode, const std::vector<RolePlace>& places, const HostTasks& part) {
   int world_size = 0;
   std::size_t local_world_size = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -98,9 +94,7 @@ void add_sizes(Values& values,
 
 /// Where the processes of each role listen. Until the nodes have met, a mark stands for it; a role
 /// without processes has no endpoints in the end.
-void add_endpoints(Values& values,
-                   const ModeTemplate& mode,
-                   const std::vector<RoleEndpoints>& endpoints,
+void add_endpoints(Values& values, const ModeTemplate& mode, const std::vector<RoleEndpoints>& endpoints,
                    bool is_decided) {
   const bool is_known = is_decided || !endpoints.empty();
   for (const RoleTemplate& role : mode.roles) {
@@ -124,10 +118,8 @@ std::vector<std::string> all_texts(const ModeTemplate& mode, const JobRequest& j
 }
 
 /// What the template names, and what the user's arguments and the files need beside it.
-std::vector<std::string> find_services(const ModeTemplate& mode,
-                                       const std::vector<std::string>& texts,
-                                       const JobRequest& job,
-                                       bool takes_table) {
+std::vector<std::string> find_services(const ModeTemplate& mode, const std::vector<std::string>& texts,
+                                       const JobRequest& job, bool takes_table) {
   std::vector<std::string> services = mode.services;
   const auto add = [&](const char* name, bool is_needed) {
     if (is_needed && std::find(services.begin(), services.end(), name) == services.end()) {
@@ -149,18 +141,15 @@ bool takes_table(const PlanInput& input, const std::vector<std::string>& texts) 
 /// The table goes into a file of this job alone: the controller's may change, or be of an older form.
 void add_table(LaunchPlan& plan, const PlanInput& input, const Values& values) {
   if (input.ranked) {
-    plan.files.push_back(
-        {values.at(kOwnRankTable), "0640", input.ranked->text, /*is_private=*/true});
+    plan.files.push_back({values.at(kOwnRankTable), "0640", input.ranked->text, /*is_private=*/true});
   }
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
   std::vector<PlannedFile> files;
   for (const FileTemplate& file : mode.files) {
-    files.push_back({fill_placeholders(file.path, values),
-                     file.mode,
-                     fill_placeholders(file.content, values),
-                     file.is_private});
+    files.push_back(
+        {fill_placeholders(file.path, values), file.mode, fill_placeholders(file.content, values), file.is_private});
   }
   return files;
 }
@@ -196,10 +185,9 @@ bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
     return input.job.template_arguments == GiveArguments::Always;
   }
   const auto& instead = role.arguments_unless_set;
-  return !input.cluster.has_task_config &&
-         std::none_of(instead.begin(), instead.end(), [&](const std::string& name) {
-           return input.snapshot.has(name);
-         });
+  return !input.cluster.has_task_config && std::none_of(instead.begin(), instead.end(), [&](const std::string& name) {
+    return input.snapshot.has(name);
+  });
 }
 
 /// Whether a role decides success: as the user says, else as the template does.
@@ -214,15 +202,11 @@ bool decides(const RoleTemplate& role, const JobRequest& job, const Values& valu
 
 /// A job in which nobody decides would never end well: then all do. Asked of the whole job, so that
 /// a node without a deciding process is not taken for one.
-void decide_by_all_if_none_does(LaunchPlan& plan,
-                                const ModeTemplate& mode,
-                                const JobRequest& job,
+void decide_by_all_if_none_does(LaunchPlan& plan, const ModeTemplate& mode, const JobRequest& job,
                                 const Values& values) {
-  const bool has_deciding =
-      std::any_of(mode.roles.begin(), mode.roles.end(), [&](const RoleTemplate& role) {
-        return decides(role, job, values) &&
-               values.at(std::string(kCountOf) + ":" + role.name) != "0";
-      });
+  const bool has_deciding = std::any_of(mode.roles.begin(), mode.roles.end(), [&](const RoleTemplate& role) {
+    return decides(role, job, values) && values.at(std::string(kCountOf) + ":" + role.name) != "0";
+  });
   for (WorkerPlan& worker : plan.workers) {
     worker.decides_success = worker.decides_success || !has_deciding;
   }
@@ -253,10 +237,7 @@ void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job)
 }
 
 /// What all nodes know of a role, wherever its processes are placed.
-void fill_role_plan(RolePlan& shared,
-                    const PlanInput& input,
-                    const Placement& placement,
-                    const Values& values) {
+void fill_role_plan(RolePlan& shared, const PlanInput& input, const Placement& placement, const Values& values) {
   const RoleTemplate& role = shared.role;
   shared.is_decided = placement.is_decided;
   shared.has_several_nodes = placement.nodes > 1;
@@ -277,18 +258,14 @@ void fill_role_plan(RolePlan& shared,
 }
 
 /// What is said of the nodes to each other, and to services.
-void add_nodes(LaunchPlan& plan,
-               const Placement& placement,
-               const std::vector<std::string>& texts) {
+void add_nodes(LaunchPlan& plan, const Placement& placement, const std::vector<std::string>& texts) {
   plan.tells_nodes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
-                     plan.needs_service(kHorovodStoreService) ||
-                     use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
+                     plan.needs_service(kHorovodStoreService) || use_placeholder(texts, "cross_rank") ||
+                     use_placeholder(texts, "cross_size");
   plan.notified_nodes = placement.ports;
 }
 
-void add_remarks(LaunchPlan& plan,
-                 const PlanInput& input,
-                 const std::string& cores_text,
+void add_remarks(LaunchPlan& plan, const PlanInput& input, const std::string& cores_text,
                  const std::vector<std::string>& texts) {
   remark_start(plan, input, cores_text);
   const std::vector<std::string>& notices = input.cluster.notices;
@@ -310,10 +287,8 @@ Placement assume_placement(const Cluster& cluster) {
   const int here = placement.slots_here;
   if (const auto total = cluster.job.total_slots) {  // as many nodes as that takes if all are alike
     const int alike = (*total + here - 1) / here;
-    placement.nodes =
-        std::clamp(std::max(rank + 1, alike), cluster.job.least_nodes, cluster.job.most_nodes);
-    placement.slots_before =
-        static_cast<int>(std::min<long long>(static_cast<long long>(rank) * here, *total - here));
+    placement.nodes = std::clamp(std::max(rank + 1, alike), cluster.job.least_nodes, cluster.job.most_nodes);
+    placement.slots_before = static_cast<int>(std::min<long long>(static_cast<long long>(rank) * here, *total - here));
     placement.slots_total = *total;
     return placement;
   }
@@ -344,11 +319,9 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   add_mpi(plan, values);
   plan.needs_secret = use_placeholder(texts, "job_secret") || !plan.mpi_job.empty();
   plan.awaits_table = awaits_table(input, has_table);
-  values[kOwnRankTable] =
-      has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";
+  values[kOwnRankTable] = has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";
 
-  const std::string log_folder =
-      name_log_folder(job, placement.attempt, fill_placeholders("{run_id}", values));
+  const std::string log_folder = name_log_folder(job, placement.attempt, fill_placeholders("{run_id}", values));
   plan.world_size = 0;  // grows role by role: the first rank of the next role
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
@@ -411,9 +384,8 @@ namespace {
 /// Nothing of muster's own may reach a worker but what is for workers: the marker, which run/ adds, and the ways to talk to the
 /// job that it is a worker of.
 bool is_own_variable(const std::string& name) {
-  const bool is_for_workers =
-      name == kMarkerVariable ||
-      std::find(kWorkerVariables.begin(), kWorkerVariables.end(), name) != kWorkerVariables.end();
+  const bool is_for_workers = name == kMarkerVariable || std::find(kWorkerVariables.begin(), kWorkerVariables.end(),
+                                                                   name) != kWorkerVariables.end();
   return name.starts_with("MUSTER_") && !is_for_workers;
 }
 
@@ -431,8 +403,7 @@ std::vector<std::string> own_variables(const Snapshot& snapshot) {
 
 LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   const auto number = [&](const char* name, int otherwise) {
-    return parse_integer(snapshot.variable(name).value_or(""), 0, 1'000'000'000)
-        .value_or(otherwise);
+    return parse_integer(snapshot.variable(name).value_or(""), 0, 1'000'000'000).value_or(otherwise);
   };
   const std::string local_rank = *snapshot.variable("LOCAL_RANK");
   const std::string local_world_size = *snapshot.variable("LOCAL_WORLD_SIZE");
@@ -462,10 +433,8 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   worker.unset = own_variables(snapshot);
   worker.working_directory = snapshot.working_directory;
   const std::string log_folder = name_log_folder(job, plan.attempt, mark_deferred("run_id"));
-  worker.log = name_logs(job,
-                         log_folder,
-                         {.name = "worker_" + to_string(worker.global_rank),
-                          .local_rank = to_string(worker.local_rank)});
+  worker.log = name_logs(
+      job, log_folder, {.name = "worker_" + to_string(worker.global_rank), .local_rank = to_string(worker.local_rank)});
   plan.workers.push_back(std::move(worker));
   plan.chosen_lines = name_chosen_lines(plan, job, log_folder);
   return plan;

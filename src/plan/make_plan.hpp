@@ -58,9 +58,9 @@ struct RolePlan {
   bool reserves_ports = true;
   bool has_several_nodes = false;
   bool decides_success = true;
-  RoleSlots named = {};           ///< among the nodes whose role has the same name
-  std::vector<int> devices = {};  ///< as the runtime calls them, by a rank table; empty: in turn
-  std::vector<int> slots = {};    ///< of each node; empty: hosts are counted instead
+  RoleSlots named = {};                 ///< among the nodes whose role has the same name
+  std::vector<int> devices = {};        ///< as the runtime calls them, by a rank table; empty: in turn
+  std::vector<int> slots = {};          ///< of each node; empty: hosts are counted instead
   std::vector<std::string> unset = {};  ///< inherited variables that no worker of the role gets
 };
 
@@ -71,18 +71,13 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
 
 /// {hostfile}, {interfaces}, {mpirun_mapping}, {mpirun_processes}, {networks}, {oversubscribed} and {slots}. `exported` is what the user says of variables
 /// of the ranks beside the environment.
-void add_mpirun_values(std::map<std::string, std::string>& values,
-                       const Placement& placement,
-                       const Snapshot& snapshot,
-                       const std::map<std::string, std::string>& exported,
-                       const MpirunWords& words);
+void add_mpirun_values(std::map<std::string, std::string>& values, const Placement& placement, const Snapshot& snapshot,
+                       const std::map<std::string, std::string>& exported, const MpirunWords& words);
 
 /// What the PMIx server of each node has to know, where there are any.
 void add_mpi(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
 /// Says which interfaces of the user's choice this host does not have, in a job that is told {interfaces}.
-void remark_interfaces(LaunchPlan& plan,
-                       const std::vector<std::string>& texts,
-                       const Snapshot& snapshot);
+void remark_interfaces(LaunchPlan& plan, const std::vector<std::string>& texts, const Snapshot& snapshot);
 
 }  // namespace muster

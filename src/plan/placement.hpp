@@ -39,8 +39,7 @@ struct AttemptPorts {
 /// it starts.
 struct Placement {
   int attempt = 0;
-  int restarts =
-      0;  ///< so far: as many attempts as ended by a failure, none that ended so that nodes could join
+  int restarts = 0;  ///< so far: as many attempts as ended by a failure, none that ended so that nodes could join
   int max_restarts = 0;
   int nodes = 1;
   NodeRank node_rank;
@@ -52,8 +51,8 @@ struct Placement {
   std::string master_address;                    ///< where the workers meet
   std::optional<std::uint16_t> worker_port;      ///< empty: {worker_port} is filled at start
   std::optional<std::uint16_t> store_port = {};  ///< likewise {store_port}
-  std::vector<NodePorts> ports;  ///< by node rank; empty: not known yet, or nobody listens
-  bool is_decided = false;       ///< by the gang: nothing is left to learn from the other nodes
+  std::vector<NodePorts> ports;                  ///< by node rank; empty: not known yet, or nobody listens
+  bool is_decided = false;                       ///< by the gang: nothing is left to learn from the other nodes
 
   bool operator==(const Placement&) const = default;
 };

@@ -40,9 +40,8 @@ StreamLogs with_endings(const std::string& path, bool joins_streams) {
 }  // namespace
 
 std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id) {
-  const std::string run = job.log_layout == LogLayout::ByRank
-                              ? ""
-                              : without_slashes(run_id) + "_" + mark_deferred(kToken) + "/";
+  const std::string run =
+      job.log_layout == LogLayout::ByRank ? "" : without_slashes(run_id) + "_" + mark_deferred(kToken) + "/";
   return in_log_dir(job, run + "attempt_" + std::to_string(attempt));
 }
 
@@ -70,14 +69,11 @@ std::string name_error_file(const RolePlan& shared, const Values& values) {
 
 /// In muster's own layout they lie beside the logs of the first worker. Several nodes may share that folder, so each of them has
 /// files of its own there.
-StreamLogs name_chosen_lines(const LaunchPlan& plan,
-                             const JobRequest& job,
-                             const std::string& folder) {
+StreamLogs name_chosen_lines(const LaunchPlan& plan, const JobRequest& job, const std::string& folder) {
   const bool is_own = job.log_layout == LogLayout::ByRank;
   const bool is_beside = is_own && !plan.workers.empty();
   const std::string place =
-      is_beside ? std::filesystem::path(plan.workers.front().log.out).parent_path().string()
-                : folder;
+      is_beside ? std::filesystem::path(plan.workers.front().log.out).parent_path().string() : folder;
   const std::string node = is_own && plan.nodes > 1 ? "_" + to_string(plan.node_rank) : "";
   return {place + "/filtered_stdout" + node + ".log", place + "/filtered_stderr" + node + ".log"};
 }
@@ -121,10 +117,9 @@ json::array masked_arguments(const std::vector<std::string>& argv) {
 json::object binding_document(const CpuBinding& binding) {
   return {{"cpus", describe_ranges(binding.cpus)},
           {"memory_nodes", describe_ranges(binding.memory_nodes)},
-          {"memory",
-           binding.memory_nodes.empty() ? "first touch"
-           : binding.is_memory_strict   ? "bound"
-                                        : "preferred"},
+          {"memory", binding.memory_nodes.empty() ? "first touch"
+                     : binding.is_memory_strict   ? "bound"
+                                                  : "preferred"},
           {"how", binding.how}};
 }
 
@@ -183,9 +178,8 @@ json::object nodes_document(const LaunchPlan& plan) {
 json::array decisions_document(const LaunchPlan& plan) {
   json::array decisions;
   for (const Decision& decision : plan.decisions) {
-    decisions.push_back(json::object{{"field", decision.field},
-                                     {"value", masked(decision.field, decision.value)},
-                                     {"source", decision.source}});
+    decisions.push_back(json::object{
+        {"field", decision.field}, {"value", masked(decision.field, decision.value)}, {"source", decision.source}});
   }
   return decisions;
 }
@@ -194,11 +188,10 @@ json::array lost_document(const LaunchPlan& plan) {
   json::array lost;
   for (const UnusedValue& other : plan.lost) {
     const std::string& name = other.seen.source.name;
-    lost.push_back(json::object{
-        {"field", other.field.empty() ? json::value(nullptr) : json::value(other.field)},
-        {"value", masked(name, other.seen.value)},
-        {"source", name},
-        {"why", other.why}});
+    lost.push_back(json::object{{"field", other.field.empty() ? json::value(nullptr) : json::value(other.field)},
+                                {"value", masked(name, other.seen.value)},
+                                {"source", name},
+                                {"why", other.why}});
   }
   return lost;
 }
@@ -206,9 +199,8 @@ json::array lost_document(const LaunchPlan& plan) {
 }  // namespace
 
 json::value to_explanation(const LaunchPlan& plan) {
-  json::value document = json::object{{"muster", MUSTER_VERSION},
-                                      {"decisions", decisions_document(plan)},
-                                      {"not_used", lost_document(plan)}};
+  json::value document = json::object{
+      {"muster", MUSTER_VERSION}, {"decisions", decisions_document(plan)}, {"not_used", lost_document(plan)}};
   make_valid_utf8(document);
   return document;
 }
@@ -228,10 +220,8 @@ json::value to_document(const LaunchPlan& plan) {
       {"mode", plan.mode},
       {"nodes", nodes_document(plan)},
       {"rendezvous",
-       json::object{
-           {"address", plan.master_address},
-           {"port",
-            plan.master_port ? json::value(*plan.master_port) : json::value("{worker_port}")}}},
+       json::object{{"address", plan.master_address},
+                    {"port", plan.master_port ? json::value(*plan.master_port) : json::value("{worker_port}")}}},
       {"world_size", plan.world_size},
       {"decisions", decisions_document(plan)},
       {"files", std::move(files)},

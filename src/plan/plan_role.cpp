@@ -16,20 +16,17 @@ namespace {
 
 /// True when each parameter in the text has a value, and the rank table.
 bool is_given(std::string_view text, const ChosenMode& chosen, const Values& values) {
-  const bool needs_table =
-      text.find("{" + std::string(kOwnRankTable) + "}") != std::string_view::npos;
+  const bool needs_table = text.find("{" + std::string(kOwnRankTable) + "}") != std::string_view::npos;
   return !(needs_table && values.at(kOwnRankTable).empty()) &&
          std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
-           return !one.second.value.empty() ||
-                  text.find("{" + one.first + "}") == std::string_view::npos;
+           return !one.second.value.empty() || text.find("{" + one.first + "}") == std::string_view::npos;
          });
 }
 
 /// True when a placeholder in the text stands for nothing.
 bool needs_empty_value(const std::string& text, const Values& values) {
-  return std::any_of(values.begin(), values.end(), [&](const auto& one) {
-    return one.second.empty() && use_placeholder({text}, one.first);
-  });
+  return std::any_of(values.begin(), values.end(),
+                     [&](const auto& one) { return one.second.empty() && use_placeholder({text}, one.first); });
 }
 
 std::map<std::string, std::string> plan_environment(const RolePlan& shared, const Values& values) {
@@ -53,8 +50,7 @@ std::map<std::string, std::string> plan_environment(const RolePlan& shared, cons
 /// An argument of the user's with what they asked to be filled in.
 std::string fill_argument(std::string argument, const JobRequest& job, const Values& values) {
   constexpr std::string_view kLocalRank = "${local_rank}";
-  for (std::size_t at = job.fills_local_rank ? argument.find(kLocalRank) : std::string::npos;
-       at != std::string::npos;
+  for (std::size_t at = job.fills_local_rank ? argument.find(kLocalRank) : std::string::npos; at != std::string::npos;
        at = argument.find(kLocalRank, at)) {
     argument.replace(at, kLocalRank.size(), values.at("local_rank"));
   }
@@ -199,8 +195,7 @@ int cores_for(const RolePlan& shared, const std::optional<CpuBinding>& binding) 
 
 void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> binding) {
   if (shared.job.binding) {
-    worker.environment.insert(shared.job.binding->variables.begin(),
-                              shared.job.binding->variables.end());
+    worker.environment.insert(shared.job.binding->variables.begin(), shared.job.binding->variables.end());
   }
   if (binding) {
     worker.environment.insert(binding->variables.begin(), binding->variables.end());
@@ -282,8 +277,7 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   enter_directory(worker, shared, values);
   worker.label = fill_placeholders(role.label, values);
   worker.is_unranked = role.is_unranked;
-  worker.log = name_logs(shared.job,
-                         shared.log_folder,
+  worker.log = name_logs(shared.job, shared.log_folder,
                          {.name = role.name + "_" + values.at("global_rank"),
                           .local_rank = values.at("local_rank"),
                           .path = fill_placeholders(role.log, values),
@@ -295,17 +289,16 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
 void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
   const bool is_known = shared.is_decided || !shared.endpoints.empty();
   values["endpoint"] = is_known ? "" : mark_deferred("endpoint");
-  values["task_config"] = is_known ? task_config(shared.endpoints, shared.role.name, role_rank)
-                                   : mark_deferred("task_config");
+  values["task_config"] =
+      is_known ? task_config(shared.endpoints, shared.role.name, role_rank) : mark_deferred("task_config");
   for (const RoleEndpoints& list : shared.endpoints) {
-    if (list.role == shared.role.name &&
-        static_cast<std::size_t>(role_rank) < list.endpoints.size()) {
+    if (list.role == shared.role.name && static_cast<std::size_t>(role_rank) < list.endpoints.size()) {
       values["endpoint"] = list.endpoints[static_cast<std::size_t>(role_rank)];
     }
   }
   if (shared.keeps_task_config) {
-    values["task_config"] = task_config_of_platform(
-        shared.snapshot.variable("TF_CONFIG").value_or(""), shared.role.name);
+    values["task_config"] =
+        task_config_of_platform(shared.snapshot.variable("TF_CONFIG").value_or(""), shared.role.name);
   }
 }
 
@@ -330,12 +323,9 @@ void add_neuron(Values& values, const RolePlan& shared, int world_size) {
   if (world_size < 2 || accelerator_kind(shared.snapshot) != "neuron") {
     return;
   }
-  const int here =
-      std::max(1, parse_integer(values.at("local_world_size"), 1, world_size).value_or(1));
-  const std::string each =
-      std::to_string(std::max(1, count_visible_devices(shared.snapshot) / here));
-  values["neuron_cores"] =
-      join(std::vector<std::string>(static_cast<std::size_t>(world_size), each), ",");
+  const int here = std::max(1, parse_integer(values.at("local_world_size"), 1, world_size).value_or(1));
+  const std::string each = std::to_string(std::max(1, count_visible_devices(shared.snapshot) / here));
+  values["neuron_cores"] = join(std::vector<std::string>(static_cast<std::size_t>(world_size), each), ",");
   values["neuron_root"] = join_endpoint(values.at("master_address"), std::to_string(kPort));
 }
 
@@ -350,9 +340,7 @@ void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
 
 /// Sets a variable that hides devices, instead of those that would say the same in another way. What the
 /// template says about devices counts more.
-void show_devices(WorkerPlan& worker,
-                  const std::string& variable,
-                  const std::string& list,
+void show_devices(WorkerPlan& worker, const std::string& variable, const std::string& list,
                   const std::vector<std::string>& unset) {
   worker.environment.emplace(variable, list);
   worker.unset.insert(worker.unset.end(), unset.begin(), unset.end());
@@ -395,14 +383,12 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     const int local_rank = shared.part.local_rank(static_cast<int>(plan.workers.size()));
     const int local_place = shared.part.local_rank(static_cast<int>(i));
     const auto place_on_host = static_cast<std::size_t>(local_place);
-    const auto bound_place =
-        static_cast<std::size_t>(listed_device(shared, i).value_or(local_place));
+    const auto bound_place = static_cast<std::size_t>(listed_device(shared, i).value_or(local_place));
     const int named_rank = has_others ? shared.named.before + static_cast<int>(i) : role_rank;
     values["role_rank"] = std::to_string(named_rank);
     values["global_rank"] = std::to_string(global_rank);
     values["local_rank"] = std::to_string(local_rank);
-    values["visible_local_rank"] =
-        std::to_string(shared.job.masks_devices ? 0 : device_of(shared, local_rank, i));
+    values["visible_local_rank"] = std::to_string(shared.job.masks_devices ? 0 : device_of(shared, local_rank, i));
     add_cross_place(values, shared, plan.node_rank, static_cast<int>(i));
     add_own_values(values, shared, role_rank);
     values["neuron_rank"] = values.at("neuron_cores").empty() ? "" : values.at("global_rank");
@@ -444,36 +430,27 @@ std::string networks_of(const std::vector<NodePorts>& nodes) {
 constexpr const char* kInterfaces = "MY_MPI_BTL_TCP_IF";
 
 mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
-  return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""),
-                              snapshot.interfaces.get());
+  return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""), snapshot.interfaces.get());
 }
 
 /// By what mpirun and its daemons reach each other, and the ranks. `networks`: of all nodes, once they are known.
-void add_networks(std::map<std::string, std::string>& values,
-                  const std::optional<std::string>& networks,
-                  const Placement& placement,
-                  const Snapshot& snapshot,
+void add_networks(std::map<std::string, std::string>& values, const std::optional<std::string>& networks,
+                  const Placement& placement, const Snapshot& snapshot,
                   const std::map<std::string, std::string>& exported) {
-  const auto is_set = [&](const char* name) {
-    return snapshot.variable(name).has_value() || exported.contains(name);
-  };
+  const auto is_set = [&](const char* name) { return snapshot.variable(name).has_value() || exported.contains(name); };
   // Open MPI takes none at all where it is told both which to take and which not.
-  const bool names_others =
-      is_set("OMPI_MCA_oob_tcp_if_exclude") || is_set("PRTE_MCA_prte_if_exclude");
+  const bool names_others = is_set("OMPI_MCA_oob_tcp_if_exclude") || is_set("PRTE_MCA_prte_if_exclude");
   values["networks"] = names_others ? "" : networks.value_or(mark_deferred("networks"));
   const std::string wanted = placement.nodes > 1 ? wanted_interfaces(snapshot).here : "";
   values["interfaces"] = is_set("OMPI_MCA_btl_tcp_if_exclude") ? ""
                          : !wanted.empty()                     ? wanted
-                                           : networks.value_or(mark_deferred("interfaces"));
+                                                               : networks.value_or(mark_deferred("interfaces"));
 }
 
 }  // namespace
 
-void add_mpirun_values(std::map<std::string, std::string>& values,
-                       const Placement& placement,
-                       const Snapshot& snapshot,
-                       const std::map<std::string, std::string>& exported,
-                       const MpirunWords& words) {
+void add_mpirun_values(std::map<std::string, std::string>& values, const Placement& placement, const Snapshot& snapshot,
+                       const std::map<std::string, std::string>& exported, const MpirunWords& words) {
   const std::vector<NodePorts> nodes = known_nodes(placement, snapshot);
   const bool is_known = placement.is_decided || !nodes.empty();
   values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_deferred("hostfile");
@@ -481,25 +458,21 @@ void add_mpirun_values(std::map<std::string, std::string>& values,
   add_networks(values, networks, placement, snapshot, exported);
   // Where mpirun deals the ranks it knows how many are where.
   const bool is_known_here = !words.says_places;
-  values["oversubscribed"] =
-      is_known_here && placement.slots_here > snapshot.cores.count ? "1" : "";
+  values["oversubscribed"] = is_known_here && placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
   values["mpirun_processes"] = words.processes.empty() ? values["slots"] : words.processes;
   values["mpirun_mapping"] = words.says_places ? "" : "slot";
 }
 
-void remark_interfaces(LaunchPlan& plan,
-                       const std::vector<std::string>& texts,
-                       const Snapshot& snapshot) {
+void remark_interfaces(LaunchPlan& plan, const std::vector<std::string>& texts, const Snapshot& snapshot) {
   if (plan.nodes == 1 || !use_placeholder(texts, "interfaces")) {
     return;
   }
   const auto wanted = wanted_interfaces(snapshot);
   if (!wanted.missing.empty()) {
-    plan.notices.push_back(
-        std::string(kInterfaces) + " names '" + wanted.missing +
-        "', which this host does not have: MPI's messages go by " +
-        (wanted.here.empty() ? "the network in which the nodes reach each other" : wanted.here));
+    plan.notices.push_back(std::string(kInterfaces) + " names '" + wanted.missing +
+                           "', which this host does not have: MPI's messages go by " +
+                           (wanted.here.empty() ? "the network in which the nodes reach each other" : wanted.here));
   }
 }
 

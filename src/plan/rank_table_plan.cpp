@@ -19,34 +19,28 @@ using rank_table::TableFile;
 constexpr const char* kSlots = "nodes.slots";
 constexpr const char* kSlotsOfOthers = "nodes.slots of the others";
 
-Error differs(const TableFile& file,
-              const std::string& what,
-              int listed,
-              const Sourced<int>& said) {
-  return Error{ErrorKind::BadData,
-               "the rank table '" + file.path + "' has " + std::to_string(listed) + " " + what +
-                   ", but " + said.source.name + " says " + std::to_string(said.value)};
+Error differs(const TableFile& file, const std::string& what, int listed, const Sourced<int>& said) {
+  return Error{ErrorKind::BadData, "the rank table '" + file.path + "' has " + std::to_string(listed) + " " + what +
+                                       ", but " + said.source.name + " says " + std::to_string(said.value)};
 }
 
 int count_nodes(const TableFile& file) {
   const auto& instances = file.table.instances;
-  return static_cast<int>(std::count_if(
-      instances.begin(), instances.end(), [](const auto& one) { return !one.devices.empty(); }));
+  return static_cast<int>(
+      std::count_if(instances.begin(), instances.end(), [](const auto& one) { return !one.devices.empty(); }));
 }
 
 /// Who says it, for people.
 std::string source_of(const Cluster& cluster, const std::string& field) {
-  const auto at = std::find_if(cluster.decisions.begin(),
-                               cluster.decisions.end(),
+  const auto at = std::find_if(cluster.decisions.begin(), cluster.decisions.end(),
                                [&](const Decision& decision) { return decision.field == field; });
   return field + (at == cluster.decisions.end() ? "" : " (" + at->source + ")");
 }
 
 bool has_pod_names(const TableFile& file) {
   const auto& instances = file.table.instances;
-  return std::any_of(instances.begin(), instances.end(), [](const Instance& instance) {
-    return !instance.pod_name.empty();
-  });
+  return std::any_of(instances.begin(), instances.end(),
+                     [](const Instance& instance) { return !instance.pod_name.empty(); });
 }
 
 /// Tasks that a platform has placed are no nodes of a table, and where workers are counted, nodes are not. A
@@ -54,9 +48,7 @@ bool has_pod_names(const TableFile& file) {
 Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
   const JobFacts& job = cluster.job;
   if (job.total_slots && *job.total_slots != file.table.size) {
-    return differs(file,
-                   "devices",
-                   file.table.size,
+    return differs(file, "devices", file.table.size,
                    {*job.total_slots, from_variable(source_of(cluster, "slots.total"))});
   }
   const int nodes = count_nodes(file);
@@ -64,11 +56,10 @@ Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
   if (cluster.share || job.total_slots || (is_enough && nodes <= job.most_nodes)) {
     return {};
   }
-  Error error = differs(
-      file, "nodes", nodes, {job.most_nodes, from_variable(source_of(cluster, "nodes.count"))});
+  Error error = differs(file, "nodes", nodes, {job.most_nodes, from_variable(source_of(cluster, "nodes.count"))});
   if (job.most_nodes == 1) {  // nobody may have said anything
-    error.message += "; --nnodes " + std::to_string(nodes) +
-                     " takes all of them, with --node-rank and --master-addr on each";
+    error.message +=
+        "; --nnodes " + std::to_string(nodes) + " takes all of them, with --node-rank and --master-addr on each";
   }
   return error;
 }
@@ -94,21 +85,17 @@ std::string describe_devices(std::vector<int> ids) {
 
 /// True where several pods have a server of the table between them.
 bool is_shared(const Cluster& cluster, const TableFile& file, const Instance& own) {
-  const bool is_part =
-      is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(own.devices.size());
-  return !has_pod_names(file) &&
-         (cluster.job.total_slots ? is_part : count_nodes(file) < cluster.job.least_nodes);
+  const bool is_part = is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(own.devices.size());
+  return !has_pod_names(file) && (cluster.job.total_slots ? is_part : count_nodes(file) < cluster.job.least_nodes);
 }
 
 Error hidden(const PlanInput& input, const TableFile& file, const Instance& own) {
-  const std::string list = input.job.devices ? input.job.devices->source.name
-                           : input.snapshot.has("ASCEND_RT_VISIBLE_DEVICES")
-                               ? "ASCEND_RT_VISIBLE_DEVICES"
-                               : "ASCEND_VISIBLE_DEVICES";
-  return Error{ErrorKind::BadData,
-               "the rank table '" + file.path + "' gives this node the devices " +
-                   describe_devices(ids_of(own.devices)) + ", but " + list + " leaves " +
-                   describe_devices(visible_ascend_devices(input.snapshot)) + " (CANN: EI0004)"};
+  const std::string list = input.job.devices                                 ? input.job.devices->source.name
+                           : input.snapshot.has("ASCEND_RT_VISIBLE_DEVICES") ? "ASCEND_RT_VISIBLE_DEVICES"
+                                                                             : "ASCEND_VISIBLE_DEVICES";
+  return Error{ErrorKind::BadData, "the rank table '" + file.path + "' gives this node the devices " +
+                                       describe_devices(ids_of(own.devices)) + ", but " + list + " leaves " +
+                                       describe_devices(visible_ascend_devices(input.snapshot)) + " (CANN: EI0004)"};
 }
 
 /// A container may call as many devices by other numbers; what it has none for cannot be started.
@@ -117,26 +104,22 @@ Result<> check_files(const PlanInput& input, const TableFile& file, const std::v
   if (files.empty()) {
     return {};
   }
-  return Error{ErrorKind::BadData,
-               "the rank table '" + file.path + "' gives this node the devices " +
-                   describe_devices(ids) + ", but of /dev/davinci* it has " +
-                   describe_devices(files) + " (CANN: EI0004)"};
+  return Error{ErrorKind::BadData, "the rank table '" + file.path + "' gives this node the devices " +
+                                       describe_devices(ids) + ", but of /dev/davinci* it has " +
+                                       describe_devices(files) + " (CANN: EI0004)"};
 }
 
 Error is_unsaid(const TableFile& file, const Cluster& cluster, const Instance& own) {
-  return Error{ErrorKind::BadData,
-               "the rank table '" + file.path + "' has " +
-                   count_of(static_cast<std::size_t>(count_nodes(file)), "server") + " for " +
-                   count_of(static_cast<std::size_t>(cluster.job.least_nodes), "node") +
-                   ", and nothing says which devices of '" + own.server_id +
-                   "' are this node's; ASCEND_VISIBLE_DEVICES or --devices does, or --node-rank "
-                   "together with --nproc-per-node"};
+  return Error{ErrorKind::BadData, "the rank table '" + file.path + "' has " +
+                                       count_of(static_cast<std::size_t>(count_nodes(file)), "server") + " for " +
+                                       count_of(static_cast<std::size_t>(cluster.job.least_nodes), "node") +
+                                       ", and nothing says which devices of '" + own.server_id +
+                                       "' are this node's; ASCEND_VISIBLE_DEVICES or --devices does, or --node-rank "
+                                       "together with --nproc-per-node"};
 }
 
 /// Of a server that several pods share those of the ranks that this node has, if nodes have as many each.
-Result<std::vector<int>> ids_by_ranks(const Cluster& cluster,
-                                      const TableFile& file,
-                                      const Instance& own) {
+Result<std::vector<int>> ids_by_ranks(const Cluster& cluster, const TableFile& file, const Instance& own) {
   if (!is_said(cluster.slots_from) || !cluster.node.rank) {
     return is_unsaid(file, cluster, own);
   }
@@ -148,15 +131,12 @@ Result<std::vector<int>> ids_by_ranks(const Cluster& cluster,
       ids.push_back(device.id);
     }
   }
-  return static_cast<int>(ids.size()) == slots ? Result<std::vector<int>>(ids)
-                                               : is_unsaid(file, cluster, own);
+  return static_cast<int>(ids.size()) == slots ? Result<std::vector<int>>(ids) : is_unsaid(file, cluster, own);
 }
 
 /// Numbers of the devices of this node. A list of visible devices says which part of a shared server it has,
 /// and must not hide any of another's.
-Result<std::vector<int>> own_ids(const PlanInput& input,
-                                 const TableFile& file,
-                                 const Instance& own) {
+Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, const Instance& own) {
   const std::vector<int> escape_controls = visible_ascend_devices(input.snapshot);
   const std::vector<int> all = ids_of(own.devices);
   std::vector<int> left = all;
@@ -204,8 +184,7 @@ rank_table::OwnNames names_of(const PlanInput& input, const TableFile& file) {
   }
   const bool is_alone = cluster.job.most_nodes == 1;
   if (!cluster.share && (cluster.node.rank || is_alone)) {
-    names.index =
-        Sourced<int>{cluster.assumed_rank().value, from_variable(source_of(cluster, "nodes.rank"))};
+    names.index = Sourced<int>{cluster.assumed_rank().value, from_variable(source_of(cluster, "nodes.rank"))};
   }
   return names;
 }
@@ -220,8 +199,7 @@ void take_slots(Cluster& cluster, const TableFile& file, std::size_t own, int de
   for (std::size_t i = 0; i < cluster.slots.size(); ++i) {
     cluster.slots[i] = is_in_order ? static_cast<int>(instances[i].devices.size()) : devices;
   }
-  std::erase_if(cluster.decisions,
-                [](const Decision& decision) { return decision.field == kSlotsOfOthers; });
+  std::erase_if(cluster.decisions, [](const Decision& decision) { return decision.field == kSlotsOfOthers; });
   for (Decision& decision : cluster.decisions) {
     if (decision.field == kSlots && !is_said(cluster.slots_from)) {
       decision = {kSlots, std::to_string(devices), "the rank table"};
@@ -263,26 +241,20 @@ Result<> apply_table(PlanInput& input, TableFile file) {
   if (!input.cluster.share) {
     take_slots(input.cluster, file, *own, static_cast<int>(devices.size()));
   }
-  input.ranked =
-      rank_table::RankedNode{file.table.size,
-                             std::move(devices),
-                             rank_table::rewrite(std::move(file.text), file.table, changes)};
+  input.ranked = rank_table::RankedNode{file.table.size, std::move(devices),
+                                        rank_table::rewrite(std::move(file.text), file.table, changes)};
   return {};
 }
 
-std::vector<Device> local_devices(const PlanInput& input,
-                                  const TableFile& file,
-                                  std::size_t instance,
+std::vector<Device> local_devices(const PlanInput& input, const TableFile& file, std::size_t instance,
                                   const std::vector<int>& ranks) {
   std::vector<Device> devices = rank_table::devices_of(file.table, instance, ranks);
   if (const auto ids = own_ids(input, file, file.table.instances[instance])) {
-    std::erase_if(devices, [&](const Device& device) {
-      return std::find(ids->begin(), ids->end(), device.id) == ids->end();
-    });
+    std::erase_if(devices,
+                  [&](const Device& device) { return std::find(ids->begin(), ids->end(), device.id) == ids->end(); });
   }
-  std::sort(devices.begin(), devices.end(), [](const Device& one, const Device& other) {
-    return one.rank < other.rank;
-  });
+  std::sort(devices.begin(), devices.end(),
+            [](const Device& one, const Device& other) { return one.rank < other.rank; });
   if (input.cluster.share) {  // a task that the platform has placed has one of them
     const auto own = static_cast<std::size_t>(input.cluster.share->local_rank.value);
     devices = own < devices.size() ? std::vector<Device>{devices[own]} : std::vector<Device>();
@@ -308,8 +280,7 @@ void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
 
 bool reads_table(const PlanInput& input) {
   const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
-  return std::any_of(
-      inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; });
+  return std::any_of(inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; });
 }
 
 BoundProcesses processes_to_bind(const PlanInput& input) {
@@ -341,9 +312,8 @@ using rank_table::Instance;
 constexpr const char* kKnownAtStart = "{rank_table}";
 
 const InputTemplate* find_table(const ModeTemplate& mode) {
-  const auto at = std::find_if(mode.inputs.begin(), mode.inputs.end(), [](const auto& input) {
-    return input.is_rank_table;
-  });
+  const auto at =
+      std::find_if(mode.inputs.begin(), mode.inputs.end(), [](const auto& input) { return input.is_rank_table; });
   return at == mode.inputs.end() ? nullptr : &*at;
 }
 
@@ -369,11 +339,9 @@ Result<std::vector<int>> local_devices(const PlanInput& input) {
   return devices;
 }
 
-Result<rank_table::Addresses> local_addresses(const GenerateRequest& request,
-                                              const std::vector<int>& devices) {
-  return request.file.value.empty()
-             ? rank_table::Addresses()
-             : rank_table::read_addresses(request.text, request.file.value, devices);
+Result<rank_table::Addresses> local_addresses(const GenerateRequest& request, const std::vector<int>& devices) {
+  return request.file.value.empty() ? rank_table::Addresses()
+                                    : rank_table::read_addresses(request.text, request.file.value, devices);
 }
 
 /// A job of one node has the whole table.
@@ -408,8 +376,7 @@ Result<> make_local_part(PlanInput& input) {
   const InputTemplate* const table = find_table(input.mode.mode);
   if (table == nullptr) {
     return Error{blame(source),
-                 source.name + " is 'generate', but the mode '" + input.mode.mode.name +
-                     "' takes no rank table"};
+                 source.name + " is 'generate', but the mode '" + input.mode.mode.name + "' takes no rank table"};
   }
   forget_table(input.mode, *table);
   const auto devices = local_devices(input);
@@ -432,9 +399,7 @@ Result<> make_local_part(PlanInput& input) {
   return {};
 }
 
-rank_table::RankedNode part_of_made_table(const Instance& own,
-                                          const Placement& placement,
-                                          std::string text) {
+rank_table::RankedNode part_of_made_table(const Instance& own, const Placement& placement, std::string text) {
   rank_table::RankedNode part{placement.slots_total, own.devices, std::move(text)};
   int rank = placement.slots_before;
   for (rank_table::Device& device : part.devices) {

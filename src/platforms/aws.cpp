@@ -41,17 +41,14 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
     return contradiction(*main, *facts.nodes, "an index must be below its count");
   }
   if (main && rank && rank->value <= main->value && main->value > 0) {
-    rank = {rank->value == main->value ? 0 : rank->value + 1,
-            part_of(rank->source, std::string(" and ") + kMain)};
+    rank = {rank->value == main->value ? 0 : rank->value + 1, part_of(rank->source, std::string(" and ") + kMain)};
   }
   return {};
 }
 
 Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.master_address,
-                            snapshot,
-                            "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS",
-                            read_address);
+  if (auto read =
+          read_into(facts.master_address, snapshot, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", read_address);
       !read) {
     return read;
   }
@@ -67,8 +64,7 @@ std::optional<std::string> find_aws_batch_sign(const Snapshot& snapshot) {
 
 Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
   PlatformFacts facts;
-  if (auto read = read_into(facts.nodes, snapshot, kAwsBatchCounts.front(), read_node_count);
-      !read) {
+  if (auto read = read_into(facts.nodes, snapshot, kAwsBatchCounts.front(), read_node_count); !read) {
     return read.error();
   }
   if (auto read = read_rank(facts, snapshot); !read) {
@@ -77,8 +73,7 @@ Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
   if (auto read = read_leader(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_into(facts.restart_count, snapshot, "AWS_BATCH_JOB_ATTEMPT", read_attempt);
-      !read) {
+  if (auto read = read_into(facts.restart_count, snapshot, "AWS_BATCH_JOB_ATTEMPT", read_attempt); !read) {
     return read.error();
   }
   if (const auto job = sourced_variable(snapshot, "AWS_BATCH_JOB_ID")) {
@@ -90,11 +85,8 @@ Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kAwsBatch = {"aws-batch",
-                            "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_JOB_NODE_INDEX",
-                            find_aws_batch_sign,
-                            read_aws_batch,
-                            kAwsBatchCounts};
+const Platform kAwsBatch = {"aws-batch", "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_JOB_NODE_INDEX", find_aws_batch_sign,
+                            read_aws_batch, kAwsBatchCounts};
 
 // Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its
 // training images and its Python SDK make SM_* of it. The hosts are ordered as texts, as the SDK orders
@@ -143,8 +135,7 @@ Result<HostList> read_host_text(const Sourced<std::string>& listed) {
 }
 
 /// Narrows the job to the group of this host, where there are others.
-Result<Resources> take_group(const HostList& all,
-                             std::optional<Sourced<std::string>> own,
+Result<Resources> take_group(const HostList& all, std::optional<Sourced<std::string>> own,
                              const Result<HostList>& group) {
   if (!group) {
     return group.error();
@@ -165,8 +156,7 @@ Result<HostList> read_group(const Source& file, const json::object& members, con
   }
   for (const json::value& entry : *groups) {
     const json::object* const group = entry.if_object();
-    const json::value* const name =
-        group == nullptr ? nullptr : group->if_contains("instance_group_name");
+    const json::value* const name = group == nullptr ? nullptr : group->if_contains("instance_group_name");
     if (name != nullptr && *name == *own) {
       const Source place = part_of(file, " instance_groups." + shown(name));
       return read_hosts(place, group->if_contains("hosts"));
@@ -177,9 +167,8 @@ Result<HostList> read_group(const Source& file, const json::object& members, con
 
 std::optional<Sourced<std::string>> find_file(const Snapshot& snapshot) {
   const auto file = snapshot.files.find(kFile);
-  return file == snapshot.files.end()
-             ? std::nullopt
-             : std::optional(Sourced<std::string>{file->second, {SourceKind::File, kFile}});
+  return file == snapshot.files.end() ? std::nullopt
+                                      : std::optional(Sourced<std::string>{file->second, {SourceKind::File, kFile}});
 }
 
 /// By the toolkit's variable, which is an empty list where SageMaker names no group, else by what SageMaker itself wrote.
@@ -200,8 +189,7 @@ Result<Resources> read_variables(const Sourced<std::string>& listed, const Snaps
   if (!hosts) {
     return hosts.error();
   }
-  return take_group(
-      *hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_local_group(*hosts, snapshot));
+  return take_group(*hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_local_group(*hosts, snapshot));
 }
 
 Result<Resources> read_file(const Sourced<std::string>& file) {
@@ -214,8 +202,7 @@ Result<Resources> read_file(const Sourced<std::string>& file) {
     return hosts.error();
   }
   const json::value* const own = members->if_contains("current_host");
-  return take_group(*hosts,
-                    Sourced<std::string>{shown(own), part_of(file.source, " current_host")},
+  return take_group(*hosts, Sourced<std::string>{shown(own), part_of(file.source, " current_host")},
                     read_group(file.source, *members, *hosts));
 }
 
@@ -233,16 +220,13 @@ Result<> read_of_all(PlatformFacts& facts, const Resources& resources, const Sna
   if (auto read = read_into(facts.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
     return read;
   }
-  if (auto read = read_into(facts.node_rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank);
-      !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank); !read) {
     return read;
   }
-  if (auto read = read_into(facts.master_address, snapshot, "SM_MASTER_ADDR", read_address);
-      !read || !resources.all) {
+  if (auto read = read_into(facts.master_address, snapshot, "SM_MASTER_ADDR", read_address); !read || !resources.all) {
     return read;
   }
-  const Sourced<std::string> all{std::to_string(resources.all->value.size()),
-                                 resources.all->source};
+  const Sourced<std::string> all{std::to_string(resources.all->value.size()), resources.all->source};
   facts.lost.push_back({"nodes.count", all, "this host's instance group is the job"});
   facts.nodes.reset();
   facts.node_rank.reset();
@@ -263,8 +247,7 @@ Result<> read_rank(PlatformFacts& facts, const Resources& resources) {
   }
   const Sourced<int> place{static_cast<int>(at - names.begin()), resources.own->source};
   if (rank && rank->value != place.value) {
-    return contradiction(Sourced<std::string>{std::to_string(rank->value), rank->source},
-                         *resources.own,
+    return contradiction(Sourced<std::string>{std::to_string(rank->value), rank->source}, *resources.own,
                          "that host has the rank " + std::to_string(place.value));
   }
   rank = rank ? rank : place;
@@ -329,11 +312,7 @@ Result<PlatformFacts> read_sagemaker(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kSagemaker = {
-    "sagemaker",
-    "SM_HOSTS or SM_CURRENT_HOST, or /opt/ml/input/config/resourceconfig.json",
-    find_sagemaker_sign,
-    read_sagemaker,
-    kSagemakerCounts};
+const Platform kSagemaker = {"sagemaker", "SM_HOSTS or SM_CURRENT_HOST, or /opt/ml/input/config/resourceconfig.json",
+                             find_sagemaker_sign, read_sagemaker, kSagemakerCounts};
 
 }  // namespace muster

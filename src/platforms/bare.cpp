@@ -42,15 +42,11 @@ Result<BareVariables> read_bare(const Snapshot& snapshot) {
   BareVariables bare;
   constexpr const char* kCount = "both are the number of nodes";
   constexpr const char* kRank = "both are the rank of this node";
-  const auto read = [&](std::optional<Sourced<int>>& field,
-                        std::initializer_list<const char*> names,
+  const auto read = [&](std::optional<Sourced<int>>& field, std::initializer_list<const char*> names,
                         Result<Sourced<int>> (*reader)(const Sourced<std::string>&),
-                        const char* why) {
-    return read_agreeing(field, snapshot, names, reader, why);
-  };
+                        const char* why) { return read_agreeing(field, snapshot, names, reader, why); };
   for (const Result<>& done :
-       {read(bare.rank, {"RANK"}, read_node_rank, ""),
-        read(bare.world_size, {"WORLD_SIZE"}, read_node_count, ""),
+       {read(bare.rank, {"RANK"}, read_node_rank, ""), read(bare.world_size, {"WORLD_SIZE"}, read_node_count, ""),
         read(bare.node_rank, {"NODE_RANK", "GROUP_RANK"}, read_node_rank, kRank),
         read(bare.nodes, {"NNODES", "NUM_NODES", "NODE_COUNT"}, read_node_count, kCount),
         read(bare.local_rank, {"LOCAL_RANK"}, read_node_rank, "")}) {
@@ -84,8 +80,7 @@ Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables&
     return bare.slots;
   }
   const Sourced<std::string> local{std::to_string(bare.local_size->value), bare.local_size->source};
-  if (bare.slots && parse_integer(bare.slots->value, 1, kMostNodes) &&
-      bare.slots->value != local.value) {
+  if (bare.slots && parse_integer(bare.slots->value, 1, kMostNodes) && bare.slots->value != local.value) {
     return contradiction(*bare.slots, local, "both are the workers of this node");
   }
   return std::optional(bare.slots ? *bare.slots : local);
@@ -107,24 +102,19 @@ Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<i
   if (bare.nodes && processes % bare.nodes->value == 0) {
     const int share = processes / bare.nodes->value;
     if (slots && *slots != share) {
-      return contradiction(Sourced<int>{*slots, facts.slots->source},
-                           *bare.world_size,
+      return contradiction(Sourced<int>{*slots, facts.slots->source}, *bare.world_size,
                            bare.nodes->source.name + " is '" + std::to_string(bare.nodes->value) +
                                "', so that each node has " + std::to_string(share));
     }
     facts.slots = {std::to_string(share), bare.world_size->source};
   } else if (bare.nodes) {
-    return contradiction(*bare.world_size,
-                         *bare.nodes,
-                         "the processes of all nodes must be a multiple of the nodes");
+    return contradiction(*bare.world_size, *bare.nodes, "the processes of all nodes must be a multiple of the nodes");
   } else if (slots && processes % *slots == 0) {
-    facts.nodes = {processes / *slots,
-                   part_of(bare.world_size->source, " / " + facts.slots->source.name)};
+    facts.nodes = {processes / *slots, part_of(bare.world_size->source, " / " + facts.slots->source.name)};
   } else {
     facts.processes = bare.world_size;
     facts.are_processes = true;
-    facts.no_nodes = contradiction(*bare.world_size,
-                                   proof,
+    facts.no_nodes = contradiction(*bare.world_size, proof,
                                    "that proves that it counts processes, and nothing says on "
                                    "how many nodes they are; give --nnodes");
   }
@@ -146,10 +136,9 @@ Result<> check_rank_of_process(const BareVariables& bare, int slots) {
   if (bare.rank->value == bare.node_rank->value || bare.rank->value == first) {
     return {};
   }
-  return contradiction(*bare.rank,
-                       *bare.node_rank,
-                       "with " + std::to_string(slots) + " workers on each node the first one " +
-                           "there has rank " + std::to_string(first));
+  return contradiction(*bare.rank, *bare.node_rank,
+                       "with " + std::to_string(slots) + " workers on each node the first one " + "there has rank " +
+                           std::to_string(first));
 }
 
 /// The node whose first process has RANK, where that is no node's rank.
@@ -164,15 +153,13 @@ void divide_rank(PlatformFacts& facts, const BareVariables& bare, int slots) {
     facts.node_rank = {rank / slots, part_of(bare.rank->source, " / " + each)};
     return;
   }
-  facts.no_rank = Error{ErrorKind::BadEnvironment,
-                        bare.rank->source.name + " is '" + std::to_string(rank) + "': with " +
-                            each + " workers on each node no node begins with it, and muster " +
-                            "is to be started once on a node; give --node-rank"};
+  facts.no_rank =
+      Error{ErrorKind::BadEnvironment, bare.rank->source.name + " is '" + std::to_string(rank) + "': with " + each +
+                                           " workers on each node no node begins with it, and muster " +
+                                           "is to be started once on a node; give --node-rank"};
 }
 
-Result<> read_processes(PlatformFacts& facts,
-                        const BareVariables& bare,
-                        const Sourced<int>& proof) {
+Result<> read_processes(PlatformFacts& facts, const BareVariables& bare, const Sourced<int>& proof) {
   if (auto divided = divide(facts, bare, proof); !divided) {
     return divided;
   }
@@ -211,9 +198,8 @@ void read_nodes(PlatformFacts& facts, const BareVariables& bare) {
     facts.processes = bare.world_size;
   }
   if (is_ambiguous(bare) || (may_be_processes && !bare.rank && bare.world_size->value > 1)) {
-    facts.no_nodes = contradiction(*bare.world_size,
-                                   *bare.node_rank,
-                                   "with both it may count nodes or processes; give --nnodes");
+    facts.no_nodes =
+        contradiction(*bare.world_size, *bare.node_rank, "with both it may count nodes or processes; give --nnodes");
     facts.nodes.reset();
   }
 }
@@ -267,16 +253,14 @@ const Platform kBare = {.name = "bare",
 
 std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings& settings) {
   const auto request = read_cluster_request(settings);
-  const auto choice =
-      request ? choose_platform(snapshot, *request, {}) : Result<Choice>(request.error());
+  const auto choice = request ? choose_platform(snapshot, *request, {}) : Result<Choice>(request.error());
   const bool is_bare = choice && choice->name.empty() && choice->platform != nullptr &&
                        (choice->platform == &kBare || choice->platform->is_list_of_tasks);
   if (!is_bare) {
     return std::nullopt;
   }
   const auto cluster = describe_cluster(snapshot, settings);
-  const bool is_whole =
-      cluster && (cluster->job.most_nodes == 1 || !is_only_own_machine(cluster->master_address));
+  const bool is_whole = cluster && (cluster->job.most_nodes == 1 || !is_only_own_machine(cluster->master_address));
   return BareSign{choice->source, is_whole, choice->platform->is_list_of_tasks};
 }
 
@@ -299,18 +283,14 @@ struct Launcher {
 
 constexpr std::array<Launcher, 2> kLaunchers = {{
     {"OMPI_COMM_WORLD_SIZE",
-     {"OMPI_COMM_WORLD_RANK",
-      "OMPI_COMM_WORLD_SIZE",
-      "OMPI_COMM_WORLD_LOCAL_RANK",
-      "OMPI_COMM_WORLD_LOCAL_SIZE"},
+     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
      "name that host, by mpirun -x MASTER_ADDR=HOST or --master-addr"},
     {"MPI_LOCALNRANKS",
      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
      "name that host, by mpirun -genv MASTER_ADDR HOST or --master-addr"},
 }};
 
-constexpr std::array<const char*, 3> kMpirunCounts = {
-    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
+constexpr std::array<const char*, 3> kMpirunCounts = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
 
 /// One rank alone is no reason to leave the platform around it unasked.
 const Launcher* find_launcher(const Snapshot& snapshot) {
@@ -325,11 +305,7 @@ const Launcher* find_launcher(const Snapshot& snapshot) {
 bool is_of_unknown_size(const Snapshot& snapshot) {
   return snapshot.has("PMIX_RANK") && snapshot.has("PMIX_NAMESPACE") &&
          !first_set(snapshot,
-                    {"OMPI_COMM_WORLD_SIZE",
-                     "MPI_LOCALNRANKS",
-                     "SLURM_JOB_ID",
-                     "FLUX_JOB_ID",
-                     "JSM_NAMESPACE_SIZE"});
+                    {"OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_JOB_ID", "FLUX_JOB_ID", "JSM_NAMESPACE_SIZE"});
 }
 
 std::optional<std::string> find_mpirun_sign(const Snapshot& snapshot) {
@@ -351,8 +327,7 @@ Error unknown_size(const Snapshot& snapshot) {
 Sourced<std::string> find_id(const Snapshot& snapshot, const PlatformFacts& facts) {
   if (const auto name_space = sourced_variable(snapshot, "PMIX_NAMESPACE")) {
     const bool is_secret = name_space->value.starts_with("muster-");  // a job of ours
-    return is_secret ? Sourced<std::string>{digest_of(name_space->value), name_space->source}
-                     : *name_space;
+    return is_secret ? Sourced<std::string>{digest_of(name_space->value), name_space->source} : *name_space;
   }
   const auto descriptor = sourced_variable(snapshot, "HYDI_CONTROL_FD");
   const auto socket = snapshot.files.find("/proc/self/fd/" + (descriptor ? descriptor->value : ""));
@@ -371,8 +346,7 @@ Result<PlatformFacts> read_mpirun(const Snapshot& snapshot) {
   if (auto read = read_tasks(facts, snapshot, launcher->names); !read) {
     return read.error();
   }
-  if (auto read = read_meeting_point(facts, snapshot, find_id(snapshot, facts), launcher->advice);
-      !read) {
+  if (auto read = read_meeting_point(facts, snapshot, find_id(snapshot, facts), launcher->advice); !read) {
     return read.error();
   }
   return facts;
@@ -380,10 +354,7 @@ Result<PlatformFacts> read_mpirun(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kMpirun = {"mpirun",
-                          "OMPI_COMM_WORLD_SIZE, MPI_LOCALNRANKS or PMIX_RANK",
-                          find_mpirun_sign,
-                          read_mpirun,
+const Platform kMpirun = {"mpirun", "OMPI_COMM_WORLD_SIZE, MPI_LOCALNRANKS or PMIX_RANK", find_mpirun_sign, read_mpirun,
                           kMpirunCounts};
 
 }  // namespace muster

@@ -16,17 +16,15 @@ template <typename Same>
 std::optional<int> only_position(const SlotList& list, const Same& is_same) {
   const auto& hosts = list.value;
   const auto first = std::find_if(hosts.begin(), hosts.end(), is_same);
-  const bool is_only =
-      first != hosts.end() && std::find_if(first + 1, hosts.end(), is_same) == hosts.end();
+  const bool is_only = first != hosts.end() && std::find_if(first + 1, hosts.end(), is_same) == hosts.end();
   return is_only ? std::optional(static_cast<int>(first - hosts.begin())) : std::nullopt;
 }
 
 /// "PBS_NODEFILE lists 4 hosts, and this is ...".
 Error runs_alone(const BatchHosts& hosts, const std::string& where) {
-  return Error{ErrorKind::BadEnvironment,
-               hosts.list.source.name + " lists " + std::to_string(hosts.list.value.size()) +
-                   " hosts, and " + where + "; start muster on all of them by " + hosts.advice +
-                   ", or give --nnodes 1 for this host alone"};
+  return Error{ErrorKind::BadEnvironment, hosts.list.source.name + " lists " + std::to_string(hosts.list.value.size()) +
+                                              " hosts, and " + where + "; start muster on all of them by " +
+                                              hosts.advice + ", or give --nnodes 1 for this host alone"};
 }
 
 Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot) {
@@ -40,10 +38,8 @@ Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot
   } else if (own && *own > 0) {
     facts.node_rank = by_name;
   } else {
-    facts.no_rank =
-        runs_alone(hosts,
-                   own ? "this is the first, where the job's script runs alone"
-                       : "this one, '" + snapshot.host_name + "', is none of them by its name");
+    facts.no_rank = runs_alone(hosts, own ? "this is the first, where the job's script runs alone"
+                                          : "this one, '" + snapshot.host_name + "', is none of them by its name");
   }
   return {};
 }
@@ -51,16 +47,12 @@ Result<> find_rank(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot
 }  // namespace
 
 std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot) {
-  const auto exactly =
-      only_position(list, [&](const HostSlots& entry) { return entry.host == snapshot.host_name; });
-  return exactly ? exactly : only_position(list, [&](const HostSlots& entry) {
-    return is_this_host(entry.host, snapshot);
-  });
+  const auto exactly = only_position(list, [&](const HostSlots& entry) { return entry.host == snapshot.host_name; });
+  return exactly ? exactly
+                 : only_position(list, [&](const HostSlots& entry) { return is_this_host(entry.host, snapshot); });
 }
 
-Result<> apply_batch_hosts(PlatformFacts& facts,
-                           const BatchHosts& hosts,
-                           const Snapshot& snapshot) {
+Result<> apply_batch_hosts(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot) {
   const auto& entries = hosts.list.value;
   facts.nodes = {static_cast<int>(entries.size()), hosts.list.source};
   if (entries.size() > 1) {
@@ -81,9 +73,7 @@ Result<> apply_batch_hosts(PlatformFacts& facts,
   return read_batch_leader(facts, {entries.front().host, hosts.list.source}, snapshot);
 }
 
-Result<> read_batch_leader(PlatformFacts& facts,
-                           const Sourced<std::string>& leader,
-                           const Snapshot& snapshot) {
+Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& leader, const Snapshot& snapshot) {
   if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
     return read;
   }
@@ -121,16 +111,13 @@ std::optional<std::string> find_flux_sign(const Snapshot& snapshot) {
 /// How many tasks this host has: as many as each.
 Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snapshot& snapshot) {
   std::optional<Sourced<int>> local_rank;
-  if (auto read = read_into(local_rank, snapshot, "FLUX_TASK_LOCAL_ID", read_node_rank);
-      !read || !local_rank) {
+  if (auto read = read_into(local_rank, snapshot, "FLUX_TASK_LOCAL_ID", read_node_rank); !read || !local_rank) {
     return read;
   }
   const int tasks = facts.nodes->value;
-  const Sourced<int> here{tasks / hosts.value,
-                          {hosts.source.kind, "FLUX_JOB_SIZE / FLUX_JOB_NNODES"}};
+  const Sourced<int> here{tasks / hosts.value, {hosts.source.kind, "FLUX_JOB_SIZE / FLUX_JOB_NNODES"}};
   if (tasks % hosts.value != 0 || local_rank->value >= here.value) {
-    return contradiction(*facts.nodes,
-                         hosts,
+    return contradiction(*facts.nodes, hosts,
                          "how many tasks there are on each node is not told: start as many on "
                          "each, or one");
   }
@@ -169,15 +156,13 @@ Result<PlatformFacts> read_flux(const Snapshot& snapshot) {
     facts.nodes.reset();
     return facts;
   }
-  auto read =
-      read_meeting_point(facts, snapshot, *sourced_variable(snapshot, "FLUX_JOB_ID"), kAdvice);
+  auto read = read_meeting_point(facts, snapshot, *sourced_variable(snapshot, "FLUX_JOB_ID"), kAdvice);
   return read ? Result<PlatformFacts>(std::move(facts)) : read.error();
 }
 
 }  // namespace
 
-const Platform kFlux = {
-    "flux", "FLUX_JOB_SIZE with FLUX_JOB_ID", find_flux_sign, read_flux, kFluxCounts};
+const Platform kFlux = {"flux", "FLUX_JOB_SIZE with FLUX_JOB_ID", find_flux_sign, read_flux, kFluxCounts};
 
 // IBM Spectrum LSF. The job's script runs on the first host alone; blaunch starts tasks on all of them and
 // numbers these from 1 in LSF_PM_TASKID. Under jsrun (JSM) each task is a process that has been placed, and the
@@ -187,18 +172,15 @@ const Platform kFlux = {
 
 namespace {
 
-constexpr std::array<const char*, 4> kLsfCounts = {
-    "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS", "JSM_NAMESPACE_SIZE"};
+constexpr std::array<const char*, 4> kLsfCounts = {"LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS",
+                                                   "JSM_NAMESPACE_SIZE"};
 
-constexpr TaskVariables kTasks = {"JSM_NAMESPACE_RANK",
-                                  "JSM_NAMESPACE_SIZE",
-                                  "JSM_NAMESPACE_LOCAL_RANK",
+constexpr TaskVariables kTasks = {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
                                   "JSM_NAMESPACE_LOCAL_SIZE"};
 
 std::optional<std::string> find_lsf_sign(const Snapshot& snapshot) {
   return snapshot.has("LSB_JOBID")
-             ? first_set(snapshot,
-                         {"JSM_NAMESPACE_SIZE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS"})
+             ? first_set(snapshot, {"JSM_NAMESPACE_SIZE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS"})
              : std::nullopt;
 }
 
@@ -229,9 +211,7 @@ bool are_on_all(const PlatformFacts& facts, const SlotList& list) {
 }
 
 /// Under jsrun. Where the hosts are known, the tasks lead from the first one behind the launch node.
-Result<> read_placed(PlatformFacts& facts,
-                     const std::optional<SlotList>& list,
-                     const Snapshot& snapshot) {
+Result<> read_placed(PlatformFacts& facts, const std::optional<SlotList>& list, const Snapshot& snapshot) {
   if (auto read = read_tasks(facts, snapshot, kTasks); !read) {
     return read;
   }
@@ -239,9 +219,7 @@ Result<> read_placed(PlatformFacts& facts,
   if (is_known && !snapshot.has("MASTER_ADDR") && !are_all_here(facts)) {
     return read_batch_leader(facts, {list->value[1].host, list->source}, snapshot);
   }
-  return read_meeting_point(facts,
-                            snapshot,
-                            facts.job_id.value_or(Sourced<std::string>{}),
+  return read_meeting_point(facts, snapshot, facts.job_id.value_or(Sourced<std::string>{}),
                             "name that host, by jsrun -E MASTER_ADDR=HOST or --master-addr");
 }
 
@@ -275,8 +253,7 @@ Result<PlatformFacts> read_lsf(const Snapshot& snapshot) {
   if (!*list) {
     return facts;
   }
-  BatchHosts hosts{
-      std::move(**list), {}, "muster --hostfile $LSB_DJOB_HOSTFILE --remote-shell blaunch ..."};
+  BatchHosts hosts{std::move(**list), {}, "muster --hostfile $LSB_DJOB_HOSTFILE --remote-shell blaunch ..."};
   if (auto read = read_lsf_task_host(hosts, snapshot); !read) {
     return read.error();
   }
@@ -291,9 +268,7 @@ Result<PlatformFacts> read_lsf(const Snapshot& snapshot) {
 const Platform kLsf = {"lsf",
                        "LSB_MCPU_HOSTS, LSB_DJOB_HOSTFILE, LSB_HOSTS or JSM_NAMESPACE_SIZE with "
                        "LSB_JOBID",
-                       find_lsf_sign,
-                       read_lsf,
-                       kLsfCounts};
+                       find_lsf_sign, read_lsf, kLsfCounts};
 
 // PBS (OpenPBS, PBS Pro, Torque). PBS_NODEFILE lists the hosts, a line for each slot. The job's script runs on
 // the first of them alone: there PBS_TASKNUM is 1. What pbsdsh or another program starts by PBS' task manager
@@ -331,11 +306,11 @@ Result<PlatformFacts> read_pbs(const Snapshot& snapshot) {
   const Sourced<std::string> path = *sourced_variable(snapshot, "PBS_NODEFILE");
   const auto file = snapshot.files.find(path.value);
   if (file == snapshot.files.end()) {
-    facts.no_nodes = Error{ErrorKind::BadEnvironment,
-                           "PBS_NODEFILE is '" + path.value +
-                               "', which cannot be read on this host: start muster on all of "
-                               "them by muster --hostfile $PBS_NODEFILE in the job's "
-                               "script, or give --nnodes and --node-rank"};
+    facts.no_nodes =
+        Error{ErrorKind::BadEnvironment, "PBS_NODEFILE is '" + path.value +
+                                             "', which cannot be read on this host: start muster on all of "
+                                             "them by muster --hostfile $PBS_NODEFILE in the job's "
+                                             "script, or give --nnodes and --node-rank"};
     return facts;
   }
   auto list = read_node_file({file->second, path.source});

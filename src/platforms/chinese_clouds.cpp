@@ -25,8 +25,7 @@ Result<PlatformFacts> read_aihc(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kAihc = {
-    "aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_aihc_sign, read_aihc};
+const Platform kAihc = {"aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_aihc_sign, read_aihc};
 
 // Alibaba Cloud PAI-DLC, PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. No
 // variable of these is its own, so that another one must show it: the job's, or the name of the master.
@@ -52,8 +51,7 @@ Result<PlatformFacts> read_pai_dlc(const Snapshot& snapshot) {
 const Platform kPaiDlc = {"pai-dlc",
                           "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a "
                           "MASTER_ADDR that begins with dlc",
-                          find_pai_dlc_sign,
-                          read_pai_dlc};
+                          find_pai_dlc_sign, read_pai_dlc};
 
 // Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In
 // DDP jobs RANK and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the
@@ -79,10 +77,7 @@ Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
     return read;
   }
   facts.node_rank.reset();
-  return read_agreeing(facts.node_rank,
-                       snapshot,
-                       {"INDEX", "RANK"},
-                       read_node_rank,
+  return read_agreeing(facts.node_rank, snapshot, {"INDEX", "RANK"}, read_node_rank,
                        "both are the place of this node in NODE_LIST");
 }
 
@@ -135,11 +130,8 @@ Result<PlatformFacts> read_tencent_ti(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kTencentTi = {"tencent-ti",
-                             "NODE_LIST beside INDEX and GPU_NUM_PER_NODE or GPU_NUM",
-                             find_tencent_ti_sign,
-                             read_tencent_ti,
-                             kTencentTiCounts};
+const Platform kTencentTi = {"tencent-ti", "NODE_LIST beside INDEX and GPU_NUM_PER_NODE or GPU_NUM",
+                             find_tencent_ti_sign, read_tencent_ti, kTencentTiCounts};
 
 // Volcengine's machine learning platform, which is BytePlus' as well: MLP_ROLE_INDEX counts the nodes of a
 // role from 0. The nodes of the roles CHIEF and WORKER train, in this order; servers, schedulers and
@@ -203,14 +195,11 @@ Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
   if (const auto number = sourced_variable(snapshot, name)) {
     return contradiction(role, *number, "a node's role has this node at least");
   }
-  return Error{ErrorKind::BadEnvironment,
-               role.source.name + " is '" + role.value + "', but " + name + " is not set"};
+  return Error{ErrorKind::BadEnvironment, role.source.name + " is '" + role.value + "', but " + name + " is not set"};
 }
 
 /// The index counts within the role: nodes of the one before it come first.
-Result<> read_rank(PlatformFacts& facts,
-                   const std::vector<Trainers>& all,
-                   const Snapshot& snapshot) {
+Result<> read_rank(PlatformFacts& facts, const std::vector<Trainers>& all, const Snapshot& snapshot) {
   const auto role = sourced_variable(snapshot, "MLP_ROLE");
   std::optional<Sourced<int>> index;
   if (auto read = read_into(index, snapshot, "MLP_ROLE_INDEX", read_node_rank); !read) {
@@ -238,8 +227,7 @@ Result<> read_rank(PlatformFacts& facts,
 
 /// Where TensorFlow's tasks listen on these ports the agents need another one.
 Result<> read_leader(PlatformFacts& facts, const std::string& role, const Snapshot& snapshot) {
-  if (auto read =
-          read_into(facts.master_address, snapshot, variable_of(role, "0_HOST"), read_address);
+  if (auto read = read_into(facts.master_address, snapshot, variable_of(role, "0_HOST"), read_address);
       !read || snapshot.has("TF_CONFIG")) {
     return read;
   }
@@ -256,8 +244,7 @@ Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
   }
   Sourced<std::string> listed = *all.front().hosts;
   for (auto next = all.begin() + 1; next != all.end(); ++next) {
-    listed = {listed.value + "," + next->hosts->value,
-              part_of(listed.source, "+" + next->hosts->source.name)};
+    listed = {listed.value + "," + next->hosts->value, part_of(listed.source, "+" + next->hosts->source.name)};
   }
   const auto hosts = read_host_list(listed);
   return hosts ? take_hosts(facts, *hosts) : hosts.error();
@@ -296,10 +283,7 @@ Result<PlatformFacts> read_volcengine(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kVolcengine = {"volcengine",
-                              "MLP_ROLE_INDEX or MLP_WORKER_NUM",
-                              find_volcengine_sign,
-                              read_volcengine,
+const Platform kVolcengine = {"volcengine", "MLP_ROLE_INDEX or MLP_WORKER_NUM", find_volcengine_sign, read_volcengine,
                               kVolcengineCounts};
 
 // HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no contradiction:
@@ -317,9 +301,7 @@ constexpr std::chrono::seconds kHaiGrace{0};
 /// Good enough to tell an address from a name; nobody resolves anything here.
 bool is_address(const std::string& text) {
   return text.find(':') != std::string::npos ||
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return std::isdigit(c) != 0 || c == '.';
-         });
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
 Result<> read_master(PlatformFacts& facts, const Snapshot& snapshot) {
@@ -347,8 +329,7 @@ std::optional<std::string> find_hai_sign(const Snapshot& snapshot) {
   if (first != snapshot.variables.end() && first->first.starts_with("MARSV2_")) {
     return snapshot.has("MARSV2_RANK") ? "MARSV2_RANK" : first->first;
   }
-  const bool has_bare_names =
-      snapshot.has("RANK") && snapshot.has("WORLD_SIZE") && snapshot.has("MASTER_PORT");
+  const bool has_bare_names = snapshot.has("RANK") && snapshot.has("WORLD_SIZE") && snapshot.has("MASTER_PORT");
   return has_bare_names ? first_set(snapshot, {"MASTER_IP"}) : std::nullopt;
 }
 
@@ -358,9 +339,7 @@ Result<PlatformFacts> read_hai(const Snapshot& snapshot) {
     return read.error();
   }
   constexpr const char* kRank = "both are the rank of this node";
-  if (auto read =
-          read_agreeing(facts.node_rank, snapshot, {"RANK", "MARSV2_RANK"}, read_node_rank, kRank);
-      !read) {
+  if (auto read = read_agreeing(facts.node_rank, snapshot, {"RANK", "MARSV2_RANK"}, read_node_rank, kRank); !read) {
     return read.error();
   }
   if (auto read = read_master(facts, snapshot); !read) {
@@ -380,7 +359,6 @@ Result<PlatformFacts> read_hai(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kHai = {
-    "hai", "MARSV2_*, or MASTER_IP with the bare names", find_hai_sign, read_hai};
+const Platform kHai = {"hai", "MARSV2_*, or MASTER_IP with the bare names", find_hai_sign, read_hai};
 
 }  // namespace muster

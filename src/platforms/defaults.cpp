@@ -12,24 +12,19 @@
 namespace muster {
 namespace {
 
-Error missing(const std::optional<Sourced<std::string>>& known,
-              std::string_view what,
-              const std::string& flag) {
+Error missing(const std::optional<Sourced<std::string>>& known, std::string_view what, const std::string& flag) {
   const std::string because = known ? known->source.name + " is '" + known->value + "', but " : "";
   return Error{known ? blame(known->source) : ErrorKind::BadEnvironment,
                because + "nothing says " + std::string(what) + "; give " + flag};
 }
 
 std::optional<Sourced<std::string>> as_text(const std::optional<Sourced<int>>& number) {
-  return number ? std::optional(Sourced<std::string>{std::to_string(number->value), number->source})
-                : std::nullopt;
+  return number ? std::optional(Sourced<std::string>{std::to_string(number->value), number->source}) : std::nullopt;
 }
 
 /// Checks count and rank against each other. Where a user or torchrun's variables describe the job
 /// ranks may go by arrival; a platform that gives ranks and gives none to this node is broken.
-Result<> check_rank(const PlatformFacts& facts,
-                    const Platform* platform,
-                    const OptionNames& names) {
+Result<> check_rank(const PlatformFacts& facts, const Platform* platform, const OptionNames& names) {
   const bool may_lack_rank = platform == nullptr || platform->may_lack_rank;
   if (!facts.node_rank && facts.no_rank) {
     return *facts.no_rank;
@@ -38,8 +33,7 @@ Result<> check_rank(const PlatformFacts& facts,
     return missing(nodes_as_written(facts), "which of the nodes this is", names.node_rank);
   }
   if (facts.node_rank && facts.node_rank->value >= facts.nodes->value) {
-    return contradiction(
-        *as_text(facts.node_rank), nodes_as_written(facts), "a rank must be below its count");
+    return contradiction(*as_text(facts.node_rank), nodes_as_written(facts), "a rank must be below its count");
   }
   return {};
 }
@@ -64,8 +58,7 @@ Result<> complete_leader(PlatformFacts& facts, const OptionNames& names) {
   const bool is_single = facts.nodes->value == 1;
   // A port of our own needs no name that others know, nor one that must resolve first.
   const bool is_local_port = is_single && !facts.master_port;
-  if (is_single &&
-      (!facts.master_address || (is_local_port && !is_given(facts.master_address->source)))) {
+  if (is_single && (!facts.master_address || (is_local_port && !is_given(facts.master_address->source)))) {
     facts.master_address = {"127.0.0.1", {}};
   }
   if (!facts.master_address && facts.no_leader) {
@@ -82,10 +75,7 @@ Result<> complete_leader(PlatformFacts& facts, const OptionNames& names) {
 
 }  // namespace
 
-Result<> complete(PlatformFacts& facts,
-                  const JobRoles& roles,
-                  const Platform* platform,
-                  const OptionNames& names) {
+Result<> complete(PlatformFacts& facts, const JobRoles& roles, const Platform* platform, const OptionNames& names) {
   if (!facts.nodes && !facts.node_rank && platform == nullptr) {
     facts.nodes = {1, {}};
   }
@@ -112,28 +102,22 @@ Result<> complete(PlatformFacts& facts,
 namespace {
 
 /// A port that is not known before the start.
-const Sourced<std::string> kLatePort = {"{worker_port}",
-                                        {SourceKind::Assumed, "a free port, at start"}};
+const Sourced<std::string> kLatePort = {"{worker_port}", {SourceKind::Assumed, "a free port, at start"}};
 
 void decide(Cluster& cluster, const char* field, const Port& port) {
-  const Sourced<std::string> shown =
-      port ? Sourced<std::string>{std::to_string(port->value), port->source} : kLatePort;
+  const Sourced<std::string> shown = port ? Sourced<std::string>{std::to_string(port->value), port->source} : kLatePort;
   cluster.decisions.push_back({field, shown.value, shown.source.name});
 }
 
 /// As the user says; else the rendezvous, for programs that read it where the platform says it.
-Port choose_worker_port(const PlatformFacts& facts,
-                        const ClusterRequest& request,
-                        const ModeFacts& mode) {
+Port choose_worker_port(const PlatformFacts& facts, const ClusterRequest& request, const ModeFacts& mode) {
   const Port& given = facts.master_port;
   const bool is_taken = mode.takes_given_port && given && given->source.kind != SourceKind::Default;
   return request.worker_port || !is_taken ? request.worker_port : given;
 }
 
 /// Beside the workers' port if that is where the agents would meet.
-Sourced<int> choose_gang_port(const Port& given,
-                              const Port& worker,
-                              const Sourced<int>& rendezvous) {
+Sourced<int> choose_gang_port(const Port& given, const Port& worker, const Sourced<int>& rendezvous) {
   if (given) {
     return *given;
   }
@@ -160,9 +144,7 @@ int port_of_job(std::string_view id) {
   return static_cast<int>(kFirst + hash % kCount);
 }
 
-Result<Ports> choose_ports(const PlatformFacts& facts,
-                           const ClusterRequest& request,
-                           const ModeFacts& mode) {
+Result<Ports> choose_ports(const PlatformFacts& facts, const ClusterRequest& request, const ModeFacts& mode) {
   const bool is_single = facts.nodes->value == 1;
   const Port worker = choose_worker_port(facts, request, mode);
   Ports ports;
@@ -215,14 +197,12 @@ bool is_local_host(const PlatformFacts& facts, const std::string& name) {
 
 /// True when the platform itself says that all nodes are here.
 bool is_one_machine(const PlatformFacts& facts) {
-  return facts.share &&
-         (facts.share->hosts == 1 || facts.share->local_size.value == facts.nodes->value);
+  return facts.share && (facts.share->hosts == 1 || facts.share->local_size.value == facts.nodes->value);
 }
 
 std::string only_on_one_machine(const PlatformFacts& facts) {
   const Sourced<std::string>& leader = *facts.master_address;
-  return leader.source.name + " is '" + leader.value + "' in a job of " +
-         std::to_string(facts.nodes->value) +
+  return leader.source.name + " is '" + leader.value + "' in a job of " + std::to_string(facts.nodes->value) +
          " nodes: a machine reaches only itself there, so all of them must be on this one";
 }
 
@@ -237,8 +217,7 @@ Result<std::string> check_leader_address(const PlatformFacts& facts) {
   const std::string& address = leader.value;
   // The leader may be told so, and it need not know another name of itself.
   const bool is_leader = facts.node_rank && facts.node_rank->value == 0;
-  if (facts.nodes->value == 1 || is_leader || is_local_host(facts, address) ||
-      is_one_machine(facts)) {
+  if (facts.nodes->value == 1 || is_leader || is_local_host(facts, address) || is_one_machine(facts)) {
     return std::string();
   }
   if (is_given(leader.source)) {  // a user may try several agents on one machine
@@ -249,10 +228,8 @@ Result<std::string> check_leader_address(const PlatformFacts& facts) {
     return wrong_value(leader, "an address at which the other nodes reach the leader");
   }
   if (is_loopback_name(address) && facts.node_rank) {
-    return contradiction(
-        leader,
-        Sourced<std::string>{std::to_string(facts.node_rank->value), facts.node_rank->source},
-        "only the leader can reach itself by that name");
+    return contradiction(leader, Sourced<std::string>{std::to_string(facts.node_rank->value), facts.node_rank->source},
+                         "only the leader can reach itself by that name");
   }
   if (!is_loopback(address)) {
     return std::string();

@@ -35,9 +35,7 @@ Decision decide_platform(const Choice& choice, const PlatformFacts& facts) {
   if (is_given(facts.nodes->source) || facts.are_nodes_of_total) {
     return {"platform", "flags", facts.nodes->source.name};
   }
-  return {"platform",
-          choice.platform == nullptr ? "single" : choice.platform->name,
-          choice.source.name};
+  return {"platform", choice.platform == nullptr ? "single" : choice.platform->name, choice.source.name};
 }
 
 /// In one order, whatever order each node writes them in, and each once.
@@ -69,13 +67,11 @@ void add_nodes(Cluster& cluster, const PlatformFacts& facts) {
 void add_platform_habits(Cluster& cluster, const PlatformFacts& facts) {
   if (const auto& count = facts.restart_count) {
     cluster.platform_restarts = count->value;
-    cluster.decisions.push_back(
-        {"platform.restarts", std::to_string(count->value), count->source.name});
+    cluster.decisions.push_back({"platform.restarts", std::to_string(count->value), count->source.name});
   }
   if (const auto& grace = facts.grace) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace->value);
-    cluster.decisions.push_back(
-        {"platform.grace", std::to_string(seconds.count()) + " s", grace->source.name});
+    cluster.decisions.push_back({"platform.grace", std::to_string(seconds.count()) + " s", grace->source.name});
   }
 }
 
@@ -91,9 +87,7 @@ Result<> check_name(const Sourced<std::string>& name) {
 }
 
 /// What torchrun's options say about the job and no platform does.
-Result<> add_job(Cluster& cluster,
-                 const PlatformFacts& facts,
-                 const Snapshot& snapshot,
+Result<> add_job(Cluster& cluster, const PlatformFacts& facts, const Snapshot& snapshot,
                  const std::optional<Sourced<int>>& restarts_given) {
   if (facts.job_id && !facts.job_id->value.empty()) {
     if (auto checked = check_name(*facts.job_id); !checked) {
@@ -112,18 +106,14 @@ Result<> add_job(Cluster& cluster,
   }
   cluster.max_restarts = restarts->value;
   if (restarts->source.kind != SourceKind::Default) {
-    cluster.decisions.push_back(
-        {"max_restarts", std::to_string(restarts->value), restarts->source.name});
+    cluster.decisions.push_back({"max_restarts", std::to_string(restarts->value), restarts->source.name});
   }
   return {};
 }
 
 /// What the platform says, then the task lists, then the user: each replaces what is before it.
-Result<PlatformFacts> gather(const Choice& choice,
-                             const JobRoles& roles,
-                             const Snapshot& snapshot,
-                             const ClusterRequest& request,
-                             const ModeFacts& mode) {
+Result<PlatformFacts> gather(const Choice& choice, const JobRoles& roles, const Snapshot& snapshot,
+                             const ClusterRequest& request, const ModeFacts& mode) {
   PlatformFacts facts;
   if (choice.platform != nullptr) {
     auto read = choice.platform->read(snapshot);
@@ -143,8 +133,8 @@ Result<PlatformFacts> gather(const Choice& choice,
     return *facts.torn_nodes;
   }
   const Platform* const passed_over = find_passed_over(choice, snapshot, request, mode.roles);
-  if (auto applied = passed_over != nullptr ? check_share_of(*passed_over, snapshot, request)
-                                            : apply_share(facts, request);
+  if (auto applied =
+          passed_over != nullptr ? check_share_of(*passed_over, snapshot, request) : apply_share(facts, request);
       !applied) {
     return applied.error();
   }
@@ -157,19 +147,15 @@ Result<PlatformFacts> gather(const Choice& choice,
 
 Result<> check(const Choice& choice, const PlatformFacts& facts) {
   if (choice.name == "single" && facts.nodes->value > 1) {
-    return contradiction(Sourced<std::string>{choice.name, choice.source},
-                         nodes_as_written(facts),
+    return contradiction(Sourced<std::string>{choice.name, choice.source}, nodes_as_written(facts),
                          "a single node has no others");
   }
   return {};
 }
 
 /// What does not depend on the roles and slots.
-Result<Cluster> start_cluster(const Choice& choice,
-                              const PlatformFacts& facts,
-                              const Ports& ports,
-                              const Snapshot& snapshot,
-                              const ClusterRequest& request) {
+Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, const Ports& ports,
+                              const Snapshot& snapshot, const ClusterRequest& request) {
   auto remark = check_leader_address(facts);
   if (!remark) {
     return remark.error();
@@ -186,8 +172,7 @@ Result<Cluster> start_cluster(const Choice& choice,
   cluster.master_address = facts.master_address->value;
   cluster.master_address_from = facts.master_address->source.name;
   add_nodes(cluster, facts);
-  cluster.decisions.push_back(
-      {"rendezvous.address", cluster.master_address, facts.master_address->source.name});
+  cluster.decisions.push_back({"rendezvous.address", cluster.master_address, facts.master_address->source.name});
   add_ports(cluster, ports);
   if (auto added = add_job(cluster, facts, snapshot, request.max_restarts); !added) {
     return added.error();
@@ -207,8 +192,7 @@ void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterReques
   } else if (most < grace) {
     grace = most;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(grace);
-    cluster.decisions.push_back(
-        {"grace", std::to_string(seconds.count()) + " s", facts.grace->source.name});
+    cluster.decisions.push_back({"grace", std::to_string(seconds.count()) + " s", facts.grace->source.name});
   }
 }
 
@@ -221,10 +205,7 @@ struct Asked {
 };
 
 /// What was found, as one description.
-Result<Cluster> join(const Choice& choice,
-                     const JobRoles& roles,
-                     const PlatformFacts& facts,
-                     const Sourced<int>& slots,
+Result<Cluster> join(const Choice& choice, const JobRoles& roles, const PlatformFacts& facts, const Sourced<int>& slots,
                      const Asked& asked) {
   const auto ports = choose_ports(facts, asked.request, asked.mode);
   if (!ports) {
@@ -260,9 +241,7 @@ Result<Cluster> join(const Choice& choice,
 
 }  // namespace
 
-Result<Cluster> describe_cluster(const Snapshot& snapshot,
-                                 const ClusterRequest& request,
-                                 const ModeFacts& mode) {
+Result<Cluster> describe_cluster(const Snapshot& snapshot, const ClusterRequest& request, const ModeFacts& mode) {
   const auto choice = choose_platform(snapshot, request, mode.roles);
   if (!choice) {
     return choice.error();
@@ -289,8 +268,7 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot,
     return checked.error();
   }
   const Counters counters = find_counters(snapshot);
-  if (auto checked = check_not_alone(*facts, *choice, *job_roles, slots->value, counters);
-      !checked) {
+  if (auto checked = check_not_alone(*facts, *choice, *job_roles, slots->value, counters); !checked) {
     return checked.error();
   }
   return join(*choice, *job_roles, *facts, *slots, Asked{snapshot, counters, request, mode});
@@ -305,8 +283,7 @@ Result<Sourced<int>> read_restarts(const Sourced<std::string>& text) {
   return Sourced<int>{*restarts, text.source};
 }
 
-Result<Sourced<int>> find_restarts(const Snapshot& snapshot,
-                                   const std::optional<Sourced<int>>& given) {
+Result<Sourced<int>> find_restarts(const Snapshot& snapshot, const std::optional<Sourced<int>>& given) {
   const auto text = sourced_variable(snapshot, "PET_MAX_RESTARTS");
   if (given || !text) {
     return given.value_or(Sourced<int>{0, {}});
@@ -350,16 +327,14 @@ Result<> read_numbers(ClusterRequest& request, const Settings& settings) {
   if (auto read = read_into(request.workers, settings.find("total-workers"), read_total); !read) {
     return read;
   }
-  if (auto read = read_into(request.max_restarts, settings.find("max-restarts"), read_restarts);
-      !read) {
+  if (auto read = read_into(request.max_restarts, settings.find("max-restarts"), read_restarts); !read) {
     return read;
   }
   return read_into(request.node_rank, settings.find("node-rank"), read_node_rank);
 }
 
 Result<> read_places(ClusterRequest& request, const Settings& settings) {
-  if (auto read = read_into(request.master_address, settings.find("master-addr"), read_address);
-      !read) {
+  if (auto read = read_into(request.master_address, settings.find("master-addr"), read_address); !read) {
     return read;
   }
   if (auto read = read_into(request.master_port, settings.find("master-port"), read_port); !read) {
@@ -380,16 +355,13 @@ std::string to_text(int value) {
 
 /// Another value than the one that is there is noted.
 template <typename T>
-void override_field(std::vector<UnusedValue>& lost,
-                    const char* name,
-                    std::optional<Sourced<T>>& field,
+void override_field(std::vector<UnusedValue>& lost, const char* name, std::optional<Sourced<T>>& field,
                     const std::optional<Sourced<T>>& given) {
   if (!given) {
     return;
   }
   if (field && field->value != given->value) {
-    lost.push_back(
-        {name, {to_text(field->value), field->source}, given->source.name + " replaces it"});
+    lost.push_back({name, {to_text(field->value), field->source}, given->source.name + " replaces it"});
   }
   field = given;
 }
@@ -444,8 +416,7 @@ Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings&
   return find_restarts(snapshot, given);
 }
 
-Result<Cluster> describe_cluster(const Snapshot& snapshot,
-                                 const Settings& settings,
+Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& settings,
                                  const std::vector<std::string>& roles) {
   const auto request = read_cluster_request(settings);
   if (!request) {

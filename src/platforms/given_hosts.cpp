@@ -52,8 +52,7 @@ struct ParsedHostEntry {
 std::optional<ParsedHostEntry> read_word(const std::string& word) {
   const std::size_t bracket = word.rfind(']');
   const std::size_t colon = word.find(':', bracket == std::string::npos ? 0 : bracket);
-  const bool is_bare_address =
-      bracket == std::string::npos && colon != word.rfind(':') && colon != std::string::npos;
+  const bool is_bare_address = bracket == std::string::npos && colon != word.rfind(':') && colon != std::string::npos;
   if (colon == std::string::npos || is_bare_address) {
     return ParsedHostEntry{word, {}};
   }
@@ -76,9 +75,7 @@ bool is_host(const std::string& host) {
 }
 
 /// One host, or all those of a compressed list; `login` ends with '@' or is empty.
-Result<> add(std::vector<GivenHost>& hosts,
-             const ParsedHostEntry& word,
-             const Sourced<std::string>& shown) {
+Result<> add(std::vector<GivenHost>& hosts, const ParsedHostEntry& word, const Sourced<std::string>& shown) {
   const std::size_t at = word.host.rfind('@');
   const std::string login = at == std::string::npos ? "" : word.host.substr(0, at + 1);
   std::string name = word.host.substr(login.size());
@@ -161,8 +158,7 @@ std::string expected_of_host(const std::string& word) {
   const std::string slots = word.substr(colon + 1);
   const auto count = parse_integer(slots, 0, kMostWorkers);
   if (count && *count > kMostSlotsOfHost) {
-    return "at most " + std::to_string(kMostSlotsOfHost) +
-           " slots for a host; in a hostfile a port is port=" + slots;
+    return "at most " + std::to_string(kMostSlotsOfHost) + " slots for a host; in a hostfile a port is port=" + slots;
   }
   return "a number of slots behind '" + shortened(word.substr(0, colon + 1)) + "'" +
          (slots.empty() ? "" : ", not '" + shortened(visible_line(slots)) + "'");
@@ -194,8 +190,7 @@ Result<GivenHosts> read_hosts_of_file(const Sourced<std::string>& text) {
   GivenHosts list{{}, text.source};
   for (const HostSlots& host : read->value) {
     const std::string login = host.user.empty() ? host.host : host.user + "@" + host.host;
-    if (auto added = add(list.value, {login, host.slots}, {shortened(host.host), text.source});
-        !added) {
+    if (auto added = add(list.value, {login, host.slots}, {shortened(host.host), text.source}); !added) {
       return added.error();
     }
     if (host.port) {  // as ssh takes them together
@@ -212,11 +207,10 @@ Result<GivenHosts> read_given_hosts(const Settings& settings) {
 }
 
 Error refuse_list(const Sourced<std::string>& list, const Starter& starter) {
-  return Error{blame(list.source),
-               list.source.name + " is '" + list.value + "' but " + starter.sign +
-                   " says that this is " + starter.platform +
-                   ", which starts muster on each node; leave the list of hosts out, or if it is "
-                   "right, add --platform flags"};
+  return Error{blame(list.source), list.source.name + " is '" + list.value + "' but " + starter.sign +
+                                       " says that this is " + starter.platform +
+                                       ", which starts muster on each node; leave the list of hosts out, or if it is "
+                                       "right, add --platform flags"};
 }
 
 /// A scheduler that starts one process, from which the other hosts have to be reached, gives that no rank. Variables that are
@@ -266,8 +260,7 @@ Result<ChosenHost> read_chosen(const std::string& word, const Text& text) {
 
 /// A host that is named again has more devices.
 void add(std::vector<ChosenHost>& all, const ChosenHost& chosen) {
-  auto at = std::find_if(
-      all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == chosen.host; });
+  auto at = std::find_if(all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == chosen.host; });
   if (at == all.end()) {
     at = all.insert(all.end(), {chosen.host, {}});
   }
@@ -279,21 +272,16 @@ void add(std::vector<ChosenHost>& all, const ChosenHost& chosen) {
 
 /// With slots as with devices: numbers from 0.
 Result<> check_devices(const ChosenHost& chosen, const GivenHost& host, const Text& text) {
-  const bool is_known =
-      chosen.devices.empty() || !host.slots || chosen.devices.back() < *host.slots;
-  return is_known ? Result<>()
-                  : wrong_value(text,
-                                "devices below " + std::to_string(*host.slots) +
-                                    ", the slots of '" + host.host + "'");
+  const bool is_known = chosen.devices.empty() || !host.slots || chosen.devices.back() < *host.slots;
+  return is_known
+             ? Result<>()
+             : wrong_value(text, "devices below " + std::to_string(*host.slots) + ", the slots of '" + host.host + "'");
 }
 
-Result<> check_listed(const std::vector<ChosenHost>& all,
-                      const std::vector<GivenHost>& hosts,
-                      const Text& text) {
+Result<> check_listed(const std::vector<ChosenHost>& all, const std::vector<GivenHost>& hosts, const Text& text) {
   for (const ChosenHost& chosen : all) {
-    const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const GivenHost& listed) {
-      return listed.host == chosen.host;
-    });
+    const auto host =
+        std::find_if(hosts.begin(), hosts.end(), [&](const GivenHost& listed) { return listed.host == chosen.host; });
     if (host == hosts.end()) {
       return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is none");
     }
@@ -321,12 +309,10 @@ bool exclude(GivenHost& host, const ChosenHost* chosen) {
   if (chosen == nullptr) {
     return true;
   }
-  std::vector<int> left(
-      static_cast<std::size_t>(chosen->devices.empty() ? 0 : host.slots.value_or(0)));
+  std::vector<int> left(static_cast<std::size_t>(chosen->devices.empty() ? 0 : host.slots.value_or(0)));
   std::iota(left.begin(), left.end(), 0);
   std::erase_if(left, [&](int device) {
-    return std::find(chosen->devices.begin(), chosen->devices.end(), device) !=
-           chosen->devices.end();
+    return std::find(chosen->devices.begin(), chosen->devices.end(), device) != chosen->devices.end();
   });
   if (!left.empty()) {
     use(host, left);
@@ -348,8 +334,7 @@ Result<std::vector<ChosenHost>> read_host_choice(const Sourced<std::string>& tex
   return all.empty() ? Result<std::vector<ChosenHost>>(wrong_value(text, kChoiceForm)) : all;
 }
 
-Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHost>> listed,
-                                                     const Settings& settings) {
+Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHost>> listed, const Settings& settings) {
   const auto included = settings.find(kIncludedHosts);
   const auto excluded = settings.find(kExcludedHosts);
   if (included && excluded) {
@@ -367,14 +352,14 @@ Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHo
     return checked.error();
   }
   std::erase_if(listed.value, [&](GivenHost& host) {
-    const auto at = std::find_if(
-        all->begin(), all->end(), [&](const ChosenHost& one) { return one.host == host.host; });
+    const auto at =
+        std::find_if(all->begin(), all->end(), [&](const ChosenHost& one) { return one.host == host.host; });
     const ChosenHost* const chosen = at == all->end() ? nullptr : &*at;
     return included ? !include(host, chosen) : !exclude(host, chosen);
   });
-  return listed.value.empty() ? Result<Sourced<std::vector<GivenHost>>>(
-                                    wrong_value(text, "a choice that leaves a host"))
-                              : listed;
+  return listed.value.empty()
+             ? Result<Sourced<std::vector<GivenHost>>>(wrong_value(text, "a choice that leaves a host"))
+             : listed;
 }
 
 // Deals mpirun's processes to the slots of hosts.
@@ -391,9 +376,8 @@ Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, b
   }
   for (GivenHost& host : listed.value) {
     if (host.slots && *number > *host.slots && !may_exceed) {
-      return wrong_value(count,
-                         "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host +
-                             "', or --oversubscribe");
+      return wrong_value(
+          count, "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host + "', or --oversubscribe");
     }
     host.slots = *number;
   }
@@ -404,8 +388,7 @@ Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, b
 void share_evenly(GivenHosts& listed, int processes) {
   const auto hosts = static_cast<int>(listed.value.size());
   for (int i = 0; i < hosts; ++i) {
-    listed.value[static_cast<std::size_t>(i)].slots =
-        processes / hosts + (i < processes % hosts ? 1 : 0);
+    listed.value[static_cast<std::size_t>(i)].slots = processes / hosts + (i < processes % hosts ? 1 : 0);
   }
 }
 
@@ -423,21 +406,19 @@ Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Setti
   if (!number) {
     return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
   }
-  const auto silent = std::count_if(
-      listed.value.begin(), listed.value.end(), [](const GivenHost& host) { return !host.slots; });
+  const auto silent =
+      std::count_if(listed.value.begin(), listed.value.end(), [](const GivenHost& host) { return !host.slots; });
   if (silent == static_cast<std::ptrdiff_t>(listed.value.size())) {
     share_evenly(listed, *number);
     return {};
   }
   if (silent > 0) {
-    return wrong_value(count,
-                       "a number of slots at each host of " + listed.source.name + ", or at none");
+    return wrong_value(count, "a number of slots at each host of " + listed.source.name + ", or at none");
   }
   const int left = fill(listed, *number);
   if (left > 0 && !settings.has(kMayOversubscribe)) {
-    return wrong_value(count,
-                       "at most " + std::to_string(*number - left) + ", the slots of " +
-                           listed.source.name + or_oversubscribe(settings));
+    return wrong_value(count, "at most " + std::to_string(*number - left) + ", the slots of " + listed.source.name +
+                                  or_oversubscribe(settings));
   }
   for (int i = 0; i < left; ++i) {
     ++*listed.value[static_cast<std::size_t>(i) % listed.value.size()].slots;
@@ -456,11 +437,9 @@ Result<> leave_to_mpirun(GivenHosts& listed, const Sourced<std::string>& count, 
     host.slots = host.slots.value_or(*number);
     slots += *host.slots;
   }
-  return *number <= slots || may_exceed
-             ? Result<>()
-             : wrong_value(count,
-                           "at most " + std::to_string(slots) + ", the slots of " +
-                               listed.source.name + ", or --oversubscribe");
+  return *number <= slots || may_exceed ? Result<>()
+                                        : wrong_value(count, "at most " + std::to_string(slots) + ", the slots of " +
+                                                                 listed.source.name + ", or --oversubscribe");
 }
 
 }  // namespace

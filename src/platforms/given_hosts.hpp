@@ -39,8 +39,8 @@ struct ChosenHost {
 
 /// Hosts that the choice in the settings leaves of a list, in its order. Fails for an inclusion beside an exclusion, and for a host
 /// or a device that is not listed.
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> choose_hosts(
-    Sourced<std::vector<GivenHost>> listed, const Settings& settings);
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHost>> listed,
+                                                                   const Settings& settings);
 
 /// The settings by which mpirun's processes are dealt to the hosts of a list: how many in all, how many on each,
 /// that there may be more than slots, and that mpirun deals them itself.
@@ -72,18 +72,16 @@ inline constexpr int kMostSlotsOfHost = 1024;
 [[nodiscard]] std::string expected_of_host(const std::string& word);
 
 /// The text of --hosts: "a:8,b", "user@a", "[fd00::1]:8", "gpu[01-04]:8".
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_option(
-    const Sourced<std::string>& text);
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_option(const Sourced<std::string>& text);
 
 /// The text of a hostfile as MPI, DeepSpeed and PBS write it.
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_of_file(
-    const Sourced<std::string>& text);
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> read_hosts_of_file(const Sourced<std::string>& text);
 
 // Which of the hosts of a list have processes, where their number is given: mpirun's -np.
 
 /// The hosts that get processes, with their number as slots, by the settings kProcessesOfHosts and others: in
 /// the order of the list, each filled before the next one. Fails for more processes than slots.
-[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> fill_hosts(
-    Sourced<std::vector<GivenHost>> listed, const Settings& settings);
+[[nodiscard]] Result<Sourced<std::vector<GivenHost>>> fill_hosts(Sourced<std::vector<GivenHost>> listed,
+                                                                 const Settings& settings);
 
 }  // namespace muster

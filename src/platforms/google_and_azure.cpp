@@ -35,8 +35,7 @@ Result<Trainers> read_trainers(const Source& source, const json::value* cluster)
     if (pool == nullptr && i > 0) {
       continue;
     }
-    const auto listed =
-        read_json_texts(part_of(place, "." + std::string(kTrainers.at(i))), pool, kForm);
+    const auto listed = read_json_texts(part_of(place, "." + std::string(kTrainers.at(i))), pool, kForm);
     if (!listed) {
       return listed.error();
     }
@@ -63,27 +62,21 @@ Result<> read_hosts(PlatformFacts& facts, const Trainers& trainers, const Source
   return take_hosts(facts, hosts);
 }
 
-Result<> read_rank(PlatformFacts& facts,
-                   const Trainers& trainers,
-                   const Source& source,
-                   const json::value* task) {
+Result<> read_rank(PlatformFacts& facts, const Trainers& trainers, const Source& source, const json::value* task) {
   const Source place = part_of(source, " task");
   const json::object* const members = task == nullptr ? nullptr : task->if_object();
   if (members == nullptr) {
     return wrong_member(place, task, "an object with type and index");
   }
   const json::value* const type = members->if_contains("type");
-  const auto index = read_json_number(part_of(place, ".index"),
-                                      members->if_contains("index"),
-                                      0,
-                                      "the index of this task, such as 0");
+  const auto index =
+      read_json_number(part_of(place, ".index"), members->if_contains("index"), 0, "the index of this task, such as 0");
   if (!index) {
     return index.error();
   }
   const bool is_first = shown(type) == kTrainers.front();
   if (!is_first && shown(type) != kTrainers.back()) {
-    facts.no_rank = wrong_member(part_of(place, ".type"),
-                                 type,
+    facts.no_rank = wrong_member(part_of(place, ".type"), type,
                                  "workerpool0 or workerpool1, whose nodes train; give --platform "
                                  "single for what runs on the others");
     return {};
@@ -99,9 +92,7 @@ Result<> read_rank(PlatformFacts& facts,
 }
 
 /// Ports that are open for what is trained; a task of TensorFlow listens on that of the list.
-Result<> read_port_of_job(PlatformFacts& facts,
-                          const Source& source,
-                          const json::value* open,
+Result<> read_port_of_job(PlatformFacts& facts, const Source& source, const json::value* open,
                           const Snapshot& snapshot) {
   const json::array* const ports = open == nullptr ? nullptr : open->if_array();
   const Source place = part_of(source, " open_ports");
@@ -109,8 +100,7 @@ Result<> read_port_of_job(PlatformFacts& facts,
     return wrong_member(place, open, "a list of ports such as [3333]");
   }
   if (ports != nullptr) {
-    return read_into(
-        facts.master_port, Sourced<std::string>{shown(ports->data()), place}, read_port);
+    return read_into(facts.master_port, Sourced<std::string>{shown(ports->data()), place}, read_port);
   }
   if (snapshot.has("TF_CONFIG") || facts.nodes->value == 1) {
     facts.master_port.reset();
@@ -139,9 +129,7 @@ Result<PlatformFacts> read_vertex(const Snapshot& snapshot) {
   if (auto read = read_rank(facts, *trainers, text.source, members->if_contains("task")); !read) {
     return read.error();
   }
-  if (auto read =
-          read_port_of_job(facts, text.source, members->if_contains("open_ports"), snapshot);
-      !read) {
+  if (auto read = read_port_of_job(facts, text.source, members->if_contains("open_ports"), snapshot); !read) {
     return read.error();
   }
   facts.job_id = sourced_variable(snapshot, "CLOUD_ML_JOB_ID");
@@ -170,14 +158,10 @@ struct Names {
   const char* local_rank;
 };
 constexpr Names kPyTorch = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
-constexpr Names kOpenMpi = {
-    "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
+constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
 
 /// Fills the share of this process, of `each` on a node.
-Result<> read_share(PlatformFacts& facts,
-                    const Sourced<int>& each,
-                    const Names& names,
-                    const Snapshot& snapshot) {
+Result<> read_share(PlatformFacts& facts, const Sourced<int>& each, const Names& names, const Snapshot& snapshot) {
   std::optional<Sourced<int>> local_rank;
   std::optional<Sourced<int>> host_rank;
   if (auto read = read_into(local_rank, snapshot, names.local_rank, read_node_rank); !read) {
@@ -188,8 +172,7 @@ Result<> read_share(PlatformFacts& facts,
   }
   const auto& rank = facts.node_rank;
   if (host_rank && rank && rank->value / each.value != host_rank->value) {
-    return contradiction(*rank,
-                         *host_rank,
+    return contradiction(*rank, *host_rank,
                          "with " + std::to_string(each.value) + " for each node that is on node " +
                              std::to_string(rank->value / each.value));
   }
@@ -206,9 +189,7 @@ Result<> read_share(PlatformFacts& facts,
 }
 
 /// A job whose nodes run one process each and know no more than their number.
-Result<> read_plain_nodes(PlatformFacts& facts,
-                          const std::optional<Sourced<int>>& hosts,
-                          const Snapshot& snapshot) {
+Result<> read_plain_nodes(PlatformFacts& facts, const std::optional<Sourced<int>>& hosts, const Snapshot& snapshot) {
   facts.nodes = hosts;
   return read_into(facts.node_rank, snapshot, "NODE_RANK", read_node_rank);
 }
@@ -229,17 +210,15 @@ Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& sn
   }
   const Sourced<int> processes = *facts.nodes;
   if (!hosts && processes.value > 1) {
-    return Error{ErrorKind::BadEnvironment,
-                 processes.source.name + " is '" + std::to_string(processes.value) +
-                     "', and whether these are nodes or processes nothing says: "
-                     "AZUREML_NODE_COUNT is not set; pass it on"};
+    return Error{ErrorKind::BadEnvironment, processes.source.name + " is '" + std::to_string(processes.value) +
+                                                "', and whether these are nodes or processes nothing says: "
+                                                "AZUREML_NODE_COUNT is not set; pass it on"};
   }
   const int nodes = hosts ? hosts->value : 1;
   if (processes.value % nodes != 0) {
     return contradiction(processes, *hosts, "each node has as many processes");
   }
-  const Source source =
-      hosts ? part_of(processes.source, " / " + hosts->source.name) : processes.source;
+  const Source source = hosts ? part_of(processes.source, " / " + hosts->source.name) : processes.source;
   return read_share(facts, {processes.value / nodes, source}, names, snapshot);
 }
 
@@ -271,8 +250,7 @@ Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
 }
 
 std::optional<std::string> find_azureml_sign(const Snapshot& snapshot) {
-  const bool is_distributed =
-      first_set(snapshot, {kAzuremlCounts.front(), kPyTorch.size, kOpenMpi.size}).has_value();
+  const bool is_distributed = first_set(snapshot, {kAzuremlCounts.front(), kPyTorch.size, kOpenMpi.size}).has_value();
   return is_distributed ? first_set(snapshot, {"AZUREML_RUN_ID"}) : std::nullopt;
 }
 
@@ -291,11 +269,7 @@ Result<PlatformFacts> read_azureml(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kAzureml = {
-    "azureml",
-    "AZUREML_RUN_ID beside AZUREML_NODE_COUNT, WORLD_SIZE or OMPI_COMM_WORLD_SIZE",
-    find_azureml_sign,
-    read_azureml,
-    kAzuremlCounts};
+const Platform kAzureml = {"azureml", "AZUREML_RUN_ID beside AZUREML_NODE_COUNT, WORLD_SIZE or OMPI_COMM_WORLD_SIZE",
+                           find_azureml_sign, read_azureml, kAzuremlCounts};
 
 }  // namespace muster

@@ -115,15 +115,13 @@ Result<> check_same_hosts(const HostList& one, const HostList& other) {
 Result<> take_hosts(PlatformFacts& facts, const HostList& hosts) {
   const int count = static_cast<int>(hosts.value.size());
   if (facts.nodes && facts.nodes->value != count) {
-    return contradiction({std::to_string(facts.nodes->value), facts.nodes->source},
-                         as_text(hosts),
+    return contradiction({std::to_string(facts.nodes->value), facts.nodes->source}, as_text(hosts),
                          "one is the number of hosts that the other lists");
   }
   const Sourced<std::string> first{hosts.value.front(), hosts.source};
   const auto& leader = facts.master_address;
   const bool is_listed =
-      leader &&
-      std::find(hosts.value.begin(), hosts.value.end(), leader->value) != hosts.value.end();
+      leader && std::find(hosts.value.begin(), hosts.value.end(), leader->value) != hosts.value.end();
   if (is_listed && leader->value != first.value) {
     return contradiction(*leader, as_text(hosts), "the first host leads");
   }
@@ -133,9 +131,7 @@ Result<> take_hosts(PlatformFacts& facts, const HostList& hosts) {
   return {};
 }
 
-Result<> read_meeting_point(PlatformFacts& facts,
-                            const Snapshot& snapshot,
-                            const std::string& name) {
+Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, const std::string& name) {
   const auto text = sourced_variable(snapshot, name);
   if (!text || text->value.empty()) {
     return {};
@@ -151,10 +147,8 @@ Result<> read_meeting_point(PlatformFacts& facts,
     return contradiction(*facts.master_address, *text, kWhy);
   }
   if (endpoint.port && facts.master_port && facts.master_port->value != port->value) {
-    return contradiction(
-        Sourced<std::string>{std::to_string(facts.master_port->value), facts.master_port->source},
-        *text,
-        kWhy);
+    return contradiction(Sourced<std::string>{std::to_string(facts.master_port->value), facts.master_port->source},
+                         *text, kWhy);
   }
   facts.master_address = *address;
   if (endpoint.port) {
@@ -164,9 +158,8 @@ Result<> read_meeting_point(PlatformFacts& facts,
 }
 
 std::string task_in_variable(std::string task) {
-  std::transform(task.begin(), task.end(), task.begin(), [](unsigned char c) {
-    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
-  });
+  std::transform(task.begin(), task.end(), task.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
   return task;
 }
 
@@ -206,9 +199,7 @@ class Collector {
       return {};
     }
     if (named.slots || slots) {
-      return wrong_value(
-          place,
-          "each host with a number of slots once, and '" + named.host + "' is listed before");
+      return wrong_value(place, "each host with a number of slots once, and '" + named.host + "' is listed before");
     }
     ++repeats_[seen->second];
     return {};
@@ -233,8 +224,7 @@ class Collector {
       return wrong_value({shortened(text.value), text.source}, expected);
     }
     // A list that has some hosts several times has each as often as it has slots: PBS's.
-    const bool is_counted =
-        std::any_of(repeats_.begin(), repeats_.end(), [](int times) { return times > 1; });
+    const bool is_counted = std::any_of(repeats_.begin(), repeats_.end(), [](int times) { return times > 1; });
     for (std::size_t i = 0; i < repeats_.size(); ++i) {
       HostSlots& host = list_.value[i];
       host.slots = is_counted && !host.slots ? std::optional(repeats_[i]) : host.slots;
@@ -315,8 +305,7 @@ Key key_of(std::string name) {
   if (!is_most && (name == "port" || name == "username" || name == "user_name")) {
     return name == "port" ? Key::Port : Key::User;
   }
-  const bool is_known =
-      name == "slots" || name == "slot" || name == "count" || name == "cpu" || name == "cpus";
+  const bool is_known = name == "slots" || name == "slot" || name == "count" || name == "cpu" || name == "cpus";
   return !is_known ? Key::Unknown : is_most ? Key::MostSlots : Key::Slots;
 }
 
@@ -358,9 +347,7 @@ bool read_field(HostfileLine& line, const std::string& word) {
   constexpr int kMostPort = 65'535;
   const int least = key == Key::Port ? 1 : 0;
   const auto number = parse_integer(value, least, key == Key::Port ? kMostPort : kMostWorkers);
-  std::optional<int>& field = key == Key::Slots  ? line.host.slots
-                              : key == Key::Port ? line.host.port
-                                                 : line.most_slots;
+  std::optional<int>& field = key == Key::Slots ? line.host.slots : key == Key::Port ? line.host.port : line.most_slots;
   const bool is_new = number && key != Key::Unknown && !field;
   field = number;
   return is_new;
@@ -392,9 +379,7 @@ std::string expected_of_slots(int slots) {
 
 HostList hosts_of(const SlotList& list) {
   HostList hosts{{}, list.source};
-  std::transform(list.value.begin(),
-                 list.value.end(),
-                 std::back_inserter(hosts.value),
+  std::transform(list.value.begin(), list.value.end(), std::back_inserter(hosts.value),
                  [](const HostSlots& host) { return host.host; });
   return hosts;
 }
@@ -452,8 +437,7 @@ Result<SlotList> read_node_file(const Sourced<std::string>& text) {
       continue;
     }
     const auto place = line_of(text.source, i, lines[i]);
-    const auto count =
-        words.size() == 1 ? std::optional(1) : parse_integer(words[1], 1, kMostWorkers);
+    const auto count = words.size() == 1 ? std::optional(1) : parse_integer(words[1], 1, kMostWorkers);
     if (words.size() > 2 || !count) {
       return wrong_value(place, "a host, or a host and its number of slots");
     }
@@ -470,8 +454,7 @@ Result<SlotList> read_host_pairs(const Sourced<std::string>& text) {
   Collector collector(text.source);
   const Words words = words_of(text.value);
   for (std::size_t i = 0; i < words.size(); i += 2) {
-    const auto count =
-        i + 1 < words.size() ? parse_integer(words[i + 1], 1, kMostWorkers) : std::nullopt;
+    const auto count = i + 1 < words.size() ? parse_integer(words[i + 1], 1, kMostWorkers) : std::nullopt;
     if (!count) {
       return wrong_value(shown, kForm);
     }

@@ -30,8 +30,7 @@ using HostList = Sourced<std::vector<std::string>>;
 [[nodiscard]] std::vector<std::string> volcano_tasks(const Snapshot& snapshot);
 
 /// The host file that Volcano mounts for a task; empty when there is none.
-[[nodiscard]] Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot,
-                                                             const std::string& task);
+[[nodiscard]] Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot, const std::string& task);
 
 /// Two lists of one task must be the same.
 [[nodiscard]] Result<> check_same_hosts(const HostList& one, const HostList& other);
@@ -42,9 +41,7 @@ using HostList = Sourced<std::vector<std::string>>;
 
 /// A variable that says where the leader is as "host" or "host:port". What says the same already must say
 /// the same place. An empty value says nothing.
-[[nodiscard]] Result<> read_meeting_point(PlatformFacts& facts,
-                                          const Snapshot& snapshot,
-                                          const std::string& name);
+[[nodiscard]] Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, const std::string& name);
 
 /// A task's name as in VC_<TASK>_HOSTS.
 [[nodiscard]] std::string task_in_variable(std::string task);
@@ -73,8 +70,7 @@ using SlotList = Sourced<std::vector<HostSlots>>;
 [[nodiscard]] Result<HostList> read_slurm_list(const Sourced<std::string>& text);
 
 /// Slurm's "2(x3),1": 2, 2, 2, 1, a number for each node.
-[[nodiscard]] Result<Sourced<std::vector<int>>> read_tasks_per_node(
-    const Sourced<std::string>& text);
+[[nodiscard]] Result<Sourced<std::vector<int>>> read_tasks_per_node(const Sourced<std::string>& text);
 
 /// "a:8,b", or with blanks: a host each, and its slots where a number follows. A host that is listed
 /// several times without a number has as many slots.
@@ -106,13 +102,10 @@ struct BatchHosts {
 /// The hosts are the nodes, the first one leads. A host that is not the first one is known by its name; on
 /// the first one only what has started us tells an agent from the script, which must not run alone.
 /// Accelerators count more than the slots of the list, which stand for cores on many systems.
-[[nodiscard]] Result<> apply_batch_hosts(PlatformFacts& facts,
-                                         const BatchHosts& hosts,
-                                         const Snapshot& snapshot);
+[[nodiscard]] Result<> apply_batch_hosts(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot);
 
 /// MASTER_ADDR and MASTER_PORT where they are set, else this leader, and a port of the job's own.
-[[nodiscard]] Result<> read_batch_leader(PlatformFacts& facts,
-                                         const Sourced<std::string>& leader,
+[[nodiscard]] Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& leader,
                                          const Snapshot& snapshot);
 
 }  // namespace muster

@@ -18,8 +18,8 @@ constexpr std::array<const char*, 2> kPytorchjobCounts = {"PET_NNODES", "WORLD_S
 
 std::optional<std::string> find_pytorchjob_sign(const Snapshot& snapshot) {
   const auto bare_names = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
-  const bool are_set = std::all_of(
-      bare_names.begin(), bare_names.end(), [&](const char* name) { return snapshot.has(name); });
+  const bool are_set =
+      std::all_of(bare_names.begin(), bare_names.end(), [&](const char* name) { return snapshot.has(name); });
   return are_set ? first_set(snapshot, {"PET_NNODES"}) : std::nullopt;
 }
 
@@ -28,8 +28,7 @@ Result<> check_world_size(const PlatformFacts& facts, const Snapshot& snapshot) 
   const auto size = *sourced_variable(snapshot, "WORLD_SIZE");
   const auto all = parse_integer(size.value, 1, kMostWorkers);
   const auto per_node =
-      parse_integer(snapshot.variable("PET_NPROC_PER_NODE").value_or(""), 1, kMostWorkers)
-          .value_or(1);
+      parse_integer(snapshot.variable("PET_NPROC_PER_NODE").value_or(""), 1, kMostWorkers).value_or(1);
   if (!all) {
     return wrong_value(size, "a number of processes of at least 1");
   }
@@ -38,10 +37,8 @@ Result<> check_world_size(const PlatformFacts& facts, const Snapshot& snapshot) 
   if (*all % per_node == 0 && least <= nodes && nodes <= facts.nodes->value) {
     return {};
   }
-  return contradiction(
-      size,
-      *sourced_variable(snapshot, "PET_NNODES"),
-      "the first must be the other times " + std::to_string(per_node) + " (PET_NPROC_PER_NODE)");
+  return contradiction(size, *sourced_variable(snapshot, "PET_NNODES"),
+                       "the first must be the other times " + std::to_string(per_node) + " (PET_NPROC_PER_NODE)");
 }
 
 Result<PlatformFacts> read_pytorchjob(const Snapshot& snapshot) {
@@ -52,18 +49,12 @@ Result<PlatformFacts> read_pytorchjob(const Snapshot& snapshot) {
   if (auto checked = check_world_size(*facts, snapshot); !checked) {
     return checked.error();
   }
-  if (auto read = read_agreeing(facts->node_rank,
-                                snapshot,
-                                {"PET_NODE_RANK", "RANK"},
-                                read_node_rank,
+  if (auto read = read_agreeing(facts->node_rank, snapshot, {"PET_NODE_RANK", "RANK"}, read_node_rank,
                                 "both are the rank of this node");
       !read) {
     return read.error();
   }
-  if (auto read = read_agreeing(facts->master_address,
-                                snapshot,
-                                {"PET_MASTER_ADDR", "MASTER_ADDR"},
-                                read_address,
+  if (auto read = read_agreeing(facts->master_address, snapshot, {"PET_MASTER_ADDR", "MASTER_ADDR"}, read_address,
                                 "both are the leader's address");
       !read) {
     return read.error();
@@ -73,12 +64,9 @@ Result<PlatformFacts> read_pytorchjob(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPytorchjob = {"pytorchjob",
-                              "PET_NNODES with the bare names",
-                              find_pytorchjob_sign,
-                              read_pytorchjob,
-                              kPytorchjobCounts,
-                              /*may_lack_rank=*/true};
+const Platform kPytorchjob = {
+    "pytorchjob",          "PET_NNODES with the bare names", find_pytorchjob_sign, read_pytorchjob, kPytorchjobCounts,
+    /*may_lack_rank=*/true};
 
 // PET_*: torchrun's own options as variables, which Kubeflow's Trainer v2 and PyTorchJob set.
 // Where PyTorchJob sets RANK and WORLD_SIZE beside them, their unit depends on its version, so
@@ -102,8 +90,7 @@ Result<PlatformFacts> read_pet(const Snapshot& snapshot) {
   if (auto read = read_into(facts.node_rank, snapshot, "PET_NODE_RANK", read_node_rank); !read) {
     return read.error();
   }
-  if (auto read = read_into(facts.master_address, snapshot, "PET_MASTER_ADDR", read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "PET_MASTER_ADDR", read_address); !read) {
     return read.error();
   }
   if (auto read = read_into(facts.master_port, snapshot, "PET_MASTER_PORT", read_port); !read) {
@@ -119,11 +106,8 @@ Result<PlatformFacts> read_pet(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPet = {.name = "pet",
-                       .signs = "PET_NNODES",
-                       .find_sign = find_pet_sign,
-                       .read = read_pet,
-                       .may_lack_rank = true};
+const Platform kPet = {
+    .name = "pet", .signs = "PET_NNODES", .find_sign = find_pet_sign, .read = read_pet, .may_lack_rank = true};
 
 // TensorFlow's lists of tasks: TF_CONFIG, as Kubeflow's TFJob and Volcano's tensorflow plugin set it,
 // and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may stand beside the variables of
@@ -137,13 +121,11 @@ struct ListVariable {
   const char* role;
 };
 
-constexpr std::array<ListVariable, 2> kLists = {
-    {{"TF_WORKER_HOSTS", "worker"}, {"TF_PS_HOSTS", "ps"}}};
+constexpr std::array<ListVariable, 2> kLists = {{{"TF_WORKER_HOSTS", "worker"}, {"TF_PS_HOSTS", "ps"}}};
 
 Error nothing_says(const Source& known, const std::string& what, const char* variable) {
-  return Error{
-      ErrorKind::BadEnvironment,
-      known.name + " lists tasks, but nothing says " + what + ": " + variable + " is not set"};
+  return Error{ErrorKind::BadEnvironment,
+               known.name + " lists tasks, but nothing says " + what + ": " + variable + " is not set"};
 }
 
 /// MA_TASK_NAME and the index within that task.
@@ -161,15 +143,12 @@ Result<> read_own_task(TaskLists& tasks, const Snapshot& snapshot) {
   }
   const RoleEndpoints* const list = find_role(tasks.roles, name->value);
   if (list == nullptr) {
-    return contradiction(
-        *name, {to_text(sizes_of(tasks)), tasks.source}, "no list has tasks of this role");
+    return contradiction(*name, {to_text(sizes_of(tasks)), tasks.source}, "no list has tasks of this role");
   }
   const auto count = static_cast<int>(list->endpoints.size());
   if ((*index)->value >= count) {
-    return contradiction(
-        **index,
-        Sourced<int>{count, from_variable("the number of " + name->value + " tasks")},
-        "an index must be below its count");
+    return contradiction(**index, Sourced<int>{count, from_variable("the number of " + name->value + " tasks")},
+                         "an index must be below its count");
   }
   tasks.role = name->value;
   tasks.index = (*index)->value;
@@ -219,16 +198,14 @@ Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
   for (const RoleEndpoints& list : lists.roles) {
     const RoleEndpoints* const other = find_role(config.roles, list.role);
     if (other == nullptr || other->endpoints != list.endpoints) {
-      return contradiction({text_of(&list), lists.source},
-                           {text_of(other), config.source},
+      return contradiction({text_of(&list), lists.source}, {text_of(other), config.source},
                            "both list the tasks of the role " + list.role);
     }
   }
   if (config.role != lists.role || config.index != lists.index) {
-    return contradiction(
-        {lists.role + " " + std::to_string(lists.index), lists.own_source},
-        {config.role + " " + std::to_string(config.index), part_of(config.own_source, " task")},
-        "both say which task this is");
+    return contradiction({lists.role + " " + std::to_string(lists.index), lists.own_source},
+                         {config.role + " " + std::to_string(config.index), part_of(config.own_source, " task")},
+                         "both say which task this is");
   }
   return {};
 }
@@ -291,16 +268,14 @@ constexpr std::array<const char*, 1> kPaddlejobCounts = {"PADDLE_NNODES"};
 /// The trainers of paddle.distributed.launch, and muster's own, have these two as well.
 std::optional<std::string> find_paddlejob_sign(const Snapshot& snapshot) {
   const bool is_job = snapshot.has("PADDLE_NNODES") && snapshot.has("PADDLE_MASTER");
-  return is_job && !snapshot.has("PADDLE_TRAINER_ID") ? std::optional<std::string>("PADDLE_NNODES")
-                                                      : std::nullopt;
+  return is_job && !snapshot.has("PADDLE_TRAINER_ID") ? std::optional<std::string>("PADDLE_NNODES") : std::nullopt;
 }
 
 /// With Master replicas these are parameter servers, and the workers their trainers.
 Error wrong_roles(const Sourced<std::string>& role) {
-  return Error{blame(role.source),
-               role.source.name + " is '" + role.value +
-                   "': this PaddleJob has Master replicas, which are parameter servers; leave them "
-                   "out, or give --nnodes if all pods do the same"};
+  return Error{blame(role.source), role.source.name + " is '" + role.value +
+                                       "': this PaddleJob has Master replicas, which are parameter servers; leave them "
+                                       "out, or give --nnodes if all pods do the same"};
 }
 
 Result<PlatformFacts> read_paddlejob(const Snapshot& snapshot) {
@@ -325,12 +300,9 @@ Result<PlatformFacts> read_paddlejob(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPaddlejob = {"paddlejob",
-                             "PADDLE_NNODES with PADDLE_MASTER",
-                             find_paddlejob_sign,
-                             read_paddlejob,
-                             kPaddlejobCounts,
-                             /*may_lack_rank=*/true};
+const Platform kPaddlejob = {
+    "paddlejob",           "PADDLE_NNODES with PADDLE_MASTER", find_paddlejob_sign, read_paddlejob, kPaddlejobCounts,
+    /*may_lack_rank=*/true};
 
 // Kubeflow's MPIJob, and the MPI runtimes of Trainer v2. Only the launcher's pod is told who the workers
 // are, by a hostfile; on the workers runs sshd until somebody starts a program there. A muster in the pod
@@ -347,8 +319,7 @@ std::optional<std::string> find_mpijob_sign(const Snapshot& snapshot) {
   if (snapshot.has("K_MPI_JOB_ROLE")) {
     return "K_MPI_JOB_ROLE";
   }
-  for (const char* const name :
-       {"OMPI_MCA_orte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"}) {
+  for (const char* const name : {"OMPI_MCA_orte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"}) {
     if (snapshot.variable(name) == kHostfile) {
       return name;
     }
@@ -357,10 +328,9 @@ std::optional<std::string> find_mpijob_sign(const Snapshot& snapshot) {
 }
 
 Error has_no_starter(const Sourced<std::string>& text, const std::string& what) {
-  return Error{ErrorKind::BadEnvironment,
-               text.source.name + " is '" + text.value + "', and " + what +
-                   "; in the pod of the launcher 'muster --hostfile " + kHostfile +
-                   "' starts it on all hosts of the job"};
+  return Error{ErrorKind::BadEnvironment, text.source.name + " is '" + text.value + "', and " + what +
+                                              "; in the pod of the launcher 'muster --hostfile " + kHostfile +
+                                              "' starts it on all hosts of the job"};
 }
 
 Result<PlatformFacts> read_mpijob(const Snapshot& snapshot) {
@@ -375,9 +345,8 @@ Result<PlatformFacts> read_mpijob(const Snapshot& snapshot) {
   if (!list) {
     return list.error();
   }
-  const auto own = std::find_if(list->value.begin(), list->value.end(), [&](const HostSlots& host) {
-    return is_this_host(host.host, snapshot);
-  });
+  const auto own = std::find_if(list->value.begin(), list->value.end(),
+                                [&](const HostSlots& host) { return is_this_host(host.host, snapshot); });
   if (own == list->value.end() || list->value.size() > 1) {
     facts.no_nodes = has_no_starter(sign, "nothing starts muster on the workers");
     return facts;
@@ -391,10 +360,7 @@ Result<PlatformFacts> read_mpijob(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kMpijob = {"mpijob",
-                          "K_MPI_JOB_ROLE or a hostfile in /etc/mpi",
-                          find_mpijob_sign,
-                          read_mpijob,
+const Platform kMpijob = {"mpijob", "K_MPI_JOB_ROLE or a hostfile in /etc/mpi", find_mpijob_sign, read_mpijob,
                           kMpijobCounts};
 
 // Kubeflow's jobs of JAX: each pod is a node and runs one process, which sees all devices of the pod.
@@ -415,20 +381,16 @@ struct Names {
   const char* rank;
 };
 
-constexpr Names kOfTrainer = {
-    "JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_PORT", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"};
+constexpr Names kOfTrainer = {"JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_PORT", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"};
 constexpr Names kOfJob = {"COORDINATOR_ADDRESS", "COORDINATOR_PORT", "NUM_PROCESSES", "PROCESS_ID"};
 
 bool are_set(const Snapshot& snapshot, const Names& names) {
   const auto all = {names.address, names.port, names.count, names.rank};
-  return std::all_of(
-      all.begin(), all.end(), [&](const char* const name) { return snapshot.has(name); });
+  return std::all_of(all.begin(), all.end(), [&](const char* const name) { return snapshot.has(name); });
 }
 
 const Names* find_names(const Snapshot& snapshot) {
-  return are_set(snapshot, kOfTrainer) ? &kOfTrainer
-         : are_set(snapshot, kOfJob)   ? &kOfJob
-                                       : nullptr;
+  return are_set(snapshot, kOfTrainer) ? &kOfTrainer : are_set(snapshot, kOfJob) ? &kOfJob : nullptr;
 }
 
 std::optional<std::string> find_jaxjob_sign(const Snapshot& snapshot) {
@@ -457,10 +419,7 @@ Result<PlatformFacts> read_jaxjob(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kJaxjob = {"jaxjob",
-                          "NUM_PROCESSES, PROCESS_ID and COORDINATOR_*, or these with JAX_",
-                          find_jaxjob_sign,
-                          read_jaxjob,
-                          kJaxjobCounts};
+const Platform kJaxjob = {"jaxjob", "NUM_PROCESSES, PROCESS_ID and COORDINATOR_*, or these with JAX_", find_jaxjob_sign,
+                          read_jaxjob, kJaxjobCounts};
 
 }  // namespace muster

@@ -16,14 +16,10 @@ std::optional<std::string> find_indexed_job_sign(const Snapshot& snapshot) {
 
 Result<PlatformFacts> read_indexed_job(const Snapshot& snapshot) {
   PlatformFacts facts;
-  if (auto read = read_into(facts.node_rank, snapshot, "JOB_COMPLETION_INDEX", read_node_rank);
-      !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "JOB_COMPLETION_INDEX", read_node_rank); !read) {
     return read.error();
   }
-  if (auto read = read_agreeing(facts.nodes,
-                                snapshot,
-                                {"NNODES", "NUM_NODES", "NODE_COUNT"},
-                                read_node_count,
+  if (auto read = read_agreeing(facts.nodes, snapshot, {"NNODES", "NUM_NODES", "NODE_COUNT"}, read_node_count,
                                 "both are the number of nodes");
       !read) {
     return read.error();
@@ -39,8 +35,7 @@ Result<PlatformFacts> read_indexed_job(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kIndexedJob = {
-    "indexed-job", "JOB_COMPLETION_INDEX", find_indexed_job_sign, read_indexed_job};
+const Platform kIndexedJob = {"indexed-job", "JOB_COMPLETION_INDEX", find_indexed_job_sign, read_indexed_job};
 
 // JobSet: a pod of an Indexed Job of the set is a node. A set tells its pods nothing by itself; these are its
 // labels, passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each
@@ -61,8 +56,7 @@ constexpr std::array<Part, 3> kParts = {{{"JOBSET_REPLICATEDJOB_REPLICAS", "JOBS
                                          {"JOBSET_GROUP_REPLICAS", "JOBSET_JOB_GROUP_INDEX"},
                                          {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX"}}};
 
-constexpr std::array<const char*, 3> kJobsetCounts = {
-    kParts[0].jobs, kParts[1].jobs, kParts[2].jobs};
+constexpr std::array<const char*, 3> kJobsetCounts = {kParts[0].jobs, kParts[1].jobs, kParts[2].jobs};
 
 struct Numbers {
   Part part;
@@ -74,11 +68,10 @@ struct Numbers {
 
 /// The smallest part of which both the size and the place in it are passed on; else what there is of the set.
 Part find_part(const Snapshot& snapshot) {
-  const auto known = std::find_if(kParts.begin(), kParts.end(), [&](const Part& part) {
-    return snapshot.has(part.jobs) && snapshot.has(part.job);
-  });
-  const auto counted = std::find_if(
-      kParts.rbegin(), kParts.rend(), [&](const Part& part) { return snapshot.has(part.jobs); });
+  const auto known = std::find_if(kParts.begin(), kParts.end(),
+                                  [&](const Part& part) { return snapshot.has(part.jobs) && snapshot.has(part.job); });
+  const auto counted =
+      std::find_if(kParts.rbegin(), kParts.rend(), [&](const Part& part) { return snapshot.has(part.jobs); });
   return known != kParts.end() ? *known : counted != kParts.rend() ? *counted : kParts.back();
 }
 
@@ -91,8 +84,7 @@ Result<Numbers> read_numbers(const Snapshot& snapshot) {
   if (auto read = read_into(numbers.job, snapshot, numbers.part.job, read_node_rank); !read) {
     return read.error();
   }
-  if (auto read = read_into(numbers.pods, snapshot, "JOBSET_PODS_PER_JOB", read_node_count);
-      !read) {
+  if (auto read = read_into(numbers.pods, snapshot, "JOBSET_PODS_PER_JOB", read_node_count); !read) {
     return read.error();
   }
   if (auto read = read_into(numbers.pod, snapshot, "JOB_COMPLETION_INDEX", read_node_rank); !read) {
@@ -102,11 +94,9 @@ Result<Numbers> read_numbers(const Snapshot& snapshot) {
 }
 
 Error unknown_pods(const Numbers& numbers) {
-  return contradiction(
-      *numbers.pod,
-      *numbers.job,
-      "with several pods in each Job of a set neither is a node's rank; say how many each has by "
-      "JOBSET_PODS_PER_JOB, or give --nnodes and --node-rank");
+  return contradiction(*numbers.pod, *numbers.job,
+                       "with several pods in each Job of a set neither is a node's rank; say how many each has by "
+                       "JOBSET_PODS_PER_JOB, or give --nnodes and --node-rank");
 }
 
 /// Each Job has that many pods.
@@ -117,8 +107,7 @@ Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
     return contradiction(*numbers.pod, *numbers.pods, "an index must be below its count");
   }
   const std::string times = "*" + numbers.pods->source.name;
-  facts.node_rank = {numbers.job->value * pods + pod,
-                     part_of(numbers.job->source, times + "+JOB_COMPLETION_INDEX")};
+  facts.node_rank = {numbers.job->value * pods + pod, part_of(numbers.job->source, times + "+JOB_COMPLETION_INDEX")};
   if (numbers.jobs) {
     const auto all = static_cast<long long>(numbers.jobs->value) * pods;
     if (all > kMostNodes) {
@@ -135,11 +124,10 @@ Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
   if (!numbers.job) {
     if (numbers.jobs) {
       facts.no_nodes =
-          Error{blame(numbers.jobs->source),
-                numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) +
-                    "', but " + numbers.part.job +
-                    " is not set, which says beside it "
-                    "which Job of the set this is; pass it on, or give --nnodes"};
+          Error{blame(numbers.jobs->source), numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) +
+                                                 "', but " + numbers.part.job +
+                                                 " is not set, which says beside it "
+                                                 "which Job of the set this is; pass it on, or give --nnodes"};
     }
     facts.node_rank = numbers.pod;
     return {};
@@ -158,13 +146,8 @@ Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
 }
 
 std::optional<std::string> find_jobset_sign(const Snapshot& snapshot) {
-  return first_set(snapshot,
-                   {"JOBSET_GLOBAL_REPLICAS",
-                    "JOBSET_JOB_GLOBAL_INDEX",
-                    "JOBSET_REPLICATEDJOB_REPLICAS",
-                    "JOBSET_GROUP_REPLICAS",
-                    "JOBSET_COORDINATOR",
-                    "JOBSET_NAME"});
+  return first_set(snapshot, {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX", "JOBSET_REPLICATEDJOB_REPLICAS",
+                              "JOBSET_GROUP_REPLICAS", "JOBSET_COORDINATOR", "JOBSET_NAME"});
 }
 
 Result<PlatformFacts> read_jobset(const Snapshot& snapshot) {
@@ -184,8 +167,7 @@ Result<PlatformFacts> read_jobset(const Snapshot& snapshot) {
   if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
     return read.error();
   }
-  if (auto read = read_into(facts.restart_count, snapshot, "JOBSET_RESTART_ATTEMPT", read_restarts);
-      !read) {
+  if (auto read = read_into(facts.restart_count, snapshot, "JOBSET_RESTART_ATTEMPT", read_restarts); !read) {
     return read.error();
   }
   facts.job_id = sourced_variable(snapshot, "JOBSET_NAME");
@@ -216,8 +198,7 @@ Result<PlatformFacts> read_leaderworkerset(const Snapshot& snapshot) {
   if (auto read = read_into(facts.node_rank, snapshot, "LWS_WORKER_INDEX", read_node_rank); !read) {
     return read.error();
   }
-  if (auto read = read_into(facts.master_address, snapshot, "LWS_LEADER_ADDRESS", read_address);
-      !read) {
+  if (auto read = read_into(facts.master_address, snapshot, "LWS_LEADER_ADDRESS", read_address); !read) {
     return read.error();
   }
   return facts;
@@ -225,11 +206,8 @@ Result<PlatformFacts> read_leaderworkerset(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kLeaderWorkerSet = {"leaderworkerset",
-                                   "LWS_GROUP_SIZE or LWS_LEADER_ADDRESS",
-                                   find_leaderworkerset_sign,
-                                   read_leaderworkerset,
-                                   kLeaderworkersetCounts};
+const Platform kLeaderWorkerSet = {"leaderworkerset", "LWS_GROUP_SIZE or LWS_LEADER_ADDRESS", find_leaderworkerset_sign,
+                                   read_leaderworkerset, kLeaderworkersetCounts};
 
 // The Ascend operator (MindCluster): each pod is a node. The totals count devices (WORLD_SIZE,
 // MS_WORKER_NUM, CM_WORKER_SIZE), the ranks count pods (RANK, MS_NODE_RANK, CM_RANK), and LOCAL_RANK is a
@@ -238,8 +216,7 @@ const Platform kLeaderWorkerSet = {"leaderworkerset",
 
 namespace {
 
-constexpr std::array<const char*, 3> kAscendOperatorCounts = {
-    "MS_WORKER_NUM", "CM_WORKER_SIZE", "WORLD_SIZE"};
+constexpr std::array<const char*, 3> kAscendOperatorCounts = {"MS_WORKER_NUM", "CM_WORKER_SIZE", "WORLD_SIZE"};
 
 /// What a framework calls the fields.
 struct FrameworkNames {
@@ -262,11 +239,9 @@ bool is_list(const std::optional<std::string>& devices) {
 }
 
 const FrameworkNames* find_framework(const Snapshot& snapshot) {
-  const auto found =
-      std::find_if(kFrameworks.begin(), kFrameworks.end(), [&](const FrameworkNames& framework) {
-        return snapshot.has(framework.rank) && snapshot.has(framework.devices) &&
-               snapshot.has(framework.local_devices);
-      });
+  const auto found = std::find_if(kFrameworks.begin(), kFrameworks.end(), [&](const FrameworkNames& framework) {
+    return snapshot.has(framework.rank) && snapshot.has(framework.devices) && snapshot.has(framework.local_devices);
+  });
   const bool is_pytorch = found == kFrameworks.begin();
   if (found == kFrameworks.end() ||
       (is_pytorch && !snapshot.has("MINDX_TASK_ID") && !is_list(snapshot.variable("LOCAL_RANK")))) {
@@ -283,9 +258,7 @@ Result<Sourced<int>> read_devices(const Sourced<std::string>& text) {
   return Sourced<int>{*devices, text.source};
 }
 
-Result<> read_ascend_nodes(PlatformFacts& facts,
-                           const FrameworkNames& names,
-                           const Snapshot& snapshot) {
+Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, const Snapshot& snapshot) {
   std::optional<Sourced<int>> all;
   std::optional<Sourced<int>> local;
   if (auto read = read_into(all, snapshot, names.devices, read_devices); !read) {
@@ -310,11 +283,10 @@ std::optional<Error> find_lone_scheduler(const PlatformFacts& facts, const Snaps
   if (!role || !(has_no_devices || (is_first_worker && facts.nodes->value > 1))) {
     return std::nullopt;
   }
-  return Error{
-      blame(role->source),
-      role->source.name + " is '" + role->value +
-          "', and the scheduler has a pod of its own that has no devices; request devices "
-          "for it, which makes it the first of the nodes: muster starts the scheduler there"};
+  return Error{blame(role->source),
+               role->source.name + " is '" + role->value +
+                   "', and the scheduler has a pod of its own that has no devices; request devices "
+                   "for it, which makes it the first of the nodes: muster starts the scheduler there"};
 }
 
 std::optional<std::string> find_ascend_operator_sign(const Snapshot& snapshot) {
@@ -353,11 +325,8 @@ Result<PlatformFacts> read_ascend_operator(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kAscendOperator = {
-    "ascend-operator",
-    "MINDX_TASK_ID, or LOCAL_RANK as a list, with its counts of devices",
-    find_ascend_operator_sign,
-    read_ascend_operator,
-    kAscendOperatorCounts};
+const Platform kAscendOperator = {"ascend-operator",
+                                  "MINDX_TASK_ID, or LOCAL_RANK as a list, with its counts of devices",
+                                  find_ascend_operator_sign, read_ascend_operator, kAscendOperatorCounts};
 
 }  // namespace muster

@@ -59,9 +59,8 @@ Result<Sourced<int>> read_start_count(const Sourced<std::string>& text) {
 /// "modelarts-job-4711-worker-3" is the instance with index 3.
 Result<Sourced<int>> read_instance_index(const Sourced<std::string>& text) {
   const std::size_t dash = text.value.rfind('-');
-  const auto index = dash == std::string::npos
-                         ? std::nullopt
-                         : parse_integer(text.value.substr(dash + 1), 0, kMostNodes - 1);
+  const auto index =
+      dash == std::string::npos ? std::nullopt : parse_integer(text.value.substr(dash + 1), 0, kMostNodes - 1);
   if (!read_name(text) || !index) {
     return wrong_value(text, "a name that ends with an index, such as job-worker-0");
   }
@@ -74,22 +73,19 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
     return index.error();
   }
   std::optional<Sourced<int>> named;
-  if (auto read = read_into(named, snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index);
-      !read) {
+  if (auto read = read_into(named, snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index); !read) {
     return read;
   }
   if (*index && named && (*index)->value != named->value) {
     return contradiction({std::to_string((*index)->value), (*index)->source},
-                         *sourced_variable(snapshot, named->source.name),
-                         "a name ends with the index of its instance");
+                         *sourced_variable(snapshot, named->source.name), "a name ends with the index of its instance");
   }
   facts.node_rank = *index ? *index : named;
   return {};
 }
 
 /// Volcano's lists of the hosts of our task, by variable and by file.
-Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot,
-                                                  const std::string& task) {
+Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot, const std::string& task) {
   const auto text = sourced_variable(snapshot, "VC_" + task_in_variable(task) + "_HOSTS");
   std::string file_name = task;
   std::replace(file_name.begin(), file_name.end(), '-', '_');
@@ -135,8 +131,7 @@ std::optional<Error> find_contradiction(const std::optional<Sourced<int>>& given
   return std::nullopt;
 }
 
-Sourced<int> count_nodes(const std::optional<Sourced<int>>& given,
-                         const std::optional<Sourced<int>>& of_task,
+Sourced<int> count_nodes(const std::optional<Sourced<int>>& given, const std::optional<Sourced<int>>& of_task,
                          const std::optional<HostList>& hosts) {
   if (given || of_task) {
     return given ? *given : *of_task;
@@ -204,15 +199,13 @@ Result<> read_method(PlatformFacts& facts, const Snapshot& snapshot) {
     facts.master_port = port.value_or(Sourced<int>{method->usual_port, default_of("modelarts")});
   }
   if (method->master_address != nullptr) {
-    if (auto read = read_into(facts.master_address, snapshot, method->master_address, read_address);
-        !read) {
+    if (auto read = read_into(facts.master_address, snapshot, method->master_address, read_address); !read) {
       return read;
     }
   }
   facts.mode_of_workers = method->mode;
-  return method->workers == nullptr
-             ? Result<>()
-             : read_into(facts.workers, snapshot, method->workers, read_worker_count);
+  return method->workers == nullptr ? Result<>()
+                                    : read_into(facts.workers, snapshot, method->workers, read_worker_count);
 }
 
 /// The leader is the first host. An address that is known to be another node's cannot be its own.
@@ -238,13 +231,10 @@ Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
     return contradiction(leader, *own, "this instance is not the first one, which leads");
   }
   const bool is_listed =
-      hosts &&
-      std::find(hosts->value.begin(), hosts->value.end(), leader.value) != hosts->value.end();
+      hosts && std::find(hosts->value.begin(), hosts->value.end(), leader.value) != hosts->value.end();
   if (is_listed && leader.value != hosts->value.front()) {
-    return contradiction(
-        leader,
-        {hosts->value.front(), from_variable("the first of " + hosts->source.name)},
-        "the first instance leads");
+    return contradiction(leader, {hosts->value.front(), from_variable("the first of " + hosts->source.name)},
+                         "the first instance leads");
   }
   return {};
 }
@@ -261,10 +251,7 @@ Result<> read_job(PlatformFacts& facts, const TaskNames& names, const Snapshot& 
 
 /// The engines that start the program once for each device: by mpirun, and by a rank table.
 constexpr std::array<TaskVariables, 2> kTasks = {{
-    {"OMPI_COMM_WORLD_RANK",
-     "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID", "MA_NUM_GPUS"},
 }};
 
@@ -278,17 +265,14 @@ const TaskVariables* find_tasks(const Snapshot& snapshot) {
 
 /// Each process is a node, and rank 0 is on the first instance. mpirun gives all of them the names of that
 /// instance, so nothing else is read.
-Result<> read_engine_tasks(PlatformFacts& facts,
-                           const TaskVariables& names,
-                           const Snapshot& snapshot) {
+Result<> read_engine_tasks(PlatformFacts& facts, const TaskVariables& names, const Snapshot& snapshot) {
   const auto hosts = std::exchange(facts.hosts, std::nullopt);
   const bool is_only_one = facts.nodes->value == 1;
   if (auto read = read_tasks(facts, snapshot, names); !read) {
     return read;
   }
-  facts.master_address = is_only_one || !hosts
-                             ? Sourced<std::string>{"127.0.0.1", default_of("modelarts")}
-                             : Sourced<std::string>{hosts->value.front(), hosts->source};
+  facts.master_address = is_only_one || !hosts ? Sourced<std::string>{"127.0.0.1", default_of("modelarts")}
+                                               : Sourced<std::string>{hosts->value.front(), hosts->source};
   return {};
 }
 
@@ -340,8 +324,7 @@ Result<PlatformFacts> read_modelarts(const Snapshot& snapshot) {
     return read.error();
   }
   const TaskVariables* const tasks = find_tasks(snapshot);
-  if (auto read = tasks != nullptr ? read_engine_tasks(facts, *tasks, snapshot)
-                                   : read_instance(facts, snapshot);
+  if (auto read = tasks != nullptr ? read_engine_tasks(facts, *tasks, snapshot) : read_instance(facts, snapshot);
       !read) {
     return read.error();
   }
@@ -357,10 +340,7 @@ Result<PlatformFacts> read_modelarts(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kModelarts = {"modelarts",
-                             "MA_NUM_HOSTS or MA_VJ_NAME",
-                             find_modelarts_sign,
-                             read_modelarts,
+const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_modelarts_sign, read_modelarts,
                              kModelartsCounts};
 
 // ModelArts' old training jobs (API v1), and what was built after them: each container is a node.
@@ -390,8 +370,7 @@ Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
     }
   }
   if (const auto more = sourced_variable(snapshot, endpoint_variable(nodes))) {
-    return contradiction({std::to_string(nodes), facts.nodes->source},
-                         *more,
+    return contradiction({std::to_string(nodes), facts.nodes->source}, *more,
                          "one is the number of hosts that the others name");
   }
   facts.hosts = hosts;
@@ -425,10 +404,7 @@ Result<PlatformFacts> read_modelarts_v1(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kModelartsV1 = {"modelarts-v1",
-                               "DLS_TASK_NUMBER",
-                               find_modelarts_v1_sign,
-                               read_modelarts_v1,
+const Platform kModelartsV1 = {"modelarts-v1", "DLS_TASK_NUMBER", find_modelarts_v1_sign, read_modelarts_v1,
                                kModelartsV1Counts};
 
 }  // namespace muster

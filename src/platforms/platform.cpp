@@ -18,8 +18,7 @@ std::span<const Platform* const> platforms() {
   return kPlatforms;
 }
 
-std::optional<std::string> first_set(const Snapshot& snapshot,
-                                     std::initializer_list<const char*> names) {
+std::optional<std::string> first_set(const Snapshot& snapshot, std::initializer_list<const char*> names) {
   for (const char* const name : names) {
     if (snapshot.has(name)) {
       return name;
@@ -42,9 +41,7 @@ Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text) {
   const auto least = parse_integer(text.value.substr(0, colon), 1, kMostNodes);
   const auto most = is_range ? parse_integer(text.value.substr(colon + 1), 1, kMostNodes) : least;
   if (!least || !most) {
-    return wrong_value(
-        text,
-        "a number of nodes from 1 to " + std::to_string(kMostNodes) + ", or MIN:MAX such as 2:4");
+    return wrong_value(text, "a number of nodes from 1 to " + std::to_string(kMostNodes) + ", or MIN:MAX such as 2:4");
   }
   if (*least > *most) {
     return wrong_value(text, "MIN:MAX with a MIN that is not above MAX");
@@ -103,27 +100,22 @@ Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
   const std::string mistake = describe_host_mistake(text.value);
   if (text.value.empty() || text.value.front() == '-' || has_port ||
       text.value.find_first_of(" \t\r\n,/[]@") != std::string::npos || !mistake.empty()) {
-    return wrong_value(
-        {shortened(text.value, kShown), text.source},
-        "a host name or an address" + (mistake.empty() ? ", without port and brackets" : mistake));
+    return wrong_value({shortened(text.value, kShown), text.source},
+                       "a host name or an address" + (mistake.empty() ? ", without port and brackets" : mistake));
   }
   return text;
 }
 
-Error contradiction(const Sourced<std::string>& one,
-                    const Sourced<std::string>& other,
-                    std::string_view why) {
-  const bool is_usage =
-      one.source.kind == SourceKind::Flag || other.source.kind == SourceKind::Flag;
+Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other, std::string_view why) {
+  const bool is_usage = one.source.kind == SourceKind::Flag || other.source.kind == SourceKind::Flag;
   return Error{is_usage ? ErrorKind::BadUsage : ErrorKind::BadEnvironment,
-               one.source.name + " is '" + masked("", one.value) + "' but " + other.source.name +
-                   " is '" + masked("", other.value) + "': " + std::string(why)};
+               one.source.name + " is '" + masked("", one.value) + "' but " + other.source.name + " is '" +
+                   masked("", other.value) + "': " + std::string(why)};
 }
 
 Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why) {
   return contradiction(Sourced<std::string>{std::to_string(one.value), one.source},
-                       Sourced<std::string>{std::to_string(other.value), other.source},
-                       why);
+                       Sourced<std::string>{std::to_string(other.value), other.source}, why);
 }
 
 // Asks each platform for its sign, the most specific one first, unless the user names one.
@@ -137,9 +129,7 @@ bool are_lists_wanted(const Snapshot& snapshot, const ClusterRequest& request, c
   return !roles.empty() || (!is_described && are_several_tasks(snapshot));
 }
 
-Choice detect_platform(const Snapshot& snapshot,
-                       const ClusterRequest& request,
-                       const Roles& roles,
+Choice detect_platform(const Snapshot& snapshot, const ClusterRequest& request, const Roles& roles,
                        const Platform* excluded) {
   // The variables of a worker speak about the job that it is a worker of, in numbers of processes.
   if (is_already_worker(snapshot)) {
@@ -156,16 +146,14 @@ Choice detect_platform(const Snapshot& snapshot,
 
 const Platform* find_platform(std::string_view name) {
   const auto all = platforms();
-  const auto at = std::find_if(
-      all.begin(), all.end(), [&](const Platform* platform) { return name == platform->name; });
+  const auto at =
+      std::find_if(all.begin(), all.end(), [&](const Platform* platform) { return name == platform->name; });
   return at == all.end() ? nullptr : *at;
 }
 
 }  // namespace
 
-Result<Choice> choose_platform(const Snapshot& snapshot,
-                               const ClusterRequest& request,
-                               const Roles& roles) {
+Result<Choice> choose_platform(const Snapshot& snapshot, const ClusterRequest& request, const Roles& roles) {
   const auto wanted = request.platform;
   if (!wanted) {
     return detect_platform(snapshot, request, roles, nullptr);
@@ -174,8 +162,7 @@ Result<Choice> choose_platform(const Snapshot& snapshot,
     return Choice{nullptr, wanted->value, wanted->source};
   }
   const bool is_excluded = wanted->value.starts_with('^');
-  const Platform* const platform =
-      find_platform(std::string_view(wanted->value).substr(is_excluded));
+  const Platform* const platform = find_platform(std::string_view(wanted->value).substr(is_excluded));
   if (platform == nullptr) {
     return wrong_value(*wanted, "one of " + join(platform_names(), ", "));
   }
@@ -184,18 +171,14 @@ Result<Choice> choose_platform(const Snapshot& snapshot,
   }
   if (!platform->find_sign(snapshot)) {
     return Error{blame(wanted->source),
-                 wanted->source.name + " is '" + wanted->value + "', but " + platform->signs +
-                     " is not set"};
+                 wanted->source.name + " is '" + wanted->value + "', but " + platform->signs + " is not set"};
   }
   return Choice{platform, wanted->value, wanted->source};
 }
 
-const Platform* find_passed_over(const Choice& choice,
-                                 const Snapshot& snapshot,
-                                 const ClusterRequest& request,
+const Platform* find_passed_over(const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
                                  const Roles& roles) {
-  const bool is_users =
-      choice.source.kind == SourceKind::Option || choice.source.name == "--platform";
+  const bool is_users = choice.source.kind == SourceKind::Option || choice.source.name == "--platform";
   const bool is_passed_over = choice.name == "flags" && !is_users;
   return is_passed_over ? detect_platform(snapshot, request, roles, &kBare).platform : nullptr;
 }

@@ -31,7 +31,7 @@ struct PlatformFacts {
   /// The platform's own command for one of us on each node, "srun --nodes=2 --ntasks=2 --ntasks-per-node=1", where
   /// nothing says `nodes` because it was not used.
   std::string start_by;
-  std::optional<Error> no_rank;  ///< why it is not known, where the platform should have said it
+  std::optional<Error> no_rank;               ///< why it is not known, where the platform should have said it
   std::optional<Sourced<std::string>> slots;  ///< as for --nproc-per-node
   std::optional<Sourced<int>> workers;        ///< of the whole job
   /// A number that counts the processes of the whole job, if the user's number of nodes is another one.
@@ -50,10 +50,9 @@ struct PlatformFacts {
   std::optional<HostShare> share;  ///< empty: all of this host is ours
   /// It may also be a node that has its host to itself: nothing says that others share theirs.
   bool is_share_doubtful = false;
-  std::vector<UnusedValue>
-      lost;  ///< what else this platform or the user says, and why it is not believed
-  std::string secret_file;  ///< holds what all nodes of the job share and nobody else has
-  std::string remark;       ///< for the user, beside whatever is decided; empty: none
+  std::vector<UnusedValue> lost;  ///< what else this platform or the user says, and why it is not believed
+  std::string secret_file;        ///< holds what all nodes of the job share and nobody else has
+  std::string remark;             ///< for the user, beside whatever is decided; empty: none
 };
 
 /// A platform: how to recognise its variables and how to read them.
@@ -121,8 +120,7 @@ constexpr int kMostNodes = 1'000'000;
 constexpr int kMostWorkers = 10'000'000;
 
 /// The first of these variables that is set, as a platform's sign.
-[[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot,
-                                                   std::initializer_list<const char*> names);
+[[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot, std::initializer_list<const char*> names);
 
 /// WORLD_SIZE, RANK, MASTER_ADDR and MASTER_PORT on a platform whose document says that the first two count
 /// nodes.
@@ -130,8 +128,8 @@ constexpr int kMostWorkers = 10'000'000;
 
 /// The index of this pod within its task, from the first of these variables that is set; the others
 /// must say the same. Empty when none is set.
-[[nodiscard]] Result<std::optional<Sourced<int>>> read_task_index(
-    const Snapshot& snapshot, std::initializer_list<const char*> names);
+[[nodiscard]] Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot,
+                                                                  std::initializer_list<const char*> names);
 
 /// "4" or "2:4".
 [[nodiscard]] Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text);
@@ -147,8 +145,7 @@ void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range);
 
 /// Reads `text` by `reader` into `field`; leaves it as it is when nothing is given.
 template <typename T>
-[[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field,
-                                 const std::optional<Sourced<std::string>>& text,
+[[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field, const std::optional<Sourced<std::string>>& text,
                                  Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
   if (!text) {
     return {};
@@ -163,9 +160,7 @@ template <typename T>
 
 /// The same for the variable `name`.
 template <typename T>
-[[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field,
-                                 const Snapshot& snapshot,
-                                 const std::string& name,
+[[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field, const Snapshot& snapshot, const std::string& name,
                                  Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
   return read_into(field, sourced_variable(snapshot, name), reader);
 }
@@ -173,26 +168,19 @@ template <typename T>
 /// The first of these variables that is set, read into `field`. All that are set must say the same:
 /// `why` they must ("both are the rank of this node").
 template <typename T>
-[[nodiscard]] Result<> read_agreeing(std::optional<Sourced<T>>& field,
-                                     const Snapshot& snapshot,
+[[nodiscard]] Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot,
                                      std::initializer_list<const char*> names,
-                                     Result<Sourced<T>> (*reader)(const Sourced<std::string>&),
-                                     std::string_view why);
+                                     Result<Sourced<T>> (*reader)(const Sourced<std::string>&), std::string_view why);
 
 /// "A is 'x' but B is 'y': <why they cannot both be true>".
-[[nodiscard]] Error contradiction(const Sourced<std::string>& one,
-                                  const Sourced<std::string>& other,
+[[nodiscard]] Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other,
                                   std::string_view why);
-[[nodiscard]] Error contradiction(const Sourced<int>& one,
-                                  const Sourced<int>& other,
-                                  std::string_view why);
+[[nodiscard]] Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why);
 
 template <typename T>
-Result<> read_agreeing(std::optional<Sourced<T>>& field,
-                       const Snapshot& snapshot,
+Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot,
                        std::initializer_list<const char*> names,
-                       Result<Sourced<T>> (*reader)(const Sourced<std::string>&),
-                       std::string_view why) {
+                       Result<Sourced<T>> (*reader)(const Sourced<std::string>&), std::string_view why) {
   for (const char* const name : names) {
     std::optional<Sourced<T>> given;
     if (auto read = read_into(given, snapshot, name, reader); !read) {
@@ -232,19 +220,16 @@ struct TaskLists {
 
 /// TF_CONFIG: {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 0}}. Roles
 /// that `roles` lacks are left out; "master" is an old name of "chief".
-[[nodiscard]] Result<TaskLists> read_task_config(const Sourced<std::string>& text,
-                                                 const Roles& roles);
+[[nodiscard]] Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles& roles);
 
 /// "host:port" with a port from 1 to 65535.
 [[nodiscard]] Result<> check_endpoint(const Sourced<std::string>& text);
 
 /// Fails where an entry is found twice: each process needs an address of its own.
-[[nodiscard]] Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists,
-                                              const Source& source);
+[[nodiscard]] Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists, const Source& source);
 
 /// The endpoints of a role; null when it has none.
-[[nodiscard]] const RoleEndpoints* find_role(const std::vector<RoleEndpoints>& lists,
-                                             const std::string& role);
+[[nodiscard]] const RoleEndpoints* find_role(const std::vector<RoleEndpoints>& lists, const std::string& role);
 
 /// How many processes each role has, in the order of numbering. Of an evaluator alone, itself.
 [[nodiscard]] std::vector<RoleSize> sizes_of(const TaskLists& tasks);
@@ -269,23 +254,19 @@ struct Choice {
 };
 
 /// --platform, else the most specific platform whose sign is there; "^NAME" leaves that one out. `roles` as for describe_cluster.
-[[nodiscard]] Result<Choice> choose_platform(const Snapshot& snapshot,
-                                             const ClusterRequest& request,
+[[nodiscard]] Result<Choice> choose_platform(const Snapshot& snapshot, const ClusterRequest& request,
                                              const Roles& roles);
 
 /// The platform that a form of another launcher's line passes over: such a form chooses "flags" by itself. Null: there
 /// is none, or the user has named "flags".
-[[nodiscard]] const Platform* find_passed_over(const Choice& choice,
-                                               const Snapshot& snapshot,
-                                               const ClusterRequest& request,
-                                               const Roles& roles);
+[[nodiscard]] const Platform* find_passed_over(const Choice& choice, const Snapshot& snapshot,
+                                               const ClusterRequest& request, const Roles& roles);
 
 // How often all workers may be started again.
 
 [[nodiscard]] Result<Sourced<int>> read_restarts(const Sourced<std::string>& text);
 
 /// As given, else by PET_MAX_RESTARTS, else 0.
-[[nodiscard]] Result<Sourced<int>> find_restarts(const Snapshot& snapshot,
-                                                 const std::optional<Sourced<int>>& given);
+[[nodiscard]] Result<Sourced<int>> find_restarts(const Snapshot& snapshot, const std::optional<Sourced<int>>& given);
 
 }  // namespace muster

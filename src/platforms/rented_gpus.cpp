@@ -17,18 +17,14 @@ Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   constexpr const char* kWhy = "both say where the primary node is";
   auto& address = facts.master_address;
   auto& port = facts.master_port;
-  if (auto read =
-          read_agreeing(address, snapshot, {"PRIMARY_ADDR", "MASTER_ADDR"}, read_address, kWhy);
-      !read) {
+  if (auto read = read_agreeing(address, snapshot, {"PRIMARY_ADDR", "MASTER_ADDR"}, read_address, kWhy); !read) {
     return read;
   }
-  if (auto read = read_agreeing(port, snapshot, {"PRIMARY_PORT", "MASTER_PORT"}, read_port, kWhy);
-      !read) {
+  if (auto read = read_agreeing(port, snapshot, {"PRIMARY_PORT", "MASTER_PORT"}, read_port, kWhy); !read) {
     return read;
   }
   const auto both = sourced_variable(snapshot, "HOST_NODE_ADDR");
-  if (both && address && port &&
-      both->value != join_endpoint(address->value, std::to_string(port->value))) {
+  if (both && address && port && both->value != join_endpoint(address->value, std::to_string(port->value))) {
     return contradiction(*both,
                          {join_endpoint(address->value, std::to_string(port->value)),
                           {address->source.kind, address->source.name + ":" + port->source.name}},
@@ -46,10 +42,9 @@ Result<> check_own_address(const PlatformFacts& facts, const Snapshot& snapshot)
   const auto& rank = facts.node_rank;
   const auto& leader = facts.master_address;
   if (own && leader && rank && (own->value == leader->value) != (rank->value == 0)) {
-    return contradiction(*own,
-                         *leader,
-                         rank->source.name + " is '" + std::to_string(rank->value) +
-                             "', and 0 is the rank of the primary node");
+    return contradiction(
+        *own, *leader,
+        rank->source.name + " is '" + std::to_string(rank->value) + "', and 0 is the rank of the primary node");
   }
   return {};
 }
@@ -64,9 +59,8 @@ Result<> read_runpod_slots(PlatformFacts& facts, const Snapshot& snapshot) {
 /// The names are nobody's own: a variable of RunPod's must be there, or all that only a cluster of its has.
 std::optional<std::string> find_runpod_sign(const Snapshot& snapshot) {
   const auto first = snapshot.variables.lower_bound("RUNPOD_");
-  const bool is_runpod =
-      (first != snapshot.variables.end() && first->first.starts_with("RUNPOD_")) ||
-      (snapshot.has("PRIMARY_ADDR") && snapshot.has("HOST_NODE_ADDR"));
+  const bool is_runpod = (first != snapshot.variables.end() && first->first.starts_with("RUNPOD_")) ||
+                         (snapshot.has("PRIMARY_ADDR") && snapshot.has("HOST_NODE_ADDR"));
   const bool is_cluster = snapshot.has("NUM_NODES") && snapshot.has("NUM_TRAINERS");
   return is_runpod && is_cluster ? std::optional<std::string>("NUM_NODES") : std::nullopt;
 }
@@ -93,10 +87,7 @@ Result<PlatformFacts> read_runpod(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kRunpod = {"runpod",
-                          "NUM_NODES beside RUNPOD_* or PRIMARY_ADDR",
-                          find_runpod_sign,
-                          read_runpod,
+const Platform kRunpod = {"runpod", "NUM_NODES beside RUNPOD_* or PRIMARY_ADDR", find_runpod_sign, read_runpod,
                           kRunpodCounts};
 
 // SkyPilot: the `run` commands of a task run once on each node, and SKYPILOT_NODE_RANK counts nodes. RANK
@@ -116,8 +107,7 @@ Result<PlatformFacts> read_skypilot(const Snapshot& snapshot) {
   if (auto read = read_into(facts.nodes, snapshot, "SKYPILOT_NUM_NODES", read_node_count); !read) {
     return read.error();
   }
-  if (auto read = read_into(facts.node_rank, snapshot, "SKYPILOT_NODE_RANK", read_node_rank);
-      !read) {
+  if (auto read = read_into(facts.node_rank, snapshot, "SKYPILOT_NODE_RANK", read_node_rank); !read) {
     return read.error();
   }
   if (const auto listed = sourced_variable(snapshot, "SKYPILOT_NODE_IPS")) {
@@ -138,8 +128,7 @@ Result<PlatformFacts> read_skypilot(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kSkypilot = {
-    "skypilot", "SKYPILOT_NODE_RANK", find_skypilot_sign, read_skypilot, kSkypilotCounts};
+const Platform kSkypilot = {"skypilot", "SKYPILOT_NODE_RANK", find_skypilot_sign, read_skypilot, kSkypilotCounts};
 
 // dstack: a distributed task runs its commands once on each node, and DSTACK_NODE_RANK counts nodes. RANK
 // and WORLD_SIZE are not set. On one node the addresses may be empty. The file of DSTACK_MPI_HOSTFILE
@@ -156,8 +145,7 @@ std::optional<Sourced<std::string>> filled_variable(const Snapshot& snapshot, co
 }
 
 Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
-  if (auto read = read_into(
-          facts.master_address, filled_variable(snapshot, "DSTACK_MASTER_NODE_IP"), read_address);
+  if (auto read = read_into(facts.master_address, filled_variable(snapshot, "DSTACK_MASTER_NODE_IP"), read_address);
       !read) {
     return read;
   }
@@ -200,8 +188,8 @@ Result<PlatformFacts> read_dstack(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kDstack = {
-    "dstack", "DSTACK_NODE_RANK or DSTACK_NODES_NUM", find_dstack_sign, read_dstack, kDstackCounts};
+const Platform kDstack = {"dstack", "DSTACK_NODE_RANK or DSTACK_NODES_NUM", find_dstack_sign, read_dstack,
+                          kDstackCounts};
 
 // Determined AI: a task of several containers is told by an API of the master alone who they are; its own
 // launch layers ask it and hand DET_CHIEF_IP on. What the environment says is this container's slots, and
@@ -237,18 +225,15 @@ Result<std::optional<Sourced<int>>> count_all_slots(const Snapshot& snapshot) {
   boost::system::error_code error;
   const json::value document = text ? json::parse(text->value, error) : json::value();
   const json::object* const members = error ? nullptr : document.if_object();
-  const json::value* const resources =
-      members == nullptr ? nullptr : members->if_contains("resources");
+  const json::value* const resources = members == nullptr ? nullptr : members->if_contains("resources");
   const json::object* const needs = resources == nullptr ? nullptr : resources->if_object();
-  const json::value* const slots =
-      needs == nullptr ? nullptr : needs->if_contains("slots_per_trial");
+  const json::value* const slots = needs == nullptr ? nullptr : needs->if_contains("slots_per_trial");
   if (slots == nullptr) {
     return std::optional<Sourced<int>>();
   }
   const Source place = part_of(text->source, " resources.slots_per_trial");
   const auto count = read_json_number(place, slots, 0, "a number of slots");
-  return count ? Result<std::optional<Sourced<int>>>(std::optional(Sourced<int>{*count, place}))
-               : count.error();
+  return count ? Result<std::optional<Sourced<int>>>(std::optional(Sourced<int>{*count, place})) : count.error();
 }
 
 Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
@@ -262,17 +247,16 @@ Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
   }
   const auto id = sourced_variable(snapshot, "DET_ALLOCATION_ID");
   if (!*own || !*all) {
-    facts.no_nodes = Error{ErrorKind::BadEnvironment,
-                           id->source.name + " is '" + id->value +
-                               "', and how many containers it has only Determined's API says; "
-                               "give --nnodes"};
+    facts.no_nodes =
+        Error{ErrorKind::BadEnvironment, id->source.name + " is '" + id->value +
+                                             "', and how many containers it has only Determined's API says; "
+                                             "give --nnodes"};
     return {};
   }
   const int each = std::max((*own)->value, 1);
   const int together = std::max((*all)->value, 1);
   if (together % each != 0) {
-    return contradiction({std::to_string(together), (*all)->source},
-                         *sourced_variable(snapshot, (*own)->source.name),
+    return contradiction({std::to_string(together), (*all)->source}, *sourced_variable(snapshot, (*own)->source.name),
                          "all slots must be a multiple of those of one container");
   }
   facts.nodes = {together / each, part_of((*all)->source, " / " + (*own)->source.name)};

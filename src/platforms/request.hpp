@@ -29,8 +29,7 @@ struct RunMethod {
 [[nodiscard]] const RunMethod* find_run_method(const Snapshot& snapshot);
 
 /// The mode that it asks for; empty where nothing is asked for. Fails for a word that is none.
-[[nodiscard]] Result<std::optional<Sourced<std::string>>> mode_of_run_method(
-    const Snapshot& snapshot);
+[[nodiscard]] Result<std::optional<Sourced<std::string>>> mode_of_run_method(const Snapshot& snapshot);
 
 /// What says that this is one of MindSpore's pods, as the Ascend operator sets them up: all that msrun needs is
 /// there. What msrun itself sets for its processes is no sign.
@@ -73,7 +72,6 @@ struct ClusterRequest {
 
 /// How often all workers may be started again: as the user says, else torchrun's PET_MAX_RESTARTS,
 /// which is honoured on every platform, else 0.
-[[nodiscard]] Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot,
-                                                     const Settings& settings);
+[[nodiscard]] Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings& settings);
 
 }  // namespace muster

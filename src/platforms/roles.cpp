@@ -30,9 +30,7 @@ const Roles& tensorflow_roles() {
 }
 
 Result<> check_endpoint(const Sourced<std::string>& text) {
-  return is_endpoint(text.value)
-             ? Result<>()
-             : wrong_value({shortened(text.value), text.source}, kExpectedEndpoint);
+  return is_endpoint(text.value) ? Result<>() : wrong_value({shortened(text.value), text.source}, kExpectedEndpoint);
 }
 
 Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text) {
@@ -57,21 +55,18 @@ Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text
 Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists, const Source& source) {
   std::set<std::string> seen;
   for (const RoleEndpoints& list : lists) {
-    const auto repeated = std::find_if(
-        list.endpoints.begin(), list.endpoints.end(), [&](const std::string& endpoint) {
-          return !seen.insert(endpoint).second;
-        });
+    const auto repeated = std::find_if(list.endpoints.begin(), list.endpoints.end(),
+                                       [&](const std::string& endpoint) { return !seen.insert(endpoint).second; });
     if (repeated != list.endpoints.end()) {
-      return wrong_value({*repeated, part_of(source, ", role " + list.role + ",")},
-                         "a host:port that it lists once");
+      return wrong_value({*repeated, part_of(source, ", role " + list.role + ",")}, "a host:port that it lists once");
     }
   }
   return {};
 }
 
 const RoleEndpoints* find_role(const std::vector<RoleEndpoints>& lists, const std::string& role) {
-  const auto found = std::find_if(
-      lists.begin(), lists.end(), [&](const RoleEndpoints& list) { return list.role == role; });
+  const auto found =
+      std::find_if(lists.begin(), lists.end(), [&](const RoleEndpoints& list) { return list.role == role; });
   return found == lists.end() ? nullptr : &*found;
 }
 
@@ -138,20 +133,17 @@ std::string to_text(const std::vector<RoleSize>& sizes) {
 
 namespace {
 
-constexpr const char* kExpectedSizes =
-    "numbers of processes by role, such as chief=1,worker=2,ps=2";
+constexpr const char* kExpectedSizes = "numbers of processes by role, such as chief=1,worker=2,ps=2";
 
 Error unknown_role(const std::string& name, const Source& source, const Roles& roles) {
   const auto nearest = nearest_name(name, roles);
   return Error{blame(source),
                source.name + " has the unknown role '" + name + "'" +
-                   (nearest ? "; did you mean '" + *nearest + "'?"
-                            : "; this mode has " + join(roles, ", "))};
+                   (nearest ? "; did you mean '" + *nearest + "'?" : "; this mode has " + join(roles, ", "))};
 }
 
 const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string& role) {
-  const auto found = std::find_if(
-      sizes.begin(), sizes.end(), [&](const RoleSize& size) { return size.role == role; });
+  const auto found = std::find_if(sizes.begin(), sizes.end(), [&](const RoleSize& size) { return size.role == role; });
   return found == sizes.end() ? nullptr : &*found;
 }
 
@@ -167,9 +159,7 @@ std::vector<RoleSize> in_order_of(const Roles& roles, const std::vector<RoleSize
   return ordered;
 }
 
-Result<RoleSize> read_role_size(const std::string& piece,
-                                const Sourced<std::string>& text,
-                                const Roles& roles) {
+Result<RoleSize> read_role_size(const std::string& piece, const Sourced<std::string>& text, const Roles& roles) {
   const std::size_t equals = piece.find('=');
   if (equals == std::string::npos || equals == 0) {
     return wrong_value(text, kExpectedSizes);
@@ -191,10 +181,7 @@ bool is_one_node_wanted(const ClusterRequest& request, const TaskLists& tasks) {
   return request.nodes && request.nodes->value.most == 1 && hosts_of(tasks).size() > 1;
 }
 
-Result<> read_tasks(JobRoles& job,
-                    const Choice& choice,
-                    const Snapshot& snapshot,
-                    const ClusterRequest& request,
+Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
                     const Roles& roles) {
   if (choice.platform == nullptr || (roles.empty() && !choice.platform->is_list_of_tasks)) {
     return {};
@@ -211,12 +198,10 @@ Result<> read_tasks(JobRoles& job,
 
 }  // namespace
 
-Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text,
-                                              const Roles& roles) {
+Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text, const Roles& roles) {
   if (roles.empty()) {
     return Error{blame(text.source),
-                 text.source.name + " is '" + text.value +
-                     "', but this mode has no roles whose number can be given"};
+                 text.source.name + " is '" + text.value + "', but this mode has no roles whose number can be given"};
   }
   std::vector<RoleSize> sizes;
   long long total = 0;
@@ -240,9 +225,7 @@ Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text,
   return in_order_of(roles, sizes);
 }
 
-Result<JobRoles> read_job_roles(const Choice& choice,
-                                const Snapshot& snapshot,
-                                const ClusterRequest& request,
+Result<JobRoles> read_job_roles(const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
                                 const Roles& roles) {
   JobRoles job;
   job.are_counted = !roles.empty();
@@ -297,16 +280,14 @@ Result<> check_against_tasks(const PlatformFacts& facts, const JobRoles& roles) 
   const Sourced<int> count{std::max(1, static_cast<int>(hosts_of(tasks).size())), tasks.source};
   const int least = facts.least_nodes.value_or(facts.nodes->value);
   if (facts.nodes->value != count.value || least != count.value) {
-    return contradiction({(least < facts.nodes->value ? std::to_string(least) + ":" : "") +
-                              std::to_string(facts.nodes->value),
-                          facts.nodes->source},
-                         as_text(count),
-                         "each task that is listed is a node");
+    return contradiction(
+        {(least < facts.nodes->value ? std::to_string(least) + ":" : "") + std::to_string(facts.nodes->value),
+         facts.nodes->source},
+        as_text(count), "each task that is listed is a node");
   }
   const Sourced<int> number{number_of(tasks), tasks.own_source};
   if (facts.node_rank && facts.node_rank->value != number.value) {
-    return contradiction(
-        *facts.node_rank, number, "the tasks are numbered as nodes, role after role");
+    return contradiction(*facts.node_rank, number, "the tasks are numbered as nodes, role after role");
   }
   if (facts.slots && facts.slots->value != "1") {
     return contradiction(*facts.slots, as_text(count), "each task that is listed is one process");
@@ -334,8 +315,7 @@ Result<> check_ports(const Ports& ports, const JobRoles& roles) {
   for (const Port& port : {ports.rendezvous, ports.workers, ports.agents}) {
     const auto listener = port ? listeners.find(port->value) : listeners.end();
     if (listener != listeners.end()) {
-      return contradiction(as_text(*port),
-                           {listener->second, roles.tasks->source},
+      return contradiction(as_text(*port), {listener->second, roles.tasks->source},
                            "a task listens on that port of the leader");
     }
   }
@@ -357,8 +337,7 @@ void add_roles(Cluster& cluster, const JobRoles& roles) {
   }
   cluster.job.endpoints = tasks.roles;
   cluster.has_task_config = tasks.is_task_config;
-  cluster.decisions.push_back(
-      {"task", tasks.role + " " + std::to_string(tasks.index), tasks.own_source.name});
+  cluster.decisions.push_back({"task", tasks.role + " " + std::to_string(tasks.index), tasks.own_source.name});
 }
 
 }  // namespace muster

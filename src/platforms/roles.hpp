@@ -27,8 +27,7 @@ struct Ports {
 
 /// Decides them from what was found, what the user says and what the mode wants. Fails when workers
 /// and agents would share one.
-[[nodiscard]] Result<Ports> choose_ports(const PlatformFacts& facts,
-                                         const ClusterRequest& request,
+[[nodiscard]] Result<Ports> choose_ports(const PlatformFacts& facts, const ClusterRequest& request,
                                          const ModeFacts& mode);
 
 void add_ports(Cluster& cluster, const Ports& ports);
@@ -37,19 +36,16 @@ void add_ports(Cluster& cluster, const Ports& ports);
 struct JobRoles {
   std::optional<TaskLists> tasks;                       ///< by the platform
   std::optional<Sourced<std::vector<RoleSize>>> sizes;  ///< by --roles
-  bool are_counted = false;  ///< the mode wants to know; else task lists tell only of nodes
+  bool are_counted = false;                             ///< the mode wants to know; else task lists tell only of nodes
 };
 
 /// "chief=1,worker=2" for a mode with these roles.
-[[nodiscard]] Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text,
-                                                            const Roles& roles);
+[[nodiscard]] Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text, const Roles& roles);
 
 /// Reads both and refuses what does not agree. A user who wants one node alone gets no lists of
 /// others.
-[[nodiscard]] Result<JobRoles> read_job_roles(const Choice& choice,
-                                              const Snapshot& snapshot,
-                                              const ClusterRequest& request,
-                                              const Roles& roles);
+[[nodiscard]] Result<JobRoles> read_job_roles(const Choice& choice, const Snapshot& snapshot,
+                                              const ClusterRequest& request, const Roles& roles);
 
 /// Each listed task is a node.
 void apply_tasks(PlatformFacts& facts, const JobRoles& roles);

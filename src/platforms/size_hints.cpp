@@ -71,52 +71,30 @@ constexpr auto kSizesOfGroups =
 /// Words of names that look like counters or lists and are none: what a machine has of its own, test runners that share
 /// tests out, services.
 constexpr auto kInnocentWords = std::to_array<std::string_view>(
-    {"LOCAL",      "ON",         "GPU",        "GPUS",     "CPU",       "CPUS",     "CORES",
-     "TASKS",      "PER",        "MSRUN",      "NUMA",     "MAX",       "MIN",      "LIMIT",
-     "CI",         "CIRCLE",     "KNAPSACK",   "SERVICE",  "PORT",      "THREAD",   "THREADS",
-     "LOADER",     "DATALOADER", "POOL",       "WEB",      "HTTP",      "HTTPS",    "UVICORN",
-     "GUNICORN",   "CELERY",     "KAFKA",      "REDIS",    "ETCD",      "ES",       "ELASTICSEARCH",
-     "MEMCACHED",  "CASSANDRA",  "MONGO",      "MONGODB",  "ZOOKEEPER", "RABBITMQ", "DB",
-     "DATABASE",   "POSTGRES",   "MYSQL",      "ALLOWED",  "TRUSTED",   "PROXY",    "KNOWN",
-     "SSH",        "DNS",        "NAMESERVER", "LDAP",     "NFS",       "SMTP",     "CORS",
-     "BUILD",      "MAKE",       "PYTEST",     "SPARK",    "JENKINS",   "MEMCACHE", "CLICKHOUSE",
-     "OPENSEARCH", "SOLR",       "SCYLLA",     "NATS",     "CONSUL",    "VAULT",    "INFLUX",
-     "MILVUS",     "QDRANT",     "TYPESENSE",  "COUCHBASE"});
+    {"LOCAL",     "ON",       "GPU",           "GPUS",       "CPU",       "CPUS",     "CORES",      "TASKS",
+     "PER",       "MSRUN",    "NUMA",          "MAX",        "MIN",       "LIMIT",    "CI",         "CIRCLE",
+     "KNAPSACK",  "SERVICE",  "PORT",          "THREAD",     "THREADS",   "LOADER",   "DATALOADER", "POOL",
+     "WEB",       "HTTP",     "HTTPS",         "UVICORN",    "GUNICORN",  "CELERY",   "KAFKA",      "REDIS",
+     "ETCD",      "ES",       "ELASTICSEARCH", "MEMCACHED",  "CASSANDRA", "MONGO",    "MONGODB",    "ZOOKEEPER",
+     "RABBITMQ",  "DB",       "DATABASE",      "POSTGRES",   "MYSQL",     "ALLOWED",  "TRUSTED",    "PROXY",
+     "KNOWN",     "SSH",      "DNS",           "NAMESERVER", "LDAP",      "NFS",      "SMTP",       "CORS",
+     "BUILD",     "MAKE",     "PYTEST",        "SPARK",      "JENKINS",   "MEMCACHE", "CLICKHOUSE", "OPENSEARCH",
+     "SOLR",      "SCYLLA",   "NATS",          "CONSUL",     "VAULT",     "INFLUX",   "MILVUS",     "QDRANT",
+     "TYPESENSE", "COUCHBASE"});
 
 /// Names of lists.
-constexpr auto kLists = std::to_array<const char*>({"*_HOSTS",
-                                                    "*_HOSTNAMES",
-                                                    "*_HOST_LIST",
-                                                    "*_NODE_LIST",
-                                                    "*_NODELIST",
-                                                    "HOST_LIST",
-                                                    "HOSTLIST",
-                                                    "NODELIST",
-                                                    "IP_LIST",
-                                                    "*_IP_LIST",
-                                                    "*_IPS",
-                                                    "*_NODES",
-                                                    "*_MACHINE_LIST"});
+constexpr auto kLists =
+    std::to_array<const char*>({"*_HOSTS", "*_HOSTNAMES", "*_HOST_LIST", "*_NODE_LIST", "*_NODELIST", "HOST_LIST",
+                                "HOSTLIST", "NODELIST", "IP_LIST", "*_IP_LIST", "*_IPS", "*_NODES", "*_MACHINE_LIST"});
 
 /// Ranks of nodes: the job has more of them.
-constexpr auto kRanks = std::to_array<const char*>({"NODE_RANK",
-                                                    "GROUP_RANK",
-                                                    "*_NODE_RANK",
-                                                    "MACHINE_RANK",
-                                                    "GLOBAL_RANK",
-                                                    "PALS_RANKID",
-                                                    "ALPS_APP_PE"});
+constexpr auto kRanks = std::to_array<const char*>(
+    {"NODE_RANK", "GROUP_RANK", "*_NODE_RANK", "MACHINE_RANK", "GLOBAL_RANK", "PALS_RANKID", "ALPS_APP_PE"});
 
 /// Those of all counting names that may count processes, or devices.
-constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",
-                                                     "WORKER_NUM",
-                                                     "*_WORKER_NUM",
-                                                     "*_WORKER_COUNT",
-                                                     "*_WORLD_SIZE",
-                                                     "NUM_PROCESSES",
-                                                     "*_NUM_PROCESSES",
-                                                     "MS_WORKER_NUM",
-                                                     "CM_WORKER_SIZE"};
+constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",      "WORKER_NUM",    "*_WORKER_NUM",
+                                                     "*_WORKER_COUNT",  "*_WORLD_SIZE",  "NUM_PROCESSES",
+                                                     "*_NUM_PROCESSES", "MS_WORKER_NUM", "CM_WORKER_SIZE"};
 
 bool matches_any(std::string_view name, std::span<const char* const> patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
@@ -135,9 +113,8 @@ const Platform* find_owner(std::string_view name) {
     return &kBare;
   }
   const auto all = platforms();
-  const auto at = std::find_if(all.begin(), all.end(), [&](const Platform* platform) {
-    return names_as_counter(*platform, name);
-  });
+  const auto at =
+      std::find_if(all.begin(), all.end(), [&](const Platform* platform) { return names_as_counter(*platform, name); });
   return at == all.end() ? nullptr : *at;
 }
 
@@ -145,8 +122,7 @@ bool is_innocent(std::string_view name) {
   const std::vector<std::string> words = split(std::string(name), '_');
   return name == "OMPI_COMM_WORLD_NODE_RANK" ||  // among the ranks of its host
          std::any_of(words.begin(), words.end(), [](const std::string& word) {
-           return std::find(kInnocentWords.begin(), kInnocentWords.end(), word) !=
-                  kInnocentWords.end();
+           return std::find(kInnocentWords.begin(), kInnocentWords.end(), word) != kInnocentWords.end();
          });
 }
 
@@ -161,9 +137,8 @@ bool has_rank_beside(std::string_view name, const Snapshot& snapshot) {
 }
 
 bool has_shape(std::string_view name, const Snapshot& snapshot) {
-  const bool has_any = matches_any(name, kNumbers) || matches_any(name, kLists) ||
-                       matches_any(name, kRanks) || names_host_file(name) ||
-                       (matches_any(name, kSizesOfGroups) && has_rank_beside(name, snapshot));
+  const bool has_any = matches_any(name, kNumbers) || matches_any(name, kLists) || matches_any(name, kRanks) ||
+                       names_host_file(name) || (matches_any(name, kSizesOfGroups) && has_rank_beside(name, snapshot));
   return has_any && !is_innocent(name);
 }
 
@@ -192,9 +167,7 @@ int count_hosts(std::string text) {
     return list ? static_cast<int>(list->value.size()) : 2;
   }
   std::replace_if(
-      text.begin(),
-      text.end(),
-      [](char c) { return std::string_view("; |\t\r\n").find(c) != std::string_view::npos; },
+      text.begin(), text.end(), [](char c) { return std::string_view("; |\t\r\n").find(c) != std::string_view::npos; },
       ',');
   std::set<std::string> hosts;
   for (const std::string& entry : split(text, ',')) {
@@ -250,9 +223,7 @@ std::string content_of(const std::string& value, const Snapshot& snapshot) {
   return file == snapshot.files.end() ? value : file->second;
 }
 
-void add_counter(std::vector<Counter>& counters,
-                 const Source& source,
-                 const std::string& value,
+void add_counter(std::vector<Counter>& counters, const Source& source, const std::string& value,
                  const Snapshot& snapshot) {
   const Platform* const owner = find_owner(source.name);
   if (owner == nullptr && !has_shape(source.name, snapshot)) {
@@ -276,11 +247,9 @@ void add_counter(std::vector<Counter>& counters,
 }
 
 Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& choice) {
-  const std::string whose =
-      counter.owner == nullptr ? "" : std::string(" (of ") + counter.owner->name + ")";
-  const std::string seen = counter.text.source.name + " is '" +
-                           masked(counter.text.source.name, counter.text.value) + "'" + whose +
-                           ", but ";
+  const std::string whose = counter.owner == nullptr ? "" : std::string(" (of ") + counter.owner->name + ")";
+  const std::string seen = counter.text.source.name + " is '" + masked(counter.text.source.name, counter.text.value) +
+                           "'" + whose + ", but ";
   const int nodes = facts.nodes->value;
   if (choice.platform == nullptr) {
     return Error{ErrorKind::BadEnvironment,
@@ -293,11 +262,10 @@ Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& 
   const bool is_default = facts.nodes->source.kind == SourceKind::Default;
   return Error{ErrorKind::BadEnvironment,
                seen + "by " + facts.nodes->source.name +
-                   (is_default ? "" : std::string(" (") + choice.platform->name + ")") +
-                   " the job has " + count_of(static_cast<std::size_t>(nodes), "node") + "; give " +
-                   (is_default ? "--nnodes " + std::to_string(counter.count) + ", or " : "") +
-                   "--nnodes " + std::to_string(nodes) + " or --platform " + name +
-                   " if that is right"};
+                   (is_default ? "" : std::string(" (") + choice.platform->name + ")") + " the job has " +
+                   count_of(static_cast<std::size_t>(nodes), "node") + "; give " +
+                   (is_default ? "--nnodes " + std::to_string(counter.count) + ", or " : "") + "--nnodes " +
+                   std::to_string(nodes) + " or --platform " + name + " if that is right"};
 }
 
 /// The number, or the list that it was counted in.
@@ -307,17 +275,14 @@ Sourced<std::string> as_written(const Sourced<int>& count, const Snapshot& snaps
 }
 
 /// What the platform says and a default of another launcher's replaces: nobody has asked for fewer nodes.
-std::optional<Counter> find_replaced(const PlatformFacts& facts,
-                                     const Choice& choice,
-                                     const Snapshot& snapshot) {
+std::optional<Counter> find_replaced(const PlatformFacts& facts, const Choice& choice, const Snapshot& snapshot) {
   for (const UnusedValue& lost : facts.lost) {
     const bool is_default = facts.nodes->source.kind == SourceKind::Default;
     const auto count = lost.field == "nodes.count" && is_default && choice.platform != nullptr
                            ? parse_integer(lost.seen.value, 1, kMostNodes)
                            : std::nullopt;
     if (count && *count > facts.nodes->value) {
-      return Counter{
-          as_written({*count, lost.seen.source}, snapshot), *count, false, choice.platform};
+      return Counter{as_written({*count, lost.seen.source}, snapshot), *count, false, choice.platform};
     }
   }
   return std::nullopt;
@@ -328,8 +293,7 @@ std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& sna
   std::vector<Counter> counters;
   for (const Platform* const platform : platforms()) {
     const bool is_left_out = choice.platform == nullptr && platform->find_sign(snapshot);
-    const auto read =
-        is_left_out ? platform->read(snapshot) : Result<PlatformFacts>(PlatformFacts());
+    const auto read = is_left_out ? platform->read(snapshot) : Result<PlatformFacts>(PlatformFacts());
     if (read && read->nodes) {
       counters.push_back({as_written(*read->nodes, snapshot), read->nodes->value, false, platform});
     }
@@ -350,15 +314,12 @@ Counters find_counters(const Snapshot& snapshot) {
   return counters;
 }
 
-Result<> check_not_alone(const PlatformFacts& facts,
-                         const Choice& choice,
-                         const JobRoles& roles,
-                         int slots,
+Result<> check_not_alone(const PlatformFacts& facts, const Choice& choice, const JobRoles& roles, int slots,
                          const Counters& counters) {
   const Snapshot& snapshot = counters.snapshot;
   // Lists of all tasks count them all, and a user may want a job of its own inside a worker.
-  const bool is_decided = !choice.name.empty() || is_given(facts.nodes->source) ||
-                          facts.are_nodes_of_total || roles.tasks || is_already_worker(snapshot);
+  const bool is_decided = !choice.name.empty() || is_given(facts.nodes->source) || facts.are_nodes_of_total ||
+                          roles.tasks || is_already_worker(snapshot);
   if (is_decided) {
     return {};
   }
@@ -370,12 +331,10 @@ Result<> check_not_alone(const PlatformFacts& facts,
   const std::vector<Counter> left_out = counters_left_out(choice, snapshot);
   all.insert(all.end(), left_out.begin(), left_out.end());
   for (const Counter& counter : all) {
-    const bool is_read =
-        choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
+    const bool is_read = choice.platform != nullptr && names_as_counter(*choice.platform, counter.text.source.name);
     const bool is_told_better = counter.is_guess && choice.platform != nullptr;
     const bool counts_our_workers =  // all of them: another number may as well be one of nodes
-        counter.counts_processes && nodes > 1 &&
-        counter.count == static_cast<long long>(nodes) * slots;
+        counter.counts_processes && nodes > 1 && counter.count == static_cast<long long>(nodes) * slots;
     if (counter.count > nodes && !counts_our_workers && !is_read && !is_told_better) {
       return too_few(counter, facts, choice);
     }
@@ -388,17 +347,9 @@ Result<> check_not_alone(const PlatformFacts& facts,
 namespace {
 
 /// Besides those: what says where this process is, and where it meets others.
-constexpr std::array<const char*, 11> kBareNames = {"RANK",
-                                                    "WORLD_SIZE",
-                                                    "LOCAL_RANK",
-                                                    "LOCAL_WORLD_SIZE",
-                                                    "NODE_RANK",
-                                                    "GROUP_RANK",
-                                                    "MASTER_ADDR",
-                                                    "MASTER_IP",
-                                                    "MASTER_PORT",
-                                                    "NPROC_PER_NODE",
-                                                    "TF_CONFIG"};
+constexpr std::array<const char*, 11> kBareNames = {"RANK",        "WORLD_SIZE",     "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
+                                                    "NODE_RANK",   "GROUP_RANK",     "MASTER_ADDR", "MASTER_IP",
+                                                    "MASTER_PORT", "NPROC_PER_NODE", "TF_CONFIG"};
 
 /// Why a platform that names such a variable was not asked.
 std::string why_not(const Platform& owner, const Choice& choice, const Snapshot& snapshot) {
@@ -418,29 +369,25 @@ std::string why_not(const Platform& owner, const Choice& choice, const Snapshot&
                                       : ", and " + choice.source.name + " says " + choice.name);
 }
 
-std::string why_not(const Sourced<std::string>& text,
-                    const Platform* owner,
-                    const Choice& choice,
+std::string why_not(const Sourced<std::string>& text, const Platform* owner, const Choice& choice,
                     const Snapshot& snapshot) {
   if (owner != nullptr) {
     return why_not(*owner, choice, snapshot);
   }
-  const bool is_bare =
-      std::find(kBareNames.begin(), kBareNames.end(), text.source.name) != kBareNames.end();
+  const bool is_bare = std::find(kBareNames.begin(), kBareNames.end(), text.source.name) != kBareNames.end();
   if (!is_bare) {
     return "of no platform that muster knows";
   }
-  return choice.platform == nullptr
-             ? "alone it says nothing"
-             : std::string(choice.platform->name) + " has names of its own for what it needs";
+  return choice.platform == nullptr ? "alone it says nothing"
+                                    : std::string(choice.platform->name) + " has names of its own for what it needs";
 }
 
 /// The names in the source of a decision, which may join several: "VC_PS_NUM+VC_WORKER_NUM".
 void add_names(std::set<std::string, std::less<>>& names, const std::string& source) {
   std::string name;
   for (const char c : source + " ") {
-    const bool is_of_a_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                              std::string_view("_/.-").find(c) != std::string_view::npos;
+    const bool is_of_a_name =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_/.-").find(c) != std::string_view::npos;
     if (is_of_a_name) {
       name += c;
     } else {
@@ -451,10 +398,8 @@ void add_names(std::set<std::string, std::less<>>& names, const std::string& sou
 
 }  // namespace
 
-std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions,
-                                     const std::vector<UnusedValue>& lost,
-                                     const Choice& choice,
-                                     const Counters& counters) {
+std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions, const std::vector<UnusedValue>& lost,
+                                     const Choice& choice, const Counters& counters) {
   const Snapshot& snapshot = counters.snapshot;
   std::set<std::string, std::less<>> used;
   for (const Decision& decision : decisions) {

@@ -31,18 +31,14 @@ struct Counters {
 
 /// Fails when one of them says more than the job has and belongs to no platform that was read. What
 /// the user says about nodes, or about the platform, holds against all of them.
-[[nodiscard]] Result<> check_not_alone(const PlatformFacts& facts,
-                                       const Choice& choice,
-                                       const JobRoles& roles,
-                                       int slots,
-                                       const Counters& counters);
+[[nodiscard]] Result<> check_not_alone(const PlatformFacts& facts, const Choice& choice, const JobRoles& roles,
+                                       int slots, const Counters& counters);
 
 // What looked relevant and made no decision.
 
 /// What looked relevant and is in none of these, with the reason.
 [[nodiscard]] std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions,
-                                                   const std::vector<UnusedValue>& lost,
-                                                   const Choice& choice,
+                                                   const std::vector<UnusedValue>& lost, const Choice& choice,
                                                    const Counters& counters);
 
 }  // namespace muster

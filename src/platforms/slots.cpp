@@ -29,22 +29,18 @@ Result<Sourced<int>> read_all_devices(const Sourced<std::string>& text) {
 }
 
 /// Where nobody says how many workers a node has, the number of all must be dealt evenly.
-Result<> check_shares(const PlatformFacts& facts,
-                      const Sourced<int>& total,
-                      const Sourced<int>& slots) {
+Result<> check_shares(const PlatformFacts& facts, const Sourced<int>& total, const Sourced<int>& slots) {
   const long long together = static_cast<long long>(facts.nodes->value) * slots.value;
   if (slots.source.kind != SourceKind::Default || together == total.value) {
     return {};
   }
-  return contradiction({std::to_string(total.value), total.source},
-                       nodes_as_written(facts),
+  return contradiction({std::to_string(total.value), total.source}, nodes_as_written(facts),
                        "they cannot have the same number each, and nothing says how many this has");
 }
 
 /// The number of workers that a platform gives, unless the user changes what its nodes have. All nodes go
 /// by it, even where this one has just its share: another may have fewer or more.
-std::optional<Sourced<int>> total_of_platform(const PlatformFacts& facts,
-                                              const Sourced<int>& slots) {
+std::optional<Sourced<int>> total_of_platform(const PlatformFacts& facts, const Sourced<int>& slots) {
   const bool is_changed = is_given(slots.source) || (facts.nodes && is_given(facts.nodes->source));
   return is_changed ? std::nullopt : facts.workers;
 }
@@ -61,15 +57,11 @@ void take_nodes_from_total(PlatformFacts& facts, const Sourced<int>& total, int 
 }
 
 /// Nodes that are given have one worker each at least, and one node alone has them all.
-Result<> check_nodes_of_total(const PlatformFacts& facts,
-                              const Sourced<int>& total,
-                              const Sourced<int>& slots) {
+Result<> check_nodes_of_total(const PlatformFacts& facts, const Sourced<int>& total, const Sourced<int>& slots) {
   const int least = facts.least_nodes.value_or(facts.nodes->value);
   if (least > total.value - slots.value + 1) {
-    return contradiction(
-        nodes_as_written(facts),
-        {std::to_string(total.value), total.source},
-        "each node has one worker at least, and this one has " + std::to_string(slots.value));
+    return contradiction(nodes_as_written(facts), {std::to_string(total.value), total.source},
+                         "each node has one worker at least, and this one has " + std::to_string(slots.value));
   }
   if (facts.nodes->value == 1 && slots.value != total.value) {
     return contradiction(slots, total, "one node has all workers of the job");
@@ -117,9 +109,7 @@ Result<PlatformFacts> read_torch_job(const Snapshot& snapshot, const std::string
   return facts;
 }
 
-Result<> check_all_devices(const PlatformFacts& facts,
-                           const Snapshot& snapshot,
-                           const std::string& name) {
+Result<> check_all_devices(const PlatformFacts& facts, const Snapshot& snapshot, const std::string& name) {
   std::optional<Sourced<int>> all;
   if (auto read = read_into(all, snapshot, name, read_all_devices); !read) {
     return read;
@@ -132,10 +122,9 @@ Result<> check_all_devices(const PlatformFacts& facts,
   if (!each || expected == all->value) {
     return {};
   }
-  return contradiction(Sourced<std::string>{std::to_string(all->value), all->source},
-                       *facts.slots,
-                       "it counts the devices of all nodes, and " + facts.nodes->source.name +
-                           " says that there are " + std::to_string(facts.nodes->value));
+  return contradiction(Sourced<std::string>{std::to_string(all->value), all->source}, *facts.slots,
+                       "it counts the devices of all nodes, and " + facts.nodes->source.name + " says that there are " +
+                           std::to_string(facts.nodes->value));
 }
 
 Sourced<std::string> nodes_as_written(const PlatformFacts& facts) {
@@ -144,8 +133,7 @@ Sourced<std::string> nodes_as_written(const PlatformFacts& facts) {
   if (facts.workers && facts.workers->source == facts.nodes->source) {
     return {std::to_string(facts.workers->value), facts.workers->source};
   }
-  return {(least < most ? std::to_string(least) + ":" : "") + std::to_string(most),
-          facts.nodes->source};
+  return {(least < most ? std::to_string(least) + ":" : "") + std::to_string(most), facts.nodes->source};
 }
 
 Result<Sourced<int>> find_slots(const PlatformFacts& facts, const Snapshot& snapshot) {
@@ -154,14 +142,11 @@ Result<Sourced<int>> find_slots(const PlatformFacts& facts, const Snapshot& snap
     const int nodes = facts.nodes->value;
     return all.value % nodes == 0
                ? Result<Sourced<int>>(Sourced<int>{all.value / nodes, all.source})
-               : contradiction(all,
-                               *facts.nodes,
-                               "the processes of all nodes must be a multiple of the nodes");
+               : contradiction(all, *facts.nodes, "the processes of all nodes must be a multiple of the nodes");
   }
   auto slots = count_slots(facts.slots.value_or(Sourced<std::string>{"auto", {}}), snapshot);
   const bool is_unknown = slots && slots->source.kind == SourceKind::Default && !facts.slots;
-  if (!is_unknown || !facts.workers || !facts.nodes ||
-      facts.workers->value % facts.nodes->value != 0) {
+  if (!is_unknown || !facts.workers || !facts.nodes || facts.workers->value % facts.nodes->value != 0) {
     return slots;
   }
   return Sourced<int>{facts.workers->value / facts.nodes->value, facts.workers->source};
@@ -173,13 +158,10 @@ std::string describe_crowd(const Sourced<int>& slots, const Snapshot& snapshot) 
     return {};
   }
   return slots.source.name + " is '" + std::to_string(slots.value) + "', and this node has " +
-         count_of(static_cast<std::size_t>(devices), "device") +
-         ": several workers share one, or have none";
+         count_of(static_cast<std::size_t>(devices), "device") + ": several workers share one, or have none";
 }
 
-Result<> apply_total(PlatformFacts& facts,
-                     const std::optional<Sourced<int>>& given,
-                     const Sourced<int>& slots) {
+Result<> apply_total(PlatformFacts& facts, const std::optional<Sourced<int>>& given, const Sourced<int>& slots) {
   const auto wanted = given ? given : total_of_platform(facts, slots);
   if (!wanted) {
     return {};
@@ -203,10 +185,8 @@ Result<> apply_total(PlatformFacts& facts,
 }
 
 Result<> add_slots(Cluster& cluster, const PlatformFacts& facts, const Sourced<int>& slots) {
-  if (!facts.is_total_given &&
-      static_cast<long long>(cluster.job.most_nodes) * slots.value > kMostWorkers) {
-    return contradiction(nodes_as_written(facts),
-                         {std::to_string(slots.value), slots.source},
+  if (!facts.is_total_given && static_cast<long long>(cluster.job.most_nodes) * slots.value > kMostWorkers) {
+    return contradiction(nodes_as_written(facts), {std::to_string(slots.value), slots.source},
                          "together more workers than muster can count");
   }
   cluster.node.slots = slots.value;
@@ -216,12 +196,10 @@ Result<> add_slots(Cluster& cluster, const PlatformFacts& facts, const Sourced<i
   if (cluster.job.most_nodes == 1) {
     return {};
   }
-  cluster.decisions.push_back(
-      {"nodes.slots of the others", std::to_string(slots.value), "assumed equal to ours"});
+  cluster.decisions.push_back({"nodes.slots of the others", std::to_string(slots.value), "assumed equal to ours"});
   if (facts.is_total_given) {
     cluster.job.total_slots = facts.workers->value;
-    cluster.decisions.push_back(
-        {"slots.total", std::to_string(facts.workers->value), facts.workers->source.name});
+    cluster.decisions.push_back({"slots.total", std::to_string(facts.workers->value), facts.workers->source.name});
   }
   return {};
 }
@@ -242,8 +220,7 @@ Result<> check_share(const PlatformFacts& facts) {
     return contradiction(share.local_rank, share.local_size, "a rank must be below its count");
   }
   if (share.local_size.value > facts.nodes->value) {
-    return contradiction(
-        share.local_size, *facts.nodes, "one host has no more processes than the job");
+    return contradiction(share.local_size, *facts.nodes, "one host has no more processes than the job");
   }
   return {};
 }
@@ -257,12 +234,11 @@ Result<> check_request(const PlatformFacts& facts, const ClusterRequest& request
   if (request.slots && request.slots->value != "1" && request.slots->value != "auto") {
     return contradiction(*request.slots, as_text(here), kWhy);
   }
-  const bool is_same = !request.nodes || !facts.nodes ||
-                       (request.nodes->value.most == facts.nodes->value &&
-                        request.nodes->value.least == facts.nodes->value);
+  const bool is_same =
+      !request.nodes || !facts.nodes ||
+      (request.nodes->value.most == facts.nodes->value && request.nodes->value.least == facts.nodes->value);
   if (!is_same) {
-    return contradiction(
-        Sourced<int>{request.nodes->value.most, request.nodes->source}, here, kWhy);
+    return contradiction(Sourced<int>{request.nodes->value.most, request.nodes->source}, here, kWhy);
   }
   return {};
 }
@@ -300,9 +276,7 @@ Result<> read_tasks(PlatformFacts& facts, const Snapshot& snapshot, const TaskVa
   return check_share(facts);
 }
 
-Result<> read_meeting_point(PlatformFacts& facts,
-                            const Snapshot& snapshot,
-                            const Sourced<std::string>& id,
+Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, const Sourced<std::string>& id,
                             const std::string& advice) {
   if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
     return read;
@@ -315,11 +289,10 @@ Result<> read_meeting_point(PlatformFacts& facts,
   }
   if (!facts.master_address && facts.nodes) {
     facts.no_leader =
-        Error{ErrorKind::BadEnvironment,
-              facts.nodes->source.name + " is '" + std::to_string(facts.nodes->value) +
-                  "' on several hosts, but nothing says on which of them rank 0 "
-                  "is: " +
-                  advice};
+        Error{ErrorKind::BadEnvironment, facts.nodes->source.name + " is '" + std::to_string(facts.nodes->value) +
+                                             "' on several hosts, but nothing says on which of them rank 0 "
+                                             "is: " +
+                                             advice};
   }
   const bool is_shared = !id.value.empty() && facts.nodes && facts.nodes->value > 1;
   if (is_shared && !facts.master_port) {
@@ -357,9 +330,7 @@ Result<> apply_share(PlatformFacts& facts, const ClusterRequest& request) {
   return {};
 }
 
-Result<> check_share_of(const Platform& passed_over,
-                        const Snapshot& snapshot,
-                        const ClusterRequest& request) {
+Result<> check_share_of(const Platform& passed_over, const Snapshot& snapshot, const ClusterRequest& request) {
   auto facts = passed_over.read(snapshot);
   return facts ? apply_share(*facts, request) : Result<>();
 }

@@ -48,10 +48,8 @@ struct Step {
 };
 
 std::optional<Error> missing_of_step(const Snapshot& snapshot) {
-  for (const char* const name : {"SLURM_STEP_NUM_NODES",
-                                 "SLURM_STEP_NUM_TASKS",
-                                 "SLURM_STEP_TASKS_PER_NODE",
-                                 "SLURM_STEP_NODELIST"}) {
+  for (const char* const name :
+       {"SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NODELIST"}) {
     if (!snapshot.has(name)) {
       return Error{ErrorKind::BadEnvironment,
                    "SLURM_STEP_ID is '" + *snapshot.variable("SLURM_STEP_ID") + "', but " + name +
@@ -81,17 +79,14 @@ Result<Step> read_step(const Snapshot& snapshot) {
   const bool is_short_list = hosts->value.size() != count;
   if (is_short_list || tasks->value.size() != count) {
     const Text& other = is_short_list ? list : counts;
-    return contradiction(Text{std::to_string(nodes->value), nodes->source},
-                         {shortened(other.value), other.source},
+    return contradiction(Text{std::to_string(nodes->value), nodes->source}, {shortened(other.value), other.source},
                          "both are about the nodes of this step");
   }
   return Step{*nodes, tasks->value, *hosts};
 }
 
 /// Nobody but srun starts a task, so each of these is there.
-Result<Sourced<int>> read_rank(const Snapshot& snapshot,
-                               const char* name,
-                               const Sourced<int>& count) {
+Result<Sourced<int>> read_rank(const Snapshot& snapshot, const char* name, const Sourced<int>& count) {
   const auto text = sourced_variable(snapshot, name);
   if (!text) {
     return Error{ErrorKind::BadEnvironment,
@@ -107,8 +102,7 @@ Result<Sourced<int>> read_rank(const Snapshot& snapshot,
 
 Result<Sourced<int>> read_cores(const Text& text) {
   const auto cores = parse_integer(text.value, 1, kMostWorkers);
-  return cores ? Result<Sourced<int>>(Sourced<int>{*cores, text.source})
-               : wrong_value(text, "a number of CPUs");
+  return cores ? Result<Sourced<int>>(Sourced<int>{*cores, text.source}) : wrong_value(text, "a number of CPUs");
 }
 
 /// One task is one worker, and one node for us.
@@ -129,8 +123,7 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   if (!node || !task) {
     return !node ? node.error() : task.error();
   }
-  const Sourced<int> here{step.tasks[static_cast<std::size_t>(node->value)],
-                          part_of(source, " of this node")};
+  const Sourced<int> here{step.tasks[static_cast<std::size_t>(node->value)], part_of(source, " of this node")};
   const auto local = read_rank(snapshot, "SLURM_LOCALID", here);
   if (!local) {
     return local.error();
@@ -154,16 +147,14 @@ std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) 
   const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
   const auto job = listed ? read_slurm_list(*listed) : Result<HostList>(HostList());
   const auto has_leader = [&](const HostList& hosts) {
-    return std::any_of(hosts.value.begin(), hosts.value.end(), [&](const std::string& host) {
-      return is_same_name(host, leader->value);
-    });
+    return std::any_of(hosts.value.begin(), hosts.value.end(),
+                       [&](const std::string& host) { return is_same_name(host, leader->value); });
   };
   if (!leader || !job || !has_leader(*job) || has_leader(step.hosts)) {
     return std::nullopt;
   }
   const Text hosts{shortened(*snapshot.variable("SLURM_STEP_NODELIST")), step.hosts.source};
-  return contradiction(*leader,
-                       hosts,
+  return contradiction(*leader, hosts,
                        "a host of the job, but of another step; leave MASTER_ADDR out, or give "
                        "--master-addr");
 }
@@ -189,8 +180,7 @@ Result<> read_task(PlatformFacts& facts, const Snapshot& snapshot) {
   if (!step) {
     return step.error();
   }
-  const bool is_agent_each =
-      std::all_of(step->tasks.begin(), step->tasks.end(), [](int tasks) { return tasks == 1; });
+  const bool is_agent_each = std::all_of(step->tasks.begin(), step->tasks.end(), [](int tasks) { return tasks == 1; });
   if (!is_agent_each) {
     if (auto read = read_placed_task(facts, *step, snapshot); !read) {
       return read;
@@ -243,10 +233,7 @@ Result<> read_shell(PlatformFacts& facts, const Snapshot& snapshot) {
     return {};
   }
   std::optional<Sourced<int>> nodes;
-  if (auto read = read_agreeing(nodes,
-                                snapshot,
-                                {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"},
-                                read_node_count,
+  if (auto read = read_agreeing(nodes, snapshot, {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}, read_node_count,
                                 "both are the nodes of the job");
       !read || !nodes) {
     return read;
@@ -254,9 +241,8 @@ Result<> read_shell(PlatformFacts& facts, const Snapshot& snapshot) {
   const std::string count = std::to_string(nodes->value);
   if (nodes->value > 1) {
     facts.no_nodes =
-        Error{ErrorKind::BadEnvironment,
-              nodes->source.name + " is '" + count +
-                  "', but this was not started by srun, so it runs on one of them only"};
+        Error{ErrorKind::BadEnvironment, nodes->source.name + " is '" + count +
+                                             "', but this was not started by srun, so it runs on one of them only"};
     facts.start_by = "srun --nodes=" + count + " --ntasks=" + count + " --ntasks-per-node=1";
     return {};
   }
@@ -295,8 +281,7 @@ Result<PlatformFacts> read_slurm(const Snapshot& snapshot) {
   if (auto read = is_step ? read_task(facts, snapshot) : read_shell(facts, snapshot); !read) {
     return read.error();
   }
-  if (auto read = read_into(facts.restart_count, snapshot, "SLURM_RESTART_COUNT", read_restarts);
-      !read) {
+  if (auto read = read_into(facts.restart_count, snapshot, "SLURM_RESTART_COUNT", read_restarts); !read) {
     return read.error();
   }
   facts.remark = is_step ? describe_shell(snapshot) : "";
@@ -318,11 +303,8 @@ constexpr std::array kSlurmCounts = {"SLURM_STEP_NUM_NODES",
 
 }  // namespace
 
-const Platform kSlurm = {"slurm",
-                         "SLURM_JOB_ID with SLURM_STEP_ID, SLURM_PROCID or SLURM_JOB_NUM_NODES",
-                         find_slurm_sign,
-                         read_slurm,
-                         kSlurmCounts};
+const Platform kSlurm = {"slurm", "SLURM_JOB_ID with SLURM_STEP_ID, SLURM_PROCID or SLURM_JOB_NUM_NODES",
+                         find_slurm_sign, read_slurm, kSlurmCounts};
 
 // Slurm's compressed lists. What they mean is what `scontrol show hostnames` prints; tests/slurm compares
 // the two. In "n[1-3,07]" a number in front of a dash says how wide the numbers of its range are. With
@@ -337,21 +319,18 @@ constexpr int kMostBrackets = 8;           ///< within each other
 constexpr std::size_t kShown = 40;         ///< characters of a wrong part
 
 bool is_number(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 std::optional<std::uint64_t> read_number(std::string_view text) {
   std::uint64_t number = 0;
   const bool is_read =
-      is_number(text) &&
-      std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc{};
+      is_number(text) && std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc{};
   return is_read ? std::optional(number) : std::nullopt;
 }
 
 /// The pieces between those `separators` that are outside of brackets; empty when brackets do not match.
-std::optional<std::vector<std::string_view>> split_outside(std::string_view text,
-                                                           std::string_view separators) {
+std::optional<std::vector<std::string_view>> split_outside(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> pieces;
   int depth = 0;
   std::size_t begin = 0;
@@ -451,8 +430,7 @@ Result<Pattern> Expander::read_pattern(std::string_view name, int depth) const {
       level += name[end] == '[' ? 1 : name[end] == ']' ? -1 : 0;
     }
     Names numbers;
-    if (auto expanded = expand_bracket(name.substr(open + 1, end - open - 2), depth, numbers);
-        !expanded) {
+    if (auto expanded = expand_bracket(name.substr(open + 1, end - open - 2), depth, numbers); !expanded) {
       return expanded.error();
     }
     pattern.texts.push_back(name.substr(0, open));
@@ -494,16 +472,14 @@ Result<> Expander::expand_range(std::string_view range, Names& numbers) const {
   const auto least = read_number(first);
   const auto most = read_number(dash == std::string_view::npos ? "" : range.substr(dash + 1));
   if (!least || !most || *most < *least) {
-    return expected("ranges such as 1-3 or 07 in its brackets, not '" + one_line(range, kShown) +
-                    "'");
+    return expected("ranges such as 1-3 or 07 in its brackets, not '" + one_line(range, kShown) + "'");
   }
   if (*most - *least >= kMostNodes || first.size() > kLongestName) {
     return too_many();
   }
   for (std::uint64_t left = *most - *least + 1, number = *least; left > 0; --left, ++number) {
     const std::string digits = std::to_string(number);
-    numbers.push_back(std::string(first.size() - std::min(first.size(), digits.size()), '0') +
-                      digits);
+    numbers.push_back(std::string(first.size() - std::min(first.size(), digits.size()), '0') + digits);
   }
   return {};
 }
@@ -537,17 +513,15 @@ Result<HostList> read_slurm_list(const Sourced<std::string>& text) {
 Result<Sourced<std::vector<int>>> read_tasks_per_node(const Sourced<std::string>& text) {
   Sourced<std::vector<int>> tasks{{}, text.source};
   const auto refusal = [&] {
-    return wrong_value(
-        {shortened(text.value), text.source},
-        "numbers of tasks such as 2(x3),1 of at most " + std::to_string(kMostNodes) + " nodes");
+    return wrong_value({shortened(text.value), text.source},
+                       "numbers of tasks such as 2(x3),1 of at most " + std::to_string(kMostNodes) + " nodes");
   };
   for (const std::string& piece : split(text.value, ',')) {
     const std::size_t open = piece.find("(x");
     const bool is_repeated = open != std::string::npos && piece.back() == ')';
     const auto count = parse_integer(std::string_view(piece).substr(0, open), 1, kMostWorkers);
     const auto nodes =
-        is_repeated ? parse_integer(piece.substr(open + 2, piece.size() - open - 3), 1, kMostNodes)
-                    : std::optional(1);
+        is_repeated ? parse_integer(piece.substr(open + 2, piece.size() - open - 3), 1, kMostNodes) : std::optional(1);
     if (!count || !nodes || (open != std::string::npos && !is_repeated) ||
         tasks.value.size() + static_cast<std::size_t>(*nodes) > kMostNodes) {
       return refusal();

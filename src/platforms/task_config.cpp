@@ -29,8 +29,7 @@ Result<json::object> read_json_object(const Sourced<std::string>& text, std::str
     return wrong_value({shortened(text.value), text.source}, expected);
   }
   if (const auto key = find_repeated_key(text.value)) {
-    return wrong_value({shortened(text.value), text.source},
-                       "each key once, and '" + *key + "' is there twice");
+    return wrong_value({shortened(text.value), text.source}, "each key once, and '" + *key + "' is there twice");
   }
   return *members;
 }
@@ -47,8 +46,7 @@ Error wrong_member(const Source& place, const json::value* value, std::string_vi
   return wrong_value({shown(value), place}, expected);
 }
 
-Result<std::vector<std::string>> read_json_texts(const Source& place,
-                                                 const json::value* value,
+Result<std::vector<std::string>> read_json_texts(const Source& place, const json::value* value,
                                                  std::string_view expected) {
   const json::array* const entries = value == nullptr ? nullptr : value->if_array();
   if (entries == nullptr || entries->empty()) {
@@ -65,14 +63,10 @@ Result<std::vector<std::string>> read_json_texts(const Source& place,
   return texts;
 }
 
-Result<int> read_json_number(const Source& place,
-                             const json::value* value,
-                             int least,
-                             std::string_view expected) {
+Result<int> read_json_number(const Source& place, const json::value* value, int least, std::string_view expected) {
   const bool is_number = value != nullptr && (value->is_int64() || value->is_uint64());
   const bool is_text = value != nullptr && value->is_string();
-  const auto number = is_number || is_text ? parse_integer(shown(value), least, kMostNodes - 1)
-                                           : std::optional<int>();
+  const auto number = is_number || is_text ? parse_integer(shown(value), least, kMostNodes - 1) : std::optional<int>();
   if (!number) {
     return wrong_member(place, value, expected);
   }
@@ -83,8 +77,7 @@ namespace {
 
 /// "master" is an old name of "chief".
 std::string role_of(std::string_view name, const Roles& roles) {
-  const bool is_old =
-      name == "master" && std::find(roles.begin(), roles.end(), name) == roles.end();
+  const bool is_old = name == "master" && std::find(roles.begin(), roles.end(), name) == roles.end();
   return is_old ? "chief" : std::string(name);
 }
 
@@ -92,9 +85,7 @@ bool has(const Roles& roles, const std::string& role) {
   return std::find(roles.begin(), roles.end(), role) != roles.end();
 }
 
-Result<RoleEndpoints> read_role(const Source& source,
-                                std::string_view name,
-                                const std::string& role,
+Result<RoleEndpoints> read_role(const Source& source, std::string_view name, const std::string& role,
                                 const json::value& value) {
   const Source place = part_of(source, " cluster." + std::string(name));
   const json::array* const entries = value.if_array();
@@ -115,21 +106,17 @@ Result<RoleEndpoints> read_role(const Source& source,
 }
 
 /// All lists of the cluster in the order of the document, also of roles that the mode lacks.
-Result<std::vector<RoleEndpoints>> read_lists(const Source& source,
-                                              const json::value* cluster,
-                                              const Roles& roles) {
+Result<std::vector<RoleEndpoints>> read_lists(const Source& source, const json::value* cluster, const Roles& roles) {
   const json::object* const members = cluster == nullptr ? nullptr : cluster->if_object();
   if (members == nullptr) {
-    return wrong_member(
-        part_of(source, " cluster"), cluster, "an object with a list for each role");
+    return wrong_member(part_of(source, " cluster"), cluster, "an object with a list for each role");
   }
   std::vector<RoleEndpoints> lists;
   for (const auto& member : *members) {
     const std::string name(member.key());
     const std::string role = role_of(name, roles);
     if (!has(tensorflow_roles(), role) && !has(roles, role)) {
-      return wrong_value({name, part_of(source, " cluster")},
-                         "roles of " + join(tensorflow_roles(), ", "));
+      return wrong_value({name, part_of(source, " cluster")}, "roles of " + join(tensorflow_roles(), ", "));
     }
     if (find_role(lists, role) != nullptr) {
       return wrong_value({name, part_of(source, " cluster")}, "chief or master, not both");
@@ -146,8 +133,7 @@ Result<std::vector<RoleEndpoints>> read_lists(const Source& source,
   return lists;
 }
 
-std::vector<RoleEndpoints> in_order_of(const Roles& roles,
-                                       const std::vector<RoleEndpoints>& lists) {
+std::vector<RoleEndpoints> in_order_of(const Roles& roles, const std::vector<RoleEndpoints>& lists) {
   std::vector<RoleEndpoints> ordered;
   for (const std::string& role : roles) {
     const RoleEndpoints* const list = find_role(lists, role);
@@ -159,10 +145,7 @@ std::vector<RoleEndpoints> in_order_of(const Roles& roles,
 }
 
 /// Which of the tasks this is.
-Result<> read_task(TaskLists& tasks,
-                   const json::value* task,
-                   const Source& source,
-                   const Roles& roles) {
+Result<> read_task(TaskLists& tasks, const json::value* task, const Source& source, const Roles& roles) {
   const Source place = part_of(source, " task");
   const json::object* const members = task == nullptr ? nullptr : task->if_object();
   if (members == nullptr) {
@@ -173,8 +156,7 @@ Result<> read_task(TaskLists& tasks,
   if (type == nullptr || !type->is_string()) {
     return wrong_member(part_of(place, ".type"), type, "the role of this task, such as worker");
   }
-  const auto number =
-      read_json_number(part_of(place, ".index"), index, 0, "the index of this task, such as 0");
+  const auto number = read_json_number(part_of(place, ".index"), index, 0, "the index of this task, such as 0");
   if (!number) {
     return number.error();
   }
@@ -187,8 +169,7 @@ Result<> read_task(TaskLists& tasks,
 /// evaluates, so it may be missing there.
 Result<> find_own_place(TaskLists& tasks, const Source& source, const Roles& roles) {
   if (!has(roles, tasks.role)) {
-    return wrong_value({tasks.role, part_of(source, " task.type")},
-                       "a role of this mode: " + join(roles, ", "));
+    return wrong_value({tasks.role, part_of(source, " task.type")}, "a role of this mode: " + join(roles, ", "));
   }
   const RoleEndpoints* const list = find_role(tasks.roles, tasks.role);
   if (list == nullptr && tasks.role == "evaluator") {
@@ -197,10 +178,9 @@ Result<> find_own_place(TaskLists& tasks, const Source& source, const Roles& rol
   }
   const std::size_t count = list == nullptr ? 0 : list->endpoints.size();
   if (static_cast<std::size_t>(tasks.index) >= count) {
-    return contradiction(
-        Sourced<std::string>{std::to_string(tasks.index), part_of(source, " task.index")},
-        Sourced<std::string>{count_of(count, "task"), part_of(source, " cluster." + tasks.role)},
-        "the cluster does not list this task");
+    return contradiction(Sourced<std::string>{std::to_string(tasks.index), part_of(source, " task.index")},
+                         Sourced<std::string>{count_of(count, "task"), part_of(source, " cluster." + tasks.role)},
+                         "the cluster does not list this task");
   }
   return {};
 }
@@ -213,8 +193,7 @@ Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles
     return members.error();
   }
   if (const json::value* const sparse = members->if_contains("sparseCluster")) {
-    return wrong_member(part_of(text.source, " sparseCluster"),
-                        sparse,
+    return wrong_member(part_of(text.source, " sparseCluster"), sparse,
                         "the cluster with all tasks, as without enableDynamicWorker");
   }
   const auto lists = read_lists(text.source, members->if_contains("cluster"), roles);

@@ -16,8 +16,8 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 5> kVolcanoCounts = {
-    "VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST", "WORLD_SIZE"};
+constexpr std::array<const char*, 5> kVolcanoCounts = {"VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST",
+                                                       "WORLD_SIZE"};
 
 /// One task of the job: its pods are nodes.
 struct Task {
@@ -30,24 +30,20 @@ using Tasks = std::vector<Task>;
 
 /// Tasks that hold the leader come first; the pytorch plugin counts its master before its workers.
 bool is_leading(const std::string& task) {
-  static constexpr std::array<std::string_view, 4> kLeading = {
-      "MASTER", "CHIEF", "LEADER", "LAUNCHER"};
+  static constexpr std::array<std::string_view, 4> kLeading = {"MASTER", "CHIEF", "LEADER", "LAUNCHER"};
   return std::find(kLeading.begin(), kLeading.end(), task) != kLeading.end();
 }
 
 /// The middle of "VC_<TASK>_HOSTS"; empty for other names.
 std::string task_of(const std::string& variable, std::string_view ending) {
   constexpr std::string_view kStart = "VC_";
-  const bool matches = variable.starts_with(kStart) && variable.ends_with(ending) &&
-                       variable.size() > kStart.size() + ending.size();
-  return matches ? variable.substr(kStart.size(), variable.size() - kStart.size() - ending.size())
-                 : std::string();
+  const bool matches =
+      variable.starts_with(kStart) && variable.ends_with(ending) && variable.size() > kStart.size() + ending.size();
+  return matches ? variable.substr(kStart.size(), variable.size() - kStart.size() - ending.size()) : std::string();
 }
 
 /// Adds hosts to a task; two lists of one task must be the same.
-Result<> add_hosts(std::map<std::string, Task>& tasks,
-                   const std::string& name,
-                   const HostList& hosts) {
+Result<> add_hosts(std::map<std::string, Task>& tasks, const std::string& name, const HostList& hosts) {
   Task& task = tasks[name];
   if (task.hosts.value.empty()) {
     task = {name, {static_cast<int>(hosts.value.size()), hosts.source}, hosts};
@@ -127,8 +123,7 @@ Result<Tasks> read_tasks(const Snapshot& snapshot) {
   }
   std::stable_sort(tasks.begin(), tasks.end(), [](const Task& left, const Task& right) {
     const bool is_left_leading = is_leading(left.name);
-    return is_left_leading != is_leading(right.name) ? is_left_leading
-                                                     : is_before(left.name, right.name);
+    return is_left_leading != is_leading(right.name) ? is_left_leading : is_before(left.name, right.name);
   });
   return tasks;
 }
@@ -151,12 +146,10 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
 std::optional<Sourced<int>> find_own_index(const Tasks& tasks, const std::string& host_name) {
   for (const Task& task : tasks) {
     const auto& hosts = task.hosts.value;
-    const auto own = std::find_if(hosts.begin(), hosts.end(), [&](const std::string& entry) {
-      return is_same_name(entry, host_name);
-    });
+    const auto own = std::find_if(hosts.begin(), hosts.end(),
+                                  [&](const std::string& entry) { return is_same_name(entry, host_name); });
     if (own != hosts.end()) {
-      return Sourced<int>{static_cast<int>(own - hosts.begin()),
-                          part_of(task.hosts.source, ", by the host name")};
+      return Sourced<int>{static_cast<int>(own - hosts.begin()), part_of(task.hosts.source, ", by the host name")};
     }
   }
   return std::nullopt;
@@ -175,32 +168,25 @@ bool are_counted_by_plugin(const Tasks& tasks, const std::optional<Sourced<int>>
 }
 
 Error no_node(const Sourced<int>& counted) {
-  return Error{
-      ErrorKind::BadEnvironment,
-      counted.source.name + " is '" + std::to_string(counted.value) +
-          "', the pods of the tasks master and worker, and this pod is of another task, so it "
-          "is no node of their job; say --platform single to start its program alone"};
+  return Error{ErrorKind::BadEnvironment,
+               counted.source.name + " is '" + std::to_string(counted.value) +
+                   "', the pods of the tasks master and worker, and this pod is of another task, so it "
+                   "is no node of their job; say --platform single to start its program alone"};
 }
 
-Error unknown_task(const Tasks& tasks,
-                   const std::optional<Sourced<int>>& index,
-                   const Snapshot& snapshot) {
+Error unknown_task(const Tasks& tasks, const std::optional<Sourced<int>>& index, const Snapshot& snapshot) {
   if (!index) {
-    return Error{ErrorKind::BadEnvironment,
-                 "no task's host list has this host ('" + snapshot.host_name +
-                     "'), and VC_TASK_INDEX is not set; give --node-rank"};
+    return Error{ErrorKind::BadEnvironment, "no task's host list has this host ('" + snapshot.host_name +
+                                                "'), and VC_TASK_INDEX is not set; give --node-rank"};
   }
-  return Error{ErrorKind::BadEnvironment,
-               index->source.name + " is '" + std::to_string(index->value) +
-                   "', but no task's host list has this host ('" + snapshot.host_name +
-                   "') at that place, so which of the " + std::to_string(tasks.size()) +
-                   " tasks this pod belongs to is unknown; give --node-rank"};
+  return Error{ErrorKind::BadEnvironment, index->source.name + " is '" + std::to_string(index->value) +
+                                              "', but no task's host list has this host ('" + snapshot.host_name +
+                                              "') at that place, so which of the " + std::to_string(tasks.size()) +
+                                              " tasks this pod belongs to is unknown; give --node-rank"};
 }
 
 /// The index counts within the task: nodes of earlier tasks come before.
-Result<Sourced<int>> rank_from_index(const Tasks& tasks,
-                                     const Task* own,
-                                     const Sourced<int>& index) {
+Result<Sourced<int>> rank_from_index(const Tasks& tasks, const Task* own, const Sourced<int>& index) {
   if (index.value >= own->count.value) {
     return contradiction(index, own->count, "an index must be below its count");
   }
@@ -241,10 +227,9 @@ Result<> read_rank(PlatformFacts& facts, const Tasks& tasks, const Snapshot& sna
     return listed.error();
   }
   if (given && listed->value != given->value) {
-    return contradiction(*given,
-                         *index,
-                         "an index within the task " + own->name + ", which makes " + "this node " +
-                             std::to_string(listed->value));
+    return contradiction(
+        *given, *index,
+        "an index within the task " + own->name + ", which makes " + "this node " + std::to_string(listed->value));
   }
   facts.node_rank = *listed;
   return {};
@@ -273,27 +258,22 @@ Result<Sourced<int>> count_nodes(const Tasks& tasks) {
 }
 
 /// "VC_HEAD_NUM+VC_NODE_NUM is '8' = head 1 + node 7": some of these tasks run no nodes of the plugin's job.
-Error counted_differently(const Sourced<int>& counted,
-                          const Sourced<int>& total,
-                          const Tasks& tasks) {
+Error counted_differently(const Sourced<int>& counted, const Sourced<int>& total, const Tasks& tasks) {
   std::vector<std::string> parts;
   for (const Task& task : tasks) {
     parts.push_back(lower_case(task.name) + " " + std::to_string(task.count.value));
   }
-  return contradiction(counted,
-                       total,
-                       "which is " + join(parts, " + ") +
-                           "; give --nnodes and --node-rank on those that are nodes of one job");
+  return contradiction(
+      counted, total,
+      "which is " + join(parts, " + ") + "; give --nnodes and --node-rank on those that are nodes of one job");
 }
 
 Result<> read_count(PlatformFacts& facts, Tasks& tasks, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count);
-      !read || tasks.empty()) {
+  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count); !read || tasks.empty()) {
     return read;
   }
   if (are_counted_by_plugin(tasks, facts.nodes)) {
-    std::erase_if(tasks,
-                  [](const Task& task) { return task.name != "MASTER" && task.name != "WORKER"; });
+    std::erase_if(tasks, [](const Task& task) { return task.name != "MASTER" && task.name != "WORKER"; });
     if (!snapshot.has("RANK")) {
       return no_node(*facts.nodes);
     }
@@ -331,8 +311,7 @@ std::optional<std::string> find_volcano_sign(const Snapshot& snapshot) {
     }
   }
   const auto tasks = volcano_tasks(snapshot);
-  return tasks.empty() ? std::nullopt
-                       : std::optional(kVolcanoFolder + ("/" + tasks.front()) + kHostFileEnding);
+  return tasks.empty() ? std::nullopt : std::optional(kVolcanoFolder + ("/" + tasks.front()) + kHostFileEnding);
 }
 
 Result<PlatformFacts> read_volcano(const Snapshot& snapshot) {
@@ -366,10 +345,7 @@ Result<PlatformFacts> read_volcano(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kVolcano = {"volcano",
-                           "VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS",
-                           find_volcano_sign,
-                           read_volcano,
-                           kVolcanoCounts};
+const Platform kVolcano = {"volcano", "VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS", find_volcano_sign,
+                           read_volcano, kVolcanoCounts};
 
 }  // namespace muster

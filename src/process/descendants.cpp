@@ -69,8 +69,7 @@ struct CreatedGroup {
 CreatedGroup make_group() {
   const std::string mount = mount_point();
   const std::string group = local_group();
-  const std::string folder =
-      mount + (group == "/" ? "" : group) + "/muster-" + std::to_string(::getpid());
+  const std::string folder = mount + (group == "/" ? "" : group) + "/muster-" + std::to_string(::getpid());
   if (mount.empty() || group.empty()) {
     return {"", ENOENT};
   }
@@ -237,9 +236,7 @@ std::vector<pid_t> own_children() {
   return children;
 }
 
-std::vector<Process> descendants(const std::vector<Process>& all,
-                                 pid_t root,
-                                 const std::set<pid_t>& excluded) {
+std::vector<Process> descendants(const std::vector<Process>& all, pid_t root, const std::set<pid_t>& excluded) {
   Children children;
   for (const Process& process : all) {
     if (process.pid != root && !excluded.contains(process.pid)) {
@@ -270,8 +267,7 @@ void signal_exactly(const Process& process, int signal) {
     return;
   }
   const bool is_sent =
-      pidfd &&
-      (::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0 || errno == ESRCH);
+      pidfd && (::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0 || errno == ESRCH);
   if (!is_sent && (pidfd || has_no_pidfd)) {
     (void)::kill(process.pid, signal);  // the moment since the check is the risk
   }
@@ -307,8 +303,7 @@ std::optional<pid_t> tracer_of_zombie(pid_t pid) {
 
 bool is_dead(const Process& process) {
   // Threads that are traced are there until the tracer has looked.
-  return process.state == 'X' ||
-         (process.state == 'Z' && (process.threads <= 1 || tracer_of_zombie(process.pid)));
+  return process.state == 'X' || (process.state == 'Z' && (process.threads <= 1 || tracer_of_zombie(process.pid)));
 }
 
 std::optional<int> wait_status_of_the_dead(pid_t pid) {
@@ -316,8 +311,7 @@ std::optional<int> wait_status_of_the_dead(pid_t pid) {
   const std::string stat = read_small_file(folder + "/stat");
   char unused = 0;
   // The dead have no program. Where that is not the answer we may not look into it, and its status is shown as 0.
-  const bool may_know =
-      ::readlink((folder + "/exe").c_str(), &unused, sizeof unused) < 0 && errno == ENOENT;
+  const bool may_know = ::readlink((folder + "/exe").c_str(), &unused, sizeof unused) < 0 && errno == ENOENT;
   const auto process = parse_stat(stat);
   if (!process || process->state != 'Z' || !may_know) {
     return std::nullopt;
@@ -344,9 +338,7 @@ std::vector<Process> Sweeper::orphans(const std::set<pid_t>& living_workers) con
 
 bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   const std::vector<pid_t> children = own_children();
-  const auto may_end = [&](pid_t child) {
-    return !excluded.contains(child) && !tracer_of_zombie(child);
-  };
+  const auto may_end = [&](pid_t child) { return !excluded.contains(child) && !tracer_of_zombie(child); };
   if (std::any_of(children.begin(), children.end(), may_end)) {
     return false;  // as it is nearly always, without a look at all processes
   }

@@ -42,12 +42,11 @@ class CgroupKiller {
 struct Process {
   pid_t pid = -1;
   pid_t parent = -1;
-  char state = '?';  ///< R, S, D, T, Z ...
-  unsigned long long start_time =
-      0;                        ///< in clock ticks since boot; with the pid it names a process
-  unsigned long cpu_ticks = 0;  ///< what it has computed, in clock ticks
-  long threads = 0;             ///< with the first one, which may have ended before others
-  std::string name;             ///< up to 15 characters
+  char state = '?';                   ///< R, S, D, T, Z ...
+  unsigned long long start_time = 0;  ///< in clock ticks since boot; with the pid it names a process
+  unsigned long cpu_ticks = 0;        ///< what it has computed, in clock ticks
+  long threads = 0;                   ///< with the first one, which may have ended before others
+  std::string name;                   ///< up to 15 characters
 };
 
 /// False where /proc is not mounted, or shows another pid namespace: its numbers would be those of strangers.
@@ -66,8 +65,7 @@ struct Process {
 
 /// The living descendants of `root`, parents before children. Whatever descends from a process in
 /// `excluded`, and that process itself, is left out.
-[[nodiscard]] std::vector<Process> descendants(const std::vector<Process>& all,
-                                               pid_t root,
+[[nodiscard]] std::vector<Process> descendants(const std::vector<Process>& all, pid_t root,
                                                const std::set<pid_t>& excluded);
 
 /// Signals the very process that was seen: if its pid belongs to another one by now, nobody is.

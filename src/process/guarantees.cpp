@@ -46,63 +46,29 @@ struct Row {
 
 // The texts are also what the start of a job says: docs/troubleshooting.md.
 constexpr auto kRows = std::to_array<Row>({
-    {"the order in which workers ended is known",
-     "pidfd_open",
-     &SystemCapabilities::pidfd_open,
-     Support::InPart,
+    {"the order in which workers ended is known", "pidfd_open", &SystemCapabilities::pidfd_open, Support::InPart,
      "which of several workers that ended in the same moment was the first is not known, and the "
      "report says so",
      "5.3"},
-    {"a signal reaches the process that is meant",
-     "pidfd_send_signal",
-     &SystemCapabilities::pidfd_send_signal,
+    {"a signal reaches the process that is meant", "pidfd_send_signal", &SystemCapabilities::pidfd_send_signal,
      Support::InPart,
      "descendants of workers are signalled by their number, right after their start time was "
      "compared",
      "5.1"},
-    {"processes whose parent has ended are found",
-     "PR_SET_CHILD_SUBREAPER",
-     &SystemCapabilities::subreaper,
-     Support::Not,
-     "a process of the job whose parent has ended is not found, and so not ended",
-     "3.4"},
-    {"workers end with muster, however it ends",
-     "PR_SET_PDEATHSIG",
-     &SystemCapabilities::death_signal,
-     Support::Not,
-     "should both processes of muster be killed at once, the workers run on",
-     "2.1"},
-    {"nothing forks faster than it is killed",
-     "cgroup.kill",
-     &SystemCapabilities::control_group,
-     Support::InPart,
-     "processes are killed in rounds; what forks without end may outrun them",
-     "5.14"},
-    {"workers inherit no descriptor but their three",
-     "close_range",
-     &SystemCapabilities::close_range,
-     Support::InPart,
-     "a descriptor above 4096 that muster was started with stays open in workers",
-     "5.11"},
-    {"supervision does not wait for names of hosts",
-     "clone3",
-     &SystemCapabilities::threads,
-     Support::InPart,
-     "names of hosts are looked up in place, and muster answers nobody meanwhile",
-     "5.3"},
-    {"workers can be bound to memory",
-     "set_mempolicy",
-     &SystemCapabilities::bind_to_memory,
-     Support::InPart,
-     "the memory of a bound worker is taken where it is first touched",
-     "2.6",
-     "CAP_SYS_NICE"},
-    {"a kill for want of memory is recognised",
-     "oom_kill",
-     &SystemCapabilities::oom_counter,
-     Support::InPart,
-     "whether a worker that SIGKILL ended was killed for want of memory is not known",
-     "4.13"},
+    {"processes whose parent has ended are found", "PR_SET_CHILD_SUBREAPER", &SystemCapabilities::subreaper,
+     Support::Not, "a process of the job whose parent has ended is not found, and so not ended", "3.4"},
+    {"workers end with muster, however it ends", "PR_SET_PDEATHSIG", &SystemCapabilities::death_signal, Support::Not,
+     "should both processes of muster be killed at once, the workers run on", "2.1"},
+    {"nothing forks faster than it is killed", "cgroup.kill", &SystemCapabilities::control_group, Support::InPart,
+     "processes are killed in rounds; what forks without end may outrun them", "5.14"},
+    {"workers inherit no descriptor but their three", "close_range", &SystemCapabilities::close_range, Support::InPart,
+     "a descriptor above 4096 that muster was started with stays open in workers", "5.11"},
+    {"supervision does not wait for names of hosts", "clone3", &SystemCapabilities::threads, Support::InPart,
+     "names of hosts are looked up in place, and muster answers nobody meanwhile", "5.3"},
+    {"workers can be bound to memory", "set_mempolicy", &SystemCapabilities::bind_to_memory, Support::InPart,
+     "the memory of a bound worker is taken where it is first touched", "2.6", "CAP_SYS_NICE"},
+    {"a kill for want of memory is recognised", "oom_kill", &SystemCapabilities::oom_counter, Support::InPart,
+     "whether a worker that SIGKILL ended was killed for want of memory is not known", "4.13"},
 });
 
 constexpr const char* kMountGroups = "mount the container's control groups at /sys/fs/cgroup";
@@ -114,10 +80,9 @@ std::string remedy_for(int error_number, const Row& row) {
       return std::string("Linux ") + row.since + " or later has it; gVisor may in a later version";
     case EPERM:
     case EACCES:
-      return row.right != nullptr
-                 ? std::string("add ") + row.right + " to the container's capabilities"
-                 : "the container's system call filter or rights forbid it: allow the call in the "
-                   "profile (Docker does from 20.10 on)";
+      return row.right != nullptr ? std::string("add ") + row.right + " to the container's capabilities"
+                                  : "the container's system call filter or rights forbid it: allow the call in the "
+                                    "profile (Docker does from 20.10 on)";
     case ENOENT:
       return kMountGroups;
     default:
@@ -142,12 +107,9 @@ Guarantee judge(const Row& row, const SystemCapabilities& answers) {
     return {row.name, row.by, Support::Whole, "", "", ""};
   }
   const bool is_group = row.answer == &SystemCapabilities::control_group;
-  return {row.name,
-          row.by,
-          row.without,
-          std::string(row.by) + ": " + std::generic_category().message(error_number),
-          row.means,
-          is_group ? remedy_for_group(error_number, row) : remedy_for(error_number, row)};
+  return {row.name,    row.by,
+          row.without, std::string(row.by) + ": " + std::generic_category().message(error_number),
+          row.means,   is_group ? remedy_for_group(error_number, row) : remedy_for(error_number, row)};
 }
 
 /// Without one of these calls muster ends before anything runs.
@@ -157,8 +119,7 @@ Guarantee judge_needed(const char* name, const char* by, const std::string& refu
     guarantee.hold = Support::Not;
     guarantee.because = refusal;
     guarantee.means = "no job starts";
-    guarantee.remedy =
-        "allow the call in the container's system call filter; the usual ones of all runtimes do";
+    guarantee.remedy = "allow the call in the container's system call filter; the usual ones of all runtimes do";
   }
   return guarantee;
 }
@@ -174,13 +135,11 @@ Guarantee judge_proc(ProcView view) {
     guarantee.means =
         "a process of the job that became another user's, or whose program may not be "
         "read, is not found, and so not ended";
-    guarantee.remedy =
-        "run muster as the user that such programs become, or mount /proc without hidepid";
+    guarantee.remedy = "run muster as the user that such programs become, or mount /proc without hidepid";
     return guarantee;
   }
   guarantee.hold = Support::Not;
-  guarantee.because =
-      view == ProcView::Missing ? "/proc cannot be read" : "/proc is that of another pid namespace";
+  guarantee.because = view == ProcView::Missing ? "/proc cannot be read" : "/proc is that of another pid namespace";
   guarantee.means =
       "'/proc' does not show the processes that are here, going on without it: what leaves its "
       "worker's process group is not found, and so not ended, and limits of CPUs are not seen";
@@ -204,8 +163,7 @@ std::vector<Guarantee> guarantees(const SystemCapabilities& answers) {
   std::vector<Guarantee> all;
   all.reserve(kRows.size() + 3);
   all.push_back(judge_needed("a job can be run", "an event loop", answers.no_loop));
-  all.push_back(judge_needed(
-      "workers can be started", "pipe2, getrandom, setpgid, socket", answers.no_workers));
+  all.push_back(judge_needed("workers can be started", "pipe2, getrandom, setpgid, socket", answers.no_workers));
   all.push_back(judge_proc(answers.proc));
   for (const Row& row : kRows) {
     all.push_back(judge(row, answers));
@@ -214,9 +172,8 @@ std::vector<Guarantee> guarantees(const SystemCapabilities& answers) {
 }
 
 std::string describe(const std::vector<Guarantee>& all) {
-  const auto whole = std::count_if(all.begin(), all.end(), [](const Guarantee& guarantee) {
-    return guarantee.hold == Support::Whole;
-  });
+  const auto whole = std::count_if(all.begin(), all.end(),
+                                   [](const Guarantee& guarantee) { return guarantee.hold == Support::Whole; });
   return std::to_string(whole) + " of " + count_of(all.size(), "guarantee") + " hold here" +
          names_of(all, Support::InPart, "in part") + names_of(all, Support::Not, "not");
 }
@@ -235,9 +192,7 @@ int answer_of(long result, int wrong = 0) {
 int probe_subreaper() {
   int before = 0;
   const int answer = answer_of(::prctl(PR_GET_CHILD_SUBREAPER, &before));
-  return ::getpid() == 1 ? 0
-         : answer != 0   ? answer
-                         : answer_of(::prctl(PR_SET_CHILD_SUBREAPER, before));
+  return ::getpid() == 1 ? 0 : answer != 0 ? answer : answer_of(::prctl(PR_SET_CHILD_SUBREAPER, before));
 }
 
 /// Somebody may have armed it for us: it stays what it is.
@@ -326,8 +281,7 @@ SystemCapabilities probe_system() {
   answers.control_group = probe_cgroup();
   answers.close_range = answer_of(::syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC));
   answers.threads = probe_threads();
-  answers.bind_to_memory =
-      answer_of(::syscall(SYS_set_mempolicy, kNoSuchPolicy, nullptr, 0), EINVAL);
+  answers.bind_to_memory = answer_of(::syscall(SYS_set_mempolicy, kNoSuchPolicy, nullptr, 0), EINVAL);
   answers.oom_counter = read_oom_counter(find_oom_counter()) ? 0 : ENOENT;
   answers.is_filtered = ::prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
   answers.gains_nothing = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;

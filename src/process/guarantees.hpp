@@ -32,8 +32,7 @@ struct SystemCapabilities {
   int bind_to_memory = 0;
   int oom_counter = 0;  ///< ENOENT: there is none
   ProcView proc = ProcView::Whole;
-  std::string
-      no_loop;  ///< why there can be no event loop: "signalfd: Operation not permitted"; empty: there can
+  std::string no_loop;     ///< why there can be no event loop: "signalfd: Operation not permitted"; empty: there can
   std::string no_workers;  ///< the same of the calls that every start of workers makes
   // What is no promise, but explains refusals:
   bool is_filtered = false;    ///< by seccomp

@@ -66,8 +66,7 @@ void close_others(const std::vector<int>& kept) {
   close_range(next, ~0U);
 }
 
-[[noreturn]] void run_helper(const std::vector<int>& kept,
-                             const std::function<void()>& work) noexcept {
+[[noreturn]] void run_helper(const std::vector<int>& kept, const std::function<void()>& work) noexcept {
   (void)::prctl(PR_SET_NAME, "muster-files");  // who lists processes sees what hangs
   close_others(kept);
   work();
@@ -108,8 +107,7 @@ std::optional<std::string> whole_answer(std::string bytes) {
   return bytes;
 }
 
-Result<pid_t> HelperProcesses::start(const std::vector<int>& kept,
-                                     const std::function<void()>& work) {
+Result<pid_t> HelperProcesses::start(const std::vector<int>& kept, const std::function<void()>& work) {
   reap();
   auto pid = fork_helper(kept, work);
   if (!pid) {
@@ -135,8 +133,7 @@ void HelperProcesses::end(pid_t pid) {
 void HelperProcesses::reap() {
   std::erase_if(pids_, [this](pid_t pid) {
     siginfo_t info{};
-    const int found =
-        ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL);
+    const int found = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL);
     const bool has_ended = found != 0 || info.si_pid == pid;
     if (has_ended) {
       page_.remove_in_helper(pid);
@@ -156,9 +153,7 @@ using Clock = std::chrono::steady_clock;
 class Timeout {
  public:
   Timeout(pid_t child, std::chrono::milliseconds most_time)
-      : child_(child),
-        end_(Clock::now() + most_time),
-        end_if_runnable_(end_ + kExtraTimeForRunnable) {}
+      : child_(child), end_(Clock::now() + most_time), end_if_runnable_(end_ + kExtraTimeForRunnable) {}
 
   /// In milliseconds; 0: none is left.
   [[nodiscard]] int left() {
@@ -166,8 +161,8 @@ class Timeout {
     if (now >= end_ && now < end_if_runnable_ && is_runnable(child_)) {
       end_ = now + kPollInterval;
     }
-    return static_cast<int>(std::max<std::int64_t>(
-        0, std::chrono::ceil<std::chrono::milliseconds>(end_ - now).count()));
+    return static_cast<int>(
+        std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(end_ - now).count()));
   }
 
  private:
@@ -182,8 +177,7 @@ std::optional<std::string> read_answer(Timeout patience, int fd) {
   std::array<char, 4096> buffer{};
   while (const int left = patience.left()) {
     pollfd ready{fd, POLLIN, 0};
-    const ssize_t count =
-        ::poll(&ready, 1, left) == 1 ? ::read(fd, buffer.data(), buffer.size()) : -1;
+    const ssize_t count = ::poll(&ready, 1, left) == 1 ? ::read(fd, buffer.data(), buffer.size()) : -1;
     if (count == 0) {
       return whole_answer(std::move(read));
     }
@@ -196,8 +190,7 @@ std::optional<std::string> read_answer(Timeout patience, int fd) {
 
 }  // namespace
 
-std::optional<std::string> ask_with_timeout(const std::function<std::string()>& work,
-                                            std::vector<int> kept,
+std::optional<std::string> ask_with_timeout(const std::function<std::string()>& work, std::vector<int> kept,
                                             std::chrono::milliseconds most_time) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -221,9 +214,7 @@ std::optional<std::string> ask_with_timeout(const std::function<std::string()>& 
   return answer;
 }
 
-void run_with_timeout(const std::function<void()>& work,
-                      std::vector<int> kept,
-                      std::chrono::milliseconds most_time) {
+void run_with_timeout(const std::function<void()>& work, std::vector<int> kept, std::chrono::milliseconds most_time) {
   const auto without_answer = [&] {
     work();
     return std::string();
@@ -246,14 +237,11 @@ void print_fatal(const std::string& message) {
 
 // The answer comes through a pipe, and is whole when the pipe has ended.
 
-void HelperTask::start(const Work& work,
-                       std::chrono::milliseconds most_time,
-                       std::function<void(Answer)> then) {
+void HelperTask::start(const Work& work, std::chrono::milliseconds most_time, std::function<void(Answer)> then) {
   end();
   then_ = std::move(then);
   if (!start_helper(work)) {
-    boost::asio::post(
-        io_, [answer = work.work(), called = std::exchange(then_, {})] { called(answer); });
+    boost::asio::post(io_, [answer = work.work(), called = std::exchange(then_, {})] { called(answer); });
     return;
   }
   shorten(most_time);
@@ -269,8 +257,7 @@ Result<> HelperTask::start_helper(const Work& work) {
   const UniqueFd write_end(ends[1]);
   std::vector<int> kept = work.kept;
   kept.push_back(write_end.get());
-  const auto pid =
-      helpers_.start(kept, [&work, fd = write_end.get()] { send_answer(fd, work.work()); });
+  const auto pid = helpers_.start(kept, [&work, fd = write_end.get()] { send_answer(fd, work.work()); });
   if (!pid) {
     return pid.error();
   }
@@ -304,19 +291,18 @@ void HelperTask::give_up_after(std::chrono::milliseconds time) {
 }
 
 void HelperTask::read() {
-  pipe_.async_read_some(
-      boost::asio::buffer(buffer_),
-      [this, number = run_](const boost::system::error_code& error, std::size_t count) {
-        if (error == boost::asio::error::operation_aborted || number != run_) {
-          return;
-        }
-        answer_.append(buffer_.data(), count);
-        if (error) {
-          finish(whole_answer(std::move(answer_)));
-        } else {
-          read();
-        }
-      });
+  pipe_.async_read_some(boost::asio::buffer(buffer_),
+                        [this, number = run_](const boost::system::error_code& error, std::size_t count) {
+                          if (error == boost::asio::error::operation_aborted || number != run_) {
+                            return;
+                          }
+                          answer_.append(buffer_.data(), count);
+                          if (error) {
+                            finish(whole_answer(std::move(answer_)));
+                          } else {
+                            read();
+                          }
+                        });
 }
 
 void HelperTask::finish(Answer answer) {
@@ -358,8 +344,7 @@ void HelperTaskQueue::drop() {
     return;
   }
   const auto is_kept = [](const Task& task) { return !task.may_be_dropped; };
-  tasks_.erase(std::stable_partition(std::next(tasks_.begin()), tasks_.end(), is_kept),
-               tasks_.end());
+  tasks_.erase(std::stable_partition(std::next(tasks_.begin()), tasks_.end(), is_kept), tasks_.end());
   if (tasks_.front().may_be_dropped) {
     helper_task_.shorten(std::chrono::milliseconds(0));
   }

@@ -26,8 +26,7 @@ namespace muster {
 
 /// A copy of us that runs `work` and ends. Of our descriptors it has `kept` alone: who reads from us would
 /// wait for the others as long as it hangs. It ends without a signal; waitpid(2) finds it with __WALL.
-[[nodiscard]] Result<pid_t> fork_helper(const std::vector<int>& kept,
-                                        const std::function<void()>& work);
+[[nodiscard]] Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work);
 
 /// True of a process that nothing holds: it computes, waits for a core, or has just ended.
 [[nodiscard]] bool is_runnable(pid_t pid);
@@ -54,8 +53,7 @@ class HelperProcesses {
   HelperProcesses& operator=(const HelperProcesses&) = delete;
   ~HelperProcesses() { reap(); }
 
-  [[nodiscard]] Result<pid_t> start(const std::vector<int>& kept,
-                                    const std::function<void()>& work);
+  [[nodiscard]] Result<pid_t> start(const std::vector<int>& kept, const std::function<void()>& work);
   /// KILLs one and forgets it: it ends when what it hangs in ends.
   void end(pid_t pid);
 
@@ -76,13 +74,10 @@ class HelperProcesses {
 /// nothing that it changes in memory is seen afterwards. Empty: it took too long. Where no process can be made the work
 /// is done here.
 [[nodiscard]] std::optional<std::string> ask_with_timeout(const std::function<std::string()>& work,
-                                                          std::vector<int> kept,
-                                                          std::chrono::milliseconds most_time);
+                                                          std::vector<int> kept, std::chrono::milliseconds most_time);
 
 /// The same for what has no answer.
-void run_with_timeout(const std::function<void()>& work,
-                      std::vector<int> kept,
-                      std::chrono::milliseconds most_time);
+void run_with_timeout(const std::function<void()>& work, std::vector<int> kept, std::chrono::milliseconds most_time);
 
 /// The last line of an end with an error, behind those that were kept (logs/messages.hpp). Standard error may be a file
 /// that takes nothing any more.
@@ -110,9 +105,7 @@ class HelperTask {
   ~HelperTask() { end_process(); }
 
   /// Calls `then` once, in a later turn of the loop. Where no process can be made the work is done here.
-  void start(const Work& work,
-             std::chrono::milliseconds most_time,
-             std::function<void(Answer)> then);
+  void start(const Work& work, std::chrono::milliseconds most_time, std::function<void(Answer)> then);
   /// `then` is not called any more.
   void cancel() { end(); }
   /// It has at most so much time from now on, and some more as long as it merely gets no core.
@@ -152,8 +145,7 @@ class HelperTaskQueue {
     bool may_be_dropped = false;
   };
 
-  HelperTaskQueue(boost::asio::io_context& io, HelperProcesses& helpers)
-      : helper_task_(io, helpers) {}
+  HelperTaskQueue(boost::asio::io_context& io, HelperProcesses& helpers) : helper_task_(io, helpers) {}
 
   /// None is left.
   std::function<void()> on_empty;

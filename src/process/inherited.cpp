@@ -94,8 +94,7 @@ StreamKind probe_stream(int fd) {
 sigset_t handled_signals(const std::set<int>& more) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal :
-       {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGCHLD}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGCHLD}) {
     sigaddset(&set, signal);
   }
   for (const int signal : more) {
@@ -198,9 +197,7 @@ bool is_terminal(int standard_fd) {
 // it may change the foreground group from the background.
 
 Terminal::Terminal(pid_t guard, bool is_wanted)
-    : guard_(guard),
-      guard_group_(::getpgid(guard)),
-      is_wanted_(is_wanted && is_terminal(STDIN_FILENO)) {
+    : guard_(guard), guard_group_(::getpgid(guard)), is_wanted_(is_wanted && is_terminal(STDIN_FILENO)) {
   fd_ = is_wanted_ && ::tcgetpgrp(STDIN_FILENO) == guard_group_ ? STDIN_FILENO : -1;
 }
 
@@ -246,8 +243,7 @@ std::string make_marker() {
   return text.data();
 }
 
-std::string add_marker(const std::map<std::string, std::string>& variables,
-                       const std::string& marker) {
+std::string add_marker(const std::map<std::string, std::string>& variables, const std::string& marker) {
   const auto outer = variables.find(kMarkerVariable);
   return outer == variables.end() ? marker : outer->second + ":" + marker;
 }

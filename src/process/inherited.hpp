@@ -106,7 +106,6 @@ void take_terminal_from_exited(int fd, pid_t group);
 [[nodiscard]] std::string make_marker();
 
 /// The value of the marker variable for a process of the job: behind an outer muster's, ours is added.
-[[nodiscard]] std::string add_marker(const std::map<std::string, std::string>& variables,
-                                     const std::string& marker);
+[[nodiscard]] std::string add_marker(const std::map<std::string, std::string>& variables, const std::string& marker);
 
 }  // namespace muster

@@ -150,8 +150,7 @@ Death Reaper::look_at(pid_t pid) {
   Death death;
   siginfo_t info{};
   const bool is_dead =
-      ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-      info.si_pid == pid;
+      ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
   const bool has_failed = is_dead && (info.si_code != CLD_EXITED || info.si_status != 0);
   if (has_failed) {
     death.use.limits = limits_of(pid);

@@ -17,9 +17,8 @@ namespace muster {
 struct Death {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  ProcessUse use{};  ///< of one that failed
-  std::optional<pid_t>
-      traced_by{};  ///< the process that traces it: it cannot be buried before that lets it go
+  ProcessUse use{};                  ///< of one that failed
+  std::optional<pid_t> traced_by{};  ///< the process that traces it: it cannot be buried before that lets it go
 };
 
 /// A worker that was stopped (by SIGSTOP, SIGTSTP ...) and is alive.

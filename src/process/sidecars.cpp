@@ -34,8 +34,7 @@ std::optional<std::string> read_to_end(int fd) {
   const auto end = std::chrono::steady_clock::now() + kMostTime;
   std::string text;
   while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     pollfd wanted{fd, POLLIN, 0};
     if (left.count() <= 0 || ::poll(&wanted, 1, static_cast<int>(left.count())) == 0) {
       return std::nullopt;
@@ -66,9 +65,7 @@ bool has_succeeded(pid_t pid) {
 
 }  // namespace
 
-SpawnRequest request_of(const SidecarRequest& asked,
-                        std::map<std::string, std::string> variables,
-                        int input,
+SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::string> variables, int input,
                         int output) {
   for (const auto& [name, value] : asked.environment) {
     variables[name] = value;
@@ -86,8 +83,7 @@ SpawnRequest request_of(const SidecarRequest& asked,
   return request;
 }
 
-Result<ProgramAnswer> probe_program(const SidecarRequest& request,
-                                    const Inherited& inherited,
+Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherited& inherited,
                                     const std::map<std::string, std::string>& variables) {
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -108,8 +104,7 @@ Result<ProgramAnswer> probe_program(const SidecarRequest& request,
   const bool is_success = has_succeeded(spawned->pid);
   if (!said) {
     return Error{ErrorKind::System,
-                 "'" + request.executable + "' has not answered within " +
-                     std::to_string(kMostTime.count()) + " s"};
+                 "'" + request.executable + "' has not answered within " + std::to_string(kMostTime.count()) + " s"};
   }
   return ProgramAnswer{is_success, first_line_of(*said)};
 }
@@ -125,20 +120,15 @@ using ErrorCode = boost::system::error_code;
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(boost::asio::io_context& io, UniqueFd end, SidecarEvents events)
-      : socket_(io, boost::asio::local::stream_protocol(), end.release()),
-        events_(std::move(events)) {}
+      : socket_(io, boost::asio::local::stream_protocol(), end.release()), events_(std::move(events)) {}
 
-  void read() {
-    socket_.async_wait(Socket::wait_read,
-                       std::bind_front(&Stream::on_readable, shared_from_this()));
-  }
+  void read() { socket_.async_wait(Socket::wait_read, std::bind_front(&Stream::on_readable, shared_from_this())); }
 
   /// What is there. False: nothing comes any more.
   bool read_now() {
     const auto events = events_;  // whoever is called may close this
     while (socket_.is_open()) {
-      const ssize_t size =
-          ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      const ssize_t size = ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
         return true;
       }
@@ -177,8 +167,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   }
 
   void write() {
-    boost::asio::async_write(socket_,
-                             boost::asio::buffer(outbox_.front()),
+    boost::asio::async_write(socket_, boost::asio::buffer(outbox_.front()),
                              std::bind_front(&Stream::on_written, shared_from_this()));
   }
 
@@ -211,10 +200,8 @@ class RunningSidecar final : public Sidecar {
 
 }  // namespace
 
-Sidecars::Sidecars(boost::asio::io_context& io,
-                   const Inherited& inherited,
-                   const std::map<std::string, std::string>& variables,
-                   const std::string& marker)
+Sidecars::Sidecars(boost::asio::io_context& io, const Inherited& inherited,
+                   const std::map<std::string, std::string>& variables, const std::string& marker)
     : io_(io), variables_(variables), marker_(add_marker(variables, marker)), spawner_(inherited) {}
 
 std::map<std::string, std::string> Sidecars::environment() const {
@@ -223,16 +210,14 @@ std::map<std::string, std::string> Sidecars::environment() const {
   return environment;
 }
 
-Result<std::unique_ptr<Sidecar>> Sidecars::start(const SidecarRequest& request,
-                                                 SidecarEvents events) {
+Result<std::unique_ptr<Sidecar>> Sidecars::start(const SidecarRequest& request, SidecarEvents events) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_error("cannot make a pair of sockets", errno);
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  const auto spawned =
-      spawner_.spawn(request_of(request, environment(), theirs.get(), STDERR_FILENO));
+  const auto spawned = spawner_.spawn(request_of(request, environment(), theirs.get(), STDERR_FILENO));
   if (!spawned) {
     return spawned.error();
   }

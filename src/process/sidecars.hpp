@@ -17,10 +17,8 @@ namespace muster {
 
 /// How a program of muster's own is started: with these variables and what is asked for beside them; it reads from the one
 /// descriptor, and writes output and errors to the other.
-[[nodiscard]] SpawnRequest request_of(const SidecarRequest& asked,
-                                      std::map<std::string, std::string> variables,
-                                      int input,
-                                      int output);
+[[nodiscard]] SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::string> variables,
+                                      int input, int output);
 
 /// What it has answered.
 struct ProgramAnswer {
@@ -30,10 +28,8 @@ struct ProgramAnswer {
 
 /// Runs it to its end, which is waited for 5 s; then it is killed, and this fails. To be called where nothing else is to
 /// be done meanwhile.
-[[nodiscard]] Result<ProgramAnswer> probe_program(
-    const SidecarRequest& request,
-    const Inherited& inherited,
-    const std::map<std::string, std::string>& variables);
+[[nodiscard]] Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherited& inherited,
+                                                  const std::map<std::string, std::string>& variables);
 
 // Starts the programs of services, and speaks with them.
 
@@ -42,13 +38,10 @@ struct ProgramAnswer {
 class Sidecars {
  public:
   /// `variables` and `marker` are what workers get too; all of it outlives this.
-  Sidecars(boost::asio::io_context& io,
-           const Inherited& inherited,
-           const std::map<std::string, std::string>& variables,
+  Sidecars(boost::asio::io_context& io, const Inherited& inherited, const std::map<std::string, std::string>& variables,
            const std::string& marker);
 
-  [[nodiscard]] Result<std::unique_ptr<Sidecar>> start(const SidecarRequest& request,
-                                                       SidecarEvents events);
+  [[nodiscard]] Result<std::unique_ptr<Sidecar>> start(const SidecarRequest& request, SidecarEvents events);
 
   /// What they find: that of workers, with the job's mark.
   [[nodiscard]] std::map<std::string, std::string> environment() const;

@@ -55,17 +55,13 @@ struct ChildTask {
 /// worker runs without it, and we are told.
 __attribute__((no_sanitize("address"))) const char* bind_child(ChildTask& task) {
   // Raw calls: the wrapper of the first wants a cpu_set_t, and glibc has none for the second.
-  if (!task.cpus->empty() && ::syscall(SYS_sched_setaffinity,
-                                       0,
-                                       task.cpus->size() * sizeof(unsigned long),
-                                       task.cpus->data()) < 0) {
+  if (!task.cpus->empty() &&
+      ::syscall(SYS_sched_setaffinity, 0, task.cpus->size() * sizeof(unsigned long), task.cpus->data()) < 0) {
     return "binding it to its CPUs";
   }
   const int policy = task.request->is_memory_strict ? MPOL_BIND : MPOL_PREFERRED;
-  if (!task.memory_nodes->empty() && ::syscall(SYS_set_mempolicy,
-                                               policy,
-                                               task.memory_nodes->data(),
-                                               task.memory_nodes->size() * kBits + 1) != 0) {
+  if (!task.memory_nodes->empty() &&
+      ::syscall(SYS_set_mempolicy, policy, task.memory_nodes->data(), task.memory_nodes->size() * kBits + 1) != 0) {
     task.memory_refusal = errno;
     return errno == EPERM || errno == ENOSYS ? nullptr : "binding it to its memory";
   }
@@ -89,16 +85,14 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
   if (request.terminal >= 0) {
     (void)::tcsetpgrp(request.terminal, ::getpid());  // no terminal any more: run without
   }
-  if (::dup2(request.standard_input, STDIN_FILENO) < 0 ||
-      ::dup2(request.standard_output, STDOUT_FILENO) < 0 ||
+  if (::dup2(request.standard_input, STDIN_FILENO) < 0 || ::dup2(request.standard_output, STDOUT_FILENO) < 0 ||
       ::dup2(request.standard_error, STDERR_FILENO) < 0) {
     return "connecting its standard streams";
   }
   if (!request.working_directory.empty() && ::chdir(request.working_directory.c_str()) != 0) {
     return "entering its working directory";
   }
-  if (task.inherited->descriptors &&
-      ::setrlimit(RLIMIT_NOFILE, &*task.inherited->descriptors) != 0) {
+  if (task.inherited->descriptors && ::setrlimit(RLIMIT_NOFILE, &*task.inherited->descriptors) != 0) {
     return "restoring the limit of descriptors";
   }
   restore_ignored_signals(*task.inherited);  // in the child only: handlers are not shared
@@ -164,15 +158,12 @@ Error start_error(const SpawnRequest& request, const std::string& step, int erro
     case ENOENT:
       return cannot_run(name, ErrorKind::NotFound, missing_interpreter(request.executable));
     case ENOEXEC:
-      return cannot_run(name,
-                        ErrorKind::NotExecutable,
+      return cannot_run(name, ErrorKind::NotExecutable,
                         "it is neither a program nor a script with '#!' in its first line");
     case E2BIG:
-      return cannot_run(
-          name, ErrorKind::NotExecutable, "its arguments and environment are too long");
+      return cannot_run(name, ErrorKind::NotExecutable, "its arguments and environment are too long");
     default:
-      return Error{ErrorKind::NotExecutable,
-                   system_error("cannot run " + shown, error_number).message};
+      return Error{ErrorKind::NotExecutable, system_error("cannot run " + shown, error_number).message};
   }
 }
 
@@ -213,23 +204,19 @@ Error not_in_path(const std::string& name, const std::optional<std::string>& ref
   if (S_ISDIR(status.st_mode)) {
     return cannot_run(name, ErrorKind::NotExecutable, "it is a directory");
   }
-  return cannot_run(
-      name,
-      ErrorKind::NotFound,
-      "not found in PATH; for the file in this folder write './" + visible_line(name) + "'");
+  return cannot_run(name, ErrorKind::NotFound,
+                    "not found in PATH; for the file in this folder write './" + visible_line(name) + "'");
 }
 
 bool has_same_bytes(const std::string& one, const std::string& other) {
   constexpr std::size_t kPiece = 65'536;
-  std::ifstream files[] = {std::ifstream(one, std::ios::binary),
-                           std::ifstream(other, std::ios::binary)};
+  std::ifstream files[] = {std::ifstream(one, std::ios::binary), std::ifstream(other, std::ios::binary)};
   std::array<char, kPiece> pieces[2];
   while (files[0] && files[1]) {
     files[0].read(pieces[0].data(), kPiece);
     files[1].read(pieces[1].data(), kPiece);
     const auto count = static_cast<std::size_t>(files[0].gcount());
-    if (files[0].gcount() != files[1].gcount() ||
-        std::memcmp(pieces[0].data(), pieces[1].data(), count) != 0) {
+    if (files[0].gcount() != files[1].gcount() || std::memcmp(pieces[0].data(), pieces[1].data(), count) != 0) {
       return false;
     }
   }
@@ -244,8 +231,7 @@ bool is_muster_itself(const std::string& path) {
   struct stat other {};
   const bool are_there = ::stat(own_path.c_str(), &own) == 0 && ::stat(path.c_str(), &other) == 0;
   const bool is_same_file = own.st_dev == other.st_dev && own.st_ino == other.st_ino;
-  return are_there &&
-         (is_same_file || (own.st_size == other.st_size && has_same_bytes(own_path, path)));
+  return are_there && (is_same_file || (own.st_size == other.st_size && has_same_bytes(own_path, path)));
 }
 
 Result<std::string> search(const std::string& name, const std::string& search_path) {
@@ -253,8 +239,7 @@ Result<std::string> search(const std::string& name, const std::string& search_pa
   for (const std::string& folder : split(search_path, ':')) {
     std::string path = (folder.empty() ? "." : folder) + "/" + name;
     const auto reason = !name.starts_with("muster") && is_muster_itself(path)
-                            ? std::optional<std::string>(
-                                  "it is muster under another name, and PATH has no other one")
+                            ? std::optional<std::string>("it is muster under another name, and PATH has no other one")
                             : obstacle(path);
     if (!reason) {
       return path;
@@ -287,11 +272,9 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   task.parent = ::getpid();
 
   // CLONE_VFORK: we sleep until the child has executed or ended, so its stack can be shared.
-  const int pid =
-      ::clone(run_child, stack_.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &task);
+  const int pid = ::clone(run_child, stack_.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &task);
   if (pid < 0) {
-    return system_error(
-        "cannot start '" + visible_line(request.argv.front()) + "': making a process", errno);
+    return system_error("cannot start '" + visible_line(request.argv.front()) + "': making a process", errno);
   }
   if (task.failed_step != nullptr) {
     ::waitpid(pid, nullptr, 0);  // nobody has heard of it yet
@@ -322,23 +305,20 @@ std::string interpreter_of(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   std::array<char, 256> bytes{};  // BINPRM_BUF_SIZE of Linux
   const ssize_t count = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  const std::string_view beginning(bytes.data(),
-                                   static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  const std::string_view beginning(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   if (!beginning.starts_with("#!")) {
     return {};
   }
   const std::string_view line = beginning.substr(2, beginning.find('\n') - 2);
   const std::size_t first = line.find_first_not_of(" \t");
-  return first == std::string_view::npos
-             ? std::string()
-             : std::string(line.substr(first, line.find_first_of(" \t", first) - first));
+  return first == std::string_view::npos ? std::string()
+                                         : std::string(line.substr(first, line.find_first_of(" \t", first) - first));
 }
 
 Result<> check_script(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    return cannot_run(path,
-                      errno == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
+    return cannot_run(path, errno == ENOENT ? ErrorKind::NotFound : ErrorKind::NotExecutable,
                       errno == ENOENT ? "not found" : std::generic_category().message(errno));
   }
   if (S_ISDIR(status.st_mode)) {
@@ -366,10 +346,9 @@ Result<Connection> make_pipe() {
     if (errno == EMFILE) {
       rlimit limit{};
       (void)::getrlimit(RLIMIT_NOFILE, &limit);
-      return Error{ErrorKind::System,
-                   "cannot make a pipe: all " + std::to_string(limit.rlim_cur) +
-                       " file descriptors are in use; raise the hard limit "
-                       "(ulimit -Hn)"};
+      return Error{ErrorKind::System, "cannot make a pipe: all " + std::to_string(limit.rlim_cur) +
+                                          " file descriptors are in use; raise the hard limit "
+                                          "(ulimit -Hn)"};
     }
     return system_error("cannot make a pipe", errno);
   }
@@ -450,9 +429,7 @@ bool wants_terminal(const StreamTarget& target, When terminals) {
 
 }  // namespace
 
-OutputConnection choose_output_way(const StreamTarget& out,
-                                   const StreamTarget& error,
-                                   When terminals) {
+OutputConnection choose_output_way(const StreamTarget& out, const StreamTarget& error, When terminals) {
   const bool goes_somewhere = out.console || out.file == StreamFile::Joined;
   return {.is_joined = goes_somewhere && out == error && out.file != StreamFile::Own,
           .out_is_terminal = wants_terminal(out, terminals),

@@ -64,15 +64,13 @@ class Spawner {
 };
 
 /// "NAME=value"
-[[nodiscard]] inline std::string environment_entry(const std::string& name,
-                                                   const std::string& value) {
+[[nodiscard]] inline std::string environment_entry(const std::string& name, const std::string& value) {
   return name + "=" + value;
 }
 
 /// Finds the file that a shell would execute for `name`: with a slash it is a path, without one the
 /// folders of `search_path` are tried. Fails with `NotFound` or `NotExecutable`.
-[[nodiscard]] Result<std::string> find_executable(const std::string& name,
-                                                  const std::string& search_path);
+[[nodiscard]] Result<std::string> find_executable(const std::string& name, const std::string& search_path);
 
 /// The interpreter that the file's first line names, "/usr/bin/env" of "#!/usr/bin/env python3"; empty: it is no script, or cannot be
 /// read. Reads no more of the file than the kernel does.
@@ -92,9 +90,8 @@ enum class StreamFile {
 
 /// Where one stream of a worker goes.
 struct StreamTarget {
-  std::optional<int>
-      console{};             ///< our descriptor; the same for both streams where both are one file
-  bool is_terminal = false;  ///< the console is one
+  std::optional<int> console{};  ///< our descriptor; the same for both streams where both are one file
+  bool is_terminal = false;      ///< the console is one
   StreamFile file = StreamFile::None;
   bool operator==(const StreamTarget&) const = default;
 };
@@ -110,9 +107,7 @@ struct OutputConnection {
 
 /// Joined where nobody needs to know which of the two a line was written to: both are shown at one place, or only
 /// written to one file. A terminal, unless `terminals` decides, where the stream is shown on one and kept in no file.
-[[nodiscard]] OutputConnection choose_output_way(const StreamTarget& out,
-                                                 const StreamTarget& error,
-                                                 When terminals);
+[[nodiscard]] OutputConnection choose_output_way(const StreamTarget& out, const StreamTarget& error, When terminals);
 
 // What a worker writes into, and what we read it from.
 

@@ -53,8 +53,7 @@ void Debounce::cancel() {
 
 Grace::Grace(boost::asio::io_context& io, std::chrono::milliseconds length)
     : timer_(io),
-      progress_(io,
-                kProgressInterval,
+      progress_(io, kProgressInterval,
                 [this] {
                   progress_.ask();
                   on_progress();

@@ -20,9 +20,7 @@ namespace muster {
 /// Calls once, a moment later, however often it is asked for until then.
 class DelayedCall {
  public:
-  DelayedCall(boost::asio::io_context& io,
-              std::chrono::milliseconds delay,
-              std::function<void()> look)
+  DelayedCall(boost::asio::io_context& io, std::chrono::milliseconds delay, std::function<void()> look)
       : timer_(io), delay_(delay), call_(std::move(look)) {}
 
   void ask();
@@ -81,10 +79,7 @@ class Grace {
 /// Killing races with forking, so it goes in rounds until nothing is left.
 class KillLoop {
  public:
-  KillLoop(boost::asio::io_context& io,
-           const Workers& workers,
-           Sweeper& sweeper,
-           const HelperProcesses& excluded)
+  KillLoop(boost::asio::io_context& io, const Workers& workers, Sweeper& sweeper, const HelperProcesses& excluded)
       : timer_(io), workers_(workers), sweeper_(sweeper), excluded_(excluded) {}
 
   /// After each round. `found` was still there at its begin; too late: nobody waits for it any longer.

@@ -30,13 +30,8 @@ SpawnRequest request_of(const WorkerPlan& planned) {
 
 }  // namespace
 
-Workers::Workers(const LaunchPlan& plan,
-                 const Inherited& inherited,
-                 InheritedEnvironment surroundings)
-    : plan_(plan),
-      surroundings_(std::move(surroundings)),
-      spawner_(inherited),
-      states_(plan.workers.size()) {}
+Workers::Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings)
+    : plan_(plan), surroundings_(std::move(surroundings)), spawner_(inherited), states_(plan.workers.size()) {}
 
 Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
   const WorkerPlan& planned = plan_.workers[worker];
@@ -136,9 +131,7 @@ bool Workers::has_passed_on(const ExitStatus& status) const {
 }
 
 void Workers::send_stop_signal(int signal, std::optional<Clock::time_point> asked_at) {
-  const auto is_to_ask = [&](const State& state) {
-    return state.is_alive && !(asked_at && state.started < *asked_at);
-  };
+  const auto is_to_ask = [&](const State& state) { return state.is_alive && !(asked_at && state.started < *asked_at); };
   for (State& state : states_) {  // of all, before one that ends by it can draw others along
     state.was_exiting = is_to_ask(state) && is_exiting(state.pid);
   }
@@ -168,8 +161,7 @@ double Workers::run_time_seconds(std::size_t worker) const {
 template <typename Is>
 std::optional<std::size_t> Workers::find_by(const Is& is_it) const {
   const auto at = std::find_if(states_.begin(), states_.end(), is_it);
-  return at == states_.end() ? std::nullopt
-                             : std::optional(static_cast<std::size_t>(at - states_.begin()));
+  return at == states_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - states_.begin()));
 }
 
 std::optional<std::size_t> Workers::find(pid_t pid) const {
@@ -216,10 +208,9 @@ std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const
   std::vector<std::string> environment;
   environment.reserve(surroundings_.variables.size() + worker.environment.size() + 1);
   for (const auto& [name, value] : surroundings_.variables) {
-    const bool is_replaced = worker.environment.contains(name) ||
-                             (name == kMarkerVariable && !surroundings_.marker.empty());
-    const bool is_unset =
-        std::find(worker.unset.begin(), worker.unset.end(), name) != worker.unset.end();
+    const bool is_replaced =
+        worker.environment.contains(name) || (name == kMarkerVariable && !surroundings_.marker.empty());
+    const bool is_unset = std::find(worker.unset.begin(), worker.unset.end(), name) != worker.unset.end();
     if (!is_replaced && !is_unset) {
       environment.push_back(environment_entry(name, value));
     }
@@ -265,8 +256,7 @@ bool signal_mpirun_ranks(pid_t starter, int signal) {
   return !family.empty();
 }
 
-std::vector<Process> left_by_ranks(const std::vector<Process>& all,
-                                   pid_t root,
+std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root,
                                    const std::function<bool(pid_t)>& belongs_to_rank) {
   std::vector<Process> left;
   std::set<pid_t> family;

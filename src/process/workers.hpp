@@ -85,9 +85,7 @@ class Workers {
     return states_[worker].started;
   }
   /// When it was found dead.
-  [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const {
-    return states_[worker].ended;
-  }
+  [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const { return states_[worker].ended; }
   /// What a worker that failed had used.
   [[nodiscard]] const ProcessUse& use(std::size_t worker) const { return states_[worker].use; }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
@@ -131,8 +129,7 @@ bool signal_mpirun_ranks(pid_t starter, int signal);
 
 /// What ranks have left behind among the descendants of `root`, who adopts orphans: its children that belong to ranks, and what
 /// descends from them, parents first. None while a rank lives: then a process that belongs to one has another parent.
-[[nodiscard]] std::vector<Process> left_by_ranks(const std::vector<Process>& all,
-                                                 pid_t root,
+[[nodiscard]] std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root,
                                                  const std::function<bool(pid_t)>& belongs_to_rank);
 
 /// The same of this process, as /proc shows it. A look of microseconds where no orphan of a rank is here.

@@ -55,9 +55,8 @@ void check_version(const Checked& table, std::initializer_list<std::string_view>
   const json::value* version = table.root.if_contains("version");
   std::string expected;
   for (const std::string_view name : known) {
-    const bool is_number =
-        version != nullptr && version->is_double() &&
-        std::abs(version->get_double() - (name.back() - '0') / 10.0 - (name.front() - '0')) < 0.001;
+    const bool is_number = version != nullptr && version->is_double() &&
+                           std::abs(version->get_double() - (name.back() - '0') / 10.0 - (name.front() - '0')) < 0.001;
     if (version == nullptr || is_number || text_of(table.root, "version") == name) {
       return;
     }
@@ -67,10 +66,7 @@ void check_version(const Checked& table, std::initializer_list<std::string_view>
 }
 
 /// A count is left out, or as large as its list.
-void check_count(const Checked& table,
-                 const json::object& object,
-                 std::string path,
-                 std::size_t actual) {
+void check_count(const Checked& table, const json::object& object, std::string path, std::size_t actual) {
   const std::string_view key = std::string_view(path).substr(path.rfind('.') + 1);
   const json::value* count = object.if_contains(key);
   if (count != nullptr && number_of(count) != static_cast<int>(actual)) {
@@ -103,9 +99,7 @@ GroupSize size_of(const json::array& instances) {
 }
 
 /// HCCL's first parser, and the chip that it is for, want powers of two.
-void check_devices_per_server(const Checked& table,
-                              const std::string& path,
-                              const GroupSize& size) {
+void check_devices_per_server(const Checked& table, const std::string& path, const GroupSize& size) {
   const std::size_t servers = size.servers.size();
   for (const std::size_t each : {1U, 2U, 4U, 8U, 16U}) {
     if (servers == 0 || size.devices == each * servers) {
@@ -119,8 +113,7 @@ void check_devices_per_server(const Checked& table,
 void check_groups(const Checked& table) {
   check_not_empty(table, "group_list");
   if (table.layout.instances.empty() && table.breaches.found().empty()) {
-    table.breaches.add(
-        "group_list", &table.root.at("group_list"), "at least one device", kInvalidTable);
+    table.breaches.add("group_list", &table.root.at("group_list"), "at least one device", kInvalidTable);
   }
   const json::array& groups = *array_of(table.root, "group_list");
   check_count(table, table.root, "group_count", groups.size());
@@ -149,10 +142,7 @@ void check_devices_listed(const Checked& table, std::string_view key) {
   for (const InstancePlace& instance : table.layout.instances) {
     const json::value* list = instance.instance->if_contains(key);
     if (list != nullptr && list->is_array() && list->get_array().empty()) {
-      table.breaches.add(path_of(table.layout.form, instance.place, key),
-                         list,
-                         "at least one device",
-                         kInvalidTable);
+      table.breaches.add(path_of(table.layout.form, instance.place, key), list, "at least one device", kInvalidTable);
     }
   }
 }
@@ -163,8 +153,7 @@ void check_one_list(const Checked& table) {
   for (const std::string_view key : {"server_list", "rank_list", "group_list"}) {
     const json::value* list = table.root.if_contains(key);
     if (list != nullptr && !first.empty()) {
-      table.breaches.add(
-          std::string(key), list, "no such list beside " + std::string(first), kInvalidTable);
+      table.breaches.add(std::string(key), list, "no such list beside " + std::string(first), kInvalidTable);
     }
     first = list != nullptr && first.empty() ? key : first;
   }
@@ -222,11 +211,8 @@ void check_each(const Checked& table, const DevicePlace& rank, const json::array
     }
     const json::value* value = level->if_contains("net_layer");
     const auto layer = number_of(value);
-    if (!layer || *layer > kMostLayer ||
-        std::exchange(layers.at(static_cast<std::size_t>(*layer)), true)) {
-      table.breaches.add(level_path(table, rank, i) + ".net_layer",
-                         value,
-                         "a layer from 0 to 3, each once",
+    if (!layer || *layer > kMostLayer || std::exchange(layers.at(static_cast<std::size_t>(*layer)), true)) {
+      table.breaches.add(level_path(table, rank, i) + ".net_layer", value, "a layer from 0 to 3, each once",
                          kInvalidTable);
     }
   }
@@ -237,8 +223,7 @@ void check_rank(const Checked& table, const DevicePlace& rank) {
   if (levels != nullptr && levels->is_array()) {
     check_each(table, rank, levels->get_array());
   } else if (levels != nullptr) {
-    table.breaches.add(
-        path_of(table.layout.form, rank.place, "level_list"), levels, "a list", kInvalidTable);
+    table.breaches.add(path_of(table.layout.form, rank.place, "level_list"), levels, "a list", kInvalidTable);
   }
 }
 
@@ -287,10 +272,8 @@ class RankRule {
       add("a number from 0");
       without_ = device.ranked;
     } else if (static_cast<std::size_t>(*rank) >= seen_.size()) {
-      add("a rank below " + std::to_string(seen_.size()) +
-          ", as there are so many devices, and each rank from 0 once");
-    } else if (const DevicePlace*& first = seen_[static_cast<std::size_t>(*rank)];
-               first != nullptr) {
+      add("a rank below " + std::to_string(seen_.size()) + ", as there are so many devices, and each rank from 0 once");
+    } else if (const DevicePlace*& first = seen_[static_cast<std::size_t>(*rank)]; first != nullptr) {
       add("a rank that no other device has; " + at(table_, *first) + " has it");
     } else {
       first = &device;
@@ -309,16 +292,14 @@ void check_uncounted(const Checked& table) {
   const auto look_at = [&](const json::object& object, const Place& place) {
     const json::value* rank = object.if_contains("rank_id");
     if (rank != nullptr && !std::exchange(is_found, true)) {
-      table.breaches.add(path_of(table.layout.form, place, "rank_id"),
-                         rank,
+      table.breaches.add(path_of(table.layout.form, place, "rank_id"), rank,
                          "no rank, as most devices have none and ranks go by pod_name");
     }
   };
   for (const InstancePlace& instance : table.layout.instances) {
     look_at(*instance.instance, instance.place);
   }
-  for_each_device(table.layout,
-                  [&look_at](const DevicePlace& device) { look_at(*device.device, device.place); });
+  for_each_device(table.layout, [&look_at](const DevicePlace& device) { look_at(*device.device, device.place); });
 }
 
 /// Each device of a server once, also where several pods share the server.
@@ -332,16 +313,14 @@ class IdRule {
   void start(const InstancePlace& instance) {
     const bool has_host = table_.layout.form != Form::Version2;
     const auto next = static_cast<std::uint64_t>(servers_.size());
-    server_ =
-        has_host ? servers_.try_emplace(server_of(instance), next).first->second : server_ + 1;
+    server_ = has_host ? servers_.try_emplace(server_of(instance), next).first->second : server_ + 1;
   }
 
   void see(const DevicePlace& device) {
     const json::value* value = device.device->if_contains("device_id");
     const auto id = number_of(value);
     const auto add = [&](const std::string& expected) {
-      table_.breaches.add(
-          path_of(table_.layout.form, device.place, "device_id"), value, expected, kLogOnly);
+      table_.breaches.add(path_of(table_.layout.form, device.place, "device_id"), value, expected, kLogOnly);
     };
     if (!id) {
       add("a number from 0");
@@ -350,8 +329,7 @@ class IdRule {
     } else if (const auto [first, is_new] =
                    seen_.try_emplace((server_ << 32U) | static_cast<std::uint64_t>(*id), &device);
                !is_new) {
-      add("a device that nobody else has on this server; " + at(table_, *first->second) +
-          " has it");
+      add("a device that nobody else has on this server; " + at(table_, *first->second) + " has it");
     }
   }
 
@@ -398,10 +376,8 @@ void check_id(const Checked& table, const InstancePlace& instance) {
   const json::value* id = instance.instance->if_contains("server_id");
   const std::size_t letters = server_of(instance).size();
   if (letters == 0 || letters > kMostLetters) {
-    table.breaches.add(path_of(table.layout.form, instance.place, "server_id"),
-                       id,
-                       "the server's address or name, 1 to 63 letters",
-                       kInvalidTable);
+    table.breaches.add(path_of(table.layout.form, instance.place, "server_id"), id,
+                       "the server's address or name, 1 to 63 letters", kInvalidTable);
   }
 }
 
@@ -414,8 +390,7 @@ void check_ids(const Checked& table) {
     if (!is_first && !id.empty() && !has_groups(table)) {
       table.breaches.add(path_of(table.layout.form, instance.place, "server_id"),
                          instance.instance->if_contains("server_id"),
-                         "a server that is listed once, with all its devices",
-                         kInvalidTable);
+                         "a server that is listed once, with all its devices", kInvalidTable);
     }
   }
 }

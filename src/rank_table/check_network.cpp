@@ -39,8 +39,7 @@ class AddressRules {
  public:
   explicit AddressRules(const Checked& table) : table_(table) {
     const bool is_one_super_pod = table.layout.form == Form::SuperPods && count_super_pods() <= 1;
-    needs_addresses_ =
-        table.rules.needs_addresses || (!is_one_super_pod && count_servers(table.layout) > 1);
+    needs_addresses_ = table.rules.needs_addresses || (!is_one_super_pod && count_servers(table.layout) > 1);
   }
 
   void see(const InstancePlace& instance, const DevicePlace& device) {
@@ -48,9 +47,7 @@ class AddressRules {
     const std::string_view list = text_of(*device.device, "device_ip");
     const bool has_host_address = !text_of(*instance.instance, "host_ip").empty();
     if (list.empty() && needs_addresses_ && !has_host_address) {
-      add(device,
-          "device_ip",
-          value,
+      add(device, "device_ip", value,
           table_.rules.needs_addresses ? "an address, as HCCL_INTRA_ROCE_ENABLE is 1"
                                        : "an address, as the table has several servers",
           kNewerCode);
@@ -60,10 +57,8 @@ class AddressRules {
       see_count(device, value, list);
     }
     see_each(device, "device_ip", list, owners_);
-    see_each(
-        device, "backup_device_ip", text_of(*device.device, "backup_device_ip"), backup_owners_);
-    for (const std::string_view key :
-         {"device_port", "device_vnic_port", "host_port", "backup_device_port"}) {
+    see_each(device, "backup_device_ip", text_of(*device.device, "backup_device_ip"), backup_owners_);
+    for (const std::string_view key : {"device_port", "device_vnic_port", "host_port", "backup_device_port"}) {
       see_port(device, key);
     }
   }
@@ -79,18 +74,12 @@ class AddressRules {
       }
       const json::value* port = device.device->if_contains("backup_device_port");
       if (owner->second == &device) {
-        add(device,
-            "backup_device_ip",
-            device.device->if_contains("backup_device_ip"),
-            "an address of another device than its own",
-            kLogOnly);
-      } else if (number_of(port) &&
-                 number_of(port) == number_of(owner->second->device->if_contains("device_port"))) {
-        add(device,
-            "backup_device_port",
-            port,
-            "another port than device_port of " +
-                path_of(table_.layout.form, owner->second->place) + ", whose address it shares",
+        add(device, "backup_device_ip", device.device->if_contains("backup_device_ip"),
+            "an address of another device than its own", kLogOnly);
+      } else if (number_of(port) && number_of(port) == number_of(owner->second->device->if_contains("device_port"))) {
+        add(device, "backup_device_port", port,
+            "another port than device_port of " + path_of(table_.layout.form, owner->second->place) +
+                ", whose address it shares",
             kLogOnly);
       }
     });
@@ -102,10 +91,7 @@ class AddressRules {
     return pods == nullptr ? 0 : pods->size();
   }
 
-  void add(const DevicePlace& device,
-           std::string_view key,
-           const json::value* value,
-           std::string_view expected,
+  void add(const DevicePlace& device, std::string_view key, const json::value* value, std::string_view expected,
            std::string_view code) {
     table_.breaches.add(path_of(table_.layout.form, device.place, key), value, expected, code);
   }
@@ -115,18 +101,11 @@ class AddressRules {
     const std::ptrdiff_t count = list.empty() ? 0 : std::count(list.begin(), list.end(), ',') + 1;
     count_ = count_ < 0 ? count : count_;
     if (count != count_) {
-      add(device,
-          "device_ip",
-          value,
-          "as many addresses as the first device has, " + std::to_string(count_),
-          kLogOnly);
+      add(device, "device_ip", value, "as many addresses as the first device has, " + std::to_string(count_), kLogOnly);
     }
   }
 
-  void see_each(const DevicePlace& device,
-                std::string_view key,
-                std::string_view list,
-                Owners& owners) {
+  void see_each(const DevicePlace& device, std::string_view key, std::string_view list, Owners& owners) {
     const json::value* value = device.device->if_contains(key);
     for_each_address(list, [&](std::string_view text) {
       auto address = address_bytes(text);
@@ -136,11 +115,8 @@ class AddressRules {
       }
       const auto [owner, is_new] = owners.try_emplace(std::move(*address), &device);
       if (!is_new) {
-        add(device,
-            key,
-            value,
-            "an address that nobody else has; " +
-                path_of(table_.layout.form, owner->second->place) + " has it",
+        add(device, key, value,
+            "an address that nobody else has; " + path_of(table_.layout.form, owner->second->place) + " has it",
             kInvalidTable);
       }
     });
@@ -187,8 +163,8 @@ std::string pod_path(std::size_t pod, std::string_view field) {
 /// A number of 32 bits, as digits; empty: it is none.
 std::string device_number(const json::object& device) {
   const std::string digits = plain_text(device, "super_device_id");
-  const bool is_number = digits.size() <= 10 && !digits.empty() &&
-                         digits.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_number =
+      digits.size() <= 10 && !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
   return is_number && std::stoull(digits) <= std::numeric_limits<std::uint32_t>::max()
              ? std::to_string(std::stoull(digits))
              : "";
@@ -208,13 +184,11 @@ class SuperPodRules {
     if (id.empty()) {
       table_.breaches.add(pod_path(index, "super_pod_id"), value, "a name", kNewerCode);
     } else if (!ids_.insert(id).second) {
-      table_.breaches.add(
-          pod_path(index, "super_pod_id"), value, "a name that no other super pod has", kNewerCode);
+      table_.breaches.add(pod_path(index, "super_pod_id"), value, "a name that no other super pod has", kNewerCode);
     }
     const json::array* list = array_of(pod, "server_list");
     if (list == nullptr) {
-      table_.breaches.add(
-          pod_path(index, "server_list"), pod.if_contains("server_list"), "a list", kNewerCode);
+      table_.breaches.add(pod_path(index, "server_list"), pod.if_contains("server_list"), "a list", kNewerCode);
       return;
     }
     for (std::size_t i = 0; i < list->size(); ++i) {
@@ -227,8 +201,7 @@ class SuperPodRules {
     const auto pod = pod_of_server_.find(server_of(instance));
     if (pod == pod_of_server_.end()) {
       table_.breaches.add(path_of(table_.layout.form, instance.place, "server_id"),
-                          instance.instance->if_contains("server_id"),
-                          "a server that super_pod_list has, too",
+                          instance.instance->if_contains("server_id"), "a server that super_pod_list has, too",
                           kNewerCode);
       return;
     }
@@ -254,14 +227,12 @@ class SuperPodRules {
     const std::string id = device_number(*device.device);
     const std::string path = path_of(table_.layout.form, device.place, "super_device_id");
     if (id.empty()) {
-      table_.breaches.add(path,
-                          value,
+      table_.breaches.add(path, value,
                           value == nullptr ? "the device's number in its super pod"
                                            : "the device's number in its super pod, of 32 bits",
                           kNewerCode);
     } else if (!seen_.insert({pod, id}).second) {
-      table_.breaches.add(
-          path, value, "a number that no other device of the super pod has", kNewerCode);
+      table_.breaches.add(path, value, "a number that no other device of the super pod has", kNewerCode);
     }
   }
 
@@ -293,8 +264,7 @@ void check_super_pods(const Checked& table) {
     if (item.is_object()) {
       rules.see(i, item.get_object());
     } else {
-      table.breaches.add(
-          "super_pod_list[" + std::to_string(i) + "]", &item, "an object", kNewerCode);
+      table.breaches.add("super_pod_list[" + std::to_string(i) + "]", &item, "an object", kNewerCode);
     }
   }
   for (const InstancePlace& instance : table.layout.instances) {
@@ -315,9 +285,8 @@ void add_name(std::vector<std::string>& names, std::string_view name) {
 
 void add_addresses(std::vector<std::string>& names, const json::object& rank) {
   for_each_object(array_of(rank, "level_list"), [&](const json::object& level) {
-    for_each_object(array_of(level, "rank_addr_list"), [&](const json::object& address) {
-      add_name(names, text_of(address, "addr"));
-    });
+    for_each_object(array_of(level, "rank_addr_list"),
+                    [&](const json::object& address) { add_name(names, text_of(address, "addr")); });
   });
 }
 

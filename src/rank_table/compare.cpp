@@ -26,9 +26,7 @@ void append_fields(std::string& out, const json::object& object, std::string_vie
       fields.push_back(&field);
     }
   }
-  std::sort(fields.begin(), fields.end(), [](const auto* one, const auto* other) {
-    return one->key() < other->key();
-  });
+  std::sort(fields.begin(), fields.end(), [](const auto* one, const auto* other) { return one->key() < other->key(); });
   for (const auto* field : fields) {
     out += (field == fields.front() ? "" : ",") + json::serialize(field->key()) + ":";
     append_sorted(out, field->value());
@@ -132,8 +130,7 @@ Summary shortened(Summary summary) {
 }
 
 bool is_too_long(const Summary& summary) {
-  const std::size_t bytes =
-      bytes_of(summary.ranks) + bytes_of(summary.servers) + summary.rest.size();
+  const std::size_t bytes = bytes_of(summary.ranks) + bytes_of(summary.servers) + summary.rest.size();
   return bytes > kMostLineBytes || bytes * summary.ranks.size() > kMostLineBytesOfAll;
 }
 
@@ -160,8 +157,7 @@ json::value read_line(const std::string& line) {
 }
 
 /// A part that only one of them has is a difference, too.
-std::optional<std::size_t> first_unequal(const std::vector<std::string>& one,
-                                         const std::vector<std::string>& other) {
+std::optional<std::size_t> first_unequal(const std::vector<std::string>& one, const std::vector<std::string>& other) {
   const auto at = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
   const bool is_same = at.first == one.end() && at.second == other.end();
   return is_same ? std::nullopt : std::optional(static_cast<std::size_t>(at.first - one.begin()));
@@ -177,46 +173,35 @@ std::string name_of_range(const std::string& noun, std::size_t range, std::size_
   const std::size_t first = range * width;
   const std::size_t last = std::min(first + width, lines) - 1;
   return "the digest of " + noun +
-         (first == last ? " " + std::to_string(first)
-                        : "s " + std::to_string(first) + " to " + std::to_string(last)) +
+         (first == last ? " " + std::to_string(first) : "s " + std::to_string(first) + " to " + std::to_string(last)) +
          " is";
 }
 
 /// Two summaries of the same kind, and what they are called.
 class Comparison {
  public:
-  Comparison(const Summary& one,
-             const std::string& name,
-             const Summary& other,
-             const std::string& other_name)
+  Comparison(const Summary& one, const std::string& name, const Summary& other, const std::string& other_name)
       : one_(one), name_(name), other_(other), other_name_(other_name) {}
 
   /// The first difference; empty: there is none.
   [[nodiscard]] std::string describe() const {
-    for (const auto part : {&Comparison::of_sizes,
-                            &Comparison::of_ranks,
-                            &Comparison::of_servers,
-                            &Comparison::of_rest}) {
+    for (const auto part :
+         {&Comparison::of_sizes, &Comparison::of_ranks, &Comparison::of_servers, &Comparison::of_rest}) {
       if (std::string found = (this->*part)(); !found.empty()) {
         return found;
       }
     }
-    return one_.digest == other_.digest
-               ? ""
-               : both("the digest of the whole table is", one_.digest, other_.digest);
+    return one_.digest == other_.digest ? "" : both("the digest of the whole table is", one_.digest, other_.digest);
   }
 
  private:
-  [[nodiscard]] std::string both(const std::string& what,
-                                 const std::string& here,
-                                 const std::string& there) const {
+  [[nodiscard]] std::string both(const std::string& what, const std::string& here, const std::string& there) const {
     return what + " " + here + " on " + name_ + " and " + there + " on " + other_name_;
   }
 
   [[nodiscard]] std::string of_counts(int here, int there, std::string_view noun) const {
     return here == there ? ""
-                         : both(here == 1 ? "there is" : "there are",
-                                count_of(static_cast<std::size_t>(here), noun),
+                         : both(here == 1 ? "there is" : "there are", count_of(static_cast<std::size_t>(here), noun),
                                 std::to_string(there));
   }
 
@@ -231,9 +216,7 @@ class Comparison {
   }
 
   /// By the first field that is another.
-  [[nodiscard]] std::string of_fields(const json::value& here,
-                                      const json::value& there,
-                                      const std::string& prefix,
+  [[nodiscard]] std::string of_fields(const json::value& here, const json::value& there, const std::string& prefix,
                                       const std::string& suffix) const {
     const auto found = rank_table::first_difference(here, there);
     return found ? both(prefix + found->path + suffix + " is", found->here, found->there) : "";
@@ -266,22 +249,16 @@ class Comparison {
     const std::string one = part_of(one_.servers, *server);
     const std::string other = part_of(other_.servers, *server);
     return one_.is_short
-               ? of_fields(read_line(one),
-                           read_line(other),
-                           "server_list[" + std::to_string(*server) + "].",
-                           "")
-               : both(name_of_range("server", *server, static_cast<std::size_t>(one_.server_count)),
-                      one,
-                      other);
+               ? of_fields(read_line(one), read_line(other), "server_list[" + std::to_string(*server) + "].", "")
+               : both(name_of_range("server", *server, static_cast<std::size_t>(one_.server_count)), one, other);
   }
 
   [[nodiscard]] std::string of_rest() const {
     if (one_.rest == other_.rest) {
       return {};
     }
-    return one_.is_short
-               ? of_fields(read_line(one_.rest), read_line(other_.rest), "", "")
-               : both("the digest of what is of no rank or server is", one_.rest, other_.rest);
+    return one_.is_short ? of_fields(read_line(one_.rest), read_line(other_.rest), "", "")
+                         : both("the digest of what is of no rank or server is", one_.rest, other_.rest);
   }
 
   const Summary& one_;
@@ -304,14 +281,11 @@ Summary summarise(std::string_view canonical) {
   summary.rest = line_of(root, layout.form == Form::Version2 ? "rank_list" : "server_list");
   summary.size = static_cast<int>(summary.ranks.size());
   summary.server_count = static_cast<int>(summary.servers.size());
-  summary.digest = digest_of(join(summary.ranks, "\n") + "\n\n" + join(summary.servers, "\n") +
-                             "\n\n" + summary.rest);
+  summary.digest = digest_of(join(summary.ranks, "\n") + "\n\n" + join(summary.servers, "\n") + "\n\n" + summary.rest);
   return is_too_long(summary) ? shortened(std::move(summary)) : summary;
 }
 
-std::string describe_difference(const Summary& one,
-                                const std::string& name,
-                                const Summary& other,
+std::string describe_difference(const Summary& one, const std::string& name, const Summary& other,
                                 const std::string& other_name) {
   if (one.is_short != other.is_short) {
     return Comparison(shortened(one), name, shortened(other), other_name).describe();
@@ -332,8 +306,7 @@ std::string path_of_member(const std::string& path, std::string_view key) {
 }
 
 // NOLINTNEXTLINE(misc-no-recursion)
-std::optional<FieldDifference> difference_of_objects(const json::object& one,
-                                                     const json::object& other,
+std::optional<FieldDifference> difference_of_objects(const json::object& one, const json::object& other,
                                                      const std::string& path) {
   for (const auto& member : one) {
     const json::value* there = other.if_contains(member.key());
@@ -347,16 +320,14 @@ std::optional<FieldDifference> difference_of_objects(const json::object& one,
   }
   for (const auto& member : other) {
     if (!one.contains(member.key())) {
-      return FieldDifference{
-          path_of_member(path, member.key()), value_of(nullptr), value_of(&member.value())};
+      return FieldDifference{path_of_member(path, member.key()), value_of(nullptr), value_of(&member.value())};
     }
   }
   return std::nullopt;
 }
 
 // NOLINTNEXTLINE(misc-no-recursion)
-std::optional<FieldDifference> difference_of_arrays(const json::array& one,
-                                                    const json::array& other,
+std::optional<FieldDifference> difference_of_arrays(const json::array& one, const json::array& other,
                                                     const std::string& path) {
   for (std::size_t i = 0; i < std::max(one.size(), other.size()); ++i) {
     const std::string name = path + "[" + std::to_string(i) + "]";
@@ -375,8 +346,7 @@ std::optional<FieldDifference> difference_of_arrays(const json::array& one,
 }  // namespace
 
 // NOLINTNEXTLINE(misc-no-recursion)
-std::optional<FieldDifference> first_difference(const json::value& one,
-                                                const json::value& other,
+std::optional<FieldDifference> first_difference(const json::value& one, const json::value& other,
                                                 const std::string& path) {
   if (one.is_object() && other.is_object()) {
     return difference_of_objects(one.get_object(), other.get_object(), path);
@@ -384,8 +354,7 @@ std::optional<FieldDifference> first_difference(const json::value& one,
   if (one.is_array() && other.is_array()) {
     return difference_of_arrays(one.get_array(), other.get_array(), path);
   }
-  return one == other ? std::nullopt
-                      : std::optional(FieldDifference{path, value_of(&one), value_of(&other)});
+  return one == other ? std::nullopt : std::optional(FieldDifference{path, value_of(&one), value_of(&other)});
 }
 
 }  // namespace muster::rank_table

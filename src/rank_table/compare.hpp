@@ -14,13 +14,12 @@ namespace muster::rank_table {
 
 /// What a node says of its table, as its workers read it. The order in which fields are written is no matter.
 struct Summary {
-  int size = 0;          ///< ranks
-  int server_count = 0;  ///< 0 in form 2.0
-  std::string version;   ///< "1.0", "1.2", "2.0"
-  std::string digest;    ///< of all that it says
-  bool is_short = true;  ///< it has lines, each a JSON object; else digests of them
-  std::vector<std::string>
-      ranks;  ///< each with the server that it is on, or a digest of each range
+  int size = 0;                      ///< ranks
+  int server_count = 0;              ///< 0 in form 2.0
+  std::string version;               ///< "1.0", "1.2", "2.0"
+  std::string digest;                ///< of all that it says
+  bool is_short = true;              ///< it has lines, each a JSON object; else digests of them
+  std::vector<std::string> ranks;    ///< each with the server that it is on, or a digest of each range
   std::vector<std::string> servers;  ///< each as it is listed, or a digest of each range
   std::string rest;                  ///< what stands beside these lists, or its digest
 
@@ -41,9 +40,7 @@ inline constexpr std::size_t kMostLineBytesOfAll = std::size_t{32} << 20U;
 
 /// The first difference, with both values; empty: they are the same. "rank 3 is device 3 of 10.0.0.1 on
 /// node 0 and device 4 of 10.0.0.1 on node 2", where these are the names.
-[[nodiscard]] std::string describe_difference(const Summary& one,
-                                              const std::string& name,
-                                              const Summary& other,
+[[nodiscard]] std::string describe_difference(const Summary& one, const std::string& name, const Summary& other,
                                               const std::string& other_name);
 
 // Where two JSON values differ.
@@ -55,8 +52,7 @@ struct FieldDifference {
 };
 
 /// The first field that is another. In what order fields are written is no matter.
-[[nodiscard]] std::optional<FieldDifference> first_difference(const json::value& one,
-                                                              const json::value& other,
+[[nodiscard]] std::optional<FieldDifference> first_difference(const json::value& one, const json::value& other,
                                                               const std::string& path = {});
 
 }  // namespace muster::rank_table

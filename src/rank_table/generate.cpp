@@ -28,8 +28,7 @@ bool hides_all(const Snapshot& snapshot, const char* variable) {
 /// All that are shown, or those that lists leave. A number of the runtime's list that is no place among them
 /// cannot be meant. Where nothing is shown the files may be hidden from muster.
 Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
-  if (hides_all(snapshot, "ASCEND_VISIBLE_DEVICES") ||
-      hides_all(snapshot, "ASCEND_RT_VISIBLE_DEVICES")) {
+  if (hides_all(snapshot, "ASCEND_VISIBLE_DEVICES") || hides_all(snapshot, "ASCEND_RT_VISIBLE_DEVICES")) {
     return std::vector<int>();
   }
   std::vector<int> shown = shown_ascend_devices(snapshot);
@@ -39,9 +38,8 @@ Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
     return place.number && static_cast<std::size_t>(*place.number) < shown.size();
   });
   if (!shown.empty() && !are_there) {
-    return Error{ErrorKind::BadEnvironment,
-                 "ASCEND_RT_VISIBLE_DEVICES is '" + list + "', but this node shows " +
-                     count_of(shown.size(), "device")};
+    return Error{ErrorKind::BadEnvironment, "ASCEND_RT_VISIBLE_DEVICES is '" + list + "', but this node shows " +
+                                                count_of(shown.size(), "device")};
   }
   std::vector<int> left = visible_ascend_devices(snapshot);
   return left.empty() ? std::move(shown) : std::move(left);
@@ -54,30 +52,26 @@ Result<> check_groups(const std::vector<int>& devices) {
   if (is_mixed && devices.size() != kBothGroups) {
     std::vector<int> sorted = devices;
     std::sort(sorted.begin(), sorted.end());
-    return Error{ErrorKind::BadEnvironment,
-                 "cannot generate a rank table for the devices " + describe_ranges(sorted) +
-                     ": expected some of 0-3, some of 4-7, or all eight"};
+    return Error{ErrorKind::BadEnvironment, "cannot generate a rank table for the devices " + describe_ranges(sorted) +
+                                                ": expected some of 0-3, some of 4-7, or all eight"};
   }
   return {};
 }
 
 Error two_addresses(const std::string& name, int device, const std::array<std::string, 2>& both) {
-  return Error{ErrorKind::BadData,
-               "'" + name + "' has two addresses for device " + std::to_string(device) + ": " +
-                   both[0] + " and " + both[1]};
+  return Error{ErrorKind::BadData, "'" + name + "' has two addresses for device " + std::to_string(device) + ": " +
+                                       both[0] + " and " + both[1]};
 }
 
 /// The device of "address_3"; empty: it is another key.
 std::optional<int> device_of(std::string_view key) {
   constexpr std::string_view kPrefix = "address_";
-  return key.starts_with(kPrefix) ? parse_integer(key.substr(kPrefix.size()), 0, kHighestDevice)
-                                  : std::nullopt;
+  return key.starts_with(kPrefix) ? parse_integer(key.substr(kPrefix.size()), 0, kHighestDevice) : std::nullopt;
 }
 
 Error wrong_address(const std::string& name, std::size_t line, const std::string& value) {
-  return {ErrorKind::BadData,
-          "'" + name + "', line " + std::to_string(line) + ", has the address '" + value +
-              "', expected one such as 192.168.100.101"};
+  return {ErrorKind::BadData, "'" + name + "', line " + std::to_string(line) + ", has the address '" + value +
+                                  "', expected one such as 192.168.100.101"};
 }
 
 /// What the text says, in its order.
@@ -93,9 +87,8 @@ Result<ParsedText> read_lines(std::string_view text, const std::string& name) {
     ++number;
     const std::size_t end = line.find_first_of("=:");
     const std::string key(trim(std::string_view(line).substr(0, end)));
-    const std::string value(end == std::string::npos
-                                ? std::string_view()
-                                : trim(std::string_view(line).substr(end + 1)));
+    const std::string value(end == std::string::npos ? std::string_view()
+                                                     : trim(std::string_view(line).substr(end + 1)));
     const auto device = device_of(key);
     if (!device && key != "ipaddr") {
       continue;  // a mask, a gateway, a comment
@@ -112,14 +105,11 @@ Result<ParsedText> read_lines(std::string_view text, const std::string& name) {
   return said;
 }
 
-Result<Addresses> in_turn(const ParsedText& said,
-                          const std::string& name,
-                          const std::vector<int>& devices) {
+Result<Addresses> in_turn(const ParsedText& said, const std::string& name, const std::vector<int>& devices) {
   if (said.in_turn.size() != devices.size()) {
-    return Error{ErrorKind::BadData,
-                 "'" + name + "' has " + count_of(said.in_turn.size(), "line") +
-                     " with ipaddr, expected one for each device of this node, which are " +
-                     std::to_string(devices.size())};
+    return Error{ErrorKind::BadData, "'" + name + "' has " + count_of(said.in_turn.size(), "line") +
+                                         " with ipaddr, expected one for each device of this node, which are " +
+                                         std::to_string(devices.size())};
   }
   Addresses addresses;
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -130,24 +120,19 @@ Result<Addresses> in_turn(const ParsedText& said,
 
 /// Two nodes of one server must have different devices of it.
 Result<> add(Instance& server, const Device& device, const std::string& node) {
-  const bool is_there = std::any_of(server.devices.begin(),
-                                    server.devices.end(),
+  const bool is_there = std::any_of(server.devices.begin(), server.devices.end(),
                                     [&](const Device& other) { return other.id == device.id; });
   if (is_there) {
-    return Error{ErrorKind::BadData,
-                 "cannot generate a rank table: " + node + " has device " +
-                     std::to_string(device.id) + " of " + server.server_id +
-                     ", which another node has already"};
+    return Error{ErrorKind::BadData, "cannot generate a rank table: " + node + " has device " +
+                                         std::to_string(device.id) + " of " + server.server_id +
+                                         ", which another node has already"};
   }
   server.devices.push_back(device);
   return {};
 }
 
 /// Those of a node, whose first rank is `rank`.
-Result<> add_all(Instance& server,
-                 const std::vector<Device>& devices,
-                 int rank,
-                 const std::string& node) {
+Result<> add_all(Instance& server, const std::vector<Device>& devices, int rank, const std::string& node) {
   for (Device device : devices) {
     device.rank = rank++;
     if (auto added = add(server, device, node); !added) {
@@ -175,19 +160,16 @@ class AddressRule {
   Result<> see(const Instance& server, const Device& device) {
     const std::string name = "device " + std::to_string(device.id) + " of " + server.server_id;
     if (servers_ > 1 && device.addresses.empty()) {
-      return Error{ErrorKind::BadData,
-                   "cannot generate a rank table for " + count_of(servers_, "server") + ": " +
-                       name + " has no address, expected one in " + kHccnFile};
+      return Error{ErrorKind::BadData, "cannot generate a rank table for " + count_of(servers_, "server") + ": " +
+                                           name + " has no address, expected one in " + kHccnFile};
     }
     if (device.addresses.empty()) {
       return {};  // one server does without
     }
-    const auto [owner, is_new] =
-        owners_.emplace(address_bytes(device.addresses).value_or(device.addresses), name);
+    const auto [owner, is_new] = owners_.emplace(address_bytes(device.addresses).value_or(device.addresses), name);
     if (!is_new) {
-      return Error{ErrorKind::BadData,
-                   "cannot generate a rank table: " + name + " has the address " +
-                       device.addresses + ", as " + owner->second + " has"};
+      return Error{ErrorKind::BadData, "cannot generate a rank table: " + name + " has the address " +
+                                           device.addresses + ", as " + owner->second + " has"};
     }
     return {};
   }
@@ -207,9 +189,7 @@ Result<> check_addresses(const Table& table) {
 }
 
 /// The server of that name, which is new or has devices of another node.
-Instance& server_of(Table& table,
-                    std::map<std::string, std::size_t>& places,
-                    const std::string& server_id) {
+Instance& server_of(Table& table, std::map<std::string, std::size_t>& places, const std::string& server_id) {
   const auto [place, is_new] = places.emplace(server_id, table.instances.size());
   if (is_new) {
     table.instances.push_back({"", server_id, {}, {}});
@@ -226,9 +206,9 @@ Result<std::vector<int>> choose_device_ids(const Snapshot& snapshot, int count) 
   }
   const auto wanted = static_cast<std::size_t>(count);
   if (devices->size() < wanted) {
-    return Error{ErrorKind::BadEnvironment,
-                 "cannot generate a rank table for " + count_of(wanted, "worker") +
-                     " of this node: it shows " + count_of(devices->size(), "Ascend device")};
+    return Error{ErrorKind::BadEnvironment, "cannot generate a rank table for " + count_of(wanted, "worker") +
+                                                " of this node: it shows " +
+                                                count_of(devices->size(), "Ascend device")};
   }
   devices->resize(wanted);
   if (auto fine = check_groups(*devices); !fine) {
@@ -237,9 +217,7 @@ Result<std::vector<int>> choose_device_ids(const Snapshot& snapshot, int count) 
   return devices;
 }
 
-Result<Addresses> read_addresses(std::string_view text,
-                                 const std::string& name,
-                                 const std::vector<int>& devices) {
+Result<Addresses> read_addresses(std::string_view text, const std::string& name, const std::vector<int>& devices) {
   auto said = read_lines(text, name);
   if (!said) {
     return said.error();
@@ -249,30 +227,24 @@ Result<Addresses> read_addresses(std::string_view text,
   }
   for (const int device : devices) {
     if (!said->of_devices.contains(device)) {
-      return Error{ErrorKind::BadData,
-                   "'" + name + "' has no address_" + std::to_string(device) +
-                       ", expected one for each device of this node"};
+      return Error{ErrorKind::BadData, "'" + name + "' has no address_" + std::to_string(device) +
+                                           ", expected one for each device of this node"};
     }
   }
   return said->of_devices;
 }
 
-Instance make_server(const std::string& server_id,
-                     const std::vector<int>& devices,
-                     const Addresses& addresses) {
+Instance make_server(const std::string& server_id, const std::vector<int>& devices, const Addresses& addresses) {
   Instance server{"", server_id, {}, {}};
   for (const int id : devices) {
     const auto address = addresses.find(id);
-    server.devices.push_back({static_cast<int>(server.devices.size()),
-                              id,
-                              address == addresses.end() ? std::string() : address->second,
-                              ""});
+    server.devices.push_back({static_cast<int>(server.devices.size()), id,
+                              address == addresses.end() ? std::string() : address->second, ""});
   }
   return server;
 }
 
-Result<Table> merge_servers(const std::vector<Instance>& nodes,
-                            const std::vector<std::string>& names) {
+Result<Table> merge_servers(const std::vector<Instance>& nodes, const std::vector<std::string>& names) {
   Table table;
   std::map<std::string, std::size_t> places;  // of servers
   for (std::size_t node = 0; node < nodes.size(); ++node) {
@@ -292,8 +264,7 @@ Result<Table> merge_servers(const std::vector<Instance>& nodes,
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kAddresses = {
-    "host_ip", "container_ip", "pod_ip", "server_ip"};
+constexpr std::array<std::string_view, 4> kAddresses = {"host_ip", "container_ip", "pod_ip", "server_ip"};
 
 /// Of form 2.0: its first one, whatever layer of the network that is in. More are not looked for, since large tables
 /// have many.
@@ -301,8 +272,7 @@ std::string_view address_in_layers(const json::object& rank) {
   std::string_view address;
   for_each_object(array_of(rank, "level_list"), [&address](const json::object& level) {
     const json::array* list = array_of(level, "rank_addr_list");
-    const json::object* first =
-        list == nullptr || list->empty() ? nullptr : list->front().if_object();
+    const json::object* first = list == nullptr || list->empty() ? nullptr : list->front().if_object();
     address = address.empty() && first != nullptr ? text_of(*first, "addr") : address;
   });
   return address;
@@ -355,16 +325,13 @@ class TableMaker {
       device.rank = number(*place.ranked, "rank_id", place_of_rank(place), kInvalidTable);
     }
     device.id = number(*place.device, "device_id", place.place, kLogOnly);
-    device.addresses = layout_.form == Form::Version2 ? address_in_layers(*place.device)
-                                                      : text_of(*place.device, "device_ip");
+    device.addresses =
+        layout_.form == Form::Version2 ? address_in_layers(*place.device) : text_of(*place.device, "device_ip");
     device.super_device_id = plain_text(*place.device, "super_device_id");
     return device;
   }
 
-  int number(const json::object& object,
-             std::string_view key,
-             const Place& place,
-             std::string_view code) {
+  int number(const json::object& object, std::string_view key, const Place& place, std::string_view code) {
     const json::value* value = object.if_contains(key);
     const auto number = number_of(value);
     if (!number) {

@@ -37,18 +37,15 @@ using Addresses = std::map<int, std::string>;
 /// Reads lines `address_N=a.b.c.d` as /etc/hccn.conf has them, or what `hccn_tool -i N -ip -g` has printed
 /// for one of `devices` after the other: `ipaddr:a.b.c.d`. Fails for other texts, and where one of the
 /// devices has none. `name` is what errors call the text.
-[[nodiscard]] Result<Addresses> read_addresses(std::string_view text,
-                                               const std::string& name,
+[[nodiscard]] Result<Addresses> read_addresses(std::string_view text, const std::string& name,
                                                const std::vector<int>& devices);
 
 /// What a node has: without addresses only a table of one server can be made of it.
-[[nodiscard]] Instance make_server(const std::string& server_id,
-                                   const std::vector<int>& devices,
+[[nodiscard]] Instance make_server(const std::string& server_id, const std::vector<int>& devices,
                                    const Addresses& addresses);
 
 /// One table of the nodes' servers: ranks by node, then by device as they are listed. Nodes with the same
 /// `server_id` share a server. `names` is what errors call the nodes.
-[[nodiscard]] Result<Table> merge_servers(const std::vector<Instance>& nodes,
-                                          const std::vector<std::string>& names);
+[[nodiscard]] Result<Table> merge_servers(const std::vector<Instance>& nodes, const std::vector<std::string>& names);
 
 }  // namespace muster::rank_table

@@ -69,10 +69,7 @@ std::string path_of(Form form, const Place& place, std::string_view field) {
   return path + (path.empty() || field.empty() ? "" : ".") + std::string(field);
 }
 
-void Breaches::add(std::string path,
-                   const json::value* value,
-                   std::string_view expected,
-                   std::string_view code) {
+void Breaches::add(std::string path, const json::value* value, std::string_view expected, std::string_view code) {
   if (!is_full()) {
     found_.push_back({std::move(path), written(value), std::string(expected), std::string(code)});
   }
@@ -102,10 +99,7 @@ Layout lay_out(json::object& root, Breaches& breaches) {
   return layout;
 }
 
-json::array* list_in(json::object& object,
-                     std::string_view key,
-                     const std::string& path,
-                     Breaches& breaches) {
+json::array* list_in(json::object& object, std::string_view key, const std::string& path, Breaches& breaches) {
   json::array* list = array_of(object, key);
   if (list == nullptr) {
     breaches.add(path, object.if_contains(key), "a list", kInvalidTable);
@@ -137,15 +131,11 @@ namespace {
 
 /// Instances whose names end with no number come last, as they are listed.
 std::uint64_t place_in_group(const InstancePlace& place) {
-  return pod_number(text_of(*place.instance, "pod_name"))
-      .value_or(std::numeric_limits<std::uint64_t>::max());
+  return pod_number(text_of(*place.instance, "pod_name")).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
 /// The instances of one group, in the order that ranks go by.
-std::vector<InstancePlace> instances_of(json::array& list,
-                                        const Place& group,
-                                        Form form,
-                                        Breaches& breaches) {
+std::vector<InstancePlace> instances_of(json::array& list, const Place& group, Form form, Breaches& breaches) {
   std::vector<InstancePlace> instances;
   Place place = group;
   for (json::value& item : list) {
@@ -158,11 +148,9 @@ std::vector<InstancePlace> instances_of(json::array& list,
     instances.push_back({instance, place, {}});
     lay_out_devices(instances.back(), "devices", form, breaches);
   }
-  std::stable_sort(instances.begin(),
-                   instances.end(),
-                   [](const InstancePlace& left, const InstancePlace& right) {
-                     return place_in_group(left) < place_in_group(right);
-                   });
+  std::stable_sort(instances.begin(), instances.end(), [](const InstancePlace& left, const InstancePlace& right) {
+    return place_in_group(left) < place_in_group(right);
+  });
   return instances;
 }
 
@@ -176,8 +164,8 @@ void join_hosts(Layout& layout) {
     for (DevicePlace& device : place.devices) {
       device.ranked = device.device->contains("rank_id") ? device.device : place.instance;
     }
-    const auto [host, is_first] = hosts.try_emplace(
-        {text_of(instance, "pod_name"), text_of(instance, "server_id")}, joined.size());
+    const auto [host, is_first] =
+        hosts.try_emplace({text_of(instance, "pod_name"), text_of(instance, "server_id")}, joined.size());
     if (is_first) {
       joined.push_back(std::move(place));
     } else {
@@ -249,9 +237,8 @@ void add_super_pods(const json::object& root, Table& table) {
   for_each_object(array_of(root, "super_pod_list"), [&table](const json::object& pod) {
     table.super_pods.push_back({plain_text(pod, "super_pod_id"), {}});
     std::vector<std::string>& ids = table.super_pods.back().server_ids;
-    for_each_object(array_of(pod, "server_list"), [&ids](const json::object& server) {
-      ids.emplace_back(text_of(server, "server_id"));
-    });
+    for_each_object(array_of(pod, "server_list"),
+                    [&ids](const json::object& server) { ids.emplace_back(text_of(server, "server_id")); });
   });
 }
 
@@ -259,8 +246,7 @@ void add_super_pods(const json::object& root, Table& table) {
 
 std::optional<std::uint64_t> pod_number(std::string_view pod_name) {
   const std::size_t dash = pod_name.rfind('-');
-  const std::string_view digits =
-      dash == std::string_view::npos ? pod_name : pod_name.substr(dash + 1);
+  const std::string_view digits = dash == std::string_view::npos ? pod_name : pod_name.substr(dash + 1);
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const bool is_whole = error == std::errc{} && end == digits.data() + digits.size();
@@ -275,8 +261,7 @@ std::optional<std::uint64_t> pod_number(std::string_view pod_name) {
 
 std::string_view lowest_network(const json::object& rank) {
   const json::array* levels = array_of(rank, "level_list");
-  const json::object* level =
-      levels == nullptr || levels->empty() ? nullptr : levels->front().if_object();
+  const json::object* level = levels == nullptr || levels->empty() ? nullptr : levels->front().if_object();
   return level == nullptr ? std::string_view{} : text_of(*level, "net_instance_id");
 }
 

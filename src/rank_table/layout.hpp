@@ -57,10 +57,7 @@ class Breaches {
  public:
   explicit Breaches(std::size_t most) : most_(most) {}
 
-  void add(std::string path,
-           const json::value* value,
-           std::string_view expected,
-           std::string_view code = {});
+  void add(std::string path, const json::value* value, std::string_view expected, std::string_view code = {});
   [[nodiscard]] bool is_full() const { return found_.size() >= most_; }
   [[nodiscard]] std::vector<Breach>& found() { return found_; }
 
@@ -84,9 +81,7 @@ void lay_out_ranks(json::object& root, Layout& layout, Breaches& breaches);
 [[nodiscard]] std::string_view lowest_network(const json::object& rank);
 
 /// The list under a key, or null and a breach.
-[[nodiscard]] json::array* list_in(json::object& object,
-                                   std::string_view key,
-                                   const std::string& path,
+[[nodiscard]] json::array* list_in(json::object& object, std::string_view key, const std::string& path,
                                    Breaches& breaches);
 
 /// Adds the devices that an instance lists under `key`.

@@ -31,17 +31,13 @@ Places find_all(const Table& table, const Condition& condition) {
 }
 
 bool has_address(const Instance& instance, const std::string& address) {
-  const auto is_it = [&](const std::string& other) {
-    return other == address || is_same_address(other, address);
-  };
-  return is_it(instance.server_id) ||
-         std::any_of(instance.addresses.begin(), instance.addresses.end(), is_it);
+  const auto is_it = [&](const std::string& other) { return other == address || is_same_address(other, address); };
+  return is_it(instance.server_id) || std::any_of(instance.addresses.begin(), instance.addresses.end(), is_it);
 }
 
 bool has_pod_names(const Table& table) {
-  return std::any_of(table.instances.begin(), table.instances.end(), [](const Instance& instance) {
-    return !instance.pod_name.empty();
-  });
+  return std::any_of(table.instances.begin(), table.instances.end(),
+                     [](const Instance& instance) { return !instance.pod_name.empty(); });
 }
 
 int lowest_rank(const Instance& instance) {
@@ -71,20 +67,17 @@ bool has_several_groups(const Table& table) {
     return name.substr(0, name.rfind('-'));
   };
   const auto& instances = table.instances;
-  const bool are_numbered =
-      std::all_of(instances.begin(), instances.end(), [](const Instance& instance) {
-        return pod_number(instance.pod_name).has_value();
-      });
-  return are_numbered && std::any_of(instances.begin(), instances.end(), [&](const auto& other) {
-           return group_of(other) != group_of(instances.front());
-         });
+  const bool are_numbered = std::all_of(instances.begin(), instances.end(), [](const Instance& instance) {
+    return pod_number(instance.pod_name).has_value();
+  });
+  return are_numbered && std::any_of(instances.begin(), instances.end(),
+                                     [&](const auto& other) { return group_of(other) != group_of(instances.front()); });
 }
 
 std::optional<std::size_t> holder_of(const Table& table, int rank) {
   const auto has_rank = [&](const Instance& instance) {
-    return std::any_of(instance.devices.begin(), instance.devices.end(), [&](const Device& device) {
-      return device.rank == rank;
-    });
+    return std::any_of(instance.devices.begin(), instance.devices.end(),
+                       [&](const Device& device) { return device.rank == rank; });
   };
   const Places places = find_all(table, has_rank);
   return places.empty() ? std::nullopt : std::optional(places.front());
@@ -113,15 +106,12 @@ class Search {
       return by_count(own);
     }
     const auto index = static_cast<std::uint64_t>(own.index->value);
-    return judge(index_text(own),
-                 [&](const Instance& instance) { return pod_number(instance.pod_name) == index; });
+    return judge(index_text(own), [&](const Instance& instance) { return pod_number(instance.pod_name) == index; });
   }
 
   [[nodiscard]] std::optional<std::size_t> by_addresses(const OwnNames& own) {
     for (const auto& address : own.addresses) {
-      const auto is_it = [&](const Instance& instance) {
-        return has_address(instance, address.value);
-      };
+      const auto is_it = [&](const Instance& instance) { return has_address(instance, address.value); };
       if (const auto found = judge(address.source.name + " '" + address.value + "'", is_it)) {
         return found;
       }
@@ -139,13 +129,11 @@ class Search {
     if (table_.instances.size() == nodes && index < nodes) {
       return servers_by_rank(table_)[index];
     }
-    if (const auto found =
-            own.slots ? holder_of(table_, own.index->value * *own.slots) : std::nullopt) {
+    if (const auto found = own.slots ? holder_of(table_, own.index->value * *own.slots) : std::nullopt) {
       return found;
     }
-    tried_.push_back(
-        index_text(own) + (nodes == 0 ? "" : " of " + count_of(nodes, "node")) +
-        (own.slots ? "" : ", nobody says with how many workers each " + std::string(kWays)));
+    tried_.push_back(index_text(own) + (nodes == 0 ? "" : " of " + count_of(nodes, "node")) +
+                     (own.slots ? "" : ", nobody says with how many workers each " + std::string(kWays)));
     return std::nullopt;
   }
 
@@ -176,8 +164,7 @@ class Search {
     if (places.size() == 1) {
       return places.front();
     }
-    tried_.push_back(what +
-                     (places.empty() ? "" : ", which " + std::to_string(places.size()) + " have"));
+    tried_.push_back(what + (places.empty() ? "" : ", which " + std::to_string(places.size()) + " have"));
     return std::nullopt;
   }
 
@@ -194,8 +181,7 @@ std::string describe_instances(const Table& table) {
       texts.push_back("and " + std::to_string(table.instances.size() - kMost) + " more");
       break;
     }
-    texts.push_back(instance.pod_name.empty() ? instance.server_id
-                                              : instance.pod_name + " on " + instance.server_id);
+    texts.push_back(instance.pod_name.empty() ? instance.server_id : instance.pod_name + " on " + instance.server_id);
   }
   return texts.empty() ? "no instance" : join(texts, ", ");
 }
@@ -204,18 +190,15 @@ std::string describe_instances(const Table& table) {
 
 OwnNames own_names(const Snapshot& snapshot) {
   OwnNames own;
-  const auto add = [](std::vector<Sourced<std::string>>& names,
-                      const std::optional<Sourced<std::string>>& name) {
-    const bool is_known = !name || name->value.empty() ||
-                          std::any_of(names.begin(), names.end(), [&](const auto& other) {
-                            return other.value == name->value;
-                          });
+  const auto add = [](std::vector<Sourced<std::string>>& names, const std::optional<Sourced<std::string>>& name) {
+    const bool is_known =
+        !name || name->value.empty() ||
+        std::any_of(names.begin(), names.end(), [&](const auto& other) { return other.value == name->value; });
     if (!is_known) {
       names.push_back(*name);
     }
   };
-  for (const char* const name :
-       {"MA_CURRENT_INSTANCE_NAME", "BATCH_TASK_CURRENT_INSTANCE", "POD_NAME", "HOSTNAME"}) {
+  for (const char* const name : {"MA_CURRENT_INSTANCE_NAME", "BATCH_TASK_CURRENT_INSTANCE", "POD_NAME", "HOSTNAME"}) {
     add(own.pods, sourced_variable(snapshot, name));
   }
   add(own.pods, Sourced<std::string>{snapshot.host_name, {SourceKind::File, "host name"}});
@@ -238,24 +221,19 @@ Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
   if (found) {
     return *found;
   }
-  return Error{ErrorKind::BadData,
-               "the rank table '" + file.path + "' does not list this node: " + search.tried() +
-                   "; it has " + describe_instances(file.table) +
-                   (own.index ? "" : "; --node-rank says which of them this is")};
+  return Error{ErrorKind::BadData, "the rank table '" + file.path + "' does not list this node: " + search.tried() +
+                                       "; it has " + describe_instances(file.table) +
+                                       (own.index ? "" : "; --node-rank says which of them this is")};
 }
 
-std::vector<Device> devices_of(const Table& table,
-                               std::size_t instance,
-                               const std::vector<int>& ranks) {
+std::vector<Device> devices_of(const Table& table, std::size_t instance, const std::vector<int>& ranks) {
   std::vector<Device> devices = table.instances[instance].devices;
   if (ranks.empty()) {
     return devices;
   }
-  const std::size_t before = std::accumulate(
-      table.instances.begin(),
-      table.instances.begin() + static_cast<std::ptrdiff_t>(instance),
-      std::size_t{0},
-      [](std::size_t sum, const Instance& one) { return sum + one.devices.size(); });
+  const std::size_t before =
+      std::accumulate(table.instances.begin(), table.instances.begin() + static_cast<std::ptrdiff_t>(instance),
+                      std::size_t{0}, [](std::size_t sum, const Instance& one) { return sum + one.devices.size(); });
   for (std::size_t i = 0; i < devices.size(); ++i) {
     devices[i].rank = ranks[before + i];
   }

@@ -56,8 +56,7 @@ struct RankedNode {
 };
 
 /// Those of an instance. `ranks`, by instance and device, take the place of the table's unless that is empty.
-[[nodiscard]] std::vector<Device> devices_of(const Table& table,
-                                             std::size_t instance,
+[[nodiscard]] std::vector<Device> devices_of(const Table& table, std::size_t instance,
                                              const std::vector<int>& ranks = {});
 
 }  // namespace muster::rank_table

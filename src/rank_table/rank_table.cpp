@@ -28,8 +28,7 @@ std::string_view name_of(Form form) {
 
 namespace {
 
-constexpr std::size_t kLargePage = std::size_t{2}
-                                   << 20;  // of x86-64, and of aarch64 with small ones of 4 KiB
+constexpr std::size_t kLargePage = std::size_t{2} << 20;  // of x86-64, and of aarch64 with small ones of 4 KiB
 
 std::align_val_t alignment_of(std::size_t size, std::size_t alignment) {
   return std::align_val_t(size < kLargePage ? alignment : std::max(alignment, kLargePage));

@@ -28,19 +28,18 @@ enum class Form {
 [[nodiscard]] std::string_view name_of(Form form);
 
 struct Device {
-  int rank = 0;           ///< of the process, 0 to n-1; in `Form::Groups` by their order
-  int id = 0;             ///< N of /dev/davinciN
-  std::string addresses;  ///< `device_ip`, several with commas between them; empty: none. In 2.0
-                          ///< the first of each layer
+  int rank = 0;                 ///< of the process, 0 to n-1; in `Form::Groups` by their order
+  int id = 0;                   ///< N of /dev/davinciN
+  std::string addresses;        ///< `device_ip`, several with commas between them; empty: none. In 2.0
+                                ///< the first of each layer
   std::string super_device_id;  ///< empty: none
 };
 
 /// What belongs to one pod: an instance of `group_list`, a server of `server_list`, all ranks of one
 /// host in `rank_list`, which names none: there a host is a row of ranks with different devices.
 struct Instance {
-  std::string pod_name;  ///< empty: the form has none
-  std::string
-      server_id;  ///< of the host; several instances may share it in forms with `group_list`
+  std::string pod_name;                ///< empty: the form has none
+  std::string server_id;               ///< of the host; several instances may share it in forms with `group_list`
   std::vector<std::string> addresses;  ///< others of its host or pod: host_ip, container_ip, pod_ip
   std::vector<Device> devices;         ///< as they are listed
 };
@@ -79,9 +78,7 @@ class LargePages : public json::memory_resource {
  protected:
   void* do_allocate(std::size_t size, std::size_t alignment) override;
   void do_deallocate(void* place, std::size_t size, std::size_t alignment) override;
-  [[nodiscard]] bool do_is_equal(const json::memory_resource& other) const noexcept override {
-    return this == &other;
-  }
+  [[nodiscard]] bool do_is_equal(const json::memory_resource& other) const noexcept override { return this == &other; }
 };
 
 /// Of one document, and given back as a whole.

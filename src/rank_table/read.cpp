@@ -37,8 +37,7 @@ ParsedTable understand(json::object& root, const std::string& name, Breaches& br
   Breaches wrong(1);
   Table table = make_table(root, layout, wrong);
   const auto& first = breaches.found().empty() ? wrong.found() : breaches.found();
-  return {first.empty() ? Reading(std::move(table)) : refuse(name, first.front()),
-          std::move(layout)};
+  return {first.empty() ? Reading(std::move(table)) : refuse(name, first.front()), std::move(layout)};
 }
 
 // NOLINTBEGIN(misc-no-recursion): documents are as deep as the parser lets them be
@@ -73,8 +72,7 @@ std::vector<Breach> find_repeated_keys(std::string_view text, std::size_t member
   }
   const auto key = find_repeated_key(text.substr(text.find('{')));
   return !key ? std::vector<Breach>()
-              : std::vector<Breach>{
-                    {*key, "written twice in one object", "it once; the last one counts", ""}};
+              : std::vector<Breach>{{*key, "written twice in one object", "it once; the last one counts", ""}};
 }
 
 }  // namespace
@@ -132,9 +130,8 @@ Inspection inspect(std::string_view text, const std::string& name, const Rules& 
 }
 
 std::string describe(const Breach& breach) {
-  return breach.path + (breach.value.empty() ? " is missing" : " is " + breach.value) +
-         ", expected " + breach.expected +
-         (breach.code.empty() ? "" : " (CANN: " + breach.code + ")");
+  return breach.path + (breach.value.empty() ? " is missing" : " is " + breach.value) + ", expected " +
+         breach.expected + (breach.code.empty() ? "" : " (CANN: " + breach.code + ")");
 }
 
 // Where the file of a rank table is.
@@ -148,8 +145,7 @@ std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot) {
     }
   }
   if (!snapshot.rank_table.empty()) {
-    return Sourced<std::string>{snapshot.rank_table,
-                                {SourceKind::File, "where controllers put it"}};
+    return Sourced<std::string>{snapshot.rank_table, {SourceKind::File, "where controllers put it"}};
   }
   if (snapshot.has("MA_NUM_HOSTS") || snapshot.has("MA_VJ_NAME")) {  // there it will be
     return Sourced<std::string>{kRankTablePlaces.front(), default_of("modelarts")};
@@ -207,24 +203,19 @@ int look_at_instance(const json::object& instance, Progress& progress) {
 void look_at_group(const json::object& group, Progress& progress) {
   const json::array* list = array_of(group, "instance_list");
   std::set<int> numbers;
-  for_each_object(list, [&](const json::object& instance) {
-    numbers.insert(look_at_instance(instance, progress));
-  });
+  for_each_object(list, [&](const json::object& instance) { numbers.insert(look_at_instance(instance, progress)); });
   const int count = number_of(group.if_contains("instance_count")).value_or(0);
-  progress.expected +=
-      std::max(list == nullptr ? 0 : list->size(), static_cast<std::size_t>(count));
+  progress.expected += std::max(list == nullptr ? 0 : list->size(), static_cast<std::size_t>(count));
   const std::vector<int> absent = absent_numbers(numbers, count);
   if (!absent.empty()) {
     const std::string name = one_line(text_of(group, "group_name"), kMostBytes);
-    progress.missing.push_back("no instance " + describe_ranges(absent) +
-                               (name.empty() ? "" : " of group " + name));
+    progress.missing.push_back("no instance " + describe_ranges(absent) + (name.empty() ? "" : " of group " + name));
   }
 }
 
 Progress look_at_groups(const json::array& groups) {
   Progress progress;
-  for_each_object(&groups,
-                  [&progress](const json::object& group) { look_at_group(group, progress); });
+  for_each_object(&groups, [&progress](const json::object& group) { look_at_group(group, progress); });
   return progress;
 }
 
@@ -236,8 +227,7 @@ Progress look_at_list(const json::array& list, const json::value* count, std::st
       progress.here.push_back(one_line(plain_text(object, key), kMostBytes));
     }
   });
-  progress.expected =
-      std::max(progress.here.size(), static_cast<std::size_t>(number_of(count).value_or(0)));
+  progress.expected = std::max(progress.here.size(), static_cast<std::size_t>(number_of(count).value_or(0)));
   return progress;
 }
 
@@ -254,8 +244,7 @@ std::string describe_progress(const json::object& root) {
     return describe(look_at_groups(*groups), "instance");
   }
   if (const json::array* servers = array_of(root, "server_list"); servers != nullptr) {
-    return describe(look_at_list(*servers, root.if_contains("server_count"), "server_id"),
-                    "server");
+    return describe(look_at_list(*servers, root.if_contains("server_count"), "server_id"), "server");
   }
   if (const json::array* ranks = array_of(root, "rank_list"); ranks != nullptr) {
     return describe(look_at_list(*ranks, root.if_contains("rank_count"), "rank_id"), "rank");
@@ -276,8 +265,8 @@ std::optional<Unfinished> find_progress(const json::object& root) {
   if (status == "unknown") {
     return Unfinished{"its writer says that the state is unknown" + describe_progress(root)};
   }
-  return Unfinished{"its status is " + written(root.if_contains("status")) +
-                    " and not 'completed'" + describe_progress(root)};
+  return Unfinished{"its status is " + written(root.if_contains("status")) + " and not 'completed'" +
+                    describe_progress(root)};
 }
 
 // Parses the text of a table, and says what is not a table yet.
@@ -312,10 +301,8 @@ std::string_view other_coding(std::string_view text) {
 
 Breach not_json(std::string_view text, std::size_t end, std::string_view error) {
   const std::string_view coding = other_coding(text);
-  const std::string why =
-      std::string(coding.empty() ? error : coding) + describe_json_mistake(text);
-  const auto lines =
-      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+  const std::string why = std::string(coding.empty() ? error : coding) + describe_json_mistake(text);
+  const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
   return {"line " + std::to_string(lines + 1), "no JSON (" + why + ")", "a JSON object", "EI0004"};
 }
 

@@ -28,9 +28,8 @@ using Reading = std::variant<Table, Unfinished, Error>;
 
 /// What depends on more than the table.
 struct Rules {
-  bool needs_addresses =
-      false;              ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server have `device_ip`, too
-  std::size_t most = 20;  ///< how many breaches to look for
+  bool needs_addresses = false;  ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server have `device_ip`, too
+  std::size_t most = 20;         ///< how many breaches to look for
   bool wants_remarks = true;
 };
 
@@ -51,9 +50,7 @@ struct Inspection {
 };
 
 /// Parses the text once for all of that: a large table takes a while.
-[[nodiscard]] Inspection inspect(std::string_view text,
-                                 const std::string& name,
-                                 const Rules& rules = {});
+[[nodiscard]] Inspection inspect(std::string_view text, const std::string& name, const Rules& rules = {});
 
 /// `server_list[3].device[0].device_ip is "10.0.0.1", expected ... (CANN: EI0004)`.
 [[nodiscard]] std::string describe(const Breach& breach);
@@ -105,13 +102,8 @@ void for_each_object(Array* list, const Function& function) {
 }
 
 /// What HCCL wants as text in forms 1.x.
-inline constexpr std::array<std::string_view, 8> kDeviceTexts = {"device_id",
-                                                                 "rank_id",
-                                                                 "device_port",
-                                                                 "device_vnic_port",
-                                                                 "host_port",
-                                                                 "backup_device_port",
-                                                                 "numa_id",
-                                                                 "super_device_id"};
+inline constexpr std::array<std::string_view, 8> kDeviceTexts = {
+    "device_id",          "rank_id", "device_port",    "device_vnic_port", "host_port",
+    "backup_device_port", "numa_id", "super_device_id"};
 
 }  // namespace muster::rank_table

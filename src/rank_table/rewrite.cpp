@@ -96,8 +96,7 @@ class Rewriter {
     for (std::size_t i = 0; i < layout_.instances.size(); ++i) {
       const auto& places = layout_.instances[i].devices;
       for (std::size_t k = 0; k < places.size(); ++k, ++next) {
-        const int rank = next < changes_.ranks.size() ? changes_.ranks[next]
-                                                      : table_.instances[i].devices[k].rank;
+        const int rank = next < changes_.ranks.size() ? changes_.ranks[next] : table_.instances[i].devices[k].rank;
         json::value& value = member_of(*places[k].device, "rank_id");
         value = is_number ? json::value(rank) : json::value(std::to_string(rank), root_.storage());
       }
@@ -139,19 +138,10 @@ class Rewriter {
     root["server_count"] = std::to_string(servers.size());
     root["server_list"] = std::move(servers);
     // Without the lists by which a form is known, wherever they stand.
-    const Keys dropped = {"group_count",
-                          "group_list",
-                          "rank_list",
-                          "super_pod_list",
-                          "group_name",
-                          "device_count",
-                          "instance_count",
-                          "instance_list",
-                          "device_num",
-                          "server_num"};
+    const Keys dropped = {"group_count",  "group_list",     "rank_list",     "super_pod_list", "group_name",
+                          "device_count", "instance_count", "instance_list", "device_num",     "server_num"};
     move_members(root_, root, dropped);
-    for_each_object(array_of(root_, "group_list"),
-                    [&](json::object& group) { move_members(group, root, dropped); });
+    for_each_object(array_of(root_, "group_list"), [&](json::object& group) { move_members(group, root, dropped); });
     return root;
   }
 
@@ -165,8 +155,7 @@ class Rewriter {
       add_pod_address(*place.instance);
     }
     for_each_device(layout_, [](const DevicePlace& place) { canonical_device(*place.device); });
-    for_each_object(array_of(root_, "super_pod_list"),
-                    [](json::object& pod) { make_text(pod, "super_pod_id"); });
+    for_each_object(array_of(root_, "super_pod_list"), [](json::object& pod) { make_text(pod, "super_pod_id"); });
   }
 
   void make_canonical_ranks() {
@@ -253,8 +242,7 @@ class Notices {
       }
     });
     if (first != nullptr) {
-      found_.add(path_of(layout_.form, first->place, key),
-                 first->device->if_contains(key),
+      found_.add(path_of(layout_.form, first->place, key), first->device->if_contains(key),
                  std::string("it as ") + (as_text ? "text" : "a number") +
                      (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""),
                  kInvalidTable);
@@ -266,10 +254,8 @@ class Notices {
     for (const InstancePlace& instance : layout_.instances) {
       const std::string_view id = server_of(instance);
       if (std::any_of(id.begin(), id.end(), is_blank_or_control)) {
-        found_.add(
-            path_of(layout_.form, instance.place, "server_id"),
-            instance.instance->if_contains("server_id"),
-            "a name without blanks and control characters, as it is compared letter by letter");
+        found_.add(path_of(layout_.form, instance.place, "server_id"), instance.instance->if_contains("server_id"),
+                   "a name without blanks and control characters, as it is compared letter by letter");
         return;
       }
     }
@@ -279,10 +265,7 @@ class Notices {
     want(root_, "status", "\"completed\"");
     want(root_, "version", layout_.form == Form::SuperPods ? "\"1.2\"" : "\"1.0\"");
     if (layout_.form == Form::SuperPods && text_of(root_, "version") == "1.0") {
-      found_.add("version",
-                 root_.if_contains("version"),
-                 "\"1.2\", as there is a super_pod_list",
-                 kInvalidTable);
+      found_.add("version", root_.if_contains("version"), "\"1.2\", as there is a super_pod_list", kInvalidTable);
     }
     want(root_, "server_count", "how many servers are listed");
     want_text(root_, "version", "version");
@@ -314,10 +297,8 @@ class Notices {
       sizes.insert(servers == nullptr ? 0 : servers->size());
     });
     if (sizes.size() > 1) {
-      found_.add("super_pod_list",
-                 root_.if_contains("super_pod_list"),
-                 "as many servers in each super pod, for older versions of HCCL",
-                 "EI0004");
+      found_.add("super_pod_list", root_.if_contains("super_pod_list"),
+                 "as many servers in each super pod, for older versions of HCCL", "EI0004");
     }
   }
 
@@ -329,8 +310,7 @@ class Notices {
       const json::value* value = rank.device->if_contains("device_id");
       const int id = number_of(value).value_or(-1);
       if (!network.empty() && id >= 0 && !seen.emplace(network, id).second) {
-        found_.add(path_of(layout_.form, rank.place, "device_id"),
-                   value,
+        found_.add(path_of(layout_.form, rank.place, "device_id"), value,
                    "a device that no other rank of the same net_instance_id has");
       }
     });
@@ -347,10 +327,9 @@ class Notices {
       }
     });
     if (first != nullptr) {
-      found_.add(path_of(layout_.form, first->place, "level_list"),
-                 nullptr,
-                 "the layers of its network" +
-                     (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""));
+      found_.add(
+          path_of(layout_.form, first->place, "level_list"), nullptr,
+          "the layers of its network" + (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""));
     }
   }
 
@@ -358,8 +337,7 @@ class Notices {
     want(root_, "status", "\"completed\"");
     want(root_, "version", "\"2.0\"");
     want(root_, "rank_count", "how many ranks are listed");
-    if (const json::value* count = root_.if_contains("rank_count");
-        count != nullptr && count->is_string()) {
+    if (const json::value* count = root_.if_contains("rank_count"); count != nullptr && count->is_string()) {
       found_.add("rank_count", count, "it as a number", kInvalidTable);
     }
     want_levels();

@@ -15,10 +15,7 @@ namespace {
 constexpr int kMostPlaces = 1'000'000;
 constexpr std::size_t kMostReasonBytes = 500;
 
-Result<> read_number(std::optional<int>& into,
-                     const Snapshot& snapshot,
-                     const std::string& name,
-                     int most) {
+Result<> read_number(std::optional<int>& into, const Snapshot& snapshot, const std::string& name, int most) {
   const auto text = sourced_variable(snapshot, name);
   if (!text || text->value.empty()) {
     return {};
@@ -45,8 +42,8 @@ std::vector<std::pair<HostDevice, int>> list_devices(const Table& table) {
 
 /// How many devices of an instance have a lower rank.
 int place_among(const std::vector<Device>& devices, int rank) {
-  return static_cast<int>(std::count_if(
-      devices.begin(), devices.end(), [&](const Device& other) { return other.rank < rank; }));
+  return static_cast<int>(
+      std::count_if(devices.begin(), devices.end(), [&](const Device& other) { return other.rank < rank; }));
 }
 
 /// Devices of a server, which several instances may share, by a name of it.
@@ -54,8 +51,7 @@ std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
   std::map<std::string, std::size_t> devices;
   for (std::size_t i = 0; i < table.instances.size(); ++i) {
     const Instance& instance = table.instances[i];
-    devices[instance.server_id.empty() ? "host " + std::to_string(i) : instance.server_id] +=
-        instance.devices.size();
+    devices[instance.server_id.empty() ? "host " + std::to_string(i) : instance.server_id] += instance.devices.size();
   }
   return devices;
 }
@@ -98,8 +94,7 @@ std::optional<std::string> find_wrong_first(const std::vector<RouteVote>& votes)
     const auto& first = votes[i].first;
     const bool is_known = first && static_cast<std::size_t>(*first) < votes.size();
     if (first && (!is_known || votes[static_cast<std::size_t>(*first)].position != 0)) {
-      return "MA_MASTER_INDEX is " + std::to_string(*first) + " on " + node(i) +
-             ", where RANK_AFTER_ACC is not 0";
+      return "MA_MASTER_INDEX is " + std::to_string(*first) + " on " + node(i) + ", where RANK_AFTER_ACC is not 0";
     }
   }
   return std::nullopt;
@@ -109,8 +104,7 @@ std::optional<std::string> find_wrong_first(const std::vector<RouteVote>& votes)
 std::optional<std::string> find_other_vote(const std::vector<RouteVote>& votes) {
   for (std::size_t i = 0; i < votes.size(); ++i) {
     if (!has_plan(votes[i])) {
-      return node(i) + ": " +
-             (votes[i].reason.empty() ? "ROUTE_PLAN is not true" : votes[i].reason);
+      return node(i) + ": " + (votes[i].reason.empty() ? "ROUTE_PLAN is not true" : votes[i].reason);
     }
   }
   for (std::size_t i = 1; i < votes.size(); ++i) {
@@ -128,8 +122,8 @@ json::value number_or_null(const std::optional<int>& number) {
 /// Empty for anything but a number that can be a place.
 std::optional<int> find_place(const json::object& vote, std::string_view name) {
   const json::value* const value = vote.if_contains(name);
-  const bool is_place = value != nullptr && value->is_int64() && value->get_int64() >= 0 &&
-                        value->get_int64() <= kMostPlaces;
+  const bool is_place =
+      value != nullptr && value->is_int64() && value->get_int64() >= 0 && value->get_int64() <= kMostPlaces;
   return is_place ? std::optional(static_cast<int>(value->get_int64())) : std::nullopt;
 }
 
@@ -178,9 +172,8 @@ Result<std::vector<int>> planned_ranks(const Table& table, const Table& planned)
   for (const auto& [device, rank] : list_devices(table)) {
     const auto found = ranks.find(device);
     if (found == ranks.end()) {
-      return Error{ErrorKind::BadData,
-                   "the planned table has no device " + std::to_string(device.second) +
-                       " of server '" + one_line(device.first, 100) + "'"};
+      return Error{ErrorKind::BadData, "the planned table has no device " + std::to_string(device.second) +
+                                           " of server '" + one_line(device.first, 100) + "'"};
     }
     of_table.push_back(found->second);
   }
@@ -199,8 +192,7 @@ std::optional<std::string> reason_to_skip(const Table& table) {
   constexpr std::size_t kDevices = 8;  // of a whole server, or twice as many
   const auto servers = devices_of_servers(table);
   if (servers.size() < kLeastServers) {
-    return "it is for jobs of at least 3 servers, and this one has " +
-           std::to_string(servers.size());
+    return "it is for jobs of at least 3 servers, and this one has " + std::to_string(servers.size());
   }
   const std::size_t usual = servers.begin()->second;
   for (const auto& [server, devices] : servers) {
@@ -231,24 +223,19 @@ std::string encode(const RouteVote& vote) {
 
 Result<RouteVote> decode_vote(std::string_view bytes) {
   boost::system::error_code failed;
-  const json::value document =
-      bytes.size() <= kMostVoteBytes ? json::parse(bytes, failed) : json::value();
+  const json::value document = bytes.size() <= kMostVoteBytes ? json::parse(bytes, failed) : json::value();
   if (failed || !document.is_object()) {
     return Error{ErrorKind::BadData, "has a vote that is none"};
   }
   const json::object& vote = document.get_object();
-  return RouteVote{find_text(vote, "reason"),
-                   find_text(vote, "digest"),
-                   find_place(vote, "position"),
-                   find_place(vote, "instance").value_or(0),
-                   find_place(vote, "first")};
+  return RouteVote{find_text(vote, "reason"), find_text(vote, "digest"), find_place(vote, "position"),
+                   find_place(vote, "instance").value_or(0), find_place(vote, "first")};
 }
 
 RouteDecision decide_route(const std::vector<RouteVote>& votes) {
   RouteDecision decision;
-  if (std::all_of(votes.begin(), votes.end(), [](const RouteVote& vote) {
-        return !has_plan(vote) && vote.reason.empty();
-      })) {
+  if (std::all_of(votes.begin(), votes.end(),
+                  [](const RouteVote& vote) { return !has_plan(vote) && vote.reason.empty(); })) {
     return decision;
   }
   auto reason = find_other_vote(votes);
@@ -271,8 +258,7 @@ RouteDecision decide_route(const std::vector<RouteVote>& votes) {
 std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& positions) {
   std::vector<int> first(positions.size() + 1);  // the first rank of each position
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    first[static_cast<std::size_t>(positions[i]) + 1] =
-        static_cast<int>(table.instances[i].devices.size());
+    first[static_cast<std::size_t>(positions[i]) + 1] = static_cast<int>(table.instances[i].devices.size());
   }
   for (std::size_t i = 1; i < first.size(); ++i) {
     first[i] += first[i - 1];
@@ -281,8 +267,7 @@ std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& p
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const auto& devices = table.instances[i].devices;
     for (const Device& device : devices) {
-      ranks.push_back(first[static_cast<std::size_t>(positions[i])] +
-                      place_among(devices, device.rank));
+      ranks.push_back(first[static_cast<std::size_t>(positions[i])] + place_among(devices, device.rank));
     }
   }
   return ranks;

@@ -75,7 +75,6 @@ struct RouteDecision {
 [[nodiscard]] RouteDecision decide_route(const std::vector<RouteVote>& votes);
 
 /// The ranks where instance i is at `positions[i]`; the devices of each stay in their order.
-[[nodiscard]] std::vector<int> ranks_by_position(const Table& table,
-                                                 const std::vector<int>& positions);
+[[nodiscard]] std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& positions);
 
 }  // namespace muster::rank_table

@@ -21,21 +21,17 @@ Error wrong_line(const std::string& name, std::size_t line, const std::string& w
   return Error{ErrorKind::BadData, "line " + std::to_string(line) + " of '" + name + "' " + what};
 }
 
-constexpr std::string_view kLine =
-    "a node and its switches from the top to the lowest, such as gpu-0 core/leaf-1";
+constexpr std::string_view kLine = "a node and its switches from the top to the lowest, such as gpu-0 core/leaf-1";
 
 /// The switches of "core/spine-1/leaf-3"; none where a name between two strokes is empty.
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> switches = split(path, '/');
-  const bool has_gap = std::any_of(
-      switches.begin(), switches.end(), [](const std::string& one) { return one.empty(); });
+  const bool has_gap =
+      std::any_of(switches.begin(), switches.end(), [](const std::string& one) { return one.empty(); });
   return has_gap ? std::vector<std::string>() : switches;
 }
 
-Result<> read_line(SwitchPaths& paths,
-                   std::string_view text,
-                   const std::string& name,
-                   std::size_t line) {
+Result<> read_line(SwitchPaths& paths, std::string_view text, const std::string& name, std::size_t line) {
   std::istringstream words{with_plain_blanks(text)};
   std::string node;
   std::string path;
@@ -43,8 +39,7 @@ Result<> read_line(SwitchPaths& paths,
   words >> node >> path >> rest;
   std::vector<std::string> switches = split_path(path);
   if (switches.empty() || !rest.empty()) {
-    return wrong_line(
-        name, line, "is '" + one_line(text, 100) + "', expected " + std::string(kLine));
+    return wrong_line(name, line, "is '" + one_line(text, 100) + "', expected " + std::string(kLine));
   }
   if (!paths.emplace(node, std::move(switches)).second) {
     return wrong_line(name, line, "has the node '" + one_line(node, 100) + "' once more");
@@ -56,8 +51,7 @@ Result<> read_line(SwitchPaths& paths,
 std::vector<std::string> names_of(const Instance& instance) {
   std::vector<std::string> names = {instance.pod_name, instance.server_id};
   names.insert(names.end(), instance.addresses.begin(), instance.addresses.end());
-  const bool has_name =
-      std::any_of(names.begin(), names.end(), [](const std::string& one) { return !one.empty(); });
+  const bool has_name = std::any_of(names.begin(), names.end(), [](const std::string& one) { return !one.empty(); });
   for (const Device& device : has_name ? std::vector<Device>() : instance.devices) {
     const auto addresses = split(device.addresses, ',');
     names.insert(names.end(), addresses.begin(), addresses.end());
@@ -66,16 +60,14 @@ std::vector<std::string> names_of(const Instance& instance) {
 }
 
 /// The path of the first of an instance's names that has one; the others may not have another one.
-Result<const std::vector<std::string>*> find_path(const Instance& instance,
-                                                  const SwitchPaths& paths,
+Result<const std::vector<std::string>*> find_path(const Instance& instance, const SwitchPaths& paths,
                                                   const std::string& name) {
   auto found = paths.end();
   for (const std::string& one : names_of(instance)) {
     const auto here = one.empty() ? paths.end() : paths.find(one);
     if (here != paths.end() && found != paths.end() && here->second != found->second) {
-      return Error{ErrorKind::BadData,
-                   "'" + name + "' has different switches for '" + found->first + "' and '" +
-                       here->first + "', which are the same node"};
+      return Error{ErrorKind::BadData, "'" + name + "' has different switches for '" + found->first + "' and '" +
+                                           here->first + "', which are the same node"};
     }
     found = found == paths.end() ? here : found;
   }
@@ -141,9 +133,8 @@ Result<Nodes> find_nodes(const Table& table, const SwitchPaths& paths, const std
     nodes.push_back(std::move(node));
   }
   if (!missing.empty()) {
-    return Error{ErrorKind::BadData,
-                 "'" + name + "' has no switches for " + count_of(missing.size(), "node") +
-                     " of the rank table, the first is '" + missing.front() + "'"};
+    return Error{ErrorKind::BadData, "'" + name + "' has no switches for " + count_of(missing.size(), "node") +
+                                         " of the rank table, the first is '" + missing.front() + "'"};
   }
   return nodes;
 }
@@ -162,11 +153,8 @@ void sort_by_groups(Nodes& nodes) {
     key.push_back(i);
     keyed.emplace_back(std::move(key), std::move(nodes[i]));
   }
-  std::sort(keyed.begin(), keyed.end(), [](const auto& one, const auto& other) {
-    return one.first < other.first;
-  });
-  std::transform(
-      keyed.begin(), keyed.end(), nodes.begin(), [](auto& one) { return std::move(one.second); });
+  std::sort(keyed.begin(), keyed.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
+  std::transform(keyed.begin(), keyed.end(), nodes.begin(), [](auto& one) { return std::move(one.second); });
 }
 
 /// Where the devices of each instance begin among those of all.
@@ -191,9 +179,8 @@ std::vector<int> number(const Table& table, const Nodes& nodes) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       order[i] = i;
     }
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
-      return devices[one].rank < devices[other].rank;
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t one, std::size_t other) { return devices[one].rank < devices[other].rank; });
     for (const std::size_t device : order) {
       ranks[first[node.instance] + device] = next++;
     }
@@ -218,8 +205,7 @@ std::size_t hops_between(const Node& one, const Node& other) {
   }
   const auto& a = *one.switches;
   const auto& b = *other.switches;
-  const auto shared = static_cast<std::size_t>(
-      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  const auto shared = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   return a.size() + b.size() - 2 * shared + 1;
 }
 
@@ -233,8 +219,7 @@ std::vector<std::size_t> instances_of_devices(const Table& table) {
 }
 
 /// Instances by rank; nothing unless each rank from 0 on occurs once.
-std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table,
-                                                          const std::vector<int>& ranks) {
+std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table, const std::vector<int>& ranks) {
   constexpr auto kNobody = static_cast<std::size_t>(-1);
   const std::vector<std::size_t> of_devices = instances_of_devices(table);
   std::vector<std::size_t> instances(ranks.size(), kNobody);
@@ -264,8 +249,7 @@ int count_hops(const std::vector<std::size_t>& instances, const Nodes& nodes) {
 Result<SwitchPaths> read_switches(std::string_view text, const std::string& name) {
   text = without_byte_order_mark(text);
   if (const std::string_view start = trim(text); start.starts_with('{') || start.starts_with('[')) {
-    return Error{ErrorKind::BadData,
-                 "'" + name + "' is JSON, expected lines of " + std::string(kLine)};
+    return Error{ErrorKind::BadData, "'" + name + "' is JSON, expected lines of " + std::string(kLine)};
   }
   SwitchPaths paths;
   std::size_t line = 0;
@@ -284,9 +268,7 @@ Result<SwitchPaths> read_switches(std::string_view text, const std::string& name
   return paths;
 }
 
-Result<RingOrder> order_ring(const Table& table,
-                             const SwitchPaths& paths,
-                             const std::string& name) {
+Result<RingOrder> order_ring(const Table& table, const SwitchPaths& paths, const std::string& name) {
   const auto found = find_nodes(table, paths, name);
   if (!found) {
     return found.error();
@@ -295,13 +277,11 @@ Result<RingOrder> order_ring(const Table& table,
   const auto before = instances_by_rank(table, order.ranks);
   if (!before) {
     return Error{ErrorKind::BadData,
-                 "the rank table does not give each rank from 0 to " +
-                     std::to_string(order.ranks.size()) + " once"};
+                 "the rank table does not give each rank from 0 to " + std::to_string(order.ranks.size()) + " once"};
   }
   Nodes nodes = *found;
-  std::stable_sort(nodes.begin(), nodes.end(), [](const Node& one, const Node& other) {
-    return one.least_rank < other.least_rank;
-  });
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const Node& one, const Node& other) { return one.least_rank < other.least_rank; });
   sort_by_groups(nodes);
   std::vector<int> ranks = number(table, nodes);
   order.hops_before = count_hops(*before, *found);
@@ -374,9 +354,7 @@ TopologyReading read_servers(const json::array& servers, const std::string& name
     const std::string switches = server != nullptr ? switches_of(*server) : "";
     const std::string id = server != nullptr ? text_at(*server, "server_id") : "";
     if (switches.empty() || id.empty()) {
-      return unknown_form(
-          name,
-          "server_list[" + std::to_string(i) + "] lacks a server_id or a tor_ip of each device");
+      return unknown_form(name, "server_list[" + std::to_string(i) + "] lacks a server_id or a tor_ip of each device");
     }
     const std::vector<std::string> path = {switches};
     if (paths.emplace(id, path).first->second != path) {

@@ -31,17 +31,14 @@ struct NetworkFile {
 /// Ranks of a table's devices, and what they do to a ring of all ranks.
 struct RingOrder {
   std::vector<int> ranks;  ///< by instance and device as `Table` lists them
-  int hops_before =
-      0;               ///< switches that data passes once around the ring, by the table's own ranks
-  int hops_after = 0;  ///< never more than before
+  int hops_before = 0;     ///< switches that data passes once around the ring, by the table's own ranks
+  int hops_after = 0;      ///< never more than before
 };
 
 /// Nodes of one switch get ranks in a row, then those of the next switch with the same parent; servers and
 /// super pods stay together; what is equally near stays in its order, and so does rank 0. Where that
 /// makes no ring shorter, the ranks stay as they are. Fails with `BadData` for nodes that `paths` lacks.
-[[nodiscard]] Result<RingOrder> order_ring(const Table& table,
-                                           const SwitchPaths& paths,
-                                           const std::string& name);
+[[nodiscard]] Result<RingOrder> order_ring(const Table& table, const SwitchPaths& paths, const std::string& name);
 
 /// The same for a table and a file of switches as they were read. A node of form 2.0 is called by the network of its
 /// lowest layer, or by an address of one of its devices.

@@ -23,18 +23,14 @@ bool is_flat(const json::value& value) {
   }
   const json::object* object = value.if_object();
   return object == nullptr || object->contains("rank_id") ||
-         std::all_of(object->begin(), object->end(), [](const auto& member) {
-           return is_plain(member.value());
-         });
+         std::all_of(object->begin(), object->end(), [](const auto& member) { return is_plain(member.value()); });
 }
 
 std::string decimal(double number) {
   constexpr int kDigits = 15;
   std::array<char, 32> text{};
   char* const end =
-      std::to_chars(
-          text.data(), text.data() + text.size(), number, std::chars_format::general, kDigits)
-          .ptr;
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::general, kDigits).ptr;
   const std::string digits(text.data(), end);
   return digits + (digits.find_first_of(".e") == std::string::npos ? ".0" : "");
 }

@@ -13,8 +13,7 @@ constexpr std::size_t kLongestHeader = 64;
 
 Error no_frame(std::string_view bytes) {
   return Error{ErrorKind::BadData,
-               "standard input says '" + one_line(bytes, kLongestHeader) +
-                   "', expected what the front of a job sends"};
+               "standard input says '" + one_line(bytes, kLongestHeader) + "', expected what the front of a job sends"};
 }
 
 }  // namespace
@@ -26,8 +25,7 @@ std::string write_frame(const Frame& frame) {
 Result<std::optional<FrameReader::Header>> FrameReader::read_header() const {
   const std::size_t end = bytes_.find('\n');
   if (end == std::string::npos) {
-    return bytes_.size() < kLongestHeader ? Result<std::optional<Header>>(std::optional<Header>())
-                                          : no_frame(bytes_);
+    return bytes_.size() < kLongestHeader ? Result<std::optional<Header>>(std::optional<Header>()) : no_frame(bytes_);
   }
   const std::string_view line = std::string_view(bytes_).substr(0, end);
   const std::size_t blank = line.find(' ');
@@ -37,8 +35,7 @@ Result<std::optional<FrameReader::Header>> FrameReader::read_header() const {
   if (!size || blank == 0) {
     return no_frame(line);
   }
-  return std::optional<Header>(
-      Header{std::string(line.substr(0, blank)), static_cast<std::size_t>(*size), end + 1});
+  return std::optional<Header>(Header{std::string(line.substr(0, blank)), static_cast<std::size_t>(*size), end + 1});
 }
 
 Result<std::optional<Frame>> FrameReader::next() {
@@ -58,8 +55,7 @@ Result<std::optional<Frame>> FrameReader::next() {
 std::size_t FrameReader::wanted() const {
   const auto header = read_header();
   const bool is_known = header && *header;
-  return is_known ? std::max<std::size_t>((*header)->length + (*header)->size - bytes_.size(), 1)
-                  : 1;
+  return is_known ? std::max<std::size_t>((*header)->length + (*header)->size - bytes_.size(), 1) : 1;
 }
 
 // A word is a line that begins with a record separator and the nonce.
@@ -74,8 +70,7 @@ std::string write_word(const std::string& nonce, const std::string& kind, const 
   return kSeparator + nonce + " " + kind + " " + text + "\n";
 }
 
-ControlLineFilter::ControlLineFilter(std::string nonce)
-    : start_(kSeparator + std::move(nonce) + " ") {}
+ControlLineFilter::ControlLineFilter(std::string nonce) : start_(kSeparator + std::move(nonce) + " ") {}
 
 bool ControlLineFilter::may_be_word() const {
   const std::size_t length = std::min(kept_.size(), start_.size());

@@ -65,9 +65,7 @@ inline constexpr const char* kReportWord = "report";  ///< node 0: the report, a
 inline constexpr const char* kExit = "bye";           ///< the end of the job; with the exit code
 
 /// The line that says a word. Nobody else's line begins so: the front has drawn the nonce.
-[[nodiscard]] std::string write_word(const std::string& nonce,
-                                     const std::string& kind,
-                                     const std::string& text);
+[[nodiscard]] std::string write_word(const std::string& nonce, const std::string& kind, const std::string& text);
 
 /// Takes the words out of what an agent writes; everything else passes as it is.
 class ControlLineFilter {

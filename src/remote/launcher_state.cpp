@@ -12,10 +12,7 @@ namespace {
 /// The end of a job whose agent could not begin, by the code of muster or of the shell there; any other code
 /// is the remote shell's own.
 JobEnd end_without(const ExitStatus& status, std::string reason) {
-  constexpr std::array kOwn{EndKind::SystemRefused,
-                            EndKind::NodeRefused,
-                            EndKind::BadInput,
-                            EndKind::NotExecutable,
+  constexpr std::array kOwn{EndKind::SystemRefused, EndKind::NodeRefused, EndKind::BadInput, EndKind::NotExecutable,
                             EndKind::NotFound};
   for (const EndKind kind : kOwn) {
     if (status.code() == exit_code_of(kind)) {
@@ -24,8 +21,7 @@ JobEnd end_without(const ExitStatus& status, std::string reason) {
   }
   constexpr int kBadUsage = static_cast<int>(ErrorKind::BadUsage);
   const bool is_option_wrong = status.code() == kBadUsage;  // as is seen where the devices are
-  JobEnd end =
-      make_end(is_option_wrong ? EndKind::NodeRefused : EndKind::Incomplete, std::move(reason));
+  JobEnd end = make_end(is_option_wrong ? EndKind::NodeRefused : EndKind::Incomplete, std::move(reason));
   end.exit_code = is_option_wrong ? kBadUsage : end.exit_code;
   return end;
 }
@@ -52,9 +48,7 @@ std::vector<std::size_t> LauncherState::nodes_that_have_not_come() const {
   return missing;
 }
 
-LauncherActions LauncherState::on_ended(std::size_t node,
-                                        const ExitStatus& status,
-                                        const std::string& last_line) {
+LauncherActions LauncherState::on_ended(std::size_t node, const ExitStatus& status, const std::string& last_line) {
   Node& ended = nodes_[node];
   ended.has_ended = true;
   if (ended.bye) {
@@ -96,25 +90,22 @@ LauncherActions LauncherState::on_not_started(std::size_t node, const Error& why
   if (is_ending_) {
     return after_an_end({});
   }
-  return fail(end_without(ExitStatus::exited(why.exit_code()),
-                          name_of(node) + " cannot be reached: " + why.message));
+  return fail(end_without(ExitStatus::exited(why.exit_code()), name_of(node) + " cannot be reached: " + why.message));
 }
 
 LauncherActions LauncherState::fail(JobEnd end) {
   is_ending_ = true;
   end_ = std::move(end);
-  return after_an_end(
-      {NotifyNodes{{kEndFrame}}, EndShells{nodes_that_have_not_come()}, StartLauncherGrace{}});
+  return after_an_end({NotifyNodes{{kEndFrame}}, EndShells{nodes_that_have_not_come()}, StartLauncherGrace{}});
 }
 
 LauncherActions LauncherState::after_an_end(LauncherActions actions) {
-  const bool is_over =
-      std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.has_ended; });
+  const bool is_over = std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.has_ended; });
   if (!is_over) {
     return actions;
   }
-  const bool has_code = std::any_of(
-      nodes_.begin(), nodes_.end(), [](const Node& node) { return node.bye.has_value(); });
+  const bool has_code =
+      std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.bye.has_value(); });
   if (!end_ && !has_code && stop_signal_) {
     end_ = end_by_signal(*stop_signal_);
   }
@@ -131,8 +122,7 @@ LauncherActions LauncherState::on_stop(int signal) {
     return {KillShells{}};
   }
   // A second one means "now", to the agents as well.
-  return {NotifyNodes{{kSignalFrame, signal_name(signal)}},
-          EndShells{nodes_that_have_not_come()},
+  return {NotifyNodes{{kSignalFrame, signal_name(signal)}}, EndShells{nodes_that_have_not_come()},
           StartLauncherGrace{stop_debounce_ == kMostRequests}};
 }
 

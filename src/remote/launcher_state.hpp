@@ -30,8 +30,7 @@ struct StartLauncherGrace {
 struct KillShells {};
 struct FinishLauncher {};
 
-using FrontAction =
-    std::variant<NotifyNodes, EndShells, StartLauncherGrace, KillShells, FinishLauncher>;
+using FrontAction = std::variant<NotifyNodes, EndShells, StartLauncherGrace, KillShells, FinishLauncher>;
 using LauncherActions = std::vector<FrontAction>;
 
 /// The agents are one gang: whatever happens on a node, they end together, and with one code. What is
@@ -45,9 +44,7 @@ class LauncherState {
   void on_here(std::size_t node) { nodes_[node].has_come = true; }
   void on_bye(std::size_t node, int exit_code) { nodes_[node].bye = exit_code; }
   /// Its remote shell has ended. `last_line` is what was written last on standard error.
-  [[nodiscard]] LauncherActions on_ended(std::size_t node,
-                                         const ExitStatus& status,
-                                         const std::string& last_line);
+  [[nodiscard]] LauncherActions on_ended(std::size_t node, const ExitStatus& status, const std::string& last_line);
   /// Its remote shell could not be started.
   [[nodiscard]] LauncherActions on_not_started(std::size_t node, const Error& why);
   /// Somebody asks for the end.

@@ -33,9 +33,9 @@ bool read_setting(CommandLine& line, const std::string& bytes) {
   if (kind < 0 || kind > static_cast<int>(SourceKind::Assumed)) {
     return false;
   }
-  line.settings.set(bytes.substr(0, first),
-                    {bytes.substr(second + 1),
-                     {static_cast<SourceKind>(kind), bytes.substr(first + 2, second - first - 2)}});
+  line.settings.set(
+      bytes.substr(0, first),
+      {bytes.substr(second + 1), {static_cast<SourceKind>(kind), bytes.substr(first + 2, second - first - 2)}});
   return true;
 }
 
@@ -131,9 +131,7 @@ constexpr const char* kStart = "start";
 
 std::string write_order(const AgentOrder& order) {
   std::string text;
-  const auto add = [&](const char* kind, const std::string& bytes) {
-    text += write_frame({kind, bytes});
-  };
+  const auto add = [&](const char* kind, const std::string& bytes) { text += write_frame({kind, bytes}); };
   add("muster", order.version);
   add("host", order.host);
   add("nonce", order.nonce);
@@ -179,9 +177,8 @@ Result<bool> OrderReader::take(const Frame& frame) {
       return false;
     }
   }
-  return Error{ErrorKind::BadData,
-               "the front of the job, muster " + order_.version + ", sends '" +
-                   one_line(frame.kind, 40) + "', which this muster cannot read"};
+  return Error{ErrorKind::BadData, "the front of the job, muster " + order_.version + ", sends '" +
+                                       one_line(frame.kind, 40) + "', which this muster cannot read"};
 }
 
 // One line for a remote shell. All that differs between jobs goes over standard input instead, so
@@ -191,13 +188,9 @@ namespace {
 
 /// Of OpenSSH: the first value of an option counts, so these stand behind the user's own. The host is
 /// lost after 30 s without an answer.
-constexpr auto kSshOptions = std::to_array<const char*>({"-T",
-                                                         "-x",
-                                                         "-oBatchMode=yes",
-                                                         "-oControlMaster=no",
-                                                         "-oConnectTimeout=15",
-                                                         "-oServerAliveInterval=10",
-                                                         "-oServerAliveCountMax=3"});
+constexpr auto kSshOptions =
+    std::to_array<const char*>({"-T", "-x", "-oBatchMode=yes", "-oControlMaster=no", "-oConnectTimeout=15",
+                                "-oServerAliveInterval=10", "-oServerAliveCountMax=3"});
 
 bool is_ssh(const std::string& program) {
   return program.substr(program.rfind('/') + 1) == "ssh";
@@ -208,8 +201,7 @@ bool fill_host(std::vector<std::string>& words, const std::string& host) {
   bool is_filled = false;
   const std::string_view place = kHostPlace;
   for (std::string& word : words) {
-    for (std::size_t at = word.find(place); at != std::string::npos;
-         at = word.find(place, at + host.size())) {
+    for (std::size_t at = word.find(place); at != std::string::npos; at = word.find(place, at + host.size())) {
       word.replace(at, place.size(), host);
       is_filled = true;
     }
@@ -243,20 +235,12 @@ RemoteShell plain_ssh() {
 
 /// A step for each node, beside others of the allocation, which may use all that the job has there.
 RemoteShell slurms_srun() {
-  return {{"srun",
-           "--overlap",
-           "--nodes=1",
-           "--ntasks=1",
-           "--nodelist={host}",
-           "--cpu-bind=none",
-           "--quiet",
-           "sh",
-           "-c"},
-          from_variable("SLURM_JOB_ID")};
+  return {
+      {"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}", "--cpu-bind=none", "--quiet", "sh", "-c"},
+      from_variable("SLURM_JOB_ID")};
 }
 
-std::vector<std::string> command_line_of(const RemoteShell& shell,
-                                         const std::string& host,
+std::vector<std::string> command_line_of(const RemoteShell& shell, const std::string& host,
                                          const std::string& command) {
   std::vector<std::string> line = shell.words;
   const bool is_filled = fill_host(line, host);
@@ -275,8 +259,8 @@ std::string agent_command(const std::string& own_path) {
   if (own_path.empty() || !is_plain(own_path)) {
     return "exec sh -c '" + in_path + "'";
   }
-  return "exec sh -c 'if test -x \"" + own_path + "\"; then exec \"" + own_path + "\" " +
-         kAgentOption + "; fi; " + in_path + "'";
+  return "exec sh -c 'if test -x \"" + own_path + "\"; then exec \"" + own_path + "\" " + kAgentOption + "; fi; " +
+         in_path + "'";
 }
 
 // The list of variables that go along, which docs/hosts.md shows.
@@ -377,8 +361,8 @@ Result<std::vector<std::string>> read_forwarding(const std::optional<Sourced<std
   return names;
 }
 
-std::map<std::string, std::string> choose_variables(
-    const std::map<std::string, std::string>& variables, const std::vector<std::string>& names) {
+std::map<std::string, std::string> choose_variables(const std::map<std::string, std::string>& variables,
+                                                    const std::vector<std::string>& names) {
   std::map<std::string, std::string> chosen;
   for (const auto& variable : variables) {
     const std::string& name = variable.first;
@@ -430,8 +414,7 @@ std::optional<std::uint16_t> port_of(const FanOut& fan_out) {
   const auto given = fan_out.order.line.settings.find("master-port");
   const auto port = given ? parse_integer(given->value, 1, kMostPort) : std::nullopt;
   const bool is_needed = given || fan_out.hosts.value.size() > 1;
-  return is_needed ? std::optional(static_cast<std::uint16_t>(port.value_or(kUsualPort)))
-                   : std::nullopt;
+  return is_needed ? std::optional(static_cast<std::uint16_t>(port.value_or(kUsualPort))) : std::nullopt;
 }
 
 WorkerPlan plan_shell(const FanOut& fan_out, std::size_t node) {
@@ -472,8 +455,7 @@ AgentOrder order_of(const FanOut& fan_out, std::size_t node) {
     for (const int device : hosts[node].devices) {
       devices += (devices.empty() ? "" : ",") + std::to_string(device);
     }
-    order.line.settings.set("devices",
-                            {devices, part_of(fan_out.hosts.source, ", devices of " + order.host)});
+    order.line.settings.set("devices", {devices, part_of(fan_out.hosts.source, ", devices of " + order.host)});
   }
   return order;
 }
@@ -500,11 +482,10 @@ LaunchPlan make_front_plan(const FanOut& fan_out) {
                     {"nodes.count", std::to_string(plan.nodes), source},
                     {"rendezvous.address", plan.master_address, source},
                     {"remote_shell", shell, fan_out.shell.source.name}};
-  const bool needs_shell = std::any_of(
-      hosts.begin(), hosts.end(), [&](const GivenHost& host) { return !is_here(fan_out, host); });
+  const bool needs_shell =
+      std::any_of(hosts.begin(), hosts.end(), [&](const GivenHost& host) { return !is_here(fan_out, host); });
   plan.notices.push_back("starting " + count_of(hosts.size(), "node") +
-                         (needs_shell ? " with '" + shell + "'" : " here") + ", leader " +
-                         plan.master_address);
+                         (needs_shell ? " with '" + shell + "'" : " here") + ", leader " + plan.master_address);
   return plan;
 }
 

@@ -32,8 +32,8 @@ struct AgentOrder {
   std::string nonce;                             ///< by which the front knows this agent's words
   std::string working_directory;                 ///< where the job runs
   std::map<std::string, std::string> variables;  ///< beside those that the host has
-  Terminals terminals;  ///< of the front, which shows what this agent writes
-  CommandLine line;     ///< what to run and how, and who this node is
+  Terminals terminals;                           ///< of the front, which shows what this agent writes
+  CommandLine line;                              ///< what to run and how, and who this node is
 };
 
 /// As frames, the last of which is "start".
@@ -73,8 +73,7 @@ struct RemoteShell {
 
 /// The whole command line that executes `command` on the host. A remote shell that is ssh gets options: it asks
 /// nobody for a password, and notices when the host is gone. The user's own ones are stronger.
-[[nodiscard]] std::vector<std::string> command_line_of(const RemoteShell& shell,
-                                                       const std::string& host,
+[[nodiscard]] std::vector<std::string> command_line_of(const RemoteShell& shell, const std::string& host,
                                                        const std::string& command);
 
 /// What starts an agent on another host, as a line for whatever shell a login has there: muster under the
@@ -88,12 +87,11 @@ struct RemoteShell {
 
 /// Names of variables, read from --forward-env: "NAME,NAME*", with "none" in front instead of the
 /// usual ones. Fails for what is no name.
-[[nodiscard]] Result<std::vector<std::string>> read_forwarding(
-    const std::optional<Sourced<std::string>>& given);
+[[nodiscard]] Result<std::vector<std::string>> read_forwarding(const std::optional<Sourced<std::string>>& given);
 
 /// The variables that these names mean. muster's own are none of them: what they say is in the order.
-[[nodiscard]] std::map<std::string, std::string> choose_variables(
-    const std::map<std::string, std::string>& variables, const std::vector<std::string>& names);
+[[nodiscard]] std::map<std::string, std::string> choose_variables(const std::map<std::string, std::string>& variables,
+                                                                  const std::vector<std::string>& names);
 
 // Who starts what where, when muster itself starts the agents of a job on other hosts.
 

@@ -96,8 +96,7 @@ void RemoteLauncher::start_next() {
     return;
   }
   const std::size_t node = next_++;
-  const auto started =
-      is_ending_ ? Result<>(Error{ErrorKind::System, "the job ends"}) : start(node);
+  const auto started = is_ending_ ? Result<>(Error{ErrorKind::System, "the job ends"}) : start(node);
   if (!started) {
     carry_out(state_.on_not_started(node, started.error()));
   }
@@ -119,11 +118,10 @@ Result<> RemoteLauncher::start(std::size_t node) {
     add_streams(node, std::move(ends));
     return Result<>();
   };
-  auto started = shells_.start(node,
-                               {.executable = *program,
-                                .standard_input = read_end->get(),
-                                .output = {},  // the words of the agent come by one of them
-                                .connect = connect});
+  auto started = shells_.start(node, {.executable = *program,
+                                      .standard_input = read_end->get(),
+                                      .output = {},  // the words of the agent come by one of them
+                                      .connect = connect});
   if (started) {
     input.write(input_.job.orders[node]);
   }
@@ -174,8 +172,7 @@ void RemoteLauncher::on_word(std::size_t node, const std::string& kind, const st
 
 // --- What wakes the loop ------------------------------------------------------------------------
 
-void RemoteLauncher::wait_for(Descriptor& descriptor,
-                              void (RemoteLauncher::*handler)(const ErrorCode&)) {
+void RemoteLauncher::wait_for(Descriptor& descriptor, void (RemoteLauncher::*handler)(const ErrorCode&)) {
   descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
 }
 
@@ -206,8 +203,7 @@ void RemoteLauncher::take_signal(int signal) {
   }
   heartbeat_sender_.beat_from_now_on();
   if (!std::exchange(is_ending_, true)) {
-    log_info(signal_name(signal) + " received: passing it on to " +
-             count_of(input_.job.hosts.size(), "node"));
+    log_info(signal_name(signal) + " received: passing it on to " + count_of(input_.job.hosts.size(), "node"));
   }
   if (next_ == 0) {  // nobody is started for an end; each is told of as not started
     programs_.cancel();
@@ -355,9 +351,7 @@ void RemoteLauncher::finalize() {
     return;
   }
   write_report_async(
-      writing_,
-      [this] { return input_.words.write_report(*outcome_); },
-      input_.words.stream,
+      writing_, [this] { return input_.words.write_report(*outcome_); }, input_.words.stream,
       std::max<std::chrono::milliseconds>(drain_deadline_.left(), kLeastForReport),
       std::bind_front(&RemoteLauncher::print_exit_report, this));
 }
@@ -405,13 +399,12 @@ void StdinPipe::flush() {
     return;
   }
   waits_ = true;
-  pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
-                   [this](const boost::system::error_code& error) {
-                     waits_ = false;
-                     if (!error) {
-                       flush();
-                     }
-                   });
+  pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_write, [this](const boost::system::error_code& error) {
+    waits_ = false;
+    if (!error) {
+      flush();
+    }
+  });
 }
 
 void StdinPipe::close() {
@@ -422,15 +415,10 @@ void StdinPipe::close() {
 
 // Splits the front in guard and agent, as every muster.
 
-Result<int> run_remote_launcher(const RemoteJob& job,
-                                const RunOptions& options,
-                                const Inherited& inherited,
-                                const std::map<std::string, std::string>& variables,
-                                const LauncherExitReport& words) {
+Result<int> run_remote_launcher(const RemoteJob& job, const RunOptions& options, const Inherited& inherited,
+                                const std::map<std::string, std::string>& variables, const LauncherExitReport& words) {
   const std::string marker = make_marker();
-  const GuardSetup setup{marker,
-                         options.stop_signals.all(),
-                         inherited.ignored_signals,
+  const GuardSetup setup{marker, options.stop_signals.all(), inherited.ignored_signals,
                          options.grace + kMoreThanTheirGrace};
   return run_guarded(setup, [&](GuardLink link) {
     const RemoteLauncherInput input{job, options, inherited, variables, words, marker};
@@ -455,12 +443,11 @@ void LauncherLink::cancel() {
 }
 
 void LauncherLink::wait() {
-  words_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                    [this](const ErrorCode& error) {
-                      if (!error) {
-                        on_readable();
-                      }
-                    });
+  words_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const ErrorCode& error) {
+    if (!error) {
+      on_readable();
+    }
+  });
 }
 
 void LauncherLink::on_readable() {
@@ -506,8 +493,7 @@ void LauncherLink::watch_silence() {
   silence_.expires_after(kSilenceLimit);
   silence_.async_wait([this](const ErrorCode& error) {
     if (!error) {
-      lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) +
-           " s");
+      lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) + " s");
     }
   });
 }

@@ -58,8 +58,7 @@ struct LauncherExitReport {
 
 /// Starts the agents, passes signals on to them, shows what they write, and returns the exit code of the
 /// job. Splits the process into guard and agent, as `run` does.
-[[nodiscard]] Result<int> run_remote_launcher(const RemoteJob& job,
-                                              const RunOptions& options,
+[[nodiscard]] Result<int> run_remote_launcher(const RemoteJob& job, const RunOptions& options,
                                               const Inherited& inherited,
                                               const std::map<std::string, std::string>& variables,
                                               const LauncherExitReport& words);

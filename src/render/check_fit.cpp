@@ -56,8 +56,7 @@ std::optional<Suffix> read_exponent(std::string_view text) {
   const bool is_negative = text.front() == '-';
   text.remove_prefix(is_negative || text.front() == '+' ? 1 : 0);
   const auto exponent = parse_integer(text, 0, kMostDigits);
-  return exponent ? std::optional(Suffix{"", 10, is_negative ? -*exponent : *exponent})
-                  : std::nullopt;
+  return exponent ? std::optional(Suffix{"", 10, is_negative ? -*exponent : *exponent}) : std::nullopt;
 }
 
 std::optional<Suffix> read_suffix(std::string_view text) {
@@ -99,8 +98,7 @@ std::int64_t in_thousandths(Scaled number, const Suffix& suffix) {
   for (; shift < 0 && number.digits > 1; ++shift) {
     number.digits = (number.digits + kTen - 1) / kTen;
   }
-  return number.digits > static_cast<Wide>(kMost) ? kMost
-                                                  : static_cast<std::int64_t>(number.digits);
+  return number.digits > static_cast<Wide>(kMost) ? kMost : static_cast<std::int64_t>(number.digits);
 }
 
 /// What does not fit any more is too much, or too little to matter.
@@ -151,8 +149,7 @@ Amounts amounts_of(const PodNeeds& needs) {
   if (needs.devices > 0) {
     amounts[needs.device_resource] = needs.devices * kOne;
   }
-  for (const auto& [resource, quantity] :
-       {std::pair{"cpu", needs.cpus}, {"memory", needs.memory}}) {
+  for (const auto& [resource, quantity] : {std::pair{"cpu", needs.cpus}, {"memory", needs.memory}}) {
     if (!quantity.empty()) {
       amounts[resource] = parse_quantity(quantity).value_or(0);
     }
@@ -183,11 +180,10 @@ std::string obstacle_of(const Node& node, const PodNeeds& needs) {
       return "tainted with " + one_line(taint.key, 80) + ":" + one_line(taint.effect, 80);
     }
   }
-  const bool has_labels =
-      std::all_of(needs.node_selector.begin(), needs.node_selector.end(), [&](const auto& wanted) {
-        const auto at = node.labels.find(wanted.first);
-        return at != node.labels.end() && at->second == wanted.second;
-      });
+  const bool has_labels = std::all_of(needs.node_selector.begin(), needs.node_selector.end(), [&](const auto& wanted) {
+    const auto at = node.labels.find(wanted.first);
+    return at != node.labels.end() && at->second == wanted.second;
+  });
   return has_labels ? "" : "without the labels that were asked for";
 }
 
@@ -298,8 +294,7 @@ std::string nodes_are(int count, const std::string& what) {
 }
 
 std::string first_sentence(const Fit& fit, const PodNeeds& needs, const Survey& seen) {
-  const std::string share =
-      std::to_string(fit.fitting) + " of " + std::to_string(fit.wanted) + " fit";
+  const std::string share = std::to_string(fit.fitting) + " of " + std::to_string(fit.wanted) + " fit";
   if (fit.fitting == fit.wanted) {
     return share + "; there is room for " + std::to_string(seen.room) + "\n";
   }
@@ -313,10 +308,9 @@ std::string first_sentence(const Fit& fit, const PodNeeds& needs, const Survey& 
 /// Pods that wait for the same resource may be first.
 std::size_t count_rivals(const ClusterState& state, const PodNeeds& needs) {
   const std::string resource = main_resource(needs);
-  return static_cast<std::size_t>(
-      std::count_if(state.waiting.begin(), state.waiting.end(), [&](const Amounts& one) {
-        return resource == kPods || amount_of(one, resource) > 0;
-      }));
+  return static_cast<std::size_t>(std::count_if(state.waiting.begin(), state.waiting.end(), [&](const Amounts& one) {
+    return resource == kPods || amount_of(one, resource) > 0;
+  }));
 }
 
 std::string further_sentences(const Fit& fit, const ClusterState& state, const Survey& seen) {
@@ -345,8 +339,8 @@ Fit check_fit(const ClusterState& state, const PodNeeds& needs, int wanted) {
   fit.fitting = static_cast<int>(std::min<std::int64_t>(seen.room, wanted));
   fit.sentences = first_sentence(fit, needs, seen) + further_sentences(fit, state, seen);
   if (const std::size_t rivals = count_rivals(state, needs); rivals > 0) {
-    fit.sentences += "  " + count_of(rivals, "other pod") + (rivals == 1 ? " waits" : " wait") +
-                     " for " + main_resource(needs) + ", too\n";
+    fit.sentences += "  " + count_of(rivals, "other pod") + (rivals == 1 ? " waits" : " wait") + " for " +
+                     main_resource(needs) + ", too\n";
   }
   return fit;
 }

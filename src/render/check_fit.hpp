@@ -51,9 +51,7 @@ struct ClusterState {
 
 /// Adds what a document holds: a node, a pod, or a list of either or both. Fails with `BadData`, naming `name`, when it
 /// is something else.
-[[nodiscard]] Result<> add_objects(ClusterState& state,
-                                   const json::value& document,
-                                   std::string_view name);
+[[nodiscard]] Result<> add_objects(ClusterState& state, const json::value& document, std::string_view name);
 
 /// What a pod asks for: the sum of its containers, or what one that runs before them asks for, if that is more.
 /// Fails with `BadData` for a quantity that is none.

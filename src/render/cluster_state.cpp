@@ -15,8 +15,7 @@ const json::value* find(const json::value& from, std::initializer_list<std::stri
   const json::value* at = &from;
   for (const std::string_view key : keys) {
     const json::object* const object = at->if_object();
-    at = object == nullptr ? nullptr
-                           : object->if_contains(json::string_view(key.data(), key.size()));
+    at = object == nullptr ? nullptr : object->if_contains(json::string_view(key.data(), key.size()));
     if (at == nullptr) {
       return nullptr;
     }
@@ -65,12 +64,10 @@ Result<> read_amounts(Amounts& amounts, const json::value* found) {
     return {};
   }
   for (const auto& [resource, value] : found->get_object()) {
-    const std::string text =
-        value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+    const std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
     const auto amount = parse_quantity(text);
     if (!amount) {
-      return Error{ErrorKind::BadData,
-                   std::string(resource) + " is '" + one_line(text, 80) + "', expected a quantity"};
+      return Error{ErrorKind::BadData, std::string(resource) + " is '" + one_line(text, 80) + "', expected a quantity"};
     }
     amounts[std::string(resource)] = *amount;
   }
@@ -128,8 +125,7 @@ Result<> add_node(ClusterState& state, const json::value& document) {
   node.is_ready = is_ready(document);
   node.is_unschedulable = is_true_at(document, {"spec", "unschedulable"});
   for (const json::value& taint : items_at(document, {"spec", "taints"})) {
-    node.taints.push_back(
-        {text_at(taint, {"key"}), text_at(taint, {"value"}), text_at(taint, {"effect"})});
+    node.taints.push_back({text_at(taint, {"key"}), text_at(taint, {"value"}), text_at(taint, {"effect"})});
   }
   const json::value* const labels = find(document, {"metadata", "labels"});
   if (labels != nullptr && labels->is_object()) {
@@ -147,8 +143,7 @@ Result<> add_node(ClusterState& state, const json::value& document) {
 
 Result<> add_pod(ClusterState& state, const json::value& document) {
   state.has_pods = true;
-  const std::string name =
-      text_at(document, {"metadata", "namespace"}) + "/" + text_at(document, {"metadata", "name"});
+  const std::string name = text_at(document, {"metadata", "namespace"}) + "/" + text_at(document, {"metadata", "name"});
   const std::string phase = text_at(document, {"status", "phase"});
   if (phase == "Succeeded" || phase == "Failed" || !state.seen.insert("pod " + name).second) {
     return {};
@@ -175,9 +170,8 @@ Result<> add_object(ClusterState& state, const json::value& document, const std:
   if (kind == "Pod") {
     return add_pod(state, document);
   }
-  return Error{
-      ErrorKind::BadData,
-      "it holds something of the kind '" + one_line(kind, 80) + "', expected nodes and pods"};
+  return Error{ErrorKind::BadData,
+               "it holds something of the kind '" + one_line(kind, 80) + "', expected nodes and pods"};
 }
 
 Result<> add_all(ClusterState& state, const json::value& document) {
@@ -235,8 +229,7 @@ Result<Amounts> requests_of(const json::value& pod) {
 
 Result<> add_objects(ClusterState& state, const json::value& document, std::string_view name) {
   auto added = add_all(state, document);
-  return added ? added
-               : Error{ErrorKind::BadData, std::string(name) + ": " + added.error().message};
+  return added ? added : Error{ErrorKind::BadData, std::string(name) + ": " + added.error().message};
 }
 
 }  // namespace muster::render

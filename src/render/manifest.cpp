@@ -31,24 +31,21 @@ constexpr auto kKinds = std::to_array<Kind>({
 });
 
 const Kind& find_kind(std::string_view name) {
-  return *std::find_if(
-      kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return name == kind.name; });
+  return *std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return name == kind.name; });
 }
 
 Result<> check_arguments(const ManifestRequest& request) {
   if (request.kind == "slurm") {
     return {};  // a shell takes any byte
   }
-  const auto bad = std::find_if(request.arguments.begin(),
-                                request.arguments.end(),
+  const auto bad = std::find_if(request.arguments.begin(), request.arguments.end(),
                                 [](const auto& argument) { return !is_utf8(argument); });
   if (bad == request.arguments.end()) {
     return {};
   }
-  return Error{ErrorKind::BadUsage,
-               "the argument '" + one_line(*bad, 80) +
-                   "' is no UTF-8, and a manifest of the kind " + request.kind +
-                   " holds nothing else"};
+  return Error{ErrorKind::BadUsage, "the argument '" + one_line(*bad, 80) +
+                                        "' is no UTF-8, and a manifest of the kind " + request.kind +
+                                        " holds nothing else"};
 }
 
 std::string json_list(const std::vector<std::string>& words) {
@@ -95,16 +92,13 @@ bool brings_token(std::string_view kind) {
 }
 
 bool is_of_kubernetes(std::string_view kind) {
-  return std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& one) {
-    return kind == one.name && one.pod_prefix != nullptr;
-  });
+  return std::any_of(kKinds.begin(), kKinds.end(),
+                     [&](const Kind& one) { return kind == one.name && one.pod_prefix != nullptr; });
 }
 
 std::string last_suffix(std::string_view kind, int nodes) {
   const Kind& found = find_kind(kind);
-  return found.pod_prefix == nullptr
-             ? ""
-             : found.pod_prefix + std::to_string(nodes - 1) + found.pod_suffix;
+  return found.pod_prefix == nullptr ? "" : found.pod_prefix + std::to_string(nodes - 1) + found.pod_suffix;
 }
 
 const std::vector<std::string>& restart_codes() {
@@ -114,8 +108,7 @@ const std::vector<std::string>& restart_codes() {
 
 std::string fill_file(std::string_view file, const Values& values) {
   const auto texts = manifest_texts();
-  const auto text = std::find_if(
-      texts.begin(), texts.end(), [&](const ManifestText& one) { return one.name == file; });
+  const auto text = std::find_if(texts.begin(), texts.end(), [&](const ManifestText& one) { return one.name == file; });
   return fill_lines(text->text, values);
 }
 
@@ -193,8 +186,7 @@ std::pair<std::uint32_t, std::size_t> character_at(std::string_view text, std::s
 /// What some reader of YAML would take for a line end, or refuse: they are written as escapes.
 bool is_plain(std::uint32_t code) {
   const bool is_break = code == 0x2028 || code == 0x2029 || code == 0xfeff;
-  return (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && !is_break && code < 0xfffe) ||
-         code >= 0x10000;
+  return (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && !is_break && code < 0xfffe) || code >= 0x10000;
 }
 
 std::string escaped(std::uint32_t code) {
@@ -266,16 +258,15 @@ std::string time_of(int seconds) {
   constexpr int kHour = 60 * kMinute;
   constexpr int kDay = 24 * kHour;
   const auto two = [](int number) { return (number < 10 ? "0" : "") + std::to_string(number); };
-  return std::to_string(seconds / kDay) + "-" + two(seconds % kDay / kHour) + ":" +
-         two(seconds % kHour / kMinute) + ":" + two(seconds % kMinute);
+  return std::to_string(seconds / kDay) + "-" + two(seconds % kDay / kHour) + ":" + two(seconds % kHour / kMinute) +
+         ":" + two(seconds % kMinute);
 }
 
 }  // namespace
 
 void add_slurm_values(Values& values, const ManifestRequest& request) {
   const PodNeeds& needs = request.needs;
-  values["gres"] =
-      needs.devices > 0 ? needs.device_resource + ":" + std::to_string(needs.devices) : "";
+  values["gres"] = needs.devices > 0 ? needs.device_resource + ":" + std::to_string(needs.devices) : "";
   values["workers"] = needs.devices > 0 ? std::to_string(needs.devices) : "";
   values["cpus"] = cpus_of(needs.cpus);
   values["memory"] = memory_of(needs.memory);
@@ -287,9 +278,7 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   // Without one muster takes a port of the step's own.
   values["port"] = request.port ? std::to_string(*request.port) : "";
   values["container"] = request.image.empty() ? "" : shell_word(request.image);
-  values["token"] = request.token == TokenFrom::Platform
-                        ? std::string(trim(fill_file("slurm-token.sh", {})))
-                        : "";
+  values["token"] = request.token == TokenFrom::Platform ? std::string(trim(fill_file("slurm-token.sh", {}))) : "";
   values["restart_codes"] = join(restart_codes(), " | ");
   values["words"] = shell_line(request.arguments);
 }

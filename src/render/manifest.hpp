@@ -66,8 +66,7 @@ inline constexpr int kGraceMargin = 15;
 
 /// Each {placeholder} is replaced by its value. A line that needs a value which is empty is left out, and the
 /// further lines of a value are indented as the placeholder is.
-[[nodiscard]] std::string fill_lines(std::string_view text,
-                                     const std::map<std::string, std::string>& values);
+[[nodiscard]] std::string fill_lines(std::string_view text, const std::map<std::string, std::string>& values);
 
 // What each kind of manifest adds to the values that all have.
 

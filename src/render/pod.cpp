@@ -23,15 +23,14 @@ constexpr std::size_t kMostOfName = 253;
 bool has_only(std::string_view text, std::string_view signs, bool with_capitals) {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     const bool is_capital = c >= 'A' && c <= 'Z';
-    return (is_letter_or_digit(c) && (with_capitals || !is_capital)) ||
-           signs.find(c) != std::string_view::npos;
+    return (is_letter_or_digit(c) && (with_capitals || !is_capital)) || signs.find(c) != std::string_view::npos;
   });
 }
 
 /// Begins and ends with a letter or digit, has nothing but these and `signs` between, and is no longer than `most`.
 bool is_word(std::string_view text, std::string_view signs, std::size_t most) {
-  return !text.empty() && text.size() <= most && is_letter_or_digit(text.front()) &&
-         is_letter_or_digit(text.back()) && has_only(text, signs, true);
+  return !text.empty() && text.size() <= most && is_letter_or_digit(text.front()) && is_letter_or_digit(text.back()) &&
+         has_only(text, signs, true);
 }
 
 /// Words of small letters between dots.
@@ -82,15 +81,13 @@ bool is_effect(std::string_view text) {
 
 Result<std::string> read_name(const Sourced<std::string>& text, std::size_t most) {
   const std::string& name = text.value;
-  if (is_word(name, "-", most) && has_only(name, "-", false) &&
-      kSmall.find(name.front()) != std::string_view::npos) {
+  if (is_word(name, "-", most) && has_only(name, "-", false) && kSmall.find(name.front()) != std::string_view::npos) {
     return name;
   }
-  return wrong_value(
-      {one_line(name, 2 * kMostOfLabel), text.source},
-      "a name of small letters, digits and '-' that begins with a letter, ends with a "
-      "letter or digit, and has at most " +
-          std::to_string(most) + " characters");
+  return wrong_value({one_line(name, 2 * kMostOfLabel), text.source},
+                     "a name of small letters, digits and '-' that begins with a letter, ends with a "
+                     "letter or digit, and has at most " +
+                         std::to_string(most) + " characters");
 }
 
 Result<std::string> read_object_name(const Sourced<std::string>& text) {
@@ -110,8 +107,8 @@ Result<std::string> read_queue(const Sourced<std::string>& text) {
 }
 
 Result<std::string> read_image(const Sourced<std::string>& text) {
-  const bool is_image = !text.value.empty() && is_letter_or_digit(text.value.front()) &&
-                        has_only(text.value, "-_./:@", true);
+  const bool is_image =
+      !text.value.empty() && is_letter_or_digit(text.value.front()) && has_only(text.value, "-_./:@", true);
   if (is_image) {
     return text.value;
   }
@@ -134,8 +131,8 @@ Result<std::string> read_slurm_image(const Sourced<std::string>& text) {
   }
   const std::size_t slash = image.find('/');
   const std::string first = image.substr(0, slash);
-  const bool is_registry = slash != std::string::npos && !is_path &&
-                           (first.find_first_of(".:") != std::string::npos || slash == hash);
+  const bool is_registry =
+      slash != std::string::npos && !is_path && (first.find_first_of(".:") != std::string::npos || slash == hash);
   return is_registry ? first + "#" + image.substr(slash + 1) : *read;
 }
 
@@ -168,8 +165,7 @@ Result<std::map<std::string, std::string>> read_selector(const Sourced<std::stri
   std::map<std::string, std::string> selector;
   for (const std::string& piece : pieces_of(text.value)) {
     const std::size_t equals = piece.find('=');
-    if (equals == std::string::npos || !is_key(piece.substr(0, equals)) ||
-        !is_label_value(piece.substr(equals + 1)) ||
+    if (equals == std::string::npos || !is_key(piece.substr(0, equals)) || !is_label_value(piece.substr(equals + 1)) ||
         !selector.emplace(piece.substr(0, equals), piece.substr(equals + 1)).second) {
       return wrong_value({one_line(text.value, kMostOfName), text.source},
                          "labels of nodes such as pool=train,disk=ssd, each key once");
@@ -183,8 +179,7 @@ Result<std::vector<Toleration>> read_tolerations(const Sourced<std::string>& tex
   for (const std::string& piece : pieces_of(text.value)) {
     const Toleration toleration = cut_toleration(piece);
     const bool has_effect = piece.find(':') != std::string::npos;
-    if (!is_key(toleration.key) || !is_label_value(toleration.value) ||
-        (has_effect && !is_effect(toleration.effect))) {
+    if (!is_key(toleration.key) || !is_label_value(toleration.value) || (has_effect && !is_effect(toleration.effect))) {
       return wrong_value({one_line(text.value, kMostOfName), text.source},
                          "taints such as nvidia.com/gpu,pool=train:NoSchedule");
     }
@@ -229,8 +224,7 @@ std::string resources_of(const PodNeeds& needs) {
     add_line(requests, memory);
   }
   if (needs.devices > 0) {
-    add_line(limits,
-             quoted_text(needs.device_resource) + ": \"" + std::to_string(needs.devices) + "\"");
+    add_line(limits, quoted_text(needs.device_resource) + ": \"" + std::to_string(needs.devices) + "\"");
   }
   std::string both = block("requests:", requests);
   if (!limits.empty()) {
@@ -251,8 +245,7 @@ std::string tolerations_of(const PodNeeds& needs) {
   std::string lines;
   for (const Toleration& one : needs.tolerations) {
     add_line(lines, "- key: " + quoted_text(one.key));
-    add_line(lines,
-             one.value.empty() ? "  operator: Exists" : "  value: " + quoted_text(one.value));
+    add_line(lines, one.value.empty() ? "  operator: Exists" : "  value: " + quoted_text(one.value));
     if (!one.effect.empty()) {
       add_line(lines, "  effect: " + one.effect);
     }
@@ -282,8 +275,7 @@ Variables variables_of(const ManifestRequest& request) {
     variables.emplace_back("JOBSET_PODS_PER_JOB", "1");
     variables.emplace_back("MASTER_ADDR", request.name + "-node-0-0." + request.name);
   }
-  if (request.port &&
-      request.kind != "kubeflow") {  // there the operator reads the container's port
+  if (request.port && request.kind != "kubeflow") {  // there the operator reads the container's port
     variables.emplace_back("MUSTER_MASTER_PORT", std::to_string(*request.port));
   }
   if (request.needs.devices > 0) {
@@ -323,17 +315,14 @@ void add_scheduling(Values& values, const ManifestRequest& request) {
   values["volcano_queue"] = is_volcano ? request.queue : "";
   values["kueue_queue"] = is_volcano ? "" : request.queue;
   values["suspend"] = values["kueue_queue"].empty() ? "" : "true";
-  values["scheduler_name"] =
-      request.scheduler == "coscheduling" ? "scheduler-plugins-scheduler" : request.scheduler;
+  values["scheduler_name"] = request.scheduler == "coscheduling" ? "scheduler-plugins-scheduler" : request.scheduler;
   values["coscheduling_group"] = request.scheduler == "coscheduling" ? request.name : "";
   values["pod_group"] = "";
   values["pod_group_policy"] = "";
   if (!request.scheduler.empty()) {
-    values["pod_group"] =
-        without_end(fill_file("pod-group-" + request.scheduler + ".yaml", values));
+    values["pod_group"] = without_end(fill_file("pod-group-" + request.scheduler + ".yaml", values));
     values["pod_group_policy"] =
-        block("podGroupPolicy:",
-              is_volcano ? "volcano: {}" : "coscheduling:\n  scheduleTimeoutSeconds: 120");
+        block("podGroupPolicy:", is_volcano ? "volcano: {}" : "coscheduling:\n  scheduleTimeoutSeconds: 120");
   }
 }
 
@@ -392,12 +381,10 @@ void add_pod_values(Values& values, const ManifestRequest& request) {
   add_names(values, request);
   add_scheduling(values, request);
   add_policies(values, request);
-  values["token_advice"] =
-      request.token == TokenFrom::Secret ? without_end(fill_file("token.yaml", values)) : "";
+  values["token_advice"] = request.token == TokenFrom::Secret ? without_end(fill_file("token.yaml", values)) : "";
   values["pod"] = without_end(fill_file("pod.yaml", values));
   values["pod_metadata"] = without_end(fill_file("pod-metadata.yaml", values));
-  values["workers"] =
-      request.nodes > 1 ? without_end(fill_file("kubeflow-workers.yaml", values)) : "";
+  values["workers"] = request.nodes > 1 ? without_end(fill_file("kubeflow-workers.yaml", values)) : "";
 }
 
 }  // namespace muster::render

@@ -32,8 +32,7 @@ struct PodNeeds {
 // Strict readers of what a manifest names. Each fails by naming the source, the value and what was expected.
 
 /// A name that Kubernetes takes for a Job and a Service (RFC 1035), with at most `most` characters.
-[[nodiscard]] Result<std::string> read_name(const Sourced<std::string>& text,
-                                            std::size_t most = 63);
+[[nodiscard]] Result<std::string> read_name(const Sourced<std::string>& text, std::size_t most = 63);
 
 /// A name of something that is there already, such as a Secret (RFC 1123): dots too.
 [[nodiscard]] Result<std::string> read_object_name(const Sourced<std::string>& text);
@@ -57,8 +56,7 @@ struct PodNeeds {
 [[nodiscard]] Result<std::string> read_quantity(const Sourced<std::string>& text);
 
 /// "pool=train,disk=ssd".
-[[nodiscard]] Result<std::map<std::string, std::string>> read_selector(
-    const Sourced<std::string>& text);
+[[nodiscard]] Result<std::map<std::string, std::string>> read_selector(const Sourced<std::string>& text);
 
 /// "dedicated=train:NoSchedule,spot": the taints that the pods stand.
 [[nodiscard]] Result<std::vector<Toleration>> read_tolerations(const Sourced<std::string>& text);

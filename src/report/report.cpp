@@ -54,8 +54,7 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
   }
   const std::string failed = failure.knows_order ? " failed first: " : " probably failed first: ";
   const std::string what = failure.is_early_exit ? " ended while others worked on: " : failed;
-  const std::string rank =
-      failure.is_unranked ? "" : ", local rank " + to_string(failure.local_rank);
+  const std::string rank = failure.is_unranked ? "" : ", local rank " + to_string(failure.local_rank);
   return who + what + place + rank + ", pid " + std::to_string(failure.pid) + ", " +
          (failure.status ? describe_status(failure) : "no exit code") +
          (failure.start_error.empty() ? "" : " (" + failure.start_error + ")") + ", after " +
@@ -81,10 +80,9 @@ void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
     }
   }
   const bool lists_all = end.also_failed.count == static_cast<int>(end.also_failed.listed.size());
-  lines.push_back({Level::Error,
-                   "it is named because " + std::string(describe(classify(first))) +
-                       "; too close to it for their order to be known failed: " +
-                       others.describe() + services + (lists_all ? "" : " and others")});
+  lines.push_back({Level::Error, "it is named because " + std::string(describe(classify(first))) +
+                                     "; too close to it for their order to be known failed: " + others.describe() +
+                                     services + (lists_all ? "" : " and others")});
 }
 
 void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
@@ -105,17 +103,12 @@ void add_failure(std::vector<ReportLine>& lines, const Outcome& outcome) {
 
 /// "rank 3, node 1 (host-b), exit code 1, after 0.21 s".
 std::string describe_other_failure(const Failure& failure) {
-  const std::string who =
-      name_of_failed(failure) + ", node " + to_string(failure.node) + " (" + failure.host + "), ";
-  return failure.status ? who + describe_status(failure) + ", after " +
-                              format_seconds(failure.run_time_seconds) + " s"
+  const std::string who = name_of_failed(failure) + ", node " + to_string(failure.node) + " (" + failure.host + "), ";
+  return failure.status ? who + describe_status(failure) + ", after " + format_seconds(failure.run_time_seconds) + " s"
                         : who + failure.start_error;
 }
 
-void add_ranks(std::vector<ReportLine>& lines,
-               const Outcome& outcome,
-               WorkerOutcome wanted,
-               const std::string& what) {
+void add_ranks(std::vector<ReportLine>& lines, const Outcome& outcome, WorkerOutcome wanted, const std::string& what) {
   if (const auto names = names_with(outcome, wanted); names.size() > 0) {
     lines.push_back({Level::Warning, what + ": " + names.describe()});
   }
@@ -135,14 +128,12 @@ void add_other_failures(std::vector<ReportLine>& lines, const JobEnd& end) {
     }
   }
   if (end.also_failed.count > kShown) {
-    lines.push_back({Level::Warning,
-                     "also failed: " + std::to_string(end.also_failed.count - kShown) + " more"});
+    lines.push_back({Level::Warning, "also failed: " + std::to_string(end.also_failed.count - kShown) + " more"});
   }
 }
 
 json::value signal_document(const std::optional<ExitStatus>& status) {
-  return status && status->signal() ? json::value(signal_name(*status->signal()))
-                                    : json::value(nullptr);
+  return status && status->signal() ? json::value(signal_name(*status->signal())) : json::value(nullptr);
 }
 
 json::value code_document(const std::optional<ExitStatus>& status) {
@@ -165,24 +156,23 @@ json::object failure_document(const Failure& failure, const std::vector<std::str
   const auto rank_or_null = [&](int rank) {  // a service has none
     return failure.service.empty() ? json::value(rank) : json::value(nullptr);
   };
-  return json::object{
-      {"node", failure.node.value},
-      {"host", failure.host},
-      {"service", text_or_null(failure.service)},
-      {"role", text_or_null(failure.role)},
-      {"global_rank", rank_or_null(failure.global_rank.value)},
-      {"local_rank", rank_or_null(failure.local_rank.value)},
-      {"pid", pid_document(failure.pid)},
-      {"exit_code", code_document(failure.status)},
-      {"signal", signal_document(failure.status)},
-      {"was_passed_on", failure.was_passed_on},
-      {"core_dumped", failure.status && failure.status->dumped_core()},
-      {"run_time_s", rounded(failure.run_time_seconds)},
-      {"stderr_tail", json::array(failure.last_lines.begin(), failure.last_lines.end())},
-      {"hints", json::array(advice.begin(), advice.end())},
-      {"error_file", text_or_null(failure.error_message)},
-      {"start_error", text_or_null(failure.start_error)},
-      {"order_known", failure.knows_order}};
+  return json::object{{"node", failure.node.value},
+                      {"host", failure.host},
+                      {"service", text_or_null(failure.service)},
+                      {"role", text_or_null(failure.role)},
+                      {"global_rank", rank_or_null(failure.global_rank.value)},
+                      {"local_rank", rank_or_null(failure.local_rank.value)},
+                      {"pid", pid_document(failure.pid)},
+                      {"exit_code", code_document(failure.status)},
+                      {"signal", signal_document(failure.status)},
+                      {"was_passed_on", failure.was_passed_on},
+                      {"core_dumped", failure.status && failure.status->dumped_core()},
+                      {"run_time_s", rounded(failure.run_time_seconds)},
+                      {"stderr_tail", json::array(failure.last_lines.begin(), failure.last_lines.end())},
+                      {"hints", json::array(advice.begin(), advice.end())},
+                      {"error_file", text_or_null(failure.error_message)},
+                      {"start_error", text_or_null(failure.start_error)},
+                      {"order_known", failure.knows_order}};
 }
 
 json::value first_failure_document(const Outcome& outcome) {
@@ -207,13 +197,11 @@ json::value gang_document(const Outcome& outcome) {
   const GangRecord& gang = outcome.end.gang;
   json::array slowest;
   for (const Arrival& arrival : gang.slowest) {
-    slowest.push_back(json::object{{"node", arrival.node.value},
-                                   {"host", arrival.host},
-                                   {"after_s", rounded(arrival.seconds)}});
+    slowest.push_back(
+        json::object{{"node", arrival.node.value}, {"host", arrival.host}, {"after_s", rounded(arrival.seconds)}});
   }
-  return json::object{{"nodes", gang.nodes},
-                      {"arrival_skew_s", rounded(gang.arrival_skew_seconds)},
-                      {"slowest", std::move(slowest)}};
+  return json::object{
+      {"nodes", gang.nodes}, {"arrival_skew_s", rounded(gang.arrival_skew_seconds)}, {"slowest", std::move(slowest)}};
 }
 
 json::array past_attempts_document(const Outcome& outcome) {
@@ -233,12 +221,11 @@ void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
   }
   std::string late;
   for (const Arrival& arrival : gang.slowest) {
-    late += (late.empty() ? "" : ", ") + ("node " + to_string(arrival.node)) + " (" + arrival.host +
-            ") after " + format_seconds(arrival.seconds) + " s";
+    late += (late.empty() ? "" : ", ") + ("node " + to_string(arrival.node)) + " (" + arrival.host + ") after " +
+            format_seconds(arrival.seconds) + " s";
   }
   lines.push_back({Level::Info,
-                   "the nodes came " + format_seconds(gang.arrival_skew_seconds) +
-                       " s apart, the last ones: " + late});
+                   "the nodes came " + format_seconds(gang.arrival_skew_seconds) + " s apart, the last ones: " + late});
 }
 
 std::string describe_success(const Outcome& outcome) {
@@ -249,8 +236,7 @@ std::string describe_success(const Outcome& outcome) {
   }
   const std::string nodes = count_of(static_cast<std::size_t>(outcome.end.gang.nodes), "node");
   const bool was_spare =
-      !outcome.workers.empty() &&
-      names_with(outcome, WorkerOutcome::NeverStarted).size() == outcome.workers.size();
+      !outcome.workers.empty() && names_with(outcome, WorkerOutcome::NeverStarted).size() == outcome.workers.size();
   return was_spare ? "the job succeeded on " + nodes + ", and this one was not needed"
                    : here + " here and the others of " + nodes + " succeeded" + time;
 }
@@ -261,10 +247,8 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   }
   add_skew(lines, outcome);
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
-    if (!past.is_loss ||
-        !outcome.reported_attempts.contains(past.attempt)) {  // a loss is said once
-      lines.push_back(
-          {Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
+    if (!past.is_loss || !outcome.reported_attempts.contains(past.attempt)) {  // a loss is said once
+      lines.push_back({Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
     }
   }
 }
@@ -302,9 +286,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
   }
   const bool is_suspended = end.verdict == Verdict::Suspended;
   if (says_more_than_a_failure(end)) {
-    const Level level = is_suspended                      ? Level::Info
-                        : end.verdict == Verdict::Stopped ? Level::Warning
-                                                          : Level::Error;
+    const Level level = is_suspended ? Level::Info : end.verdict == Verdict::Stopped ? Level::Warning : Level::Error;
     lines.push_back({level, end.reason});
   }
   if (end.first_failure) {
@@ -323,30 +305,28 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
     add_ranks(lines, outcome, WorkerOutcome::NeverStarted, "never started");
   }
   add_ranks(lines, outcome, WorkerOutcome::Running, "could not be killed");
-  lines.push_back(
-      {is_suspended ? Level::Info : Level::Error, "exit code " + std::to_string(end.exit_code)});
+  lines.push_back({is_suspended ? Level::Info : Level::Error, "exit code " + std::to_string(end.exit_code)});
   return lines;
 }
 
 json::value to_document(const Outcome& outcome) {
-  json::value document = json::object{
-      {"verdict", json::string(verdict_name(outcome.end.verdict))},
-      {"exit_code", outcome.end.exit_code},
-      {"advice", json::string(advice_for(outcome.end))},
-      {"attempt", outcome.end.attempt},
-      {"reason", outcome.end.reason},
-      {"node", outcome.node_rank.value},
-      {"host", outcome.host_name},
-      {"run_time_s", rounded(outcome.run_time_seconds)},
-      {"init_s",
-       outcome.init_seconds ? json::value(rounded(*outcome.init_seconds)) : json::value()},
-      {"first_failure", first_failure_document(outcome)},
-      {"also_failed", also_failed_document(outcome.end.also_failed)},
-      {"also_failed_count", outcome.end.also_failed.count},
-      {"gang", gang_document(outcome)},
-      {"past_attempts", past_attempts_document(outcome)},
-      {"workers", workers_document(outcome)},
-      {"remarks", json::array(outcome.notices.begin(), outcome.notices.end())}};
+  json::value document =
+      json::object{{"verdict", json::string(verdict_name(outcome.end.verdict))},
+                   {"exit_code", outcome.end.exit_code},
+                   {"advice", json::string(advice_for(outcome.end))},
+                   {"attempt", outcome.end.attempt},
+                   {"reason", outcome.end.reason},
+                   {"node", outcome.node_rank.value},
+                   {"host", outcome.host_name},
+                   {"run_time_s", rounded(outcome.run_time_seconds)},
+                   {"init_s", outcome.init_seconds ? json::value(rounded(*outcome.init_seconds)) : json::value()},
+                   {"first_failure", first_failure_document(outcome)},
+                   {"also_failed", also_failed_document(outcome.end.also_failed)},
+                   {"also_failed_count", outcome.end.also_failed.count},
+                   {"gang", gang_document(outcome)},
+                   {"past_attempts", past_attempts_document(outcome)},
+                   {"workers", workers_document(outcome)},
+                   {"remarks", json::array(outcome.notices.begin(), outcome.notices.end())}};
   make_valid_utf8(document);
   return document;
 }
@@ -386,10 +366,7 @@ std::string path_in(const std::string& folder) {
 std::string state_folder_of(const std::string& state_dir, const std::string& job_id) {
   std::string name = job_id.empty() || job_id == kNoJobId ? "job" : job_id;
   std::replace_if(
-      name.begin(),
-      name.end(),
-      [](char c) { return !is_letter_or_digit(c) && c != '.' && c != '_' && c != '-'; },
-      '_');
+      name.begin(), name.end(), [](char c) { return !is_letter_or_digit(c) && c != '.' && c != '_' && c != '-'; }, '_');
   std::error_code failed;  // without a working directory a relative path stays what it is
   const std::filesystem::path whole = std::filesystem::absolute(state_dir, failed);
   return (failed ? state_dir : whole.string()) + "/" + (name.starts_with('.') ? "_" + name : name);
@@ -406,8 +383,7 @@ std::optional<RunHistory> parse_history(const std::string& text) {
   const bool is_one = runs != nullptr && runs->is_int64() && runs->get_int64() >= 0 &&
                       runs->get_int64() < std::numeric_limits<int>::max() && verdict != nullptr &&
                       verdict->is_string() && find_verdict(std::string(verdict->get_string()));
-  return is_one ? std::optional(RunHistory{static_cast<int>(runs->get_int64()),
-                                           std::string(verdict->get_string())})
+  return is_one ? std::optional(RunHistory{static_cast<int>(runs->get_int64()), std::string(verdict->get_string())})
                 : std::nullopt;
 }
 
@@ -415,8 +391,7 @@ Result<RunHistory> open_history(const std::string& folder) {
   const auto work = [&] {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    return error ? kRefused + error.message()
-                 : kRead + read_untrusted_file(path_in(folder), kMostBytes);
+    return error ? kRefused + error.message() : kRead + read_untrusted_file(path_in(folder), kMostBytes);
   };
   const auto text = ask_with_timeout(work, {}, kFolderPatience);
   const std::string refusal = !text                         ? "its file system does not answer"

@@ -62,9 +62,7 @@ struct RunHistory {
 [[nodiscard]] Result<RunHistory> open_history(const std::string& folder);
 
 /// Adds this run, whole or not at all. To be called where a file system may hang. Fails with `System`.
-[[nodiscard]] Result<> write_history(const std::string& folder,
-                                     const RunHistory& before,
-                                     const JobEnd& end);
+[[nodiscard]] Result<> write_history(const std::string& folder, const RunHistory& before, const JobEnd& end);
 
 /// The content of the file. Pure; empty: it is none.
 [[nodiscard]] std::optional<RunHistory> parse_history(const std::string& text);

@@ -105,9 +105,7 @@ int obstacle_of_stream(int fd) {
 int obstacle_of_device(const std::string& path) {
   std::error_code unknown;
   if (fs::is_fifo(path, unknown)) {
-    return ::access(path.c_str(), W_OK) == 0
-               ? 0
-               : errno;  // faccessat makes a call that old filters refuse
+    return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;  // faccessat makes a call that old filters refuse
   }
   const UniqueFd device(::open(path.c_str(), kWriteOnly));
   return device ? try_to_write_nothing(device.get()) : errno;
@@ -200,13 +198,9 @@ int write_to(const Target& target, std::string_view text) {
   return target.error_number;
 }
 
-Result<> write_document(const std::string& what,
-                        const std::string& path,
-                        const json::value& document) {
+Result<> write_document(const std::string& what, const std::string& path, const json::value& document) {
   const int error_number = write_to(find_target(path), pretty_json(document));
-  return error_number == 0
-             ? Result<>()
-             : system_error("cannot write the " + what + " '" + path + "'", error_number);
+  return error_number == 0 ? Result<>() : system_error("cannot write the " + what + " '" + path + "'", error_number);
 }
 
 /// What went wrong, with the error's own words if there are any.
@@ -244,10 +238,9 @@ std::optional<int> stream_of(const std::string& name) {
 
 Result<> prepare_report(const Sourced<std::string>& file) {
   const int error_number = obstacle(find_target(file.value));
-  return error_number == 0 ? Result<>()
-                           : wrong_value(file,
-                                         "a file that can be written: " +
-                                             std::generic_category().message(error_number));
+  return error_number == 0
+             ? Result<>()
+             : wrong_value(file, "a file that can be written: " + std::generic_category().message(error_number));
 }
 
 Result<> write_report(const Outcome& outcome, const std::string& path) {
@@ -264,17 +257,15 @@ Result<> write_error_file(const Outcome& outcome, const std::string& path) {
     return {};
   }
   const int code = python_code(*failure);
-  const std::string own =
-      outcome.error_file.empty()
-          ? ""
-          : pass_on_error_file(read_untrusted_file(outcome.error_file, kMostErrorFileBytes), code);
+  const std::string own = outcome.error_file.empty()
+                              ? ""
+                              : pass_on_error_file(read_untrusted_file(outcome.error_file, kMostErrorFileBytes), code);
   if (!own.empty()) {
     return write_document("error file", path, json::parse(own));
   }
   const json::object more{{"py_callstack", join(failure->last_lines, "\n")},
                           {"timestamp", std::to_string(std::time(nullptr))}};
-  const json::object message{
-      {"message", message_of(*failure)}, {"errorCode", code}, {"extraInfo", more}};
+  const json::object message{{"message", message_of(*failure)}, {"errorCode", code}, {"extraInfo", more}};
   return write_document("error file", path, json::object{{"message", message}});
 }
 

@@ -24,8 +24,7 @@ namespace {
 
 std::optional<int> read_integer(const json::object& request, const char* name) {
   const json::value* const value = request.if_contains(name);
-  if (value == nullptr || !value->is_int64() ||
-      value->get_int64() < std::numeric_limits<int>::min() ||
+  if (value == nullptr || !value->is_int64() || value->get_int64() < std::numeric_limits<int>::min() ||
       value->get_int64() > std::numeric_limits<int>::max()) {
     return std::nullopt;
   }
@@ -34,8 +33,7 @@ std::optional<int> read_integer(const json::object& request, const char* name) {
 
 std::optional<double> read_number(const json::object& request, const char* name) {
   const json::value* const value = request.if_contains(name);
-  return value != nullptr && value->is_number() ? std::optional(value->to_number<double>())
-                                                : std::nullopt;
+  return value != nullptr && value->is_number() ? std::optional(value->to_number<double>()) : std::nullopt;
 }
 
 /// `version` is 1 in all releases, and the original does not look at it.
@@ -179,9 +177,8 @@ void remove_old(const std::string& path) {
 /// Returns why not; empty: it is there.
 std::string make_pipe(const std::string& path) {
   remove_old(path);
-  return ::mkfifo(path.c_str(), kOwnersAlone) == 0
-             ? std::string()
-             : system_error("cannot make the pipe '" + path + "'", errno).message;
+  return ::mkfifo(path.c_str(), kOwnersAlone) == 0 ? std::string()
+                                                   : system_error("cannot make the pipe '" + path + "'", errno).message;
 }
 
 /// Ours, unless another launcher has put its own there.
@@ -203,8 +200,7 @@ class FileTimer final : public Service {
     const std::string own = input_.run_folder.empty() ? "" : input_.run_folder + "/watchdog_timer";
     const std::string given = variable(kFile);
     if (own.empty() && given.empty()) {
-      return Error{ErrorKind::System,
-                   "there is no folder for its pipe (TMPDIR names another place)"};
+      return Error{ErrorKind::System, "there is no folder for its pipe (TMPDIR names another place)"};
     }
     for (const WorkerPlan& worker : plan.workers) {
       ranks_.push_back(worker.global_rank.value);
@@ -220,9 +216,8 @@ class FileTimer final : public Service {
 
   std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded) override {
     const auto expired = expired_.find(ranks_.empty() ? -1 : ranks_.at(worker));
-    return has_succeeded || expired == expired_.end()
-               ? std::nullopt
-               : std::optional(Error{ErrorKind::System, expired->second});
+    return has_succeeded || expired == expired_.end() ? std::nullopt
+                                                      : std::optional(Error{ErrorKind::System, expired->second});
   }
 
   void stop() override {
@@ -240,8 +235,7 @@ class FileTimer final : public Service {
 
   /// As `AsyncFileIo::write`; nothing follows once this has been stopped.
   void work(AsyncFileIo::Work work, std::function<void(const AsyncFileIo::Answer&)> then) {
-    input_.file_work.write("'" + path_ + "'",
-                           std::move(work),
+    input_.file_work.write("'" + path_ + "'", std::move(work),
                            guarded([this, then = std::move(then)](const auto& answer) {
                              if (!path_.empty()) {
                                then(answer);
@@ -260,20 +254,16 @@ class FileTimer final : public Service {
   }
 
   void make() {
-    work([path = path_] { return make_pipe(path); },
-         [this](const AsyncFileIo::Answer& answer) { take(answer); });
+    work([path = path_] { return make_pipe(path); }, [this](const AsyncFileIo::Answer& answer) { take(answer); });
   }
 
   void take(const AsyncFileIo::Answer& answer) {
     if (!answer || !answer->empty()) {
       on_failure({ErrorKind::System,
-                  answer
-                      ? *answer
-                      : "cannot make the pipe '" + path_ + "': its file system does not answer"});
+                  answer ? *answer : "cannot make the pipe '" + path_ + "': its file system does not answer"});
       return;
     }
-    auto pipe = input_.open_pipe(
-        path_, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { look(); }});
+    auto pipe = input_.open_pipe(path_, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { look(); }});
     if (!pipe) {
       on_failure(pipe.error());
       return;

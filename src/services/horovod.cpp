@@ -43,13 +43,11 @@ std::variant<Request, Status> to_request(http::request<http::string_body> messag
   const std::string target(message.target());
   const std::size_t slash = target.find('/', 1);
   const bool is_of_two_parts = target.starts_with('/') && slash != std::string::npos && slash > 1 &&
-                               slash + 1 < target.size() &&
-                               target.find('/', slash + 1) == std::string::npos;
+                               slash + 1 < target.size() && target.find('/', slash + 1) == std::string::npos;
   if (!is_of_two_parts || target.size() > kMostName) {
     return Status::BadRequest;
   }
-  return Request{
-      *method, target.substr(1, slash - 1), target.substr(slash + 1), std::move(message.body())};
+  return Request{*method, target.substr(1, slash - 1), target.substr(slash + 1), std::move(message.body())};
 }
 
 }  // namespace
@@ -89,8 +87,7 @@ std::optional<std::variant<Request, Status>> RequestReader::feed(std::string_vie
 std::string write_answer(Status status, std::string_view body) {
   const std::string words(http::obsolete_reason(static_cast<http::status>(status)));
   std::string answer = "HTTP/1.1 " + std::to_string(static_cast<int>(status)) + " " + words +
-                       "\r\nContent-Length: " + std::to_string(body.size()) +
-                       "\r\nConnection: close\r\n\r\n";
+                       "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n";
   return answer.append(body);
 }
 
@@ -103,8 +100,7 @@ constexpr std::size_t kOverhead = 128;
 
 /// A member's addresses stand under its rank. Other keys ("rank_3") are asked for once, and are not waited for.
 bool is_rank(std::string_view key) {
-  return !key.empty() &&
-         std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 std::size_t cost_of(std::string_view key, std::string_view value) {
@@ -152,9 +148,7 @@ std::optional<Reply> Store::take_reply() {
     return Reply{ready.client, write_answer(ready.status)};
   }
   const std::string* const value = find(*ready.place);
-  return Reply{
-      ready.client,
-      value == nullptr ? write_answer(Status::NotFound) : write_answer(Status::Ok, *value)};
+  return Reply{ready.client, value == nullptr ? write_answer(Status::NotFound) : write_answer(Status::Ok, *value)};
 }
 
 Store::Next Store::handle(ClientId client, Request request) {
@@ -213,8 +207,8 @@ void Store::remove(const Place& place) {
     return;
   }
   scope.finished.insert(place.key);
-  const auto members = std::count_if(
-      scope.values.begin(), scope.values.end(), [](const auto& one) { return is_rank(one.first); });
+  const auto members =
+      std::count_if(scope.values.begin(), scope.values.end(), [](const auto& one) { return is_rank(one.first); });
   if (scope.finished.size() == static_cast<std::size_t>(members)) {
     forget(place.scope);
   }

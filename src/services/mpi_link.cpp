@@ -123,8 +123,7 @@ Result<> receive(int fd, std::string& bytes, std::size_t count, const Deadline& 
 }  // namespace
 
 int Deadline::left() const {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      end_ - std::chrono::steady_clock::now());
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
@@ -192,14 +191,10 @@ Result<std::string> receive_some(int fd, std::size_t most) {
   return bytes;
 }
 
-Result<> ask_for_command(int fd,
-                         std::string_view secret,
-                         std::string_view command,
-                         const Deadline& deadline) {
+Result<> ask_for_command(int fd, std::string_view secret, std::string_view command, const Deadline& deadline) {
   if (command.size() > kMostCommand) {
-    return Error{
-        ErrorKind::BadUsage,
-        "a command of " + std::to_string(command.size()) + " bytes is too long for a shell"};
+    return Error{ErrorKind::BadUsage,
+                 "a command of " + std::to_string(command.size()) + " bytes is too long for a shell"};
   }
   std::string digits;
   if (auto received = receive(fd, digits, kDigits, deadline); !received) {
@@ -220,8 +215,7 @@ Result<> ask_for_command(int fd,
              : Error{ErrorKind::System, "who listens there does not know the job's secret"};
 }
 
-CommandReader::CommandReader(std::string secret)
-    : secret_(std::move(secret)), digits_(gang::random_digits()) {}
+CommandReader::CommandReader(std::string secret) : secret_(std::move(secret)), digits_(gang::random_digits()) {}
 
 std::size_t CommandReader::missing() const {
   return kHeadSize + length_.value_or(0) - bytes_.size();
@@ -233,8 +227,7 @@ Result<bool> CommandReader::feed(std::string_view bytes) {
     return false;
   }
   if (!length_) {
-    const auto length = parse_integer(
-        bytes_.substr(kProofSize, kLengthSize), kLengthBase, kLengthBase + kMostCommand);
+    const auto length = parse_integer(bytes_.substr(kProofSize, kLengthSize), kLengthBase, kLengthBase + kMostCommand);
     if (!length) {
       return Error{ErrorKind::System, "what came is no command"};
     }
@@ -275,8 +268,8 @@ using Clients = std::vector<MpiClient>;
 
 /// Nothing that goes away by asking again.
 bool is_lasting(int error_number) {
-  return error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS ||
-         error_number == ENOMEM || error_number == EINVAL || error_number == EBADF;
+  return error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS || error_number == ENOMEM ||
+         error_number == EINVAL || error_number == EBADF;
 }
 
 void refuse(MpiClient& client, const std::string& why) {
@@ -327,9 +320,7 @@ void refuse_late(Clients& clients) {
 Result<> admit(Clients& clients, const UniqueFd& listener, const std::string& secret) {
   UniqueFd link(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!link) {  // a client that has gone, or a signal
-    return is_lasting(errno)
-               ? Result<>(system_error("the daemon of mpirun cannot be reached", errno))
-               : Result<>();
+    return is_lasting(errno) ? Result<>(system_error("the daemon of mpirun cannot be reached", errno)) : Result<>();
   }
   if (clients.size() == kMostMpiClients) {
     refuse(clients.front(), "too many others have come");
@@ -368,8 +359,7 @@ Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::str
     }
     refuse_late(clients);
     const bool is_somebody_here = ends.front().revents != 0;
-    if (auto admitted = is_somebody_here ? admit(clients, listener, secret) : Result<>();
-        !admitted) {
+    if (auto admitted = is_somebody_here ? admit(clients, listener, secret) : Result<>(); !admitted) {
       return admitted.error();
     }
   }

@@ -17,8 +17,7 @@ namespace muster {
 /// Until when a peer may take its time.
 class Deadline {
  public:
-  explicit Deadline(std::chrono::milliseconds patience)
-      : end_(std::chrono::steady_clock::now() + patience) {}
+  explicit Deadline(std::chrono::milliseconds patience) : end_(std::chrono::steady_clock::now() + patience) {}
 
   [[nodiscard]] bool is_over() const { return left() == 0; }
   /// Milliseconds, as poll() wants them.
@@ -40,9 +39,7 @@ class Deadline {
 [[nodiscard]] Result<std::string> receive_some(int fd, std::size_t most);
 
 /// The agent's half: what asks, and what has to be answered, for a command to run.
-[[nodiscard]] Result<> ask_for_command(int fd,
-                                       std::string_view secret,
-                                       std::string_view command,
+[[nodiscard]] Result<> ask_for_command(int fd, std::string_view secret, std::string_view command,
                                        const Deadline& deadline);
 
 /// The daemon's half: puts together what somebody says, however it is cut.
@@ -77,7 +74,6 @@ struct CommandRequest {
 
 /// The first command of somebody who knows the secret, and who has been told that it runs. Whoever connects is heard
 /// while others take their time, which is ten seconds. Fails where nobody can come in.
-[[nodiscard]] Result<CommandRequest> wait_for_command(const UniqueFd& listener,
-                                                      const std::string& secret);
+[[nodiscard]] Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::string& secret);
 
 }  // namespace muster

@@ -29,8 +29,7 @@ constexpr int kMostPort = 65'535;
 Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {
   const auto found = input.variables.find(name);
   return found == input.variables.end() || found->second.empty()
-             ? Error{ErrorKind::BadUsage,
-                     std::string("this command is for muster itself, which sets ") + name}
+             ? Error{ErrorKind::BadUsage, std::string("this command is for muster itself, which sets ") + name}
              : Result<std::string>(found->second);
 }
 
@@ -44,8 +43,7 @@ void give_back(const Inherited& inherited) {
 }
 
 /// Becomes that program. Returns only if it cannot be.
-Error become(std::vector<std::string> words,
-             const std::map<std::string, std::string>& variables,
+Error become(std::vector<std::string> words, const std::map<std::string, std::string>& variables,
              const Inherited& inherited) {
   std::vector<std::string> entries;
   entries.reserve(variables.size());
@@ -126,8 +124,7 @@ Result<int> serve_as_agent(const MpiRoleInput& input) {
   }
   const auto link = start_there(*call, input);
   if (!link) {
-    return Error{link.error().kind,
-                 "cannot start mpirun's daemon on '" + call->host + "': " + link.error().message};
+    return Error{link.error().kind, "cannot start mpirun's daemon on '" + call->host + "': " + link.error().message};
   }
   (void)::shutdown(link->get(), SHUT_WR);
   (void)::fcntl(link->get(), F_SETFL, 0);  // blocking

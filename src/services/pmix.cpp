@@ -23,8 +23,7 @@ namespace muster {
 
 Result<std::string> write_pmix_server(const std::string& run_folder) {
   if (run_folder.empty()) {
-    return Error{ErrorKind::System,
-                 "there is no folder for its files (TMPDIR names another place)"};
+    return Error{ErrorKind::System, "there is no folder for its files (TMPDIR names another place)"};
   }
   std::string path = run_folder + "/muster-pmix";
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
@@ -82,9 +81,8 @@ class PmixService final : public Service {
     if (failed) {
       return system_error("cannot make the folder '" + folder + "'", failed.value());
     }
-    auto sidecar = input_.start_sidecar(
-        {*program, {"muster-pmix"}},
-        {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
+    auto sidecar = input_.start_sidecar({*program, {"muster-pmix"}},
+                                        {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
     if (!sidecar) {
       return sidecar.error();
     }
@@ -119,8 +117,7 @@ class PmixService final : public Service {
     }
     absent_ = rank;
     // Ranks that wait for it on other nodes learn it by the fence that they all begin with.
-    if (auto told = input_.contribute({pmix_fence_key().name, write_absent_rank(rank), {}});
-        !told) {
+    if (auto told = input_.contribute({pmix_fence_key().name, write_absent_rank(rank), {}}); !told) {
       fail_later(told.error());
     }
     poll_waiting();
@@ -166,8 +163,7 @@ class PmixService final : public Service {
   void poll_waiting() {
     if (absent_ && !connected_.empty()) {
       fail_later({ErrorKind::System,
-                  "rank " + std::to_string(*absent_) +
-                      " has ended without MPI_Init, in which others wait for it"});
+                  "rank " + std::to_string(*absent_) + " has ended without MPI_Init, in which others wait for it"});
     }
   }
 
@@ -195,8 +191,7 @@ class PmixService final : public Service {
 
   void handle(const mpi::RankEnvironment& environment) {
     const auto found = std::find(local_ranks_.begin(), local_ranks_.end(), environment.rank);
-    auto& variables =
-        additions_.environment_of[static_cast<std::size_t>(found - local_ranks_.begin())];
+    auto& variables = additions_.environment_of[static_cast<std::size_t>(found - local_ranks_.begin())];
     for (const std::string& variable : environment.variables) {
       const std::size_t equals = variable.find('=');
       variables[variable.substr(0, equals)] = variable.substr(equals + 1);
@@ -223,14 +218,12 @@ class PmixService final : public Service {
   }
   void handle(const mpi::RankAborted& aborted) {
     aborts_[aborted.rank] = aborted.code;
-    log_error("rank " + std::to_string(aborted.rank) + " called MPI_Abort(" +
-              std::to_string(aborted.code) + ")");
+    log_error("rank " + std::to_string(aborted.rank) + " called MPI_Abort(" + std::to_string(aborted.code) + ")");
   }
   void handle(const mpi::FenceReached& fence) {
     const Nodes nodes = nodes_of(fence.ranks);
     fences_[nodes].push_back(fence.number);
-    if (auto told = input_.contribute({pmix_fence_key().name, write_fence_part(fence.part), nodes});
-        !told) {
+    if (auto told = input_.contribute({pmix_fence_key().name, write_fence_part(fence.part), nodes}); !told) {
       fail_later(told.error());
     }
   }

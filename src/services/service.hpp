@@ -91,8 +91,7 @@ class Sidecar {
 };
 
 /// Fails as a worker's start does.
-using StartSidecar =
-    std::function<Result<std::unique_ptr<Sidecar>>(const SidecarRequest&, SidecarEvents)>;
+using StartSidecar = std::function<Result<std::unique_ptr<Sidecar>>(const SidecarRequest&, SidecarEvents)>;
 
 // A named pipe into which processes of this node write, such as requests for a timer. What services ask for; run/ opens it.
 
@@ -116,8 +115,7 @@ class NamedPipe {
 };
 
 /// Opens one that is there. Its file system has just answered: nobody waits for it here.
-using OpenPipe =
-    std::function<Result<std::unique_ptr<NamedPipe>>(const std::string& path, PipeEvents)>;
+using OpenPipe = std::function<Result<std::unique_ptr<NamedPipe>>(const std::string& path, PipeEvents)>;
 
 /// What a service adds before the workers start.
 struct PlanAdditions {
@@ -153,8 +151,7 @@ class Service {
   virtual void on_worker_started(std::size_t /*worker*/) {}
   /// A worker has ended. Why it has failed all the same where that was with 0, as the end of a sentence that begins with its
   /// name: "called MPI_Abort(0)"; else what is known of why it has failed.
-  [[nodiscard]] virtual std::optional<Error> find_failure_at_exit_0(std::size_t /*worker*/,
-                                                                    bool /*has_succeeded*/) {
+  [[nodiscard]] virtual std::optional<Error> find_failure_at_exit_0(std::size_t /*worker*/, bool /*has_succeeded*/) {
     return std::nullopt;
   }
   virtual void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) {}
@@ -188,8 +185,7 @@ struct AsyncFileIo {
   using Work = std::function<std::string()>;
   using Answer = std::optional<std::string>;  ///< what the work returned; empty: its time was over
   /// Calls `then` in a later turn of the event loop. `what` is said where it takes long.
-  std::function<void(std::string what, Work work, std::function<void(Answer)> then)> write =
-      nullptr;
+  std::function<void(std::string what, Work work, std::function<void(Answer)> then)> write = nullptr;
   /// Ends the `write` that goes on, and those that have not begun. The end of the job waits for it, for a moment.
   std::function<void(Work work)> remove = nullptr;
 };
@@ -199,7 +195,7 @@ struct ServiceInput {
   std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one
   std::string run_folder;                    ///< empty: there is none
   std::string host_name = {};
-  bool is_protected = false;  ///< a token protects what the nodes tell each other
+  bool is_protected = false;                          ///< a token protects what the nodes tell each other
   std::map<std::string, std::string> variables = {};  ///< what workers inherit, with the job's mark
   StartSidecar start_sidecar = nullptr;
   StartServer start_server = nullptr;

@@ -55,8 +55,7 @@ void Service::do_later(const ServiceInput& input, std::function<void()> what) co
   input.later(guarded(std::move(what)));
 }
 
-Services::Services(const std::vector<std::string>& names, const ServiceInput& input)
-    : input_(input) {
+Services::Services(const std::vector<std::string>& names, const ServiceInput& input) : input_(input) {
   adjust(names);
 }
 
@@ -66,11 +65,9 @@ void Services::adjust(const std::vector<std::string>& names) {
     if (std::find(names.begin(), names.end(), known.name) == names.end()) {
       continue;
     }
-    const auto here = std::find_if(services_.begin(), services_.end(), [&](const auto& one) {
-      return one.name == known.name;
-    });
-    wanted.push_back(here != services_.end() ? std::move(*here)
-                                             : NamedService{known.name, known.make(input_)});
+    const auto here =
+        std::find_if(services_.begin(), services_.end(), [&](const auto& one) { return one.name == known.name; });
+    wanted.push_back(here != services_.end() ? std::move(*here) : NamedService{known.name, known.make(input_)});
   }
   services_ = std::move(wanted);
 }
@@ -79,8 +76,7 @@ Result<AttemptPorts> Services::prepare() {
   AttemptPorts offer{.worker_port = input_.worker_port.value_or(0)};
   for (const NamedService& one : services_) {
     if (auto prepared = one.service->prepare(offer); !prepared) {
-      return Error{prepared.error().kind,
-                   "service '" + one.name + "': " + prepared.error().message};
+      return Error{prepared.error().kind, "service '" + one.name + "': " + prepared.error().message};
     }
   }
   return offer;
@@ -97,9 +93,7 @@ std::optional<ServiceFailure> Services::start_next(LaunchPlan& plan) {
     NamedService& one = services_[next_];
     one.is_started = true;  // also one that fails half way has something to take back
     one.service->on_failure = [this, &one](const Error& error) { fail(one, error); };
-    one.service->on_ready = [this, &plan](const PlanAdditions& additions) {
-      take(additions, plan);
-    };
+    one.service->on_ready = [this, &plan](const PlanAdditions& additions) { take(additions, plan); };
     const auto additions = one.service->start(plan);
     if (!additions) {
       return ServiceFailure{one.name, additions.error()};
@@ -188,9 +182,8 @@ Result<> check_services(const ModeTemplate& mode) {
   const std::vector<std::string> names = service_names();
   for (const std::string& wanted : mode.services) {
     if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-      return Error{ErrorKind::BadData,
-                   mode.service_places.at(wanted) + " names the unknown service '" + wanted +
-                       "'; there are " + join(names, ", ")};
+      return Error{ErrorKind::BadData, mode.service_places.at(wanted) + " names the unknown service '" + wanted +
+                                           "'; there are " + join(names, ", ")};
     }
   }
   return {};
@@ -241,8 +234,7 @@ Result<std::string> find_place(const std::string& path) {
   }
   const fs::path parent = target.parent_path();
   if (!parent.empty() && !fs::is_directory(parent, failed)) {
-    return Error{ErrorKind::System,
-                 "cannot write '" + path + "': there is no folder '" + parent.string() + "'"};
+    return Error{ErrorKind::System, "cannot write '" + path + "': there is no folder '" + parent.string() + "'"};
   }
   if (fs::exists(target, failed) && !fs::is_regular_file(target, failed)) {
     return Error{ErrorKind::System, "cannot write '" + path + "': it is there and is no file"};
@@ -268,8 +260,7 @@ int move_to_place(int file, const std::string& temporary, const std::string& pla
     return errno;
   }
   trace.device = status.st_dev;
-  trace.number =
-      status.st_ino;  // first: if we are killed in between, no file has that name and number
+  trace.number = status.st_ino;  // first: if we are killed in between, no file has that name and number
   return ::rename(temporary.c_str(), place.c_str()) == 0 ? 0 : errno;
 }
 
@@ -283,8 +274,7 @@ Result<> write_file(const FileWriteJob& writing, std::size_t index) {
   constexpr mode_t kOwnersAlone = 0600;
   const std::string temporary = temporary_beside(*place, writing);
   trace.has_temporary = true;
-  const UniqueFd file(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
+  const UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
   int error_number = file ? fill(file.get(), planned) : errno;
   if (error_number == 0) {
     error_number = move_to_place(file.get(), temporary, *place, trace);
@@ -308,8 +298,7 @@ std::string write_files(const FileWriteJob& writing) {
 
 bool is_still_ours(const fs::path& place, const Trace& trace) {
   struct stat status {};
-  return ::lstat(place.c_str(), &status) == 0 && status.st_dev == trace.device &&
-         status.st_ino == trace.number;
+  return ::lstat(place.c_str(), &status) == 0 && status.st_dev == trace.device && status.st_ino == trace.number;
 }
 
 /// What cannot be removed harms nobody.
@@ -354,8 +343,7 @@ class PlannedFiles final : public Service {
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     for (const PlannedFile& planned : plan.files) {
       if (planned.path.empty()) {  // it was to be in the folder of the run
-        return Error{ErrorKind::System,
-                     "there is no folder for files of the workers (TMPDIR names another place)"};
+        return Error{ErrorKind::System, "there is no folder for files of the workers (TMPDIR names another place)"};
       }
     }
     if (plan.files.empty()) {
@@ -365,12 +353,10 @@ class PlannedFiles final : public Service {
     if (!traces) {
       return traces.error();
     }
-    writing_ = std::make_shared<FileWriteJob>(
-        FileWriteJob{plan.files, choose_temporary_name(), std::move(*traces)});
+    writing_ = std::make_shared<FileWriteJob>(FileWriteJob{plan.files, choose_temporary_name(), std::move(*traces)});
     is_awaited_ = true;
     work_.write(
-        describe(plan.files),
-        [writing = writing_] { return write_files(*writing); },
+        describe(plan.files), [writing = writing_] { return write_files(*writing); },
         guarded([this](const std::optional<std::string>& answer) {
           if (std::exchange(is_awaited_, false)) {
             take(answer);
@@ -390,12 +376,11 @@ class PlannedFiles final : public Service {
   void take(const std::optional<std::string>& answer) {
     const std::vector<PlannedFile>& files = writing_->files;
     if (!answer) {
-      on_failure({ErrorKind::System,
-                  "cannot write " + describe(files) + ": its file system does not answer"});
+      on_failure({ErrorKind::System, "cannot write " + describe(files) + ": its file system does not answer"});
       return;
     }
-    const bool is_any_private = std::any_of(
-        files.begin(), files.end(), [](const PlannedFile& planned) { return planned.is_private; });
+    const bool is_any_private =
+        std::any_of(files.begin(), files.end(), [](const PlannedFile& planned) { return planned.is_private; });
     if (!is_any_private) {
       writing_.reset();
     }

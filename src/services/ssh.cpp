@@ -63,9 +63,8 @@ bool claim_port(std::uint16_t port, UniqueFd& claim) {
 Result<> write_file(const std::string& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const WriteResult written = file ? write_all(file.get(), text) : WriteResult{text.size(), errno};
-  return written.error_number == 0
-             ? Result<>()
-             : Result<>(system_error("cannot write '" + path + "'", written.error_number));
+  return written.error_number == 0 ? Result<>()
+                                   : Result<>(system_error("cannot write '" + path + "'", written.error_number));
 }
 
 std::string read_file(const std::string& path) {
@@ -75,8 +74,7 @@ std::string read_file(const std::string& path) {
 
 class SshService final : public Service {
  public:
-  explicit SshService(ServiceInput input)
-      : input_(std::move(input)), folder_(input_.run_folder + "/ssh") {}
+  explicit SshService(ServiceInput input) : input_(std::move(input)), folder_(input_.run_folder + "/ssh") {}
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     if (plan.nodes == 1) {
@@ -127,11 +125,9 @@ class SshService final : public Service {
   [[nodiscard]] std::string path_of(const char* name) const { return folder_ + "/" + name; }
 
   Result<> make_folder() {
-    if (input_.run_folder.empty() ||
-        input_.run_folder.find_first_of(" \t\"'") != std::string::npos) {
-      return Error{ErrorKind::System,
-                   "ssh needs a folder for its files without blanks and quotes in its path, not '" +
-                       input_.run_folder + "' (TMPDIR names another place)"};
+    if (input_.run_folder.empty() || input_.run_folder.find_first_of(" \t\"'") != std::string::npos) {
+      return Error{ErrorKind::System, "ssh needs a folder for its files without blanks and quotes in its path, not '" +
+                                          input_.run_folder + "' (TMPDIR names another place)"};
     }
     std::error_code failed;
     fs::remove_all(folder_, failed);  // of an earlier attempt
@@ -152,25 +148,22 @@ class SshService final : public Service {
       return Error{ErrorKind::BadUsage, "sshd_port must be 1 to 65535, not '" + wanted + "'"};
     }
     port_number_ = static_cast<std::uint16_t>(*number);
-    if (is_first_ ||
-        (claim_port(port_number_, claim_) && WorkerPort::check_is_free(port_number_))) {
+    if (is_first_ || (claim_port(port_number_, claim_) && WorkerPort::check_is_free(port_number_))) {
       return {};
     }
     auto fresh = WorkerPort::reserve();
     if (!fresh) {
       return fresh.error();
     }
-    log_warning("port " + wanted + " is taken on this host: sshd gets port " +
-                std::to_string(fresh->number()));
+    log_warning("port " + wanted + " is taken on this host: sshd gets port " + std::to_string(fresh->number()));
     port_number_ = fresh->number();
     port_ = std::move(*fresh);
     return {};
   }
 
   Result<std::optional<PlanAdditions>> make_keys(const std::string& program) {
-    auto started = input_.start_sidecar(
-        {"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
-        {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }});
+    auto started = input_.start_sidecar({"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
+                                        {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }});
     if (!started) {
       return started.error();
     }
@@ -182,8 +175,7 @@ class SshService final : public Service {
     sidecar_.reset();
     if (!fs::exists(path_of("ready"))) {
       constexpr std::size_t kMostSaid = 500;
-      on_failure({ErrorKind::System,
-                  "cannot make keys and configuration: " + one_line(trim(said_), kMostSaid)});
+      on_failure({ErrorKind::System, "cannot make keys and configuration: " + one_line(trim(said_), kMostSaid)});
       return;
     }
     own_ = {input_.host_name, port_number_, read_file(path_of(ssh_file::kHostKey) + ".pub")};
@@ -219,8 +211,7 @@ class SshService final : public Service {
     if (written) {
       written = write_file(path_of(ssh_file::kSession), mpi::session_script(folder_, session_));
     }
-    return written ? write_file(path_of(ssh_file::kServer),
-                                mpi::server_config(folder_, port_number_, own->user))
+    return written ? write_file(path_of(ssh_file::kServer), mpi::server_config(folder_, port_number_, own->user))
                    : written;
   }
 
@@ -239,8 +230,7 @@ class SshService final : public Service {
 
   [[nodiscard]] Result<> trust(const mpi::SshNode& first) const {
     const auto key = mpi::read_public_key(first.key);
-    return key ? write_file(path_of(ssh_file::kAuthorizedKeys), key->words + "\n")
-               : Result<>(key.error());
+    return key ? write_file(path_of(ssh_file::kAuthorizedKeys), key->words + "\n") : Result<>(key.error());
   }
 
   ServiceInput input_;

@@ -39,8 +39,7 @@ constexpr std::chrono::seconds kLongest{10};
 /// Calls for each number that was added, so long after that.
 class Deadlines {
  public:
-  Deadlines(boost::asio::io_context& io, std::chrono::milliseconds delay)
-      : timer_(io), delay_(delay) {}
+  Deadlines(boost::asio::io_context& io, std::chrono::milliseconds delay) : timer_(io), delay_(delay) {}
 
   std::function<void(ClientId)> on_due;
 
@@ -98,9 +97,7 @@ struct Client {
 
 class TcpServer {
  public:
-  TcpServer(boost::asio::io_context& io,
-            std::unique_ptr<gang::Listener> listener,
-            ServerEvents events)
+  TcpServer(boost::asio::io_context& io, std::unique_ptr<gang::Listener> listener, ServerEvents events)
       : listener_(std::move(listener)),
         events_(std::move(events)),
         patience_(io, kAnswerTimeout),
@@ -255,8 +252,7 @@ class TcpServer {
 /// The port goes a turn later than whoever holds it: what the loop has ready for it may still be called.
 class DeferringServer final : public Server {
  public:
-  DeferringServer(boost::asio::io_context& io, std::shared_ptr<TcpServer> port)
-      : io_(io), port_(std::move(port)) {}
+  DeferringServer(boost::asio::io_context& io, std::shared_ptr<TcpServer> port) : io_(io), port_(std::move(port)) {}
   DeferringServer(const DeferringServer&) = delete;
   DeferringServer& operator=(const DeferringServer&) = delete;
   // NOLINTNEXTLINE(bugprone-exception-escape): without memory the job ends anyway
@@ -267,9 +263,7 @@ class DeferringServer final : public Server {
 
   [[nodiscard]] std::uint16_t port() const override { return port_->port(); }
   void admit_only(std::vector<std::string> addresses) override { port_->admit_only(addresses); }
-  void answer(ClientId client, std::string bytes) override {
-    port_->answer(client, std::move(bytes));
-  }
+  void answer(ClientId client, std::string bytes) override { port_->answer(client, std::move(bytes)); }
   void defer(ClientId client) override { port_->defer(client); }
 
  private:
@@ -301,9 +295,7 @@ constexpr const char* kThisMachine = "127.0.0.1";
 /// An address of version 4 may come in the clothes of version 6.
 Address plain(const Address& address) {
   const bool is_mapped = address.is_v6() && address.to_v6().is_v4_mapped();
-  return is_mapped ? Address(boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped,
-                                                              address.to_v6()))
-                   : address;
+  return is_mapped ? Address(boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())) : address;
 }
 
 /// Of this end of a connection; not specified where there is none.
@@ -403,9 +395,7 @@ class OutputPipe final : public NamedPipe {
 
 }  // namespace
 
-Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io,
-                                             const std::string& path,
-                                             PipeEvents events) {
+Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const std::string& path, PipeEvents events) {
   UniqueFd pipe(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   struct stat status {};
   if (!pipe || ::fstat(pipe.get(), &status) != 0) {
@@ -414,8 +404,7 @@ Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io,
   if (!S_ISFIFO(status.st_mode)) {
     return Error{ErrorKind::System, "cannot read '" + path + "': it is no pipe"};
   }
-  return std::unique_ptr<NamedPipe>(
-      std::make_unique<OutputPipe>(io, std::move(pipe), std::move(events)));
+  return std::unique_ptr<NamedPipe>(std::make_unique<OutputPipe>(io, std::move(pipe), std::move(events)));
 }
 
 }  // namespace muster

@@ -14,8 +14,7 @@
 
 namespace muster {
 
-[[nodiscard]] Result<std::unique_ptr<Server>> start_server(boost::asio::io_context& io,
-                                                           ServerEvents events);
+[[nodiscard]] Result<std::unique_ptr<Server>> start_server(boost::asio::io_context& io, ServerEvents events);
 
 // Who may connect to a port of a service: this machine, and the nodes of the job.
 
@@ -46,8 +45,7 @@ class IpAllowList {
 // Opens the named pipes of services.
 
 /// Fails with `System`, also for what is no pipe.
-[[nodiscard]] Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io,
-                                                           const std::string& path,
+[[nodiscard]] Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const std::string& path,
                                                            PipeEvents events);
 
 }  // namespace muster

@@ -40,9 +40,8 @@ Result<UniqueFd> take_port(std::uint16_t port) {
   int error_number = 0;
   for (const int family : {AF_INET6, AF_INET}) {
     AnyAddress any = any_address(family);
-    reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(port);  // NOLINT: as port_of
-    const auto* const address =
-        reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
+    reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(port);     // NOLINT: as port_of
+    const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
     UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (socket && family == AF_INET6) {
       (void)::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
@@ -74,8 +73,7 @@ Result<WorkerPort> WorkerPort::reserve() {
     AnyAddress any = any_address(family);
     auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
     if (socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        ::bind(socket.get(), address, any.size) == 0 &&
-        ::getsockname(socket.get(), address, &any.size) == 0) {
+        ::bind(socket.get(), address, any.size) == 0 && ::getsockname(socket.get(), address, &any.size) == 0) {
       return WorkerPort(std::move(socket), port_of(any.storage));
     }
     error_number = errno;
@@ -89,13 +87,12 @@ Result<> WorkerPort::check_is_free(std::uint16_t number) {
   AnyAddress any = any_address(AF_INET);
   reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(number);   // NOLINT: as port_of
   const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
-  const bool is_free = !socket ||
-                       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+  const bool is_free = !socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
                        ::bind(socket.get(), address, any.size) == 0;
-  return is_free ? Result<>()
-                 : system_error("the workers may not be able to meet at port " +
-                                    std::to_string(number) + " of this node",
-                                errno);
+  return is_free
+             ? Result<>()
+             : system_error("the workers may not be able to meet at port " + std::to_string(number) + " of this node",
+                            errno);
 }
 
 Result<std::vector<WorkerPort>> WorkerPort::reserve_several(int count) {
@@ -116,10 +113,9 @@ Result<std::vector<WorkerPort>> WorkerPort::reserve_several(int count) {
     }
   }
   if (ports.size() < static_cast<std::size_t>(count)) {
-    return Error{ErrorKind::System,
-                 "cannot reserve " + std::to_string(count) + " ports for the workers: only " +
-                     std::to_string(ports.size()) + " from " + std::to_string(kLeast) + " to " +
-                     std::to_string(kMost) + " are free"};
+    return Error{ErrorKind::System, "cannot reserve " + std::to_string(count) + " ports for the workers: only " +
+                                        std::to_string(ports.size()) + " from " + std::to_string(kLeast) + " to " +
+                                        std::to_string(kMost) + " are free"};
   }
   return ports;
 }
@@ -136,8 +132,7 @@ class WorkerPortService final : public Service {
   Result<> prepare(AttemptPorts& offer) override {
     if (fixed_) {
       if (const auto checked = WorkerPort::check_is_free(*fixed_); !checked) {
-        log_warning(
-            checked.error().message);  // a worker may bind another address, and knows better
+        log_warning(checked.error().message);  // a worker may bind another address, and knows better
       }
       offer.worker_port = *fixed_;
       return {};

@@ -17,15 +17,13 @@ std::string limit_of_bytes(std::uint64_t bytes, const std::string& names) {
 
 bool tells_of_memory(const std::string& words) {
   constexpr std::array<const char*, 3> kWords{"MemoryError", "bad_alloc", "Cannot allocate memory"};
-  return std::any_of(kWords.begin(), kWords.end(), [&](const char* word) {
-    return words.find(word) != std::string::npos;
-  });
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](const char* word) { return words.find(word) != std::string::npos; });
 }
 
 /// Without the limit: at SIGXCPU the kernel has raised it by a second.
 std::string used_up(double used) {
-  return "it had used " + format_seconds(used) +
-         " s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)";
+  return "it had used " + format_seconds(used) + " s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)";
 }
 
 /// The kernel compares with what it has counted at its ticks. That is a sample, and differs from what it tells as
@@ -52,8 +50,8 @@ std::string hint_of_kill(const EndFacts& facts) {
            "in "
            "the kernel's log or the pod's events)";
   }
-  return "muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill in '" +
-         kills->file + "' is " + std::to_string(kills->after) + " as before" +
+  return "muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill in '" + kills->file +
+         "' is " + std::to_string(kills->after) + " as before" +
          (kills->file.ends_with("memory.oom_control") ? ", which counts no groups below it" : "");
 }
 
@@ -65,9 +63,9 @@ std::string hint_of_signal(const EndFacts& facts) {
     case SIGXCPU:
       return limits.soft_cpu_seconds ? used_up(facts.use.cpu_seconds) : std::string();
     case SIGXFSZ:
-      return limits.file_size ? "a file that it wrote may have " +
-                                    limit_of_bytes(*limits.file_size, "RLIMIT_FSIZE, ulimit -f")
-                              : std::string();
+      return limits.file_size
+                 ? "a file that it wrote may have " + limit_of_bytes(*limits.file_size, "RLIMIT_FSIZE, ulimit -f")
+                 : std::string();
     case SIGSYS:
       return "a filter of system calls (seccomp) refused one: the sandbox or the container's "
              "profile";

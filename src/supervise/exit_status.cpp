@@ -27,8 +27,7 @@ std::string ExitStatus::describe() const {
   const char* const description = sigdescr_np(*signal_);
   const std::string name = signal_name(*signal_);
   return (name.starts_with("SIG") ? "signal " + name : name) +
-         (description != nullptr ? " (" + std::string(description) + ")" : "") +
-         (dumped_core_ ? ", core dumped" : "");
+         (description != nullptr ? " (" + std::string(description) + ")" : "") + (dumped_core_ ? ", core dumped" : "");
 }
 
 std::string signal_name(int signal) {
@@ -48,13 +47,12 @@ namespace {
 constexpr auto kAlways = std::to_array({SIGTERM, SIGINT, SIGHUP, SIGQUIT});
 
 /// These arrive without that anybody asks for anything, or not at all.
-constexpr auto kNoRequests = std::to_array(
-    {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ});
+constexpr auto kNoRequests =
+    std::to_array({SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ});
 
 }  // namespace
 
-StopSignals::StopSignals()
-    : asked_for_(kAlways.begin(), kAlways.end()), all_(kAlways.begin(), kAlways.end()) {}
+StopSignals::StopSignals() : asked_for_(kAlways.begin(), kAlways.end()), all_(kAlways.begin(), kAlways.end()) {}
 
 Result<StopSignals> StopSignals::read(const std::optional<Sourced<std::string>>& given) {
   StopSignals signals;
@@ -62,8 +60,7 @@ Result<StopSignals> StopSignals::read(const std::optional<Sourced<std::string>>&
     return signals;
   }
   const auto names = split(given->value, ',');
-  const Error no_names =
-      wrong_value(*given, "names of signals separated by commas, such as SIGUSR1,SIGUSR2");
+  const Error no_names = wrong_value(*given, "names of signals separated by commas, such as SIGUSR1,SIGUSR2");
   if (names.empty()) {
     return no_names;
   }
@@ -84,8 +81,7 @@ Result<StopSignals> StopSignals::read(const std::optional<Sourced<std::string>>&
 }
 
 bool StopSignals::make_notice(int signal) {
-  const bool is_named =
-      is_given_ && std::find(asked_for_.begin(), asked_for_.end(), signal) != asked_for_.end();
+  const bool is_named = is_given_ && std::find(asked_for_.begin(), asked_for_.end(), signal) != asked_for_.end();
   if (!is_named) {
     all_.erase(signal);
   }

@@ -21,9 +21,7 @@ class ExitStatus {
 
   [[nodiscard]] bool ok() const { return !signal_ && code_ == 0; }
   /// The exit code; empty when a signal ended the process.
-  [[nodiscard]] std::optional<int> code() const {
-    return signal_ ? std::nullopt : std::optional(code_);
-  }
+  [[nodiscard]] std::optional<int> code() const { return signal_ ? std::nullopt : std::optional(code_); }
   [[nodiscard]] std::optional<int> signal() const { return signal_; }
   [[nodiscard]] bool dumped_core() const { return dumped_core_; }
 

@@ -15,9 +15,8 @@ namespace muster {
 namespace {
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -36,9 +35,8 @@ std::vector<std::string_view> patterns_of(std::string_view kind) {
 }
 
 bool has_any(const std::string& text, const std::vector<std::string_view>& patterns) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
-    return text.find(pattern) != std::string::npos;
-  });
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](std::string_view pattern) { return text.find(pattern) != std::string::npos; });
 }
 
 /// What the words alone say.
@@ -73,9 +71,7 @@ FailureKind classify(const Failure& failure) {
 
 std::string_view describe(FailureKind trace) {
   static constexpr std::array<std::string_view, 4> kWords{
-      "a signal ended it",
-      "its last words tell of an error of its own",
-      "its last words tell of no lost peer",
+      "a signal ended it", "its last words tell of an error of its own", "its last words tell of no lost peer",
       "it ended before the others as far as can be seen"};
   return kWords.at(static_cast<std::size_t>(trace));
 }

@@ -39,19 +39,15 @@ constexpr std::array<EndRow, 13> kEnds{{
 }};
 
 /// How a job ends because something could not be started.
-constexpr std::array kNotStarted{EndKind::SystemRefused,
-                                 EndKind::NodeRefused,
-                                 EndKind::BadInput,
-                                 EndKind::NotExecutable,
-                                 EndKind::NotFound};
+constexpr std::array kNotStarted{EndKind::SystemRefused, EndKind::NodeRefused, EndKind::BadInput,
+                                 EndKind::NotExecutable, EndKind::NotFound};
 
 const EndRow& row_of(EndKind kind) {
   return kEnds.at(static_cast<std::size_t>(kind));
 }
 
 const EndRow& first_row_of(Verdict verdict) {
-  return *std::find_if(
-      kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.verdict == verdict; });
+  return *std::find_if(kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.verdict == verdict; });
 }
 
 /// What never ran failed because of us, and its code is one of ours; a worker's code is its own.
@@ -59,9 +55,8 @@ EndKind kind_of(const Failure& failure) {
   if (failure.status || failure.start_error.empty()) {
     return EndKind::WorkerFailed;
   }
-  const auto* const kind = std::find_if(kNotStarted.begin(), kNotStarted.end(), [&](EndKind known) {
-    return row_of(known).exit_code == failure.exit_code;
-  });
+  const auto* const kind = std::find_if(kNotStarted.begin(), kNotStarted.end(),
+                                        [&](EndKind known) { return row_of(known).exit_code == failure.exit_code; });
   return kind == kNotStarted.end() ? EndKind::WorkerFailed : *kind;
 }
 
@@ -85,19 +80,16 @@ std::string name_of_failed(const Failure& failure) {
 }
 
 std::string describe_status(const Failure& failure) {
-  return (failure.status ? failure.status->describe() : "") +
-         (failure.was_passed_on ? ", which muster passed on" : "");
+  return (failure.status ? failure.status->describe() : "") + (failure.was_passed_on ? ", which muster passed on" : "");
 }
 
 std::string describe_failure(const Failure& failure) {
-  const std::string who =
-      name_of_failed(failure) + " on node " + to_string(failure.node) + " (" + failure.host + ")";
+  const std::string who = name_of_failed(failure) + " on node " + to_string(failure.node) + " (" + failure.host + ")";
   if (!failure.service.empty()) {
     return who + " failed";
   }
   const std::string what = failure.knows_order ? " failed (" : " probably failed first (";
-  return failure.status ? who + what + describe_status(failure) + ")"
-                        : who + " could not be started";
+  return failure.status ? who + what + describe_status(failure) + ")" : who + " could not be started";
 }
 
 /// Its last words are for who looks for a reason: the first one's are told in full.
@@ -109,8 +101,7 @@ void OtherFailures::add(Failure failure) {
     return;
   }
   auto& lines = failure.last_lines;
-  lines.erase(lines.begin(),
-              lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kLines)));
+  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kLines)));
   for (std::string& line : lines) {
     line = shortened(line, kLineBytes);
   }
@@ -134,8 +125,8 @@ std::string_view verdict_name(Verdict verdict) {
 }
 
 std::optional<Verdict> find_verdict(std::string_view name) {
-  const auto* const row = std::find_if(
-      kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.name == name; });
+  const auto* const row =
+      std::find_if(kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.name == name; });
   return row == kEnds.end() ? std::nullopt : std::optional(row->verdict);
 }
 

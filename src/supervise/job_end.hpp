@@ -57,14 +57,13 @@ struct Failure {
   std::string start_error;
   std::string error_message;            ///< what its error file says; empty: nothing
   std::vector<std::string> last_lines;  ///< of its standard error
-  bool is_early_exit = false;  ///< it ended with 0 while others worked on, and that was forbidden
-  bool knows_order =
-      true;             ///< false: others ended so close to it that it was the first one, or not
-  std::string label{};  ///< what it is called beside its rank, such as "ps 1"; usually empty
-  bool is_unranked = false;    ///< none of the job's ranks, as mpirun: called by its label alone
-  std::string service{};       ///< its name; a service has no rank and no pid. Empty: a worker
-  bool was_passed_on = false;  ///< the signal that ended it had reached muster, which passed it on
-  std::vector<std::string> hints{};  ///< what only its node can know of how it ended, in sentences
+  bool is_early_exit = false;           ///< it ended with 0 while others worked on, and that was forbidden
+  bool knows_order = true;              ///< false: others ended so close to it that it was the first one, or not
+  std::string label{};                  ///< what it is called beside its rank, such as "ps 1"; usually empty
+  bool is_unranked = false;             ///< none of the job's ranks, as mpirun: called by its label alone
+  std::string service{};                ///< its name; a service has no rank and no pid. Empty: a worker
+  bool was_passed_on = false;           ///< the signal that ended it had reached muster, which passed it on
+  std::vector<std::string> hints{};     ///< what only its node can know of how it ended, in sentences
 
   bool operator==(const Failure&) const = default;
 };

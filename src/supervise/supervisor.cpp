@@ -18,8 +18,7 @@ std::chrono::milliseconds time_to_save(std::chrono::milliseconds limit) {
 namespace {
 
 WorkerOutcome outcome_of(const WorkerEnded& ended) {
-  return ended.failed_with_exit_0 || !ended.status.ok() ? WorkerOutcome::Failed
-                                                        : WorkerOutcome::Succeeded;
+  return ended.failed_with_exit_0 || !ended.status.ok() ? WorkerOutcome::Failed : WorkerOutcome::Succeeded;
 }
 
 }  // namespace
@@ -133,15 +132,13 @@ std::vector<Action> Supervisor::handle(const NoticeWithdrawn& /*withdrawn*/) {
   has_notice_ = false;
   is_told_by_signal_ = false;
   for (std::size_t i = 0; i < outcomes_.size() && state_ == State::Running; ++i) {
-    if (outcomes_[i] ==
-        WorkerOutcome::Stopped) {  // its end was an answer, and the job is to go on without it
+    if (outcomes_[i] == WorkerOutcome::Stopped) {  // its end was an answer, and the job is to go on without it
       outcomes_[i] = WorkerOutcome::Failed;
       failed_.push_back({i, true});
       note_failure(i, std::max(statuses_[i]->shell_code(), 1));
     }
   }
-  return state_ == State::Running && has_failed_ ? fail(first_failure_, exit_code_)
-                                                 : std::vector<Action>{};
+  return state_ == State::Running && has_failed_ ? fail(first_failure_, exit_code_) : std::vector<Action>{};
 }
 
 std::vector<Action> Supervisor::handle(const StopOrdered& order) {

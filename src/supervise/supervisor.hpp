@@ -60,17 +60,8 @@ struct NothingLeft {};
 /// What was killed did not disappear in time (a process in an uninterruptible system call).
 struct GaveUpWaiting {};
 
-using Event = std::variant<WorkerEnded,
-                           WorkerNotStarted,
-                           ServiceFailed,
-                           StopRequested,
-                           NoticeGiven,
-                           NoticeWithdrawn,
-                           StopOrdered,
-                           GraceEnded,
-                           GuardLost,
-                           NothingLeft,
-                           GaveUpWaiting>;
+using Event = std::variant<WorkerEnded, WorkerNotStarted, ServiceFailed, StopRequested, NoticeGiven, NoticeWithdrawn,
+                           StopOrdered, GraceEnded, GuardLost, NothingLeft, GaveUpWaiting>;
 
 // What to do about it.
 
@@ -97,15 +88,8 @@ struct StartGrace {};
 struct KillEverything {};
 struct Finish {};
 
-using Action = std::variant<StartWorkers,
-                            ReportFailure,
-                            ReportSuccess,
-                            CancelStart,
-                            SendStopSignal,
-                            StopOrphans,
-                            StartGrace,
-                            KillEverything,
-                            Finish>;
+using Action = std::variant<StartWorkers, ReportFailure, ReportSuccess, CancelStart, SendStopSignal, StopOrphans,
+                            StartGrace, KillEverything, Finish>;
 
 enum class WorkerOutcome {
   NeverStarted,
@@ -118,18 +102,16 @@ enum class WorkerOutcome {
 /// A worker that failed.
 struct FailedWorker {
   std::size_t worker = 0;
-  bool exited_before_stop =
-      false;  ///< the first failure, or so soon after it that nobody had been asked to end
+  bool exited_before_stop = false;  ///< the first failure, or so soon after it that nobody had been asked to end
 };
 
 /// What became of the attempt as far as this node knows; what became of the job is a JobEnd.
 struct AttemptOutcome {
   Verdict verdict = Verdict::Succeeded;
   int exit_code = 0;
-  std::optional<std::size_t>
-      first_failure;               ///< worker that failed first; empty: a service, or none
-  std::optional<int> stop_signal;  ///< the signal from outside that ended the job
-  bool gave_up = false;            ///< something could not be killed
+  std::optional<std::size_t> first_failure;  ///< worker that failed first; empty: a service, or none
+  std::optional<int> stop_signal;            ///< the signal from outside that ended the job
+  bool gave_up = false;                      ///< something could not be killed
 };
 
 /// Decides what to do when something happens to this node's workers.
@@ -149,9 +131,7 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> on(const Event& event);
 
   /// True as long as no worker has failed and nobody has asked the job to end.
-  [[nodiscard]] bool is_running_normally() const {
-    return state_ == State::Running || state_ == State::Sweeping;
-  }
+  [[nodiscard]] bool is_running_normally() const { return state_ == State::Running || state_ == State::Sweeping; }
   [[nodiscard]] bool is_finished() const { return state_ == State::Finished; }
   [[nodiscard]] bool has_living_workers() const { return alive_ > 0; }
   [[nodiscard]] AttemptOutcome conclusion() const;
@@ -159,9 +139,7 @@ class Supervisor {
   /// Those that failed, as they ended.
   [[nodiscard]] const std::vector<FailedWorker>& failed() const { return failed_; }
   /// How a worker ended; empty while it runs or when it never started.
-  [[nodiscard]] std::optional<ExitStatus> status(std::size_t worker) const {
-    return statuses_[worker];
-  }
+  [[nodiscard]] std::optional<ExitStatus> status(std::size_t worker) const { return statuses_[worker]; }
 
  private:
   enum class State {

@@ -45,9 +45,7 @@ Given read(std::string_view text) {
 void check(const Cluster& cluster) {
   const auto nodes = static_cast<std::size_t>(cluster.job.most_nodes);
   require(cluster.job.most_nodes >= 1, "a job has a node");
-  require(
-      cluster.assumed_rank().value >= 0 && cluster.assumed_rank().value < cluster.job.most_nodes,
-      "rank < count");
+  require(cluster.assumed_rank().value >= 0 && cluster.assumed_rank().value < cluster.job.most_nodes, "rank < count");
   require(cluster.hosts.size() == nodes && cluster.slots.size() == nodes, "one entry per node");
   require(cluster.node.slots >= 1, "a node has a slot");
   require(!cluster.master_address.empty(), "workers meet somewhere");
@@ -93,8 +91,7 @@ bool is_sound(const Result<Cluster>& cluster) {
 void check(const LaunchPlan& plan) {
   for (const WorkerPlan& worker : plan.workers) {
     // A worker of another launcher has the ranks that it was given, whatever they are.
-    require(plan.is_transparent || worker.global_rank.value < plan.world_size,
-            "global rank < world size");
+    require(plan.is_transparent || worker.global_rank.value < plan.world_size, "global rank < world size");
   }
   const json::value document = to_document(plan);
   const std::string text = pretty_json(document);
@@ -116,8 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (is_already_worker(given.snapshot)) {
     fuzz::check(make_worker_plan(job, given.snapshot));
   }
-  const auto counted =
-      describe_cluster(given.snapshot, given.settings, {"chief", "worker", "ps", "evaluator"});
+  const auto counted = describe_cluster(given.snapshot, given.settings, {"chief", "worker", "ps", "evaluator"});
   if (fuzz::is_sound(counted)) {
     fuzz::check_roles(*counted);
   }

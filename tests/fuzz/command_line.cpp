@@ -11,18 +11,10 @@ namespace {
 
 using namespace muster;
 
-constexpr std::array<const char*, 12> kNames = {"muster",
-                                                "torchrun",
-                                                "msrun",
-                                                "deepspeed",
-                                                "torch.distributed.run",
-                                                "/bin/muster-1",
-                                                "x",
-                                                "mpirun",
-                                                "accelerate-launch",
-                                                "fleetrun",
-                                                "colossalai",
-                                                "horovodrun"};
+constexpr std::array<const char*, 12> kNames = {
+    "muster",        "torchrun",  "msrun",  "deepspeed",         "torch.distributed.run",
+    "/bin/muster-1", "x",         "mpirun", "accelerate-launch", "fleetrun",
+    "colossalai",    "horovodrun"};
 
 Snapshot surroundings(const std::string& parameters) {
   Snapshot snapshot;

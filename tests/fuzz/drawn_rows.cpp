@@ -30,9 +30,8 @@ class Screen {
       } else if (event.kind == Kind::Sequence && event.last != 'm') {
         move(event.last, count_at(0, numbers_of(event.text)));
       } else {
-        require(
-            event.kind != Kind::Escape && event.kind != Kind::String && event.kind != Kind::Choice,
-            "nothing else comes");
+        require(event.kind != Kind::Escape && event.kind != Kind::String && event.kind != Kind::Choice,
+                "nothing else comes");
       }
     }
     require(!parser.is_within_sequence(), "what begins also ends");
@@ -73,10 +72,8 @@ std::string plain(std::string_view text) {
   std::string plain;
   for (const char c : text) {
     const TerminalParser::Event event = parser.take(c);
-    plain +=
-        event.kind == TerminalParser::Kind::Character ? std::string(event.text) : std::string();
-    plain +=
-        event.kind == TerminalParser::Kind::Control ? std::string(1, event.last) : std::string();
+    plain += event.kind == TerminalParser::Kind::Character ? std::string(event.text) : std::string();
+    plain += event.kind == TerminalParser::Kind::Control ? std::string(1, event.last) : std::string();
   }
   return plain;
 }
@@ -142,13 +139,11 @@ void check(std::size_t size, std::string_view bytes) {
   Job job(size);
   std::size_t worker = 0;
   while (!bytes.empty()) {
-    const std::size_t end =
-        std::min(bytes.size(),
-                 static_cast<std::size_t>(
-                     std::find_if(bytes.begin(),
-                                  bytes.end(),
-                                  [](char c) { return static_cast<unsigned char>(c) < kWorkers; }) -
-                     bytes.begin()));
+    const std::size_t end = std::min(
+        bytes.size(),
+        static_cast<std::size_t>(
+            std::find_if(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) < kWorkers; }) -
+            bytes.begin()));
     job.write(worker, bytes.substr(0, end));
     bytes.remove_prefix(end);
     if (!bytes.empty()) {

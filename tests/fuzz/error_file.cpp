@@ -10,7 +10,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(message.find('\n') == std::string::npos, "the message is one line");
   fuzz::require(message.size() < 4'000, "the message is short");
   const std::string passed = pass_on_error_file(std::string(fuzz::text_of(data, size)), 7);
-  fuzz::require(pass_on_error_file(passed, 7) == passed,
-                "what is passed on can be passed on again");
+  fuzz::require(pass_on_error_file(passed, 7) == passed, "what is passed on can be passed on again");
   return 0;
 }

@@ -14,8 +14,7 @@ constexpr file_timer::Limits kLimits{.line_bytes = 256, .timers = 16, .scope_byt
 
 void check(std::string_view text) {
   file_timer::Timers timers(kLimits);
-  const std::size_t step =
-      text.empty() ? 1 : std::max<std::size_t>(static_cast<unsigned char>(text[0]), 1);
+  const std::size_t step = text.empty() ? 1 : std::max<std::size_t>(static_cast<unsigned char>(text[0]), 1);
   for (std::size_t i = 1; i < text.size(); i += step) {
     (void)timers.take(text.substr(i, step));
     require(timers.size() <= kLimits.timers, "no more timers than may be kept");

@@ -64,8 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::check_message(bytes);
   for (const std::size_t limit : {gang::kMostJoinBytes, gang::kMostMessageBytes}) {
     const fuzz::Payloads payloads = fuzz::read(bytes, chunk, limit);
-    fuzz::require(payloads == fuzz::read(bytes, bytes.size() + 1, limit),
-                  "tearing changes nothing");
+    fuzz::require(payloads == fuzz::read(bytes, bytes.size() + 1, limit), "tearing changes nothing");
     for (const std::string& payload : payloads) {
       fuzz::check_message(payload);
     }

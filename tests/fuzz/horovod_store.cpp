@@ -21,8 +21,7 @@ void check(std::string_view text) {
     const std::size_t end = std::min(text.find("|\n"), text.size());
     const std::string_view bytes = text.substr(0, end);
     text.remove_prefix(std::min(end + 2, text.size()));
-    const std::size_t step =
-        bytes.empty() ? 1 : std::max<std::size_t>(static_cast<unsigned char>(bytes[0]), 1);
+    const std::size_t step = bytes.empty() ? 1 : std::max<std::size_t>(static_cast<unsigned char>(bytes[0]), 1);
     Store::Next next = Store::Next::Read;
     for (std::size_t i = 1; i < bytes.size() && next == Store::Next::Read; i += step) {
       next = store.on_bytes(client, bytes.substr(i, step));

@@ -39,11 +39,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Sourced<std::string> text{std::string(fuzz::text_of(data, size)), from_variable("LIST")};
   fuzz::look_at(read_host_list(text), fuzz::check_names);
   fuzz::look_at(read_slurm_list(text), fuzz::check_names);
-  fuzz::look_at(read_tasks_per_node(text), [](const auto& tasks) {
-    fuzz::require(tasks.value.front() >= 1, "a node has a task");
-  });
-  for (const auto reader :
-       {read_hosts_with_slots, read_hostfile, read_node_file, read_host_pairs}) {
+  fuzz::look_at(read_tasks_per_node(text),
+                [](const auto& tasks) { fuzz::require(tasks.value.front() >= 1, "a node has a task"); });
+  for (const auto reader : {read_hosts_with_slots, read_hostfile, read_node_file, read_host_pairs}) {
     fuzz::look_at(reader(text), fuzz::check_slots);
   }
   return 0;

@@ -26,8 +26,7 @@ struct Torn {
 Torn feed_torn(LineFramer framer, std::string_view pieces, std::string_view bytes) {
   Torn torn;
   for (std::size_t i = 0; !bytes.empty(); ++i) {
-    const std::size_t length =
-        pieces.empty() ? bytes.size() : static_cast<unsigned char>(pieces[i % pieces.size()]);
+    const std::size_t length = pieces.empty() ? bytes.size() : static_cast<unsigned char>(pieces[i % pieces.size()]);
     if (length == 0) {
       torn.was_flushed = true;
       framer.flush_progress(torn.out);

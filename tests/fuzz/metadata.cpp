@@ -21,8 +21,7 @@ void check_answer(const HttpAnswer& answer) {
   }
   const auto word = read_metadata_word(answer);
   require(!word || word->find_first_of("\r\n ") == std::string::npos, "a word is one word");
-  require(decode_reply(encode_reply(MetadataReply{answer, {}})).has_value(),
-          "what was read crosses the pipe");
+  require(decode_reply(encode_reply(MetadataReply{answer, {}})).has_value(), "what was read crosses the pipe");
 }
 
 void check(std::string_view bytes) {

@@ -18,8 +18,8 @@ std::size_t lines_of(std::string_view text) {
 void check_ssh(std::string_view merged, std::size_t count) {
   const auto nodes = read_ssh_nodes(merged);
   require(nodes && nodes->size() == count, "each node is there");
-  const auto servers = static_cast<std::size_t>(std::count_if(
-      nodes->begin(), nodes->end(), [](const mpi::SshNode& node) { return node.port != 0; }));
+  const auto servers = static_cast<std::size_t>(
+      std::count_if(nodes->begin(), nodes->end(), [](const mpi::SshNode& node) { return node.port != 0; }));
   const auto known = mpi::known_hosts(*nodes);
   require(!known || lines_of(*known) == servers, "a line for each host");
   const auto config = mpi::client_config("/f", *nodes);
@@ -56,8 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) {
     return 0;
   }
-  static const std::vector<gang::ExchangeKey> keys = {
-      ways_key(), pmix_fence_key(), ssh_keys_key(), ports_key(), job_secret_key()};
+  static const std::vector<gang::ExchangeKey> keys = {ways_key(), pmix_fence_key(), ssh_keys_key(), ports_key(),
+                                                      job_secret_key()};
   const std::string_view text = fuzz::text_of(data, size).substr(1);
   const std::vector<std::string> lines = split(text, '\n');
   std::vector<gang::NodePart> parts;

@@ -98,8 +98,7 @@ void tell_daemon(std::string_view bytes) {
 void tell_agent(std::string_view bytes) {
   Link link(bytes);
   const auto asked = ask_for_command(link.own.get(), "secret", "orted", soon());
-  require(asked.has_value() ==
-              (bytes.size() >= 32 + kProof && bytes.substr(32).starts_with(gang::prove("", ""))),
+  require(asked.has_value() == (bytes.size() >= 32 + kProof && bytes.substr(32).starts_with(gang::prove("", ""))),
           "who knows no secret is no daemon");
 }
 

@@ -32,8 +32,7 @@ void check_hostfile(const Words& words) {
     }
   }
   names = mpi::name_apart(std::move(names));
-  require(std::set<std::string>(names.begin(), names.end()).size() == names.size(),
-          "no two hosts have one name");
+  require(std::set<std::string>(names.begin(), names.end()).size() == names.size(), "no two hosts have one name");
   std::vector<NodePorts> hosts;
   for (const std::string& name : names) {
     hosts.push_back({"", {}, static_cast<int>(name.size()), name});
@@ -73,11 +72,8 @@ void check_variables(const Words& words) {
   }
   check_exports(variables);
   const auto rank = mpi::rank_environment(variables);
-  for (const char* const own : {mpi::variable::kSecret,
-                                mpi::variable::kEndpoint,
-                                mpi::variable::kDaemons,
-                                mpi::variable::kHostfile,
-                                mpi::variable::kShared}) {
+  for (const char* const own : {mpi::variable::kSecret, mpi::variable::kEndpoint, mpi::variable::kDaemons,
+                                mpi::variable::kHostfile, mpi::variable::kShared}) {
     require(!rank.contains(own), "what only muster is told stays there");
   }
 }

@@ -51,10 +51,9 @@ std::pair<Heard, int> serve(std::string_view bytes, std::size_t step) {
 
 template <typename Event>
 std::size_t count(const Heard& heard) {
-  return static_cast<std::size_t>(
-      std::count_if(heard.events.begin(), heard.events.end(), [](const PmixEvent& event) {
-        return std::holds_alternative<Event>(event);
-      }));
+  return static_cast<std::size_t>(std::count_if(heard.events.begin(), heard.events.end(), [](const PmixEvent& event) {
+    return std::holds_alternative<Event>(event);
+  }));
 }
 
 /// A line is a node: its host, and a rank for each byte behind a blank. A hundred of them are enough.

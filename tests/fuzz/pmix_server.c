@@ -157,12 +157,8 @@ static pmix_status_t generate(const char* list, char** packed) {
   return PMIX_SUCCESS;
 }
 
-static pmix_status_t register_nspace(const pmix_nspace_t name,
-                                     int ranks,
-                                     pmix_info_t info[],
-                                     size_t count,
-                                     pmix_op_cbfunc_t done,
-                                     void* given) {
+static pmix_status_t register_nspace(const pmix_nspace_t name, int ranks, pmix_info_t info[], size_t count,
+                                     pmix_op_cbfunc_t done, void* given) {
   require(strlen(name) < kMostMemory, "a name ends");
   for (size_t i = 0; i < count; ++i) {
     look_at(&info[i]);
@@ -172,12 +168,8 @@ static pmix_status_t register_nspace(const pmix_nspace_t name,
   return PMIX_SUCCESS;
 }
 
-static void on_fence_over(pmix_status_t status,
-                          const char* bytes,
-                          size_t size,
-                          void* given,
-                          pmix_release_cbfunc_t release_,
-                          void* release_given) {
+static void on_fence_over(pmix_status_t status, const char* bytes, size_t size, void* given,
+                          pmix_release_cbfunc_t release_, void* release_given) {
   require(status == PMIX_SUCCESS || status == PMIX_ERR_PROC_ABORTED, "a fence ends in two ways");
   require(given == &open_fences && open_fences > 0, "a fence is over once");
   --open_fences;
@@ -213,12 +205,8 @@ static void say(const pmix_proc_t* process, int is_text) {
 }
 
 /* Each rank comes, says something, and begins a fence at once, as a real one would later. */
-static pmix_status_t register_client(const pmix_proc_t* process,
-                                     uid_t user,
-                                     gid_t group,
-                                     void* object,
-                                     pmix_op_cbfunc_t done,
-                                     void* given) {
+static pmix_status_t register_client(const pmix_proc_t* process, uid_t user, gid_t group, void* object,
+                                     pmix_op_cbfunc_t done, void* given) {
   (void)user;
   (void)group;
   (void)done;
@@ -231,8 +219,7 @@ static pmix_status_t register_client(const pmix_proc_t* process,
     say(process, seen_ranks % 2);
     char* const part = fuzz_calloc(1, seen_ranks);
     ++open_fences;
-    functions->fence_nb(
-        process, seen_ranks % 2, NULL, 0, part, seen_ranks, on_fence_over, &open_fences);
+    functions->fence_nb(process, seen_ranks % 2, NULL, 0, part, seen_ranks, on_fence_over, &open_fences);
   }
   return PMIX_OPERATION_SUCCEEDED;
 }
@@ -245,16 +232,8 @@ static pmix_status_t setup_fork(const pmix_proc_t* process, char*** variables) {
 }
 
 const char* load_pmix(struct pmix_library* library) {
-  *library = (struct pmix_library){version,
-                                   error_string,
-                                   init,
-                                   finalize,
-                                   generate,
-                                   generate,
-                                   register_nspace,
-                                   register_client,
-                                   setup_fork,
-                                   NULL};
+  *library = (struct pmix_library){version,         error_string,    init,       finalize, generate, generate,
+                                   register_nspace, register_client, setup_fork, NULL};
   return NULL;
 }
 

@@ -21,8 +21,7 @@ std::vector<Rank> ranks_of(const Table& table) {
   std::vector<Rank> ranks;
   for (const Instance& instance : table.instances) {
     for (const Device& device : instance.devices) {
-      ranks.emplace_back(
-          device.rank, instance.server_id, device.id, device.addresses, device.super_device_id);
+      ranks.emplace_back(device.rank, instance.server_id, device.id, device.addresses, device.super_device_id);
     }
   }
   std::sort(ranks.begin(), ranks.end());

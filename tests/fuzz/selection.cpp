@@ -21,8 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   for (const int rank : {0, 1, 11, 1'000'000}) {
-    const bool has_file =
-        selection->out(LocalRank{rank}).file || selection->err(LocalRank{rank}).file;
+    const bool has_file = selection->out(LocalRank{rank}).file || selection->err(LocalRank{rank}).file;
     fuzz::require(!has_file || selection->needs_files(), "a file is announced");
   }
   return 0;

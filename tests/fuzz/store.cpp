@@ -129,8 +129,7 @@ void play(std::string_view& script, std::array<Heard, 3>& all) {
     said = script.substr(0, size);
     script.remove_prefix(said.size());
   } else if (what % 8 == 2) {
-    said =
-        std::string("\0\xce\xf7\x85\x3c\x0d", 6) + static_cast<char>(next()) + std::string(3, '\0');
+    said = std::string("\0\xce\xf7\x85\x3c\x0d", 6) + static_cast<char>(next()) + std::string(3, '\0');
   }
   for (Heard& one : all) {
     switch (what % 8) {

@@ -40,8 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(!mode->name.empty() && !mode->roles.empty(), "a template has a name and a role");
   JobRequest job;
   job.program = {"train"};
-  const LaunchPlan plan =
-      make_plan({two_nodes(), {*mode, from_flag("--template")}, job, Snapshot{}});
+  const LaunchPlan plan = make_plan({two_nodes(), {*mode, from_flag("--template")}, job, Snapshot{}});
   for (const WorkerPlan& worker : plan.workers) {
     fuzz::require(worker.global_rank.value < plan.world_size, "global rank < world size");
     for (const auto& [name, value] : worker.environment) {

@@ -15,9 +15,8 @@ std::string show_each(std::string_view bytes) {
     const std::string shown = watch.show({&c, 1});
     muster::fuzz::require(shown.starts_with(c), "nothing is lost");
     const std::string_view added = std::string_view(shown).substr(1);
-    muster::fuzz::require(
-        added.empty() || added == "\r| muster: " || added == "\b\b\b\b\b\b\b\b| muster: ",
-        "nothing is added but marks");
+    muster::fuzz::require(added.empty() || added == "\r| muster: " || added == "\b\b\b\b\b\b\b\b| muster: ",
+                          "nothing is added but marks");
     all += shown;
   }
   return all;

@@ -55,8 +55,7 @@ void vote(std::string_view bytes) {
   if (!read) {
     return;
   }
-  require(decode_vote(encode(*read)).has_value() || read->digest.size() > 16,
-          "a vote is read as it was written");
+  require(decode_vote(encode(*read)).has_value() || read->digest.size() > 16, "a vote is read as it was written");
   (void)decide_route({*read, *read});
   (void)decide_route({*read, {}, *read});
 }

@@ -11,9 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text = escape_controls(bytes);
   fuzz::require(valid_utf8(text) == text, "what is shown is UTF-8");
   fuzz::require(escape_controls(text) == text, "what was shown once stays as it is");
-  fuzz::require(std::all_of(text.begin(),
-                            text.end(),
-                            [](char c) { return !is_control(c) || c == '\n' || c == '\t'; }),
+  fuzz::require(std::all_of(text.begin(), text.end(), [](char c) { return !is_control(c) || c == '\n' || c == '\t'; }),
                 "no control is left");
   fuzz::require(text.find("\xC2\x9B") == std::string::npos, "no control of Latin 1 is left");
   fuzz::require(text.size() <= 10 * bytes.size(), "an escape is short");

@@ -52,17 +52,16 @@ void read_ascend_files(Snapshot& snapshot, const std::string& list) {
 
 /// "devices: nvidia=8 cores=64"
 Result<> read_devices(Snapshot& snapshot, const std::string& line) {
-  const std::map<std::string, int*> counts = {
-      {"nvidia", &snapshot.devices.nvidia},
-      {"ascend", &snapshot.devices.ascend},
-      {"amd", &snapshot.devices.amd},
-      {"gaudi", &snapshot.devices.gaudi},
-      {"neuron", &snapshot.devices.neuron_cores},
-      {"cores_of_neuron", &snapshot.devices.cores_of_neuron},
-      {"intel", &snapshot.devices.intel},
-      {"intel_tiles", &snapshot.devices.intel_tiles},
-      {"tpu", &snapshot.devices.tpu},
-      {"cores", &snapshot.cores.count}};
+  const std::map<std::string, int*> counts = {{"nvidia", &snapshot.devices.nvidia},
+                                              {"ascend", &snapshot.devices.ascend},
+                                              {"amd", &snapshot.devices.amd},
+                                              {"gaudi", &snapshot.devices.gaudi},
+                                              {"neuron", &snapshot.devices.neuron_cores},
+                                              {"cores_of_neuron", &snapshot.devices.cores_of_neuron},
+                                              {"intel", &snapshot.devices.intel},
+                                              {"intel_tiles", &snapshot.devices.intel_tiles},
+                                              {"tpu", &snapshot.devices.tpu},
+                                              {"cores", &snapshot.cores.count}};
   const std::vector<std::string> words = words_of(line);
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
     const std::size_t equals = word->find('=');
@@ -75,9 +74,8 @@ Result<> read_devices(Snapshot& snapshot, const std::string& line) {
       snapshot.interfaces = split(word->substr(equals + 1), ',');
       continue;
     }
-    const auto count = equals == std::string::npos
-                           ? std::nullopt
-                           : parse_integer(word->substr(equals + 1), 0, 1'000'000);
+    const auto count =
+        equals == std::string::npos ? std::nullopt : parse_integer(word->substr(equals + 1), 0, 1'000'000);
     if (!count || known == counts.end()) {
       return bad_line(line, "has no nvidia=, ascend=, amd= or cores= with a number");
     }
@@ -96,14 +94,12 @@ void read_mounted(Snapshot& snapshot, const std::string& line) {
   const std::size_t blank = line.find(' ');
   const std::string name = line.substr(1, blank - 1);
   const bool is_path = name.starts_with('/');
-  std::string& text =
-      snapshot.files[is_path ? name : kVolcanoFolder + ("/" + name) + kHostFileEnding];
+  std::string& text = snapshot.files[is_path ? name : kVolcanoFolder + ("/" + name) + kHostFileEnding];
   if (blank != std::string::npos) {
     text += line.substr(blank + 1) + "\n";
   }
   const auto& places = kRankTablePlaces;
-  if (snapshot.rank_table.empty() &&
-      std::find(places.begin(), places.end(), name) != places.end()) {
+  if (snapshot.rank_table.empty() && std::find(places.begin(), places.end(), name) != places.end()) {
     snapshot.rank_table = name;
   }
 }
@@ -113,8 +109,7 @@ Result<> read_large_table(Snapshot& snapshot, const std::string& line) {
   const std::vector<std::string> words = words_of(line);
   const std::vector<std::string> numbers = words.size() == 4 ? split(words[3], 'x') : words;
   if (numbers.size() == 2) {
-    const Shape shape{parse_integer(numbers[0], 1, 60'000).value_or(0),
-                      parse_integer(numbers[1], 1, 16).value_or(0)};
+    const Shape shape{parse_integer(numbers[0], 1, 60'000).value_or(0), parse_integer(numbers[1], 1, 16).value_or(0)};
     snapshot.files[words[1]] = large_table(words[2], shape);
   }
   return numbers.size() == 2 && !snapshot.files[words[1]].empty()
@@ -124,8 +119,7 @@ Result<> read_large_table(Snapshot& snapshot, const std::string& line) {
 
 void read_program(Case& given, const std::string& line) {
   std::vector<std::string> words = words_of(line.substr(1));
-  const bool is_ours =
-      !words.empty() && (words.front() == "muster" || find_front_end(words.front()) != nullptr);
+  const bool is_ours = !words.empty() && (words.front() == "muster" || find_front_end(words.front()) != nullptr);
   (is_ours ? given.command_line : given.program) = std::move(words);
 }
 

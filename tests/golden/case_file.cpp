@@ -36,8 +36,7 @@ bool is_expected(const std::string& line) {
 }
 
 bool has_block(const std::vector<Block>& blocks, const std::string& name) {
-  return std::any_of(
-      blocks.begin(), blocks.end(), [&](const Block& block) { return block.name == name; });
+  return std::any_of(blocks.begin(), blocks.end(), [&](const Block& block) { return block.name == name; });
 }
 
 Block begin_block(const std::string& header) {
@@ -68,8 +67,7 @@ Result<std::vector<Block>> read_blocks(const fs::path& file) {
   for (const std::string& line : lines_of(file)) {
     ++number;
     const auto wrong = [&](const std::string& what) {
-      return Error{ErrorKind::BadData,
-                   file.string() + ":" + std::to_string(number) + ": '" + line + "' " + what};
+      return Error{ErrorKind::BadData, file.string() + ":" + std::to_string(number) + ": '" + line + "' " + what};
     };
     if (line.empty() || line.starts_with('#')) {
       continue;
@@ -96,8 +94,7 @@ Result<std::vector<Block>> read_blocks(const fs::path& file) {
 }
 
 const Block& find_block(const std::vector<Block>& blocks, const std::string& name) {
-  return *std::find_if(
-      blocks.begin(), blocks.end(), [&](const Block& block) { return block.name == name; });
+  return *std::find_if(blocks.begin(), blocks.end(), [&](const Block& block) { return block.name == name; });
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): a parent stands above, so this ends
@@ -111,16 +108,12 @@ std::vector<std::string> all_given(const std::vector<Block>& blocks, const Block
     const bool is_less = line.starts_with(kWithout);
     remove_subject(lines, is_less ? line.substr(kWithout.size()) : subject_of(line));
   }
-  std::copy_if(block.given.begin(),
-               block.given.end(),
-               std::back_inserter(lines),
+  std::copy_if(block.given.begin(), block.given.end(), std::back_inserter(lines),
                [](const std::string& line) { return !line.starts_with(kWithout); });
   return lines;
 }
 
-void rewrite_expected(const fs::path& file,
-                      const std::string& name,
-                      const std::vector<std::string>& expected) {
+void rewrite_expected(const fs::path& file, const std::string& name, const std::vector<std::string>& expected) {
   std::vector<std::string> lines = lines_of(file);
   const auto header = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
     return is_header(line) && begin_block(line).name == name;

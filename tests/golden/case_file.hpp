@@ -28,12 +28,10 @@ struct Block {
 
 /// What is given to the case together with what it takes over: its lines replace those of the same
 /// name, "without NAME" takes one away.
-[[nodiscard]] std::vector<std::string> all_given(const std::vector<Block>& blocks,
-                                                 const Block& block);
+[[nodiscard]] std::vector<std::string> all_given(const std::vector<Block>& blocks, const Block& block);
 
 /// Writes what is expected of one case into the file and leaves the rest as it is.
-void rewrite_expected(const std::filesystem::path& file,
-                      const std::string& name,
+void rewrite_expected(const std::filesystem::path& file, const std::string& name,
                       const std::vector<std::string>& expected);
 
 }  // namespace muster::golden

@@ -17,8 +17,7 @@ constexpr std::string_view kError = "! ";
 
 /// Text as it is, all else as JSON writes it; in one line.
 std::string text_of(const json::value& value) {
-  const std::string text =
-      value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+  const std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
   const std::vector<std::string> lines = split(text, '\n');
   return join(lines, "\\n");
 }
@@ -43,10 +42,7 @@ void add(Lines& lines, const std::string& field, const std::string& value) {
 }
 
 /// A field that no decision tells.
-void add_undecided(Lines& lines,
-                   const json::object& document,
-                   const std::string& field,
-                   const json::value& value) {
+void add_undecided(Lines& lines, const json::object& document, const std::string& field, const json::value& value) {
   for (const json::value& decision : document.at("decisions").as_array()) {
     if (text_of(decision.at("field")) == field && text_of(decision.at("value")) == text_of(value)) {
       return;
@@ -83,8 +79,7 @@ json::value shortened(json::value file) {
 Lines lines_of_job(const json::object& document) {
   Lines lines;
   for (const json::value& decision : document.at("decisions").as_array()) {
-    add(lines,
-        text_of(decision.at("field")),
+    add(lines, text_of(decision.at("field")),
         text_of(decision.at("value")) + " (" + text_of(decision.at("source")) + ")");
   }
   const json::object& nodes = document.at("nodes").as_object();
@@ -125,9 +120,7 @@ std::map<std::string, std::string> fields_of(const json::object& process) {
 
 /// One line for each field of the role's processes: its value, or those of the processes in turn where
 /// they differ.
-void add_role(Lines& lines,
-              const std::string& role,
-              const std::vector<std::map<std::string, std::string>>& processes) {
+void add_role(Lines& lines, const std::string& role, const std::vector<std::map<std::string, std::string>>& processes) {
   std::map<std::string, std::vector<std::string>> values;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     for (const auto& [field, value] : processes[i]) {
@@ -135,8 +128,7 @@ void add_role(Lines& lines,
     }
   }
   for (const auto& [field, of_each] : values) {
-    const bool are_same =
-        std::adjacent_find(of_each.begin(), of_each.end(), std::not_equal_to<>()) == of_each.end();
+    const bool are_same = std::adjacent_find(of_each.begin(), of_each.end(), std::not_equal_to<>()) == of_each.end();
     add(lines, role + "." + field, are_same ? of_each.front() : join(of_each, " | "));
   }
 }
@@ -158,8 +150,7 @@ Lines lines_of_lost(const json::object& document) {
   Lines lines;
   for (const json::value& lost : document.at("not_used").as_array()) {
     const std::string field = lost.at("field").is_null() ? "" : text_of(lost.at("field")) + " ";
-    add(lines,
-        "lost " + field + text_of(lost.at("source")),
+    add(lines, "lost " + field + text_of(lost.at("source")),
         text_of(lost.at("value")) + " (" + text_of(lost.at("why")) + ")");
   }
   return lines;
@@ -205,13 +196,11 @@ Lines without_those_of(const Lines& parent, const Lines& lines) {
     return lines;
   }
   Lines fresh;
-  std::copy_if(lines.begin(), lines.end(), std::back_inserter(fresh), [&](const auto& line) {
-    return std::find(parent.begin(), parent.end(), line) == parent.end();
-  });
+  std::copy_if(lines.begin(), lines.end(), std::back_inserter(fresh),
+               [&](const auto& line) { return std::find(parent.begin(), parent.end(), line) == parent.end(); });
   for (const std::string& line : parent) {
-    const bool is_there = std::any_of(lines.begin(), lines.end(), [&](const auto& other) {
-      return field_of(other) == field_of(line);
-    });
+    const bool is_there =
+        std::any_of(lines.begin(), lines.end(), [&](const auto& other) { return field_of(other) == field_of(line); });
     if (!is_there) {
       fresh.push_back("> no " + field_of(line).substr(2));
     }
@@ -223,8 +212,7 @@ Lines expectation_of(const Case& given) {
   const auto planned = plan_of(given);
   if (!planned) {
     const Error& error = planned.error();
-    return {std::string(kError) + std::to_string(error.exit_code()) + " " +
-            text_of(json::value(error.message))};
+    return {std::string(kError) + std::to_string(error.exit_code()) + " " + text_of(json::value(error.message))};
   }
   const json::object document = document_of(planned->plan);
   Lines lines = lines_of_job(document);
@@ -232,8 +220,7 @@ Lines expectation_of(const Case& given) {
     const Lines lost = lines_of_lost(document);
     lines.insert(lines.end(), lost.begin(), lost.end());
   }
-  for (const std::string& line :
-       without_those_of(implied_lines(*planned, given), lines_of_processes(document))) {
+  for (const std::string& line : without_those_of(implied_lines(*planned, given), lines_of_processes(document))) {
     lines.push_back(line);
   }
   return lines;

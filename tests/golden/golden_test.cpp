@@ -38,8 +38,7 @@ std::string test_name(const std::string& words) {
 }
 
 /// The expected lines beside those that are, where they differ.
-std::string difference(const std::vector<std::string>& expected,
-                       const std::vector<std::string>& found) {
+std::string difference(const std::vector<std::string>& expected, const std::vector<std::string>& found) {
   const auto lacks = [](const std::vector<std::string>& lines, const std::string& line) {
     return std::find(lines.begin(), lines.end(), line) == lines.end();
   };
@@ -63,8 +62,7 @@ class GoldenCase : public testing::Test {
     ASSERT_TRUE(blocks) << blocks.error().message;
     const Block& block = find_block(*blocks, name_);
     const std::vector<std::string> parent =
-        block.parent.empty() ? std::vector<std::string>()
-                             : lines_of(*blocks, find_block(*blocks, block.parent));
+        block.parent.empty() ? std::vector<std::string>() : lines_of(*blocks, find_block(*blocks, block.parent));
     const std::vector<std::string> found = without_those_of(parent, lines_of(*blocks, block));
     if (is_update()) {
       rewrite_expected(file_, name_, found);
@@ -92,14 +90,9 @@ void register_file(const fs::path& file) {
     throw std::runtime_error(blocks.error().message);
   }
   for (const Block& block : *blocks) {
-    testing::RegisterTest(
-        "Golden",
-        test_name(file.stem().string() + "-" + block.name).c_str(),
-        nullptr,
-        nullptr,
-        __FILE__,
-        __LINE__,
-        [file, name = block.name]() -> testing::Test* { return new GoldenCase(file, name); });
+    testing::RegisterTest("Golden", test_name(file.stem().string() + "-" + block.name).c_str(), nullptr, nullptr,
+                          __FILE__, __LINE__,
+                          [file, name = block.name]() -> testing::Test* { return new GoldenCase(file, name); });
   }
 }
 

@@ -39,8 +39,7 @@ std::string list_of(const std::vector<std::string>& items, std::size_t depth) {
 }
 
 std::string device_of(int server, int device, const std::string& more) {
-  return "{\"device_id\":" + quoted(device) +
-         ",\"device_ip\":" + quoted(address_of(server, device)) + more + "}";
+  return "{\"device_id\":" + quoted(device) + ",\"device_ip\":" + quoted(address_of(server, device)) + more + "}";
 }
 
 std::string head_of(const std::string& version, const Shape& shape) {
@@ -54,11 +53,9 @@ std::string servers_of(const Shape& shape, bool has_super_pods) {
     std::vector<std::string> devices;
     for (int device = 0; device < shape.devices; ++device) {
       const int rank = server * shape.devices + device;
-      devices.push_back(device_of(
-          server,
-          device,
-          ",\"rank_id\":" + quoted(rank) +
-              (has_super_pods ? ",\"super_device_id\":" + quoted(server * 16 + device) : "")));
+      devices.push_back(device_of(server, device,
+                                  ",\"rank_id\":" + quoted(rank) +
+                                      (has_super_pods ? ",\"super_device_id\":" + quoted(server * 16 + device) : "")));
     }
     servers.push_back("{\n      \"server_id\": " + quoted(name_of(server)) +
                       ",\n      \"device\": " + list_of(devices, 8) + "\n    }");
@@ -67,8 +64,7 @@ std::string servers_of(const Shape& shape, bool has_super_pods) {
 }
 
 std::string level_of(int layer, const std::string& network) {
-  return "{\"net_layer\":" + std::to_string(layer) + ",\"net_instance_id\":" + quoted(network) +
-         "}";
+  return "{\"net_layer\":" + std::to_string(layer) + ",\"net_instance_id\":" + quoted(network) + "}";
 }
 
 }  // namespace
@@ -80,16 +76,14 @@ std::string version1(const Shape& shape) {
 std::string super_pods(const Shape& shape) {
   std::map<int, std::vector<std::string>> servers;
   for (int server = 0; server < shape.servers; ++server) {
-    servers[super_pod_of(server, shape)].push_back("{\"server_id\":" + quoted(name_of(server)) +
-                                                   "}");
+    servers[super_pod_of(server, shape)].push_back("{\"server_id\":" + quoted(name_of(server)) + "}");
   }
   std::vector<std::string> pods;
   for (const auto& [pod, ids] : servers) {
-    pods.push_back("{\n      \"super_pod_id\": " + quoted(pod) +
-                   ",\n      \"server_list\": " + list_of(ids, 8) + "\n    }");
+    pods.push_back("{\n      \"super_pod_id\": " + quoted(pod) + ",\n      \"server_list\": " + list_of(ids, 8) +
+                   "\n    }");
   }
-  return head_of("1.2", shape) + servers_of(shape, true) +
-         ",\n  \"super_pod_list\": " + list_of(pods, 4) + "\n}\n";
+  return head_of("1.2", shape) + servers_of(shape, true) + ",\n  \"super_pod_list\": " + list_of(pods, 4) + "\n}\n";
 }
 
 std::string version2(const Shape& shape) {
@@ -97,13 +91,12 @@ std::string version2(const Shape& shape) {
   for (int rank = 0; rank < shape.servers * shape.devices; ++rank) {
     const int server = rank / shape.devices;
     const std::string id = std::to_string(rank % shape.devices);
-    ranks.push_back("{\"rank_id\":" + std::to_string(rank) + ",\"local_id\":" + id +
-                    ",\"device_id\":" + id + ",\"level_list\":[" + level_of(0, name_of(server)) +
-                    "," + level_of(1, "superpod-" + std::to_string(super_pod_of(server, shape))) +
-                    "]}");
+    ranks.push_back("{\"rank_id\":" + std::to_string(rank) + ",\"local_id\":" + id + ",\"device_id\":" + id +
+                    ",\"level_list\":[" + level_of(0, name_of(server)) + "," +
+                    level_of(1, "superpod-" + std::to_string(super_pod_of(server, shape))) + "]}");
   }
-  return "{\n  \"status\": \"completed\",\n  \"version\": \"2.0\",\n  \"rank_count\": " +
-         std::to_string(ranks.size()) + ",\n  \"rank_list\": " + list_of(ranks, 4) + "\n}\n";
+  return "{\n  \"status\": \"completed\",\n  \"version\": \"2.0\",\n  \"rank_count\": " + std::to_string(ranks.size()) +
+         ",\n  \"rank_list\": " + list_of(ranks, 4) + "\n}\n";
 }
 
 std::string groups(const Shape& shape, int pods_per_server) {
@@ -126,18 +119,16 @@ std::string groups(const Shape& shape, int pods_per_server) {
   }
   return R"({"status":"completed","group_count":"1","group_list":[{"group_name":"worker",)"
          R"("instance_count":)" +
-         quoted(static_cast<int>(instances.size())) + R"(,"device_count":)" +
-         quoted(shape.servers * shape.devices) + R"(,"instance_list":)" + list_of(instances, 4) +
-         "}]}";
+         quoted(static_cast<int>(instances.size())) + R"(,"device_count":)" + quoted(shape.servers * shape.devices) +
+         R"(,"instance_list":)" + list_of(instances, 4) + "}]}";
 }
 
 std::string standard(const Shape& shape) {
   std::vector<std::string> instances;
   for (int rank = 0; rank < shape.servers * shape.devices; ++rank) {
     const int server = rank / shape.devices;
-    instances.push_back("{\"rank_id\":" + quoted(rank) +
-                        ",\"server_id\":" + quoted(name_of(server)) + ",\"devices\":[" +
-                        device_of(server, rank % shape.devices, "") + "]}");
+    instances.push_back("{\"rank_id\":" + quoted(rank) + ",\"server_id\":" + quoted(name_of(server)) +
+                        ",\"devices\":[" + device_of(server, rank % shape.devices, "") + "]}");
   }
   return R"({"status":"completed","group_list":[{"instance_list":)" + list_of(instances, 4) + "}]}";
 }

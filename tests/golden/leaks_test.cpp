@@ -24,10 +24,8 @@ struct Environment {
 };
 
 bool is_plain(const Case& given) {
-  const bool has_options = std::any_of(
-      given.snapshot.variables.begin(), given.snapshot.variables.end(), [](const auto& variable) {
-        return variable.first.starts_with("MUSTER_");
-      });
+  const bool has_options = std::any_of(given.snapshot.variables.begin(), given.snapshot.variables.end(),
+                                       [](const auto& variable) { return variable.first.starts_with("MUSTER_"); });
   bool has_settings = false;
   given.settings.for_each([&](const auto&, const auto&) { has_settings = true; });
   return !has_options && !has_settings && given.command_line.empty();
@@ -41,8 +39,7 @@ std::vector<Environment> all_environments() {
       const auto given = read_case(all_given(*blocks, block));
       const auto planned = given && is_plain(*given) ? plan_of(*given) : Result<Planned>(Error{});
       if (planned) {
-        environments.push_back(
-            {file.path().stem().string() + ", " + block.name, *given, planned->plan});
+        environments.push_back({file.path().stem().string() + ", " + block.name, *given, planned->plan});
       }
     }
   }
@@ -92,8 +89,7 @@ const std::map<std::string, Variables>& leaks() {
         {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"},
         {"OMPI_UNIVERSE_SIZE", "1"}}},
       {"a cluster's defaults", {{"NODE_RANK", "0"}, {"NCCL_SOCKET_IFNAME", "eth0"}}},
-      {"an image that sets torchrun's options",
-       {{"PET_NPROC_PER_NODE", "auto"}, {"PET_MAX_RESTARTS", "3"}}},
+      {"an image that sets torchrun's options", {{"PET_NPROC_PER_NODE", "auto"}, {"PET_MAX_RESTARTS", "3"}}},
   };
   return all;
 }
@@ -101,8 +97,8 @@ const std::map<std::string, Variables>& leaks() {
 /// Less specific than what may leak: there the outer one rightly describes the job, or says that this is
 /// one of its workers.
 bool may_change(const std::string& platform, const std::string& leak) {
-  static const std::vector<std::string> kLast = {
-      "single", "bare", "indexed-job", "slurm", "pbs", "lsf", "flux", "mpirun"};
+  static const std::vector<std::string> kLast = {"single", "bare", "indexed-job", "slurm",
+                                                 "pbs",    "lsf",  "flux",        "mpirun"};
   return leak == "an outer torchrun" || leak == "an outer mpirun of one process" ||
          std::find(kLast.begin(), kLast.end(), platform) != kLast.end();
 }
@@ -126,8 +122,7 @@ TEST(Leaks, NoPlatformIsTakenForAnother) {
       ++compared;
       const std::string& platform = planned->plan.platform;
       if (platform == environment.plan.platform) {
-        EXPECT_EQ(planned->plan.nodes, environment.plan.nodes)
-            << environment.name << " in " << leak;
+        EXPECT_EQ(planned->plan.nodes, environment.plan.nodes) << environment.name << " in " << leak;
         EXPECT_EQ(planned->plan.node_rank.value, environment.plan.node_rank.value)
             << environment.name << " in " << leak;
       } else {
@@ -152,9 +147,8 @@ TEST(Leaks, NoneIsAloneWithItsReaderSwitchedOff) {
     given.settings.set("platform", {"^" + platform, from_flag("--platform")});
     const auto planned = plan_of(given);
     ++switched;
-    EXPECT_FALSE(planned && planned->plan.nodes == 1)
-        << environment.name << ", without the reader of " << platform
-        << ", is a job of one node by " << planned->plan.platform;
+    EXPECT_FALSE(planned && planned->plan.nodes == 1) << environment.name << ", without the reader of " << platform
+                                                      << ", is a job of one node by " << planned->plan.platform;
   }
   EXPECT_GT(switched, 50);
 }

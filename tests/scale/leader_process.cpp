@@ -113,8 +113,7 @@ pid_t spawn(std::vector<std::string> command) {
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   pid_t pid = -1;
-  const int error =
-      ::posix_spawn(&pid, arguments.front(), &actions, nullptr, arguments.data(), environ);
+  const int error = ::posix_spawn(&pid, arguments.front(), &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     throw std::runtime_error("cannot start '" + command.front() + "'");
@@ -189,8 +188,7 @@ double bytes_on_the_wire(std::uint16_t port) {
     tcp_info info{};
     socklen_t info_size = sizeof info;
     if (is_link && ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_size) == 0) {
-      total += static_cast<double>(info.tcpi_bytes_acked) +
-               static_cast<double>(info.tcpi_bytes_received);
+      total += static_cast<double>(info.tcpi_bytes_acked) + static_cast<double>(info.tcpi_bytes_received);
     }
   }
   return total;

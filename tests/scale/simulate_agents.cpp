@@ -59,9 +59,7 @@ struct Options {
 };
 
 std::shared_ptr<const gang::GangKey> key_of(const Options& options) {
-  return options.is_encrypted
-             ? std::make_shared<const gang::GangKey>(*gang::GangKey::derive(kToken))
-             : nullptr;
+  return options.is_encrypted ? std::make_shared<const gang::GangKey>(*gang::GangKey::derive(kToken)) : nullptr;
 }
 
 double seconds_since(Clock::time_point begin) {
@@ -171,10 +169,9 @@ void Simulation::run() {
     io_.run_one_until(deadline);
   }
   if (!is_all(done_)) {
-    throw std::runtime_error(
-        "not everything happened within two minutes: " + std::to_string(started_[0]) +
-        " agents started, " + std::to_string(stopped_) + " stopped, " +
-        std::to_string(started_[1]) + " started again, " + std::to_string(left_) + " left");
+    throw std::runtime_error("not everything happened within two minutes: " + std::to_string(started_[0]) +
+                             " agents started, " + std::to_string(stopped_) + " stopped, " +
+                             std::to_string(started_[1]) + " started again, " + std::to_string(left_) + " left");
   }
 }
 
@@ -208,8 +205,7 @@ void Simulation::on_start(const gang::Start& start, const gang::Exchanged& merge
 
 void Simulation::on_all_joined() {
   figures_["join_seconds"] = seconds_since(last_arrival_);
-  figures_["arrival_seconds"] =
-      std::chrono::duration<double>(last_arrival_ - first_arrival_).count();
+  figures_["arrival_seconds"] = std::chrono::duration<double>(last_arrival_ - first_arrival_).count();
   const Costs costs = leader_.costs();
   figures_["join_cpu_seconds"] = costs.cpu_seconds - before_.cpu_seconds;
   bytes_ = bytes_on_the_wire(port_);
@@ -238,10 +234,8 @@ void Simulation::begin_holding() {
   figures_["pss_kilobytes"] = costs.pss_kilobytes;
   figures_["peak_rss_kilobytes"] = costs.peak_rss_kilobytes;
   constexpr double kKilo = 1024;
-  note_per_agent("rss_bytes_per_agent",
-                 kKilo * static_cast<double>(costs.rss_kilobytes - before_.rss_kilobytes));
-  note_per_agent("pss_bytes_per_agent",
-                 kKilo * static_cast<double>(costs.pss_kilobytes - before_.pss_kilobytes));
+  note_per_agent("rss_bytes_per_agent", kKilo * static_cast<double>(costs.rss_kilobytes - before_.rss_kilobytes));
+  note_per_agent("pss_bytes_per_agent", kKilo * static_cast<double>(costs.pss_kilobytes - before_.pss_kilobytes));
   before_ = costs;
   bytes_ = bytes_on_the_wire(port_);
   after(to_duration(options_.hold_seconds), &Simulation::fail);
@@ -250,8 +244,7 @@ void Simulation::begin_holding() {
 void Simulation::fail() {
   constexpr double kMinute = 60;
   const Costs costs = leader_.costs();
-  figures_["idle_cpu_seconds_per_minute"] =
-      (costs.cpu_seconds - before_.cpu_seconds) * kMinute / options_.hold_seconds;
+  figures_["idle_cpu_seconds_per_minute"] = (costs.cpu_seconds - before_.cpu_seconds) * kMinute / options_.hold_seconds;
   const double bytes = bytes_on_the_wire(port_);
   note_per_agent("idle_bytes_per_agent_and_second", (bytes - bytes_) / options_.hold_seconds);
   before_ = costs;
@@ -295,8 +288,7 @@ void Simulation::on_all_restarted() {
 
 void Simulation::on_leave(const JobEnd& end) {
   if (end.exit_code != 0) {
-    throw std::runtime_error("an agent left with " + std::to_string(end.exit_code) + ": " +
-                             end.reason);
+    throw std::runtime_error("an agent left with " + std::to_string(end.exit_code) + ": " + end.reason);
   }
   if (is_all(++left_)) {
     figures_["finish_seconds"] = seconds_since(succeeded_);
@@ -347,8 +339,8 @@ Options read_options(const std::vector<std::string>& words) {
     }
     ++i;
   }
-  if ((options.muster.empty() && !options.values) || options.agents < 1 ||
-      options.hold_seconds <= 0 || options.fail_on < 1 || options.fail_on > options.agents) {
+  if ((options.muster.empty() && !options.values) || options.agents < 1 || options.hold_seconds <= 0 ||
+      options.fail_on < 1 || options.fail_on > options.agents) {
     throw std::invalid_argument("--muster FILE and --agents N are needed, and --fail-on 1 to N");
   }
   return options;
@@ -386,10 +378,7 @@ int simulate(const Options& options) {
     (void)::setenv("MUSTER_TOKEN", kToken, 1);  // NOLINT(concurrency-mt-unsafe): one thread
   }
   if (options.lead_at != 0) {
-    return lead(options.agents,
-                static_cast<std::uint16_t>(options.lead_at),
-                *options.values,
-                key_of(options));
+    return lead(options.agents, static_cast<std::uint16_t>(options.lead_at), *options.values, key_of(options));
   }
   const std::uint16_t port = free_port();
   LeaderProcess leader(leader_command(options, port), port, !options.values);

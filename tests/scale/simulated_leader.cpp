@@ -32,8 +32,8 @@ std::string devices_of(int node, int count) {
   rank_table::Addresses addresses;
   constexpr int kByte = 250;
   for (const int id : ids) {
-    addresses[id] = "10." + std::to_string(node / kByte) + "." + std::to_string(node % kByte) +
-                    "." + std::to_string(id);
+    addresses[id] =
+        "10." + std::to_string(node / kByte) + "." + std::to_string(node % kByte) + "." + std::to_string(id);
   }
   const std::string host = "host-" + std::to_string(node);
   return write_server(rank_table::make_server(host, ids, addresses), host);
@@ -45,10 +45,7 @@ gang::ExchangeKeys exchange_keys(const Values& values) {
   if (values.devices > 0) {
     return {rank_table_key()};
   }
-  return {{"values",
-           gang::Phase::BeforeStart,
-           kMostOfNode,
-           kMostMerged,
+  return {{"values", gang::Phase::BeforeStart, kMostOfNode, kMostMerged,
            values.has_all_parts ? gang::Merge(gang::all_parts) : gang::Merge(digest)}};
 }
 
@@ -77,10 +74,7 @@ gang::Policy simulated_policy(int agents, int node, std::uint16_t port) {
   return policy;
 }
 
-std::vector<std::string> leader_command(int agents,
-                                        std::uint16_t port,
-                                        const Values& values,
-                                        bool is_encrypted) {
+std::vector<std::string> leader_command(int agents, std::uint16_t port, const Values& values, bool is_encrypted) {
   std::vector<std::string> command = {"/proc/self/exe",
                                       "--lead-at",
                                       std::to_string(port),
@@ -99,10 +93,7 @@ std::vector<std::string> leader_command(int agents,
   return command;
 }
 
-int lead(int agents,
-         std::uint16_t port,
-         const Values& values,
-         std::shared_ptr<const gang::GangKey> key) {
+int lead(int agents, std::uint16_t port, const Values& values, std::shared_ptr<const gang::GangKey> key) {
   boost::asio::io_context io{1};
   std::unique_ptr<gang::Gang> gang;
   int code = 0;
@@ -122,9 +113,7 @@ int lead(int agents,
       gang->notify(gang::AttemptOver{});
     }
   };
-  callbacks.stop_attempt = [&](const gang::StopAttempt& /*stop*/) {
-    gang->notify(gang::AttemptOver{});
-  };
+  callbacks.stop_attempt = [&](const gang::StopAttempt& /*stop*/) { gang->notify(gang::AttemptOver{}); };
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
   callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};

@@ -15,7 +15,7 @@ namespace muster::scale {
 struct Values {
   int bytes = 0;               ///< of each agent; 0: nothing
   bool has_all_parts = false;  ///< everybody gets the parts of all; else a digest of them
-  int devices = 0;  ///< instead: of each agent, and everybody gets one rank table of them
+  int devices = 0;             ///< instead: of each agent, and everybody gets one rank table of them
 
   [[nodiscard]] bool has_any() const { return bytes > 0 || devices > 0; }
 };
@@ -29,16 +29,11 @@ struct Values {
 [[nodiscard]] gang::Policy simulated_policy(int agents, int node, std::uint16_t port);
 
 /// This program as such a leader.
-[[nodiscard]] std::vector<std::string> leader_command(int agents,
-                                                      std::uint16_t port,
-                                                      const Values& values,
+[[nodiscard]] std::vector<std::string> leader_command(int agents, std::uint16_t port, const Values& values,
                                                       bool is_encrypted);
 
 /// Leads a job of so many agents and itself: a first attempt until it is told to stop, a second one that
 /// succeeds at once. Returns the exit code.
-[[nodiscard]] int lead(int agents,
-                       std::uint16_t port,
-                       const Values& values,
-                       std::shared_ptr<const gang::GangKey> key);
+[[nodiscard]] int lead(int agents, std::uint16_t port, const Values& values, std::shared_ptr<const gang::GangKey> key);
 
 }  // namespace muster::scale

@@ -138,8 +138,7 @@ class Clients {
     address.sin_family = AF_INET;
     address.sin_port = htons(port_);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (!fd || (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) !=
-                    0 &&  // NOLINT
+    if (!fd || (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 &&  // NOLINT
                 errno != EINPROGRESS)) {
       give_up("cannot connect");
     }
@@ -151,8 +150,7 @@ class Clients {
 
   void handle_some() {
     std::array<epoll_event, 512> events{};
-    const int count = ::epoll_wait(
-        epoll_.get(), events.data(), static_cast<int>(events.size()), kMostSeconds * 1'000);
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), kMostSeconds * 1'000);
     if (count <= 0) {
       give_up("the server does not answer");
     }
@@ -199,8 +197,7 @@ class Clients {
   void read_signal(Client& client) {
     std::array<char, 4'096> bytes{};
     const std::size_t wanted = client.exchanges.at(client.next).answer - client.read;
-    const ssize_t size =
-        ::recv(client.fd.get(), bytes.data(), std::min(wanted, bytes.size()), MSG_DONTWAIT);
+    const ssize_t size = ::recv(client.fd.get(), bytes.data(), std::min(wanted, bytes.size()), MSG_DONTWAIT);
     if (size <= 0) {
       give_up("the server has closed a connection");
     }
@@ -279,13 +276,10 @@ void load(std::uint16_t port, std::size_t count, double seconds) {
   const std::vector<Operation> operations = operations_of(0);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const auto begin = Clock::now();
-    const auto end =
-        begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    const auto end = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     const std::size_t rounds =
         clients.repeat(end, [i](std::size_t client) { return operations_of(client)[i].exchanges; });
-    std::printf("%s\"%s\": %.0f",
-                separator,
-                operations[i].name,
+    std::printf("%s\"%s\": %.0f", separator, operations[i].name,
                 static_cast<double>(rounds * operations[i].count) / seconds_since(begin));
     separator = ", ";
   }

@@ -37,19 +37,15 @@ constexpr std::chrono::milliseconds kPollInterval{10};  // gloo's
 constexpr std::size_t kBytesOfAddress = 140;
 
 /// One request and its answer, on a connection of its own, as gloo's client has it. Returns the status.
-int request(std::uint16_t port,
-            const std::string& method,
-            const std::string& path,
-            const std::string& body = "") {
+int request(std::uint16_t port, const std::string& method, const std::string& path, const std::string& body = "") {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const std::string text =
-      method + " " + path +
-      " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: " + std::to_string(body.size()) +
-      "\r\n\r\n" + body;
+  const std::string text = method + " " + path +
+                           " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: " + std::to_string(body.size()) +
+                           "\r\n\r\n" + body;
   int status = 0;
   if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&  // NOLINT
       ::send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size())) {
@@ -79,10 +75,7 @@ long ask_until(std::uint16_t port, const std::string& path, Clock::time_point en
 long meet(std::uint16_t port, int rank, int size, Clock::time_point end) {
   const std::string own = std::to_string(rank);
   (void)request(port, "PUT", "/global/rank_" + own, "host");
-  (void)request(port,
-                "PUT",
-                "/global/" + own,
-                std::string(kBytesOfAddress * static_cast<std::size_t>(size), 'a'));
+  (void)request(port, "PUT", "/global/" + own, std::string(kBytesOfAddress * static_cast<std::size_t>(size), 'a'));
   long count = 2;
   for (int other = 0; other < size; ++other) {
     if (other != rank) {
@@ -99,8 +92,7 @@ void start_clients(int clients, bool is_mesh, std::uint16_t port, int seconds, i
   const auto end = Clock::now() + std::chrono::seconds(seconds);
   for (int rank = 0; rank < clients; ++rank) {
     if (::fork() == 0) {  // NOLINT: a client, not a worker
-      const long count =
-          is_mesh ? meet(port, rank, clients, end) : ask_until(port, "/global/0", end);
+      const long count = is_mesh ? meet(port, rank, clients, end) : ask_until(port, "/global/0", end);
       const bool is_told = ::write(out, &count, sizeof count) == sizeof count;
       ::_exit(is_told ? 0 : 1);
     }
@@ -124,9 +116,7 @@ class Times {
 
   [[nodiscard]] double at(double part) {
     std::sort(times_.begin(), times_.end());
-    return times_.empty()
-               ? 0
-               : times_[static_cast<std::size_t>(part * static_cast<double>(times_.size() - 1))];
+    return times_.empty() ? 0 : times_[static_cast<std::size_t>(part * static_cast<double>(times_.size() - 1))];
   }
 
  private:
@@ -192,17 +182,9 @@ int measure(int clients, bool is_mesh, int seconds) {
   std::printf(
       "%d clients, %s: %.2f s, %ld requests, %.0f a second; late by a median of %.2f ms, 99 %% "
       "%.2f ms; a turn of %.2f ms of CPU, 99 %% %.2f ms, at most %.2f ms; %.2f s of CPU\n",
-      clients,
-      is_mesh ? "mesh" : "wait",
-      elapsed,
-      requests,
-      static_cast<double>(requests) / elapsed,
-      lateness.late.at(0.5),
-      lateness.late.at(0.99),
-      lateness.computed.at(0.5),
-      lateness.computed.at(0.99),
-      lateness.computed.at(1),
-      cpu_seconds());
+      clients, is_mesh ? "mesh" : "wait", elapsed, requests, static_cast<double>(requests) / elapsed,
+      lateness.late.at(0.5), lateness.late.at(0.99), lateness.computed.at(0.5), lateness.computed.at(0.99),
+      lateness.computed.at(1), cpu_seconds());
   return 0;
 }
 

@@ -39,12 +39,8 @@ static void describe_descriptors(void) {
 static void describe_ids(void) {
   int parent_death = 0;
   prctl(PR_GET_PDEATHSIG, &parent_death);
-  SAY("pid %d\nparent %d\ngroup %d\nsession %d\nparent_death_signal %d\n",
-      (int)getpid(),
-      (int)getppid(),
-      (int)getpgrp(),
-      (int)getsid(0),
-      parent_death);
+  SAY("pid %d\nparent %d\ngroup %d\nsession %d\nparent_death_signal %d\n", (int)getpid(), (int)getppid(),
+      (int)getpgrp(), (int)getsid(0), parent_death);
   SAY("foreground %s\n", tcgetpgrp(STDIN_FILENO) == getpgrp() ? "yes" : "no");
   struct rlimit files;
   getrlimit(RLIMIT_NOFILE, &files);

@@ -22,8 +22,7 @@ int main(int argc, char** argv) {
       continue;
     }
     dprintf(STDOUT_FILENO, "got %s\n", sigabbrev_np(number));
-    const int asks_to_end =
-        number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+    const int asks_to_end = number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
     if (argc > 1 && asks_to_end) {
       return atoi(argv[1]);
     }

@@ -138,8 +138,7 @@ static void open_one(const struct sockaddr_in* target, in_addr_t source) {
   ++held;
   states[fd].is_mine = 1;
   states[fd].has_spoken = speech_size == 0;
-  struct epoll_event wanted = {.events = EPOLLIN | EPOLLRDHUP | (speech_size == 0 ? 0 : EPOLLOUT),
-                               .data.fd = fd};
+  struct epoll_event wanted = {.events = EPOLLIN | EPOLLRDHUP | (speech_size == 0 ? 0 : EPOLLOUT), .data.fd = fd};
   epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &wanted);
 }
 

@@ -9,8 +9,7 @@ int main(int argc, char** argv) {
   char letters[4096];
   memset(letters, 'a' + (rank == NULL ? 0 : atoi(rank)) % 26, sizeof letters);
   while (left > 0) {
-    const ssize_t written =
-        write(STDOUT_FILENO, letters, left < sizeof letters ? left : sizeof letters);
+    const ssize_t written = write(STDOUT_FILENO, letters, left < sizeof letters ? left : sizeof letters);
     if (written < 0) {
       return 71;
     }

@@ -25,10 +25,8 @@ static void sleep_milliseconds(long milliseconds) {
 static socklen_t meeting_point(struct sockaddr_un* address) {
   const char* tag = getenv("TEST_TAG");
   *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-  const int size = snprintf(address->sun_path + 1,
-                            sizeof address->sun_path - 1,
-                            "peer-%s",
-                            tag == NULL ? "untagged" : tag);
+  const int size =
+      snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "peer-%s", tag == NULL ? "untagged" : tag);
   return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)size);
 }
 

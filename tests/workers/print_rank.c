@@ -8,12 +8,7 @@ static const char* variable(const char* name) {
 }
 
 int main(void) {
-  printf("rank %s of %s, local rank %s of %s, node %s of %s\n",
-         variable("RANK"),
-         variable("WORLD_SIZE"),
-         variable("LOCAL_RANK"),
-         variable("LOCAL_WORLD_SIZE"),
-         variable("GROUP_RANK"),
-         variable("GROUP_WORLD_SIZE"));
+  printf("rank %s of %s, local rank %s of %s, node %s of %s\n", variable("RANK"), variable("WORLD_SIZE"),
+         variable("LOCAL_RANK"), variable("LOCAL_WORLD_SIZE"), variable("GROUP_RANK"), variable("GROUP_WORLD_SIZE"));
   return 0;
 }

@@ -58,12 +58,8 @@ static void load_number(void) {
   load(offsetof(struct seccomp_data, nr));
 }
 
-static void jump(unsigned short how,
-                 unsigned value,
-                 unsigned char if_true,
-                 unsigned char if_false) {
-  add((struct sock_filter)BPF_JUMP(
-      (unsigned short)(BPF_JMP | how | BPF_K), value, if_true, if_false));
+static void jump(unsigned short how, unsigned value, unsigned char if_true, unsigned char if_false) {
+  add((struct sock_filter)BPF_JUMP((unsigned short)(BPF_JMP | how | BPF_K), value, if_true, if_false));
 }
 
 static void answer(unsigned value) {
@@ -92,8 +88,7 @@ static void refuse_after(unsigned last, int error) {
 }
 
 // Where an argument (its lower half) has a value, or a bit of it.
-static void refuse_argument(
-    unsigned number, int which, unsigned short how, unsigned value, int error) {
+static void refuse_argument(unsigned number, int which, unsigned short how, unsigned value, int error) {
   jump(BPF_JEQ, number, 0, 4);
   load(offsetof(struct seccomp_data, args) + sizeof(__u64) * (size_t)which);
   jump(how, value, 0, 1);
@@ -145,21 +140,10 @@ static void old_docker(void) {
 
 static void gvisor(void) {
   static const unsigned missing[] = {
-      SYS_copy_file_range,
-      SYS_pkey_alloc,
-      SYS_pkey_free,
-      SYS_pkey_mprotect,
-      SYS_io_pgetevents,
-      SYS_rseq,
-      SYS_userfaultfd,
-      SYS_vmsplice,
-      SYS_fanotify_init,
-      SYS_membarrier,
-      SYS_preadv2,
-      SYS_pwritev2,
+      SYS_copy_file_range, SYS_pkey_alloc, SYS_pkey_free,     SYS_pkey_mprotect, SYS_io_pgetevents, SYS_rseq,
+      SYS_userfaultfd,     SYS_vmsplice,   SYS_fanotify_init, SYS_membarrier,    SYS_preadv2,       SYS_pwritev2,
   };
-  static const unsigned forbidden[] = {
-      SYS_kcmp, SYS_bpf, SYS_migrate_pages, SYS_move_pages, SYS_syslog};
+  static const unsigned forbidden[] = {SYS_kcmp, SYS_bpf, SYS_migrate_pages, SYS_move_pages, SYS_syslog};
   refuse_after(kLastOf418, ENOSYS);
   REFUSE_ALL(missing, ENOSYS);
   REFUSE_ALL(forbidden, EPERM);
@@ -333,8 +317,7 @@ int main(int argc, char** argv) {
     return 64;
   }
   const struct sock_fprog program = {count, rules};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
     perror("refuse");
     return 71;
   }

@@ -50,29 +50,16 @@ static void tell(const char* what, const char* format, ...) {
   vsnprintf(details, sizeof details, format, arguments);
   va_end(arguments);
   char line[1024];
-  const int size = snprintf(line,
-                            sizeof line,
-                            "%ld.%06ld %s %s %s %d%s%s\n",
-                            (long)now.tv_sec,
-                            now.tv_nsec / 1000,
-                            what,
-                            variable("TORCHELASTIC_RESTART_COUNT"),
-                            variable("RANK"),
-                            (int)getpid(),
-                            *details == '\0' ? "" : " ",
-                            details);
+  const int size = snprintf(line, sizeof line, "%ld.%06ld %s %s %s %d%s%s\n", (long)now.tv_sec, now.tv_nsec / 1000,
+                            what, variable("TORCHELASTIC_RESTART_COUNT"), variable("RANK"), (int)getpid(),
+                            *details == '\0' ? "" : " ", details);
   (void)!write(events, line, (size_t)size);
 }
 
 // Whoever lives holds a lock on a file of its own, and the kernel takes it away at its death.
 static void hold_a_lock(void) {
   char path[4096];
-  snprintf(path,
-           sizeof path,
-           "%s/alive.%s.%s.%d",
-           folder,
-           variable("TORCHELASTIC_RESTART_COUNT"),
-           variable("RANK"),
+  snprintf(path, sizeof path, "%s/alive.%s.%s.%d", folder, variable("TORCHELASTIC_RESTART_COUNT"), variable("RANK"),
            (int)getpid());
   const int lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   flock(lock, LOCK_EX);
@@ -107,12 +94,7 @@ static double seconds_now(void) {
 
 static int code_to_end_with(double running_for) {
   char path[4096];
-  snprintf(path,
-           sizeof path,
-           "%s/end.%s.%s",
-           folder,
-           variable("TORCHELASTIC_RESTART_COUNT"),
-           variable("RANK"));
+  snprintf(path, sizeof path, "%s/end.%s.%s", folder, variable("TORCHELASTIC_RESTART_COUNT"), variable("RANK"));
   FILE* file = fopen(path, "re");
   int code = kNotYet;
   double after = 0;
@@ -186,14 +168,9 @@ static struct manners manners_of(int argc, char** argv) {
   const struct {
     const char* word;
     int* flag;
-  } known[] = {{"stubborn", &its.stubborn},
-               {"sour", &its.sour},
-               {"quick", &its.quick},
-               {"calm", &its.calm},
-               {"chatty", &its.chatty},
-               {"silent", &its.silent},
-               {"parent", &its.parent},
-               {"daemons", &its.daemons}};
+  } known[] = {{"stubborn", &its.stubborn}, {"sour", &its.sour},      {"quick", &its.quick},
+               {"calm", &its.calm},         {"chatty", &its.chatty},  {"silent", &its.silent},
+               {"parent", &its.parent},     {"daemons", &its.daemons}};
   for (int i = 2; i < argc; ++i) {
     for (size_t j = 0; j < sizeof known / sizeof *known; ++j) {
       *known[j].flag |= strcmp(argv[i], known[j].word) == 0;
@@ -212,15 +189,8 @@ static void begin(const sigset_t* signals) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   fprintf(stderr, "rank %s runs on %s\n", variable("RANK"), host);
-  tell("started",
-       "%s %s %s %s %s %s %s %s",
-       host,
-       variable("LOCAL_RANK"),
-       variable("GROUP_RANK"),
-       variable("GROUP_WORLD_SIZE"),
-       variable("WORLD_SIZE"),
-       variable("MASTER_ADDR"),
-       variable("MASTER_PORT"),
+  tell("started", "%s %s %s %s %s %s %s %s", host, variable("LOCAL_RANK"), variable("GROUP_RANK"),
+       variable("GROUP_WORLD_SIZE"), variable("WORLD_SIZE"), variable("MASTER_ADDR"), variable("MASTER_PORT"),
        variable("TEST_AGENT"));
 }
 

@@ -78,11 +78,6 @@ int main(int argc, char** argv) {
 
   const long faults = faults_of(RUSAGE_CHILDREN) + faults_of(RUSAGE_SELF) - faults_before;
 
-  fprintf(report,
-          "{\"wall\": %.6f, \"cpu\": %.6f, \"faults\": %ld, \"failed\": %ld}\n",
-          wall,
-          cpu,
-          faults,
-          failed);
+  fprintf(report, "{\"wall\": %.6f, \"cpu\": %.6f, \"faults\": %ld, \"failed\": %ld}\n", wall, cpu, faults, failed);
   return 0;
 }

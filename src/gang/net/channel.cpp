@@ -89,10 +89,7 @@ SSL_SESSION* session_of(SSL* ssl) {
 }
 
 /// Agent: which key to offer.
-int offer_key(SSL* ssl,
-              const EVP_MD* digest,
-              const unsigned char** identity,
-              std::size_t* identity_size,
+int offer_key(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, std::size_t* identity_size,
               SSL_SESSION** session) {
   *session = nullptr;
   // Asked again after a HelloRetryRequest, then with the digest that the leader chose.
@@ -107,13 +104,9 @@ int offer_key(SSL* ssl,
 
 /// Leader: which key an offered identity means. One of another token has the same identity and is
 /// found out when its binder does not verify.
-int find_key(SSL* ssl,
-             const unsigned char* identity,
-             std::size_t identity_size,
-             SSL_SESSION** session) {
+int find_key(SSL* ssl, const unsigned char* identity, std::size_t identity_size, SSL_SESSION** session) {
   *session = nullptr;
-  if (identity_size == kIdentity.size() &&
-      std::memcmp(identity, kIdentity.data(), identity_size) == 0) {
+  if (identity_size == kIdentity.size() && std::memcmp(identity, kIdentity.data(), identity_size) == 0) {
     *session = session_of(ssl);
     return ::SSL_SESSION_up_ref(*session);
   }
@@ -129,8 +122,7 @@ SessionPtr make_session(SSL_CTX* context, const GangKey& key) {
   }
   SessionPtr session(::SSL_SESSION_new());
   require(chosen != nullptr && session != nullptr &&
-              ::SSL_SESSION_set1_master_key(
-                  session.get(), key.bytes().data(), key.bytes().size()) == 1 &&
+              ::SSL_SESSION_set1_master_key(session.get(), key.bytes().data(), key.bytes().size()) == 1 &&
               ::SSL_SESSION_set_cipher(session.get(), chosen) == 1 &&
               ::SSL_SESSION_set_protocol_version(session.get(), TLS1_3_VERSION) == 1,
           "TLS session");
@@ -139,14 +131,12 @@ SessionPtr make_session(SSL_CTX* context, const GangKey& key) {
 
 ContextPtr make_context(Side side) {
   start_openssl();
-  ContextPtr context(
-      ::SSL_CTX_new(side == Side::Leader ? ::TLS_server_method() : ::TLS_client_method()));
+  ContextPtr context(::SSL_CTX_new(side == Side::Leader ? ::TLS_server_method() : ::TLS_client_method()));
   require(context != nullptr, "TLS");
   SSL_CTX* const raw = context.get();
   require(::SSL_CTX_set_min_proto_version(raw, TLS1_3_VERSION) == 1 &&
               ::SSL_CTX_set_max_proto_version(raw, TLS1_3_VERSION) == 1 &&
-              ::SSL_CTX_set_ciphersuites(raw, kCipher) == 1 &&
-              ::SSL_CTX_set1_groups_list(raw, "X25519") == 1 &&
+              ::SSL_CTX_set_ciphersuites(raw, kCipher) == 1 && ::SSL_CTX_set1_groups_list(raw, "X25519") == 1 &&
               ::SSL_CTX_set_num_tickets(raw, 0) == 1,
           "TLS settings");
   // psk_dhe_ke only is what OpenSSL does without SSL_OP_ALLOW_NO_DHE_KEX.
@@ -166,9 +156,8 @@ ContextPtr make_context(Side side) {
 
 bool has_key(const SSL_SESSION* session, const GangKey& key) {
   std::array<unsigned char, GangKey::kBytes> own{};
-  const bool is_same =
-      ::SSL_SESSION_get_master_key(session, own.data(), own.size()) == own.size() &&
-      ::CRYPTO_memcmp(own.data(), key.bytes().data(), own.size()) == 0;
+  const bool is_same = ::SSL_SESSION_get_master_key(session, own.data(), own.size()) == own.size() &&
+                       ::CRYPTO_memcmp(own.data(), key.bytes().data(), own.size()) == 0;
   ::OPENSSL_cleanse(own.data(), own.size());
   return is_same;
 }
@@ -240,8 +229,7 @@ BIO* make_bio(Wire& wire) {
 
 class TlsChannel : public Channel {
  public:
-  TlsChannel(const GangKey& key, Side side)
-      : side_(side), ssl_(::SSL_new(shared_context(key, side))) {
+  TlsChannel(const GangKey& key, Side side) : side_(side), ssl_(::SSL_new(shared_context(key, side))) {
     require(ssl_ != nullptr, "TLS");
     BIO* const bio = make_bio(wire_);
     ::SSL_set_bio(ssl_.get(), bio, bio);
@@ -272,8 +260,7 @@ class TlsChannel : public Channel {
       return;
     }
     std::size_t written = 0;
-    require(plaintext.empty() ||
-                ::SSL_write_ex(ssl_.get(), plaintext.data(), plaintext.size(), &written) == 1,
+    require(plaintext.empty() || ::SSL_write_ex(ssl_.get(), plaintext.data(), plaintext.size(), &written) == 1,
             "TLS write");
   }
 
@@ -290,9 +277,8 @@ class TlsChannel : public Channel {
     if (first != kFirstOfPlain) {
       return {ErrorKind::BadData, "speaks neither TLS nor muster's language"};
     }
-    return {ErrorKind::BadData,
-            side_ == Side::Leader ? "speaks without a token, and this job has one"
-                                  : "speaks without a token, and this agent has one"};
+    return {ErrorKind::BadData, side_ == Side::Leader ? "speaks without a token, and this job has one"
+                                                      : "speaks without a token, and this agent has one"};
   }
 
   Result<std::string> read_all() {
@@ -335,9 +321,8 @@ class TlsChannel : public Channel {
     const int reason = ERR_GET_REASON(::ERR_peek_error());
     std::string text = openssl_error();
     ::ERR_clear_error();
-    if (!is_established_ &&
-        (reason == SSL_R_BINDER_DOES_NOT_VERIFY || reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER ||
-         reason == SSL_R_TLSV1_ALERT_DECRYPT_ERROR)) {
+    if (!is_established_ && (reason == SSL_R_BINDER_DOES_NOT_VERIFY || reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER ||
+                             reason == SSL_R_TLSV1_ALERT_DECRYPT_ERROR)) {
       return "has another token";
     }
     return "breaks the rules of TLS (" + text.substr(text.rfind(':') + 1) + ")";

@@ -52,8 +52,7 @@ int weight(DialFailure::Kind kind) {
 
 }  // namespace
 
-DialFailure describe_dial_failure(const error_code& error,
-                                  const tcp::endpoint& endpoint,
+DialFailure describe_dial_failure(const error_code& error, const tcp::endpoint& endpoint,
                                   std::chrono::milliseconds limit) {
   using Kind = DialFailure::Kind;
   switch (error.value()) {
@@ -127,8 +126,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
       note(describe_dial_failure(error, endpoint, limits_.address));
     }
     finish(failure_.value_or(
-        DialFailure{DialFailure::Kind::TimedOut,
-                    "no answer from '" + host_ + "' within " + seconds(limits_.whole)}));
+        DialFailure{DialFailure::Kind::TimedOut, "no answer from '" + host_ + "' within " + seconds(limits_.whole)}));
   }
 
   /// Not Asio's own: its sockets would stay open in workers.
@@ -195,8 +193,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
   }
 
   void fail_for_the_name(const std::string& why) {
-    finish(DialFailure{DialFailure::Kind::NoName,
-                       "name '" + host_ + "' does not resolve (" + why + ")"});
+    finish(DialFailure{DialFailure::Kind::NoName, "name '" + host_ + "' does not resolve (" + why + ")"});
   }
 
   void finish(boost::system::result<tcp::socket, DialFailure> result) {

@@ -38,11 +38,9 @@ struct DialLimits {
 /// its addresses, one after the other. Of several failures the most telling one is reported.
 class Dialer {
  public:
-  using Callback =
-      std::function<void(boost::system::result<boost::asio::ip::tcp::socket, DialFailure>)>;
+  using Callback = std::function<void(boost::system::result<boost::asio::ip::tcp::socket, DialFailure>)>;
 
-  explicit Dialer(boost::asio::io_context& io, DialLimits limits = {})
-      : io_(io), limits_(limits), resolver_(io) {}
+  explicit Dialer(boost::asio::io_context& io, DialLimits limits = {}) : io_(io), limits_(limits), resolver_(io) {}
   ~Dialer() { cancel(); }  // NOLINT(bugprone-exception-escape): only for want of memory
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;

@@ -50,8 +50,7 @@ Result<std::optional<std::string>> FrameReader::next() {
   }
   if (length > limit_) {
     return Error{ErrorKind::BadData,
-                 "a message of " + std::to_string(length) + " bytes, expected at most " +
-                     std::to_string(limit_)};
+                 "a message of " + std::to_string(length) + " bytes, expected at most " + std::to_string(limit_)};
   }
   if (rest.size() < kHeaderBytes + length) {
     return std::optional<std::string>();
@@ -90,8 +89,7 @@ void Outbox::add_before_bulk(std::string frame) {
 
 std::string_view Outbox::next(std::size_t most) const {
   const std::deque<Waiting>& frames = first_.empty() ? behind_ : first_;
-  return frames.empty() ? std::string_view()
-                        : std::string_view(*frames.front().frame).substr(taken_, most);
+  return frames.empty() ? std::string_view() : std::string_view(*frames.front().frame).substr(taken_, most);
 }
 
 void Outbox::pop(std::size_t count) {

@@ -143,10 +143,8 @@ void LeaderLinks::on_message(LinkId link, Message message) {
     return;
   }
   entry.stage = Stage::Guest;  // the link lets nothing but a Join through first
-  tell_(LeaderEvent(Joined{link,
-                           entry.link->peer_address(),
-                           entry.link->local_address(),
-                           std::get<Join>(std::move(message))}));
+  tell_(LeaderEvent(
+      Joined{link, entry.link->peer_address(), entry.link->local_address(), std::get<Join>(std::move(message))}));
 }
 
 void LeaderLinks::on_lost(LinkId link, const std::string& why) {
@@ -219,9 +217,7 @@ std::string which_is(const Resolver::Addresses& addresses, const std::string& na
 
 }  // namespace
 
-LinkToLeader::LinkToLeader(boost::asio::io_context& io,
-                           const GangConfig& policy,
-                           const GangKey* key,
+LinkToLeader::LinkToLeader(boost::asio::io_context& io, const GangConfig& policy, const GangKey* key,
                            std::function<void(ParticipantEvent)> send)
     : host_(policy.host),
       host_from_(policy.host_from),
@@ -233,9 +229,8 @@ LinkToLeader::LinkToLeader(boost::asio::io_context& io,
 
 void LinkToLeader::check_is_this_leader(std::function<void(bool)> answer) {
   resolver_.resolve(host_, [answer = std::move(answer)](const auto& addresses) {
-    answer(addresses && std::any_of(addresses->begin(), addresses->end(), [](const auto& address) {
-             return is_own(address);
-           }));
+    answer(addresses &&
+           std::any_of(addresses->begin(), addresses->end(), [](const auto& address) { return is_own(address); }));
   });
 }
 

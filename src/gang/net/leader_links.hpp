@@ -27,9 +27,7 @@ class LeaderLinks {
  public:
   /// `key` outlives this; without one the links are plain. At most `most_strangers` do not belong to the job.
   /// `tell` hears what the links bring.
-  LeaderLinks(boost::asio::io_context& io,
-              const GangKey* key,
-              std::size_t most_strangers,
+  LeaderLinks(boost::asio::io_context& io, const GangKey* key, std::size_t most_strangers,
               std::function<void(LeaderEvent)> send)
       : io_(io), key_(key), tell_(std::move(send)), budget_(most_strangers), numbers_timer_(io) {}
 
@@ -87,9 +85,7 @@ class LinkToLeader {
  public:
   /// `key` outlives this; without one the link is plain. `tell` hears how a dial ended and what the
   /// link brings.
-  LinkToLeader(boost::asio::io_context& io,
-               const GangConfig& policy,
-               const GangKey* key,
+  LinkToLeader(boost::asio::io_context& io, const GangConfig& policy, const GangKey* key,
                std::function<void(ParticipantEvent)> send);
 
   /// Whether the leader's address is one of this machine. Calls back once, later.

@@ -34,8 +34,7 @@ bool concerns_token(std::string_view why) {
 std::string describe_missing_join(std::chrono::milliseconds limit) {
   std::string seconds = std::to_string(std::chrono::duration<double>(limit).count());
   seconds.erase(seconds.find_last_not_of('0') + 1);
-  return "sent no join within " +
-         (seconds.ends_with('.') ? seconds.substr(0, seconds.size() - 1) : seconds) + " s";
+  return "sent no join within " + (seconds.ends_with('.') ? seconds.substr(0, seconds.size() - 1) : seconds) + " s";
 }
 
 namespace {
@@ -159,20 +158,18 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void wait_for_bytes() {
-    socket_.async_wait(tcp::socket::wait_read,
-                       [self = shared_from_this()](const error_code& error) {
-                         if (!error && self->state_ != State::Closed) {
-                           self->read_once();
-                         }
-                       });
+    socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
+      if (!error && self->state_ != State::Closed) {
+        self->read_once();
+      }
+    });
   }
 
   void read_once() {
     static std::array<char, std::size_t{64} << 10U> buffer;  // what is read is copied at once
     error_code error;
     const std::size_t size = socket_.read_some(boost::asio::buffer(buffer), error);
-    if (error && error != boost::asio::error::would_block &&
-        error != boost::asio::error::interrupted) {
+    if (error && error != boost::asio::error::would_block && error != boost::asio::error::interrupted) {
       end(error);
       return;
     }
@@ -300,13 +297,12 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   void wait_to_write() {
     waits_to_write_ = true;
-    socket_.async_wait(tcp::socket::wait_write,
-                       [self = shared_from_this()](const error_code& error) {
-                         self->waits_to_write_ = false;
-                         if (!error && self->state_ != State::Closed) {
-                           self->write();
-                         }
-                       });
+    socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& error) {
+      self->waits_to_write_ = false;
+      if (!error && self->state_ != State::Closed) {
+        self->write();
+      }
+    });
   }
 
   // --- The end ---
@@ -333,16 +329,14 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   void lose_soon(std::string why) {
     write_error_ = boost::asio::error::no_buffer_space;  // nothing is queued any more
     drop_queue();
-    boost::asio::post(socket_.get_executor(),
-                      [self = shared_from_this(), why = std::move(why)] { self->lose(why); });
+    boost::asio::post(socket_.get_executor(), [self = shared_from_this(), why = std::move(why)] { self->lose(why); });
   }
 
   /// The callbacks stay: one of them may be running.
   void close() {
     if (state_ == State::Leaving && on_closed_) {
-      boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
-        std::exchange(self->on_closed_, nullptr)();
-      });
+      boost::asio::post(socket_.get_executor(),
+                        [self = shared_from_this()] { std::exchange(self->on_closed_, nullptr)(); });
     }
     shut();
   }
@@ -358,12 +352,11 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   void wait_until(std::chrono::milliseconds limit, std::function<void(Connection&)> then) {
     timer_ = std::make_unique<boost::asio::steady_timer>(socket_.get_executor(), limit);
-    timer_->async_wait(
-        [self = shared_from_this(), then = std::move(then)](const error_code& error) {
-          if (!error && self->state_ != State::Closed) {
-            then(*self);
-          }
-        });
+    timer_->async_wait([self = shared_from_this(), then = std::move(then)](const error_code& error) {
+      if (!error && self->state_ != State::Closed) {
+        then(*self);
+      }
+    });
   }
 
   Side side_;

@@ -47,8 +47,7 @@ bool listen_on(int fd, int family, std::uint16_t port) {
                                      : reinterpret_cast<const sockaddr*>(&four);  // NOLINT
   return ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
          (!is_six || ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0) &&
-         ::bind(fd, address, is_six ? sizeof six : sizeof four) == 0 &&
-         ::listen(fd, SOMAXCONN) == 0;
+         ::bind(fd, address, is_six ? sizeof six : sizeof four) == 0 && ::listen(fd, SOMAXCONN) == 0;
 }
 
 Opened open_socket(int family, std::uint16_t port) {
@@ -88,8 +87,7 @@ bool concerns_one_connection(int error_number) {
 
 boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uint16_t port) {
   Opened opened = open_socket(AF_INET6, port);
-  const bool is_version_6 =
-      opened.fd || opened.error_number == EADDRINUSE || opened.error_number == EACCES;
+  const bool is_version_6 = opened.fd || opened.error_number == EADDRINUSE || opened.error_number == EACCES;
   if (!is_version_6) {
     opened = open_socket(AF_INET, port);
   }
@@ -99,8 +97,8 @@ boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uin
   return ListeningSocket{std::move(opened.fd), is_version_6};
 }
 
-boost::system::result<std::unique_ptr<Listener>, ListenFailure> Listener::open(
-    boost::asio::io_context& io, std::uint16_t port) {
+boost::system::result<std::unique_ptr<Listener>, ListenFailure> Listener::open(boost::asio::io_context& io,
+                                                                               std::uint16_t port) {
   auto opened = listen_everywhere(port);
   if (!opened) {
     return opened.error();
@@ -135,8 +133,7 @@ void Listener::wait() {
 void Listener::accept_all() {
   constexpr int kInOneTurn = 64;  // signals, deaths and who is here are looked after in between
   int error_number = 0;
-  for (int i = 0; i < kInOneTurn && (error_number == 0 || concerns_one_connection(error_number));
-       ++i) {
+  for (int i = 0; i < kInOneTurn && (error_number == 0 || concerns_one_connection(error_number)); ++i) {
     error_number = accept_one();
   }
   if (error_number == 0 || error_number == EAGAIN || concerns_one_connection(error_number)) {
@@ -168,8 +165,7 @@ int Listener::accept_one() {
 /// The connection stays in the kernel's queue and would wake us again at once.
 void Listener::rest(int error_number) {
   if (!std::exchange(has_remarked_, true) && on_remark) {
-    on_remark(
-        system_error("cannot accept connections, trying again every 0.1 s", error_number).message);
+    on_remark(system_error("cannot accept connections, trying again every 0.1 s", error_number).message);
   }
   rest_timer_.expires_after(kRest);
   rest_timer_.async_wait([this](const error_code& error) {
@@ -251,8 +247,7 @@ std::string find_inode(std::uint16_t port) {
 
 bool has_socket(const fs::path& process, const std::string& target) {
   std::error_code error;  // another user's process, or one that has just ended
-  for (fs::directory_iterator at(process / "fd", error), end; !error && at != end;
-       at.increment(error)) {
+  for (fs::directory_iterator at(process / "fd", error), end; !error && at != end; at.increment(error)) {
     std::error_code gone;
     if (fs::read_symlink(at->path(), gone) == target) {
       return true;
@@ -271,8 +266,7 @@ std::string describe(const fs::path& process) {
 
 bool is_process(const fs::path& path) {
   const std::string name = path.filename().string();
-  return !name.empty() &&
-         std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace

@@ -26,15 +26,14 @@ struct ListeningSocket {
   bool is_version_6 = true;  ///< false: the host has no version 6
 };
 /// Listens at every address of the machine. Port 0 is one that the kernel chooses.
-[[nodiscard]] boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(
-    std::uint16_t port);
+[[nodiscard]] boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uint16_t port);
 
 /// Accepts connections on every address of the machine. Must not be destroyed in its own callbacks.
 class Listener {
  public:
   /// Port 0 is one that the kernel chooses. Accepts nothing before `start`.
-  [[nodiscard]] static boost::system::result<std::unique_ptr<Listener>, ListenFailure> open(
-      boost::asio::io_context& io, std::uint16_t port);
+  [[nodiscard]] static boost::system::result<std::unique_ptr<Listener>, ListenFailure> open(boost::asio::io_context& io,
+                                                                                            std::uint16_t port);
 
   ~Listener() = default;
   Listener(const Listener&) = delete;

@@ -43,12 +43,7 @@ std::string prove(std::string_view secret, std::string_view text) {
   start_openssl();
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
   unsigned int size = 0;
-  if (HMAC(EVP_sha256(),
-           secret.data(),
-           static_cast<int>(secret.size()),
-           bytes_of(text),
-           text.size(),
-           bytes.data(),
+  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), bytes_of(text), text.size(), bytes.data(),
            &size) == nullptr) {
     throw std::runtime_error("HMAC: " + openssl_error());
   }
@@ -57,8 +52,7 @@ std::string prove(std::string_view secret, std::string_view text) {
 
 bool is_proof(std::string_view proof, std::string_view secret, std::string_view text) {
   const std::string wanted = prove(secret, text);
-  return proof.size() == wanted.size() &&
-         CRYPTO_memcmp(proof.data(), wanted.data(), wanted.size()) == 0;
+  return proof.size() == wanted.size() && CRYPTO_memcmp(proof.data(), wanted.data(), wanted.size()) == 0;
 }
 
 }  // namespace muster::gang

@@ -45,9 +45,8 @@ address unmapped(const address& mapped) {
 
 std::string source_prefix_of(const address& peer) {
   constexpr unsigned short kHalf = 64;
-  return peer.is_v6()
-             ? boost::asio::ip::make_network_v6(peer.to_v6(), kHalf).canonical().to_string()
-             : peer.to_string();
+  return peer.is_v6() ? boost::asio::ip::make_network_v6(peer.to_v6(), kHalf).canonical().to_string()
+                      : peer.to_string();
 }
 
 // Which addresses are this machine's.
@@ -108,8 +107,7 @@ bool is_own(const address& given) {
     return true;
   }
   const std::vector<address> own = local_addresses();
-  return std::any_of(
-      own.begin(), own.end(), [&](const address& one) { return plain(one) == wanted; });
+  return std::any_of(own.begin(), own.end(), [&](const address& one) { return plain(one) == wanted; });
 }
 
 namespace {
@@ -128,8 +126,7 @@ struct Question {
 
 boost::asio::ip::address address_of(const addrinfo& found) {
   boost::asio::ip::tcp::endpoint endpoint;
-  std::memcpy(
-      endpoint.data(), found.ai_addr, std::min<std::size_t>(found.ai_addrlen, endpoint.capacity()));
+  std::memcpy(endpoint.data(), found.ai_addr, std::min<std::size_t>(found.ai_addrlen, endpoint.capacity()));
   return endpoint.address();
 }
 
@@ -176,9 +173,8 @@ std::string describe(int error, int error_number) {
     case EAI_NONAME:
       return "no such name in /etc/hosts or DNS";
     case EAI_AGAIN:
-      return ::access("/etc/resolv.conf", R_OK) == 0
-                 ? "temporary failure in name resolution"
-                 : "not in /etc/hosts, and no /etc/resolv.conf names a name server";
+      return ::access("/etc/resolv.conf", R_OK) == 0 ? "temporary failure in name resolution"
+                                                     : "not in /etc/hosts, and no /etc/resolv.conf names a name server";
     case EAI_SYSTEM:
       return std::generic_category().message(error_number);
     default:
@@ -214,8 +210,7 @@ bool start_thread(std::shared_ptr<Question> question) {
 /// The loop's end of a look-up; lives until it is done or cancelled.
 class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
  public:
-  Lookup(boost::asio::io_context& io, Callback callback)
-      : io_(io), done_(io), callback_(std::move(callback)) {}
+  Lookup(boost::asio::io_context& io, Callback callback) : io_(io), done_(io), callback_(std::move(callback)) {}
 
   void start(const std::string& host, WithoutThread without_thread) {
     error_code no_number;
@@ -290,9 +285,8 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
   }
 
   void finish_soon(Result<Addresses> result) {
-    boost::asio::post(io_, [self = shared_from_this(), result = std::move(result)]() mutable {
-      self->finish(std::move(result));
-    });
+    boost::asio::post(
+        io_, [self = shared_from_this(), result = std::move(result)]() mutable { self->finish(std::move(result)); });
   }
 
   void finish(Result<Addresses> result) {

@@ -42,9 +42,7 @@ class Resolver {
   /// Calls back once, never from within this call. The addresses are each there once and at least
   /// one; an error is a few words, such as "no such name". A look-up that is under way
   /// is cancelled, unless it was left and is of the same name.
-  void resolve(const std::string& host, Callback callback) {
-    resolve(host, std::move(callback), WithoutThread::Wait);
-  }
+  void resolve(const std::string& host, Callback callback) { resolve(host, std::move(callback), WithoutThread::Wait); }
 
   /// The same for what is nice to know: never calls back where there is no thread to be had.
   void resolve_in_helper(const std::string& host, Callback callback) {

@@ -43,19 +43,15 @@ OSSL_PARAM octets(const char* name, std::string_view bytes) {
 }
 
 void hkdf(std::string_view secret, std::span<unsigned char> key) {
-  const std::unique_ptr<EVP_KDF, decltype(&::EVP_KDF_free)> algorithm(
-      ::EVP_KDF_fetch(nullptr, "HKDF", nullptr), ::EVP_KDF_free);
-  const std::unique_ptr<EVP_KDF_CTX, decltype(&::EVP_KDF_CTX_free)> derivation(
-      ::EVP_KDF_CTX_new(algorithm.get()), ::EVP_KDF_CTX_free);
+  const std::unique_ptr<EVP_KDF, decltype(&::EVP_KDF_free)> algorithm(::EVP_KDF_fetch(nullptr, "HKDF", nullptr),
+                                                                      ::EVP_KDF_free);
+  const std::unique_ptr<EVP_KDF_CTX, decltype(&::EVP_KDF_CTX_free)> derivation(::EVP_KDF_CTX_new(algorithm.get()),
+                                                                               ::EVP_KDF_CTX_free);
   std::string digest = "SHA256";
   const std::array<OSSL_PARAM, 5> parameters{
-      ::OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.data(), 0),
-      octets(OSSL_KDF_PARAM_KEY, secret),
-      octets(OSSL_KDF_PARAM_SALT, kSalt),
-      octets(OSSL_KDF_PARAM_INFO, kInfo),
-      ::OSSL_PARAM_construct_end()};
-  if (!derivation ||
-      ::EVP_KDF_derive(derivation.get(), key.data(), key.size(), parameters.data()) != 1) {
+      ::OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest.data(), 0), octets(OSSL_KDF_PARAM_KEY, secret),
+      octets(OSSL_KDF_PARAM_SALT, kSalt), octets(OSSL_KDF_PARAM_INFO, kInfo), ::OSSL_PARAM_construct_end()};
+  if (!derivation || ::EVP_KDF_derive(derivation.get(), key.data(), key.size(), parameters.data()) != 1) {
     throw std::logic_error("HKDF: " + openssl_error());
   }
 }
@@ -66,8 +62,7 @@ std::string objection(const struct stat& file) {
     return "it is no regular file";
   }
   if (file.st_size > static_cast<off_t>(kMostTokenBytes)) {
-    return "it has " + std::to_string(file.st_size) + " bytes, expected at most " +
-           std::to_string(kMostTokenBytes);
+    return "it has " + std::to_string(file.st_size) + " bytes, expected at most " + std::to_string(kMostTokenBytes);
   }
   return {};
 }
@@ -109,9 +104,8 @@ std::string openssl_version() {
 Result<GangKey> GangKey::derive(std::string_view token) {
   const std::string_view secret = without_line_end(token);
   if (secret.size() < kLeastTokenBytes) {
-    return Error{ErrorKind::BadEnvironment,
-                 "the token has " + std::to_string(secret.size()) + " bytes, expected at least " +
-                     std::to_string(kLeastTokenBytes)};
+    return Error{ErrorKind::BadEnvironment, "the token has " + std::to_string(secret.size()) +
+                                                " bytes, expected at least " + std::to_string(kLeastTokenBytes)};
   }
   start_openssl();
   GangKey key;

@@ -31,9 +31,8 @@ void CurrentAttempt::advance() {
 }
 
 void CurrentAttempt::note_failure(Failure failure) {
-  const auto known = std::find_if(failures_.begin(), failures_.end(), [&](const Failure& other) {
-    return other.node == failure.node;
-  });
+  const auto known = std::find_if(failures_.begin(), failures_.end(),
+                                  [&](const Failure& other) { return other.node == failure.node; });
   if (known == failures_.end()) {
     failures_.push_back(std::move(failure));
   } else {
@@ -53,8 +52,7 @@ void CurrentAttempt::rank_failures() {
     for (Failure& failure : failures_) {
       failure.knows_order = failure.knows_order && failures_.size() == 1;
     }
-    const auto first =
-        failures_.begin() + static_cast<std::ptrdiff_t>(most_likely_first(failures_));
+    const auto first = failures_.begin() + static_cast<std::ptrdiff_t>(most_likely_first(failures_));
     first_failure_ = std::move(*first);
     failures_.erase(first);
   }
@@ -86,10 +84,7 @@ void EarlyExit::begin() {
   deadline_.reset();
 }
 
-void EarlyExit::note_success(NodeRank node,
-                             const std::string& host,
-                             const Succeeded& worker,
-                             Instant now) {
+void EarlyExit::note_success(NodeRank node, const std::string& host, const Succeeded& worker, Instant now) {
   constexpr std::chrono::seconds kWhenForbidden{10};
   const bool is_worker = worker.pid > 0;  // a node on which no worker decides says so without one
   rank_zero_ended_ = rank_zero_ended_ || (is_worker && worker.global_rank.value == 0);
@@ -109,8 +104,7 @@ JobEnd EarlyExit::end_after_deadline(Instant now) const {
   const std::string since = format_seconds(seconds_of(now - first_->at)) + " s";
   if (on_early_exit_ == OnEarlyExit::Wait) {
     return make_end(EndKind::Hung,
-                    "rank " + to_string(worker.global_rank) + " ended with 0 " + since +
-                        " ago, and others still run");
+                    "rank " + to_string(worker.global_rank) + " ended with 0 " + since + " ago, and others still run");
   }
   Failure failure;
   failure.node = first_->node;
@@ -124,8 +118,7 @@ JobEnd EarlyExit::end_after_deadline(Instant now) const {
   failure.run_time_seconds = worker.run_time_seconds;
   failure.is_early_exit = true;
   JobEnd end = end_by_failure(failure);
-  end.reason = "rank " + to_string(failure.global_rank) + " ended early: " + since +
-               " later others still run";
+  end.reason = "rank " + to_string(failure.global_rank) + " ended early: " + since + " later others still run";
   return end;
 }
 

@@ -52,8 +52,7 @@ std::vector<Chunk> split(Value value) {
 /// What is wrong with a piece; empty: nothing.
 std::string Assembler::objection(const Chunk& chunk, std::size_t most) const {
   if (chunk.size > most) {
-    return "sent " + number(chunk.size) + " bytes under '" + chunk.id.key + "', expected at most " +
-           number(most);
+    return "sent " + number(chunk.size) + " bytes under '" + chunk.id.key + "', expected at most " + number(most);
   }
   if (chunk.compressed_size > chunk.size ||
       chunk.bytes.size() > chunk.compressed_size - std::min(chunk.offset, chunk.compressed_size) ||
@@ -63,13 +62,11 @@ std::string Assembler::objection(const Chunk& chunk, std::size_t most) const {
   if (chunk.offset == 0) {
     return open_ ? "sent '" + chunk.id.key + "' before the end of '" + open_->id.key + "'" : "";
   }
-  const bool follows = open_ && open_->id.key == chunk.id.key &&
-                       open_->id.attempt == chunk.id.attempt && open_->id.round == chunk.id.round &&
-                       open_->size == chunk.size &&
-                       open_->compressed_size == chunk.compressed_size &&
-                       open_->bytes.size() == chunk.offset && chunk.id.nodes.empty();
-  return follows ? ""
-                 : "sent a piece under '" + chunk.id.key + "' that does not follow the one before";
+  const bool follows = open_ && open_->id.key == chunk.id.key && open_->id.attempt == chunk.id.attempt &&
+                       open_->id.round == chunk.id.round && open_->size == chunk.size &&
+                       open_->compressed_size == chunk.compressed_size && open_->bytes.size() == chunk.offset &&
+                       chunk.id.nodes.empty();
+  return follows ? "" : "sent a piece under '" + chunk.id.key + "' that does not follow the one before";
 }
 
 Result<std::optional<Value>> Assembler::take(Chunk chunk, std::size_t most) {
@@ -90,8 +87,7 @@ Result<std::optional<Value>> Assembler::take(Chunk chunk, std::size_t most) {
   }
   auto bytes = decompress(whole.bytes, whole.size);
   if (!bytes) {
-    return Error{ErrorKind::BadData,
-                 "sent a value under '" + whole.id.key + "' that " + bytes.error().message};
+    return Error{ErrorKind::BadData, "sent a value under '" + whole.id.key + "' that " + bytes.error().message};
   }
   return std::optional(Value{whole.id, std::move(*bytes)});
 }
@@ -111,8 +107,7 @@ std::vector<Contribute> to_contributions(Value value) {
 }  // namespace
 
 const ExchangeKey* ExchangeClient::find_key(const std::string& name) const {
-  const auto at = std::find_if(
-      keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
+  const auto at = std::find_if(keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
   return at == keys_.end() ? nullptr : &*at;
 }
 
@@ -155,14 +150,12 @@ std::vector<Contribute> ExchangeClient::introduce() {
   merged_.clear();
   std::vector<Contribute> messages;
   for (const auto& [key, bytes] : before_start_) {
-    std::ranges::move(to_contributions({{key, 0, std::nullopt, {}}, bytes}),
-                      std::back_inserter(messages));
+    std::ranges::move(to_contributions({{key, 0, std::nullopt, {}}, bytes}), std::back_inserter(messages));
   }
   return messages;
 }
 
-std::vector<Contribute> ExchangeClient::contribute(const std::string& key,
-                                                   std::string bytes,
+std::vector<Contribute> ExchangeClient::contribute(const std::string& key, std::string bytes,
                                                    std::vector<NodeRank> nodes) {
   const int round = rounds_[{key, nodes}]++;
   return to_contributions({{key, attempt_, round, std::move(nodes)}, std::move(bytes)});
@@ -171,8 +164,7 @@ std::vector<Contribute> ExchangeClient::contribute(const std::string& key,
 Result<std::optional<Value>> ExchangeClient::take(const Merged& merged) {
   const ExchangeKey* const key = find_key(merged.chunk.id.key);
   if (key == nullptr) {
-    return Error{ErrorKind::BadData,
-                 "sent '" + merged.chunk.id.key + "', which nobody of this job exchanges"};
+    return Error{ErrorKind::BadData, "sent '" + merged.chunk.id.key + "', which nobody of this job exchanges"};
   }
   auto value = assembler_.take(merged.chunk, key->most_merged);
   if (!value || !*value) {
@@ -217,8 +209,7 @@ std::vector<Merged> to_messages(Value value) {
 }  // namespace
 
 const ExchangeKey* ExchangeServer::find_key(const std::string& name) const {
-  const auto at = std::find_if(
-      keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
+  const auto at = std::find_if(keys_.begin(), keys_.end(), [&](const ExchangeKey& key) { return key.name == name; });
   return at == keys_.end() ? nullptr : &*at;
 }
 
@@ -302,23 +293,21 @@ std::string ExchangeServer::objection(const Contributor& from, const ValueId& id
 
 std::string ExchangeServer::objection_to_nodes(NodeRank from, const ValueId& id) const {
   const auto& nodes = id.nodes;
-  const bool is_sorted =
-      std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) == nodes.end();
-  const bool fits = nodes.empty() || (is_sorted && nodes.front().value >= 0 &&
-                                      nodes.back().value < static_cast<int>(nodes_.size()) &&
-                                      std::binary_search(nodes.begin(), nodes.end(), from));
+  const bool is_sorted = std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) == nodes.end();
+  const bool fits =
+      nodes.empty() || (is_sorted && nodes.front().value >= 0 && nodes.back().value < static_cast<int>(nodes_.size()) &&
+                        std::binary_search(nodes.begin(), nodes.end(), from));
   if (!fits) {
     return "contributes under '" + id.key + "' for nodes that cannot be";
   }
   const auto at = rounds_.find({id.key, nodes});
   const int now = at == rounds_.end() ? 0 : at->second.number;
   if (*id.round != now) {
-    return "contributes to round " + std::to_string(*id.round) + " of '" + id.key +
-           "', which is at round " + std::to_string(now);
+    return "contributes to round " + std::to_string(*id.round) + " of '" + id.key + "', which is at round " +
+           std::to_string(now);
   }
   const bool is_twice = at != rounds_.end() && at->second.parts.contains(from);
-  return is_twice ? "contributes twice to round " + std::to_string(now) + " of '" + id.key + "'"
-                  : "";
+  return is_twice ? "contributes twice to round " + std::to_string(now) + " of '" + id.key + "'" : "";
 }
 
 ExchangeOutcomes ExchangeServer::take(LinkId link, const Contribute& contribute) {
@@ -344,10 +333,9 @@ ExchangeOutcomes ExchangeServer::take(LinkId link, const Contribute& contribute)
   if (is_first) {
     held_ += chunk.size;
     if (held_ > most_held_) {
-      return {MergeFailed{{ErrorKind::System,
-                           "'" + chunk.id.key + "' of " + std::to_string(chunk.size) +
-                               " bytes is too much: all nodes together may contribute " +
-                               std::to_string(most_held_) + " bytes that are not merged yet"}}};
+      return {MergeFailed{{ErrorKind::System, "'" + chunk.id.key + "' of " + std::to_string(chunk.size) +
+                                                  " bytes is too much: all nodes together may contribute " +
+                                                  std::to_string(most_held_) + " bytes that are not merged yet"}}};
     }
   }
   return *value ? store(link, std::move(**value)) : ExchangeOutcomes{};
@@ -391,26 +379,22 @@ std::vector<NodeRank> ExchangeServer::members(const Group& group) const {
     return {present_.begin(), present_.end()};
   }
   std::vector<NodeRank> members;
-  std::ranges::copy_if(group.second, std::back_inserter(members), [&](NodeRank rank) {
-    return present_.contains(rank);
-  });
+  std::ranges::copy_if(group.second, std::back_inserter(members),
+                       [&](NodeRank rank) { return present_.contains(rank); });
   return members;
 }
 
-Result<std::string> ExchangeServer::merge(const ExchangeKey& key,
-                                          const std::vector<NodePart>& parts) const {
+Result<std::string> ExchangeServer::merge(const ExchangeKey& key, const std::vector<NodePart>& parts) const {
   auto merged = key.merge(parts);
   if (!merged) {
     const ErrorKind kind = merged.error().kind;
     const bool is_sentence = kind == ErrorKind::BadData || kind == ErrorKind::Incomplete;
-    return is_sentence ? merged
-                       : Error{merged.error().kind, "'" + key.name + "' " + merged.error().message};
+    return is_sentence ? merged : Error{merged.error().kind, "'" + key.name + "' " + merged.error().message};
   }
   if (merged->size() > key.most_merged) {
-    return Error{ErrorKind::System,
-                 "'" + key.name + "' of " + count_of(parts.size(), "node") + " is " +
-                     std::to_string(merged->size()) + " bytes long, expected at most " +
-                     std::to_string(key.most_merged)};
+    return Error{ErrorKind::System, "'" + key.name + "' of " + count_of(parts.size(), "node") + " is " +
+                                        std::to_string(merged->size()) + " bytes long, expected at most " +
+                                        std::to_string(key.most_merged)};
   }
   return merged;
 }
@@ -431,14 +415,13 @@ ExchangeOutcomes ExchangeServer::finish(const Group& group, Round& round) {
   if (!merged) {
     return {MergeFailed{merged.error()}};
   }
-  delivery.chunks =
-      to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
+  delivery.chunks = to_messages({{group.first, attempt_, number, group.second}, std::move(*merged)});
   return {std::move(delivery)};
 }
 
 /// Those of all nodes, also of those that have none; empty: nobody has contributed.
-std::optional<std::vector<NodePart>> ExchangeServer::parts_before_start(
-    const ExchangeKey& key, const std::vector<ExchangeNode>& nodes) const {
+std::optional<std::vector<NodePart>> ExchangeServer::parts_before_start(const ExchangeKey& key,
+                                                                        const std::vector<ExchangeNode>& nodes) const {
   std::vector<NodePart> parts;
   bool is_any = false;
   for (std::size_t i = 0; i < nodes.size(); ++i) {

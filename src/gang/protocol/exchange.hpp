@@ -36,8 +36,7 @@ class ExchangeClient {
   [[nodiscard]] std::vector<Contribute> introduce();
 
   /// The next round of the key. `nodes` is sorted; empty: all of the attempt.
-  [[nodiscard]] std::vector<Contribute> contribute(const std::string& key,
-                                                   std::string bytes,
+  [[nodiscard]] std::vector<Contribute> contribute(const std::string& key, std::string bytes,
                                                    std::vector<NodeRank> nodes);
 
   /// Returns what a round came to. What comes before a start is kept for it. An error reads behind
@@ -131,16 +130,15 @@ class ExchangeServer {
   using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key, and who is listed
 
   [[nodiscard]] const ExchangeKey* find_key(const std::string& name) const;
-  [[nodiscard]] std::optional<std::vector<NodePart>> parts_before_start(
-      const ExchangeKey& key, const std::vector<ExchangeNode>& nodes) const;
+  [[nodiscard]] std::optional<std::vector<NodePart>> parts_before_start(const ExchangeKey& key,
+                                                                        const std::vector<ExchangeNode>& nodes) const;
   [[nodiscard]] std::string objection(const Contributor& from, const ValueId& id) const;
   [[nodiscard]] std::string objection_to_nodes(NodeRank from, const ValueId& id) const;
   [[nodiscard]] bool is_late(const Contributor& from, const ValueId& id) const;
   [[nodiscard]] ExchangeOutcomes store(LinkId link, Value value);
   [[nodiscard]] ExchangeOutcomes store_of_round(LinkId link, Value value);
   [[nodiscard]] ExchangeOutcomes finish(const Group& group, Round& round);
-  [[nodiscard]] Result<std::string> merge(const ExchangeKey& key,
-                                          const std::vector<NodePart>& parts) const;
+  [[nodiscard]] Result<std::string> merge(const ExchangeKey& key, const std::vector<NodePart>& parts) const;
   [[nodiscard]] std::vector<NodeRank> members(const Group& group) const;
   void drop_open(Contributor& from);
 

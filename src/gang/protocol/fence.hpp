@@ -42,20 +42,17 @@ inline constexpr std::chrono::seconds kAgentsTimeToKill{1};
 inline constexpr std::chrono::seconds kGuardsTimeToKill{1};
 
 /// When all workers of a node must be gone, in time since its leader heard it last.
-[[nodiscard]] inline std::chrono::milliseconds agents_limit(
-    std::chrono::milliseconds heartbeat_timeout) {
+[[nodiscard]] inline std::chrono::milliseconds agents_limit(std::chrono::milliseconds heartbeat_timeout) {
   return 2 * heartbeat_timeout;
 }
 
 /// When the guard of that node begins to kill.
-[[nodiscard]] inline std::chrono::milliseconds guards_limit(
-    std::chrono::milliseconds heartbeat_timeout) {
+[[nodiscard]] inline std::chrono::milliseconds guards_limit(std::chrono::milliseconds heartbeat_timeout) {
   return agents_limit(heartbeat_timeout) + kAgentsTimeToKill;
 }
 
 /// When the leader may start without the node.
-[[nodiscard]] inline std::chrono::milliseconds leaders_limit(
-    std::chrono::milliseconds heartbeat_timeout) {
+[[nodiscard]] inline std::chrono::milliseconds leaders_limit(std::chrono::milliseconds heartbeat_timeout) {
   return guards_limit(heartbeat_timeout) + kGuardsTimeToKill;
 }
 

@@ -164,8 +164,8 @@ void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant n
   const std::string seat = member.seat ? "node " + std::to_string(*member.seat) + ", " : "";
   JobEnd end = make_end(is_in_vain ? EndKind::Incomplete : EndKind::BadInput,
                         seat + describe(member) + ": " + preparing.waits_for);
-  const bool may_go = link != kOwnLink && is_in_vain && !policy_.job.total_slots &&
-                      roster_.seated() > policy_.job.least_nodes;
+  const bool may_go =
+      link != kOwnLink && is_in_vain && !policy_.job.total_slots && roster_.seated() > policy_.job.least_nodes;
   if (!member.seat || may_go) {
     send(link, Finish{recorded(std::move(end))});
     actions_.emplace_back(Drop{link});
@@ -190,8 +190,7 @@ void Leader::take(LinkId link, const Failed& failed, Instant now) {
 }
 
 void Leader::take(LinkId link, const Succeeded& succeeded, Instant now) {
-  if (state_ == State::Running && succeeded.attempt == attempt_.number() &&
-      roster_.find(link)->node_rank.has_value()) {
+  if (state_ == State::Running && succeeded.attempt == attempt_.number() && roster_.find(link)->node_rank.has_value()) {
     note_success(link, succeeded, now);
   }
 }
@@ -210,10 +209,9 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
   attempt_.note_progress(ended.made_progress);
   if (ended.gave_up && !restart_decider_.is_forbidden()) {
     restart_decider_.forbid_restarts();
-    say(Level::Error,
-        "node " + to_string(*member.node_rank) + ", " + describe(member) +
-            ", could not kill a process of attempt " + std::to_string(attempt_.number()) +
-            ": there is no other attempt beside it");
+    say(Level::Error, "node " + to_string(*member.node_rank) + ", " + describe(member) +
+                          ", could not kill a process of attempt " + std::to_string(attempt_.number()) +
+                          ": there is no other attempt beside it");
   }
   if (restart_decider_.is_forbidden() && state_ == State::Stopping && !end_) {
     end_ = attempt_.end_without_restart();
@@ -271,9 +269,7 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
 std::string Leader::describe_request(const Member& member, int signal) const {
   const auto seat = member.seat ? std::to_string(*member.seat) : "";
   const std::string node = member.node_rank ? to_string(*member.node_rank) : seat;
-  return policy_.job.most_nodes == 1
-             ? ""
-             : "node " + node + " was asked to stop (" + signal_name(signal) + ")";
+  return policy_.job.most_nodes == 1 ? "" : "node " + node + " was asked to stop (" + signal_name(signal) + ")";
 }
 
 JobEnd Leader::end_by_request(const std::string& request, int signal) {
@@ -301,15 +297,14 @@ void Leader::hurry(const Member& asked, int signal, Instant now) {
       alive.push_back(link);
     }
   }
-  send(std::move(alive),
-       Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true, {}});
+  send(std::move(alive), Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true, {}});
 }
 
 /// One node is taken away, such as by a drain, and the job has another or may be smaller.
 void Leader::go_on_without(LinkId link, int signal, Instant now) {
   Member& member = *roster_.find(link);
-  const std::string reason = "node " + std::to_string(*member.seat) + ", " + describe(member) +
-                             ", leaves after " + signal_name(signal);
+  const std::string reason =
+      "node " + std::to_string(*member.seat) + ", " + describe(member) + ", leaves after " + signal_name(signal);
   say(Level::Warning, reason + ": going on without it");
   member.leaving_after = signal;
   const bool is_missed = state_ == State::Running && member.is_missed_if_lost();
@@ -393,9 +388,7 @@ JobEnd end_of_exchange(const Error& why) {
 void Leader::note_readiness(LinkId link) {
   const std::string missing = exchange_.missing(link);
   const std::string& inputs = roster_.find(link)->join.waits_for;
-  roster_.note_inputs(
-      link,
-      inputs.empty() && !missing.empty() ? "its " + missing + " to reach the leader" : inputs);
+  roster_.note_inputs(link, inputs.empty() && !missing.empty() ? "its " + missing + " to reach the leader" : inputs);
 }
 
 /// A spare that is ready may be needed.
@@ -508,10 +501,8 @@ void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {
   const bool is_too_much = question.asker != kOwnLink && question.bytes > kMostAnswerBytes;
   const bool is_here = roster_.find(question.asker) != nullptr;
   if (is_here) {
-    send(question.asker,
-         StatusReport{question.number,
-                      is_too_much ? std::string() : report.text,
-                      static_cast<int>(question.awaited.size())});
+    send(question.asker, StatusReport{question.number, is_too_much ? std::string() : report.text,
+                                      static_cast<int>(question.awaited.size())});
   }
   if (question.awaited.empty() || !is_here) {
     questions_.erase(found);

@@ -57,8 +57,7 @@ struct HostsLookedUp {
 /// The moment that `next_wake` named has come.
 struct Tick {};
 
-using LeaderEvent =
-    std::variant<Joined, Received, LinkLost, AuthFailed, PortReserved, HostsLookedUp, Tick>;
+using LeaderEvent = std::variant<Joined, Received, LinkLost, AuthFailed, PortReserved, HostsLookedUp, Tick>;
 
 // What to do about it.
 
@@ -128,9 +127,7 @@ class Leader {
   [[nodiscard]] const Roster& roster() const { return roster_; }
   /// Who takes part in the attempt, by node rank.
   [[nodiscard]] const std::vector<LinkId>& nodes() const { return attempt_.nodes(); }
-  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes() const {
-    return exchange_nodes(attempt_.nodes());
-  }
+  [[nodiscard]] std::vector<ExchangeNode> exchange_nodes() const { return exchange_nodes(attempt_.nodes()); }
 
  private:
   void handle(const Joined& arrived, Instant now);
@@ -236,9 +233,7 @@ class Leader {
   [[nodiscard]] JobEnd end_of(const Failure& failure) const;
 
   // After a notice.
-  void note_notice(const std::string& source,
-                   std::optional<std::chrono::milliseconds> within,
-                   Instant now);
+  void note_notice(const std::string& source, std::optional<std::chrono::milliseconds> within, Instant now);
   void withdraw_notice(Instant now);
   void end_suspended(const std::string& what, Instant now);
   void end_at_deadline(Instant now);
@@ -280,8 +275,7 @@ class Leader {
   RendezvousTimer rendezvous_timer_;
   CurrentAttempt attempt_;
   EarlyExit early_exit_;
-  DrainDeadline
-      newcomers_call_;  ///< for more nodes, before the job starts again for those that came
+  DrainDeadline newcomers_call_;  ///< for more nodes, before the job starts again for those that came
   RestartDecider restart_decider_;
   Fence fence_;
   std::optional<Notice> notice_;   ///< of this attempt

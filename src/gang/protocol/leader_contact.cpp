@@ -32,10 +32,7 @@ std::string hexadecimal(std::uint64_t number) {
 
 }  // namespace
 
-ConnectRetry::ConnectRetry(std::string leader,
-                           std::uint64_t seed,
-                           milliseconds timeout,
-                           Instant now)
+ConnectRetry::ConnectRetry(std::string leader, std::uint64_t seed, milliseconds timeout, Instant now)
     : leader_(std::move(leader)), seed_(seed), timeout_(timeout) {
   begin_again(now);
 }
@@ -54,15 +51,13 @@ void ConnectRetry::on_dial() {
 std::optional<LogLine> ConnectRetry::on_failure(const std::string& why, Instant now) {
   // The pause grows, and is never the same for two agents.
   const milliseconds pause = dial_pause(dials_);
-  const auto spread =
-      static_cast<milliseconds::rep>(mixed(seed_ ^ static_cast<std::uint64_t>(dials_)) % 1'000U);
+  const auto spread = static_cast<milliseconds::rep>(mixed(seed_ ^ static_cast<std::uint64_t>(dials_)) % 1'000U);
   dial_at_ = now + pause / 2 + pause * spread / 1'000;
   const std::string before = std::exchange(last_failure_, why);
   const std::string text = "cannot reach the leader yet: " + why;
   if (before.empty()) {
-    return LogLine{Level::Info,
-                   text + "; trying again for up to " +
-                       whole_seconds(std::max(deadline_ - now, Instant::duration::zero()))};
+    return LogLine{Level::Info, text + "; trying again for up to " +
+                                    whole_seconds(std::max(deadline_ - now, Instant::duration::zero()))};
   }
   return why == before ? std::nullopt : std::optional(LogLine{Level::Debug, text});
 }
@@ -77,15 +72,14 @@ std::optional<LogLine> ConnectRetry::progress(Instant now) {
     return std::nullopt;
   }
   next_progress_ = now + kProgressInterval;
-  return LogLine{Level::Info,
-                 "waiting for the leader at " + leader_ + " for " + whole_seconds(now - since_) +
-                     ": " + (last_failure_.empty() ? "no answer yet" : last_failure_) +
-                     "; giving up in " + whole_seconds(deadline_ - now)};
+  return LogLine{Level::Info, "waiting for the leader at " + leader_ + " for " + whole_seconds(now - since_) + ": " +
+                                  (last_failure_.empty() ? "no answer yet" : last_failure_) + "; giving up in " +
+                                  whole_seconds(deadline_ - now)};
 }
 
 std::string ConnectRetry::describe_failure(Instant now) const {
-  return "did not reach the leader at " + leader_ + " within " + whole_seconds(now - since_) +
-         " (" + count_of(static_cast<std::size_t>(dials_), "attempt") +
+  return "did not reach the leader at " + leader_ + " within " + whole_seconds(now - since_) + " (" +
+         count_of(static_cast<std::size_t>(dials_), "attempt") +
          "): " + (last_failure_.empty() ? "it has not answered" : last_failure_);
 }
 
@@ -170,8 +164,7 @@ std::optional<milliseconds> LeaderLiveness::time_without_leader(Instant now) con
 }
 
 std::string LeaderLiveness::silence(Instant now) const {
-  return now - last_heard_ >= silence_limit() ? "was silent for " + whole_seconds(silence_limit())
-                                              : std::string();
+  return now - last_heard_ >= silence_limit() ? "was silent for " + whole_seconds(silence_limit()) : std::string();
 }
 
 std::string LeaderLiveness::describe_unanswered(Instant now) const {
@@ -180,8 +173,7 @@ std::string LeaderLiveness::describe_unanswered(Instant now) const {
 
 /// Before it knows us the leader may be busy with thousands of others, and nothing is at stake.
 milliseconds LeaderLiveness::silence_limit() const {
-  return is_admitted_ ? heartbeat_timeout_
-                      : std::max<milliseconds>(heartbeat_timeout_, kPatienceToJoin);
+  return is_admitted_ ? heartbeat_timeout_ : std::max<milliseconds>(heartbeat_timeout_, kPatienceToJoin);
 }
 
 }  // namespace muster::gang

@@ -17,10 +17,7 @@ namespace muster::gang {
 class ConnectRetry {
  public:
   /// `seed` is another one for each agent: no two of them dial in step.
-  ConnectRetry(std::string leader,
-               std::uint64_t seed,
-               std::chrono::milliseconds timeout,
-               Instant now);
+  ConnectRetry(std::string leader, std::uint64_t seed, std::chrono::milliseconds timeout, Instant now);
 
   /// From the beginning: a leader that was found is gone.
   void begin_again(Instant now);
@@ -32,8 +29,8 @@ class ConnectRetry {
   /// Somebody took the connection, and that is all. What was found out before stays known: the end may come
   /// in the middle of one more attempt.
   void on_silence() {
-    last_failure_ += std::string(last_failure_.empty() ? "" : "; at last ") +
-                     "somebody took the connection and does not answer";
+    last_failure_ +=
+        std::string(last_failure_.empty() ? "" : "; at last ") + "somebody took the connection and does not answer";
   }
 
   [[nodiscard]] bool is_dial_due(Instant now) const { return dial_at_ && now >= *dial_at_; }

@@ -33,8 +33,8 @@ std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
 
 /// Every node is told at once; what follows is decided when nothing is alive any more.
 void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason) {
-  const bool is_by_choice = end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped ||
-                            end.verdict == Verdict::Suspended;
+  const bool is_by_choice =
+      end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped || end.verdict == Verdict::Suspended;
   reason = reason.empty() ? end.reason : std::move(reason);
   attempt_.note_ending(std::move(reason), recorded(std::move(end)));
   if (is_by_choice || !restart_decider_.may_restart(now)) {
@@ -58,13 +58,8 @@ void Leader::stop_nodes(int signal, Instant now) {
       alive.push_back(link);
     }
   }
-  send(std::move(alive),
-       Stop{attempt_.number(),
-            signal,
-            attempt_.reason(),
-            without_texts(end_),
-            /*is_urgent=*/false,
-            asked_grace_ ? asked_grace_ : grace_after_notice(now)});
+  send(std::move(alive), Stop{attempt_.number(), signal, attempt_.reason(), without_texts(end_),
+                              /*is_urgent=*/false, asked_grace_ ? asked_grace_ : grace_after_notice(now)});
   after_an_end(now);
 }
 
@@ -83,9 +78,8 @@ void Leader::give_up_stopping(Instant now) {
   for (const LinkId link : std::vector<LinkId>(attempt_.nodes())) {
     const Member* const member = roster_.find(link);
     if (link != kOwnLink && member != nullptr && !member->has_ended) {
-      say(Level::Warning,
-          "node " + to_string(*member->node_rank) + ", " + describe(*member) +
-              ", does not say that its workers have ended: going on without it");
+      say(Level::Warning, "node " + to_string(*member->node_rank) + ", " + describe(*member) +
+                              ", does not say that its workers have ended: going on without it");
       lose(link, "did not say that its workers have ended", now);
       actions_.emplace_back(Drop{link});
     }
@@ -95,8 +89,7 @@ void Leader::give_up_stopping(Instant now) {
 /// A node of this attempt is gone, and what it ran may still be alive somewhere.
 void Leader::lose(LinkId link, const std::string& why, Instant now) {
   Member& member = *roster_.find(link);
-  const std::string reason =
-      "node " + to_string(*member.node_rank) + ", " + describe(member) + ", was lost: it " + why;
+  const std::string reason = "node " + to_string(*member.node_rank) + ", " + describe(member) + ", was lost: it " + why;
   fence_.note_loss(member.last_heard);
   member.has_ended = true;
   attempt_.note_node_ended();
@@ -106,9 +99,7 @@ void Leader::lose(LinkId link, const std::string& why, Instant now) {
   }
   release(link, why, now);
   if (is_missed) {
-    end_attempt(notice_ ? suspended_end(notice_->source, reason) : make_end(EndKind::Lost, reason),
-                SIGTERM,
-                now);
+    end_attempt(notice_ ? suspended_end(notice_->source, reason) : make_end(EndKind::Lost, reason), SIGTERM, now);
   } else {
     after_an_end(now);
   }
@@ -121,9 +112,8 @@ void Leader::after_an_end(Instant now) {
   name_first_failure();
   if (const auto& first = attempt_.first_failure();
       !end_ && first && restart_decider_.may_restart(now) && is_incurable(*first)) {
-    say(Level::Warning,
-        "no restart: exit code " + std::to_string(first->exit_code) +
-            " says that a program is not found or cannot be executed, as it would be again");
+    say(Level::Warning, "no restart: exit code " + std::to_string(first->exit_code) +
+                            " says that a program is not found or cannot be executed, as it would be again");
     end_ = attempt_.end_without_restart();
   }
   if (end_) {
@@ -177,20 +167,18 @@ bool Leader::count_restart(Instant now) {
   restart_decider_.judge(attempt_.first_failure(), attempt_.made_progress(), ran);
   if (restart_decider_.is_hopeless()) {
     JobEnd end =
-        make_end(EndKind::NoProgress,
-                 "no progress over " + std::to_string(restart_decider_.without_progress()) +
-                     " attempts, the last time: " + attempt_.reason());
+        make_end(EndKind::NoProgress, "no progress over " + std::to_string(restart_decider_.without_progress()) +
+                                          " attempts, the last time: " + attempt_.reason());
     end.first_failure = attempt_.first_failure();
     conclude(std::move(end), now);
     return false;
   }
   restart_decider_.note_restart(now, ran);
   if (restart_decider_.alike() == kHopeless) {
-    say(Level::Warning,
-        std::to_string(kHopeless) +
-            " attempts in a row failed within a minute with the same last words: another restart "
-            "hardly helps (--no-progress-limit " +
-            std::to_string(kHopeless) + " ends such a job)");
+    say(Level::Warning, std::to_string(kHopeless) +
+                            " attempts in a row failed within a minute with the same last words: another restart "
+                            "hardly helps (--no-progress-limit " +
+                            std::to_string(kHopeless) + " ends such a job)");
   }
   return true;
 }
@@ -200,14 +188,11 @@ void Leader::log_next_step(bool waits_for_fence, Instant now) {
   const bool is_said = attempt_.is_loss() && attempt_.is_told_here();
   const std::string count = attempt_.is_scaling_up()
                                 ? " (no restart is counted)"
-                                : " (restart " + std::to_string(restart_decider_.restarts()) +
-                                      " of " +
+                                : " (restart " + std::to_string(restart_decider_.restarts()) + " of " +
                                       std::to_string(policy_.options.restarts.max_restarts) + ")";
   say(attempt_.is_scaling_up() ? Level::Info : Level::Warning,
-      (is_said ? "" : attempt_.reason() + ": ") + "starting attempt " +
-          std::to_string(attempt_.number()) + count +
-          (rest_until_ > now ? " in " + format_seconds(seconds_of(rest_until_ - now)) + " s"
-                             : std::string()) +
+      (is_said ? "" : attempt_.reason() + ": ") + "starting attempt " + std::to_string(attempt_.number()) + count +
+          (rest_until_ > now ? " in " + format_seconds(seconds_of(rest_until_ - now)) + " s" : std::string()) +
           (waits_for_fence ? ", when nothing of the lost node can be alive" : ""));
 }
 
@@ -245,8 +230,7 @@ void Leader::dissolve_if_alone() {
 std::vector<std::string> Leader::awaited() const {
   std::vector<std::string> names;
   for (const auto& [link, member] : roster_.members()) {
-    const std::string name =
-        member.seat ? "node " + std::to_string(*member.seat) : "the spare " + describe(member);
+    const std::string name = member.seat ? "node " + std::to_string(*member.seat) : "the spare " + describe(member);
     if (link != kOwnLink && state_ == State::Finishing) {
       names.push_back("goodbye of " + name);
     } else if (link != kOwnLink && state_ == State::Stopping && !member.has_ended) {
@@ -286,8 +270,8 @@ JobEnd Leader::recorded(JobEnd end) const {
 
 JobEnd Leader::end_of(const Failure& failure) const {
   JobEnd end = end_by_failure(failure);
-  end.rank_zero_had_ended = early_exit_.has_rank_zero_ended() && failure.service.empty() &&
-                            failure.global_rank.value != 0;
+  end.rank_zero_had_ended =
+      early_exit_.has_rank_zero_ended() && failure.service.empty() && failure.global_rank.value != 0;
   return end;
 }
 
@@ -316,11 +300,8 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
   }
   if (attempt_.has_succeeded()) {
     const auto& roles = attempt_.deciding_roles();
-    end_attempt(make_end(EndKind::Succeeded, "all workers succeeded"),
-                SIGTERM,
-                now,
-                "the processes that decide (" +
-                    join(std::vector(roles.begin(), roles.end()), ", ") + ") have ended");
+    end_attempt(make_end(EndKind::Succeeded, "all workers succeeded"), SIGTERM, now,
+                "the processes that decide (" + join(std::vector(roles.begin(), roles.end()), ", ") + ") have ended");
   }
 }
 

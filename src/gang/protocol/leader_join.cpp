@@ -48,8 +48,7 @@ void Leader::handle(const Joined& arrived, Instant now) {
 std::string Leader::objection(const Join& join) const {
   if (join.protocol != kProtocol) {
     return "muster " + join.version + " speaks version " + std::to_string(join.protocol) +
-           " of the protocol, the leader version " + std::to_string(kProtocol) +
-           "; all nodes need the same muster";
+           " of the protocol, the leader version " + std::to_string(kProtocol) + "; all nodes need the same muster";
   }
   if (std::string reason = describe_difference(join.job, policy_.job); !reason.empty()) {
     return reason;
@@ -61,42 +60,35 @@ std::string Leader::objection(const Join& join) const {
     return "it has " + std::to_string(join.node.slots) + " slots, which no node has";
   }
   if (join.node.rank && join.node.rank->value >= policy_.job.most_nodes) {
-    return "its node rank is " + to_string(*join.node.rank) + ", and the job has " +
-           describe_nodes();
+    return "its node rank is " + to_string(*join.node.rank) + ", and the job has " + describe_nodes();
   }
   return {};
 }
 
 /// With its workers the job would have more than it is to have.
 bool Leader::is_too_much(const Join& join) const {
-  return policy_.job.total_slots &&
-         join.node.slots > *policy_.job.total_slots - roster_.seated_slots();
+  return policy_.job.total_slots && join.node.slots > *policy_.job.total_slots - roster_.seated_slots();
 }
 
 void Leader::place(LinkId link, Instant now) {
   Member& member = *roster_.find(link);
   const bool may_sit = state_ == State::RendezvousTimer;
   const bool is_full = policy_.job.total_slots == roster_.seated_slots();
-  const std::optional<int> wanted =
-      member.join.node.rank ? std::optional(member.join.node.rank->value) : std::nullopt;
+  const std::optional<int> wanted = member.join.node.rank ? std::optional(member.join.node.rank->value) : std::nullopt;
   if (wanted && roster_.holder(*wanted) == kOwnLink) {
-    refuse(link,
-           "node rank " + std::to_string(*wanted) + " is taken by " +
-               describe(*roster_.find(kOwnLink)) + ", the leader");
+    refuse(link, "node rank " + std::to_string(*wanted) + " is taken by " + describe(*roster_.find(kOwnLink)) +
+                     ", the leader");
   } else if (wanted && roster_.holder(*wanted)) {
     // It may be a node that came back before its loss was noticed. Who sits there has until its next
     // heartbeat to show that it is alive.
     roster_.claim(link, *wanted);
   } else if (roster_.others() > policy_.most_links) {
     refuse(link,
-           "the leader has file descriptors for " + count_of(policy_.most_links, "other node") +
-               " only (ulimit -Hn)");
+           "the leader has file descriptors for " + count_of(policy_.most_links, "other node") + " only (ulimit -Hn)");
   } else if (may_sit && !is_full && is_too_much(member.join)) {
-    refuse(link,
-           "with its " + count_of(static_cast<std::size_t>(member.join.node.slots), "worker") +
-               " there would be " +
-               std::to_string(roster_.seated_slots() + member.join.node.slots) +
-               ", and the job has " + describe_size());
+    refuse(link, "with its " + count_of(static_cast<std::size_t>(member.join.node.slots), "worker") +
+                     " there would be " + std::to_string(roster_.seated_slots() + member.join.node.slots) +
+                     ", and the job has " + describe_size());
   } else if (const auto seat = wanted ? wanted : roster_.free_seat(); may_sit && seat && !is_full) {
     sit_down(link, *seat);
     try_start(now);
@@ -109,10 +101,9 @@ void Leader::sit_down(LinkId link, int seat) {
   roster_.sit_down(link, seat);
   const Member& member = *roster_.find(link);
   if (link != kOwnLink) {
-    say(Level::Debug,
-        "node " + std::to_string(seat) + ", " + describe(member) + ", is here: " +
-            std::to_string(policy_.job.total_slots ? roster_.seated_slots() : roster_.seated()) +
-            " of " + describe_size());
+    say(Level::Debug, "node " + std::to_string(seat) + ", " + describe(member) + ", is here: " +
+                          std::to_string(policy_.job.total_slots ? roster_.seated_slots() : roster_.seated()) + " of " +
+                          describe_size());
   }
   send(link, Admitted{NodeRank{seat}, seconds_of(policy_.options.heartbeat_timeout)});
 }
@@ -120,12 +111,11 @@ void Leader::sit_down(LinkId link, int seat) {
 /// There is no seat for it in this attempt.
 void Leader::keep_or_refuse(LinkId link, Instant now) {
   const Member& member = *roster_.find(link);
-  const bool is_full = policy_.job.total_slots ? policy_.job.total_slots == roster_.seated_slots()
-                                               : !roster_.free_seat();
+  const bool is_full =
+      policy_.job.total_slots ? policy_.job.total_slots == roster_.seated_slots() : !roster_.free_seat();
   if (end_ || !(policy_.options.restarts.max_restarts > 0 || (can_scale_up() && !is_full))) {
-    refuse(link,
-           is_full ? "all " + describe_size() + " of the job are here already"
-                   : "the job runs already, and it cannot restart (--max-restarts is 0)");
+    refuse(link, is_full ? "all " + describe_size() + " of the job are here already"
+                         : "the job runs already, and it cannot restart (--max-restarts is 0)");
     return;
   }
   if (roster_.spares().size() > kLeastSpares + static_cast<std::size_t>(policy_.job.most_nodes)) {
@@ -138,17 +128,14 @@ void Leader::keep_or_refuse(LinkId link, Instant now) {
 }
 
 void Leader::notify_spares(std::vector<LinkId> spares, bool does_job_run) {
-  send(std::move(spares),
-       Admitted{std::nullopt, seconds_of(policy_.options.heartbeat_timeout), does_job_run});
+  send(std::move(spares), Admitted{std::nullopt, seconds_of(policy_.options.heartbeat_timeout), does_job_run});
 }
 
 void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
-  constexpr int kNamed =
-      10;  // who asks again and again must not fill the log: the links count them
+  constexpr int kNamed = 10;  // who asks again and again must not fill the log: the links count them
   if (refusals_ < kNamed) {
-    say(Level::Warning,
-        "refused " + describe(*roster_.find(link)) + ": " + reason +
-            (++refusals_ == kNamed ? "; further ones are counted" : ""));
+    say(Level::Warning, "refused " + describe(*roster_.find(link)) + ": " + reason +
+                            (++refusals_ == kNamed ? "; further ones are counted" : ""));
   }
   if (!may_retry) {
     roster_.note_refusal(link, reason);
@@ -163,8 +150,7 @@ void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
 void Leader::settle_claims(int seat) {
   for (const LinkId link : roster_.claimants(seat)) {
     refuse(link,
-           "node rank " + std::to_string(seat) + " is taken by " +
-               describe(*roster_.find(*roster_.holder(seat))));
+           "node rank " + std::to_string(seat) + " is taken by " + describe(*roster_.find(*roster_.holder(seat))));
   }
 }
 
@@ -181,8 +167,8 @@ void Leader::seat_spares() {
   for (const LinkId link : roster_.spares()) {
     const auto wanted = roster_.find(link)->join.node.rank;
     const auto seat = wanted ? std::optional(wanted->value) : roster_.free_seat();
-    const bool is_wanted = roster_.is_ready(link) || policy_.job.total_slots ||
-                           roster_.seated() < policy_.job.least_nodes;
+    const bool is_wanted =
+        roster_.is_ready(link) || policy_.job.total_slots || roster_.seated() < policy_.job.least_nodes;
     if (is_wanted && seat && !roster_.holder(*seat) && !is_too_much(roster_.find(link)->join)) {
       sit_down(link, *seat);
     }
@@ -261,8 +247,7 @@ void Leader::gather(Instant now) {
 /// With these the job may start. Where workers are counted, the node ranks must have no gap either.
 bool Leader::is_enough() const {
   if (policy_.job.total_slots) {
-    return roster_.seated_slots() == *policy_.job.total_slots &&
-           roster_.end_of_seated() == roster_.seated();
+    return roster_.seated_slots() == *policy_.job.total_slots && roster_.end_of_seated() == roster_.seated();
   }
   return roster_.seated() >= policy_.job.least_nodes;
 }
@@ -291,9 +276,8 @@ bool Leader::is_pending() const {
 /// to the first attempt are to hear of it, too.
 bool Leader::end_for_missing_nodes(Instant now) {
   const auto links = roster_.in_order();
-  const auto unable = std::find_if(links.begin(), links.end(), [this](LinkId link) {
-    return roster_.find(link)->cannot_go_on.has_value();
-  });
+  const auto unable = std::find_if(links.begin(), links.end(),
+                                   [this](LinkId link) { return roster_.find(link)->cannot_go_on.has_value(); });
   if (unable == links.end()) {
     return false;
   }
@@ -302,9 +286,8 @@ bool Leader::end_for_missing_nodes(Instant now) {
     conclude(std::move(end), now);
   } else if (!rendezvous_timer_.is_ending()) {
     rendezvous_timer_.note_end(now);
-    say(Level::Error,
-        end.reason + ": ending the job, in at most " + whole_seconds(kTimeToTellWhy) +
-            ", so that nodes that are on their way hear of it");
+    say(Level::Error, end.reason + ": ending the job, in at most " + whole_seconds(kTimeToTellWhy) +
+                          ", so that nodes that are on their way hear of it");
   }
   return true;
 }
@@ -345,9 +328,8 @@ std::string Leader::describe_nodes() const {
 
 /// What the job counts: "4 nodes", "2 to 4 nodes", "8 workers".
 std::string Leader::describe_size() const {
-  return policy_.job.total_slots
-             ? count_of(static_cast<std::size_t>(*policy_.job.total_slots), "worker")
-             : describe_nodes();
+  return policy_.job.total_slots ? count_of(static_cast<std::size_t>(*policy_.job.total_slots), "worker")
+                                 : describe_nodes();
 }
 
 /// "3 of 4 nodes came within 60 s: node 2 never connected"; where workers are counted, nobody knows
@@ -355,8 +337,7 @@ std::string Leader::describe_size() const {
 /// number, as in "came within 60 s".
 std::string Leader::describe_waiting(const std::string& how) const {
   const auto describe_absent = [&](int expected) {
-    const std::string missing =
-        roster_.describe_missing(policy_.hosts, rendezvous_timer_.unresolved(), expected);
+    const std::string missing = roster_.describe_missing(policy_.hosts, rendezvous_timer_.unresolved(), expected);
     const std::string unready = roster_.describe_unready();
     std::vector<std::string> all = {missing, unready, pending_};
     std::erase(all, "");
@@ -367,12 +348,10 @@ std::string Leader::describe_waiting(const std::string& how) const {
            describe_absent(roster_.seats());
   }
   const bool is_all = roster_.seated_slots() == *policy_.job.total_slots;
-  const std::string absent =
-      describe_absent(std::max(policy_.job.least_nodes, roster_.end_of_seated()));
+  const std::string absent = describe_absent(std::max(policy_.job.least_nodes, roster_.end_of_seated()));
   return std::to_string(roster_.seated_slots()) + " of " + describe_size() + " " + how + ", on " +
          count_of(static_cast<std::size_t>(roster_.seated()), "node") +
-         (is_all ? ", and their node ranks have a gap" : "") +
-         (absent.empty() ? "" : ": " + absent);
+         (is_all ? ", and their node ranks have a gap" : "") + (absent.empty() ? "" : ": " + absent);
 }
 
 void Leader::resolve_hosts() {
@@ -399,8 +378,7 @@ void Leader::report_progress(Instant now) {
   // A node that waits for something may give up by itself before that.
   const std::string progress = describe_waiting((is_one ? "is here after " : "are here after ") +
                                                 whole_seconds(now - rendezvous_timer_.since())) +
-                               "; giving up in " +
-                               (roster_.is_ready() && !is_pending() ? "" : "at most ") +
+                               "; giving up in " + (roster_.is_ready() && !is_pending() ? "" : "at most ") +
                                whole_seconds(rendezvous_timer_.deadline() - now);
   say(Level::Info, progress);
   std::vector<LinkId> others = roster_.links();
@@ -411,8 +389,7 @@ void Leader::report_progress(Instant now) {
 void Leader::check_deadlines(Instant now) {
   if (is_pending() && rendezvous_timer_.is_pending_in_vain(now)) {
     conclude(make_end(EndKind::Incomplete,
-                      "waited " + whole_seconds(policy_.options.inputs_timeout) +
-                          " in vain: " + pending_),
+                      "waited " + whole_seconds(policy_.options.inputs_timeout) + " in vain: " + pending_),
              now);
   } else if (now >= rendezvous_timer_.deadline()) {
     give_up_gathering(now);
@@ -420,11 +397,8 @@ void Leader::check_deadlines(Instant now) {
 }
 
 void Leader::give_up_gathering(Instant now) {
-  const std::string reason =
-      describe_waiting("came within " + whole_seconds(policy_.options.timeout));
-  conclude(attempt_.number() == 0 ? make_end(EndKind::Incomplete, reason)
-                                  : make_end(EndKind::Lost, reason),
-           now);
+  const std::string reason = describe_waiting("came within " + whole_seconds(policy_.options.timeout));
+  conclude(attempt_.number() == 0 ? make_end(EndKind::Incomplete, reason) : make_end(EndKind::Lost, reason), now);
 }
 
 // Nodes that come while an attempt runs: whether the job starts again for them, and when.
@@ -432,9 +406,8 @@ void Leader::give_up_gathering(Instant now) {
 /// The job starts again where nodes come for which it has room. Not once a rank has ended with 0: what it did would be
 /// done twice. Where workers are counted there is never room for more.
 bool Leader::can_scale_up() const {
-  return policy_.options.scale_up == ScaleUp::Now &&
-         policy_.job.least_nodes < policy_.job.most_nodes && !policy_.job.total_slots &&
-         !early_exit_.has_anybody_ended();
+  return policy_.options.scale_up == ScaleUp::Now && policy_.job.least_nodes < policy_.job.most_nodes &&
+         !policy_.job.total_slots && !early_exit_.has_anybody_ended();
 }
 
 /// Another attempt may follow.
@@ -449,8 +422,7 @@ std::vector<LinkId> Leader::newcomers() const {
   const auto room = static_cast<std::size_t>(roster_.seats() - roster_.seated());
   for (const LinkId link : roster_.spares()) {
     const auto& rank = roster_.find(link)->join.node.rank;
-    const bool has_seat =
-        !rank || (!roster_.holder(rank->value) && wanted.insert(rank->value).second);
+    const bool has_seat = !rank || (!roster_.holder(rank->value) && wanted.insert(rank->value).second);
     if (roster_.is_ready(link) && has_seat && found.size() < room) {
       found.push_back(link);
     }
@@ -472,11 +444,9 @@ void Leader::note_newcomers(Instant now) {
 /// The workers are asked to end as after a failure, but nothing has failed.
 void Leader::scale_up(Instant now) {
   const std::vector<LinkId> joining = newcomers();
-  const std::string reason = joining.size() == 1
-                                 ? describe(*roster_.find(joining.front())) + " joins the job"
-                                 : count_of(joining.size(), "node") + " join the job";
-  attempt_.note_ending(
-      reason, recorded(make_end(EndKind::SystemRefused, reason + ", and it cannot start again")));
+  const std::string reason = joining.size() == 1 ? describe(*roster_.find(joining.front())) + " joins the job"
+                                                 : count_of(joining.size(), "node") + " join the job";
+  attempt_.note_ending(reason, recorded(make_end(EndKind::SystemRefused, reason + ", and it cannot start again")));
   attempt_.note_scaling_up();
   stop_nodes(SIGTERM, now);
 }

@@ -50,12 +50,10 @@ std::vector<int> Leader::leave_out_unready(Instant now) {
     roster_.stand_up(link, "was left out: it " + waiting);
     if (!can_start_again()) {
       refuse(link,
-             "the job starts without this node, which " + waiting +
-                 ", and it cannot restart (--max-restarts is 0)");
+             "the job starts without this node, which " + waiting + ", and it cannot restart (--max-restarts is 0)");
     } else {
       say(Level::Info,
-          "node " + std::to_string(seat) + ", " + describe(member) + ", " + waiting +
-              ": starting without it");
+          "node " + std::to_string(seat) + ", " + describe(member) + ", " + waiting + ": starting without it");
       keep_or_refuse(link, now);
     }
   }
@@ -93,8 +91,7 @@ void Leader::start_attempt(const AttemptPorts& offer, Instant now) {
   placement.store_port = announced_port(offer.store_port);
   placement.slots_total = roster_.seated_slots();
   placement.is_decided = true;
-  start.orphan_limit_seconds =
-      can_start_again() ? seconds_of(policy_.options.heartbeat_timeout) : 0;
+  start.orphan_limit_seconds = can_start_again() ? seconds_of(policy_.options.heartbeat_timeout) : 0;
   start.restart_count = policy_.earlier_runs + attempt_.number();
   start.last_verdict = last_verdict();
   for (Merged& chunk : *merged) {
@@ -108,8 +105,7 @@ std::string Leader::last_verdict() const {
   if (record_.past_attempts.empty()) {
     return policy_.last_verdict;
   }
-  return std::string(
-      verdict_name(record_.past_attempts.back().is_loss ? Verdict::Lost : Verdict::Failed));
+  return std::string(verdict_name(record_.past_attempts.back().is_loss ? Verdict::Lost : Verdict::Failed));
 }
 
 /// Each node is told its own place.
@@ -142,8 +138,8 @@ void Leader::send_starts(Start start) {
 void Leader::record_arrivals() {
   const auto started = [&](LinkId link) {
     const Member& member = *roster_.find(link);
-    return member.came - std::chrono::duration_cast<Instant::duration>(
-                             std::chrono::duration<double>(member.join.waited_seconds));
+    return member.came -
+           std::chrono::duration_cast<Instant::duration>(std::chrono::duration<double>(member.join.waited_seconds));
   };
   Instant first = started(attempt_.nodes().front());
   for (const LinkId link : attempt_.nodes()) {
@@ -151,14 +147,11 @@ void Leader::record_arrivals() {
   }
   std::vector<Arrival> arrivals;
   for (std::size_t i = 0; i < attempt_.nodes().size(); ++i) {
-    arrivals.push_back({NodeRank{static_cast<int>(i)},
-                        roster_.find(attempt_.nodes()[i])->join.node.host,
+    arrivals.push_back({NodeRank{static_cast<int>(i)}, roster_.find(attempt_.nodes()[i])->join.node.host,
                         seconds_of(started(attempt_.nodes()[i]) - first)});
   }
   const auto shown = std::min(kSlowest, arrivals.size());
-  std::partial_sort(arrivals.begin(),
-                    arrivals.begin() + static_cast<std::ptrdiff_t>(shown),
-                    arrivals.end(),
+  std::partial_sort(arrivals.begin(), arrivals.begin() + static_cast<std::ptrdiff_t>(shown), arrivals.end(),
                     [](const Arrival& a, const Arrival& b) { return a.seconds > b.seconds; });
   arrivals.resize(shown);
   record_.arrival_skew_seconds = arrivals.front().seconds;
@@ -232,11 +225,9 @@ void Leader::take(LinkId /*link*/, const SuspendFromAgent& asked, Instant now) {
 }
 
 /// Of several notices the earliest deadline counts, and the first one is named.
-void Leader::note_notice(const std::string& source,
-                         std::optional<milliseconds> within,
-                         Instant now) {
-  const Instant deadline = now + std::min(within.value_or(policy_.options.suspend_timeout),
-                                          policy_.options.suspend_timeout);
+void Leader::note_notice(const std::string& source, std::optional<milliseconds> within, Instant now) {
+  const Instant deadline =
+      now + std::min(within.value_or(policy_.options.suspend_timeout), policy_.options.suspend_timeout);
   if (notice_ && notice_->deadline <= deadline) {
     return;
   }
@@ -248,8 +239,7 @@ void Leader::note_notice(const std::string& source,
   early_exit_.cancel_deadline();  // who has saved ends early
   newcomers_call_.cancel();
   send(attempt_.nodes(),
-       Suspend{attempt_.number(),
-               {notice_->source, std::chrono::duration_cast<milliseconds>(deadline - now), false}});
+       Suspend{attempt_.number(), {notice_->source, std::chrono::duration_cast<milliseconds>(deadline - now), false}});
 }
 
 /// A worker that has failed since then has failed.
@@ -298,8 +288,7 @@ void Leader::end_suspended(const std::string& what, Instant now) {
 /// What has failed meanwhile is known when all nodes have ended: `judge_suspended_end`.
 void Leader::end_at_deadline(Instant now) {
   const std::string what =
-      (has_anybody_left_ ? "not all processes had ended " : "nobody had saved or ended ") +
-      after(now - notice_->asked);
+      (has_anybody_left_ ? "not all processes had ended " : "nobody had saved or ended ") + after(now - notice_->asked);
   end_attempt(suspended_end(notice_->source, what), SIGTERM, now, "suspended: " + what);
 }
 

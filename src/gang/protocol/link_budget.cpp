@@ -14,20 +14,14 @@ constexpr std::size_t kLeastShare = 8;
 
 }  // namespace
 
-LinkBudget::LinkBudget(std::size_t most)
-    : most_(most), share_(std::max(kLeastShare, most / kShares)) {}
+LinkBudget::LinkBudget(std::size_t most) : most_(most), share_(std::max(kLeastShare, most / kShares)) {}
 
-LinkBudget::Turn LinkBudget::turn_of(const std::string& name,
-                                     const SourcePrefix& source_prefix) const {
+LinkBudget::Turn LinkBudget::turn_of(const std::string& name, const SourcePrefix& source_prefix) const {
   const Rank first = *source_prefix.links.begin();
   const std::size_t room = source_prefix.members;
-  const std::size_t strange =
-      source_prefix.links.size() - std::min(room, source_prefix.links.size());
-  return {first.first == Trust::Authenticated,
-          strange > share_ ? -static_cast<std::ptrdiff_t>(strange) : 0,
-          strange == 0,
-          first,
-          name};
+  const std::size_t strange = source_prefix.links.size() - std::min(room, source_prefix.links.size());
+  return {first.first == Trust::Authenticated, strange > share_ ? -static_cast<std::ptrdiff_t>(strange) : 0,
+          strange == 0, first, name};
 }
 
 template <typename Change>
@@ -85,8 +79,7 @@ void LinkBudget::raise(LinkId link, Trust trust) {
 void LinkBudget::remove(LinkId link) {
   const auto taken = links_.extract(link);
   if (!taken.empty()) {
-    update(taken.mapped().source_prefix,
-           [&](SourcePrefix& its) { its.links.erase(rank_of(link, taken.mapped())); });
+    update(taken.mapped().source_prefix, [&](SourcePrefix& its) { its.links.erase(rank_of(link, taken.mapped())); });
   }
 }
 
@@ -133,9 +126,7 @@ std::string with_commas(std::size_t number) {
 
 }  // namespace
 
-std::string RejectedConnectionLog::note(const std::string& address,
-                                        const std::string& why,
-                                        Instant now) {
+std::string RejectedConnectionLog::note(const std::string& address, const std::string& why, Instant now) {
   count(address, now);
   const std::string who = address + ": it " + why;
   if (named_.size() == kNamed || named_.contains(who) || by_reason_[why] == kNamedOfReason) {
@@ -167,16 +158,13 @@ std::string RejectedConnectionLog::summary(Instant now) {
 }
 
 std::string RejectedConnectionLog::describe(Instant now) const {
-  const auto most =
-      std::max_element(by_address_.begin(), by_address_.end(), [](const auto& a, const auto& b) {
-        return a.second < b.second;
-      });
+  const auto most = std::max_element(by_address_.begin(), by_address_.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   const std::size_t addresses = by_address_.size();
-  return "refused " + with_commas(refused_) + " connections from " +
-         (addresses == kMostAddresses ? "at least " : "") + with_commas(addresses) +
-         (addresses == 1
-              ? " address (" + most->first
-              : " addresses (" + with_commas(most->second) + " of them from " + most->first) +
+  return "refused " + with_commas(refused_) + " connections from " + (addresses == kMostAddresses ? "at least " : "") +
+         with_commas(addresses) +
+         (addresses == 1 ? " address (" + most->first
+                         : " addresses (" + with_commas(most->second) + " of them from " + most->first) +
          ") in " + whole_seconds(now - since_);
 }
 

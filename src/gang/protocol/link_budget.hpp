@@ -74,9 +74,8 @@ class LinkBudget {
   void update(const std::string& name, const Change& change);
 
   std::size_t most_;
-  std::size_t share_;  ///< of one neighbourhood
-  std::deque<LinkId>
-      newest_;  ///< at most half of `most_`, the oldest first; some may have been removed
+  std::size_t share_;          ///< of one neighbourhood
+  std::deque<LinkId> newest_;  ///< at most half of `most_`, the oldest first; some may have been removed
   std::map<std::string, SourcePrefix> source_prefixes_;
   std::set<Turn> turns_;
   std::unordered_map<LinkId, Entry> links_;

@@ -47,9 +47,7 @@ class Writer {
     }
   }
 
-  void operator()(const std::string& bytes, const Tail& tail) {
-    tail_ = std::string_view(bytes).substr(0, tail.most);
-  }
+  void operator()(const std::string& bytes, const Tail& tail) { tail_ = std::string_view(bytes).substr(0, tail.most); }
 
   [[nodiscard]] json::object& object() { return object_; }
   /// What was written, with what follows it.
@@ -66,9 +64,7 @@ class Writer {
   [[nodiscard]] json::value write(EndKind kind, const Integer& range) const {
     return write(static_cast<int>(kind), range);
   }
-  [[nodiscard]] json::value write(Rank auto rank, const Integer& range) const {
-    return write(rank.value, range);
-  }
+  [[nodiscard]] json::value write(Rank auto rank, const Integer& range) const { return write(rank.value, range); }
   [[nodiscard]] json::value write(bool value, const Flag& /*flag*/) const { return value; }
   [[nodiscard]] json::value write(double value, const Seconds& /*seconds*/) const {
     return value > 0 ? std::min(value, kMostSeconds) : 0.0;  // a NaN is not greater either
@@ -174,8 +170,7 @@ namespace {
 /// The start of an offending value, for an error.
 std::string quote(const json::value& value) {
   constexpr std::size_t kMost = 40;
-  return value.is_structured() ? std::string("a list or object")
-                               : shortened(json::serialize(value), kMost);
+  return value.is_structured() ? std::string("a list or object") : shortened(json::serialize(value), kMost);
 }
 
 /// Remembers the first error; what is read after it does not matter.
@@ -217,8 +212,7 @@ class Reader {
   }
   void operator()(std::string& bytes, const Tail& tail) {
     if (tail_.size() > tail.most) {
-      fail(std::to_string(tail_.size()) + " bytes follow, expected at most " +
-           std::to_string(tail.most));
+      fail(std::to_string(tail_.size()) + " bytes follow, expected at most " + std::to_string(tail.most));
     }
     bytes = std::exchange(tail_, {});
   }
@@ -237,25 +231,17 @@ class Reader {
   void read(const std::string& path, const json::value& value, T& number, const Integer& range) {
     const std::int64_t* const given = value.if_int64();
     if (given == nullptr || *given < range.least || *given > range.most) {
-      reject(path,
-             value,
-             "a number from " + std::to_string(range.least) + " to " + std::to_string(range.most));
+      reject(path, value, "a number from " + std::to_string(range.least) + " to " + std::to_string(range.most));
       return;
     }
     number = static_cast<T>(*given);
   }
-  void read(const std::string& path,
-            const json::value& value,
-            EndKind& kind,
-            const Integer& range) {
+  void read(const std::string& path, const json::value& value, EndKind& kind, const Integer& range) {
     int number = 0;
     read(path, value, number, range);
     kind = static_cast<EndKind>(number);  // 0 where it is refused
   }
-  void read(const std::string& path,
-            const json::value& value,
-            Rank auto& rank,
-            const Integer& range) {
+  void read(const std::string& path, const json::value& value, Rank auto& rank, const Integer& range) {
     read(path, value, rank.value, range);
   }
   void read(const std::string& path, const json::value& value, bool& flag, const Flag& /*kind*/) {
@@ -265,10 +251,7 @@ class Reader {
     }
     flag = value.get_bool();
   }
-  void read(const std::string& path,
-            const json::value& value,
-            double& seconds,
-            const Seconds& /*kind*/) {
+  void read(const std::string& path, const json::value& value, double& seconds, const Seconds& /*kind*/) {
     boost::system::error_code error;
     const double given = value.is_number() ? value.to_number<double>(error) : -1;
     if (error || !(given >= 0 && given <= kMostSeconds)) {
@@ -277,18 +260,13 @@ class Reader {
     }
     seconds = given;
   }
-  void read(const std::string& path,
-            const json::value& value,
-            std::chrono::milliseconds& duration,
+  void read(const std::string& path, const json::value& value, std::chrono::milliseconds& duration,
             const Seconds& kind) {
     double seconds = 0;
     read(path, value, seconds, kind);
     duration = std::chrono::milliseconds(std::llround(seconds * 1'000));
   }
-  void read(const std::string& path,
-            const json::value& value,
-            std::string& text,
-            const Text& kind) {
+  void read(const std::string& path, const json::value& value, std::string& text, const Text& kind) {
     const json::string* const given = value.if_string();
     if (given == nullptr || given->size() > kind.most) {
       reject(path, value, "a text of at most " + std::to_string(kind.most) + " bytes");
@@ -300,10 +278,7 @@ class Reader {
     }
     text.assign(given->data(), given->size());
   }
-  void read(const std::string& path,
-            const json::value& value,
-            Verdict& verdict,
-            const VerdictName& /*name*/) {
+  void read(const std::string& path, const json::value& value, Verdict& verdict, const VerdictName& /*name*/) {
     const json::string* const given = value.if_string();
     const auto found = given != nullptr ? find_verdict(*given) : std::nullopt;
     if (!found) {
@@ -312,9 +287,7 @@ class Reader {
     }
     verdict = *found;
   }
-  void read_status(const std::string& path,
-                   const json::value& value,
-                   std::optional<ExitStatus>& status) {
+  void read_status(const std::string& path, const json::value& value, std::optional<ExitStatus>& status) {
     if (!value.is_object()) {
       reject(path, value, "an object");
       return;
@@ -333,10 +306,7 @@ class Reader {
     }
   }
   template <typename T>
-  void read(const std::string& path,
-            const json::value& value,
-            T& inner_value,
-            const Object& /*kind*/) {
+  void read(const std::string& path, const json::value& value, T& inner_value, const Object& /*kind*/) {
     if (!value.is_object()) {
       reject(path, value, "an object");
       return;
@@ -345,10 +315,7 @@ class Reader {
     describe(inner, inner_value);
   }
   template <typename T, typename Kind>
-  void read(const std::string& path,
-            const json::value& value,
-            std::vector<T>& items,
-            const List<Kind>& list) {
+  void read(const std::string& path, const json::value& value, std::vector<T>& items, const List<Kind>& list) {
     const json::array* const given = value.if_array();
     if (given == nullptr || given->size() > list.most) {
       fail("'" + path + "' is no list of at most " + std::to_string(list.most));
@@ -426,8 +393,7 @@ Result<Message> decode(std::string_view bytes) {
   const json::string& name = type->get_string();
   std::optional<Message> message = make_message({name.data(), name.size()});
   if (!message) {
-    return bad("'type' is " + fields::quote(*type) +
-               ", expected the name of a message such as \"join\"");
+    return bad("'type' is " + fields::quote(*type) + ", expected the name of a message such as \"join\"");
   }
   std::string problem;
   fields::Reader reader(document.get_object(), "", problem);

@@ -364,13 +364,11 @@ void describe(Io& io, Finish& finish) {
 }
 
 inline constexpr std::array<const char*, std::variant_size_v<Message>> kNames{
-    "join",          "preparing",  "beat",          "failed",  "succeeded",
-    "ended",         "stop_asked", "suspend_asked", "saved",   "status_asked",
-    "status_report", "contribute", "admitted",      "refused", "waiting",
-    "merged",        "start",      "suspend",       "stop",    "finish"};
+    "join",          "preparing", "beat",         "failed",        "succeeded",  "ended",    "stop_asked",
+    "suspend_asked", "saved",     "status_asked", "status_report", "contribute", "admitted", "refused",
+    "waiting",       "merged",    "start",        "suspend",       "stop",       "finish"};
 
 template <typename T>
-concept Rank =
-    std::same_as<T, NodeRank> || std::same_as<T, LocalRank> || std::same_as<T, GlobalRank>;
+concept Rank = std::same_as<T, NodeRank> || std::same_as<T, LocalRank> || std::same_as<T, GlobalRank>;
 
 }  // namespace muster::gang::fields

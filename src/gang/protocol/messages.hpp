@@ -31,11 +31,10 @@ struct LogLine {
 
 /// A part of a value. The pieces of a value follow each other: a link carries one value at a time.
 struct Chunk {
-  ValueId id;            ///< without `nodes` in all but the first piece
-  std::size_t size = 0;  ///< of the whole value
-  std::size_t compressed_size =
-      0;  ///< of the whole value as it travels: less than `size` where it is compressed
-  std::size_t offset = 0;  ///< of this piece in what travels
+  ValueId id;                       ///< without `nodes` in all but the first piece
+  std::size_t size = 0;             ///< of the whole value
+  std::size_t compressed_size = 0;  ///< of the whole value as it travels: less than `size` where it is compressed
+  std::size_t offset = 0;           ///< of this piece in what travels
   std::string bytes;
 };
 
@@ -110,7 +109,7 @@ struct Ended {
 /// A signal from outside reached this agent: it leaves, or the job ends.
 struct StopFromAgent {
   int signal = 0;
-  bool is_urgent = false;  ///< a second one: nobody waits for any grace
+  bool is_urgent = false;                                 ///< a second one: nobody waits for any grace
   std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: each node's own
 };
 
@@ -174,10 +173,10 @@ struct Merged {
 /// End the workers of this attempt.
 struct Stop {
   int attempt = 0;
-  int signal = 15;            ///< with which the workers are asked to end
-  std::string reason;         ///< for the user
-  std::optional<JobEnd> end;  ///< empty: another attempt follows
-  bool is_urgent = false;     ///< kill them
+  int signal = 15;                                        ///< with which the workers are asked to end
+  std::string reason;                                     ///< for the user
+  std::optional<JobEnd> end;                              ///< empty: another attempt follows
+  bool is_urgent = false;                                 ///< kill them
   std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: the node's own
 };
 
@@ -192,26 +191,9 @@ struct Finish {
   JobEnd end;
 };
 
-using Message = std::variant<Join,
-                             InputStatus,
-                             Heartbeat,
-                             Failed,
-                             Succeeded,
-                             Ended,
-                             StopFromAgent,
-                             SuspendFromAgent,
-                             Saved,
-                             StatusQuery,
-                             StatusReport,
-                             Contribute,
-                             Admitted,
-                             Refused,
-                             Waiting,
-                             Merged,
-                             Start,
-                             Suspend,
-                             Stop,
-                             Finish>;
+using Message = std::variant<Join, InputStatus, Heartbeat, Failed, Succeeded, Ended, StopFromAgent, SuspendFromAgent,
+                             Saved, StatusQuery, StatusReport, Contribute, Admitted, Refused, Waiting, Merged, Start,
+                             Suspend, Stop, Finish>;
 
 /// A piece of a value, which other messages may overtake.
 [[nodiscard]] inline bool is_piece(const Message& message) {

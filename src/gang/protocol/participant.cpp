@@ -146,10 +146,9 @@ void Participant::handle(const LinkDown& down, Instant now) {
 /// that is lost with its leader.
 void Participant::seek(const std::string& why, Instant now) {
   if (liveness_.is_admitted()) {
-    log_line(Level::Warning,
-             runs_without_us_ ? "lost the leader of this spare: looking for it for " +
-                                    whole_seconds(policy_.options.heartbeat_timeout)
-                              : "lost the leader before the start: looking for it again");
+    log_line(Level::Warning, runs_without_us_ ? "lost the leader of this spare: looking for it for " +
+                                                    whole_seconds(policy_.options.heartbeat_timeout)
+                                              : "lost the leader before the start: looking for it again");
     connect_retry_.begin_again(now);
     liveness_.forget();
     lost_while_spare_ = runs_without_us_ ? "the leader at " + leader_ + " was lost: it " + why : "";
@@ -170,8 +169,7 @@ void Participant::lose_leader(const std::string& why, Instant now) {
   gone_by_ = must_be_gone();
   const auto most_grace = may_be_replaced() ? liveness_.time_without_leader(now) : std::nullopt;
   if (!known_end_) {
-    known_end_ = in_this_attempt(self_signal_ ? end_by_signal(*self_signal_)
-                                              : make_end(EndKind::Lost, reason));
+    known_end_ = in_this_attempt(self_signal_ ? end_by_signal(*self_signal_) : make_end(EndKind::Lost, reason));
     known_end_->first_failure = self_signal_ ? std::nullopt : local_failure_;
     // What is reported is said then.
     log_line(self_signal_ ? Level::Error : Level::Debug, reason);
@@ -270,8 +268,8 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
   send(StopFromAgent{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
   // The leader tells the others before it goes; an agent that runs nothing is not waited for by
   // anybody, unless it does not know yet how the job ended.
-  const bool awaits_the_end = (is_leader_ && (is_the_first || is_the_second)) ||
-                              (state_ == State::Over && !known_end_ && is_the_first);
+  const bool awaits_the_end =
+      (is_leader_ && (is_the_first || is_the_second)) || (state_ == State::Over && !known_end_ && is_the_first);
   if (!awaits_the_end) {
     leave(known_end_ ? *known_end_ : in_this_attempt(end_by_signal(*self_signal_)));
   }
@@ -280,8 +278,7 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
 /// Before the nodes have met nothing runs that could save anything.
 void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
   if (state_ == State::ConnectRetry && !request.is_withdrawn) {
-    leave(in_this_attempt(
-        make_end(EndKind::Suspended, "suspended (" + request.source + "): the nodes had not met")));
+    leave(in_this_attempt(make_end(EndKind::Suspended, "suspended (" + request.source + "): the nodes had not met")));
     return;
   }
   send(SuspendFromAgent{request.source, request.within, request.is_withdrawn});
@@ -327,9 +324,7 @@ std::string Participant::still_to_say(const JobEnd& end, const std::string& reas
   return end.verdict == Verdict::Lost ? std::string() : reason;
 }
 
-void Participant::stop_attempt(int signal,
-                               std::string reason,
-                               std::optional<milliseconds> most_grace) {
+void Participant::stop_attempt(int signal, std::string reason, std::optional<milliseconds> most_grace) {
   state_ = State::Stopping;
   actions_.emplace_back(StopAttempt{signal, std::move(reason), most_grace});
 }
@@ -460,8 +455,7 @@ void Participant::take(const Admitted& admitted, Instant now) {
     return;
   }
   log_line(admitted.seat ? Level::Debug : Level::Info,
-           admitted.seat ? "the leader at " + leader_ + " knows this node as node " +
-                               to_string(*admitted.seat)
+           admitted.seat ? "the leader at " + leader_ + " knows this node as node " + to_string(*admitted.seat)
                          : "this node is a spare: it waits until the job needs it");
 }
 
@@ -486,8 +480,7 @@ void Participant::take(const Waiting& waiting, Instant /*now*/) {
 void Participant::take(const Start& start, Instant now) {
   const bool is_old = has_run_ && start.placement.attempt <= attempt_;
   if (has_workers() || is_old) {
-    log_line(Level::Debug,
-             "ignoring a start of attempt " + std::to_string(start.placement.attempt));
+    log_line(Level::Debug, "ignoring a start of attempt " + std::to_string(start.placement.attempt));
     return;
   }
   attempt_ = start.placement.attempt;
@@ -520,9 +513,7 @@ void Participant::take(const Stop& stop, Instant /*now*/) {
   if (has_workers() && stop.is_urgent) {
     actions_.emplace_back(KillAttempt{});
   } else if (has_workers()) {
-    stop_attempt(stop.signal,
-                 stop.end ? still_to_say(*stop.end, stop.reason) : stop.reason,
-                 stop.most_grace);
+    stop_attempt(stop.signal, stop.end ? still_to_say(*stop.end, stop.reason) : stop.reason, stop.most_grace);
   }
 }
 
@@ -551,9 +542,7 @@ void Participant::take(const Finish& finish, Instant /*now*/) {
 
 template <typename Other>
 void Participant::take(const Other& unexpected, Instant now) {
-  cut_off(
-      "sent the message '" + std::string(name_of(Message(unexpected))) + "', which no leader sends",
-      now);
+  cut_off("sent the message '" + std::string(name_of(Message(unexpected))) + "', which no leader sends", now);
 }
 
 }  // namespace muster::gang

@@ -73,19 +73,8 @@ struct Leave {
   JobEnd end;
 };
 
-using ParticipantAction = std::variant<Dial,
-                                       SendToLeader,
-                                       CloseLink,
-                                       StartAttempt,
-                                       Deliver,
-                                       StopAttempt,
-                                       PassSignal,
-                                       KillAttempt,
-                                       NotifyWorkers,
-                                       DescribeStatus,
-                                       StatusOfNode,
-                                       LogLine,
-                                       Leave>;
+using ParticipantAction = std::variant<Dial, SendToLeader, CloseLink, StartAttempt, Deliver, StopAttempt, PassSignal,
+                                       KillAttempt, NotifyWorkers, DescribeStatus, StatusOfNode, LogLine, Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
 
 /// One agent, the leader's own among them.
@@ -170,12 +159,8 @@ class Participant {
   [[nodiscard]] std::optional<Instant> next_event() const;
   void leave(JobEnd end);
   [[nodiscard]] static std::string still_to_say(const JobEnd& end, const std::string& reason);
-  void stop_attempt(int signal,
-                    std::string reason,
-                    std::optional<std::chrono::milliseconds> most_grace = std::nullopt);
-  [[nodiscard]] bool has_workers() const {
-    return state_ == State::Running || state_ == State::Stopping;
-  }
+  void stop_attempt(int signal, std::string reason, std::optional<std::chrono::milliseconds> most_grace = std::nullopt);
+  [[nodiscard]] bool has_workers() const { return state_ == State::Running || state_ == State::Stopping; }
   [[nodiscard]] JobEnd in_this_attempt(JobEnd end) const;
   void send(Message message);
   void log_line(Level level, std::string text);
@@ -192,10 +177,9 @@ class Participant {
   bool is_linked_ = false;
   bool is_spare_ = false;
   bool runs_without_us_ = false;  ///< a spare of a job that has been started
-  std::string
-      lost_while_spare_;  ///< how; empty: it has its leader, or a seat, or has had no leader yet
+  std::string lost_while_spare_;  ///< how; empty: it has its leader, or a seat, or has had no leader yet
   int attempt_ = 0;
-  bool has_run_ = false;  ///< some attempt was started: from then on a lost leader is lost for good
+  bool has_run_ = false;             ///< some attempt was started: from then on a lost leader is lost for good
   std::optional<JobEnd> known_end_;  ///< what will be reported if the leader says no more
   std::optional<int> self_signal_;   ///< it reached this agent first
   int stop_signals_ = 0;

@@ -17,8 +17,7 @@ std::string signature_of(const std::optional<Failure>& failure) {
   if (!failure) {
     return {};
   }
-  return name_of_failed(*failure) + ": " +
-         (failure->status ? failure->status->describe() : failure->start_error);
+  return name_of_failed(*failure) + ": " + (failure->status ? failure->status->describe() : failure->start_error);
 }
 
 /// The status and the last line of a failure. Empty: it said nothing.
@@ -26,15 +25,13 @@ std::string words_of(const std::optional<Failure>& failure) {
   if (!failure || (failure->last_lines.empty() && failure->start_error.empty())) {
     return {};
   }
-  return failure->last_lines.empty()
-             ? failure->start_error
-             : describe_status(*failure) + ": " + failure->last_lines.back();
+  return failure->last_lines.empty() ? failure->start_error
+                                     : describe_status(*failure) + ": " + failure->last_lines.back();
 }
 
 }  // namespace
 
-void RestartDecider::judge(const std::optional<Failure>& first_failure,
-                           std::optional<bool> made_progress,
+void RestartDecider::judge(const std::optional<Failure>& first_failure, std::optional<bool> made_progress,
                            Instant::duration ran) {
   const std::string signature = signature_of(first_failure);
   const bool is_the_same = !signature.empty() && signature == last_signature_;

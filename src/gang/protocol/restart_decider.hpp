@@ -23,8 +23,7 @@ inline constexpr std::chrono::milliseconds kFirstDialPause{50};
 inline constexpr std::chrono::milliseconds kLongestDialPause{1'000};
 
 /// Before the k-th restart in a row: none, `first`, twice that, and so on.
-[[nodiscard]] inline std::chrono::milliseconds restart_pause(int in_a_row,
-                                                             std::chrono::milliseconds first) {
+[[nodiscard]] inline std::chrono::milliseconds restart_pause(int in_a_row, std::chrono::milliseconds first) {
   if (in_a_row <= 1) {
     return std::chrono::milliseconds(0);
   }
@@ -53,9 +52,7 @@ class RestartDecider {
 
   /// An attempt is over, and nothing of it is left. `made_progress` is what --progress-file shows;
   /// without one, an attempt that fails soon and as the one before got nowhere.
-  void judge(const std::optional<Failure>& first_failure,
-             std::optional<bool> made_progress,
-             Instant::duration ran);
+  void judge(const std::optional<Failure>& first_failure, std::optional<bool> made_progress, Instant::duration ran);
   /// So many attempts in a row got nowhere that another one is not worth its time.
   [[nodiscard]] bool is_hopeless() const;
   /// Attempts in a row that got nowhere.
@@ -107,9 +104,7 @@ class DrainDeadline {
 class RendezvousTimer {
  public:
   RendezvousTimer(const GangOptions& options, Instant now)
-      : timeout_(options.timeout),
-        last_call_(options.last_call),
-        inputs_timeout_(options.inputs_timeout) {
+      : timeout_(options.timeout), last_call_(options.last_call), inputs_timeout_(options.inputs_timeout) {
     begin(now);
   }
 
@@ -129,9 +124,7 @@ class RendezvousTimer {
 
   /// Whether what those who are here have does not fit together yet: some input of theirs is old.
   void note_pending(bool is_pending, Instant now);
-  [[nodiscard]] bool is_pending_in_vain(Instant now) const {
-    return pending_until_ && now >= *pending_until_;
-  }
+  [[nodiscard]] bool is_pending_in_vain(Instant now) const { return pending_until_ && now >= *pending_until_; }
 
   /// The job ends, and who is on the way is to hear of it. From then on there is a moment for that.
   void note_end(Instant now) { end_at_ = end_at_.value_or(now + kTimeToTellWhy); }

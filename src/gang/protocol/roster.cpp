@@ -18,8 +18,7 @@ namespace {
 /// So many absent nodes are named one by one; a list of thousands helps nobody.
 constexpr std::size_t kNamed = 8;
 
-std::string host_of(int seat,
-                    const std::vector<std::optional<std::string>>& hosts,
+std::string host_of(int seat, const std::vector<std::optional<std::string>>& hosts,
                     const std::set<std::string>& unresolved) {
   const auto index = static_cast<std::size_t>(seat);
   if (index >= hosts.size() || !hosts[index]) {
@@ -131,8 +130,7 @@ std::optional<int> Roster::free_seat() const {
 }
 
 int Roster::end_of_seated() const {
-  const auto last = std::find_if(
-      seats_.rbegin(), seats_.rend(), [](const auto& holder) { return holder.has_value(); });
+  const auto last = std::find_if(seats_.rbegin(), seats_.rend(), [](const auto& holder) { return holder.has_value(); });
   return static_cast<int>(seats_.rend() - last);
 }
 
@@ -153,9 +151,8 @@ std::vector<LinkId> Roster::spares() const {
       links.push_back(link);
     }
   }
-  std::stable_partition(links.begin(), links.end(), [this](LinkId link) {
-    return members_.at(link).waits_for.empty();
-  });
+  std::stable_partition(links.begin(), links.end(),
+                        [this](LinkId link) { return members_.at(link).waits_for.empty(); });
   return links;
 }
 
@@ -173,8 +170,7 @@ std::string Roster::describe_unready() const {
   for (const LinkId link : in_order()) {
     const Member& member = members_.at(link);
     if (!member.waits_for.empty() && sentences.size() < kNamed) {
-      sentences.push_back("node " + std::to_string(*member.seat) + " waits for " +
-                          member.waits_for);
+      sentences.push_back("node " + std::to_string(*member.seat) + " waits for " + member.waits_for);
     }
   }
   if (const auto more = static_cast<std::size_t>(seated_unready_); more > sentences.size()) {
@@ -197,8 +193,7 @@ void Roster::withdraw_claim(LinkId link) {
 
 std::vector<LinkId> Roster::claimants(int seat) const {
   const auto at = claims_.find(seat);
-  return at == claims_.end() ? std::vector<LinkId>{}
-                             : std::vector<LinkId>(at->second.begin(), at->second.end());
+  return at == claims_.end() ? std::vector<LinkId>{} : std::vector<LinkId>(at->second.begin(), at->second.end());
 }
 
 bool Roster::is_seat_in_doubt(Instant since) const {
@@ -219,8 +214,7 @@ std::vector<int> Roster::missing() const {
 }
 
 std::string Roster::describe_missing(const std::vector<std::optional<std::string>>& hosts,
-                                     const std::set<std::string>& unresolved,
-                                     int expected) const {
+                                     const std::set<std::string>& unresolved, int expected) const {
   std::vector<int> never = missing();
   std::erase_if(never, [&](int seat) { return seat >= expected || departures_.contains(seat); });
   // Who was refused without a seat has connected all the same.
@@ -239,8 +233,7 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
     return join(sentences, "; ");
   }
   for (auto seat = never.rbegin(); seat != never.rend(); ++seat) {
-    sentences.insert(sentences.begin(),
-                     "node " + std::to_string(*seat) + host_of(*seat, hosts, unresolved) + how);
+    sentences.insert(sentences.begin(), "node " + std::to_string(*seat) + host_of(*seat, hosts, unresolved) + how);
   }
   return join(sentences, "; ");
 }
@@ -282,23 +275,18 @@ struct Fact {
 
 template <auto kMember>
 constexpr Fact fact(const char* name) {
-  return {name,
-          [](const JobFacts& one, const JobFacts& other) { return one.*kMember == other.*kMember; },
+  return {name, [](const JobFacts& one, const JobFacts& other) { return one.*kMember == other.*kMember; },
           [](const JobFacts& facts) { return text_of(facts.*kMember); }};
 }
 
 /// Who does not know its template's digest is no agent that starts anything.
 bool is_same_template(const JobFacts& one, const JobFacts& other) {
-  return one.template_digest.empty() || other.template_digest.empty() ||
-         one.template_digest == other.template_digest;
+  return one.template_digest.empty() || other.template_digest.empty() || one.template_digest == other.template_digest;
 }
 
 constexpr Fact kShare = {
-    "part of a host",
-    [](const JobFacts& one, const JobFacts& other) { return one.are_tasks == other.are_tasks; },
-    [](const JobFacts& facts) {
-      return std::string(facts.are_tasks ? "one process of several" : "the whole host");
-    },
+    "part of a host", [](const JobFacts& one, const JobFacts& other) { return one.are_tasks == other.are_tasks; },
+    [](const JobFacts& facts) { return std::string(facts.are_tasks ? "one process of several" : "the whole host"); },
     ": start one process for each accelerator on every host, or one for each host; give all "
     "--nproc-per-node 1 where one host is to have a single process"};
 
@@ -307,21 +295,19 @@ std::string describe_template(const JobFacts& facts) {
   return facts.mode + ", digest " + facts.template_digest;
 }
 
-constexpr auto kFacts = std::to_array<Fact>(
-    {fact<&JobFacts::job_id>("job"),
-     kShare,
-     fact<&JobFacts::total_slots>("number of workers in all"),
-     fact<&JobFacts::most_nodes>("number of nodes"),
-     fact<&JobFacts::least_nodes>("least number of nodes"),
-     fact<&JobFacts::mode>("mode"),
-     {"template",
-      is_same_template,
-      describe_template,
-      ": give all nodes the same file by --template, or for a mode that is built in the "
-      "same muster, and the same --mpi-start"},
-     fact<&JobFacts::roles>("list of roles"),
-     fact<&JobFacts::endpoints>("list of endpoints"),
-     fact<&JobFacts::success_roles>("list of roles that decide success")});
+constexpr auto kFacts =
+    std::to_array<Fact>({fact<&JobFacts::job_id>("job"),
+                         kShare,
+                         fact<&JobFacts::total_slots>("number of workers in all"),
+                         fact<&JobFacts::most_nodes>("number of nodes"),
+                         fact<&JobFacts::least_nodes>("least number of nodes"),
+                         fact<&JobFacts::mode>("mode"),
+                         {"template", is_same_template, describe_template,
+                          ": give all nodes the same file by --template, or for a mode that is built in the "
+                          "same muster, and the same --mpi-start"},
+                         fact<&JobFacts::roles>("list of roles"),
+                         fact<&JobFacts::endpoints>("list of endpoints"),
+                         fact<&JobFacts::success_roles>("list of roles that decide success")});
 
 /// Of two long texts what follows their common beginning, so that the difference is seen.
 std::string split(const std::string& text, const std::string& other) {
@@ -343,8 +329,8 @@ std::string describe_difference(const JobFacts& its, const JobFacts& leaders) {
     if (!fact.is_same(its, leaders)) {
       const std::string here = fact.text(its);
       const std::string there = fact.text(leaders);
-      return std::string("its ") + fact.name + " is '" + split(here, there) +
-             "', the leader's is '" + split(there, here) + "'" + fact.advice;
+      return std::string("its ") + fact.name + " is '" + split(here, there) + "', the leader's is '" +
+             split(there, here) + "'" + fact.advice;
     }
   }
   return {};

@@ -99,16 +99,14 @@ class Roster {
   /// `hosts` names nodes by rank where somebody knows them; names in `unresolved` are
   /// said not to resolve. Nobody was expected in seats from `expected` on, but some may have left.
   [[nodiscard]] std::string describe_missing(const std::vector<std::optional<std::string>>& hosts,
-                                             const std::set<std::string>& unresolved,
-                                             int expected) const;
+                                             const std::set<std::string>& unresolved, int expected) const;
   [[nodiscard]] std::vector<int> missing() const;
 
  private:
   std::map<LinkId, Member> members_;
   std::vector<std::optional<LinkId>> seats_;
   std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
-  std::map<std::string, std::string, decltype(&is_before)> refused_{
-      is_before};  ///< those without a seat, by name
+  std::map<std::string, std::string, decltype(&is_before)> refused_{is_before};  ///< those without a seat, by name
   int seated_ = 0;
   int seated_slots_ = 0;
   int seated_unready_ = 0;

@@ -17,13 +17,12 @@ enum frame_kind {
   FRAME_FENCED =
       'R', /* what came out of a fence: its number, 1 or 0 (it failed), and the parts of all nodes, to the end */
   /* To muster. */
-  FRAME_ENVIRONMENT =
-      'E',               /* of one rank of this node: the rank, and texts "NAME=value" to the end */
-  FRAME_READY = 'K',     /* the version of the library, once the ranks may start */
-  FRAME_REFUSED = 'X',   /* why there will be no server: the last one */
-  FRAME_CONNECTED = 'C', /* a rank has reached MPI_Init */
-  FRAME_FINALIZED = 'D', /* a rank has left by MPI_Finalize */
-  FRAME_ABORTED = 'A',   /* a rank has called MPI_Abort: rank, code, text */
+  FRAME_ENVIRONMENT = 'E', /* of one rank of this node: the rank, and texts "NAME=value" to the end */
+  FRAME_READY = 'K',       /* the version of the library, once the ranks may start */
+  FRAME_REFUSED = 'X',     /* why there will be no server: the last one */
+  FRAME_CONNECTED = 'C',   /* a rank has reached MPI_Init */
+  FRAME_FINALIZED = 'D',   /* a rank has left by MPI_Finalize */
+  FRAME_ABORTED = 'A',     /* a rank has called MPI_Abort: rank, code, text */
   FRAME_SAID =
       'S', /* what MPI has to tell the user of a rank: a number, the rank, 1 (as Open MPI 4 packs it) or 0 (a text), and the
               bytes, to the end */

@@ -68,10 +68,7 @@ static void set_rank(pmix_info_t* info, const char* key, uint32_t rank) {
 }
 
 /* A list that the library has packed: it may contain zero bytes, and only the library knows where it ends. */
-static void set_packed(const struct pmix_library* library,
-                       pmix_info_t* info,
-                       const char* key,
-                       const char* packed) {
+static void set_packed(const struct pmix_library* library, pmix_info_t* info, const char* key, const char* packed) {
   set_key(info, key);
   if (library->value_load != NULL && strncmp(packed, "pmix", 4) != 0) {
     library->value_load(&info->value, packed, PMIX_REGEX);
@@ -145,25 +142,16 @@ static pmix_status_t wait_for(struct answer* answer, pmix_status_t called) {
 static const struct answer kNone = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
 
 static const char* refuse(const struct pmix_library* library, const char* call, pmix_status_t why) {
-  snprintf(refusal,
-           sizeof refusal,
-           "%s of %s failed: %s",
-           call,
-           library->get_version(),
-           library->error_string(why));
+  snprintf(refusal, sizeof refusal, "%s of %s failed: %s", call, library->get_version(), library->error_string(why));
   return refusal;
 }
 
-static pmix_status_t init(const struct pmix_library* library,
-                          pmix_server_module_t* module,
-                          const struct job* job) {
+static pmix_status_t init(const struct pmix_library* library, pmix_server_module_t* module, const struct job* job) {
   pmix_info_t wishes[4];
   set_text(&wishes[0], PMIX_SERVER_TMPDIR, job->folder);
   set_text(&wishes[1], PMIX_SYSTEM_TMPDIR, job->folder);
-  set_text(&wishes[2],
-           PMIX_HOSTNAME,
-           job->nodes[job->local_node].host);       /* several nodes may be one machine */
-  set_flag(&wishes[3], PMIX_SERVER_SHARE_TOPOLOGY); /* each rank would look at the machine again */
+  set_text(&wishes[2], PMIX_HOSTNAME, job->nodes[job->local_node].host); /* several nodes may be one machine */
+  set_flag(&wishes[3], PMIX_SERVER_SHARE_TOPOLOGY);                      /* each rank would look at the machine again */
   return library->server_init(module, wishes, 4);
 }
 
@@ -235,9 +223,7 @@ static pmix_status_t register_job(const struct pmix_library* library, const stru
     }
   }
   struct answer answer = kNone;
-  return wait_for(
-      &answer,
-      library->register_nspace(job->name, (int)own->rank_count, facts, count, on_answer, &answer));
+  return wait_for(&answer, library->register_nspace(job->name, (int)own->rank_count, facts, count, on_answer, &answer));
 }
 
 pmix_proc_t process_of(const struct job* job, uint32_t rank) {
@@ -253,8 +239,8 @@ static pmix_status_t register_ranks(const struct pmix_library* library, const st
   for (uint32_t k = 0; k < own->rank_count; ++k) {
     const pmix_proc_t process = process_of(job, own->ranks[k]);
     struct answer answer = kNone;
-    const pmix_status_t status = wait_for(
-        &answer, library->register_client(&process, getuid(), getgid(), NULL, on_answer, &answer));
+    const pmix_status_t status =
+        wait_for(&answer, library->register_client(&process, getuid(), getgid(), NULL, on_answer, &answer));
     if (status != PMIX_SUCCESS) {
       return status;
     }
@@ -262,9 +248,7 @@ static pmix_status_t register_ranks(const struct pmix_library* library, const st
   return PMIX_SUCCESS;
 }
 
-const char* serve_job(const struct pmix_library* library,
-                      pmix_server_module_t* module,
-                      const struct job* job) {
+const char* serve_job(const struct pmix_library* library, pmix_server_module_t* module, const struct job* job) {
   pmix_status_t status = init(library, module, job);
   if (status != PMIX_SUCCESS) {
     return refuse(library, "PMIx_server_init", status);

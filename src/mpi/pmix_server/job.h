@@ -28,8 +28,6 @@ pmix_proc_t process_of(const struct job* job, uint32_t rank);
 
 /* Makes this process the PMIx server of its node: `server_init`, the namespace, a client for each rank
  * here. Returns NULL, or what failed. */
-const char* serve_job(const struct pmix_library* library,
-                      pmix_server_module_t* module,
-                      const struct job* job);
+const char* serve_job(const struct pmix_library* library, pmix_server_module_t* module, const struct job* job);
 
 #endif

@@ -55,8 +55,7 @@ static void* open_beside(const char* bin, const char* name) {
     char path[2 * PATH_MAX];
     char ignored[1];
     snprintf(path, sizeof path, "%s/%s/%s", bin, kBesidePrograms[i], name);
-    void* const handle =
-        access(path, R_OK) == 0 ? open_library(path, ignored, sizeof ignored) : NULL;
+    void* const handle = access(path, R_OK) == 0 ? open_library(path, ignored, sizeof ignored) : NULL;
     if (handle != NULL) {
       return handle;
     }

@@ -12,10 +12,8 @@ struct pmix_library {
   pmix_status_t (*server_finalize)(void);
   pmix_status_t (*generate_regex)(const char*, char**);
   pmix_status_t (*generate_ppn)(const char*, char**);
-  pmix_status_t (*register_nspace)(
-      const pmix_nspace_t, int, pmix_info_t[], size_t, pmix_op_cbfunc_t, void*);
-  pmix_status_t (*register_client)(
-      const pmix_proc_t*, uid_t, gid_t, void*, pmix_op_cbfunc_t, void*);
+  pmix_status_t (*register_nspace)(const pmix_nspace_t, int, pmix_info_t[], size_t, pmix_op_cbfunc_t, void*);
+  pmix_status_t (*register_client)(const pmix_proc_t*, uid_t, gid_t, void*, pmix_op_cbfunc_t, void*);
   pmix_status_t (*setup_fork)(const pmix_proc_t*, char***);
   pmix_status_t (*value_load)(pmix_value_t*, const void*, pmix_data_type_t);
 };

@@ -50,32 +50,20 @@ static pmix_status_t agree(pmix_op_cbfunc_t done, void* given) {
   return PMIX_SUCCESS;
 }
 
-static pmix_status_t on_connected(const pmix_proc_t* process,
-                                  void* object,
-                                  pmix_op_cbfunc_t done,
-                                  void* given) {
+static pmix_status_t on_connected(const pmix_proc_t* process, void* object, pmix_op_cbfunc_t done, void* given) {
   (void)object;
   tell_of_rank(FRAME_CONNECTED, process->rank);
   return agree(done, given);
 }
 
-static pmix_status_t on_finalized(const pmix_proc_t* process,
-                                  void* object,
-                                  pmix_op_cbfunc_t done,
-                                  void* given) {
+static pmix_status_t on_finalized(const pmix_proc_t* process, void* object, pmix_op_cbfunc_t done, void* given) {
   (void)object;
   tell_of_rank(FRAME_FINALIZED, process->rank);
   return agree(done, given);
 }
 
-static pmix_status_t on_abort(const pmix_proc_t* process,
-                              void* object,
-                              int status,
-                              const char message[],
-                              pmix_proc_t processes[],
-                              size_t count,
-                              pmix_op_cbfunc_t done,
-                              void* given) {
+static pmix_status_t on_abort(const pmix_proc_t* process, void* object, int status, const char message[],
+                              pmix_proc_t processes[], size_t count, pmix_op_cbfunc_t done, void* given) {
   (void)object;
   (void)processes;
   (void)count;
@@ -132,13 +120,8 @@ static int is_text_for_user(const pmix_info_t* info) {
 }
 
 /* What a library of MPI's would have the launcher show: errors, and advice. */
-static void on_log(const pmix_proc_t* process,
-                   const pmix_info_t data[],
-                   size_t count,
-                   const pmix_info_t wishes[],
-                   size_t wish_count,
-                   pmix_op_cbfunc_t done,
-                   void* given) {
+static void on_log(const pmix_proc_t* process, const pmix_info_t data[], size_t count, const pmix_info_t wishes[],
+                   size_t wish_count, pmix_op_cbfunc_t done, void* given) {
   (void)wishes;
   (void)wish_count;
   const char* bytes = NULL;
@@ -165,14 +148,8 @@ static void on_log(const pmix_proc_t* process,
 }
 
 /* Called once all ranks of this node that take part have asked, with what they all have to say. */
-static pmix_status_t on_fence(const pmix_proc_t processes[],
-                              size_t count,
-                              const pmix_info_t wishes[],
-                              size_t wish_count,
-                              char* data,
-                              size_t size,
-                              pmix_modex_cbfunc_t done,
-                              void* given) {
+static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count, const pmix_info_t wishes[],
+                              size_t wish_count, char* data, size_t size, pmix_modex_cbfunc_t done, void* given) {
   (void)wishes;
   (void)wish_count;
   size_t named = count;
@@ -195,11 +172,8 @@ static pmix_status_t on_fence(const pmix_proc_t processes[],
 }
 
 /* What a rank on another node has put, and no fence has brought: everything goes by fences here. */
-static pmix_status_t on_direct_modex(const pmix_proc_t* process,
-                                     const pmix_info_t wishes[],
-                                     size_t wish_count,
-                                     pmix_modex_cbfunc_t done,
-                                     void* given) {
+static pmix_status_t on_direct_modex(const pmix_proc_t* process, const pmix_info_t wishes[], size_t wish_count,
+                                     pmix_modex_cbfunc_t done, void* given) {
   (void)process;
   (void)wishes;
   (void)wish_count;
@@ -232,12 +206,7 @@ static void finish_fence(struct frame* frame) {
   const size_t size = frame->size - frame->at;
   char* const merged = allocate(size);
   memcpy(merged, frame->bytes + frame->at, size);
-  fence->fenced(is_complete ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED,
-                merged,
-                size,
-                fence->given,
-                release,
-                merged);
+  fence->fenced(is_complete ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, merged, size, fence->given, release, merged);
   free(fence);
 }
 

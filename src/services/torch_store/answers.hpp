@@ -73,10 +73,10 @@ class Answers {
   void release(const Part& part);
 
   std::size_t most_unread_;
-  std::size_t kept_ = 0;     ///< bytes of all parts
-  std::size_t writing_ = 0;  ///< bytes of all pieces that were handed out
+  std::size_t kept_ = 0;                                        ///< bytes of all parts
+  std::size_t writing_ = 0;                                     ///< bytes of all pieces that were handed out
   std::unordered_map<const std::string*, std::size_t> shared_;  ///< in how many parts a value is
-  std::unordered_map<ClientId, Unsent> unsent_;  ///< clients of whom nothing is unread have none
+  std::unordered_map<ClientId, Unsent> unsent_;                 ///< clients of whom nothing is unread have none
   /// Of whom a piece can be handed out. Who is gone may stand here and is passed over.
   std::deque<ClientId> turns_;
 };
@@ -102,8 +102,7 @@ struct LargestHolder {
 };
 
 /// All without a pid at one address are one process. `share`: the connections that each may have.
-[[nodiscard]] LargestHolder largest_holder(const std::vector<ClientMemory>& connections,
-                                           std::size_t share);
+[[nodiscard]] LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::size_t share);
 
 // What a client's request about keys does, and what is answered to whom. Pure.
 

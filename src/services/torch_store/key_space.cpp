@@ -47,9 +47,8 @@ Generation& Generations::choose(const Process& process, bool is_arrival) {
 }
 
 Generation* Generations::last_of(const Process& process) {
-  const auto at = std::find_if(generations_.rbegin(), generations_.rend(), [&](const auto& one) {
-    return one.members.contains(process);
-  });
+  const auto at = std::find_if(generations_.rbegin(), generations_.rend(),
+                               [&](const auto& one) { return one.members.contains(process); });
   return at == generations_.rend() ? nullptr : &*at;
 }
 
@@ -97,8 +96,7 @@ JoinedRanks Generations::joined_ranks() const {
 }
 
 InitBarrier Generations::init_barrier() const {
-  return generations_.empty() ? InitBarrier()
-                              : InitBarrier{generations_.back().number, generations_.back().ranks};
+  return generations_.empty() ? InitBarrier() : InitBarrier{generations_.back().number, generations_.back().ranks};
 }
 
 bool Generations::is_complete(const Generation& generation) const {
@@ -124,8 +122,7 @@ std::optional<std::int64_t> read_number(std::string_view text) {
 
 /// Without a sign there is an answer to every sum.
 std::int64_t sum(std::int64_t one, std::int64_t other) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) +
-                                   static_cast<std::uint64_t>(other));
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) + static_cast<std::uint64_t>(other));
 }
 
 }  // namespace
@@ -207,9 +204,8 @@ Result<std::int64_t> KeySpace::add(const std::string& key, std::int64_t amount) 
   const SharedValue stored = find(key);
   const auto number = stored ? read_number(*stored) : std::int64_t{0};
   if (!number) {
-    return Error{ErrorKind::BadData,
-                 "it counts with the key '" + one_line(key, kLongestShown) + "', which has '" +
-                     one_line(*stored, kLongestShown) + "', expected a number"};
+    return Error{ErrorKind::BadData, "it counts with the key '" + one_line(key, kLongestShown) + "', which has '" +
+                                         one_line(*stored, kLongestShown) + "', expected a number"};
   }
   const std::int64_t total = sum(*number, amount);
   if (auto set_total = set(key, std::to_string(total)); !set_total) {
@@ -263,10 +259,10 @@ std::size_t KeySpace::queue_size(const std::string& key) const {
 
 Result<> KeySpace::spend(const std::string& key, std::size_t bytes) {
   if (!budget_->spend(bytes)) {
-    return Error{ErrorKind::Incomplete,
-                 "the store is full: '" + one_line(key, kLongestShown) + "' needs " +
-                     std::to_string(bytes) + " bytes, and of " + std::to_string(budget_->most()) +
-                     " there are " + std::to_string(budget_->most() - budget_->spent()) + " left"};
+    return Error{ErrorKind::Incomplete, "the store is full: '" + one_line(key, kLongestShown) + "' needs " +
+                                            std::to_string(bytes) + " bytes, and of " +
+                                            std::to_string(budget_->most()) + " there are " +
+                                            std::to_string(budget_->most() - budget_->spent()) + " left"};
   }
   spent_ += bytes;
   return {};
@@ -331,9 +327,8 @@ Result<> KeyActions::operator()(request::Add& request) {
 }
 
 Result<> KeyActions::operator()(request::Check& request) {
-  const bool are_there = std::all_of(request.keys.begin(),
-                                     request.keys.end(),
-                                     [&](const auto& key) { return generation_.keys.has(key); });
+  const bool are_there =
+      std::all_of(request.keys.begin(), request.keys.end(), [&](const auto& key) { return generation_.keys.has(key); });
   return answer(are_there ? kReady : kNotReady);
 }
 
@@ -413,9 +408,8 @@ Result<> KeyActions::operator()(request::ListKeys& /*request*/) {
     return answered;
   }
   Result<> all;
-  generation_.keys.for_each_key([&](const std::string& key) {
-    all = all ? answer_value(std::make_shared<std::string>(key)) : all;
-  });
+  generation_.keys.for_each_key(
+      [&](const std::string& key) { all = all ? answer_value(std::make_shared<std::string>(key)) : all; });
   return all;
 }
 
@@ -441,9 +435,8 @@ Result<> KeyActions::wait_for(const std::vector<std::string>& missing) {
     return may;
   }
   if (!generation_.waits.begin(client_, missing)) {
-    return Error{ErrorKind::Incomplete,
-                 "the store is full: it waits for '" + std::to_string(missing.size()) +
-                     "' keys, for which there is no room"};
+    return Error{ErrorKind::Incomplete, "the store is full: it waits for '" + std::to_string(missing.size()) +
+                                            "' keys, for which there is no room"};
   }
   return {};
 }

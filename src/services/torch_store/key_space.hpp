@@ -87,8 +87,7 @@ struct Generation {
     std::size_t joined_ranks = 0;  ///< how many of all have arrived
   };
 
-  Generation(std::size_t its_number, Budget& budget)
-      : number(its_number), keys(budget), waits(budget) {}
+  Generation(std::size_t its_number, Budget& budget) : number(its_number), keys(budget), waits(budget) {}
 
   std::size_t number;
   KeySpace keys;

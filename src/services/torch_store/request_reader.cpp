@@ -17,40 +17,13 @@ namespace {
 
 using enum Operation;
 
-constexpr std::array kTorch20 = {
-    Set, CompareSet, Get, Add, Check, Wait, CountKeys, WatchKey, DeleteKey};
-constexpr std::array kTorch21 = {Set,
-                                 CompareSet,
-                                 Get,
-                                 Add,
-                                 Check,
-                                 Wait,
-                                 CountKeys,
-                                 DeleteKey,
-                                 Append,
-                                 MultiGet,
-                                 MultiSet,
-                                 CancelWait};
+constexpr std::array kTorch20 = {Set, CompareSet, Get, Add, Check, Wait, CountKeys, WatchKey, DeleteKey};
+constexpr std::array kTorch21 = {Set,       CompareSet, Get,    Add,      Check,    Wait,
+                                 CountKeys, DeleteKey,  Append, MultiGet, MultiSet, CancelWait};
 // 13 since 2.5, 14 to 16 since 2.8, 17 since 2.10, 18 since 2.12.
-constexpr std::array kTorch22 = {Validate,
-                                 Set,
-                                 CompareSet,
-                                 Get,
-                                 Add,
-                                 Check,
-                                 Wait,
-                                 CountKeys,
-                                 DeleteKey,
-                                 Append,
-                                 MultiGet,
-                                 MultiSet,
-                                 CancelWait,
-                                 Ping,
-                                 QueuePush,
-                                 QueuePop,
-                                 QueueLength,
-                                 ListKeys,
-                                 Barrier};
+constexpr std::array kTorch22 = {Validate,  Set,       CompareSet,  Get,      Add,      Check,      Wait,
+                                 CountKeys, DeleteKey, Append,      MultiGet, MultiSet, CancelWait, Ping,
+                                 QueuePush, QueuePop,  QueueLength, ListKeys, Barrier};
 
 std::span<const Operation> table_of(Dialect dialect) {
   switch (dialect) {
@@ -264,8 +237,7 @@ Result<bool> RequestReader::on_part() {
     case Part::Text:
       return on_text();
     case Part::Number:
-      contents_.number =
-          wanted_ == sizeof(std::uint32_t) ? take<std::uint32_t>() : take<std::uint64_t>();
+      contents_.number = wanted_ == sizeof(std::uint32_t) ? take<std::uint32_t>() : take<std::uint64_t>();
       return next_field();
     case Part::Undecided:
       break;
@@ -297,8 +269,7 @@ Result<bool> RequestReader::on_code() {
   const auto code = take<std::uint8_t>();
   const auto operation = operation_of_code(code);
   if (!operation) {
-    return it_sent("the operation '" + std::to_string(code) +
-                   "', expected one of torch's TCPStore, 1.13 to 2.14");
+    return it_sent("the operation '" + std::to_string(code) + "', expected one of torch's TCPStore, 1.13 to 2.14");
   }
   if (*operation == Operation::Validate) {
     return it_sent("the greeting a second time, expected it once");
@@ -339,8 +310,7 @@ Result<bool> RequestReader::on_length() {
   const bool is_key = layout_.fields[field_ - 1] == Field::Key;
   const std::size_t most = is_key ? limits_->key : limits_->value;
   if (length > most) {
-    return over_limit((is_key ? "a key of '" : "a value of '") + std::to_string(length) + "' bytes",
-                      most);
+    return over_limit((is_key ? "a key of '" : "a value of '") + std::to_string(length) + "' bytes", most);
   }
   contents_.texts.emplace_back();
   held_ += sizeof(std::string);
@@ -389,8 +359,7 @@ Result<bool> RequestReader::expect(Part part, std::uint64_t bytes) {
   wanted_ = static_cast<std::size_t>(bytes);
   size_ += wanted_;
   if (size_ > limits_->request) {
-    return over_limit("a request of '" + std::to_string(size_) + "' bytes or more",
-                      limits_->request);
+    return over_limit("a request of '" + std::to_string(size_) + "' bytes or more", limits_->request);
   }
   return false;
 }

@@ -81,23 +81,10 @@ struct Barrier {
 }  // namespace request
 
 /// What changes or reads keys, or waits for them.
-using KeyRequest = std::variant<request::Set,
-                                request::CompareSet,
-                                request::Get,
-                                request::Add,
-                                request::Check,
-                                request::Wait,
-                                request::CountKeys,
-                                request::DeleteKey,
-                                request::Append,
-                                request::MultiGet,
-                                request::MultiSet,
-                                request::CancelWait,
-                                request::QueuePush,
-                                request::QueuePop,
-                                request::QueueLength,
-                                request::ListKeys,
-                                request::Barrier>;
+using KeyRequest = std::variant<request::Set, request::CompareSet, request::Get, request::Add, request::Check,
+                                request::Wait, request::CountKeys, request::DeleteKey, request::Append,
+                                request::MultiGet, request::MultiSet, request::CancelWait, request::QueuePush,
+                                request::QueuePop, request::QueueLength, request::ListKeys, request::Barrier>;
 
 using Request = std::variant<request::Ping, request::WatchKey, KeyRequest>;
 
@@ -187,8 +174,7 @@ struct Contents {
 class RequestReader {
  public:
   /// Both are those of the store, and outlive it.
-  RequestReader(const Limits& limits, Ungreeted& ungreeted)
-      : limits_(&limits), ungreeted_(&ungreeted) {}
+  RequestReader(const Limits& limits, Ungreeted& ungreeted) : limits_(&limits), ungreeted_(&ungreeted) {}
 
   /// Takes what it needs from the front of `bytes`. Empty: all are taken, and the request is not whole. Fails with
   /// `BadData` for what no client sends, or what is over a limit: what "it sent".
@@ -234,9 +220,7 @@ class RequestReader {
   [[nodiscard]] Result<bool> expect(Part part, std::uint64_t bytes);
   void expect_code();
   /// Empty: not settled yet.
-  [[nodiscard]] std::optional<Dialect> ungreeted_dialect() const {
-    return own_ ? own_ : ungreeted_->dialect();
-  }
+  [[nodiscard]] std::optional<Dialect> ungreeted_dialect() const { return own_ ? own_ : ungreeted_->dialect(); }
   [[nodiscard]] std::optional<Operation> operation_of_code(std::uint8_t code);
   [[nodiscard]] Request finish();
   template <typename Number>
@@ -254,8 +238,7 @@ class RequestReader {
   std::string pending_;     ///< those that are here, but for a text's
 
   Operation operation_ = Operation::Validate;
-  std::optional<Dialect>
-      means_;  ///< the dialect in which it is this operation, where that was not settled
+  std::optional<Dialect> means_;  ///< the dialect in which it is this operation, where that was not settled
   Layout layout_;
   std::uint64_t rounds_ = 0;  ///< of the fields, with the one that is read
   std::size_t field_ = 0;     ///< the next one

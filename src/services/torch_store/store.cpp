@@ -93,8 +93,7 @@ class Store::Parts {
 };
 
 void Store::Parts::on_opened(ClientId client, std::string address) {
-  connections_.emplace(client,
-                       Connection{{std::move(address)}, RequestReader(limits_, ungreeted_)});
+  connections_.emplace(client, Connection{{std::move(address)}, RequestReader(limits_, ungreeted_)});
 }
 
 Result<> Store::Parts::on_bytes(ClientId client, std::string_view bytes) {
@@ -108,8 +107,7 @@ Result<> Store::Parts::on_bytes(ClientId client, std::string_view bytes) {
 Result<> Store::Parts::on_silence(ClientId client) {
   Connection& connection = connections_.at(client);
   auto request = connection.reader.on_silence();
-  return request ? refuse_if_wrong(connection, act(client, connection, std::move(*request)))
-                 : Result<>();
+  return request ? refuse_if_wrong(connection, act(client, connection, std::move(*request))) : Result<>();
 }
 
 Result<> Store::Parts::read(ClientId client, Connection& connection, std::string_view bytes) {
@@ -144,9 +142,8 @@ Result<> Store::Parts::Carry::operator()(request::Ping& ping) {
 }
 
 Result<> Store::Parts::Carry::operator()(request::WatchKey& watch) const {
-  return Error{ErrorKind::BadData,
-               "it watches the key '" + one_line(watch.key, kLongestShown) +
-                   "', expected what clients of torch 2.1 and later do as well"};
+  return Error{ErrorKind::BadData, "it watches the key '" + one_line(watch.key, kLongestShown) +
+                                       "', expected what clients of torch 2.1 and later do as well"};
 }
 
 Result<> Store::Parts::Carry::operator()(KeyRequest& request) {
@@ -191,46 +188,40 @@ std::optional<ClosedClients> Store::Parts::most_connected_client() const {
   }
   return ClosedClients{
       std::move(holder.give_way),
-      {ErrorKind::Incomplete,
-       closed(holder.process) + "of all processes it has most, '" +
-           std::to_string(holder.connections) + "', expected at most " +
-           std::to_string(limits_.connections_per_worker) + " while others need one"}};
+      {ErrorKind::Incomplete, closed(holder.process) + "of all processes it has most, '" +
+                                  std::to_string(holder.connections) + "', expected at most " +
+                                  std::to_string(limits_.connections_per_worker) + " while others need one"}};
 }
 
 ClosedClients Store::Parts::newest() const {
   const auto& [client, connection] = *connections_.rbegin();
   return {{client},
-          {ErrorKind::Incomplete,
-           closed(connection.process) + "there are '" + std::to_string(connections_.size() - 1) +
-               "' already, expected at most " + std::to_string(most_connections_)}};
+          {ErrorKind::Incomplete, closed(connection.process) + "there are '" + std::to_string(connections_.size() - 1) +
+                                      "' already, expected at most " + std::to_string(most_connections_)}};
 }
 
 ClosedClients Store::Parts::least_complete() const {
-  const auto& [client, connection] = *std::max_element(
-      connections_.begin(), connections_.end(), [](const auto& one, const auto& other) {
-        return one.second.held < other.second.held;
-      });
+  const auto& [client, connection] =
+      *std::max_element(connections_.begin(), connections_.end(),
+                        [](const auto& one, const auto& other) { return one.second.held < other.second.held; });
   return {{client},
-          {ErrorKind::Incomplete,
-           closed(connection.process) + "of '" + std::to_string(unfinished_) +
-               "' bytes of requests that are not whole it has sent most, expected at most " +
-               std::to_string(limits_.unfinished) + " of all clients"}};
+          {ErrorKind::Incomplete, closed(connection.process) + "of '" + std::to_string(unfinished_) +
+                                      "' bytes of requests that are not whole it has sent most, expected at most " +
+                                      std::to_string(limits_.unfinished) + " of all clients"}};
 }
 
 ClosedClients Store::Parts::slowest_reader() const {
   const auto largest = answers_.largest();
-  return {
-      {largest.client},
-      {ErrorKind::Incomplete,
-       closed(connections_.at(largest.client).process) + "of '" + std::to_string(answers_.bytes()) +
-           "' bytes that are not read it leaves most, expected at most " +
-           std::to_string(limits_.unread_of_all) + " of all clients"}};
+  return {{largest.client},
+          {ErrorKind::Incomplete, closed(connections_.at(largest.client).process) + "of '" +
+                                      std::to_string(answers_.bytes()) +
+                                      "' bytes that are not read it leaves most, expected at most " +
+                                      std::to_string(limits_.unread_of_all) + " of all clients"}};
 }
 
 Result<> Store::Parts::refuse_if_wrong(Connection& connection, Result<> done) {
   if (!done) {
-    connection.refusal =
-        Error{done.error().kind, closed(connection.process) + done.error().message};
+    connection.refusal = Error{done.error().kind, closed(connection.process) + done.error().message};
     return *connection.refusal;
   }
   return done;
@@ -259,8 +250,7 @@ bool Store::Parts::awaits_silence(ClientId client) const {
 std::vector<WaitingClient> Store::Parts::waiting(std::size_t most_keys) const {
   std::vector<WaitingClient> all;
   for (const auto& [client, connection] : connections_) {
-    const Waits* const waits =
-        connection.generation == nullptr ? nullptr : &connection.generation->waits;
+    const Waits* const waits = connection.generation == nullptr ? nullptr : &connection.generation->waits;
     const std::size_t missing = waits == nullptr ? 0 : waits->count_missing(client);
     if (missing > 0) {
       all.push_back({client, connection.process, waits->missing(client, most_keys), missing});
@@ -269,8 +259,7 @@ std::vector<WaitingClient> Store::Parts::waiting(std::size_t most_keys) const {
   return all;
 }
 
-Store::Store(std::size_t workers, const Limits& limits)
-    : parts_(std::make_unique<Parts>(workers, limits)) {}
+Store::Store(std::size_t workers, const Limits& limits) : parts_(std::make_unique<Parts>(workers, limits)) {}
 
 Store::~Store() = default;
 
@@ -350,13 +339,11 @@ constexpr std::size_t kSmallValue = std::size_t{4} << 10U;
 
 Result<> Answers::may_add(ClientId client, std::size_t bytes) const {
   const auto at = unsent_.find(client);
-  const std::size_t unread =
-      bytes + (at == unsent_.end() ? 0 : at->second.bytes + at->second.writing);
+  const std::size_t unread = bytes + (at == unsent_.end() ? 0 : at->second.bytes + at->second.writing);
   if (unread > most_unread_) {
-    return Error{ErrorKind::BadData,
-                 "it asked for '" + std::to_string(unread) +
-                     "' bytes that it has not read, expected at most " +
-                     std::to_string(most_unread_)};
+    return Error{ErrorKind::BadData, "it asked for '" + std::to_string(unread) +
+                                         "' bytes that it has not read, expected at most " +
+                                         std::to_string(most_unread_)};
   }
   return {};
 }
@@ -454,9 +441,8 @@ std::string Answers::take_piece(Unsent& unsent) {
   piece.reserve(std::min(unsent.bytes, most));
   while (!unsent.parts.empty() && piece.size() < most) {
     const Part& part = unsent.parts.front();
-    const std::string& text = std::holds_alternative<SharedValue>(part)
-                                  ? *std::get<SharedValue>(part)
-                                  : std::get<std::string>(part);
+    const std::string& text =
+        std::holds_alternative<SharedValue>(part) ? *std::get<SharedValue>(part) : std::get<std::string>(part);
     const std::size_t count = std::min(most - piece.size(), text.size() - unsent.begin);
     piece.append(text, unsent.begin, count);
     unsent.begin += count;
@@ -516,10 +502,9 @@ std::size_t half_of(const std::vector<ClientId>& clients) {
 
 LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::size_t share) {
   const auto processes = by_process(connections);
-  const auto largest =
-      std::max_element(processes.begin(), processes.end(), [](const auto& one, const auto& other) {
-        return one.second.all.size() < other.second.all.size();
-      });
+  const auto largest = std::max_element(processes.begin(), processes.end(), [](const auto& one, const auto& other) {
+    return one.second.all.size() < other.second.all.size();
+  });
   if (largest == processes.end()) {
     return {};
   }

@@ -55,12 +55,9 @@ void Poller::remove(int fd) {
   control(epoll_.get(), EPOLL_CTL_DEL, fd, {});
 }
 
-std::span<const epoll_event> Poller::ready(std::optional<std::chrono::milliseconds> time,
-                                           std::size_t most) {
+std::span<const epoll_event> Poller::ready(std::optional<std::chrono::milliseconds> time, std::size_t most) {
   ready_.resize(most);
-  const int count = ::epoll_wait(epoll_.get(),
-                                 ready_.data(),
-                                 static_cast<int>(ready_.size()),
+  const int count = ::epoll_wait(epoll_.get(), ready_.data(), static_cast<int>(ready_.size()),
                                  time ? static_cast<int>(time->count()) : -1);
   if (count < 0 && errno != EINTR) {
     throw std::system_error(errno, std::generic_category(), "cannot wait for connections");
@@ -104,10 +101,7 @@ struct StoreClient {
 class StoreLoop {
  public:
   StoreLoop(const StoreChannel& ends, const StoreJob& job)
-      : listener_(ends.listener),
-        agent_(poller_, ends.agent, kAgent),
-        expected_(job.workers),
-        store_(job.workers) {
+      : listener_(ends.listener), agent_(poller_, ends.agent, kAgent), expected_(job.workers), store_(job.workers) {
     poller_.add(listener_, kListener, EPOLLIN);
     admission_.on_remark = [this](const std::string& text) { agent_.remark(text); };
     admission_.admit_only(job.addresses);
@@ -181,8 +175,7 @@ class StoreLoop {
   }
 
   void wait_after(int error_number) {
-    if (error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS ||
-        error_number == ENOMEM) {
+    if (error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS || error_number == ENOMEM) {
       rest();
     } else if (error_number == EINVAL) {  // the agent has closed the port
       poller_.remove(listener_);
@@ -196,8 +189,7 @@ class StoreLoop {
       return;  // the next turn goes on
     }
     if (!std::exchange(has_rested_, true)) {
-      agent_.send(
-          StoreNotice{"no descriptor is left for another connection to the store: it waits"});
+      agent_.send(StoreNotice{"no descriptor is left for another connection to the store: it waits"});
     }
     rests_until_ = Clock::now() + kRest;
     poller_.change(listener_, kListener, 0);
@@ -276,8 +268,7 @@ class StoreLoop {
     if (!silences_.empty()) {
       until = std::min(until.value_or(silences_.front().first), silences_.front().first);
     }
-    return until ? std::optional(std::max(std::chrono::ceil<milliseconds>(*until - Clock::now()),
-                                          milliseconds(0)))
+    return until ? std::optional(std::max(std::chrono::ceil<milliseconds>(*until - Clock::now()), milliseconds(0)))
                  : std::nullopt;
   }
 
@@ -324,9 +315,7 @@ class StoreLoop {
   }
 
   void write(ClientId id, StoreClient& client) {
-    const ssize_t size = ::send(client.fd.get(),
-                                client.answer.data() + client.sent,
-                                client.answer.size() - client.sent,
+    const ssize_t size = ::send(client.fd.get(), client.answer.data() + client.sent, client.answer.size() - client.sent,
                                 MSG_DONTWAIT | MSG_NOSIGNAL);
     client.sent += static_cast<std::size_t>(std::max<ssize_t>(size, 0));
     if (client.sent == client.answer.size()) {
@@ -376,8 +365,7 @@ class StoreLoop {
     store::JoinedRanks joined_ranks = store_.joined_ranks();
     const bool is_complete = joined_ranks.ranks.size() >= expected_;
     if (!joined_ranks.ranks.empty() && !is_complete) {
-      agent_.send(
-          StoreStatus{joined_ranks.generation, expected_, false, std::move(joined_ranks.ranks)});
+      agent_.send(StoreStatus{joined_ranks.generation, expected_, false, std::move(joined_ranks.ranks)});
     }
   }
 
@@ -410,8 +398,7 @@ void print_fatal(int agent, const std::string& line) {
 
 void serve_store(const StoreChannel& ends, const StoreJob& job) {
   // Made now: when they are needed there is no memory for them.
-  const std::string end =
-      write_line(StoreEnd{"it has no memory left for what the ranks keep in it"});
+  const std::string end = write_line(StoreEnd{"it has no memory left for what the ranks keep in it"});
   const UniqueFd agent(::fcntl(ends.agent, F_DUPFD_CLOEXEC, 0));
   std::optional<StoreLoop> loop;  // the clients of which stay connected until the agent knows
   try {

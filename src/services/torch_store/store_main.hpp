@@ -29,8 +29,7 @@ class Poller {
 
   /// Those that are ready, with their numbers, `most` of them; none: the time is over, or a signal has come. Without a
   /// time it waits for good. The next call takes them back.
-  [[nodiscard]] std::span<const epoll_event> ready(std::optional<std::chrono::milliseconds> time,
-                                                   std::size_t most);
+  [[nodiscard]] std::span<const epoll_event> ready(std::optional<std::chrono::milliseconds> time, std::size_t most);
 
  private:
   UniqueFd epoll_;

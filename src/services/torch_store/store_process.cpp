@@ -23,8 +23,7 @@ namespace {
 json::array write_processes(const std::vector<store::Process>& processes) {
   json::array all;
   for (const store::Process& process : processes) {
-    all.push_back(
-        {json::value(process.address), process.pid ? json::value(*process.pid) : json::value()});
+    all.push_back({json::value(process.address), process.pid ? json::value(*process.pid) : json::value()});
   }
   return all;
 }
@@ -64,9 +63,8 @@ store::AwaitedKeys read_awaited(const json::object& object) {
   awaited.are_all = object.at("are_all").as_bool();
   for (const json::value& entry : object.at("awaited").as_array()) {
     const json::array& one = entry.as_array();
-    awaited.keys.push_back({std::string(one.at(0).as_string()),
-                            one.at(1).to_number<std::size_t>(),
-                            read_processes(one.at(2))});
+    awaited.keys.push_back(
+        {std::string(one.at(0).as_string()), one.at(1).to_number<std::size_t>(), read_processes(one.at(2))});
   }
   return awaited;
 }
@@ -87,8 +85,7 @@ StoreMessage read_object(const json::object& object) {
   if (const auto* const end = object.if_contains("end")) {
     return StoreEnd{std::string(end->as_string())};
   }
-  return object.contains("awaited") ? StoreMessage(read_awaited(object))
-                                    : StoreMessage(read_news(object));
+  return object.contains("awaited") ? StoreMessage(read_awaited(object)) : StoreMessage(read_news(object));
 }
 
 }  // namespace
@@ -105,13 +102,10 @@ Result<std::vector<StoreMessage>> StoreMessageReader::feed(std::string_view byte
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
     try {
-      lines.push_back(
-          read_object(json::parse(std::string_view(rest_).substr(begin, end - begin)).as_object()));
-    } catch (
-        const std::exception& wrong) {  // Boost.JSON throws for what is not as it is asked to be
-      return Error{
-          ErrorKind::BadData,
-          std::string("the store's process says what is none of its words: ") + wrong.what()};
+      lines.push_back(read_object(json::parse(std::string_view(rest_).substr(begin, end - begin)).as_object()));
+    } catch (const std::exception& wrong) {  // Boost.JSON throws for what is not as it is asked to be
+      return Error{ErrorKind::BadData,
+                   std::string("the store's process says what is none of its words: ") + wrong.what()};
     }
   }
   rest_.erase(0, begin);
@@ -183,8 +177,7 @@ Result<> StoreProcess::listen(std::uint16_t port) {
   end();
   auto socket = gang::listen_everywhere(port);
   if (!socket) {
-    const std::string holder =
-        socket.error().is_in_use ? gang::describe_port_holder(port) : std::string();
+    const std::string holder = socket.error().is_in_use ? gang::describe_port_holder(port) : std::string();
     Error error = socket.error().error;
     error.message += holder.empty() ? "" : ", which " + holder + " has";
     return error;
@@ -235,12 +228,11 @@ Result<> StoreProcess::start_process() {
 }
 
 void StoreProcess::read() {
-  stream_.async_read_some(boost::asio::buffer(buffer_),
-                          [this, run = run_](const ErrorCode& error, std::size_t size) {
-                            if (run == run_) {
-                              on_bytes(error, size);
-                            }
-                          });
+  stream_.async_read_some(boost::asio::buffer(buffer_), [this, run = run_](const ErrorCode& error, std::size_t size) {
+    if (run == run_) {
+      on_bytes(error, size);
+    }
+  });
 }
 
 void StoreProcess::on_bytes(const ErrorCode& error, std::size_t size) {

@@ -43,9 +43,7 @@ std::string describe_ranks_of(const std::set<int>& ranks) {
   return describe_ranks(std::vector<int>(ranks.begin(), ranks.end()));
 }
 
-void note_arrivals(Places& places,
-                   const std::string& here,
-                   const std::vector<store::Process>& arrived,
+void note_arrivals(Places& places, const std::string& here, const std::vector<store::Process>& arrived,
                    const RankOf& rank_of) {
   for (const store::Process& process : arrived) {
     Place& place = places[is_from(process, here) ? here : process.address];
@@ -58,8 +56,7 @@ void note_arrivals(Places& places,
 
 }  // namespace
 
-std::string describe_missing(const std::vector<store::Process>& arrived,
-                             const std::vector<gang::NodePlace>& nodes,
+std::string describe_missing(const std::vector<store::Process>& arrived, const std::vector<gang::NodePlace>& nodes,
                              const RankOf& rank_of) {
   Places places = find_places(nodes);
   note_arrivals(places, nodes.empty() ? std::string() : nodes.front().address, arrived, rank_of);
@@ -69,8 +66,8 @@ std::string describe_missing(const std::vector<store::Process>& arrived,
     if (place.unknown == 0) {
       missing.merge(place.missing);
     } else if (place.unknown < place.missing.size()) {
-      words.push_back(std::to_string(place.missing.size() - place.unknown) + " of " +
-                      describe_ranks_of(place.missing) + " (" + address + ")");
+      words.push_back(std::to_string(place.missing.size() - place.unknown) + " of " + describe_ranks_of(place.missing) +
+                      " (" + address + ")");
     }
   }
   if (!missing.empty()) {
@@ -86,9 +83,7 @@ namespace {
 /// Bytes of a key that are shown.
 constexpr std::size_t kMostShown = 200;
 
-std::string describe_clients(const store::AwaitedKey& awaited,
-                             const std::string& here,
-                             const RankOf& rank_of) {
+std::string describe_clients(const store::AwaitedKey& awaited, const std::string& here, const RankOf& rank_of) {
   std::set<int> ranks;
   std::map<std::string, std::size_t> others;
   for (const store::Process& process : awaited.processes) {
@@ -113,13 +108,10 @@ std::string describe_clients(const store::AwaitedKey& awaited,
 
 }  // namespace
 
-std::string describe_awaited(const store::AwaitedKeys& awaited,
-                             const std::string& here,
-                             const RankOf& rank_of) {
+std::string describe_awaited(const store::AwaitedKeys& awaited, const std::string& here, const RankOf& rank_of) {
   std::vector<std::string> words;
   for (const store::AwaitedKey& one : awaited.keys) {
-    words.push_back("'" + one_line(one.key, kMostShown) + "'" +
-                    (words.empty() ? " was waited for by " : " by ") +
+    words.push_back("'" + one_line(one.key, kMostShown) + "'" + (words.empty() ? " was waited for by " : " by ") +
                     describe_clients(one, here, rank_of));
   }
   if (words.empty()) {
@@ -157,9 +149,8 @@ class TorchStoreService final : public Service {
         go_by_nodes_ = go_by_nodes_ && plan.workers[i].global_rank.value == static_cast<int>(i);
       }
       started_ = Clock::now();
-      input_.store->serve(std::move(job),
-                          {guarded([this](const StoreStatus& news) { follow(news); }),
-                           guarded([this](const Error& error) { on_failure(error); })});
+      input_.store->serve(std::move(job), {guarded([this](const StoreStatus& news) { follow(news); }),
+                                           guarded([this](const Error& error) { on_failure(error); })});
     }
     return std::optional<PlanAdditions>(std::in_place);
   }
@@ -200,14 +191,12 @@ class TorchStoreService final : public Service {
   }
 
   void log_missing_ranks(const StoreStatus& news, std::chrono::nanoseconds time) {
-    const std::string missing = go_by_nodes_
-                                    ? describe_missing(news.arrived, nodes_, input_.rank_of)
-                                    : count_of(news.expected - news.arrived.size(), "rank");
+    const std::string missing = go_by_nodes_ ? describe_missing(news.arrived, nodes_, input_.rank_of)
+                                             : count_of(news.expected - news.arrived.size(), "rank");
     if (!missing.empty()) {
       is_anybody_missed_ = true;
-      log_warning("init_process_group waits for " + missing + ": " +
-                  std::to_string(news.arrived.size()) + " of " + std::to_string(news.expected) +
-                  " ranks are there, the first for " + text_of(time));
+      log_warning("init_process_group waits for " + missing + ": " + std::to_string(news.arrived.size()) + " of " +
+                  std::to_string(news.expected) + " ranks are there, the first for " + text_of(time));
     }
   }
 

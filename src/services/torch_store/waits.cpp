@@ -65,8 +65,8 @@ std::size_t cost_of_key(const std::string& key) {
 bool Waits::begin(ClientId client, const std::vector<std::string>& keys) {
   end(client);
   Wait wait{next_++, {}, 0};
-  const bool all_fit = std::all_of(
-      keys.begin(), keys.end(), [&](const std::string& key) { return add(wait, client, key); });
+  const bool all_fit =
+      std::all_of(keys.begin(), keys.end(), [&](const std::string& key) { return add(wait, client, key); });
   if (!all_fit) {
     release(wait);
     return false;
@@ -181,10 +181,8 @@ std::size_t Waits::count_missing(ClientId client) const {
 }
 
 std::vector<Waits::Waiter>::iterator Waits::find(std::vector<Waiter>& waiters, Ticket ticket) {
-  const auto at = std::lower_bound(
-      waiters.begin(), waiters.end(), ticket, [](const Waiter& waiter, Ticket wanted) {
-        return waiter.ticket < wanted;
-      });
+  const auto at = std::lower_bound(waiters.begin(), waiters.end(), ticket,
+                                   [](const Waiter& waiter, Ticket wanted) { return waiter.ticket < wanted; });
   return at != waiters.end() && at->ticket == ticket ? at : waiters.end();
 }
 

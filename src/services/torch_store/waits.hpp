@@ -90,8 +90,7 @@ class Waits {
   void forget(AwaitedKeys::value_type& key);
   /// True: the client misses nothing any more.
   [[nodiscard]] bool on_came(ClientId client);
-  [[nodiscard]] static std::vector<Waiter>::iterator find(std::vector<Waiter>& waiters,
-                                                          Ticket ticket);
+  [[nodiscard]] static std::vector<Waiter>::iterator find(std::vector<Waiter>& waiters, Ticket ticket);
 
   AwaitedKeys awaited_;
   std::unordered_map<ClientId, Wait> waits_;

@@ -17,8 +17,7 @@ TEST(Base64, IsDecoded) {
 }
 
 TEST(Base64, AnythingElseIsNothing) {
-  for (const std::string_view text :
-       {"Z", "Zg", "Zg=", "Zg===", "Zh==", "Zm9v!", "{\"a\": 1}", "=", "Zg==Zg=="}) {
+  for (const std::string_view text : {"Z", "Zg", "Zg=", "Zg===", "Zh==", "Zm9v!", "{\"a\": 1}", "=", "Zg==Zg=="}) {
     EXPECT_FALSE(decode_base64(text)) << text;
   }
   EXPECT_FALSE(decode_base64(std::string_view("Zm9v\0Zm9v", 9)));

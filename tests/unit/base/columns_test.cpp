@@ -24,12 +24,8 @@ TEST(Columns, OfATextAreThoseOfItsCharacters) {
 }
 
 TEST(Columns, OfCombiningAndInvisibleCharacters) {
-  for (const std::string character : {"\xCC\x81",
-                                      "\xEF\xB8\x8F",
-                                      "\xE2\x83\x9D",
-                                      "\xE2\x80\x8B",
-                                      "\xE1\x85\xA0",
-                                      "\xF3\xA0\x84\x80"}) {
+  for (const std::string character :
+       {"\xCC\x81", "\xEF\xB8\x8F", "\xE2\x83\x9D", "\xE2\x80\x8B", "\xE1\x85\xA0", "\xF3\xA0\x84\x80"}) {
     EXPECT_EQ(display_width(character), 0) << character;
   }
 }

@@ -30,8 +30,7 @@ TEST(Compress, UnpacksExactlyWhatWasAnnounced) {
 }
 
 /// What `printf 'hello\n' | gzip -n` makes.
-const std::string kHello(
-    "\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\0\x20\x30\x3a\x36\x06\0\0\0", 26);
+const std::string kHello("\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\0\x20\x30\x3a\x36\x06\0\0\0", 26);
 
 TEST(UnpackGzip, MakesWhatWasPacked) {
   const auto unpacked = unpack_gzip(kHello, 6);

@@ -36,21 +36,11 @@ TEST(JoinEndpoint, PutsBracketsAroundAnAddressOfVersion6) {
 }
 
 TEST(NumericAddress, IsOneOfVersion4Or6AndNothingElse) {
-  for (const char* const text :
-       {"10.0.0.1", "255.255.255.255", "::1", "fd00::1", "::ffff:10.0.0.1"}) {
+  for (const char* const text : {"10.0.0.1", "255.255.255.255", "::1", "fd00::1", "::ffff:10.0.0.1"}) {
     EXPECT_TRUE(is_numeric_address(text)) << text;
   }
-  for (const std::string text : {"",
-                                 "host",
-                                 "10.0.0",
-                                 "10.0.0.256",
-                                 "10.0.0.01",
-                                 " 10.0.0.1",
-                                 "10.0.0.1/24",
-                                 "[::1]",
-                                 "fe80::1%eth0",
-                                 ":::",
-                                 "-1"}) {
+  for (const std::string text : {"", "host", "10.0.0", "10.0.0.256", "10.0.0.01", " 10.0.0.1", "10.0.0.1/24", "[::1]",
+                                 "fe80::1%eth0", ":::", "-1"}) {
     EXPECT_FALSE(is_numeric_address(text)) << text;
   }
   EXPECT_FALSE(is_numeric_address(std::string_view("10.0.0.1\0x", 10)));

@@ -7,10 +7,8 @@ namespace muster {
 namespace {
 
 TEST(PrettyJson, IndentsByTwoAndEndsWithALine) {
-  const json::value document = {{"name", "x"},
-                                {"list", {1, 2, nullptr}},
-                                {"inner", {{"a", true}}},
-                                {"objects", {{{"b", 1}}}}};
+  const json::value document = {
+      {"name", "x"}, {"list", {1, 2, nullptr}}, {"inner", {{"a", true}}}, {"objects", {{{"b", 1}}}}};
 
   EXPECT_EQ(pretty_json(document), R"({
   "name": "x",
@@ -33,8 +31,7 @@ TEST(PrettyJson, WritesWhatATerminalActsUponAsEscapes) {
       "2J\xE2\x80\xAE\xF3\xA0\x80\x81 \xC3\xA9 \xF0\x9F\x9A\x80"};
   const std::string text = pretty_json(document);
 
-  EXPECT_EQ(text,
-            "[\"a\\u001b\\u007f\\u009b2J\\u202e\\udb40\\udc01 \xC3\xA9 \xF0\x9F\x9A\x80\"]\n");
+  EXPECT_EQ(text, "[\"a\\u001b\\u007f\\u009b2J\\u202e\\udb40\\udc01 \xC3\xA9 \xF0\x9F\x9A\x80\"]\n");
   EXPECT_EQ(json::parse(text), document);
 }
 
@@ -69,11 +66,9 @@ TEST(DescribeJsonMistake, NamesWhatPeopleWriteThatJsonDoesNotHave) {
   EXPECT_EQ(describe_json_mistake("{\"a\": 1} // one"), "");  // a document has ended before it
   EXPECT_EQ(describe_json_mistake("{\"a\": 1 // one\n}"), ", and JSON has no comments");
   EXPECT_EQ(describe_json_mistake("# one\n{}"), ", and JSON has no comments");
-  EXPECT_EQ(describe_json_mistake("{\"a\": [1, 2, ]}"),
-            ", and JSON has no comma before a closing bracket");
+  EXPECT_EQ(describe_json_mistake("{\"a\": [1, 2, ]}"), ", and JSON has no comma before a closing bracket");
   EXPECT_EQ(describe_json_mistake("{'a': 1}"), ", and JSON has no single quotes, but double ones");
-  EXPECT_EQ(describe_json_mistake("{\"a\": True}"),
-            ", and JSON has no True, but true, false and null");
+  EXPECT_EQ(describe_json_mistake("{\"a\": True}"), ", and JSON has no True, but true, false and null");
   EXPECT_EQ(describe_json_mistake("{\"a\":\xC2\xA0"
                                   "1}"),
             ", and JSON has no blanks but those of ASCII");

@@ -22,9 +22,8 @@ TEST(ParseInteger, ReadsTheLargestInteger) {
 
 TEST(ParseInteger, RejectsTextThatIsNoPlainNumber) {
   for (const std::string& text :
-       {""s,      " "s,     "+4"s,   "-4"s,  "-0"s, " 4"s,  "4 "s,  "\t4"s,   "4\n"s,
-        "4.0"s,   "4e0"s,   "0x4"s,  "4a"s,  "a"s,  "4,"s,  "4\0"s, "\0004"s, "\xD9\xA4"s,
-        "1_000"s, "1,000"s, "four"s, "--4"s, "4-"s, "inf"s, "nan"s}) {
+       {""s,  " "s,  "+4"s,  "-4"s,    "-0"s,       " 4"s,    "4 "s,    "\t4"s,  "4\n"s, "4.0"s, "4e0"s, "0x4"s, "4a"s,
+        "a"s, "4,"s, "4\0"s, "\0004"s, "\xD9\xA4"s, "1_000"s, "1,000"s, "four"s, "--4"s, "4-"s,  "inf"s, "nan"s}) {
     EXPECT_EQ(parse_integer(text, INT_MIN, INT_MAX), std::nullopt) << "'" << text << "'";
   }
 }
@@ -37,11 +36,8 @@ TEST(ParseInteger, RejectsNumbersThatArePaddedWithZeros) {
 }
 
 TEST(ParseInteger, RejectsNumbersTooLargeForAnyInteger) {
-  for (const std::string text : {"2147483648",
-                                 "4294967296",
-                                 "99999999999",
-                                 "18446744073709551616",
-                                 "340282366920938463463374607431768211456"}) {
+  for (const std::string text :
+       {"2147483648", "4294967296", "99999999999", "18446744073709551616", "340282366920938463463374607431768211456"}) {
     EXPECT_EQ(parse_integer(text, 0, INT_MAX), std::nullopt) << text;
   }
 }
@@ -62,23 +58,8 @@ TEST(ParseSeconds, ReadsWholeAndBrokenSeconds) {
 }
 
 TEST(ParseSeconds, RejectsTextThatIsNoDuration) {
-  for (const std::string text : {"",
-                                 " ",
-                                 ".5",
-                                 ".",
-                                 "5s",
-                                 "1.2.3",
-                                 "+1",
-                                 "-1",
-                                 " 1",
-                                 "1 ",
-                                 "1e3",
-                                 "inf",
-                                 "nan",
-                                 "0x10",
-                                 "1,5",
-                                 "315360001",
-                                 "99999999999999999999"}) {
+  for (const std::string text : {"", " ", ".5", ".", "5s", "1.2.3", "+1", "-1", " 1", "1 ", "1e3", "inf", "nan", "0x10",
+                                 "1,5", "315360001", "99999999999999999999"}) {
     EXPECT_EQ(parse_seconds(text), std::nullopt) << "'" << text << "'";
   }
 }
@@ -107,14 +88,8 @@ TEST(Trim, TakesBlanksAndLineEndsFromBothEnds) {
 }
 
 std::optional<std::string> nearest(const std::string& typed) {
-  const std::vector<std::string> known = {"nproc-per-node",
-                                          "nnodes",
-                                          "node-rank",
-                                          "master-addr",
-                                          "master-port",
-                                          "log-dir",
-                                          "tee",
-                                          "grace"};
+  const std::vector<std::string> known = {"nproc-per-node", "nnodes",  "node-rank", "master-addr",
+                                          "master-port",    "log-dir", "tee",       "grace"};
   return nearest_name(typed, known);
 }
 
@@ -167,19 +142,9 @@ TEST(FormatSeconds, HasTwoDigits) {
 }
 
 TEST(ValidUtf8, LeavesValidTextAlone) {
-  for (const std::string& text : {""s,
-                                  "plain"s,
-                                  "\xC3\xA9"s,
-                                  "\xE2\x82\xAC"s,
-                                  "\xF0\x9F\x9A\x80"s,
-                                  "\xED\x9F\xBF"s,
-                                  "\xEE\x80\x80"s,
-                                  "\xF4\x8F\xBF\xBF"s,
-                                  "\0"s,
-                                  "\x7F"s,
-                                  "\xC2\x80"s,
-                                  "\xE0\xA0\x80"s,
-                                  "\xF0\x90\x80\x80"s}) {
+  for (const std::string& text :
+       {""s, "plain"s, "\xC3\xA9"s, "\xE2\x82\xAC"s, "\xF0\x9F\x9A\x80"s, "\xED\x9F\xBF"s, "\xEE\x80\x80"s,
+        "\xF4\x8F\xBF\xBF"s, "\0"s, "\x7F"s, "\xC2\x80"s, "\xE0\xA0\x80"s, "\xF0\x90\x80\x80"s}) {
     EXPECT_EQ(valid_utf8(text), text);
   }
 }
@@ -195,19 +160,10 @@ std::string replaced(std::size_t count) {
 
 TEST(ValidUtf8, ReplacesEachByteThatIsPartOfNoSequence) {
   for (const std::string& text : {
-           "\x80"s,
-           "\xBF"s,
-           "\xC0\x80"s,
-           "\xC1\xBF"s,
-           "\xE0\x9F\xBF"s,
-           "\xF0\x8F\xBF\xBF"s,
+           "\x80"s, "\xBF"s, "\xC0\x80"s, "\xC1\xBF"s, "\xE0\x9F\xBF"s, "\xF0\x8F\xBF\xBF"s,
            "\xED\xA0\x80"s,      // a surrogate
            "\xF4\x90\x80\x80"s,  // beyond U+10FFFF
-           "\xF5\x80\x80\x80"s,
-           "\xFF"s,
-           "\xFE\xFF"s,
-           "\xC3"s,
-           "\xE2\x82"s,
+           "\xF5\x80\x80\x80"s, "\xFF"s, "\xFE\xFF"s, "\xC3"s, "\xE2\x82"s,
            "\xF0\x9F\x9A"s,  // cut off
        }) {
     EXPECT_EQ(valid_utf8(text), replaced(text.size()));
@@ -246,8 +202,7 @@ TEST(Shortened, IsValidUtf8) {
 }
 
 TEST(OneLine, IsVisibleAndShort) {
-  EXPECT_EQ(one_line(std::string_view("a\n\x1B\0\x7F\xFF\xC3\xA9", 8), 60),
-            "a\\n\\x1b\\x00\\x7f\\xff\xC3\xA9");
+  EXPECT_EQ(one_line(std::string_view("a\n\x1B\0\x7F\xFF\xC3\xA9", 8), 60), "a\\n\\x1b\\x00\\x7f\\xff\xC3\xA9");
   EXPECT_EQ(one_line("a long line", 6), "a l...");
 }
 
@@ -306,32 +261,17 @@ TEST(MatchesPattern, TakesOneStarForAnyText) {
 
 TEST(Masked, HidesSecretsAndPasswordsInAddresses) {
   EXPECT_EQ(masked("WANDB_API_KEY", "x"), "***");
-  EXPECT_EQ(masked("HOSTS", "redis://:pw@a:1,redis://me:pw@b:1"),
-            "redis://***@a:1,redis://***@b:1");
+  EXPECT_EQ(masked("HOSTS", "redis://:pw@a:1,redis://me:pw@b:1"), "redis://***@a:1,redis://***@b:1");
   EXPECT_EQ(masked("HOSTS", "https://a/b@c, tcp://b"), "https://a/b@c, tcp://b");
   EXPECT_EQ(masked("HOSTS", "me:pw@a:29500"), "***@a:29500");
   EXPECT_EQ(masked("HOSTS", "me@a:8,you@b:8,@"), "me@a:8,you@b:8,@");
 }
 
 TEST(IsSecretName, LeavesWhatATrainingNamesAlike) {
-  for (const std::string name : {"RANK",
-                                 "MASTER_ADDR",
-                                 "TOKENIZERS_PARALLELISM",
-                                 "TOKENIZER",
-                                 "MAX_TOKENS",
-                                 "MOE_TOKEN_DISPATCHER_TYPE",
-                                 "moe_token_drop_policy",
-                                 "pad_token",
-                                 "eos_token_id",
-                                 "KEY_DIM",
-                                 "MONKEY",
-                                 "KEY",
-                                 "tokenizer_type",
-                                 "checkpoint_key",
-                                 "positive_key",
-                                 "negative_key",
-                                 "model_key",
-                                 ""}) {
+  for (const std::string name :
+       {"RANK", "MASTER_ADDR", "TOKENIZERS_PARALLELISM", "TOKENIZER", "MAX_TOKENS", "MOE_TOKEN_DISPATCHER_TYPE",
+        "moe_token_drop_policy", "pad_token", "eos_token_id", "KEY_DIM", "MONKEY", "KEY", "tokenizer_type",
+        "checkpoint_key", "positive_key", "negative_key", "model_key", ""}) {
     EXPECT_FALSE(is_secret_name(name)) << name;
   }
 }
@@ -343,24 +283,11 @@ TEST(WithoutByteOrderMark, TakesOneMarkFromTheStart) {
 }
 
 TEST(IsBefore, OrdersNamesByTheirNumbers) {
-  const std::vector<std::string> sorted = {"",
-                                           "a",
-                                           "a-1",
-                                           "a-2",
-                                           "a-9",
-                                           "a-10",
-                                           "a-10-b",
-                                           "a-10-b2",
-                                           "a-10-b10",
-                                           "a-100",
-                                           "b",
-                                           "b01",
-                                           "b1",
-                                           "b2"};
+  const std::vector<std::string> sorted = {"",        "a",        "a-1",   "a-2", "a-9", "a-10", "a-10-b",
+                                           "a-10-b2", "a-10-b10", "a-100", "b",   "b01", "b1",   "b2"};
   for (std::size_t one = 0; one < sorted.size(); ++one) {
     for (std::size_t other = 0; other < sorted.size(); ++other) {
-      EXPECT_EQ(is_before(sorted[one], sorted[other]), one < other)
-          << sorted[one] << " " << sorted[other];
+      EXPECT_EQ(is_before(sorted[one], sorted[other]), one < other) << sorted[one] << " " << sorted[other];
     }
   }
   EXPECT_TRUE(is_before("n99999999999999999999998", "n99999999999999999999999"));

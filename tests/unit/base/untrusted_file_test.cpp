@@ -37,8 +37,7 @@ TEST_F(ReadUntrustedFile, GivesNoMoreThanItsLimit) {
 TEST_F(ReadUntrustedFile, ReadsNothingFromAPathThatIsNoRegularFile) {
   fs::create_symlink("file", folder_ / "link");
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
-  for (const fs::path& path :
-       {folder_ / "none", folder_ / "link", folder_ / "pipe", folder_, fs::path("/dev/zero")}) {
+  for (const fs::path& path : {folder_ / "none", folder_ / "link", folder_ / "pipe", folder_, fs::path("/dev/zero")}) {
     EXPECT_EQ(read_untrusted_file(path, 100), "") << path;
   }
 }

@@ -10,8 +10,7 @@ namespace muster {
 namespace {
 
 TEST(Visible, LeavesOrdinaryTextAlone) {
-  const std::string text =
-      "loss 0.25 \xC3\xA9 \xE6\xB8\xAC \xF0\x9F\x9A\x80 \xE2\x9A\xA0\xEF\xB8\x8F C:\\tmp";
+  const std::string text = "loss 0.25 \xC3\xA9 \xE6\xB8\xAC \xF0\x9F\x9A\x80 \xE2\x9A\xA0\xEF\xB8\x8F C:\\tmp";
 
   EXPECT_EQ(escape_controls(text), text);
 }
@@ -51,14 +50,12 @@ TEST(Visible, EscapesSeparatorsOfLinesAndParagraphs) {
 }
 
 TEST(Visible, EscapesWhatCannotBeSeen) {
-  EXPECT_EQ(escape_controls("\xC2\xAD|\xE2\x80\x8B|\xE2\x80\x8D|\xEF\xBB\xBF"),
-            "\\u00ad|\\u200b|\\u200d|\\ufeff");
+  EXPECT_EQ(escape_controls("\xC2\xAD|\xE2\x80\x8B|\xE2\x80\x8D|\xEF\xBB\xBF"), "\\u00ad|\\u200b|\\u200d|\\ufeff");
   EXPECT_EQ(escape_controls("\xF3\xA0\x80\x81|\xF3\xA0\x81\xBF"), "\\U000e0001|\\U000e007f");
 }
 
 TEST(Visible, EscapesInvalidUtf8ByteForByte) {
-  EXPECT_EQ(escape_controls("\xFF|\xC3|\xC0\xAF|\xED\xA0\x80"),
-            "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80");
+  EXPECT_EQ(escape_controls("\xFF|\xC3|\xC0\xAF|\xED\xA0\x80"), "\\xff|\\xc3|\\xc0\\xaf|\\xed\\xa0\\x80");
 }
 
 TEST(Visible, EscapesOnce) {

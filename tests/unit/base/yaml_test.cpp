@@ -25,8 +25,7 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(ParseYaml, KeepsEveryScalarAsText) {
-  const json::value expected = {
-      {"number", "08"}, {"truth", "yes"}, {"float", "1.50"}, {"text", "a b"}};
+  const json::value expected = {{"number", "08"}, {"truth", "yes"}, {"float", "1.50"}, {"text", "a b"}};
 
   EXPECT_EQ(root_of("number: 08\ntruth: yes\nfloat: 1.50\ntext: a b\n"), expected);
 }
@@ -48,8 +47,7 @@ TEST(ParseYaml, KeepsTheOrderOfKeys) {
 }
 
 TEST(ParseYaml, KnowsTheLineOfEachValue) {
-  const auto document =
-      parse_yaml("mode: x\nroles:\n  - name: a\n  - name: b\n    unset:\n      - V\n", "x");
+  const auto document = parse_yaml("mode: x\nroles:\n  - name: a\n  - name: b\n    unset:\n      - V\n", "x");
 
   ASSERT_TRUE(document);
   EXPECT_EQ(document->lines.at("/mode"), 1);
@@ -73,13 +71,8 @@ TEST(ParseYaml, RefusesAKeyThatIsNoText) {
 }
 
 TEST(ParseYaml, RefusesAnchorsAndAliases) {
-  for (const std::string text : {"a: &x 1\n",
-                                 "a: &x 1\nb: *x\n",
-                                 "a: &x [1]\n",
-                                 "a: &x {b: 1}\n",
-                                 "&x a: 1\n",
-                                 "a: &x\n",
-                                 "- &x\n- *x\n"}) {
+  for (const std::string text :
+       {"a: &x 1\n", "a: &x 1\nb: *x\n", "a: &x [1]\n", "a: &x {b: 1}\n", "&x a: 1\n", "a: &x\n", "- &x\n- *x\n"}) {
     EXPECT_EQ(error_of(text), "x.yaml: anchors and aliases are not allowed") << text;
   }
 }
@@ -88,16 +81,15 @@ TEST(ParseYaml, RefusesABombOfAliasesAtOnce) {
   std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string before = "*a" + std::to_string(i - 1);
-    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + "," + before +
-            "," + before + "," + before + "," + before + "," + before + "]\n";
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + "," + before + "," + before + "," +
+            before + "," + before + "," + before + "]\n";
   }
 
   EXPECT_EQ(error_of(bomb), "x.yaml: anchors and aliases are not allowed");
 }
 
 TEST(ParseYaml, TakesAmpersandsAndStarsInsideText) {
-  EXPECT_EQ(root_of("a: x && y\nb: '*'\nc: \"&z\"\n"),
-            (json::value{{"a", "x && y"}, {"b", "*"}, {"c", "&z"}}));
+  EXPECT_EQ(root_of("a: x && y\nb: '*'\nc: \"&z\"\n"), (json::value{{"a", "x && y"}, {"b", "*"}, {"c", "&z"}}));
 }
 
 TEST(ParseYaml, RefusesASecondDocument) {
@@ -105,14 +97,11 @@ TEST(ParseYaml, RefusesASecondDocument) {
 }
 
 TEST(ParseYaml, TakesTheMarksOfASingleDocument) {
-  for (const std::string text : {"---\na: 1\n",
-                                 "a: 1\n...\n",
-                                 "---\na: 1\n...\n",
-                                 "# x\n---\na: 1\n",
-                                 "%YAML 1.2\n---\na: 1\n",
-                                 "\xEF\xBB\xBF"
-                                 "a: 1\n",
-                                 "a: 1\n\n# end\n"}) {
+  for (const std::string text :
+       {"---\na: 1\n", "a: 1\n...\n", "---\na: 1\n...\n", "# x\n---\na: 1\n", "%YAML 1.2\n---\na: 1\n",
+        "\xEF\xBB\xBF"
+        "a: 1\n",
+        "a: 1\n\n# end\n"}) {
     EXPECT_EQ(root_of(text), (json::value{{"a", "1"}})) << text;
   }
 }
@@ -124,23 +113,13 @@ TEST(ParseYaml, RefusesTextWithEndlesslyManyDocuments) {
 }
 
 TEST(ParseYaml, RefusesTooDeepNesting) {
-  EXPECT_NE(error_of(std::string(40, '[') + std::string(40, ']')).find("nested too deeply"),
-            std::string::npos);
+  EXPECT_NE(error_of(std::string(40, '[') + std::string(40, ']')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(error_of(std::string(100'000, '[')).find("x.yaml:"), std::string::npos);
 }
 
 TEST(ParseYaml, AlwaysNamesALineOfTheText) {
-  for (const std::string text : {"a: [",
-                                 "{",
-                                 "\"",
-                                 "a: {b: 1",
-                                 "- [a, b",
-                                 "%YAML 9.9\n---\n",
-                                 "!",
-                                 "? [",
-                                 "a: !<",
-                                 "|",
-                                 "\x01"}) {
+  for (const std::string text :
+       {"a: [", "{", "\"", "a: {b: 1", "- [a, b", "%YAML 9.9\n---\n", "!", "? [", "a: !<", "|", "\x01"}) {
     const auto document = parse_yaml(text, "x.yaml");
     if (!document) {
       EXPECT_EQ(document.error().message.find("x.yaml:0"), std::string::npos) << text;

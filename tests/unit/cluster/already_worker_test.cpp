@@ -21,22 +21,10 @@ TEST(IsAlreadyWorker, NeedsBothAsPlainIntegers) {
 }
 
 TEST(IsAlreadyWorker, TakesNothingElseForAnInteger) {
-  for (const std::string value : {"",
-                                  " ",
-                                  "x",
-                                  "-1",
-                                  "+1",
-                                  " 1",
-                                  "1 ",
-                                  "1.0",
-                                  "0,1,2,3",
-                                  "{0,1,2,3}",
-                                  "[0]",
-                                  "99999999999"}) {
-    EXPECT_FALSE(is_already_worker(node_with({{"LOCAL_RANK", value}, {"LOCAL_WORLD_SIZE", "4"}})))
-        << value;
-    EXPECT_FALSE(is_already_worker(node_with({{"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", value}})))
-        << value;
+  for (const std::string value :
+       {"", " ", "x", "-1", "+1", " 1", "1 ", "1.0", "0,1,2,3", "{0,1,2,3}", "[0]", "99999999999"}) {
+    EXPECT_FALSE(is_already_worker(node_with({{"LOCAL_RANK", value}, {"LOCAL_WORLD_SIZE", "4"}}))) << value;
+    EXPECT_FALSE(is_already_worker(node_with({{"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", value}}))) << value;
   }
 }
 
@@ -46,10 +34,8 @@ TEST(DescribeCluster, GivesAJobInsideAWorkerItsOwnWorld) {
 }
 
 TEST(DescribeCluster, GivesAJobInsideAWorkerItsOwnWorldOnEveryPlatform) {
-  for (const auto& [name, value] : Texts{{"MARSV2_RANK", "1"},
-                                         {"PET_NNODES", "2"},
-                                         {"VC_TASK_INDEX", "1"},
-                                         {"WORLD_SIZE", "8"}}) {
+  for (const auto& [name, value] :
+       Texts{{"MARSV2_RANK", "1"}, {"PET_NNODES", "2"}, {"VC_TASK_INDEX", "1"}, {"WORLD_SIZE", "8"}}) {
     Texts variables = kWorkerOfAnother;
     variables[name] = value;
     EXPECT_EQ(described(node_with(variables), flags({{"nproc-per-node", "2"}})),
@@ -59,10 +45,7 @@ TEST(DescribeCluster, GivesAJobInsideAWorkerItsOwnWorldOnEveryPlatform) {
 
 TEST(DescribeCluster, TakesFlagsInsideAWorker) {
   EXPECT_EQ(described(node_with(kWorkerOfAnother),
-                      flags({{"nproc-per-node", "2"},
-                             {"nnodes", "2"},
-                             {"node-rank", "1"},
-                             {"master-addr", "a"}})),
+                      flags({{"nproc-per-node", "2"}, {"nnodes", "2"}, {"node-rank", "1"}, {"master-addr", "a"}})),
             "node 1 of 2, 2 slots, a:29500, flags");
 }
 

@@ -29,23 +29,11 @@ struct PlatformCase {
 const std::vector<PlatformCase>& platform_cases() {
   static const std::vector<PlatformCase> kCases = {
       {"hai",
-       {{"MARSV2_RANK", "1"},
-        {"RANK", "1"},
-        {"WORLD_SIZE", "2"},
-        {"MASTER_IP", "10.0.0.1"},
-        {"MASTER_PORT", "2222"}},
-       {{"WORLD_SIZE", Kind::Count},
-        {"RANK", Kind::Rank},
-        {"MARSV2_RANK", Kind::Rank},
-        {"MASTER_PORT", Kind::Port}}},
+       {{"MARSV2_RANK", "1"}, {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_IP", "10.0.0.1"}, {"MASTER_PORT", "2222"}},
+       {{"WORLD_SIZE", Kind::Count}, {"RANK", Kind::Rank}, {"MARSV2_RANK", Kind::Rank}, {"MASTER_PORT", Kind::Port}}},
       {"pet",
-       {{"PET_NNODES", "2"},
-        {"PET_NODE_RANK", "1"},
-        {"PET_MASTER_ADDR", "10.0.0.1"},
-        {"PET_MASTER_PORT", "29500"}},
-       {{"PET_NNODES", Kind::Range},
-        {"PET_NODE_RANK", Kind::Rank},
-        {"PET_MASTER_PORT", Kind::Port}}},
+       {{"PET_NNODES", "2"}, {"PET_NODE_RANK", "1"}, {"PET_MASTER_ADDR", "10.0.0.1"}, {"PET_MASTER_PORT", "29500"}},
+       {{"PET_NNODES", Kind::Range}, {"PET_NODE_RANK", Kind::Rank}, {"PET_MASTER_PORT", Kind::Port}}},
       {"volcano",
        {{"VC_TASK_INDEX", "1"},
         {"VK_TASK_INDEX", "1"},
@@ -95,9 +83,9 @@ const std::vector<PlatformCase>& platform_cases() {
 
 /// Texts that are no number of this kind.
 std::vector<std::string> bad_texts(Kind kind) {
-  std::vector<std::string> texts = {
-      "",    " ",  "x",   "-1",          "+1",       " 1", "1 ",    "1\n", "01",  "1.0", "1e0",
-      "0x1", "1,", "one", "99999999999", "10000001", "{}", "$RANK", "--",  "1 2", "\xFF"};
+  std::vector<std::string> texts = {"",   " ",     "x",   "-1",  "+1",  " 1",  "1 ",          "1\n",
+                                    "01", "1.0",   "1e0", "0x1", "1,",  "one", "99999999999", "10000001",
+                                    "{}", "$RANK", "--",  "1 2", "\xFF"};
   if (kind != Kind::Rank && kind != Kind::Devices) {
     texts.emplace_back("0");
   }
@@ -108,9 +96,7 @@ std::vector<std::string> bad_texts(Kind kind) {
     texts.emplace_back("1000001");
   }
   if (kind == Kind::Range) {
-    texts.insert(
-        texts.end(),
-        {"0:2", "3:2", "2:", ":2", ":", "a:b", "1:2:3", "1:1000001", "01:2", "-1:2", "1: 2"});
+    texts.insert(texts.end(), {"0:2", "3:2", "2:", ":2", ":", "a:b", "1:2:3", "1:1000001", "01:2", "-1:2", "1: 2"});
   } else {
     texts.emplace_back("1:2");
   }
@@ -140,8 +126,7 @@ TEST(DescribeCluster, RefusesEachBadNumberInEachVariableOfEachPlatform) {
 
         ASSERT_FALSE(cluster) << platform.name << ": " << number.name << "='" << text << "'";
         EXPECT_EQ(cluster.error().exit_code(), 78);
-        EXPECT_TRUE(
-            cluster.error().message.starts_with(number.name + " is '" + text + "', expected "))
+        EXPECT_TRUE(cluster.error().message.starts_with(number.name + " is '" + text + "', expected "))
             << cluster.error().message;
       }
     }
@@ -149,8 +134,7 @@ TEST(DescribeCluster, RefusesEachBadNumberInEachVariableOfEachPlatform) {
 }
 
 TEST(DescribeCluster, RefusesEachBadNumberInEachFlag) {
-  const Texts good = {
-      {"nnodes", "2"}, {"node-rank", "1"}, {"master-addr", "a"}, {"master-port", "1"}};
+  const Texts good = {{"nnodes", "2"}, {"node-rank", "1"}, {"master-addr", "a"}, {"master-port", "1"}};
   for (const auto& [flag, kind] : std::map<std::string, Kind>{{"nnodes", Kind::Range},
                                                               {"node-rank", Kind::Rank},
                                                               {"master-port", Kind::Port},
@@ -163,8 +147,7 @@ TEST(DescribeCluster, RefusesEachBadNumberInEachFlag) {
 
       ASSERT_FALSE(cluster) << flag << "='" << text << "'";
       EXPECT_EQ(cluster.error().exit_code(), 64);
-      EXPECT_TRUE(
-          cluster.error().message.starts_with("--" + flag + " is '" + text + "', expected "))
+      EXPECT_TRUE(cluster.error().message.starts_with("--" + flag + " is '" + text + "', expected "))
           << cluster.error().message;
     }
   }
@@ -174,10 +157,9 @@ TEST(DescribeCluster, BlamesTheEnvironmentForAVariableOfOurOwn) {
   Settings settings = flags({{"node-rank", "1"}, {"master-addr", "a"}});
   settings.set("nnodes", {"x", from_option("MUSTER_NNODES")});
 
-  EXPECT_EQ(
-      described(node_with({}), settings),
-      "78: MUSTER_NNODES is 'x', expected a number of nodes from 1 to 1000000, or MIN:MAX such as "
-      "2:4");
+  EXPECT_EQ(described(node_with({}), settings),
+            "78: MUSTER_NNODES is 'x', expected a number of nodes from 1 to 1000000, or MIN:MAX such as "
+            "2:4");
 }
 
 TEST(DescribeCluster, RefusesARankThatIsNotBelowItsCount) {
@@ -200,12 +182,10 @@ TEST(DescribeCluster, RefusesARankThatIsNotBelowItsCount) {
 }
 
 TEST(DescribeCluster, RefusesAddressesThatCannotBe) {
-  for (const std::string address :
-       {"", " ", "a b", "a,b", "a/b", "http://a", "a\n", "-a", "a:2222", "[fd00::1]"}) {
+  for (const std::string address : {"", " ", "a b", "a,b", "a/b", "http://a", "a\n", "-a", "a:2222", "[fd00::1]"}) {
     const Texts variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}};
     const std::string error = described(node_with(variables));
-    EXPECT_TRUE(error.starts_with("78: MASTER_ADDR is '" + address + "', expected a host name"))
-        << error;
+    EXPECT_TRUE(error.starts_with("78: MASTER_ADDR is '" + address + "', expected a host name")) << error;
   }
 }
 
@@ -226,12 +206,8 @@ TEST(DescribeCluster, RefusesNamesAndAddressesOfModelArtsThatCannotBe) {
     if (name == "MA_NUM_HOSTS" || name == "MA_TASK_INDEX" || name == "MA_RUN_METHOD") {
       continue;  // a number, or for the mode to say
     }
-    for (const std::string& text : {std::string(),
-                                    std::string(" "),
-                                    value + " ",
-                                    " " + value,
-                                    value + "/",
-                                    "[" + value + "]"}) {
+    for (const std::string& text :
+         {std::string(), std::string(" "), value + " ", " " + value, value + "/", "[" + value + "]"}) {
       if (name == "VC_WORKER_HOSTS" && trim(text) == value) {
         continue;  // blanks separate the names of a list, and do not matter around it
       }
@@ -244,21 +220,18 @@ TEST(DescribeCluster, RefusesNamesAndAddressesOfModelArtsThatCannotBe) {
 }
 
 TEST(DescribeCluster, TakesNamesAndAddressesOfBothVersions) {
-  for (const std::string address :
-       {"head", "job-0.job.ns.svc", "10.0.0.1", "fd00::1", "::1", "a_b"}) {
+  for (const std::string address : {"head", "job-0.job.ns.svc", "10.0.0.1", "fd00::1", "::1", "a_b"}) {
     EXPECT_EQ(described(node_with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}})),
               "node 1 of 2, 8 slots, " + address + ":29500, bare");
   }
 }
 
 TEST(DescribeCluster, RefusesMoreWorkersThanItCanCount) {
-  EXPECT_EQ(described(node_with({}),
-                      flags({{"nnodes", "1000000"},
-                             {"node-rank", "0"},
-                             {"master-addr", "a"},
-                             {"nproc-per-node", "65536"}})),
-            "64: --nnodes is '1000000' but --nproc-per-node is '65536': together more workers than "
-            "muster can count");
+  EXPECT_EQ(
+      described(node_with({}),
+                flags({{"nnodes", "1000000"}, {"node-rank", "0"}, {"master-addr", "a"}, {"nproc-per-node", "65536"}})),
+      "64: --nnodes is '1000000' but --nproc-per-node is '65536': together more workers than "
+      "muster can count");
   EXPECT_EQ(described(node_with({{"RANK", "0"}, {"WORLD_SIZE", "1000000"}, {"MASTER_ADDR", "a"}})),
             "node 0 of 1000000, 8 slots, a:29500, bare");
 }

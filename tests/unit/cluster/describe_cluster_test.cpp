@@ -8,11 +8,8 @@
 namespace muster {
 namespace {
 
-const Texts kHai = {{"MARSV2_RANK", "1"},
-                    {"RANK", "1"},
-                    {"WORLD_SIZE", "2"},
-                    {"MASTER_IP", "10.0.0.1"},
-                    {"MASTER_PORT", "2222"}};
+const Texts kHai = {
+    {"MARSV2_RANK", "1"}, {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_IP", "10.0.0.1"}, {"MASTER_PORT", "2222"}};
 
 TEST(DescribeCluster, IsOneNodeByDefault) {
   const auto cluster = describe_cluster(node_with({}), {});
@@ -40,8 +37,7 @@ TEST(DescribeCluster, ReadsTheMostSpecificPlatformFirst) {
   EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, p:29500, pet");
 
   variables.insert({{"MA_NUM_HOSTS", "2"}, {"MA_VJ_NAME", "job"}});
-  EXPECT_EQ(described(node_with(variables)),
-            "node 1 of 2, 8 slots, job-worker-0.job:29500, modelarts");
+  EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, job-worker-0.job:29500, modelarts");
 
   variables.insert({{"MARSV2_RANK", "1"}, {"MASTER_IP", "10.0.0.1"}});
   EXPECT_EQ(described(node_with(variables)), "node 1 of 2, 8 slots, 10.0.0.1:2222, hai");
@@ -53,10 +49,8 @@ TEST(DescribeCluster, NamesTheVariableThatGaveThePlatformAway) {
     return cluster ? source_of(*cluster, "platform") : cluster.error().message;
   };
   EXPECT_EQ(sign(kHai), "MARSV2_RANK");
-  EXPECT_EQ(
-      sign(
-          {{"MASTER_IP", "10.0.0.1"}, {"MASTER_PORT", "2222"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}),
-      "MASTER_IP");
+  EXPECT_EQ(sign({{"MASTER_IP", "10.0.0.1"}, {"MASTER_PORT", "2222"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}),
+            "MASTER_IP");
   EXPECT_EQ(sign({{"PET_NNODES", "1"}}), "PET_NNODES");
   EXPECT_EQ(sign({{"VK_TASK_INDEX", "0"}, {"VC_WORKER_NUM", "1"}}), "VK_TASK_INDEX");
   EXPECT_EQ(sign({{"WORLD_SIZE", "1"}}), "WORLD_SIZE");
@@ -66,8 +60,7 @@ TEST(DescribeCluster, ReadsOnlyTheGivenPlatform) {
   Texts variables = kHai;
   variables.insert({{"PET_NNODES", "4"}, {"PET_NODE_RANK", "3"}, {"PET_MASTER_ADDR", "p"}});
 
-  EXPECT_EQ(described(node_with(variables), flags({{"platform", "pet"}})),
-            "node 3 of 4, 8 slots, p:29500, pet");
+  EXPECT_EQ(described(node_with(variables), flags({{"platform", "pet"}})), "node 3 of 4, 8 slots, p:29500, pet");
   EXPECT_EQ(described(node_with(variables), flags({{"platform", "single"}})),
             "node 0 of 1, 8 slots, 127.0.0.1:fresh, single");
   EXPECT_EQ(described(node_with(variables), flags({{"platform", "flags"}})),
@@ -83,11 +76,9 @@ TEST(DescribeCluster, RefusesAPlatformThatIsNotThere) {
 }
 
 TEST(DescribeCluster, TakesARankThatThePlatformCannotFind) {
-  const Texts two_tasks = {
-      {"VC_TASK_INDEX", "0"}, {"VC_A_HOSTS", "a-0,a-1"}, {"VC_B_HOSTS", "b-0,b-1"}};
+  const Texts two_tasks = {{"VC_TASK_INDEX", "0"}, {"VC_A_HOSTS", "a-0,a-1"}, {"VC_B_HOSTS", "b-0,b-1"}};
   EXPECT_TRUE(described(node_with(two_tasks)).ends_with("is unknown; give --node-rank"));
-  EXPECT_EQ(described(node_with(two_tasks), flags({{"node-rank", "2"}})),
-            "node 2 of 4, 8 slots, a-0:29500, volcano");
+  EXPECT_EQ(described(node_with(two_tasks), flags({{"node-rank", "2"}})), "node 2 of 4, 8 slots, a-0:29500, volcano");
 }
 
 TEST(DescribeCluster, LeavesOutThePlatformsNumberOfWorkersForOtherNodes) {
@@ -99,25 +90,19 @@ TEST(DescribeCluster, LeavesOutThePlatformsNumberOfWorkersForOtherNodes) {
   Snapshot snapshot = node_with(job);
   snapshot.devices = {};
   EXPECT_EQ(described(snapshot), "node 1 of 2, 2 slots, job-worker-0.job:29500, modelarts");
-  EXPECT_EQ(described(snapshot, flags({{"nnodes", "1"}})),
-            "node 0 of 1, 1 slots, 127.0.0.1:fresh, flags");
+  EXPECT_EQ(described(snapshot, flags({{"nnodes", "1"}})), "node 0 of 1, 1 slots, 127.0.0.1:fresh, flags");
 }
 
 TEST(DescribeCluster, RefusesSeveralNodesOfASingleOne) {
-  EXPECT_EQ(
-      described(
-          node_with({}),
-          flags(
-              {{"platform", "single"}, {"nnodes", "2"}, {"node-rank", "0"}, {"master-addr", "a"}})),
-      "64: --platform is 'single' but --nnodes is '2': a single node has no others");
+  EXPECT_EQ(described(node_with({}),
+                      flags({{"platform", "single"}, {"nnodes", "2"}, {"node-rank", "0"}, {"master-addr", "a"}})),
+            "64: --platform is 'single' but --nnodes is '2': a single node has no others");
 }
 
 TEST(DescribeCluster, NamesThePlatformsForAnUnknownOne) {
   const std::string refused = described(node_with({}), flags({{"platform", "slrum"}}));
 
-  EXPECT_TRUE(
-      refused.starts_with("64: --platform is 'slrum', expected one of flags, single, hai, "))
-      << refused;
+  EXPECT_TRUE(refused.starts_with("64: --platform is 'slrum', expected one of flags, single, hai, ")) << refused;
   EXPECT_TRUE(refused.ends_with(platform_names().back())) << refused;
 }
 
@@ -125,16 +110,13 @@ TEST(DescribeCluster, NamesThePlatformsForAnUnknownOne) {
 
 TEST(DescribeCluster, TakesAWholeClusterFromFlags) {
   const auto cluster = describe_cluster(
-      node_with({}),
-      flags(
-          {{"nnodes", "3"}, {"node-rank", "2"}, {"master-addr", "head"}, {"master-port", "1234"}}));
+      node_with({}), flags({{"nnodes", "3"}, {"node-rank", "2"}, {"master-addr", "head"}, {"master-port", "1234"}}));
 
   ASSERT_TRUE(cluster);
   EXPECT_EQ(cluster->platform, "flags");
   EXPECT_EQ(cluster->assumed_rank(), NodeRank{2});
   EXPECT_EQ(cluster->slots, (std::vector<int>{8, 8, 8}));
-  EXPECT_EQ(cluster->hosts,
-            (std::vector<std::optional<std::string>>{"head", std::nullopt, std::nullopt}));
+  EXPECT_EQ(cluster->hosts, (std::vector<std::optional<std::string>>{"head", std::nullopt, std::nullopt}));
   EXPECT_EQ(cluster->master_port, 1234);
   EXPECT_EQ(source_of(*cluster, "platform"), "--nnodes");
   EXPECT_EQ(source_of(*cluster, "nodes.rank"), "--node-rank");
@@ -142,16 +124,11 @@ TEST(DescribeCluster, TakesAWholeClusterFromFlags) {
 }
 
 TEST(DescribeCluster, LetsFlagsReplaceThePlatformFieldByField) {
-  EXPECT_EQ(described(node_with(kHai), flags({{"master-addr", "other"}})),
-            "node 1 of 2, 8 slots, other:2222, hai");
-  EXPECT_EQ(described(node_with(kHai), flags({{"master-port", "1"}})),
-            "node 1 of 2, 8 slots, 10.0.0.1:1, hai");
-  EXPECT_EQ(described(node_with(kHai), flags({{"node-rank", "0"}})),
-            "node 0 of 2, 8 slots, 10.0.0.1:2222, hai");
-  EXPECT_EQ(described(node_with(kHai), flags({{"nproc-per-node", "4"}})),
-            "node 1 of 2, 4 slots, 10.0.0.1:2222, hai");
-  EXPECT_EQ(described(node_with(kHai), flags({{"nnodes", "4"}})),
-            "node 1 of 4, 8 slots, 10.0.0.1:2222, flags");
+  EXPECT_EQ(described(node_with(kHai), flags({{"master-addr", "other"}})), "node 1 of 2, 8 slots, other:2222, hai");
+  EXPECT_EQ(described(node_with(kHai), flags({{"master-port", "1"}})), "node 1 of 2, 8 slots, 10.0.0.1:1, hai");
+  EXPECT_EQ(described(node_with(kHai), flags({{"node-rank", "0"}})), "node 0 of 2, 8 slots, 10.0.0.1:2222, hai");
+  EXPECT_EQ(described(node_with(kHai), flags({{"nproc-per-node", "4"}})), "node 1 of 2, 4 slots, 10.0.0.1:2222, hai");
+  EXPECT_EQ(described(node_with(kHai), flags({{"nnodes", "4"}})), "node 1 of 4, 8 slots, 10.0.0.1:2222, flags");
 }
 
 TEST(DescribeCluster, KeepsTheGivenPlatformWhenFlagsReplaceItsCount) {
@@ -171,8 +148,7 @@ TEST(DescribeCluster, NamesBothWhenAFlagContradictsThePlatform) {
 
 TEST(DescribeCluster, ForgetsTheOtherNodesForAJobOfOneNode) {
   for (const Texts& variables :
-       {kHai,
-        Texts{{"VC_TASK_INDEX", "1"}, {"VC_WORKER_HOSTS", "a,b"}, {"MASTER_PORT", "23456"}},
+       {kHai, Texts{{"VC_TASK_INDEX", "1"}, {"VC_WORKER_HOSTS", "a,b"}, {"MASTER_PORT", "23456"}},
         Texts{{"PET_NNODES", "4"}, {"PET_NODE_RANK", "3"}, {"PET_MASTER_ADDR", "p"}},
         Texts{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}}) {
     const auto cluster = describe_cluster(node_with(variables), flags({{"nnodes", "1"}}));
@@ -213,8 +189,7 @@ TEST(DescribeCluster, NamesTheMissingValueAndItsOption) {
 }
 
 TEST(DescribeCluster, TakesAPortAloneForOneNode) {
-  EXPECT_EQ(described(node_with({}), flags({{"master-port", "1234"}})),
-            "node 0 of 1, 8 slots, 127.0.0.1:1234, single");
+  EXPECT_EQ(described(node_with({}), flags({{"master-port", "1234"}})), "node 0 of 1, 8 slots, 127.0.0.1:1234, single");
 }
 
 TEST(DescribeCluster, UsesTheLoopbackAddressWithAFreshPortOnASingleNode) {
@@ -229,13 +204,10 @@ TEST(DescribeCluster, UsesTheLoopbackAddressWithAFreshPortOnASingleNode) {
 // Nodes that may be fewer, and ranks by arrival
 
 TEST(DescribeCluster, TakesTheLeastAndTheMostNodes) {
-  for (const auto& [text, least, most] : {std::tuple("2:4", 2, 4),
-                                          std::tuple("1:4", 1, 4),
-                                          std::tuple("3:3", 3, 3),
-                                          std::tuple("3", 3, 3)}) {
-    for (const auto& cluster :
-         {describe_cluster(node_with({}), flags({{"nnodes", text}, {"master-addr", "a"}})),
-          describe_cluster(node_with({{"PET_NNODES", text}, {"PET_RDZV_ENDPOINT", "a"}}), {})}) {
+  for (const auto& [text, least, most] :
+       {std::tuple("2:4", 2, 4), std::tuple("1:4", 1, 4), std::tuple("3:3", 3, 3), std::tuple("3", 3, 3)}) {
+    for (const auto& cluster : {describe_cluster(node_with({}), flags({{"nnodes", text}, {"master-addr", "a"}})),
+                                describe_cluster(node_with({{"PET_NNODES", text}, {"PET_RDZV_ENDPOINT", "a"}}), {})}) {
       ASSERT_TRUE(cluster) << cluster.error().message;
       EXPECT_EQ(cluster->job.most_nodes, most);
       EXPECT_EQ(cluster->job.least_nodes, least);
@@ -256,17 +228,16 @@ TEST(DescribeCluster, IsOneNodeWhereTheMostIsOne) {
 }
 
 TEST(DescribeCluster, ForgetsThePlatformsRangeWhenAFlagCounts) {
-  const auto cluster = describe_cluster(
-      node_with({{"PET_NNODES", "2:4"}, {"PET_RDZV_ENDPOINT", "a"}}), flags({{"nnodes", "3"}}));
+  const auto cluster =
+      describe_cluster(node_with({{"PET_NNODES", "2:4"}, {"PET_RDZV_ENDPOINT", "a"}}), flags({{"nnodes", "3"}}));
 
   ASSERT_TRUE(cluster);
   EXPECT_EQ(cluster->job.least_nodes, 3);
 }
 
 TEST(DescribeCluster, LetsRanksGoByArrivalWhereAUserDescribesTheJob) {
-  for (const auto& cluster :
-       {describe_cluster(node_with({}), flags({{"nnodes", "2"}, {"master-addr", "a"}})),
-        describe_cluster(node_with({{"PET_NNODES", "2"}, {"PET_RDZV_ENDPOINT", "a:1"}}), {})}) {
+  for (const auto& cluster : {describe_cluster(node_with({}), flags({{"nnodes", "2"}, {"master-addr", "a"}})),
+                              describe_cluster(node_with({{"PET_NNODES", "2"}, {"PET_RDZV_ENDPOINT", "a:1"}}), {})}) {
     ASSERT_TRUE(cluster) << cluster.error().message;
     EXPECT_FALSE(cluster->node.rank);
     EXPECT_EQ(cluster->assumed_rank(), NodeRank{0});
@@ -275,8 +246,7 @@ TEST(DescribeCluster, LetsRanksGoByArrivalWhereAUserDescribesTheJob) {
 }
 
 TEST(DescribeCluster, WantsTheRankOfAPlatformThatGivesOne) {
-  constexpr const char* kError =
-      "64: --nnodes is '2', but nothing says which of the nodes this is; give --node-rank";
+  constexpr const char* kError = "64: --nnodes is '2', but nothing says which of the nodes this is; give --node-rank";
   const Settings two = flags({{"nnodes", "2"}, {"master-addr", "a"}});
 
   EXPECT_EQ(described(node_with({{"MARSV2_TASK_ID", "7"}}), two), kError);
@@ -306,8 +276,7 @@ TEST(DescribeCluster, GivesAgentsAndWorkersAPortEach) {
       {{{"worker-port", "29500"}}, "gang 29501, workers 29500"},
       {{{"worker-port", "6000"}, {"master-port", "6000"}}, "gang 6001, workers 6000"},
       {{{"worker-port", "65535"}, {"master-port", "65535"}}, "gang 65534, workers 65535"},
-      {{{"worker-port", "6000"}, {"master-port", "6000"}, {"gang-port", "7"}},
-       "gang 7, workers 6000"},
+      {{{"worker-port", "6000"}, {"master-port", "6000"}, {"gang-port", "7"}}, "gang 7, workers 6000"},
       {{{"gang-port", "7"}}, "gang 7"},
   };
   for (const PortCase& ports : cases) {
@@ -316,25 +285,20 @@ TEST(DescribeCluster, GivesAgentsAndWorkersAPortEach) {
     const auto cluster = describe_cluster(node_with({}), flags(options));
 
     ASSERT_TRUE(cluster) << cluster.error().message;
-    EXPECT_EQ(
-        "gang " + std::to_string(cluster->gang_port) +
-            (cluster->worker_port ? ", workers " + std::to_string(*cluster->worker_port) : ""),
-        ports.expected);
+    EXPECT_EQ("gang " + std::to_string(cluster->gang_port) +
+                  (cluster->worker_port ? ", workers " + std::to_string(*cluster->worker_port) : ""),
+              ports.expected);
   }
 }
 
 TEST(DescribeCluster, RefusesOnePortForAgentsAndWorkers) {
-  EXPECT_EQ(
-      described(
-          node_with({}),
-          flags({{"nnodes", "2"}, {"master-addr", "a"}, {"worker-port", "7"}, {"gang-port", "7"}})),
-      "64: --worker-port is '7' but --gang-port is '7': workers and agents need a port each");
+  EXPECT_EQ(described(node_with({}),
+                      flags({{"nnodes", "2"}, {"master-addr", "a"}, {"worker-port", "7"}, {"gang-port", "7"}})),
+            "64: --worker-port is '7' but --gang-port is '7': workers and agents need a port each");
 }
 
 TEST(DescribeCluster, GivesTheWorkersOfOneNodeThePortThatIsGiven) {
-  const auto port = [](const Texts& options) {
-    return describe_cluster(node_with({}), flags(options))->worker_port;
-  };
+  const auto port = [](const Texts& options) { return describe_cluster(node_with({}), flags(options))->worker_port; };
   EXPECT_EQ(port({}), std::nullopt);
   EXPECT_EQ(port({{"master-port", "1234"}}), 1234);
   EXPECT_EQ(port({{"worker-port", "6000"}}), 6000);
@@ -355,16 +319,15 @@ TEST(DescribeCluster, TakesTheRestartsFromTheFlagAndElseFromTorchrunsVariable) {
 // The leader's address
 
 TEST(DescribeCluster, RefusesLocalhostForAnotherNodesLeader) {
-  EXPECT_EQ(
-      described(node_with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "localhost"}})),
-      "78: MASTER_ADDR is 'localhost' but RANK is '1': only the leader can reach itself by "
-      "that name");
+  EXPECT_EQ(described(node_with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "localhost"}})),
+            "78: MASTER_ADDR is 'localhost' but RANK is '1': only the leader can reach itself by "
+            "that name");
 }
 
 /// What is said about the leader's address, which the platform gives, on a node of two.
 std::string said_of(const std::string& address, const std::string& rank) {
-  const auto cluster = describe_cluster(
-      node_with({{"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}}), Settings());
+  const auto cluster =
+      describe_cluster(node_with({{"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}}), Settings());
   return !cluster ? cluster.error().message : join(cluster->notices, "\n");
 }
 
@@ -415,14 +378,12 @@ TEST(DescribeCluster, SaysThatALoopbackAddressIsForOneMachine) {
 TEST(DescribeCluster, RefusesAnUnspecifiedOrLoopbackAddress) {
   for (const std::string address : {"0.0.0.0", "::"}) {
     EXPECT_EQ(said_of(address, "1"),
-              "MASTER_ADDR is '" + address +
-                  "', expected an address at which the other nodes reach the leader");
+              "MASTER_ADDR is '" + address + "', expected an address at which the other nodes reach the leader");
     EXPECT_EQ(said_of(address, "0"), "");
   }
   for (const std::string name : {"localhost.localdomain", "ip6-localhost", "a.localhost"}) {
     EXPECT_EQ(said_of(name, "1"),
-              "MASTER_ADDR is '" + name +
-                  "' but RANK is '1': only the leader can reach itself by that name");
+              "MASTER_ADDR is '" + name + "' but RANK is '1': only the leader can reach itself by that name");
   }
 }
 
@@ -447,19 +408,16 @@ TEST(DescribeCluster, HonoursTorchrunsSlotsWithoutItsOtherVariables) {
 
   EXPECT_EQ(described(node_with({slots})), "node 0 of 1, 3 slots, 127.0.0.1:fresh, single");
   EXPECT_EQ(described(node_with(hai)), "node 1 of 2, 3 slots, 10.0.0.1:2222, hai");
-  EXPECT_EQ(described(node_with(hai), flags({{"nproc-per-node", "5"}})),
-            "node 1 of 2, 5 slots, 10.0.0.1:2222, hai");
+  EXPECT_EQ(described(node_with(hai), flags({{"nproc-per-node", "5"}})), "node 1 of 2, 5 slots, 10.0.0.1:2222, hai");
 }
 
 // Volcano, where it is about more than one variable
 
 TEST(DescribeCluster, RefusesAnIndexAboveItsCountDespiteARank) {
-  EXPECT_EQ(described(node_with({{"VC_TASK_INDEX", "5"},
-                                 {"VC_WORKER_NUM", "2"},
-                                 {"RANK", "1"},
-                                 {"WORLD_SIZE", "2"},
-                                 {"MASTER_ADDR", "a"}})),
-            "78: VC_TASK_INDEX is '5' but VC_WORKER_NUM is '2': an index must be below its count");
+  EXPECT_EQ(
+      described(node_with(
+          {{"VC_TASK_INDEX", "5"}, {"VC_WORKER_NUM", "2"}, {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}})),
+      "78: VC_TASK_INDEX is '5' but VC_WORKER_NUM is '2': an index must be below its count");
 }
 
 }  // namespace

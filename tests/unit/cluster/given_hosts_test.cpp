@@ -14,8 +14,7 @@ std::string describe(const Result<Sourced<std::vector<GivenHost>>>& read) {
   }
   std::string text;
   for (const GivenHost& host : read->value) {
-    text += (text.empty() ? "" : " ") + host.login +
-            (host.login == host.host ? "" : "|" + host.host) +
+    text += (text.empty() ? "" : " ") + host.login + (host.login == host.host ? "" : "|" + host.host) +
             (host.slots ? "=" + std::to_string(*host.slots) : "");
   }
   return text;
@@ -47,19 +46,8 @@ TEST(HostsOption, TakesSlurmsLists) {
 }
 
 TEST(HostsOption, NamesTheInvalidPart) {
-  for (const char* const bad : {"",
-                                "a:0",
-                                "a:",
-                                "a,,b",
-                                "a:x",
-                                "-oProxyCommand=x",
-                                "a;b",
-                                "a b:-1",
-                                "@",
-                                "a@",
-                                "$a",
-                                "a:8:",
-                                "a:2:3"}) {
+  for (const char* const bad :
+       {"", "a:0", "a:", "a,,b", "a:x", "-oProxyCommand=x", "a;b", "a b:-1", "@", "a@", "$a", "a:8:", "a:2:3"}) {
     EXPECT_NE(option(bad).find("expected"), std::string::npos) << bad << " gives " << option(bad);
   }
   EXPECT_NE(option("a:1,b,a:2").find("'a' is listed twice"), std::string::npos);
@@ -73,10 +61,8 @@ std::string starter_of(std::map<std::string, std::string> variables) {
 }
 
 TEST(Starter, IsUnknownWhereOtherNodesCouldNotReachTheLeader) {
-  EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}}),
-            "bare by RANK");
-  EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}}),
-            "nobody");
+  EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}}), "bare by RANK");
+  EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}}), "nobody");
   EXPECT_EQ(starter_of({{"WORLD_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}}), "nobody");
 }
 
@@ -85,8 +71,7 @@ TEST(HostsOption, SkipsInvisibleCharactersAroundNamesAndRefusesThemInNames) {
                    "a:1,\xC2\xA0"
                    "b:2\r"),
             "a=1 b=2");
-  EXPECT_NE(option("a,b\xE2\x80\x8B").find("'b\\u200b' has characters that no host name has"),
-            std::string::npos);
+  EXPECT_NE(option("a,b\xE2\x80\x8B").find("'b\\u200b' has characters that no host name has"), std::string::npos);
 }
 
 TEST(Hostfile, SkipsInvisibleCharactersAroundNamesAndRefusesThemInNames) {

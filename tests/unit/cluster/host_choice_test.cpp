@@ -9,8 +9,7 @@ namespace {
 std::string choose(const char* setting, const std::string& value) {
   Settings settings;
   settings.set(setting, {value, from_flag("--" + std::string(setting).substr(0, 7))});
-  const auto chosen = choose_hosts(
-      {{{"a", "a", 4}, {"b", "b", 2}, {"c", "c", {}}}, from_flag("'hosts'")}, settings);
+  const auto chosen = choose_hosts({{{"a", "a", 4}, {"b", "b", 2}, {"c", "c", {}}}, from_flag("'hosts'")}, settings);
   if (!chosen) {
     return chosen.error().message;
   }

@@ -8,11 +8,8 @@ namespace muster {
 namespace {
 
 /// "a:2 b:1" for a list and -np; "per" and "over" as the settings of these names.
-std::string filled(const std::string& hosts,
-                   const std::string& processes,
-                   const std::string& per_host = "",
-                   bool may_exceed = false,
-                   bool is_by_mpirun = false) {
+std::string filled(const std::string& hosts, const std::string& processes, const std::string& per_host = "",
+                   bool may_exceed = false, bool is_by_mpirun = false) {
   Settings settings;
   settings.set("mode", {"mpirun", from_flag("mpirun")});
   if (is_by_mpirun) {
@@ -50,13 +47,11 @@ TEST(HostFilling, SharesEvenlyWithoutCounts) {
   EXPECT_EQ(filled("a,b,c", "4"), "a:2 b:1 c:1");
   EXPECT_EQ(filled("a,b,c", "2"), "a:1 b:1");
   EXPECT_EQ(filled("a,b", ""), "a:? b:?");
-  EXPECT_EQ(filled("a:2,b", "2"),
-            "-np is '2', expected a number of slots at each host of -H, or at none");
+  EXPECT_EQ(filled("a:2,b", "2"), "-np is '2', expected a number of slots at each host of -H, or at none");
 }
 
 TEST(HostFilling, ExceedsTheSlotsOnlyOnRequest) {
-  EXPECT_EQ(filled("a:2,b:2", "5"),
-            "-np is '5', expected at most 4, the slots of -H, or --oversubscribe");
+  EXPECT_EQ(filled("a:2,b:2", "5"), "-np is '5', expected at most 4, the slots of -H, or --oversubscribe");
   EXPECT_EQ(filled("a:2,b:2", "7", "", true), "a:4 b:3");
 }
 
@@ -65,8 +60,7 @@ TEST(HostFilling, NamesAnOptionOfMpirunOnlyThere) {
   settings.set("mode", {"horovod", from_flag("horovodrun")});
   settings.set("hosts", {"a:1,b:1", from_flag("-H")});
   settings.set(kProcessesOfHosts, {"3", from_flag("-np")});
-  EXPECT_EQ(read_given_hosts(settings).error().message,
-            "-np is '3', expected at most 2, the slots of -H");
+  EXPECT_EQ(read_given_hosts(settings).error().message, "-np is '3', expected at most 2, the slots of -H");
 }
 
 TEST(HostFilling, LeavesItToMpirun) {
@@ -80,8 +74,7 @@ TEST(HostFilling, LeavesItToMpirun) {
 TEST(HostFilling, CountsForEachHost) {
   EXPECT_EQ(filled("a:2,b:2", "", "1"), "a:1 b:1");
   EXPECT_EQ(filled("a,b,c", "3", "2"), "a:2 b:1");
-  EXPECT_EQ(filled("a:2,b:1", "", "2"),
-            "-N is '2', expected at most 1, the slots of 'b', or --oversubscribe");
+  EXPECT_EQ(filled("a:2,b:1", "", "2"), "-N is '2', expected at most 1, the slots of 'b', or --oversubscribe");
 }
 
 }  // namespace

@@ -31,16 +31,13 @@ TEST(Hostfile, HasTheFormsOfOpenMpiAndMpich) {
   EXPECT_EQ(hostfile("a slots=4 max_slots=8\nb\n\nc slots = 2\r\n"), "a:4 b c:2");
   EXPECT_EQ(hostfile("a username=me port=2222 slots=4\nb user-name = you\n"), "a:4 b");
   EXPECT_EQ(hostfile("a:8\nb:4\n"), "a:8 b:4");
-  EXPECT_EQ(hostfile("a count=2\nb cpu=3 cpu-max=3\nc cpus=4\nd slot=1 max-slots=2"),
-            "a:2 b:3 c:4 d:1");
+  EXPECT_EQ(hostfile("a count=2\nb cpu=3 cpu-max=3\nc cpus=4\nd slot=1 max-slots=2"), "a:2 b:3 c:4 d:1");
   EXPECT_EQ(hostfile("10.0.0.1 slots=2\nfd00::1 slots=2"), "10.0.0.1:2 fd00::1:2");
-  EXPECT_EQ(hostfile("me@a slots=2\n[::1]\n[fd00::1]:2\nyou@[fd00::2] slots=3"),
-            "a:2 ::1 fd00::1:2 fd00::2:3");
+  EXPECT_EQ(hostfile("me@a slots=2\n[::1]\n[fd00::1]:2\nyou@[fd00::2] slots=3"), "a:2 ::1 fd00::1:2 fd00::2:3");
 }
 
 TEST(Hostfile, HasComments) {
-  EXPECT_EQ(hostfile("# all\na slots=4 # one\n// none\nb // c\n/* d\ne */ f /* g */ slots=2\n"),
-            "a:4 b f:2");
+  EXPECT_EQ(hostfile("# all\na slots=4 # one\n// none\nb // c\n/* d\ne */ f /* g */ slots=2\n"), "a:4 b f:2");
   EXPECT_EQ(hostfile("a\n/* not closed"), "a");
 }
 
@@ -53,26 +50,11 @@ TEST(Hostfile, CountsAHostThatIsListedAgain) {
 }
 
 TEST(Hostfile, IsRefusedWithItsLine) {
-  for (const std::string line : {"a slots=x",
-                                 "a slots",
-                                 "a b",
-                                 "a:x",
-                                 "a slots=2 slots=2",
-                                 "a colour=2",
-                                 "a slots=4 max_slots=2",
-                                 "a port=x",
-                                 "a username=",
-                                 "a port=1 port=2",
-                                 "a:4 slots=4",
-                                 "@a",
-                                 "[::1]x",
-                                 "[::1]:",
-                                 "me@a username=you",
-                                 "a slots=",
-                                 "a = 2"}) {
-    EXPECT_EQ(
-        hostfile("/* 1\n2 */\n" + line),
-        "line 3 of hosts is '" + line + "', expected HOST, HOST slots=N max_slots=M or HOST:N");
+  for (const std::string line : {"a slots=x", "a slots", "a b", "a:x", "a slots=2 slots=2", "a colour=2",
+                                 "a slots=4 max_slots=2", "a port=x", "a username=", "a port=1 port=2", "a:4 slots=4",
+                                 "@a", "[::1]x", "[::1]:", "me@a username=you", "a slots=", "a = 2"}) {
+    EXPECT_EQ(hostfile("/* 1\n2 */\n" + line),
+              "line 3 of hosts is '" + line + "', expected HOST, HOST slots=N max_slots=M or HOST:N");
   }
   EXPECT_EQ(hostfile("a slots=0"), "hosts is 'a slots=0', expected a host with a slot");
   EXPECT_EQ(hostfile("a:0\nb:2\nc slots=0"), "b:2");
@@ -109,15 +91,11 @@ TEST(HostsWithSlots, AreInOneLine) {
   EXPECT_EQ(read_by(read_hosts_with_slots, "a, b c"), "a b c");
   EXPECT_EQ(read_by(read_hosts_with_slots, "a,a,b"), "a:2 b:1");
   for (const std::string text : {"", "a,,b", ":8", "a,"}) {
-    EXPECT_EQ(read_by(read_hosts_with_slots, text),
-              "hosts is '" + text + "', expected hosts such as a:8,b:8");
+    EXPECT_EQ(read_by(read_hosts_with_slots, text), "hosts is '" + text + "', expected hosts such as a:8,b:8");
   }
-  EXPECT_EQ(read_by(read_hosts_with_slots, "a:"),
-            "hosts is 'a:', expected a number of slots behind 'a:'");
-  EXPECT_EQ(read_by(read_hosts_with_slots, "a:0"),
-            "hosts is 'a:0', expected a number of slots behind 'a:', not '0'");
-  EXPECT_EQ(hosts_of(*read_hosts_with_slots({"b:2,a", {}})).value,
-            (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(read_by(read_hosts_with_slots, "a:"), "hosts is 'a:', expected a number of slots behind 'a:'");
+  EXPECT_EQ(read_by(read_hosts_with_slots, "a:0"), "hosts is 'a:0', expected a number of slots behind 'a:', not '0'");
+  EXPECT_EQ(hosts_of(*read_hosts_with_slots({"b:2,a", {}})).value, (std::vector<std::string>{"b", "a"}));
 }
 
 TEST(HostList, IsSeparatedByCommasBlanksAndLineEnds) {

@@ -6,9 +6,7 @@ namespace {
 
 TEST(Roles, AreCountedByTheUser) {
   const auto cluster = describe_cluster(
-      node_with({}),
-      flags({{"nnodes", "2"}, {"master-addr", "a"}, {"roles", "ps=2,chief=1,worker=2"}}),
-      kRoles);
+      node_with({}), flags({{"nnodes", "2"}, {"master-addr", "a"}, {"roles", "ps=2,chief=1,worker=2"}}), kRoles);
 
   ASSERT_TRUE(cluster) << cluster.error().message;
   EXPECT_EQ(cluster->job.most_nodes, 2);
@@ -40,13 +38,11 @@ TEST(Roles, AreRefusedWhereTheModeDoesNotKnowThem) {
 TEST(Roles, AreRefusedWhenTheyAreNoNumbers) {
   for (const std::string text : {"", "worker", "=1", "worker=1,", ",worker=1", "4"}) {
     EXPECT_EQ(counted({}, {{"roles", text}}),
-              "64: --roles is '" + text +
-                  "', expected numbers of processes by role, such as chief=1,worker=2,ps=2");
+              "64: --roles is '" + text + "', expected numbers of processes by role, such as chief=1,worker=2,ps=2");
   }
   for (const std::string count : {"", "x", "-1", "+1", " 1", "1 ", "01", "1.0", "1000001", "1=1"}) {
-    EXPECT_EQ(
-        counted({}, {{"roles", "worker=" + count}}),
-        "64: --roles worker is '" + count + "', expected a number of processes from 0 to 1000000");
+    EXPECT_EQ(counted({}, {{"roles", "worker=" + count}}),
+              "64: --roles worker is '" + count + "', expected a number of processes from 0 to 1000000");
   }
   EXPECT_EQ(counted({}, {{"roles", "worker=1,ps=1,worker=2"}}),
             "64: --roles is 'worker=1,ps=1,worker=2', expected each role once, and worker is there "
@@ -58,9 +54,8 @@ TEST(Roles, AreRefusedWhenTheyAreNoNumbers) {
 }
 
 TEST(Roles, MustBeThoseOfTheTaskLists) {
-  const Texts config = {{"TF_CONFIG",
-                         R"({"cluster": {"worker": ["a:1", "b:1"], "ps": ["c:1"]},)"
-                         R"( "task": {"type": "ps", "index": 0}})"}};
+  const Texts config = {{"TF_CONFIG", R"({"cluster": {"worker": ["a:1", "b:1"], "ps": ["c:1"]},)"
+                                      R"( "task": {"type": "ps", "index": 0}})"}};
 
   EXPECT_EQ(counted(config, {{"roles", "ps=1,worker=2,chief=0"}}),
             "node 2 of 3, 1 slots, a:29500, tfjob, worker=2,ps=1");

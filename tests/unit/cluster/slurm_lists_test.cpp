@@ -30,8 +30,7 @@ TEST(SlurmLists, ExpandAsScontrolDoes) {
 
 TEST(SlurmLists, WithSeveralBracketsVaryTheLastFirstThenFromTheLeft) {
   EXPECT_EQ(expanded("d[01-02]-[3-4]"), "d01-3 d01-4 d02-3 d02-4");
-  EXPECT_EQ(expanded("n[1-2]x[3-4]y[5-6]"),
-            "n1x3y5 n1x3y6 n2x3y5 n2x3y6 n1x4y5 n1x4y6 n2x4y5 n2x4y6");
+  EXPECT_EQ(expanded("n[1-2]x[3-4]y[5-6]"), "n1x3y5 n1x3y6 n2x3y5 n2x3y6 n1x4y5 n1x4y6 n2x4y5 n2x4y6");
 }
 
 TEST(SlurmLists, AreSeparatedByCommasAndBlanks) {
@@ -53,8 +52,7 @@ TEST(SlurmLists, AreRefusedWithTheRangeThatIsWrong) {
   EXPECT_EQ(expanded("n[]"), refused("n[]", range("")));
   EXPECT_EQ(expanded("n[1,,2]"), refused("n[1,,2]", range("")));
   EXPECT_EQ(expanded("n[ 1-2]"), refused("n[ 1-2]", range(" 1-2")));
-  EXPECT_EQ(expanded("n[1-[2-3]]"),
-            refused("n[1-[2-3]]", "numbers in its brackets, not '1-[2-3]'"));
+  EXPECT_EQ(expanded("n[1-[2-3]]"), refused("n[1-[2-3]]", "numbers in its brackets, not '1-[2-3]'"));
   const std::string form = "a list of hosts such as n[1-3,07],m2";
   EXPECT_EQ(expanded("n[1-2"), refused("n[1-2", form + ", with each bracket closed"));
   EXPECT_EQ(expanded("n1]"), refused("n1]", form + ", with each bracket closed"));
@@ -64,19 +62,15 @@ TEST(SlurmLists, AreRefusedWithTheRangeThatIsWrong) {
 
 TEST(SlurmLists, AreBoundedInNamesAndDepth) {
   const std::string bound = "a list of at most 1000000 hosts";
-  for (const std::string text : {"n[0-9999999999]",
-                                 "n[0-1000000]",
-                                 "n[0-999][0-999][0-1]",
-                                 "n[0-999999],m",
-                                 "n[0-18446744073709551615]"}) {
+  for (const std::string text :
+       {"n[0-9999999999]", "n[0-1000000]", "n[0-999][0-999][0-1]", "n[0-999999],m", "n[0-18446744073709551615]"}) {
     EXPECT_EQ(expanded(text), refused(text, bound));
   }
   const auto most = read_slurm_list({"n[0-999999]", {}});
   EXPECT_TRUE(most && most->value.size() == 1'000'000 && most->value.back() == "n999999");
+  EXPECT_TRUE(expanded(std::string(300, 'x') + "[1-2]").ends_with("names of at most 255 characters"));
   EXPECT_TRUE(
-      expanded(std::string(300, 'x') + "[1-2]").ends_with("names of at most 255 characters"));
-  EXPECT_TRUE(expanded("n" + std::string(20, '[') + "1" + std::string(20, ']'))
-                  .ends_with("fewer brackets within each other"));
+      expanded("n" + std::string(20, '[') + "1" + std::string(20, ']')).ends_with("fewer brackets within each other"));
 }
 
 std::string tasks(const std::string& text) {
@@ -98,20 +92,10 @@ TEST(TasksPerNode, AreANumberForEachNode) {
 }
 
 TEST(TasksPerNode, AreRefused) {
-  for (const std::string text : {"",
-                                 "0",
-                                 "2(x0)",
-                                 "2(x3",
-                                 "2x3",
-                                 "(x3)",
-                                 "2(x3)1",
-                                 "1,",
-                                 "2(x1000001)",
-                                 "1(x600000),1(x600000)",
-                                 "-1"}) {
+  for (const std::string text :
+       {"", "0", "2(x0)", "2(x3", "2x3", "(x3)", "2(x3)1", "1,", "2(x1000001)", "1(x600000),1(x600000)", "-1"}) {
     EXPECT_EQ(tasks(text),
-              "TASKS is '" + text +
-                  "', expected numbers of tasks such as 2(x3),1 of at most 1000000 nodes");
+              "TASKS is '" + text + "', expected numbers of tasks such as 2(x3),1 of at most 1000000 nodes");
   }
 }
 

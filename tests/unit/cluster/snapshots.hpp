@@ -44,19 +44,15 @@ using Texts = std::map<std::string, std::string>;
 
 /// "node 1 of 2, 8 slots, 10.0.0.1:2222, hai".
 [[nodiscard]] inline std::string in_one_line(const Cluster& cluster) {
-  return "node " + to_string(cluster.assumed_rank()) + " of " +
-         std::to_string(cluster.job.most_nodes) + ", " + std::to_string(cluster.node.slots) +
-         " slots, " + cluster.master_address + ":" +
-         (cluster.master_port ? std::to_string(*cluster.master_port) : "fresh") + ", " +
-         cluster.platform;
+  return "node " + to_string(cluster.assumed_rank()) + " of " + std::to_string(cluster.job.most_nodes) + ", " +
+         std::to_string(cluster.node.slots) + " slots, " + cluster.master_address + ":" +
+         (cluster.master_port ? std::to_string(*cluster.master_port) : "fresh") + ", " + cluster.platform;
 }
 
 /// A description in one line, or the error.
-[[nodiscard]] inline std::string described(const Snapshot& snapshot,
-                                           const Settings& settings = {}) {
+[[nodiscard]] inline std::string described(const Snapshot& snapshot, const Settings& settings = {}) {
   const auto cluster = describe_cluster(snapshot, settings);
-  return cluster ? in_one_line(*cluster)
-                 : std::to_string(cluster.error().exit_code()) + ": " + cluster.error().message;
+  return cluster ? in_one_line(*cluster) : std::to_string(cluster.error().exit_code()) + ": " + cluster.error().message;
 }
 
 }  // namespace muster

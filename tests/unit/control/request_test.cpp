@@ -20,19 +20,13 @@ std::string refusal_of(std::string_view line) {
 }
 
 TEST(ControlRequests, AreReadAsTheyWereWritten) {
-  for (const Request& request : std::vector<Request>{HelloRequest{},
-                                                     StatusRequest{},
-                                                     StopRequest{},
-                                                     StopRequest{milliseconds(1'500)},
-                                                     SuspendRequest{milliseconds(30'000), "rack 7"},
-                                                     SuspendRequest{},
-                                                     WithdrawRequest{},
-                                                     SavedRequest{3},
-                                                     SavedRequest{}}) {
+  for (const Request& request :
+       std::vector<Request>{HelloRequest{}, StatusRequest{}, StopRequest{}, StopRequest{milliseconds(1'500)},
+                            SuspendRequest{milliseconds(30'000), "rack 7"}, SuspendRequest{}, WithdrawRequest{},
+                            SavedRequest{3}, SavedRequest{}}) {
     EXPECT_EQ(written_again(request), write_request(request));
   }
-  EXPECT_EQ(write_request(StopRequest{milliseconds(1'500)}),
-            "{\"control\":1,\"request\":\"stop\",\"grace\":1.5E0}\n");
+  EXPECT_EQ(write_request(StopRequest{milliseconds(1'500)}), "{\"control\":1,\"request\":\"stop\",\"grace\":1.5E0}\n");
 }
 
 TEST(ControlRequests, AreRefusedWithWhatWasExpected) {
@@ -43,23 +37,17 @@ TEST(ControlRequests, AreRefusedWithWhatWasExpected) {
   EXPECT_NE(refusal_of(R"({"control":2,"request":"status"})").find("version 2"), std::string::npos);
   EXPECT_NE(refusal_of(R"({"control":1,"request":"reboot"})").find("none of"), std::string::npos);
   EXPECT_NE(refusal_of(R"({"control":1})").find("none of"), std::string::npos);
-  EXPECT_NE(refusal_of(R"({"control":1,"request":"stop","grace":-1})").find("grace"),
-            std::string::npos);
-  EXPECT_NE(refusal_of(R"({"control":1,"request":"stop","grace":"1"})").find("grace"),
-            std::string::npos);
-  EXPECT_NE(refusal_of(R"({"control":1,"request":"suspend","within":1e300})").find("within"),
-            std::string::npos);
-  EXPECT_NE(refusal_of(R"({"control":1,"request":"suspend","reason":1})").find("reason"),
-            std::string::npos);
-  EXPECT_NE(refusal_of(R"({"control":1,"request":"saved","rank":-1})").find("rank"),
-            std::string::npos);
+  EXPECT_NE(refusal_of(R"({"control":1,"request":"stop","grace":-1})").find("grace"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"control":1,"request":"stop","grace":"1"})").find("grace"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"control":1,"request":"suspend","within":1e300})").find("within"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"control":1,"request":"suspend","reason":1})").find("reason"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"control":1,"request":"saved","rank":-1})").find("rank"), std::string::npos);
   const std::string deep = R"({"control":1,"request":"status","x":)" + std::string(2'000, '[');
   EXPECT_NE(refusal_of(deep).find("one object of JSON"), std::string::npos);
 }
 
 TEST(ControlRequests, TakeAReasonAsOneLine) {
-  const auto request =
-      parse_request(R"({"control":1,"request":"suspend","reason":"a\nb\u001b[31m"})");
+  const auto request = parse_request(R"({"control":1,"request":"suspend","reason":"a\nb\u001b[31m"})");
   ASSERT_TRUE(request);
   const std::string reason = std::get<SuspendRequest>(*request).reason;
   EXPECT_EQ(reason.find('\n'), std::string::npos);

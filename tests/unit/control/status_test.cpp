@@ -38,23 +38,21 @@ TEST(StatusTable, ShowsAllNodesByRankWithTotals) {
   const json::object answer{{"job", {{"id", "train"}, {"since", 1'000.0}}},
                             {"nodes", join_nodes({line_of_node(1), "rubbish", line_of_node(0)})},
                             {"missing", 1}};
-  EXPECT_EQ(
-      status_table(answer, 1'075),
-      "job train, since 1m15s, 2 nodes, 4 of 4 workers running, CPU 6m30s, memory 12 GiB\n"
-      "1 node did not answer in time\n"
-      "\n"
-      "NODE  HOST    RANK  ROLE    STATE    PID  ATTEMPT  SINCE  CPU    MEMORY   OUTPUT  STEP\n"
-      "0     host-0  0     worker  running  100  0        1m15s  0s     3.0 GiB  2s      -\n"
-      "0     host-0  1     worker  running  101  0        1m15s  1m05s  3.0 GiB  2s      -\n"
-      "1     host-1  2     worker  running  102  0        1m15s  2m10s  3.0 GiB  2s      -\n"
-      "1     host-1  3     worker  running  103  0        1m15s  3m15s  3.0 GiB  2s      -\n");
+  EXPECT_EQ(status_table(answer, 1'075),
+            "job train, since 1m15s, 2 nodes, 4 of 4 workers running, CPU 6m30s, memory 12 GiB\n"
+            "1 node did not answer in time\n"
+            "\n"
+            "NODE  HOST    RANK  ROLE    STATE    PID  ATTEMPT  SINCE  CPU    MEMORY   OUTPUT  STEP\n"
+            "0     host-0  0     worker  running  100  0        1m15s  0s     3.0 GiB  2s      -\n"
+            "0     host-0  1     worker  running  101  0        1m15s  1m05s  3.0 GiB  2s      -\n"
+            "1     host-1  2     worker  running  102  0        1m15s  2m10s  3.0 GiB  2s      -\n"
+            "1     host-1  3     worker  running  103  0        1m15s  3m15s  3.0 GiB  2s      -\n");
 }
 
 TEST(StatusTable, TakesNothingForGranted) {
-  for (const char* const answer : {"{}",
-                                   R"({"nodes":1,"job":[],"missing":"x"})",
-                                   R"({"nodes":[1,{"workers":[2,{"pid":"\u001b[31m"}]}]})",
-                                   R"({"nodes":[{"workers":[]}],"job":{"notice":1}})"}) {
+  for (const char* const answer :
+       {"{}", R"({"nodes":1,"job":[],"missing":"x"})", R"({"nodes":[1,{"workers":[2,{"pid":"\u001b[31m"}]}]})",
+        R"({"nodes":[{"workers":[]}],"job":{"notice":1}})"}) {
     const std::string table = status_table(json::parse(answer).as_object(), 0);
     EXPECT_EQ(table.find('\x1b'), std::string::npos) << answer;
   }
@@ -68,15 +66,11 @@ TEST(StatusLine, LeavesOutWorkersThatDoNotFit) {
   const std::string line = to_line(status, 10'000);
   EXPECT_LE(line.size(), 10'000U);
   const json::object object = json::parse(line).as_object();
-  EXPECT_EQ(object.at("workers").as_array().size() +
-                static_cast<std::size_t>(object.at("workers_left_out").as_int64()),
+  EXPECT_EQ(object.at("workers").as_array().size() + static_cast<std::size_t>(object.at("workers_left_out").as_int64()),
             1'000U);
 }
 
-std::string heartbeat_bytes(double at,
-                            std::int64_t step,
-                            std::uint32_t sequence,
-                            std::string_view text) {
+std::string heartbeat_bytes(double at, std::int64_t step, std::uint32_t sequence, std::string_view text) {
   std::string bytes(kHeartbeatBytes, '\0');
   const auto length = static_cast<std::uint32_t>(text.size());
   std::memcpy(bytes.data(), "MUSTERH1", 8);
@@ -130,19 +124,16 @@ TEST(ChoiceOfAJob, TakesTheNumberOfAStepsJob) {
 
 TEST(ChoiceOfAJob, NamesWhatThereIs) {
   const Found found{{agent(1, "train"), agent(2, "train"), agent(3, "")}, {}, 2};
-  EXPECT_EQ(
-      choose_agent(found, std::nullopt).error().message,
-      "3 jobs run here: 'train' (pid 1), 'train' (pid 2), a job without an id (pid 3); choose "
-      "one with --job PID");
-  EXPECT_EQ(
-      choose_agent(found, "train").error().message,
-      "2 jobs called 'train' run here: 'train' (pid 1), 'train' (pid 2); choose one with --job "
-      "PID");
+  EXPECT_EQ(choose_agent(found, std::nullopt).error().message,
+            "3 jobs run here: 'train' (pid 1), 'train' (pid 2), a job without an id (pid 3); choose "
+            "one with --job PID");
+  EXPECT_EQ(choose_agent(found, "train").error().message,
+            "2 jobs called 'train' run here: 'train' (pid 1), 'train' (pid 2); choose one with --job "
+            "PID");
   EXPECT_EQ(choose_agent(found, "2")->pid, 2);
-  EXPECT_EQ(
-      choose_agent(found, "other").error().message,
-      "no job 'other' runs here; these do: 'train' (pid 1), 'train' (pid 2), a job without an "
-      "id (pid 3); 2 run folders of other users cannot be opened");
+  EXPECT_EQ(choose_agent(found, "other").error().message,
+            "no job 'other' runs here; these do: 'train' (pid 1), 'train' (pid 2), a job without an "
+            "id (pid 3); 2 run folders of other users cannot be opened");
   EXPECT_EQ(choose_agent(Found{}, std::nullopt).error().message, "no job of muster runs here");
 }
 

@@ -32,12 +32,9 @@ std::string counted_list(const std::string& variable, const std::string& list) {
 }
 
 TEST(CountSlots, AutoPrefersNvidiaThenAscendThenAmd) {
-  EXPECT_EQ(counted(kAuto, host_with({.nvidia = 2, .ascend = 4, .amd = 8})),
-            "2 by /dev/nvidia[0-9]*");
-  EXPECT_EQ(counted(kAuto, host_with({.nvidia = 0, .ascend = 4, .amd = 8})),
-            "4 by /dev/davinci[0-9]*");
-  EXPECT_EQ(counted(kAuto, host_with({.nvidia = 0, .ascend = 0, .amd = 8})),
-            "8 by /sys/class/kfd/kfd/topology");
+  EXPECT_EQ(counted(kAuto, host_with({.nvidia = 2, .ascend = 4, .amd = 8})), "2 by /dev/nvidia[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with({.nvidia = 0, .ascend = 4, .amd = 8})), "4 by /dev/davinci[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with({.nvidia = 0, .ascend = 0, .amd = 8})), "8 by /sys/class/kfd/kfd/topology");
 }
 
 TEST(CountSlots, AutoCountsTheCoresThatNeuronsRuntimeShows) {
@@ -45,43 +42,35 @@ TEST(CountSlots, AutoCountsTheCoresThatNeuronsRuntimeShows) {
   const HostDevices trainium2 = {.neuron_cores = 128, .cores_of_neuron = 8};
   EXPECT_EQ(counted(kAuto, host_with(trainium1)), "32 by /dev/neuron[0-9]*");
   EXPECT_EQ(counted(kAuto, host_with(trainium2)), "64 by /dev/neuron[0-9]*");
-  EXPECT_EQ(counted(kAuto, host_with(trainium2, "NEURON_LOGICAL_NC_CONFIG", "1")),
-            "128 by /dev/neuron[0-9]*");
-  EXPECT_EQ(counted(kAuto, host_with(trainium2, "NEURON_RT_VISIBLE_CORES", "8-15")),
-            "8 by NEURON_RT_VISIBLE_CORES");
+  EXPECT_EQ(counted(kAuto, host_with(trainium2, "NEURON_LOGICAL_NC_CONFIG", "1")), "128 by /dev/neuron[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with(trainium2, "NEURON_RT_VISIBLE_CORES", "8-15")), "8 by NEURON_RT_VISIBLE_CORES");
 }
 
 TEST(CountSlots, AutoCountsGaudiIntelAndTpu) {
   EXPECT_EQ(counted(kAuto, host_with({.gaudi = 8})), "8 by /dev/accel/accel[0-9]*");
-  EXPECT_EQ(counted(kAuto, host_with({.gaudi = 8}, "HABANA_VISIBLE_MODULES", "all")),
-            "8 by /dev/accel/accel[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with({.gaudi = 8}, "HABANA_VISIBLE_MODULES", "all")), "8 by /dev/accel/accel[0-9]*");
   EXPECT_EQ(counted(kAuto, host_with({.gaudi = 4}, "HABANA_VISIBLE_MODULES", "4,5,6,7")),
             "4 by HABANA_VISIBLE_MODULES");
   const HostDevices intel = {.intel = 6, .intel_tiles = 12};
   EXPECT_EQ(counted(kAuto, host_with(intel)), "12 by /dev/dri/renderD[0-9]*");
-  EXPECT_EQ(counted(kAuto, host_with(intel, "ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE")),
-            "6 by /dev/dri/renderD[0-9]*");
-  EXPECT_EQ(counted(kAuto, host_with(intel, "ZE_AFFINITY_MASK", "0.0,0.1,1.0")),
-            "3 by ZE_AFFINITY_MASK");
+  EXPECT_EQ(counted(kAuto, host_with(intel, "ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE")), "6 by /dev/dri/renderD[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with(intel, "ZE_AFFINITY_MASK", "0.0,0.1,1.0")), "3 by ZE_AFFINITY_MASK");
   EXPECT_EQ(counted({"xpu", {}}, host_with(intel)), "12 by /dev/dri/renderD[0-9]*");
   EXPECT_EQ(counted(kAuto, host_with({.tpu = 4})), "4 by TPU chips on PCI");
 }
 
 TEST(CountSlots, AutoIsOneWorkerWithoutAccelerators) {
   EXPECT_EQ(counted(kAuto, host_with({})), "1 by default");
-  EXPECT_EQ(counted({"auto", from_flag("--nproc-per-node")}, host_with({})),
-            "1 by --nproc-per-node");
+  EXPECT_EQ(counted({"auto", from_flag("--nproc-per-node")}, host_with({})), "1 by --nproc-per-node");
 }
 
 TEST(CountSlots, EachVariableDecidesOverTheFiles) {
   EXPECT_EQ(counted_list("CUDA_VISIBLE_DEVICES", "0,3"), "2 by CUDA_VISIBLE_DEVICES");
   for (const std::string name : {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}) {
-    EXPECT_EQ(counted(kAuto, host_with({.nvidia = 0, .ascend = 8, .amd = 0}, name, "0,3")),
-              "2 by " + name);
+    EXPECT_EQ(counted(kAuto, host_with({.nvidia = 0, .ascend = 8, .amd = 0}, name, "0,3")), "2 by " + name);
   }
   for (const std::string name : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
-    EXPECT_EQ(counted(kAuto, host_with({.nvidia = 0, .ascend = 0, .amd = 8}, name, "0,3")),
-              "2 by " + name);
+    EXPECT_EQ(counted(kAuto, host_with({.nvidia = 0, .ascend = 0, .amd = 8}, name, "0,3")), "2 by " + name);
   }
 }
 
@@ -97,18 +86,15 @@ TEST(CountSlots, TheRuntimesOwnVariableBeatsTheContainers) {
 
 TEST(CountSlots, AListThatHidesEveryDeviceDecidesToo) {
   for (const std::string list : {"", "-1", "none", "void", "NoDevFiles", ",0"}) {
-    EXPECT_EQ(
-        counted(kAuto,
-                host_with({.nvidia = 8, .ascend = 0, .amd = 0}, "CUDA_VISIBLE_DEVICES", list)),
-        "1 by default")
+    EXPECT_EQ(counted(kAuto, host_with({.nvidia = 8, .ascend = 0, .amd = 0}, "CUDA_VISIBLE_DEVICES", list)),
+              "1 by default")
         << list;
   }
 }
 
 TEST(CountSlots, HiddenDevicesOfOneKindLeaveTheNextKind) {
-  EXPECT_EQ(
-      counted(kAuto, host_with({.nvidia = 8, .ascend = 4, .amd = 0}, "CUDA_VISIBLE_DEVICES", "")),
-      "4 by /dev/davinci[0-9]*");
+  EXPECT_EQ(counted(kAuto, host_with({.nvidia = 8, .ascend = 4, .amd = 0}, "CUDA_VISIBLE_DEVICES", "")),
+            "4 by /dev/davinci[0-9]*");
 }
 
 TEST(CountSlots, AListEndsAtItsFirstEntryThatIsNoDevice) {
@@ -127,8 +113,7 @@ TEST(CountSlots, ListsTakeIndicesNamesAndBlanks) {
 
 TEST(CountSlots, ContainerListsTakeRanges) {
   const auto count = [](const std::string& list) {
-    return counted(kAuto,
-                   host_with({.nvidia = 0, .ascend = 8, .amd = 0}, "ASCEND_VISIBLE_DEVICES", list));
+    return counted(kAuto, host_with({.nvidia = 0, .ascend = 8, .amd = 0}, "ASCEND_VISIBLE_DEVICES", list));
   };
   EXPECT_EQ(count("0-7"), "8 by ASCEND_VISIBLE_DEVICES");
   EXPECT_EQ(count("0-3,6,7"), "6 by ASCEND_VISIBLE_DEVICES");
@@ -142,8 +127,8 @@ TEST(CountSlots, AListOfAbsurdLengthIsAnErrorAndNoOverflow) {
   for (int i = 0; i < 3'000; ++i) {
     list += ",0-1000000";
   }
-  const auto slots = count_slots(
-      kAuto, host_with({.nvidia = 0, .ascend = 8, .amd = 0}, "ASCEND_VISIBLE_DEVICES", list));
+  const auto slots =
+      count_slots(kAuto, host_with({.nvidia = 0, .ascend = 8, .amd = 0}, "ASCEND_VISIBLE_DEVICES", list));
 
   ASSERT_FALSE(slots);
   EXPECT_EQ(slots.error().kind, ErrorKind::BadEnvironment);
@@ -152,71 +137,51 @@ TEST(CountSlots, AListOfAbsurdLengthIsAnErrorAndNoOverflow) {
 
 TEST(CountSlots, GpuMeansNvidiaElseAmd) {
   const Sourced<std::string> gpu = {"gpu", from_flag("--nproc-per-node")};
-  EXPECT_EQ(counted(gpu, host_with({.nvidia = 2, .ascend = 4, .amd = 8})),
-            "2 by /dev/nvidia[0-9]*");
-  EXPECT_EQ(counted(gpu, host_with({.nvidia = 0, .ascend = 4, .amd = 8})),
-            "8 by /sys/class/kfd/kfd/topology");
+  EXPECT_EQ(counted(gpu, host_with({.nvidia = 2, .ascend = 4, .amd = 8})), "2 by /dev/nvidia[0-9]*");
+  EXPECT_EQ(counted(gpu, host_with({.nvidia = 0, .ascend = 4, .amd = 8})), "8 by /sys/class/kfd/kfd/topology");
 }
 
 TEST(CountSlots, NpuMeansAscend) {
-  EXPECT_EQ(counted({"npu", from_flag("--nproc-per-node")},
-                    host_with({.nvidia = 2, .ascend = 4, .amd = 8})),
+  EXPECT_EQ(counted({"npu", from_flag("--nproc-per-node")}, host_with({.nvidia = 2, .ascend = 4, .amd = 8})),
             "4 by /dev/davinci[0-9]*");
 }
 
 TEST(CountSlots, CpuMeansTheAllowedCores) {
-  EXPECT_EQ(counted({"cpu", from_flag("--nproc-per-node")},
-                    host_with({.nvidia = 8, .ascend = 0, .amd = 0})),
+  EXPECT_EQ(counted({"cpu", from_flag("--nproc-per-node")}, host_with({.nvidia = 8, .ascend = 0, .amd = 0})),
             "96 by affinity");
 }
 
 TEST(CountSlots, ANumberIsThatNumber) {
-  EXPECT_EQ(counted({"3", from_flag("--nproc-per-node")},
-                    host_with({.nvidia = 8, .ascend = 0, .amd = 0})),
+  EXPECT_EQ(counted({"3", from_flag("--nproc-per-node")}, host_with({.nvidia = 8, .ascend = 0, .amd = 0})),
             "3 by --nproc-per-node");
-  EXPECT_EQ(counted({"65536", from_variable("PET_NPROC_PER_NODE")}, host_with({})),
-            "65536 by PET_NPROC_PER_NODE");
+  EXPECT_EQ(counted({"65536", from_variable("PET_NPROC_PER_NODE")}, host_with({})), "65536 by PET_NPROC_PER_NODE");
 }
 
 TEST(CountSlots, RefusesADeviceKindThatIsAbsent) {
   EXPECT_EQ(counted({"gpu", from_flag("--nproc-per-node")}, host_with({.ascend = 8})),
             "--nproc-per-node is 'gpu', but there is no GPU on this node (by /dev/nvidia[0-9]*); "
             "give a number to start workers without one");
-  EXPECT_EQ(
-      counted({"npu", from_flag("--nproc-per-node")},
-              host_with({.nvidia = 8, .ascend = 8, .amd = 0}, "ASCEND_RT_VISIBLE_DEVICES", "")),
-      "--nproc-per-node is 'npu', but there is no NPU on this node (by "
-      "ASCEND_RT_VISIBLE_DEVICES); give a number to start workers without one");
+  EXPECT_EQ(counted({"npu", from_flag("--nproc-per-node")},
+                    host_with({.nvidia = 8, .ascend = 8, .amd = 0}, "ASCEND_RT_VISIBLE_DEVICES", "")),
+            "--nproc-per-node is 'npu', but there is no NPU on this node (by "
+            "ASCEND_RT_VISIBLE_DEVICES); give a number to start workers without one");
 }
 
 TEST(CountSlots, RefusesAnInvalidCount) {
-  for (const std::string text : {"",
-                                 "0",
-                                 "-1",
-                                 "+1",
-                                 " 1",
-                                 "1 ",
-                                 "01",
-                                 "1.0",
-                                 "65537",
-                                 "99999999999",
-                                 "gpus",
-                                 "GPU",
-                                 "all"}) {
-    const auto slots = count_slots({text, from_flag("--nproc-per-node")},
-                                   host_with({.nvidia = 8, .ascend = 0, .amd = 0}));
+  for (const std::string text :
+       {"", "0", "-1", "+1", " 1", "1 ", "01", "1.0", "65537", "99999999999", "gpus", "GPU", "all"}) {
+    const auto slots =
+        count_slots({text, from_flag("--nproc-per-node")}, host_with({.nvidia = 8, .ascend = 0, .amd = 0}));
     ASSERT_FALSE(slots) << text;
-    EXPECT_EQ(slots.error().message,
-              "--nproc-per-node is '" + text +
-                  "', expected a number from 1 to 65536, or auto, gpu, npu, xpu "
-                  "or cpu");
+    EXPECT_EQ(slots.error().message, "--nproc-per-node is '" + text +
+                                         "', expected a number from 1 to 65536, or auto, gpu, npu, xpu "
+                                         "or cpu");
   }
 }
 
 TEST(CountSlots, NamesTheSourceOfTheCount) {
   for (const std::string text : {"0", "gpu", "npu"}) {
-    EXPECT_EQ(count_slots({text, from_flag("--nproc-per-node")}, host_with({})).error().kind,
-              ErrorKind::BadUsage);
+    EXPECT_EQ(count_slots({text, from_flag("--nproc-per-node")}, host_with({})).error().kind, ErrorKind::BadUsage);
     EXPECT_EQ(count_slots({text, from_option("MUSTER_NPROC_PER_NODE")}, host_with({})).error().kind,
               ErrorKind::BadEnvironment);
     EXPECT_EQ(count_slots({text, from_variable("PET_NPROC_PER_NODE")}, host_with({})).error().kind,

@@ -34,44 +34,18 @@ TEST(DeviceList, HasAnEnd) {
 }
 
 TEST(DeviceList, IsPlainWhereRuntimesOfGpusTakeItAsItReads) {
-  for (const char* const list : {"",
-                                 " ",
-                                 "-1",
-                                 "0",
-                                 "0,1",
-                                 " 1, 0 ",
-                                 "0,",
-                                 "0,1,-1,2",
-                                 "0,-1,0",
-                                 "GPU-5b6f,GPU-6",
-                                 "MIG-a",
-                                 "none",
-                                 "void",
-                                 "NoDevFiles"}) {
+  for (const char* const list : {"", " ", "-1", "0", "0,1", " 1, 0 ", "0,", "0,1,-1,2", "0,-1,0", "GPU-5b6f,GPU-6",
+                                 "MIG-a", "none", "void", "NoDevFiles"}) {
     EXPECT_TRUE(is_plain_device_list(list)) << list;
   }
-  for (const char* const list : {"0-3",
-                                 "0,0",
-                                 "GPU-a,1,GPU-a",
-                                 "01,2",
-                                 "+1,2",
-                                 "all",
-                                 "0,x,2",
-                                 "0,,2",
-                                 ",0",
-                                 ",",
-                                 "0;1",
-                                 "0 1",
-                                 "-2",
-                                 "0,none"}) {
+  for (const char* const list : {"0-3", "0,0", "GPU-a,1,GPU-a", "01,2", "+1,2", "all", "0,x,2", "0,,2", ",0", ",",
+                                 "0;1", "0 1", "-2", "0,none"}) {
     EXPECT_FALSE(is_plain_device_list(list)) << list;
   }
 }
 
 /// "CUDA_VISIBLE_DEVICES=0,2 without X", or the error.
-std::string chosen(const std::string& list,
-                   const HostDevices& devices,
-                   const Variables& variables = {}) {
+std::string chosen(const std::string& list, const HostDevices& devices, const Variables& variables = {}) {
   Snapshot snapshot;
   snapshot.devices = devices;
   snapshot.variables = variables;
@@ -80,8 +54,7 @@ std::string chosen(const std::string& list,
     return choice.error().message;
   }
   EXPECT_EQ(split(choice->list, ',').size(), static_cast<std::size_t>(choice->count));
-  return choice->variable + "=" + choice->list +
-         (choice->unset.empty() ? "" : " without " + join(choice->unset, ","));
+  return choice->variable + "=" + choice->list + (choice->unset.empty() ? "" : " without " + join(choice->unset, ","));
 }
 
 const HostDevices kNvidia = {.nvidia = 8};
@@ -96,21 +69,17 @@ TEST(ChooseDevices, NamesTheVariableOfTheRuntime) {
 }
 
 TEST(ChooseDevices, CountsVisibleDevices) {
-  EXPECT_EQ(chosen("0,2", kNvidia, {{"CUDA_VISIBLE_DEVICES", "4,5,6,7"}}),
-            "CUDA_VISIBLE_DEVICES=4,6");
-  EXPECT_EQ(chosen("1", kNvidia, {{"CUDA_VISIBLE_DEVICES", "GPU-a,MIG-b"}}),
-            "CUDA_VISIBLE_DEVICES=MIG-b");
-  EXPECT_EQ(chosen("1", kAscend, {{"ASCEND_VISIBLE_DEVICES", "4-7"}}),
-            "ASCEND_RT_VISIBLE_DEVICES=1")
+  EXPECT_EQ(chosen("0,2", kNvidia, {{"CUDA_VISIBLE_DEVICES", "4,5,6,7"}}), "CUDA_VISIBLE_DEVICES=4,6");
+  EXPECT_EQ(chosen("1", kNvidia, {{"CUDA_VISIBLE_DEVICES", "GPU-a,MIG-b"}}), "CUDA_VISIBLE_DEVICES=MIG-b");
+  EXPECT_EQ(chosen("1", kAscend, {{"ASCEND_VISIBLE_DEVICES", "4-7"}}), "ASCEND_RT_VISIBLE_DEVICES=1")
       << "inside the container they are numbered from 0";
 }
 
 TEST(ChooseDevices, NeverMasksForRocrAndHip) {
   EXPECT_EQ(chosen("1", kAmd, {{"ROCR_VISIBLE_DEVICES", "4,5"}}), "ROCR_VISIBLE_DEVICES=5");
   EXPECT_EQ(chosen("1", kAmd, {{"HIP_VISIBLE_DEVICES", "4,5"}}), "HIP_VISIBLE_DEVICES=5");
-  EXPECT_EQ(
-      chosen("1", kAmd, {{"ROCR_VISIBLE_DEVICES", "4,5,GPU-x"}, {"HIP_VISIBLE_DEVICES", "0,2"}}),
-      "ROCR_VISIBLE_DEVICES=GPU-x without HIP_VISIBLE_DEVICES");
+  EXPECT_EQ(chosen("1", kAmd, {{"ROCR_VISIBLE_DEVICES", "4,5,GPU-x"}, {"HIP_VISIBLE_DEVICES", "0,2"}}),
+            "ROCR_VISIBLE_DEVICES=GPU-x without HIP_VISIBLE_DEVICES");
 }
 
 TEST(ChooseDevices, LeavesHipNoListThatItWouldPrefer) {
@@ -126,15 +95,13 @@ TEST(ChooseDevices, RefusesAbsentDevices) {
             "--devices is '4', expected devices of this node, which has 2 (by "
             "CUDA_VISIBLE_DEVICES), numbered from 0");
   EXPECT_EQ(chosen("0", {}), "--devices is '0', expected devices of this node, which has 0");
-  EXPECT_EQ(chosen("3,1", kAscend),
-            "--devices is '3,1', expected ascending numbers: Ascend's runtime takes no others");
+  EXPECT_EQ(chosen("3,1", kAscend), "--devices is '3,1', expected ascending numbers: Ascend's runtime takes no others");
 }
 
 TEST(ChooseDevices, RefusesAnInvalidList) {
   for (const std::string list : {"", "a", "0,0", "0-3,2", "0,", "0, 1", "-1", "3-1", "GPU-5"}) {
-    EXPECT_EQ(
-        chosen(list, kNvidia),
-        "--devices is '" + list + "', expected numbers of devices such as 0,2,4-7, each once");
+    EXPECT_EQ(chosen(list, kNvidia),
+              "--devices is '" + list + "', expected numbers of devices such as 0,2,4-7, each once");
   }
 }
 
@@ -160,8 +127,7 @@ TEST(DeviceLists, ForAscendAreAscending) {
 }
 
 TEST(DeviceLists, OfGpusAreSingleDevices) {
-  for (const std::string name :
-       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+  for (const std::string name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
     EXPECT_EQ(complaint({{name, "0-3"}}),
               name +
                   " is '0-3', expected single devices such as 0,1,2, each once: the runtime "

@@ -29,8 +29,7 @@ class FakeHost {
   }
 
   void allow(const std::string& cpus, const std::string& memory_nodes) const {
-    write("/proc/self/status",
-          "Name:\tmuster\nCpus_allowed_list:\t" + cpus + "\nMems_allowed_list:\t" + memory_nodes);
+    write("/proc/self/status", "Name:\tmuster\nCpus_allowed_list:\t" + cpus + "\nMems_allowed_list:\t" + memory_nodes);
   }
 
   void add_node(int node, const std::string& cpus) const {
@@ -52,9 +51,7 @@ class FakeHost {
     write(folder + "/cache/index3/shared_cpu_list", cache);
   }
 
-  void add_pci(const std::string& address,
-               const std::string& vendor,
-               const std::string& class_code,
+  void add_pci(const std::string& address, const std::string& vendor, const std::string& class_code,
                int numa_node) const {
     const std::string folder = "/sys/bus/pci/devices/" + address;
     write(folder + "/vendor", vendor);
@@ -65,9 +62,9 @@ class FakeHost {
   /// A GPU as NVIDIA's driver shows it; `minor` is the number of its device file.
   void add_nvidia(const std::string& address, int minor, int numa_node) const {
     add_pci(address, "0x10de", "0x030200", numa_node);
-    write("/proc/driver/nvidia/gpus/" + address + "/information",
-          "Model: \t\t NVIDIA H100\nGPU UUID:   \t GPU-" + std::to_string(minor) +
-              "aaa\nDevice Minor: \t " + std::to_string(minor));
+    write("/proc/driver/nvidia/gpus/" + address + "/information", "Model: \t\t NVIDIA H100\nGPU UUID:   \t GPU-" +
+                                                                      std::to_string(minor) + "aaa\nDevice Minor: \t " +
+                                                                      std::to_string(minor));
   }
 
  private:

@@ -14,8 +14,7 @@ Snapshot machine(const std::string& name) {
 }
 
 TEST(OwnHost, HasNamesWhateverTheirCapitalsAndDomains) {
-  for (const char* const name :
-       {"gpu-17", "GPU-17", "gpu-17.site.example", "gpu-17.", "root@gpu-17"}) {
+  for (const char* const name : {"gpu-17", "GPU-17", "gpu-17.site.example", "gpu-17.", "root@gpu-17"}) {
     EXPECT_TRUE(is_this_host(name, machine("gpu-17"))) << name;
     EXPECT_TRUE(is_this_host(name, machine("Gpu-17"))) << name;
   }
@@ -39,16 +38,8 @@ TEST(OwnHost, HasTheAddressesOfItsInterfaces) {
 }
 
 TEST(OwnHost, IsLoopback) {
-  for (const char* const host : {"localhost",
-                                 "LOCALHOST",
-                                 "127.0.0.1",
-                                 "127.8.9.1",
-                                 "::1",
-                                 "[::1]",
-                                 "0:0::1",
-                                 "::ffff:127.0.0.1",
-                                 "a.localhost",
-                                 "ip6-loopback"}) {
+  for (const char* const host : {"localhost", "LOCALHOST", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "0:0::1",
+                                 "::ffff:127.0.0.1", "a.localhost", "ip6-loopback"}) {
     EXPECT_TRUE(is_loopback(host)) << host;
     EXPECT_TRUE(is_this_host(host, machine("gpu-17"))) << host;
   }

@@ -17,9 +17,7 @@ void furnish(const FakeHost& host) {
   for (int cpu = 0; cpu < 16; ++cpu) {
     const int core = cpu % 8;
     const int package = core / 4;
-    host.add_cpu(cpu,
-                 package,
-                 std::to_string(core) + "," + std::to_string(core + 8),
+    host.add_cpu(cpu, package, std::to_string(core) + "," + std::to_string(core + 8),
                  package == 0 ? "0-3,8-11" : "4-7,12-15");
   }
 }
@@ -89,9 +87,8 @@ TEST(Topology, FailsWithAListThatIsNone) {
   const auto topology = read_topology(host.root());
 
   ASSERT_FALSE(topology);
-  EXPECT_EQ(topology.error().message,
-            "cannot find out which CPUs this process may use: Cpus_allowed_list in '" +
-                host.root() + "/proc/self/status' is 'all'");
+  EXPECT_EQ(topology.error().message, "cannot find out which CPUs this process may use: Cpus_allowed_list in '" +
+                                          host.root() + "/proc/self/status' is 'all'");
 }
 
 TEST(Topology, IsOneNodeWhereTheKernelShowsNothing) {
@@ -127,9 +124,8 @@ TEST(Topology, FailsWithoutProc) {
   const auto topology = read_topology(host.root());
 
   ASSERT_FALSE(topology);
-  EXPECT_EQ(topology.error().message,
-            "cannot find out which CPUs this process may use: '" + host.root() +
-                "/proc/self/status' has no Cpus_allowed_list");
+  EXPECT_EQ(topology.error().message, "cannot find out which CPUs this process may use: '" + host.root() +
+                                          "/proc/self/status' has no Cpus_allowed_list");
 }
 
 TEST(Topology, ListsNvidiaInPciOrderWithoutDevicesHiddenFromTheContainer) {
@@ -190,8 +186,7 @@ TEST(Topology, NumbersNpusByTheTableOfTheirDriver) {
   const std::string table = "C1:00.0 ---> 0\n0000:01:00.0 ---> 1";
   for (const auto& [address, node] : {std::pair("0000:01:00.0", 0), std::pair("0000:c1:00.0", 1)}) {
     host.add_pci(address, "0x19e5", "0x120000", node);
-    host.write(std::string("/sys/bus/pci/devices/") + address + "/devdrv_sysfs_bdf_to_devid",
-               table);
+    host.write(std::string("/sys/bus/pci/devices/") + address + "/devdrv_sysfs_bdf_to_devid", table);
   }
   for (const char* const name : {"davinci0", "davinci1", "davinci2", "davinci_manager"}) {
     host.write(std::string("/dev/") + name, "");

@@ -47,8 +47,7 @@ TEST(Frames, AreReadWithoutTouchingWhatFollows) {
 }
 
 TEST(Frames, AreRefusedWhenTheyAreNone) {
-  for (const char* const bytes :
-       {"hello\n", "signal x\n", "signal -1\n", " 3\nabc", "signal 99999999999\n"}) {
+  for (const char* const bytes : {"hello\n", "signal x\n", "signal -1\n", " 3\nabc", "signal 99999999999\n"}) {
     FrameReader reader;
     reader.feed(bytes);
     EXPECT_FALSE(reader.next()) << bytes;
@@ -102,9 +101,7 @@ struct Sieved {
 Sieved sieve(const std::string& bytes, std::size_t step) {
   Sieved sieved;
   ControlLineFilter sieve("nonce");
-  sieve.on_word = [&](const std::string& kind, const std::string& text) {
-    sieved.words += kind + "=" + text + ";";
-  };
+  sieve.on_word = [&](const std::string& kind, const std::string& text) { sieved.words += kind + "=" + text + ";"; };
   for (std::size_t i = 0; i < bytes.size(); i += step) {
     sieve.feed(std::string_view(bytes).substr(i, step), sieved.rest);
   }

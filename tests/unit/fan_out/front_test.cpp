@@ -14,12 +14,8 @@ std::string describe(const LauncherActions& actions) {
     std::string operator()(const NotifyNodes& tell) const {
       return tell.frame.kind + (tell.frame.bytes.empty() ? "" : ":" + tell.frame.bytes);
     }
-    std::string operator()(const EndShells& end) const {
-      return "shells:" + std::to_string(end.nodes.size());
-    }
-    std::string operator()(const StartLauncherGrace& grace) const {
-      return grace.is_short ? "short" : "grace";
-    }
+    std::string operator()(const EndShells& end) const { return "shells:" + std::to_string(end.nodes.size()); }
+    std::string operator()(const StartLauncherGrace& grace) const { return grace.is_short ? "short" : "grace"; }
     std::string operator()(const KillShells& /*kill*/) const { return "kill"; }
     std::string operator()(const FinishLauncher& /*finish*/) const { return "finish"; }
   };
@@ -61,8 +57,7 @@ TEST(LauncherState, DoesNotWaitForAHostAfterTheGangTimedOut) {
 TEST(LauncherState, NamesANodeThatDoesNotCome) {
   LauncherState front({"a", "b"});
   front.on_here(0);
-  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(255), "Connection refused")),
-            "end shells:0 grace");
+  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(255), "Connection refused")), "end shells:0 grace");
   EXPECT_EQ(front.end()->reason, "node 1 (b) did not come: Connection refused");
   front.on_bye(0, 143);
   EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(143), "")), "finish");
@@ -72,16 +67,14 @@ TEST(LauncherState, NamesANodeThatDoesNotCome) {
 TEST(LauncherState, TakesTheCodeOfAnAgentThatCouldNotBegin) {
   for (const int code : {64, 65, 71, 78, 126, 127}) {
     LauncherState front({"a"});
-    EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(code), "")),
-              "end shells:0 grace finish");
+    EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(code), "")), "end shells:0 grace finish");
     EXPECT_EQ(front.exit_code(), code);
   }
 }
 
 TEST(LauncherState, CallsANodeLostThatWasHere) {
   LauncherState front = front_of_two_that_came();
-  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(255), "Broken pipe")),
-            "end shells:0 grace");
+  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(255), "Broken pipe")), "end shells:0 grace");
   EXPECT_EQ(front.end()->reason, "node 1 (b) was lost: Broken pipe");
   EXPECT_EQ(front.exit_code(), 69);
 }
@@ -144,9 +137,8 @@ TEST(RemoteShells, RunSshWithoutPromptsAndLetTheUsersOptionsWin) {
 
 TEST(RemoteShells, TakeTheHostWhereItsPlaceIs) {
   const auto shell = read_remote_shell({"kubectl exec -i {host} -- sh -c", {}});
-  EXPECT_EQ(
-      command_line_of(shell.value(), "pod-1", "exec x"),
-      (std::vector<std::string>{"kubectl", "exec", "-i", "pod-1", "--", "sh", "-c", "exec x"}));
+  EXPECT_EQ(command_line_of(shell.value(), "pod-1", "exec x"),
+            (std::vector<std::string>{"kubectl", "exec", "-i", "pod-1", "--", "sh", "-c", "exec x"}));
 }
 
 TEST(RemoteShells, NeedAWord) {
@@ -155,10 +147,9 @@ TEST(RemoteShells, NeedAWord) {
 }
 
 TEST(AgentCommand, HasNothingThatAShellCouldMisread) {
-  EXPECT_EQ(
-      agent_command("/opt/muster"),
-      "exec sh -c 'if test -x \"/opt/muster\"; then exec \"/opt/muster\" --agent-of-front; fi; "
-      "exec muster --agent-of-front'");
+  EXPECT_EQ(agent_command("/opt/muster"),
+            "exec sh -c 'if test -x \"/opt/muster\"; then exec \"/opt/muster\" --agent-of-front; fi; "
+            "exec muster --agent-of-front'");
   for (const char* const path : {"", "/it's", "/a\"b", "/$x", "/a\\b", "/with blank", "/a!b"}) {
     EXPECT_EQ(agent_command(path), "exec sh -c 'exec muster --agent-of-front'") << path;
   }
@@ -167,13 +158,9 @@ TEST(AgentCommand, HasNothingThatAShellCouldMisread) {
 // --- Variables and nodes ------------------------------------------------------------------------
 
 TEST(Forwarding, TakesTheUsualOnesAndThoseThatAreNamed) {
-  const std::map<std::string, std::string> variables = {{"NCCL_DEBUG", "INFO"},
-                                                        {"MY_KEY", "k"},
-                                                        {"MY_APP_X", "x"},
-                                                        {"HOME", "/root"},
-                                                        {"TF_CONFIG", "{}"},
-                                                        {"CUDA_VISIBLE_DEVICES", "0"},
-                                                        {"MUSTER_GRACE", "3"}};
+  const std::map<std::string, std::string> variables = {
+      {"NCCL_DEBUG", "INFO"},        {"MY_KEY", "k"},      {"MY_APP_X", "x"}, {"HOME", "/root"}, {"TF_CONFIG", "{}"},
+      {"CUDA_VISIBLE_DEVICES", "0"}, {"MUSTER_GRACE", "3"}};
   const auto chosen = [&](const std::optional<Sourced<std::string>>& given) {
     std::string names;
     for (const auto& [name, value] : choose_variables(variables, read_forwarding(given).value())) {

@@ -7,29 +7,23 @@ namespace muster {
 namespace {
 
 TEST(Accelerate, IsACommandOfItsLauncher) {
-  EXPECT_EQ(setting_of("muster accelerate launch --num_processes 2 a.py", "nproc-per-node"),
-            "2 (--num_processes)");
-  for (const std::string name : {"accelerate launch",
-                                 "muster accelerate launch",
-                                 "muster accelerate-launch",
-                                 "muster accelerate.commands.launch",
-                                 "muster accelerate.commands.accelerate_cli launch",
-                                 "/opt/venv/bin/accelerate launch",
-                                 "/opt/venv/bin/accelerate-launch"}) {
+  EXPECT_EQ(setting_of("muster accelerate launch --num_processes 2 a.py", "nproc-per-node"), "2 (--num_processes)");
+  for (const std::string name :
+       {"accelerate launch", "muster accelerate launch", "muster accelerate-launch",
+        "muster accelerate.commands.launch", "muster accelerate.commands.accelerate_cli launch",
+        "/opt/venv/bin/accelerate launch", "/opt/venv/bin/accelerate-launch"}) {
     EXPECT_EQ(program_of(name + " a.py --lr 1"), "a.py --lr 1") << name;
     EXPECT_EQ(error_of(name + " --foo a.py").find("64: unknown option '--foo'"), 0) << name;
   }
   EXPECT_EQ(setting_of("muster plan accelerate launch --multi_gpu a.py", "mode"),
             "accelerate (muster accelerate launch)");
-  EXPECT_EQ(setting_of("accelerate launch --multi_gpu a.py", "mode"),
-            "accelerate (accelerate launch)");
+  EXPECT_EQ(setting_of("accelerate launch --multi_gpu a.py", "mode"), "accelerate (accelerate launch)");
 }
 
 TEST(Accelerate, RefusesOtherCommands) {
   EXPECT_EQ(error_of("muster accelerate config --config_file x"),
             "64: 'muster accelerate' knows 'launch' alone: for 'config' start accelerate itself");
-  EXPECT_EQ(error_of("accelerate"),
-            "64: 'muster accelerate' knows 'launch' alone: write 'muster accelerate launch'");
+  EXPECT_EQ(error_of("accelerate"), "64: 'muster accelerate' knows 'launch' alone: write 'muster accelerate launch'");
   EXPECT_EQ(error_of("muster accelerate -m a"), error_of("accelerate"));
   EXPECT_EQ(program_of("muster -- accelerate config"), "accelerate config");
   for (const std::string name : {"accelerate", "accelerate launch", "accelerate-launch"}) {
@@ -79,13 +73,11 @@ TEST(Accelerate, IgnoresTheMasterAddressOnOneMachine) {
   EXPECT_EQ(setting_of(line, "master-addr"), "");
   EXPECT_EQ(setting_of(line, "node-rank"), "");
   EXPECT_EQ(setting_of(line, "master-port"), "29501 (--main_process_port)");
-  EXPECT_EQ(setting_of("accelerate launch --multi_gpu --main_process_port 0 a.py", "master-port"),
-            "");
+  EXPECT_EQ(setting_of("accelerate launch --multi_gpu --main_process_port 0 a.py", "master-port"), "");
 }
 
 TEST(Accelerate, MeetsWithoutRanksByTorchsEndpoint) {
-  const std::string line =
-      "accelerate launch --num_machines 2 --machine_rank 1 --main_process_ip a --rdzv_backend ";
+  const std::string line = "accelerate launch --num_machines 2 --machine_rank 1 --main_process_ip a --rdzv_backend ";
   EXPECT_EQ(setting_of(line + "c10d a.py", "master-addr"), "a (--main_process_ip)");
   EXPECT_EQ(setting_of(line + "c10d a.py", "master-port"), "29500 (--main_process_ip)");
   EXPECT_EQ(setting_of(line + "c10d a.py", "node-rank"), "");
@@ -118,10 +110,9 @@ TEST(Accelerate, StartsOneProcessThatIsNoRank) {
   EXPECT_EQ(mode_of("--num_machines 2", 1), "accelerate");
   const auto line = read_line("accelerate launch --num_processes 4 a.py", with_devices(1));
   ASSERT_TRUE(line);
-  EXPECT_EQ(
-      join(line->notices, "; "),
-      "starting one process and not the 4 of --num_processes, as accelerate launch does here: "
-      "--multi_gpu starts them all");
+  EXPECT_EQ(join(line->notices, "; "),
+            "starting one process and not the 4 of --num_processes, as accelerate launch does here: "
+            "--multi_gpu starts them all");
 }
 
 /// "NAME=value (source)" for each variable of workers that begins so, joined by "; ".
@@ -131,8 +122,7 @@ std::string exported(const Result<CommandLine>& line, const std::string& beginni
   }
   std::vector<std::string> found;
   for (const auto& [name, value] : line->settings.starting_with("export:" + beginning)) {
-    found.push_back(name.substr(std::string("export:").size()) + "=" + value.value + " (" +
-                    value.source.name + ")");
+    found.push_back(name.substr(std::string("export:").size()) + "=" + value.value + " (" + value.source.name + ")");
   }
   return join(found, "; ");
 }
@@ -146,8 +136,7 @@ TEST(Accelerate, ExportsTrainingSettingsToWorkers) {
             "ACCELERATE_MIXED_PRECISION=bf16 (--mixed_precision)");
   EXPECT_EQ(exported("--multi_gpu", "ACCELERATE_USE"), "");
   EXPECT_EQ(exported("", "ACCELERATE_USE"), "");  // several without a word for it
-  EXPECT_EQ(exported("--cpu", "ACCELERATE_USE"),
-            "ACCELERATE_USE_CPU=True (default of accelerate launch)");
+  EXPECT_EQ(exported("--cpu", "ACCELERATE_USE"), "ACCELERATE_USE_CPU=True (default of accelerate launch)");
   EXPECT_EQ(exported("--multi_gpu --num_cpu_threads_per_process 3", "OMP"),
             "OMP_NUM_THREADS=3 (--num_cpu_threads_per_process)");
   EXPECT_EQ(exported("--multi_gpu --gpu_ids 0,2", "CUDA"), "CUDA_VISIBLE_DEVICES=0,2 (--gpu_ids)");
@@ -168,8 +157,7 @@ TEST(Accelerate, ExportsSettingsOfTheLaunchKindToWorkers) {
             "ACCELERATE_DEEPSPEED_ZERO_STAGE=3 (--zero_stage)");
   EXPECT_EQ(exported("--use_deepspeed --gradient_clipping 1", "ACCELERATE_GRADIENT"),
             "ACCELERATE_GRADIENT_CLIPPING=1.0 (--gradient_clipping)");
-  EXPECT_EQ(exported("--use_deepspeed", "PYTHONPATH"),
-            "PYTHONPATH=/home/user/job (default of accelerate launch)");
+  EXPECT_EQ(exported("--use_deepspeed", "PYTHONPATH"), "PYTHONPATH=/home/user/job (default of accelerate launch)");
   EXPECT_EQ(exported("--use_megatron_lm --megatron_lm_no_load_optim False", "MEGATRON_LM_NO_LOAD"),
             "MEGATRON_LM_NO_LOAD_OPTIM=True (--megatron_lm_no_load_optim)");
   EXPECT_EQ(exported("--use_megatron_lm --megatron_lm_tp_degree x", ""),
@@ -192,8 +180,7 @@ TEST(Accelerate, WritesDecimalsAsPythonDoes) {
                                        {"1e16", "1e+16"},
                                        {"1e15", "1000000000000000.0"},
                                        {"0", "0.0"}}) {
-    EXPECT_EQ(exported("--use_deepspeed --gradient_clipping " + std::string(given),
-                       "ACCELERATE_GRADIENT_CLIPPING"),
+    EXPECT_EQ(exported("--use_deepspeed --gradient_clipping " + std::string(given), "ACCELERATE_GRADIENT_CLIPPING"),
               "ACCELERATE_GRADIENT_CLIPPING=" + std::string(written) + " (--gradient_clipping)");
   }
 }
@@ -209,8 +196,7 @@ TEST(Accelerate, HasOptionsOfFp8WithThatPrecisionAlone) {
             "ACCELERATE_FP8_OVERRIDE_FPROP=False (default of accelerate launch)");
   EXPECT_EQ(exported(options + "--fp8_pad_inner_dim no", "ACCELERATE_FP8_PAD"),
             "ACCELERATE_FP8_PAD_INNER_DIM=0 (--fp8_pad_inner_dim)");
-  EXPECT_EQ(exported(options + "--fp8_pad_inner_dim x", ""),
-            "--fp8_pad_inner_dim is 'x', expected true or false");
+  EXPECT_EQ(exported(options + "--fp8_pad_inner_dim x", ""), "--fp8_pad_inner_dim is 'x', expected true or false");
   EXPECT_EQ(exported(options + "--fp8_override_linear_precision true", ""),
             "--fp8_override_linear_precision is 'true', expected three of true or false, with "
             "commas");
@@ -227,8 +213,7 @@ TEST(Accelerate, RefusesWhatItRefuses) {
             "64: --tpu is refused: it is for TPUs, whose processes torch_xla starts");
   EXPECT_EQ(error_of("accelerate launch --module --no_python a"),
             "64: --module and --no_python contradict each other: a module is run by Python");
-  EXPECT_EQ(notices_of("accelerate launch --quiet a.py"),
-            "ignoring --quiet: muster says little as it is");
+  EXPECT_EQ(notices_of("accelerate launch --quiet a.py"), "ignoring --quiet: muster says little as it is");
 }
 
 TEST(Accelerate, StartsTheHostsOfAHostfile) {
@@ -245,11 +230,10 @@ TEST(Accelerate, StartsTheHostsOfAHostfile) {
   EXPECT_EQ(notices_of(by_itself),
             "ignoring --deepspeed_hostfile: with --deepspeed_multinode_launcher standard each node "
             "is started by itself");
-  EXPECT_EQ(
-      setting_of("accelerate launch --cpu --num_machines 2 --num_processes 4 --mpirun_hostfile h "
-                 "a.py",
-                 "hostfile"),
-      "h (--mpirun_hostfile)");
+  EXPECT_EQ(setting_of("accelerate launch --cpu --num_machines 2 --num_processes 4 --mpirun_hostfile h "
+                       "a.py",
+                       "hostfile"),
+            "h (--mpirun_hostfile)");
 }
 
 // The configuration file
@@ -260,8 +244,7 @@ struct Files {
 
   Result<CommandLine> read(const std::string& options, Variables variables = {}) const {
     variables.try_emplace("HOME", "/home/user");
-    return read_line("accelerate launch " + options + " a.py",
-                     snapshot_of(std::move(variables)),
+    return read_line("accelerate launch " + options + " a.py", snapshot_of(std::move(variables)),
                      [this](const std::string& path) {
                        const auto at = texts.find(path);
                        return at == texts.end() ? std::nullopt : std::optional(at->second);
@@ -271,14 +254,12 @@ struct Files {
   std::string setting(const std::string& options, const std::string& name) const {
     const auto line = read(options);
     const auto found = line ? line->settings.find(name) : std::nullopt;
-    return found ? found->value + " (" + found->source.name + ")"
-                 : (line ? "" : line.error().message);
+    return found ? found->value + " (" + found->source.name + ")" : (line ? "" : line.error().message);
   }
 
   std::string error(const std::string& options) const {
     const auto line = read(options);
-    return line ? "no error"
-                : std::to_string(line.error().exit_code()) + ": " + line.error().message;
+    return line ? "no error" : std::to_string(line.error().exit_code()) + ": " + line.error().message;
   }
 };
 
@@ -292,8 +273,7 @@ TEST(AccelerateConfiguration, AppliesWithoutAFlag) {
   EXPECT_EQ(files.setting("--config_file c.yaml", "nproc-per-node"), "8 (c.yaml num_processes)");
   EXPECT_EQ(files.setting("--config_file c.yaml", "nnodes"), "2 (c.yaml num_machines)");
   EXPECT_EQ(files.setting("--config_file c.yaml", "node-rank"), "1 (c.yaml machine_rank)");
-  EXPECT_EQ(files.setting("--config_file c.yaml", "master-addr"),
-            "10.0.0.1 (c.yaml main_process_ip)");
+  EXPECT_EQ(files.setting("--config_file c.yaml", "master-addr"), "10.0.0.1 (c.yaml main_process_ip)");
   EXPECT_EQ(exported(files.read("--config_file c.yaml"), "ACCELERATE_DYNAMO_BACKEND"),
             "ACCELERATE_DYNAMO_BACKEND=INDUCTOR (c.yaml dynamo_backend)");
   EXPECT_EQ(exported(files.read("--config_file c.yaml"), "ACCELERATE_MIXED"),
@@ -306,8 +286,7 @@ TEST(AccelerateConfiguration, AppliesWithoutAFlag) {
   EXPECT_EQ(files.setting(flags, "node-rank"), "0 (--machine_rank)");
   EXPECT_EQ(exported(files.read(flags), "ACCELERATE_DYNAMO_BACKEND"),
             "ACCELERATE_DYNAMO_BACKEND=NO (--dynamo_backend)");
-  EXPECT_EQ(exported(files.read(flags), "ACCELERATE_MIXED"),
-            "ACCELERATE_MIXED_PRECISION=no (--mixed_precision)");
+  EXPECT_EQ(exported(files.read(flags), "ACCELERATE_MIXED"), "ACCELERATE_MIXED_PRECISION=no (--mixed_precision)");
 }
 
 TEST(AccelerateConfiguration, ExportsNothingForSettingsWithOwnDefaults) {
@@ -318,11 +297,10 @@ TEST(AccelerateConfiguration, ExportsNothingForSettingsWithOwnDefaults) {
 
 TEST(AccelerateConfiguration, IsFoundWhereAccelerateHasIt) {
   const std::string text = "distributed_type: MULTI_GPU\nnum_processes: 3\n";
-  for (const auto& [path, variables] :
-       {std::pair<std::string, Variables>{"/home/user/.cache/huggingface", {}},
-        {"/hf", {{"HF_HOME", "/hf"}, {"XDG_CACHE_HOME", "/x"}}},
-        {"/home/user/hf", {{"HF_HOME", "~/hf"}}},
-        {"/x/huggingface", {{"XDG_CACHE_HOME", "/x"}}}}) {
+  for (const auto& [path, variables] : {std::pair<std::string, Variables>{"/home/user/.cache/huggingface", {}},
+                                        {"/hf", {{"HF_HOME", "/hf"}, {"XDG_CACHE_HOME", "/x"}}},
+                                        {"/home/user/hf", {{"HF_HOME", "~/hf"}}},
+                                        {"/x/huggingface", {{"XDG_CACHE_HOME", "/x"}}}}) {
     const Files files{{{path + "/accelerate/default_config.yaml", text}}};
     const auto line = files.read("", variables);
     ASSERT_TRUE(line);
@@ -346,8 +324,7 @@ TEST(AccelerateConfiguration, ChoosesTheKind) {
   EXPECT_EQ(exported(files_of(deepspeed).read("--config_file c"), "ACCELERATE_CONFIG"),
             "ACCELERATE_CONFIG_DS_FIELDS=zero_stage,zero3_init_flag,mixed_precision (default of "
             "accelerate launch)");
-  EXPECT_EQ(exported(files_of(deepspeed).read("--config_file c --zero_stage 3"),
-                     "ACCELERATE_DEEPSPEED_ZERO_STAGE"),
+  EXPECT_EQ(exported(files_of(deepspeed).read("--config_file c --zero_stage 3"), "ACCELERATE_DEEPSPEED_ZERO_STAGE"),
             "ACCELERATE_DEEPSPEED_ZERO_STAGE=3 (--zero_stage)");
   EXPECT_EQ(kind_of("distributed_type: FSDP\nnum_processes: 2\n"
                     "fsdp_config: {offload_params: true}",
@@ -369,8 +346,7 @@ TEST(AccelerateConfiguration, MembersOfASectionAreOptions) {
                       "  fsdp_backward_prefetch: null\n  ignored_modules: x\n"}}};
   const auto line = files.read("--config_file c");
   EXPECT_EQ(exported(line, "FSDP_OFFLOAD"), "FSDP_OFFLOAD_PARAMS=true (c offload_params)");
-  EXPECT_EQ(exported(line, "FSDP_TRANS"),
-            "FSDP_TRANSFORMER_CLS_TO_WRAP=A,B (c fsdp_transformer_layer_cls_to_wrap)");
+  EXPECT_EQ(exported(line, "FSDP_TRANS"), "FSDP_TRANSFORMER_CLS_TO_WRAP=A,B (c fsdp_transformer_layer_cls_to_wrap)");
   EXPECT_EQ(exported(line, "FSDP_BACKWARD"), "");
   EXPECT_EQ(exported(line, "FSDP_IGNORED"), "FSDP_IGNORED_MODULES=x (c ignored_modules)");
 }
@@ -381,25 +357,20 @@ TEST(AccelerateConfiguration, OfOlderReleasesIsUnderstood) {
                       "dynamo_backend: INDUCTOR\n"}}};
   const auto line = files.read("--config_file c");
   EXPECT_EQ(exported(line, "ACCELERATE_MIXED"), "ACCELERATE_MIXED_PRECISION=fp16 (c fp16)");
-  EXPECT_EQ(exported(line, "ACCELERATE_DYNAMO_BACKEND"),
-            "ACCELERATE_DYNAMO_BACKEND=INDUCTOR (c dynamo_backend)");
+  EXPECT_EQ(exported(line, "ACCELERATE_DYNAMO_BACKEND"), "ACCELERATE_DYNAMO_BACKEND=INDUCTOR (c dynamo_backend)");
 }
 
 TEST(AccelerateConfiguration, ThatIsWrongIsRefused) {
   EXPECT_EQ(Files{}.error("--config_file c"),
             "64: --config_file is 'c', expected a YAML or JSON file that can be read");
-  const auto error_of_text = [](const std::string& text) {
-    return Files{{{"c", text}}}.error("--config_file c");
-  };
-  EXPECT_EQ(error_of_text("num_processes: 2"),
-            "65: c: there is no distributed_type, expected one such as MULTI_GPU");
+  const auto error_of_text = [](const std::string& text) { return Files{{{"c", text}}}.error("--config_file c"); };
+  EXPECT_EQ(error_of_text("num_processes: 2"), "65: c: there is no distributed_type, expected one such as MULTI_GPU");
   EXPECT_EQ(error_of_text("distributed_type: MULTI_GPU\nfoo: 1"),
             "65: c: 'foo' is no key of accelerate's configuration");
   EXPECT_EQ(error_of_text("- a"), "65: c: expected keys and values of accelerate's configuration");
-  EXPECT_EQ(
-      error_of_text("compute_environment: AMAZON_SAGEMAKER\nec2_instance_type: x"),
-      "65: c: compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: jobs at Amazon "
-      "are started by accelerate itself");
+  EXPECT_EQ(error_of_text("compute_environment: AMAZON_SAGEMAKER\nec2_instance_type: x"),
+            "65: c: compute_environment is 'AMAZON_SAGEMAKER', expected LOCAL_MACHINE: jobs at Amazon "
+            "are started by accelerate itself");
   EXPECT_EQ(error_of_text("distributed_type: XLA"),
             "78: c distributed_type is 'XLA', expected NO, MULTI_CPU, MULTI_GPU or the like, "
             "DEEPSPEED, FSDP or MEGATRON_LM: all else only accelerate itself starts");

@@ -25,8 +25,7 @@ std::string of_pool(const std::string& text, const std::string& name) {
 TEST(ColossalAi, IsALineOfTorchrunOnThisNode) {
   EXPECT_EQ(settings_of("colossalai run --nproc_per_node 2 train.py"),
             "mode=torchrun (colossalai run); nproc-per-node=2 (--nproc_per_node)");
-  EXPECT_EQ(setting_of("colossalai run train.py", "nproc-per-node"),
-            "auto (default of colossalai run)");
+  EXPECT_EQ(setting_of("colossalai run train.py", "nproc-per-node"), "auto (default of colossalai run)");
 }
 
 TEST(ColossalAi, GoesToHosts) {
@@ -36,13 +35,11 @@ TEST(ColossalAi, GoesToHosts) {
   EXPECT_EQ(setting_of(line, "nproc-per-node"), "8 (--nproc_per_node)");
   EXPECT_EQ(setting_of("colossalai run -host a,b train.py", "hosts"), "a,b (-host)");
   EXPECT_EQ(setting_of("colossalai run -H a,b train.py", "hosts"), "a,b (--host)");
-  EXPECT_EQ(error_of("colossalai run --host a,,b train.py"),
-            "64: --host is 'a,,b', expected hosts such as a,b");
+  EXPECT_EQ(error_of("colossalai run --host a,,b train.py"), "64: --host is 'a,,b', expected hosts such as a,b");
 }
 
 TEST(ColossalAi, SharesItsInputWithWorkersHereOnly) {
-  EXPECT_EQ(setting_of("colossalai run --nproc_per_node 2 train.py", "stdin"),
-            "all (default of torchrun)");
+  EXPECT_EQ(setting_of("colossalai run --nproc_per_node 2 train.py", "stdin"), "all (default of torchrun)");
   EXPECT_EQ(setting_of("colossalai run --host a,b train.py", "stdin"), "");
 }
 
@@ -55,23 +52,16 @@ TEST(ColossalAi, LeavesOutVariablesOfAnotherStart) {
 
 TEST(ColossalAi, TakesTheFirstHostForItsDefaultAddress) {
   EXPECT_EQ(setting_of("colossalai run --host a,b train.py", "master-addr"), "");
-  EXPECT_EQ(setting_of("colossalai run --host a,b --master_addr 127.0.0.1 t.py", "master-addr"),
-            "");
-  const Variables started = {
-      {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
-  EXPECT_EQ(
-      setting_of("colossalai run --host a,b --master_addr 127.0.0.1 t.py", "master-addr", started),
-      "");
+  EXPECT_EQ(setting_of("colossalai run --host a,b --master_addr 127.0.0.1 t.py", "master-addr"), "");
+  const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  EXPECT_EQ(setting_of("colossalai run --host a,b --master_addr 127.0.0.1 t.py", "master-addr", started), "");
 }
 
 TEST(ColossalAi, ChoosesHostsOfItsHostfile) {
   EXPECT_EQ(of_pool("colossalai run --hostfile pool t.py", "hosts"), "a,b,c (--hostfile)");
-  EXPECT_EQ(of_pool("colossalai run --hostfile pool --include c,a t.py", "hosts"),
-            "c,a (--hostfile)");
-  EXPECT_EQ(of_pool("colossalai run --hostfile pool --exclude b t.py", "hosts"),
-            "a,c (--hostfile)");
-  EXPECT_EQ(of_pool("colossalai run --hostfile pool --num_nodes 2 t.py", "hosts"),
-            "a,b (--hostfile)");
+  EXPECT_EQ(of_pool("colossalai run --hostfile pool --include c,a t.py", "hosts"), "c,a (--hostfile)");
+  EXPECT_EQ(of_pool("colossalai run --hostfile pool --exclude b t.py", "hosts"), "a,c (--hostfile)");
+  EXPECT_EQ(of_pool("colossalai run --hostfile pool --num_nodes 2 t.py", "hosts"), "a,b (--hostfile)");
   EXPECT_EQ(of_pool("colossalai run --hostfile pool --include x t.py", "hosts"),
             "--include is 'x', expected hosts of --hostfile, and 'x' is none");
   EXPECT_EQ(of_pool("colossalai run --hostfile pool --exclude a,b,c t.py", "hosts"),
@@ -86,8 +76,7 @@ TEST(ColossalAi, RefusesWhatContradicts) {
   const std::string end = " contradict each other: leave one of them out";
   EXPECT_EQ(of_pool("colossalai run --hostfile pool --include a --exclude b t.py", ""),
             "--include and --exclude" + end);
-  EXPECT_EQ(of_pool("colossalai run --hostfile pool --host a t.py", ""),
-            "--host and --hostfile" + end);
+  EXPECT_EQ(of_pool("colossalai run --hostfile pool --host a t.py", ""), "--host and --hostfile" + end);
 }
 
 TEST(ColossalAi, NamesOptionsThatNeedAHostfile) {
@@ -113,21 +102,16 @@ TEST(ColossalAi, GivesTorchrunItsArguments) {
 
 TEST(ColossalAi, ReadsOptionsAsClickDoes) {
   EXPECT_EQ(program_of("colossalai run train.py --lr 1 --nproc_per_node 2"), "train.py --lr 1");
-  EXPECT_EQ(setting_of("colossalai run train.py --lr 1 --nproc_per_node 2", "nproc-per-node"),
-            "2 (--nproc_per_node)");
-  EXPECT_EQ(program_of("colossalai run train.py -- --nproc_per_node 2"),
-            "train.py --nproc_per_node 2");
-  EXPECT_EQ(program_of("colossalai run train.py --nproc-per-node 2 --m 3"),
-            "train.py --nproc-per-node 2 --m 3");
-  EXPECT_EQ(error_of("colossalai run --nproc 2 train.py").substr(0, 27),
-            "64: unknown option '--nproc");
+  EXPECT_EQ(setting_of("colossalai run train.py --lr 1 --nproc_per_node 2", "nproc-per-node"), "2 (--nproc_per_node)");
+  EXPECT_EQ(program_of("colossalai run train.py -- --nproc_per_node 2"), "train.py --nproc_per_node 2");
+  EXPECT_EQ(program_of("colossalai run train.py --nproc-per-node 2 --m 3"), "train.py --nproc-per-node 2 --m 3");
+  EXPECT_EQ(error_of("colossalai run --nproc 2 train.py").substr(0, 27), "64: unknown option '--nproc");
 }
 
 TEST(ColossalAi, RunsAModuleOrAScript) {
   EXPECT_EQ(setting_of("colossalai run -m package.train --lr 1", "module"), "package.train (-m)");
   EXPECT_EQ(program_of("colossalai run -m package.train --lr 1"), "--lr 1");
-  EXPECT_EQ(error_of("colossalai run -m train.py"),
-            "64: -m is 'train.py', expected the name of a module, and no file");
+  EXPECT_EQ(error_of("colossalai run -m train.py"), "64: -m is 'train.py', expected the name of a module, and no file");
   EXPECT_EQ(error_of("colossalai run ./train"),
             "64: the script is './train', expected one that ends with .py, or -m MODULE");
 }

@@ -12,8 +12,7 @@ TEST(DeepSpeed, TakesAllAcceleratorsOfThisNode) {
   EXPECT_EQ(settings_of("deepspeed --num_nodes -1 --num_gpus=-1 --node_rank -1 train.py"),
             settings_of("deepspeed train.py"));
   EXPECT_EQ(setting_of("deepspeed --num_gpus 2 train.py", "nproc-per-node"), "2 (--num_gpus)");
-  EXPECT_EQ(setting_of("deepspeed --num_accelerators 2 train.py", "nproc-per-node"),
-            "2 (--num_accelerators)");
+  EXPECT_EQ(setting_of("deepspeed --num_accelerators 2 train.py", "nproc-per-node"), "2 (--num_accelerators)");
 }
 
 TEST(DeepSpeed, TakesTheNodesFromFlags) {
@@ -35,36 +34,29 @@ TEST(DeepSpeed, StartsTheHostsOfItsHostfile) {
   EXPECT_EQ(setting_of(line, "hostfile"), "hosts (--hostfile)");
   EXPECT_EQ(setting_of(line, "remote-shell"), "ssh -p 2222 (--ssh_port)");
   EXPECT_EQ(setting_of(line, "include-hosts"), "a@b:0,1 (--include)");
-  EXPECT_EQ(setting_of("deepspeed -H hosts --exclude=b train.py", "exclude-hosts"),
-            "b (--exclude)");
+  EXPECT_EQ(setting_of("deepspeed -H hosts --exclude=b train.py", "exclude-hosts"), "b (--exclude)");
 }
 
 TEST(DeepSpeed, LeavesItsHostfileAloneWhereEachNodeIsStarted) {
-  const Variables started = {
-      {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
-  EXPECT_EQ(notices_of("deepspeed -H hosts train.py", started),
-            "ignoring --hostfile: bare starts muster on each node");
+  const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  EXPECT_EQ(notices_of("deepspeed -H hosts train.py", started), "ignoring --hostfile: bare starts muster on each node");
   EXPECT_EQ(notices_of("deepspeed -H hosts --no_ssh --num_nodes 2 train.py"),
             "ignoring --hostfile: with --no_ssh each node is started by itself");
-  EXPECT_EQ(settings_of("deepspeed --hostfile=/dev/null train.py"),
-            settings_of("deepspeed train.py"));
+  EXPECT_EQ(settings_of("deepspeed --hostfile=/dev/null train.py"), settings_of("deepspeed train.py"));
 }
 
 /// As in the pod of a platform that only runs the line, from which it goes to the others.
 TEST(DeepSpeed, TakesAHostfileThatCannotBeThePlatformsNodes) {
-  const Variables started = {
-      {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
   const auto hosts = [](const std::string& path) {
-    return path == "hosts" ? std::optional<std::string>("a slots=4\nb slots=2\nc slots=1\n")
-                           : std::nullopt;
+    return path == "hosts" ? std::optional<std::string>("a slots=4\nb slots=2\nc slots=1\n") : std::nullopt;
   };
   const auto line = read_line("deepspeed -H hosts train.py", snapshot_of(started), hosts);
   ASSERT_TRUE(line) << line.error().message;
   EXPECT_EQ(line->settings.find("platform")->value, "flags");
   EXPECT_EQ(line->settings.find("hostfile")->value, "hosts");
 
-  const auto chosen =
-      read_line("deepspeed -H hosts --num_nodes=2 train.py", snapshot_of(started), hosts);
+  const auto chosen = read_line("deepspeed -H hosts --num_nodes=2 train.py", snapshot_of(started), hosts);
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_FALSE(chosen->settings.has("hostfile")) << "they may be the nodes of the platform";
 
@@ -72,18 +64,15 @@ TEST(DeepSpeed, TakesAHostfileThatCannotBeThePlatformsNodes) {
   here.host_name = "b";
   const auto refused = read_line("deepspeed -H hosts train.py", here, hosts);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("--hostfile is 'hosts' but"), std::string::npos)
-      << refused.error().message;
+  EXPECT_NE(refused.error().message.find("--hostfile is 'hosts' but"), std::string::npos) << refused.error().message;
 }
 
 /// Of three hosts with 4, 2 and 1 slots.
 std::string setting_of_listed(const std::string& options, const std::string& name) {
   const auto hosts = [](const std::string& path) {
-    return path == "hosts" ? std::optional<std::string>("a slots=4\nme@b slots=2\nc slots=1\n")
-                           : std::nullopt;
+    return path == "hosts" ? std::optional<std::string>("a slots=4\nme@b slots=2\nc slots=1\n") : std::nullopt;
   };
-  const auto line =
-      read_line("deepspeed --no_ssh -H hosts " + options + " train.py", snapshot_of({}), hosts);
+  const auto line = read_line("deepspeed --no_ssh -H hosts " + options + " train.py", snapshot_of({}), hosts);
   if (!line) {
     return line.error().message;
   }
@@ -122,8 +111,7 @@ Snapshot with_devices(int nvidia, Variables variables) {
 }
 
 std::string devices_of(const std::string& options, Variables variables = {}) {
-  const auto line =
-      read_line("deepspeed " + options + " train.py", with_devices(4, std::move(variables)));
+  const auto line = read_line("deepspeed " + options + " train.py", with_devices(4, std::move(variables)));
   const auto devices = line ? line->settings.find("devices") : std::nullopt;
   return !line ? line.error().message : devices ? devices->value : "";
 }
@@ -134,8 +122,7 @@ TEST(DeepSpeed, TakesDevicesOfThisNode) {
   EXPECT_EQ(devices_of("--include localhost"), "");
   EXPECT_EQ(devices_of("--exclude=localhost:0,7"), "1,2,3");
   for (const std::string choice : {"--include=a:0", "--include=localhost@b", "--include=:0"}) {
-    EXPECT_NE(devices_of(choice).find(
-                  "expected devices of this node such as localhost:0,1, or a --hostfile"),
+    EXPECT_NE(devices_of(choice).find("expected devices of this node such as localhost:0,1, or a --hostfile"),
               std::string::npos)
         << choice;
   }
@@ -152,8 +139,7 @@ TEST(DeepSpeed, NamesDevicesAsTheirListDoes) {
   EXPECT_EQ(devices_of("--include localhost:1", shown),
             "--include is 'localhost:1', expected devices that CUDA_VISIBLE_DEVICES shows, which "
             "are '4,6,7'");
-  EXPECT_EQ(devices_of("--include localhost:1", {{"CUDA_VISIBLE_DEVICES", "GPU-5f1c,GPU-77aa"}}),
-            "1");
+  EXPECT_EQ(devices_of("--include localhost:1", {{"CUDA_VISIBLE_DEVICES", "GPU-5f1c,GPU-77aa"}}), "1");
 }
 
 TEST(DeepSpeed, TakesAChoiceOrNumbers) {
@@ -171,8 +157,7 @@ TEST(DeepSpeed, IsOneNodeWithoutANumberAndAList) {
   EXPECT_EQ(setting_of(line, "nnodes"), "1 (default of deepspeed)");
   EXPECT_EQ(setting_of(line, "master-addr"), "");
   EXPECT_EQ(setting_of("deepspeed --master_addr= train.py", "nnodes"), "");
-  const Variables started = {
-      {"WORLD_SIZE", "2"}, {"RANK", "1"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "1"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
   EXPECT_EQ(setting_of("deepspeed --no_ssh --node_rank 1 train.py", "nnodes", started), "");
 }
 
@@ -187,8 +172,7 @@ TEST(DeepSpeed, LeavesOutVariablesOfAnotherStart) {
 }
 
 TEST(DeepSpeed, NamesWhatStandsForItsElasticJobs) {
-  for (const std::string option :
-       {"--elastic_training", "--min_elastic_nodes=2", "--max_elastic_nodes=4"}) {
+  for (const std::string option : {"--elastic_training", "--min_elastic_nodes=2", "--max_elastic_nodes=4"}) {
     EXPECT_EQ(error_of("deepspeed " + option + " train.py"),
               "64: " + option.substr(0, option.find('=')) +
                   " is refused: --nnodes MIN:MAX with --max-restarts lets nodes come and go; "
@@ -201,8 +185,7 @@ TEST(DeepSpeed, RunsTheScriptModuleOrProgram) {
   EXPECT_TRUE(read_line("deepspeed train")->is_python_script);
   EXPECT_FALSE(read_line("deepspeed --no_python train")->is_python_script);
   EXPECT_EQ(setting_of("deepspeed --module package.train a", "module"), "package.train (--module)");
-  EXPECT_EQ(setting_of("deepspeed --no_local_rank train.py", "template-arguments"),
-            "never (--no_local_rank)");
+  EXPECT_EQ(setting_of("deepspeed --no_local_rank train.py", "template-arguments"), "never (--no_local_rank)");
   EXPECT_EQ(error_of("deepspeed --module --no_python a"),
             "64: --module and --no_python contradict each other: a module is run by Python");
 }

@@ -8,16 +8,12 @@ namespace {
 
 /// The settings that a line has where "c.yaml" holds this text, or the error.
 Result<CommandLine> read_with(const std::string& options, const std::string& configuration) {
-  return read_line("horovodrun " + options + " --config-file c.yaml ./train",
-                   snapshot_of({}),
-                   [&](const std::string& path) {
-                     return path == "c.yaml" ? std::optional(configuration) : std::nullopt;
-                   });
+  return read_line(
+      "horovodrun " + options + " --config-file c.yaml ./train", snapshot_of({}),
+      [&](const std::string& path) { return path == "c.yaml" ? std::optional(configuration) : std::nullopt; });
 }
 
-std::string exported(const std::string& options,
-                     const std::string& configuration,
-                     const std::string& name) {
+std::string exported(const std::string& options, const std::string& configuration, const std::string& name) {
   const auto line = read_with(options, configuration);
   if (!line) {
     return line.error().message;
@@ -37,8 +33,7 @@ TEST(Horovodrun, StartsAllRanksHere) {
   EXPECT_EQ(setting_of("horovodrun --num-proc 4 a", "nproc-per-node"), "4 (--num-proc)");
   EXPECT_EQ(setting_of("horovodrun a", "nproc-per-node"), "auto (default of horovodrun)");
   EXPECT_EQ(program_of("horovodrun -np 2 python train.py -np 3"), "python train.py -np 3");
-  EXPECT_EQ(error_of("horovodrun -np 0 a"),
-            "64: -np is '0', expected a number of processes of at least 1");
+  EXPECT_EQ(error_of("horovodrun -np 0 a"), "64: -np is '0', expected a number of processes of at least 1");
 }
 
 TEST(Horovodrun, GoesToHosts) {
@@ -58,35 +53,29 @@ TEST(Horovodrun, TakesAListOfThisMachineForNoList) {
   EXPECT_EQ(setting_of("horovodrun -np 2 -H localhost:4 a", "hosts"), "");
   EXPECT_EQ(setting_of("horovodrun -np 2 -H localhost:4 a", "nproc-per-node"), "2 (-np)");
   EXPECT_EQ(setting_of("horovodrun -H localhost:4 a", "nproc-per-node"), "4 (--hosts)");
-  EXPECT_EQ(error_of("horovodrun -np 8 -H localhost:4 a"),
-            "64: -np is '8', expected at most 4, the slots of --hosts");
+  EXPECT_EQ(error_of("horovodrun -np 8 -H localhost:4 a"), "64: -np is '8', expected at most 4, the slots of --hosts");
 }
 
 TEST(Horovodrun, CountsTheRanksOfAllNodesWhereEachIsStarted) {
-  const Variables started = {
-      {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
   EXPECT_EQ(setting_of("horovodrun -np 8 -H a:4,b:4 ./train", "total-workers", started), "8 (-np)");
   EXPECT_EQ(notices_of("horovodrun -np 8 -H a:4,b:4 ./train", started),
             "ignoring --hosts: bare starts muster on each node");
 }
 
 TEST(Horovodrun, ExportsOptionsToTheRanksAsVariables) {
-  EXPECT_EQ(export_of("--fusion-threshold-mb 64", "HOROVOD_FUSION_THRESHOLD"),
-            "67108864 (--fusion-threshold-mb)");
-  EXPECT_EQ(export_of("--fusion-threshold-mb 8192", "HOROVOD_FUSION_THRESHOLD"),
-            "8589934592 (--fusion-threshold-mb)");
+  EXPECT_EQ(export_of("--fusion-threshold-mb 64", "HOROVOD_FUSION_THRESHOLD"), "67108864 (--fusion-threshold-mb)");
+  EXPECT_EQ(export_of("--fusion-threshold-mb 8192", "HOROVOD_FUSION_THRESHOLD"), "8589934592 (--fusion-threshold-mb)");
   EXPECT_EQ(export_of("--cycle-time-ms 3.5", "HOROVOD_CYCLE_TIME"), "3.5 (--cycle-time-ms)");
-  EXPECT_EQ(export_of("--hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE"),
-            "1 (--hierarchical-allreduce)");
+  EXPECT_EQ(export_of("--hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE"), "1 (--hierarchical-allreduce)");
   EXPECT_EQ(export_of("--no-hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE"),
             "0 (--no-hierarchical-allreduce)");
   EXPECT_EQ(export_of("--stall-check", "HOROVOD_STALL_CHECK_DISABLE"), "0 (--stall-check)");
   EXPECT_EQ(export_of("--log-hide-timestamp", "HOROVOD_LOG_HIDE_TIME"), "1 (--log-hide-timestamp)");
   EXPECT_EQ(export_of("--tcp", "NCCL_IB_DISABLE"), "1 (--tcp)");
   EXPECT_EQ(export_of("--log-level DEBUG", "HOROVOD_LOG_LEVEL"), "DEBUG (--log-level)");
-  EXPECT_EQ(
-      error_of("horovodrun --log-level debug a"),
-      "64: --log-level is 'debug', expected one of TRACE, DEBUG, INFO, WARNING, ERROR, FATAL");
+  EXPECT_EQ(error_of("horovodrun --log-level debug a"),
+            "64: --log-level is 'debug', expected one of TRACE, DEBUG, INFO, WARNING, ERROR, FATAL");
 }
 
 TEST(Horovodrun, OmitsOptionsWithoutEffectAlone) {
@@ -95,16 +84,14 @@ TEST(Horovodrun, OmitsOptionsWithoutEffectAlone) {
             "5 (--autotune-warmup-samples)");
   EXPECT_EQ(export_of("--no-autotune", "HOROVOD_AUTOTUNE"), "");
   EXPECT_EQ(export_of("--timeline-mark-cycles", "HOROVOD_TIMELINE_MARK_CYCLES"), "");
-  EXPECT_EQ(
-      export_of("--timeline-filename t --timeline-mark-cycles", "HOROVOD_TIMELINE_MARK_CYCLES"),
-      "1 (--timeline-mark-cycles)");
+  EXPECT_EQ(export_of("--timeline-filename t --timeline-mark-cycles", "HOROVOD_TIMELINE_MARK_CYCLES"),
+            "1 (--timeline-mark-cycles)");
 }
 
 TEST(Horovodrun, RefusesValuesThatAreNone) {
   EXPECT_EQ(error_of("horovodrun --cache-capacity -1 a"),
             "64: --cache-capacity is '-1', expected an integer of at least 0");
-  EXPECT_EQ(error_of("horovodrun --cycle-time-ms x a"),
-            "64: --cycle-time-ms is 'x', expected a number of at least 0");
+  EXPECT_EQ(error_of("horovodrun --cycle-time-ms x a"), "64: --cycle-time-ms is 'x', expected a number of at least 0");
   EXPECT_EQ(error_of("horovodrun --autotune-gaussian-process-noise 2 a"),
             "64: --autotune-gaussian-process-noise is '2', expected a number from 0 to 1");
   EXPECT_EQ(error_of("horovodrun --stall-check --no-stall-check a"),
@@ -115,8 +102,7 @@ TEST(Horovodrun, NamesInterfaces) {
   const std::string line = "--network-interfaces eth1,eth0 --network-interface eth0";
   EXPECT_EQ(export_of(line, "HOROVOD_GLOO_IFACE"), "eth1 (--network-interface)");
   EXPECT_EQ(export_of(line, "NCCL_SOCKET_IFNAME"), "eth1,eth0 (--network-interface)");
-  EXPECT_EQ(export_of("--mpi " + line, "OMPI_MCA_btl_tcp_if_include"),
-            "eth1,eth0 (--network-interface)");
+  EXPECT_EQ(export_of("--mpi " + line, "OMPI_MCA_btl_tcp_if_include"), "eth1,eth0 (--network-interface)");
 }
 
 TEST(Horovodrun, ReadsItsConfigurationBehindTheFlags) {
@@ -125,44 +111,36 @@ TEST(Horovodrun, ReadsItsConfigurationBehindTheFlags) {
       "autotune:\n  enabled: True\n  log_file: tune.csv\n"
       "stall_check:\n  enabled: false\n  warning_time_seconds: 120\n"
       "logging:\n  level: INFO\n  with_timestamp: no\n";
-  EXPECT_EQ(exported("", text, "HOROVOD_FUSION_THRESHOLD"),
-            "33554432 (c.yaml params.fusion_threshold_mb)");
-  EXPECT_EQ(exported("--fusion-threshold-mb 1", text, "HOROVOD_FUSION_THRESHOLD"),
-            "1048576 (--fusion-threshold-mb)");
-  EXPECT_EQ(exported("", text, "HOROVOD_HIERARCHICAL_ALLREDUCE"),
-            "1 (c.yaml params.hierarchical_allreduce)");
+  EXPECT_EQ(exported("", text, "HOROVOD_FUSION_THRESHOLD"), "33554432 (c.yaml params.fusion_threshold_mb)");
+  EXPECT_EQ(exported("--fusion-threshold-mb 1", text, "HOROVOD_FUSION_THRESHOLD"), "1048576 (--fusion-threshold-mb)");
+  EXPECT_EQ(exported("", text, "HOROVOD_HIERARCHICAL_ALLREDUCE"), "1 (c.yaml params.hierarchical_allreduce)");
   EXPECT_EQ(exported("--no-hierarchical-allreduce", text, "HOROVOD_HIERARCHICAL_ALLREDUCE"),
             "0 (--no-hierarchical-allreduce)");
   EXPECT_EQ(exported("", text, "HOROVOD_AUTOTUNE_LOG"), "tune.csv (c.yaml autotune.log_file)");
   EXPECT_EQ(exported("--no-autotune", text, "HOROVOD_AUTOTUNE_LOG"), "");
   EXPECT_EQ(exported("", text, "HOROVOD_STALL_CHECK_DISABLE"), "1 (c.yaml stall_check.enabled)");
-  EXPECT_EQ(exported("", text, "HOROVOD_STALL_CHECK_TIME_SECONDS"),
-            "120 (c.yaml stall_check.warning_time_seconds)");
+  EXPECT_EQ(exported("", text, "HOROVOD_STALL_CHECK_TIME_SECONDS"), "120 (c.yaml stall_check.warning_time_seconds)");
   EXPECT_EQ(exported("", text, "HOROVOD_LOG_HIDE_TIME"), "1 (c.yaml logging.with_timestamp)");
 }
 
 TEST(Horovodrun, ChecksForStallsWhereItsConfigurationSpeaksOfThem) {
   const std::string text = "stall_check:\n  warning_time_seconds: 120\n";
   EXPECT_EQ(exported("", text, "HOROVOD_STALL_CHECK_DISABLE"), "0 (c.yaml stall_check)");
-  EXPECT_EQ(exported("--no-stall-check", text, "HOROVOD_STALL_CHECK_DISABLE"),
-            "1 (--no-stall-check)");
+  EXPECT_EQ(exported("--no-stall-check", text, "HOROVOD_STALL_CHECK_DISABLE"), "1 (--no-stall-check)");
   EXPECT_EQ(exported("", "stall_check: {}", "HOROVOD_STALL_CHECK_DISABLE"), "");
 }
 
 TEST(Horovodrun, TakesTheControllerOfItsConfiguration) {
   EXPECT_EQ(read_with("", "controller: MPI")->settings.find("mode")->value, "mpirun");
   EXPECT_EQ(read_with("--gloo", "controller: mpi")->settings.find("mode")->value, "horovod");
-  EXPECT_EQ(exported("", "controller: smoke", ""),
-            "c.yaml controller is 'smoke', expected gloo or mpi");
+  EXPECT_EQ(exported("", "controller: smoke", ""), "c.yaml controller is 'smoke', expected gloo or mpi");
 }
 
 TEST(Horovodrun, NamesErrorsOfItsConfiguration) {
   EXPECT_EQ(error_of("horovodrun --config-file c.yaml a"),
             "64: --config-file is 'c.yaml', expected a YAML or JSON file that can be read");
-  EXPECT_EQ(exported("", "[]", ""),
-            "c.yaml: expected keys and values of horovodrun's configuration");
-  EXPECT_EQ(exported("", "params: 3", ""),
-            "c.yaml params: expected keys and values of horovodrun's configuration");
+  EXPECT_EQ(exported("", "[]", ""), "c.yaml: expected keys and values of horovodrun's configuration");
+  EXPECT_EQ(exported("", "params: 3", ""), "c.yaml params: expected keys and values of horovodrun's configuration");
   EXPECT_EQ(exported("", "params:\n  cache_capacity: many", ""),
             "c.yaml params.cache_capacity is 'many', expected an integer of at least 0");
   EXPECT_EQ(join(read_with("", "params:\n  cache: 1")->notices, "; "),
@@ -170,8 +148,7 @@ TEST(Horovodrun, NamesErrorsOfItsConfiguration) {
 }
 
 TEST(Horovodrun, IsALineOfMpirunWithMpi) {
-  const std::string line =
-      "horovodrun --mpi -np 4 -H a:2,b:2 --tcp --mpi-args=--map-by=core ./train";
+  const std::string line = "horovodrun --mpi -np 4 -H a:2,b:2 --tcp --mpi-args=--map-by=core ./train";
   EXPECT_EQ(setting_of(line, "mode"), "mpirun (--mpi)");
   EXPECT_EQ(setting_of(line, "hosts"), "a:2,b:2 (-H)");
   EXPECT_EQ(setting_of(line, "processes-of-hosts"), "4 (-np)");
@@ -187,8 +164,7 @@ TEST(Horovodrun, IsALineOfMpirunWithMpi) {
             "64: --mpi-args is './train', expected options of mpirun and no program");
   EXPECT_EQ(error_of("horovodrun --mpi -np 2 --binding-args=./train a"),
             "64: --binding-args is './train', expected options of mpirun and no program");
-  EXPECT_EQ(error_of("horovodrun --mpi --gloo a"),
-            "64: --gloo and --mpi contradict each other: leave one of them out");
+  EXPECT_EQ(error_of("horovodrun --mpi --gloo a"), "64: --gloo and --mpi contradict each other: leave one of them out");
 }
 
 TEST(Horovodrun, AddsMpiOptionsThatTheUserOmits) {
@@ -199,9 +175,8 @@ TEST(Horovodrun, AddsMpiOptionsThatTheUserOmits) {
   const std::string ucx = line + "--mpi-args=-mca\tpml\tucx a";
   EXPECT_EQ(setting_of(ucx, "export:OMPI_MCA_pml"), "ucx (-mca pml)");
   EXPECT_EQ(setting_of(ucx, "export:OMPI_MCA_btl"), "^openib (--mca btl)");
-  EXPECT_EQ(
-      setting_of(line + "--binding-args=--rankfile=f a", "mpirun-words"),
-      "\"--mca\" \"pml\" \"ob1\" \"--mca\" \"btl\" \"^openib\" \"--rankfile\" \"f\" (mpirun)");
+  EXPECT_EQ(setting_of(line + "--binding-args=--rankfile=f a", "mpirun-words"),
+            "\"--mca\" \"pml\" \"ob1\" \"--mca\" \"btl\" \"^openib\" \"--rankfile\" \"f\" (mpirun)");
 }
 
 TEST(Horovodrun, ReadsNamesBehindOneDash) {
@@ -238,12 +213,10 @@ TEST(Horovodrun, TakesVariablesInFrontOfTheProgram) {
 
 TEST(Horovodrun, LeavesOutVariablesOfAnotherStart) {
   const Variables left = {{"WORLD_SIZE", "4"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}};
-  EXPECT_EQ(setting_of("horovodrun -np 2 a", "platform", left),
-            "single (horovodrun, which does not read RANK)");
+  EXPECT_EQ(setting_of("horovodrun -np 2 a", "platform", left), "single (horovodrun, which does not read RANK)");
   EXPECT_EQ(setting_of("horovodrun -np 2 -H localhost:2 a", "platform", {{"WORLD_SIZE", "2"}}),
             "single (horovodrun, which does not read WORLD_SIZE)");
-  EXPECT_EQ(setting_of("horovodrun --mpi -np 2 a", "platform", left),
-            "single (horovodrun, which does not read RANK)");
+  EXPECT_EQ(setting_of("horovodrun --mpi -np 2 a", "platform", left), "single (horovodrun, which does not read RANK)");
   EXPECT_EQ(setting_of("horovodrun -np 2 -H a:1,b:1 a", "platform", left), "");
 }
 

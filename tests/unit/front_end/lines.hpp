@@ -28,8 +28,7 @@ inline std::optional<std::string> no_files(const std::string& /*path*/) {
 }
 
 /// The words of `text` are argv, argv[0] included.
-inline Result<CommandLine> read_line(const std::string& text,
-                                     const Snapshot& snapshot,
+inline Result<CommandLine> read_line(const std::string& text, const Snapshot& snapshot,
                                      const ReadText& read_text = no_files) {
   std::vector<std::string> tokens;
   for (std::string& word : split(text, ' ')) {
@@ -65,9 +64,8 @@ inline std::string settings_of(const std::string& text, Variables variables = {}
   std::vector<std::string> found;
   line->settings.for_each([&](const std::string& name, const Sourced<std::string>& value) {
     const bool is_shared_input = name == "stdin" && value.value == "all";
-    const bool is_always_there = name == "no-progress-limit" || name == "scale-up" ||
-                                 name == "store" || name == "prefix" || name == kLogLayout ||
-                                 is_shared_input;
+    const bool is_always_there = name == "no-progress-limit" || name == "scale-up" || name == "store" ||
+                                 name == "prefix" || name == kLogLayout || is_shared_input;
     if (!is_always_there || value.source.kind != SourceKind::Default) {
       found.push_back(name + "=" + value.value + " (" + value.source.name + ")");
     }
@@ -76,9 +74,7 @@ inline std::string settings_of(const std::string& text, Variables variables = {}
 }
 
 /// One setting as "value (source)"; empty if nobody has set it.
-inline std::string setting_of(const std::string& text,
-                              const std::string& name,
-                              Variables variables = {}) {
+inline std::string setting_of(const std::string& text, const std::string& name, Variables variables = {}) {
   const auto line = read_line(text, std::move(variables));
   if (!line) {
     return line.error().message;

@@ -23,33 +23,21 @@ std::string request_of(const std::string& text, Variables variables = {}) {
 }
 
 TEST(Mpirun, StartsSoManyProcessesHere) {
-  EXPECT_EQ(
-      settings_of("mpirun -np 4 ./a.out 1 2"),
-      "mode=mpirun (mpirun); no-python=1 (default of mpirun); nproc-per-node=4 (-np); stdin=0 "
-      "(default of mpirun)");
+  EXPECT_EQ(settings_of("mpirun -np 4 ./a.out 1 2"),
+            "mode=mpirun (mpirun); no-python=1 (default of mpirun); nproc-per-node=4 (-np); stdin=0 "
+            "(default of mpirun)");
   EXPECT_EQ(program_of("mpirun -np 4 ./a.out -np 2"), "./a.out -np 2");
-  for (const std::string count : {"-n 4",
-                                  "--n 4",
-                                  "-c 4",
-                                  "--np 4",
-                                  "--np=4",
-                                  "-np 2 -n 4",
-                                  "-npernode 4",
-                                  "-N 4",
-                                  "-map-by ppr:4:node",
-                                  "-np 4 -N 8"}) {
-    EXPECT_TRUE(setting_of("mpirun " + count + " a.out", "nproc-per-node").starts_with("4 (-"))
-        << count;
+  for (const std::string count : {"-n 4", "--n 4", "-c 4", "--np 4", "--np=4", "-np 2 -n 4", "-npernode 4", "-N 4",
+                                  "-map-by ppr:4:node", "-np 4 -N 8"}) {
+    EXPECT_TRUE(setting_of("mpirun " + count + " a.out", "nproc-per-node").starts_with("4 (-")) << count;
   }
   EXPECT_EQ(setting_of("mpirun -pernode a.out", "nproc-per-node"), "1 (-pernode)");
   EXPECT_EQ(setting_of("mpirun a.out", "nproc-per-node"), "");
-  EXPECT_EQ(error_of("mpirun -np x a.out"),
-            "64: -np is 'x', expected a number of processes of at least 1");
+  EXPECT_EQ(error_of("mpirun -np x a.out"), "64: -np is 'x', expected a number of processes of at least 1");
 }
 
 TEST(Mpirun, TakesOptionsWithOneDashAndTwoValues) {
-  EXPECT_EQ(program_of("mpirun -bind-to none -map-by slot -mca pml ob1 -mca btl ^openib a.out"),
-            "a.out");
+  EXPECT_EQ(program_of("mpirun -bind-to none -map-by slot -mca pml ob1 -mca btl ^openib a.out"), "a.out");
   EXPECT_EQ(error_of("mpirun -mca pml"), "64: -mca needs two values");
   EXPECT_EQ(error_of("mpirun -nosuch 1 a.out").substr(0, 28), "64: unknown option '-nosuch'");
 }
@@ -73,8 +61,7 @@ TEST(Mpirun, KnowsWhatOnlyMpirunCanDo) {
   EXPECT_EQ(request_of("mpirun --mpi-start pmix --timeout 9 a.out"),
             "--mpi-start is 'pmix', expected agent or ssh, since --timeout is for mpirun alone");
   EXPECT_EQ(setting_of("mpirun --bind-to core a.out", "numa-binding"), "exclusive (--bind-to)");
-  EXPECT_EQ(setting_of("mpirun --output-filename d:nojobid a.out", "log-dir"),
-            "d (--output-filename)");
+  EXPECT_EQ(setting_of("mpirun --output-filename d:nojobid a.out", "log-dir"), "d (--output-filename)");
 }
 
 TEST(Mpirun, LeavesPlacesAndBindingToMpirun) {
@@ -84,15 +71,10 @@ TEST(Mpirun, LeavesPlacesAndBindingToMpirun) {
   EXPECT_EQ(setting_of(line, "mpirun-processes"), "4 (-np)");
   EXPECT_EQ(setting_of(line, "numa-binding"), "");
   EXPECT_EQ(setting_of("mpirun --mpi-start agent --bind-to core a.out", "numa-binding"), "");
-  EXPECT_EQ(request_of("mpirun -np 2 -bynode -bind-to-core a.out"),
-            "-bynode --bind-to core; -bynode");
-  for (const std::string option : {"-rf f",
-                                   "-npersocket 2",
-                                   "--map-by ppr:2:socket",
-                                   "--mca rmaps_base_mapping_policy node"}) {
-    EXPECT_TRUE(
-        setting_of("mpirun -np 2 " + option + " a.out", "dealt-by-mpirun").starts_with("1 ("))
-        << option;
+  EXPECT_EQ(request_of("mpirun -np 2 -bynode -bind-to-core a.out"), "-bynode --bind-to core; -bynode");
+  for (const std::string option :
+       {"-rf f", "-npersocket 2", "--map-by ppr:2:socket", "--mca rmaps_base_mapping_policy node"}) {
+    EXPECT_TRUE(setting_of("mpirun -np 2 " + option + " a.out", "dealt-by-mpirun").starts_with("1 (")) << option;
   }
   EXPECT_EQ(error_of("mpirun --map-by ppr:2:socket a.out"),
             "64: --map-by needs -np beside it: muster does not see how many ranks it makes");
@@ -111,14 +93,12 @@ TEST(Mpirun, ReadsWhatStandsBehindAMapping) {
 }
 
 TEST(Mpirun, StartsRanksInAFolder) {
-  EXPECT_EQ(setting_of("mpirun -wdir sub/./dir a.out", "program-folder"),
-            "/home/user/job/sub/dir (-wdir)");
+  EXPECT_EQ(setting_of("mpirun -wdir sub/./dir a.out", "program-folder"), "/home/user/job/sub/dir (-wdir)");
   EXPECT_EQ(request_of("mpirun --wd /data a.out"), "--wd /data; ");
 }
 
 TEST(Mpirun, GivesOtherProgramsToMpirun) {
-  const std::string line =
-      "mpirun -np 1 -H a:2,b:2 a.out 1 : -np 2 -x A=1 --mca btl self b.out 2 : -n 1 c";
+  const std::string line = "mpirun -np 1 -H a:2,b:2 a.out 1 : -np 2 -x A=1 --mca btl self b.out 2 : -n 1 c";
   EXPECT_EQ(program_of(line), "a.out 1");
   EXPECT_EQ(setting_of(line, "mpirun-processes"), "1 (-np)");
   EXPECT_EQ(setting_of(line, "processes-of-hosts"), "4 (-np)");
@@ -170,8 +150,7 @@ TEST(Mpirun, ReadsLinesOfOthers) {
       {"mpirun --map-by ppr:1:node:PE=6 --display-allocation --display-map true", "--map-by"},
       {"mpirun --map-by slot:PE=2 --bind-to core --report-bindings ./stencil 7 256", "--map-by"},
       {"mpirun --map-by socket:OVERSUBSCRIBE -np 8 ./hellompi", "--map-by"},
-      {"mpirun --wdir /tmp --allow-run-as-root --oversubscribe -np 2 ./mpi_halo_exchange -n65536",
-       ""},
+      {"mpirun --wdir /tmp --allow-run-as-root --oversubscribe -np 2 ./mpi_halo_exchange -n65536", ""},
       {"mpirun -hostfile hosts -np 1 command1 : -np 1 command2", "':'"},
       {"mpirun -np 4 xterm -e gdb ./a.out", ""},
       {"mpirun -np 8 java -cp /a:/b Rte model.xml", ""},
@@ -188,15 +167,13 @@ TEST(Mpirun, ReadsLinesOfOthers) {
 }
 
 TEST(Mpirun, HasOtherNames) {
-  for (const std::string name :
-       {"mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"}) {
+  for (const std::string name : {"mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"}) {
     EXPECT_EQ(setting_of(name + " -n 2 a.out", "nproc-per-node"), "2 (-n)") << name;
   }
 }
 
 TEST(Mpirun, ExportsVariablesByteForByte) {
-  std::vector<std::string> words = {
-      "mpirun", "-x", "A=1 ;'\"\n\\", "-x", "B", "-x", "C", "-x", "E=", "a.out"};
+  std::vector<std::string> words = {"mpirun", "-x", "A=1 ;'\"\n\\", "-x", "B", "-x", "C", "-x", "E=", "a.out"};
   std::vector<char*> argv;
   for (std::string& word : words) {
     argv.push_back(word.data());
@@ -219,23 +196,18 @@ TEST(Mpirun, GoesToTheHostsOfAList) {
   EXPECT_EQ(setting_of("mpirun -machinefile f -N 2 a.out", "processes-per-host"), "2 (-N)");
   EXPECT_EQ(setting_of("mpirun -hostfile f -H b:2 a.out", "hostfile"), "");
   EXPECT_EQ(setting_of("mpirun -hostfile f -H b:2 a.out", "hosts"), "b:2 (-H)");
-  EXPECT_EQ(setting_of("mpirun --mca orte_default_hostfile f a.out", "hostfile"),
-            "f (--mca orte_default_hostfile)");
+  EXPECT_EQ(setting_of("mpirun --mca orte_default_hostfile f a.out", "hostfile"), "f (--mca orte_default_hostfile)");
   const Variables operators = {{"OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile"},
                                {"OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=10"}};
-  EXPECT_EQ(setting_of("mpirun a.out", "hostfile", operators),
-            "/etc/mpi/hostfile (OMPI_MCA_orte_default_hostfile)");
+  EXPECT_EQ(setting_of("mpirun a.out", "hostfile", operators), "/etc/mpi/hostfile (OMPI_MCA_orte_default_hostfile)");
   EXPECT_EQ(setting_of("mpirun a.out", "remote-shell", operators),
             "ssh -o ConnectionAttempts=10 (OMPI_MCA_plm_rsh_args)");
   EXPECT_EQ(setting_of("mpirun a.out", "hostfile", {{"HYDRA_HOST_FILE", "/etc/mpi/hostfile"}}),
             "/etc/mpi/hostfile (HYDRA_HOST_FILE)");
-  EXPECT_EQ(setting_of("mpirun a.out",
-                       "hostfile",
-                       {{"OMPI_MCA_orte_default_hostfile", ""}, {"HYDRA_HOST_FILE", "f"}}),
+  EXPECT_EQ(setting_of("mpirun a.out", "hostfile", {{"OMPI_MCA_orte_default_hostfile", ""}, {"HYDRA_HOST_FILE", "f"}}),
             "f (HYDRA_HOST_FILE)")
       << "an empty variable says nothing";
-  EXPECT_EQ(error_of("mpirun -H a:x a.out"),
-            "64: -H is 'a:x', expected a number of slots behind 'a:', not 'x'");
+  EXPECT_EQ(error_of("mpirun -H a:x a.out"), "64: -H is 'a:x', expected a number of slots behind 'a:', not 'x'");
   EXPECT_EQ(setting_of("mpirun -H fd00::1,fd00::2 a.out", "hosts"), "[fd00::1]:1,[fd00::2]:1 (-H)");
   EXPECT_EQ(setting_of("mpirun -H me@fd00::1 a.out", "hosts"), "me@[fd00::1]:1 (-H)");
   EXPECT_EQ(setting_of("mpirun -H a:0,b:6, a.out", "hosts"), "b:6 (-H)");
@@ -251,17 +223,14 @@ TEST(Mpirun, StaysHereForAListOfThisHost) {
   EXPECT_EQ(setting_of("mpirun -H localhost:4 a.out", "nproc-per-node"), "4 (-H)");
   EXPECT_EQ(error_of("mpirun -H localhost -np 2 a.out"),
             "64: -np is '2', expected at most 1, the slots of -H, or --oversubscribe");
-  EXPECT_EQ(setting_of("mpirun -H localhost -np 2 --oversubscribe a.out", "nproc-per-node"),
-            "2 (-np)");
+  EXPECT_EQ(setting_of("mpirun -H localhost -np 2 --oversubscribe a.out", "nproc-per-node"), "2 (-np)");
 }
 
 TEST(Mpirun, CountsTheNodesThatAreThere) {
-  const Variables started = {
-      {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  const Variables started = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
   EXPECT_EQ(setting_of("mpirun -np 16 a.out", "total-workers", started), "16 (-np)");
   EXPECT_EQ(setting_of("mpirun -np 16 a.out", "nproc-per-node", started), "");
-  EXPECT_EQ(notices_of("mpirun -H a,b a.out", started),
-            "ignoring -H: bare starts muster on each node");
+  EXPECT_EQ(notices_of("mpirun -H a,b a.out", started), "ignoring -H: bare starts muster on each node");
   EXPECT_EQ(error_of("mpirun -H localhost,b,c a.out", started),
             "64: -H is 'localhost,b,c' but RANK says that this is bare, which starts "
             "muster on each node; leave the list "
@@ -272,19 +241,15 @@ TEST(Mpirun, CountsTheNodesThatAreThere) {
                              {"VC_MPIMASTER_NUM", "1"},
                              {"VC_MPIWORKER_HOSTS", "job-mpiworker-0.job,job-mpiworker-1.job"},
                              {"VC_MPIWORKER_NUM", "2"}};
-  EXPECT_EQ(
-      setting_of(
-          "mpirun --host job-mpiworker-0.job,job-mpiworker-1.job -np 2 a.out", "hosts", volcano),
-      "job-mpiworker-0.job:1,job-mpiworker-1.job:1 (--host)");
+  EXPECT_EQ(setting_of("mpirun --host job-mpiworker-0.job,job-mpiworker-1.job -np 2 a.out", "hosts", volcano),
+            "job-mpiworker-0.job:1,job-mpiworker-1.job:1 (--host)");
   EXPECT_EQ(setting_of("mpirun --nnodes 2 -np 16 a.out", "total-workers"), "16 (-np)");
 }
 
 TEST(Mpirun, TakesModelArtsNumberOfSlots) {
-  EXPECT_EQ(setting_of("mpirun a.out", "nproc-per-node", {{"MY_MPI_SLOTS", "2"}}),
-            "2 (MY_MPI_SLOTS)");
+  EXPECT_EQ(setting_of("mpirun a.out", "nproc-per-node", {{"MY_MPI_SLOTS", "2"}}), "2 (MY_MPI_SLOTS)");
   EXPECT_EQ(setting_of("mpirun -np 4 a.out", "nproc-per-node", {{"MY_MPI_SLOTS", "2"}}), "4 (-np)");
-  EXPECT_EQ(setting_of("muster --mode torchrun a.out", "nproc-per-node", {{"MY_MPI_SLOTS", "2"}}),
-            "");
+  EXPECT_EQ(setting_of("muster --mode torchrun a.out", "nproc-per-node", {{"MY_MPI_SLOTS", "2"}}), "");
 }
 
 TEST(Mpirun, RefusesWhatWouldBeAnotherJob) {
@@ -292,13 +257,11 @@ TEST(Mpirun, RefusesWhatWouldBeAnotherJob) {
             "64: --do-not-launch is refused: 'muster plan' says what would be started");
   EXPECT_EQ(error_of("mpirun -ppn 4 a.out").substr(0, 18), "64: -ppn is refuse");
   EXPECT_EQ(error_of("mpirun -genv A 1 -n 2 a.out").substr(0, 18), "64: -genv is refus");
-  EXPECT_EQ(error_of("mpirun --tune /nosuch a.out"),
-            "64: --tune is '/nosuch', expected a file that can be read");
+  EXPECT_EQ(error_of("mpirun --tune /nosuch a.out"), "64: --tune is '/nosuch', expected a file that can be read");
   EXPECT_EQ(error_of("mpirun -H +n0 a.out"), "64: -H is '+n0', expected hosts such as a:8,b:8");
-  EXPECT_EQ(
-      error_of("mpirun a.out", {{"MUSTER_MPI_SHM", "/dev/shm/x"}}),
-      "126: muster has started mpirun, and what PATH has by that name leads back to muster; put "
-      "the folder of Open MPI's mpirun in front");
+  EXPECT_EQ(error_of("mpirun a.out", {{"MUSTER_MPI_SHM", "/dev/shm/x"}}),
+            "126: muster has started mpirun, and what PATH has by that name leads back to muster; put "
+            "the folder of Open MPI's mpirun in front");
 }
 
 }  // namespace

@@ -7,13 +7,12 @@ namespace muster {
 namespace {
 
 TEST(Paddle, TakesAllDevicesOfThisNode) {
-  EXPECT_EQ(
-      settings_of("fleetrun train.py"),
-      "export:PADDLE_AUTO_CLUSTER=0 (default of paddle.distributed.launch); "
-      "export:PADDLE_DISTRI_BACKEND=gloo (default of paddle.distributed.launch); "
-      "export:PADDLE_LOG_DIR=/home/user/job/log (default of paddle.distributed.launch); "
-      "log-dir=log (default of paddle.distributed.launch); mode=paddle "
-      "(paddle.distributed.launch); nproc-per-node=auto (default of paddle.distributed.launch)");
+  EXPECT_EQ(settings_of("fleetrun train.py"),
+            "export:PADDLE_AUTO_CLUSTER=0 (default of paddle.distributed.launch); "
+            "export:PADDLE_DISTRI_BACKEND=gloo (default of paddle.distributed.launch); "
+            "export:PADDLE_LOG_DIR=/home/user/job/log (default of paddle.distributed.launch); "
+            "log-dir=log (default of paddle.distributed.launch); mode=paddle "
+            "(paddle.distributed.launch); nproc-per-node=auto (default of paddle.distributed.launch)");
   EXPECT_EQ(setting_of("paddle.distributed.launch --gpus 0,1 train.py", "devices"), "0,1 (--gpus)");
   EXPECT_EQ(setting_of("paddle.distributed.launch --gpus 0,1 train.py", "nproc-per-node"), "");
   EXPECT_EQ(setting_of("paddle.distributed.launch --nproc_per_node 2 train.py", "nproc-per-node"),
@@ -55,8 +54,7 @@ TEST(Paddle, NamesDevicesAsTheirListDoes) {
 TEST(Paddle, TakesTheOptionsOfItsOldLauncher) {
   EXPECT_EQ(setting_of("fleetrun --selected_gpus=0,1 a.py", "devices"), "0,1 (--selected_gpus)");
   EXPECT_EQ(setting_of("fleetrun --np 2 a.py", "nnodes"), "2 (--np)");
-  EXPECT_EQ(setting_of("fleetrun --backend gloo a.py", "export:PADDLE_DISTRI_BACKEND"),
-            "gloo (--backend)");
+  EXPECT_EQ(setting_of("fleetrun --backend gloo a.py", "export:PADDLE_DISTRI_BACKEND"), "gloo (--backend)");
   EXPECT_EQ(setting_of("fleetrun --backend auto a.py", "export:PADDLE_DISTRI_BACKEND"),
             "gloo (default of paddle.distributed.launch)");
   EXPECT_EQ(error_of("fleetrun --backend heter a.py"),
@@ -82,22 +80,18 @@ TEST(Paddle, TakesTheNodesFromFlags) {
   EXPECT_EQ(setting_of(line, "master-port"), "6070 (--master)");
   EXPECT_EQ(setting_of(line, "node-rank"), "1 (--rank)");
   EXPECT_EQ(setting_of("fleetrun --nnodes 2 --rank -1 train.py", "node-rank"), "");
-  EXPECT_EQ(setting_of("fleetrun --master a:1 train.py", "nnodes"),
-            "1 (default of paddle.distributed.launch)");
+  EXPECT_EQ(setting_of("fleetrun --master a:1 train.py", "nnodes"), "1 (default of paddle.distributed.launch)");
   EXPECT_EQ(setting_of("fleetrun --master a:1 train.py", "master-addr"), "");
-  EXPECT_EQ(error_of("fleetrun --nnodes 2 --master a train.py"),
-            "64: --master is 'a', expected HOST:PORT");
+  EXPECT_EQ(error_of("fleetrun --nnodes 2 --master a train.py"), "64: --master is 'a', expected HOST:PORT");
 }
 
 TEST(Paddle, NeedsNoEtcd) {
-  const std::string line =
-      "fleetrun --master etcd://10.0.0.1:2379 --nnodes 2:4 --elastic_level 1 train.py";
+  const std::string line = "fleetrun --master etcd://10.0.0.1:2379 --nnodes 2:4 --elastic_level 1 train.py";
   EXPECT_EQ(notices_of(line), "ignoring --master: it names an etcd server, and muster needs none");
   EXPECT_EQ(setting_of(line, "nnodes"), "2:4 (--nnodes)");
   EXPECT_EQ(setting_of(line, "last-call"), "30 (default of paddle.distributed.launch)");
   EXPECT_EQ(setting_of(line, "max-restarts"), "3 (--elastic_level)");
-  EXPECT_EQ(setting_of("fleetrun --elastic_level=0 --max_restart=5 a.py", "max-restarts"),
-            "5 (--max_restart)");
+  EXPECT_EQ(setting_of("fleetrun --elastic_level=0 --max_restart=5 a.py", "max-restarts"), "5 (--max_restart)");
   EXPECT_EQ(setting_of("fleetrun --max_restart 5 a.py", "max-restarts"), "");
 }
 
@@ -121,19 +115,15 @@ TEST(Paddle, LetsVariablesWinOverFlags) {
   const std::string line = "fleetrun --nnodes 1 --rank 0 train.py";
   EXPECT_EQ(setting_of(line, "nnodes", variables), "2 (PADDLE_NNODES)");
   EXPECT_EQ(setting_of(line, "node-rank", variables), "1 (PADDLE_TRAINER_ID)");
-  EXPECT_EQ(setting_of(line, "export:PADDLE_AUTO_CLUSTER", variables),
-            "True (PADDLE_AUTO_CLUSTER)");
+  EXPECT_EQ(setting_of(line, "export:PADDLE_AUTO_CLUSTER", variables), "True (PADDLE_AUTO_CLUSTER)");
   EXPECT_EQ(notices_of(line, variables),
             "PADDLE_NNODES is '2' and wins over --nnodes, as in paddle.distributed.launch");
-  EXPECT_EQ(setting_of("fleetrun --nnodes 2 a.py",
-                       "node-rank",
-                       {{"PADDLE_RANK", "0"}, {"PADDLE_TRAINER_ID", "1"}}),
+  EXPECT_EQ(setting_of("fleetrun --nnodes 2 a.py", "node-rank", {{"PADDLE_RANK", "0"}, {"PADDLE_TRAINER_ID", "1"}}),
             "0 (PADDLE_RANK)");
 }
 
 TEST(Paddle, WritesLogsIntoTheGivenFolder) {
-  EXPECT_EQ(setting_of("fleetrun --log_dir /logs train.py", "export:PADDLE_LOG_DIR"),
-            "/logs (--log_dir)");
+  EXPECT_EQ(setting_of("fleetrun --log_dir /logs train.py", "export:PADDLE_LOG_DIR"), "/logs (--log_dir)");
   EXPECT_EQ(setting_of("fleetrun --log_dir= train.py", "log-dir"), "");
 }
 

@@ -23,8 +23,7 @@ TEST(FrontEnds, AreChosenByTheirName) {
   EXPECT_EQ(setting_of("muster torchrun train.py", "mode"), "torchrun (muster torchrun)");
   EXPECT_EQ(setting_of("muster plan torchrun train.py", "mode"), "torchrun (muster torchrun)");
   EXPECT_EQ(setting_of("muster --report r torchrun train.py", "report"), "r (--report)");
-  EXPECT_EQ(setting_of("muster torch.distributed.run train.py", "mode"),
-            "torchrun (muster torch.distributed.run)");
+  EXPECT_EQ(setting_of("muster torch.distributed.run train.py", "mode"), "torchrun (muster torch.distributed.run)");
   EXPECT_EQ(setting_of("msrun train.py", "mode"), "msrun (msrun)");
 }
 
@@ -36,18 +35,16 @@ TEST(FrontEnds, AreNotChosenBehindDashesOrAsAModulesArgument) {
 }
 
 TEST(FrontEnds, LetEveryNameThatBeginsWithMusterBeMuster) {
-  for (const std::string name :
-       {"muster", "muster-1.2", "/opt/x/muster", "muster.old", "-muster"}) {
+  for (const std::string name : {"muster", "muster-1.2", "/opt/x/muster", "muster.old", "-muster"}) {
     EXPECT_EQ(program_of(name + " a b"), "a b") << name;
   }
 }
 
 TEST(FrontEnds, RefuseANameThatMeansNothing) {
-  EXPECT_EQ(
-      error_of("/usr/local/bin/srun -n 4 a.out"),
-      "64: this program was started as 'srun', expected a name that begins with muster, or one "
-      "of torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed, mpirun, "
-      "accelerate, accelerate-launch, paddle.distributed.launch, colossalai, horovodrun");
+  EXPECT_EQ(error_of("/usr/local/bin/srun -n 4 a.out"),
+            "64: this program was started as 'srun', expected a name that begins with muster, or one "
+            "of torchrun, torch.distributed.run, torch.distributed.launch, msrun, deepspeed, mpirun, "
+            "accelerate, accelerate-launch, paddle.distributed.launch, colossalai, horovodrun");
 }
 
 // Where options end
@@ -69,14 +66,11 @@ TEST(Torchrun, TakesOnePairOfDashesAway) {
 TEST(Torchrun, ReadsEachFormOfAnOption) {
   for (const std::string form :
        {"--nproc-per-node 4", "--nproc_per_node 4", "--nproc-per-node=4", "--nproc_per_node=4"}) {
-    EXPECT_EQ(setting_of("torchrun " + form + " a.py", "nproc-per-node").substr(0, 2), "4 ")
-        << form;
+    EXPECT_EQ(setting_of("torchrun " + form + " a.py", "nproc-per-node").substr(0, 2), "4 ") << form;
   }
-  EXPECT_EQ(setting_of("torchrun --nproc_per_node=4 a.py", "nproc-per-node"),
-            "4 (--nproc_per_node)");
+  EXPECT_EQ(setting_of("torchrun --nproc_per_node=4 a.py", "nproc-per-node"), "4 (--nproc_per_node)");
   for (const std::string form : {"-r 0:1,11:2", "-r0:1,11:2", "-r=0:1,11:2"}) {
-    EXPECT_EQ(setting_of("torchrun " + form + " a.py", "redirects"), "0:1,11:2 (--redirects)")
-        << form;
+    EXPECT_EQ(setting_of("torchrun " + form + " a.py", "redirects"), "0:1,11:2 (--redirects)") << form;
   }
 }
 
@@ -99,26 +93,16 @@ TEST(Torchrun, TakesNoOptionForAValue) {
 }
 
 TEST(Torchrun, ReadsNumbersAsPythonDoes) {
-  for (const auto& [written, meant] : {std::pair("02", "2"),
-                                       std::pair("+2", "2"),
-                                       std::pair("1_000", "1000"),
-                                       std::pair("1:04", "1:4"),
-                                       std::pair("0", "0"),
-                                       std::pair("00", "0"),
-                                       std::pair("-01", "-1"),
-                                       std::pair("1__0", "1__0"),
-                                       std::pair("_1", "_1"),
-                                       std::pair("1_", "1_"),
-                                       std::pair("two", "two")}) {
+  for (const auto& [written, meant] :
+       {std::pair("02", "2"), std::pair("+2", "2"), std::pair("1_000", "1000"), std::pair("1:04", "1:4"),
+        std::pair("0", "0"), std::pair("00", "0"), std::pair("-01", "-1"), std::pair("1__0", "1__0"),
+        std::pair("_1", "_1"), std::pair("1_", "1_"), std::pair("two", "two")}) {
     EXPECT_EQ(setting_of("torchrun --nnodes=" + std::string(written) + " a.py", "nnodes"),
               std::string(meant) + " (--nnodes)");
   }
-  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", " 4 "}}),
-            "4 (PET_NPROC_PER_NODE)");
-  EXPECT_EQ(error_of("torchrun --nproc-per-node= a.py"),
-            "64: --nproc-per-node is '', expected a value");
-  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", ""}}),
-            "1 (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", " 4 "}}), "4 (PET_NPROC_PER_NODE)");
+  EXPECT_EQ(error_of("torchrun --nproc-per-node= a.py"), "64: --nproc-per-node is '', expected a value");
+  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", ""}}), "1 (default of torchrun)");
   EXPECT_EQ(error_of("torchrun --monitor-interval abc a.py"),
             "64: --monitor-interval is 'abc', expected a number of seconds");
   EXPECT_EQ(error_of("torchrun --monitor-interval 0.5 a.py"), "no error");
@@ -133,13 +117,11 @@ TEST(Torchrun, LetsWorkersShareStandardInput) {
 TEST(Torchrun, LaysItsLogFilesOut) {
   EXPECT_EQ(setting_of("torchrun a.py", kLogLayout), "torchrun (default of torchrun)");
   EXPECT_EQ(setting_of("torchrun --log-dir /l a.py", "log-dir"), "/l (--log-dir)");
-  EXPECT_EQ(setting_of("accelerate launch --log_dir /l a.py", kLogLayout),
-            "torchrun (default of torchrun)");
+  EXPECT_EQ(setting_of("accelerate launch --log_dir /l a.py", kLogLayout), "torchrun (default of torchrun)");
   EXPECT_EQ(setting_of("muster --log-dir /l a.py", kLogLayout), "");
   const Variables own{{"MUSTER_LOG_DIR", "/own"}};
   EXPECT_EQ(setting_of("torchrun a.py", kLogLayout, own), "") << "muster's own option, its layout";
-  EXPECT_EQ(setting_of("torchrun --log-dir /l a.py", kLogLayout, own),
-            "torchrun (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun --log-dir /l a.py", kLogLayout, own), "torchrun (default of torchrun)");
 }
 
 TEST(Torchrun, TakesAnEmptyLogFolderForNone) {
@@ -152,8 +134,7 @@ TEST(Torchrun, WritesNoFilesIntoTheNullDevice) {
       "torchrun --log-dir /dev/null -r 3 -t 1 --local-ranks-filter 0 --duplicate-stdout-filters x "
       "a.py";
   EXPECT_EQ(setting_of(text, kLogLayout), "nothing (default of torchrun)");
-  for (const char* const name :
-       {"log-dir", "redirects", "tee", "local-ranks-filter", "duplicate-stdout-filters"}) {
+  for (const char* const name : {"log-dir", "redirects", "tee", "local-ranks-filter", "duplicate-stdout-filters"}) {
     EXPECT_EQ(setting_of(text, name), "") << name;
   }
   EXPECT_EQ(setting_of(text, "prefix"), "terminal (default of torchrun)") << "as without -t";
@@ -162,12 +143,10 @@ TEST(Torchrun, WritesNoFilesIntoTheNullDevice) {
 }
 
 TEST(Torchrun, TakesTheGivenNumberOfRestarts) {
-  EXPECT_EQ(setting_of("torchrun --max-restarts 10 a.py", "no-progress-limit"),
-            "0 (default of torchrun)");
+  EXPECT_EQ(setting_of("torchrun --max-restarts 10 a.py", "no-progress-limit"), "0 (default of torchrun)");
   EXPECT_EQ(setting_of("torchrun a.py", "store"), "agent (default of torchrun)");
   EXPECT_EQ(setting_of("torchrun --store worker a.py", "store"), "worker (--store)");
-  EXPECT_EQ(setting_of("torchrun --no-progress-limit 2 a.py", "no-progress-limit"),
-            "2 (--no-progress-limit)");
+  EXPECT_EQ(setting_of("torchrun --no-progress-limit 2 a.py", "no-progress-limit"), "2 (--no-progress-limit)");
   EXPECT_EQ(setting_of("torchrun a.py", "no-progress-limit", {{"MUSTER_NO_PROGRESS_LIMIT", "2"}}),
             "2 (MUSTER_NO_PROGRESS_LIMIT)");
 }
@@ -175,63 +154,48 @@ TEST(Torchrun, TakesTheGivenNumberOfRestarts) {
 TEST(Torchrun, StartsAgainAtOnceForANodeThatComesLater) {
   EXPECT_EQ(setting_of("torchrun --nnodes 1:2 a.py", "scale-up"), "now (default of torchrun)");
   EXPECT_EQ(setting_of("torchrun --scale-up restart a.py", "scale-up"), "restart (--scale-up)");
-  EXPECT_EQ(setting_of("torchrun a.py", "scale-up", {{"MUSTER_SCALE_UP", "restart"}}),
-            "restart (MUSTER_SCALE_UP)");
+  EXPECT_EQ(setting_of("torchrun a.py", "scale-up", {{"MUSTER_SCALE_UP", "restart"}}), "restart (MUSTER_SCALE_UP)");
 }
 
 TEST(Torchrun, SplitsEndpointsAtTheLastColon) {
   const std::string line = "torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint ";
-  for (const auto& [written, host, port] : {std::tuple("h:7", "h", "7"),
-                                            std::tuple("[fd00::1]:7", "fd00::1", "7"),
+  for (const auto& [written, host, port] : {std::tuple("h:7", "h", "7"), std::tuple("[fd00::1]:7", "fd00::1", "7"),
                                             std::tuple("fd00::1:6000", "fd00::1", "6000"),
-                                            std::tuple("fd00::1", "fd00::1", "29400"),
-                                            std::tuple("h", "h", "29400")}) {
-    EXPECT_EQ(setting_of(line + written + " a.py", "master-addr"),
-              std::string(host) + " (--rdzv-endpoint)");
-    EXPECT_EQ(setting_of(line + written + " a.py", "master-port"),
-              std::string(port) + " (--rdzv-endpoint)");
+                                            std::tuple("fd00::1", "fd00::1", "29400"), std::tuple("h", "h", "29400")}) {
+    EXPECT_EQ(setting_of(line + written + " a.py", "master-addr"), std::string(host) + " (--rdzv-endpoint)");
+    EXPECT_EQ(setting_of(line + written + " a.py", "master-port"), std::string(port) + " (--rdzv-endpoint)");
   }
   const std::string blanks = " h : 7 ";
-  EXPECT_EQ(setting_of(
-                "torchrun a.py",
-                "master-addr",
-                {{"PET_RDZV_ENDPOINT", blanks}, {"PET_RDZV_BACKEND", "c10d"}, {"PET_NNODES", "2"}}),
+  EXPECT_EQ(setting_of("torchrun a.py", "master-addr",
+                       {{"PET_RDZV_ENDPOINT", blanks}, {"PET_RDZV_BACKEND", "c10d"}, {"PET_NNODES", "2"}}),
             "h (PET_RDZV_ENDPOINT)");
 }
 
 TEST(Torchrun, GivesWorkersThePortThatIsNamed) {
-  EXPECT_EQ(
-      setting_of("torchrun --nnodes 2 --master-addr h --master-port 6000 a.py", "worker-port"),
-      "6000 (--master-port)");
-  EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-endpoint h:6000 a.py", "worker-port"),
-            "6000 (--rdzv-endpoint)");
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --master-addr h --master-port 6000 a.py", "worker-port"),
+            "6000 (--master-port)");
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-endpoint h:6000 a.py", "worker-port"), "6000 (--rdzv-endpoint)");
   EXPECT_EQ(setting_of("torchrun --nnodes 2 --master-addr h a.py", "worker-port"), "");
   EXPECT_EQ(setting_of("torchrun --nnodes 1 --master-port 6000 a.py", "worker-port"), "");
-  EXPECT_EQ(
-      setting_of("torchrun --worker-port 7 --nnodes 2 --master-addr h --master-port 6000 a.py",
-                 "worker-port"),
-      "7 (--worker-port)");
+  EXPECT_EQ(setting_of("torchrun --worker-port 7 --nnodes 2 --master-addr h --master-port 6000 a.py", "worker-port"),
+            "7 (--worker-port)");
 }
 
 // What another start has left behind
 
 TEST(Torchrun, IgnoresWhatDescribesNoNode) {
   const std::string single = "single (torchrun, which does not read ";
-  for (const Variables& variables :
-       {Variables{{"WORLD_SIZE", "2"}},
-        Variables{{"RANK", "0"}, {"WORLD_SIZE", "4"}},
-        Variables{{"RANK", "x"}},
-        Variables{{"TF_CONFIG", "garbage"}},
-        Variables{{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "localhost"}}}) {
+  for (const Variables& variables : {Variables{{"WORLD_SIZE", "2"}}, Variables{{"RANK", "0"}, {"WORLD_SIZE", "4"}},
+                                     Variables{{"RANK", "x"}}, Variables{{"TF_CONFIG", "garbage"}},
+                                     Variables{{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "localhost"}}}) {
     const std::string line = "torchrun --nproc_per_node=2 --master_port=1234 a.py";
     EXPECT_TRUE(setting_of(line, "platform", variables).starts_with(single))
         << variables.begin()->first << setting_of(line, "platform", variables);
     EXPECT_NE(notices_of(line, variables), "");
   }
-  EXPECT_EQ(
-      notices_of("torchrun a.py", {{"WORLD_SIZE", "2"}}),
-      "ignoring WORLD_SIZE: torchrun does not read it, and what is there does not describe one "
-      "of several nodes");
+  EXPECT_EQ(notices_of("torchrun a.py", {{"WORLD_SIZE", "2"}}),
+            "ignoring WORLD_SIZE: torchrun does not read it, and what is there does not describe one "
+            "of several nodes");
 }
 
 TEST(Torchrun, SuggestsReplacementsForEtcdAndFiles) {
@@ -244,8 +208,7 @@ TEST(Torchrun, SuggestsReplacementsForEtcdAndFiles) {
 }
 
 TEST(Torchrun, IgnoresTasksOfTensorFlow) {
-  const Variables tasks = {
-      {"TF_CONFIG", R"({"cluster":{"worker":["a:1","b:2"]},"task":{"type":"worker","index":0}})"}};
+  const Variables tasks = {{"TF_CONFIG", R"({"cluster":{"worker":["a:1","b:2"]},"task":{"type":"worker","index":0}})"}};
   EXPECT_EQ(setting_of("torchrun --nproc_per_node=2 a.py", "platform", tasks),
             "single (torchrun, which does not read TF_CONFIG)");
   EXPECT_EQ(notices_of("torchrun --nproc_per_node=2 a.py", tasks),
@@ -263,42 +226,34 @@ TEST(Torchrun, BelievesVariablesThatDescribeANodeWhereTheLineDoesNot) {
   EXPECT_EQ(notices_of("torchrun --nnodes 1 a.py", whole),
             "ignoring RANK, WORLD_SIZE, MASTER_ADDR: torchrun does not read them, and the command "
             "line says which nodes there are");
-  EXPECT_EQ(setting_of("torchrun --nnodes 1 a.py", "platform", whole),
-            "single (torchrun, which does not read RANK)");
+  EXPECT_EQ(setting_of("torchrun --nnodes 1 a.py", "platform", whole), "single (torchrun, which does not read RANK)");
 }
 
 TEST(Torchrun, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(error_of("torchrun --nodes 1 a.py"),
-            "64: unknown option '--nodes'; did you mean '--nnodes'?");
+  EXPECT_EQ(error_of("torchrun --nodes 1 a.py"), "64: unknown option '--nodes'; did you mean '--nnodes'?");
   EXPECT_EQ(error_of("torchrun --rdvz_backend=c10d a.py"),
             "64: unknown option '--rdvz_backend'; did you mean '--rdzv-backend'?");
-  EXPECT_EQ(error_of("torchrun --reprot r a.py"),
-            "64: unknown option '--reprot'; did you mean '--report'?");
-  EXPECT_EQ(
-      error_of("torchrun -x a.py"),
-      "64: unknown option '-x'; 'muster torchrun --help' lists them, and a script that begins "
-      "with a dash goes behind '--'");
-  EXPECT_EQ(
-      error_of("torchrun --mode msrun a.py"),
-      "64: --mode is 'msrun' but 'torchrun' starts workers by 'torchrun'; leave one of them out");
-  EXPECT_EQ(error_of("torchrun --standalone=1 a.py"),
-            "64: --standalone is a switch and takes no value");
+  EXPECT_EQ(error_of("torchrun --reprot r a.py"), "64: unknown option '--reprot'; did you mean '--report'?");
+  EXPECT_EQ(error_of("torchrun -x a.py"),
+            "64: unknown option '-x'; 'muster torchrun --help' lists them, and a script that begins "
+            "with a dash goes behind '--'");
+  EXPECT_EQ(error_of("torchrun --mode msrun a.py"),
+            "64: --mode is 'msrun' but 'torchrun' starts workers by 'torchrun'; leave one of them out");
+  EXPECT_EQ(error_of("torchrun --standalone=1 a.py"), "64: --standalone is a switch and takes no value");
   EXPECT_EQ(error_of("torchrun --nnodes"), "64: --nnodes needs a value");
   EXPECT_EQ(error_of("torchrun --start-method thread a.py"),
             "64: --start-method is 'thread', expected one of spawn, fork, forkserver");
   EXPECT_EQ(error_of("torchrun --rdzv-backend zeus --nnodes 2 a.py"),
             "64: --rdzv-backend is 'zeus', expected static, c10d, etcd or etcd-v2");
-  EXPECT_EQ(
-      error_of("muster --mode ps torchrun a.py"),
-      "64: --mode is 'ps' but 'muster torchrun' starts workers by 'torchrun'; leave one of them "
-      "out");
+  EXPECT_EQ(error_of("muster --mode ps torchrun a.py"),
+            "64: --mode is 'ps' but 'muster torchrun' starts workers by 'torchrun'; leave one of them "
+            "out");
 }
 
 TEST(Torchrun, TakesOptionsOfMusterAsWell) {
-  EXPECT_EQ(
-      more_than_default("--report r.json --gang-timeout=60 -v"),
-      "gang-timeout=60 (--gang-timeout); mode=torchrun (torchrun); nproc-per-node=1 (default of "
-      "torchrun); report=r.json (--report); verbose=1 (--verbose)");
+  EXPECT_EQ(more_than_default("--report r.json --gang-timeout=60 -v"),
+            "gang-timeout=60 (--gang-timeout); mode=torchrun (torchrun); nproc-per-node=1 (default of "
+            "torchrun); report=r.json (--report); verbose=1 (--verbose)");
 }
 
 // Single options
@@ -330,8 +285,7 @@ TEST(Torchrun, PassesTheseOn) {
               std::string(row.value) + " (--" + name + ")");
     EXPECT_EQ(notices_of("torchrun --" + name + " " + row.value + " a.py"), "");
   }
-  EXPECT_EQ(setting_of("torchrun --virtual-local-rank a.py", "virtual-local-rank"),
-            "1 (--virtual-local-rank)");
+  EXPECT_EQ(setting_of("torchrun --virtual-local-rank a.py", "virtual-local-rank"), "1 (--virtual-local-rank)");
 }
 
 TEST(Torchrun, GivesReasonsForIgnoredOptions) {
@@ -339,30 +293,25 @@ TEST(Torchrun, GivesReasonsForIgnoredOptions) {
     const char* option;
     const char* notice;
   };
-  for (const Row& row :
-       {Row{"--monitor-interval 5",
-            "ignoring --monitor-interval: nothing is polled, the end of a worker is seen at once"},
-        {"--start-method fork", "ignoring --start-method: each worker is a program of its own"},
-        {"--event_log_handler console",
-         "ignoring --event_log_handler: it names Python code; --report FILE writes what happened"},
-        {"--local-addr 10.0.0.2",
-         "ignoring --local-addr: nodes are found by the connection that they make, none needs to "
-         "name "
-         "itself"}}) {
+  for (const Row& row : {Row{"--monitor-interval 5",
+                             "ignoring --monitor-interval: nothing is polled, the end of a worker is seen at once"},
+                         {"--start-method fork", "ignoring --start-method: each worker is a program of its own"},
+                         {"--event_log_handler console",
+                          "ignoring --event_log_handler: it names Python code; --report FILE writes what happened"},
+                         {"--local-addr 10.0.0.2",
+                          "ignoring --local-addr: nodes are found by the connection that they make, none needs to "
+                          "name "
+                          "itself"}}) {
     EXPECT_EQ(notices_of(std::string("torchrun ") + row.option + " a.py"), row.notice);
     EXPECT_EQ(more_than_default(row.option), kAlone);
   }
 }
 
 TEST(Torchrun, CountsCoresWhereAutoFindsNoAccelerator) {
-  EXPECT_EQ(setting_of("torchrun --nproc-per-node auto a.py", "nproc-per-node"),
-            "cpu (--nproc-per-node)");
+  EXPECT_EQ(setting_of("torchrun --nproc-per-node auto a.py", "nproc-per-node"), "cpu (--nproc-per-node)");
   Snapshot snapshot = snapshot_of({});
   snapshot.devices.ascend = 8;
-  EXPECT_EQ(read_line("torchrun --nproc-per-node auto a.py", snapshot)
-                ->settings.find("nproc-per-node")
-                ->value,
-            "auto");
+  EXPECT_EQ(read_line("torchrun --nproc-per-node auto a.py", snapshot)->settings.find("nproc-per-node")->value, "auto");
 }
 
 TEST(Torchrun, RunsTheScriptModuleOrProgram) {
@@ -422,34 +371,28 @@ TEST(Torchrun, SaysThatAnOptionBehindTheScriptBelongsToIt) {
   const std::string said =
       "--nproc-per-node stands behind the program and belongs to it; options of torchrun go in "
       "front of the program";
-  for (const std::string line : {"torchrun a.py --nproc_per_node 2 --nnodes=2",
-                                 "muster torchrun a.py -x --nproc-per-node=2",
-                                 "torchrun -- a.py --nproc-per-node=2",
-                                 "torchrun a.py -- --nproc-per-node=2",
-                                 "torchrun a.py x -- --nproc-per-node=2",
-                                 "torchrun a.py --epochs 3 -r 3 nproc-per-node"}) {
+  for (const std::string line :
+       {"torchrun a.py --nproc_per_node 2 --nnodes=2", "muster torchrun a.py -x --nproc-per-node=2",
+        "torchrun -- a.py --nproc-per-node=2", "torchrun a.py -- --nproc-per-node=2",
+        "torchrun a.py x -- --nproc-per-node=2", "torchrun a.py --epochs 3 -r 3 nproc-per-node"}) {
     const bool is_said = line.find("--nproc") < line.find("-- ") || line.find("-- ") > line.size();
-    EXPECT_EQ(notices_of(line), is_said && line.find("--nproc") != std::string::npos ? said : "")
-        << line;
+    EXPECT_EQ(notices_of(line), is_said && line.find("--nproc") != std::string::npos ? said : "") << line;
     EXPECT_EQ(setting_of(line, "nproc-per-node"), "1 (default of torchrun)") << line;
   }
 }
 
 TEST(Torchrun, HasNoTemplateOfTheUsersOwn) {
-  EXPECT_EQ(
-      error_of("torchrun a.py", {{"MUSTER_TEMPLATE", "t.yaml"}}),
-      "78: MUSTER_TEMPLATE is 't.yaml' but 'torchrun' starts workers by 'torchrun'; leave one "
-      "of them out");
+  EXPECT_EQ(error_of("torchrun a.py", {{"MUSTER_TEMPLATE", "t.yaml"}}),
+            "78: MUSTER_TEMPLATE is 't.yaml' but 'torchrun' starts workers by 'torchrun'; leave one "
+            "of them out");
   EXPECT_EQ(error_of("muster --template t.yaml msrun a.py").substr(0, 16), "64: --template i");
   EXPECT_EQ(error_of("torchrun --help", {{"MUSTER_TEMPLATE", "t.yaml"}}), "no error");
 }
 
 TEST(Torchrun, MeetsAtTheMasterOrAtAStaticEndpoint) {
   const std::string start = "torchrun --nnodes 2 --node-rank 1 ";
-  EXPECT_EQ(setting_of(start + "--master-addr [fd00::1] a.py", "master-addr"),
-            "fd00::1 (--master-addr)");
-  EXPECT_EQ(setting_of(start + "--master-addr fd00::1 a.py", "master-addr"),
-            "fd00::1 (--master-addr)");
+  EXPECT_EQ(setting_of(start + "--master-addr [fd00::1] a.py", "master-addr"), "fd00::1 (--master-addr)");
+  EXPECT_EQ(setting_of(start + "--master-addr fd00::1 a.py", "master-addr"), "fd00::1 (--master-addr)");
   const std::string endpoint = start + "--master-addr a --master-port 1 --rdzv-endpoint b:2 a.py";
   EXPECT_EQ(setting_of(endpoint, "master-addr"), "b (--rdzv-endpoint)");
   EXPECT_EQ(setting_of(endpoint, "master-port"), "2 (--rdzv-endpoint)");
@@ -467,8 +410,7 @@ TEST(Torchrun, MeetsAtTheEndpointByArrival) {
   EXPECT_EQ(setting_of(line + "host t.py", "master-port"), "29400 (--rdzv-endpoint)");
   const std::string why = ": with --rdzv-backend c10d the endpoint counts, and ranks go by arrival";
   EXPECT_EQ(notices_of(line + "host t.py"),
-            "ignoring --master-addr" + why + "; ignoring --master-port" + why +
-                "; ignoring --node-rank" + why);
+            "ignoring --master-addr" + why + "; ignoring --master-port" + why + "; ignoring --node-rank" + why);
 }
 
 TEST(Torchrun, TakesMasterAndRankWhereC10dHasNoEndpoint) {
@@ -479,8 +421,7 @@ TEST(Torchrun, TakesMasterAndRankWhereC10dHasNoEndpoint) {
 
 TEST(Torchrun, NeedsNoEndpointOnOneNode) {
   for (const std::string nodes : {"", "--nnodes 1 ", "--nnodes=1:1 "}) {
-    const std::string line =
-        "torchrun " + nodes + "--rdzv-backend c10d --rdzv-endpoint localhost:0 a";
+    const std::string line = "torchrun " + nodes + "--rdzv-backend c10d --rdzv-endpoint localhost:0 a";
     EXPECT_EQ(setting_of(line, "master-addr"), "") << nodes;
     EXPECT_EQ(setting_of(line, "master-port"), "") << nodes;
     EXPECT_EQ(setting_of(line, "platform"), "") << nodes;
@@ -488,20 +429,16 @@ TEST(Torchrun, NeedsNoEndpointOnOneNode) {
   EXPECT_EQ(setting_of("torchrun --rdzv-backend c10d --rdzv-endpoint localhost:0 a", "nnodes"),
             "1 (torchrun's default of --nnodes)");
   EXPECT_EQ(setting_of("torchrun --nnodes 1 --master-port 0 a", "master-port"), "");
-  EXPECT_EQ(setting_of("torchrun --nnodes 2 --master-port 0 a", "master-port"),
-            "0 (--master-port)");
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --master-port 0 a", "master-port"), "0 (--master-port)");
 }
 
 TEST(Torchrun, LetsThePlatformCountTheNodesUnlessTheyAreDescribed) {
   EXPECT_EQ(setting_of("torchrun --nproc-per-node 8 --master-port 1 --rdzv-id 1 a", "nnodes"), "");
   for (const std::string option :
        {"--rdzv-backend static", "--rdzv-endpoint h:1", "--master-addr h", "--node-rank 0"}) {
-    EXPECT_EQ(setting_of("torchrun " + option + " a", "nnodes"),
-              "1 (torchrun's default of --nnodes)")
-        << option;
+    EXPECT_EQ(setting_of("torchrun " + option + " a", "nnodes"), "1 (torchrun's default of --nnodes)") << option;
   }
-  EXPECT_EQ(setting_of("torchrun --master-addr h a", "nnodes", {{"MUSTER_NNODES", "3"}}),
-            "3 (MUSTER_NNODES)");
+  EXPECT_EQ(setting_of("torchrun --master-addr h a", "nnodes", {{"MUSTER_NNODES", "3"}}), "3 (MUSTER_NNODES)");
 }
 
 TEST(Torchrun, ReportsNodeCountsOfThePlatform) {
@@ -520,8 +457,7 @@ TEST(Torchrun, NeedsNoEtcd) {
       "torchrun --nnodes 2 --node-rank 0 --master-addr a --rdzv-backend etcd-v2 "
       "--rdzv-endpoint etcd:2379 t.py";
   EXPECT_EQ(setting_of(line, "master-addr"), "a (--master-addr)");
-  EXPECT_EQ(notices_of(line),
-            "ignoring --rdzv-endpoint: it names an etcd server, and muster needs none");
+  EXPECT_EQ(notices_of(line), "ignoring --rdzv-endpoint: it names an etcd server, and muster needs none");
 }
 
 TEST(Torchrun, RefusesAnEndpointThatIsNone) {
@@ -529,13 +465,11 @@ TEST(Torchrun, RefusesAnEndpointThatIsNone) {
     const std::string start = "torchrun --nnodes 2 --rdzv-backend " + backend + " --rdzv-endpoint ";
     for (const std::string text : {"bad!host:29500", ":29500", "a/b", "a%b:1"}) {
       EXPECT_EQ(error_of(start + text + " a.py"),
-                "64: --rdzv-endpoint is '" + text +
-                    "', expected HOST:PORT, with a name or an address as the host");
+                "64: --rdzv-endpoint is '" + text + "', expected HOST:PORT, with a name or an address as the host");
     }
     for (const std::string text : {"a:b", "a:65536", "a:"}) {
       EXPECT_EQ(error_of(start + text + " a.py"),
-                "64: --rdzv-endpoint is '" + text +
-                    "', expected HOST:PORT, with a number from 0 to 65535 as the port");
+                "64: --rdzv-endpoint is '" + text + "', expected HOST:PORT, with a number from 0 to 65535 as the port");
     }
     EXPECT_EQ(error_of(start + "a_b.c-d:1 a.py"), "no error");
     EXPECT_EQ(error_of(start + "[fd00::1]:1 a.py"), "no error");
@@ -554,33 +488,25 @@ TEST(Torchrun, LeavesOutSignalsThatThereAreNot) {
 TEST(RendezvousConf, IsUnderstoodKeyByKey) {
   const std::string start = "torchrun --nnodes 2 --rdzv-conf=";
   EXPECT_EQ(setting_of(start + "timeout=7200 a.py", "gang-timeout"), "7200 (--rdzv-conf timeout)");
-  EXPECT_EQ(setting_of(start + "join_timeout=60 a.py", "gang-timeout"),
-            "60 (--rdzv-conf join_timeout)");
-  EXPECT_EQ(setting_of(start + "timeout=1,join_timeout=2 a.py", "gang-timeout"),
-            "1 (--rdzv-conf timeout)");
+  EXPECT_EQ(setting_of(start + "join_timeout=60 a.py", "gang-timeout"), "60 (--rdzv-conf join_timeout)");
+  EXPECT_EQ(setting_of(start + "timeout=1,join_timeout=2 a.py", "gang-timeout"), "1 (--rdzv-conf timeout)");
   EXPECT_EQ(setting_of(start + "timeout=1,join_timeout=2 --rdzv-backend c10d a.py", "gang-timeout"),
             "2 (--rdzv-conf join_timeout)");
-  EXPECT_EQ(setting_of(start + "last_call_timeout=5 a.py", "last-call"),
-            "5 (--rdzv-conf last_call_timeout)");
+  EXPECT_EQ(setting_of(start + "last_call_timeout=5 a.py", "last-call"), "5 (--rdzv-conf last_call_timeout)");
   EXPECT_EQ(setting_of(start + "keep_alive_interval=10 a.py", "heartbeat-timeout"),
             "30 (--rdzv-conf keep_alive_interval)");
-  EXPECT_EQ(setting_of(start + "keep_alive_interval=2,keep_alive_max_attempt=6 a.py",
-                       "heartbeat-timeout"),
+  EXPECT_EQ(setting_of(start + "keep_alive_interval=2,keep_alive_max_attempt=6 a.py", "heartbeat-timeout"),
             "12 (--rdzv-conf keep_alive_max_attempt)");
-  EXPECT_EQ(setting_of(start + "keep_alive_interval=3600 a.py", "heartbeat-timeout").substr(0, 4),
-            "3600");
+  EXPECT_EQ(setting_of(start + "keep_alive_interval=3600 a.py", "heartbeat-timeout").substr(0, 4), "3600");
   EXPECT_EQ(settings_of("torchrun --rdzv-conf= a.py"), kAlone);
 }
 
 TEST(RendezvousConf, NamesTheLeaderWithC10d) {
   const std::string start = "torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint svc:1 ";
-  EXPECT_EQ(setting_of(start + "--rdzv-conf is_host=1 a.py", "lead"),
-            "reached (--rdzv-conf is_host)");
-  EXPECT_EQ(setting_of(start + "--rdzv-conf is_host=False a.py", "lead"),
-            "never (--rdzv-conf is_host)");
+  EXPECT_EQ(setting_of(start + "--rdzv-conf is_host=1 a.py", "lead"), "reached (--rdzv-conf is_host)");
+  EXPECT_EQ(setting_of(start + "--rdzv-conf is_host=False a.py", "lead"), "never (--rdzv-conf is_host)");
   EXPECT_EQ(setting_of(start + "--node-rank 0 a.py", "lead"), "reached (--node-rank)");
-  EXPECT_EQ(setting_of(start + "--node-rank 0 --rdzv-conf is_host=0 a.py", "lead"),
-            "never (--rdzv-conf is_host)");
+  EXPECT_EQ(setting_of(start + "--node-rank 0 --rdzv-conf is_host=0 a.py", "lead"), "never (--rdzv-conf is_host)");
   EXPECT_EQ(setting_of(start + "--node-rank 1 a.py", "lead"), "");
   EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-conf is_host=1 a.py", "lead"), "");
   EXPECT_EQ(error_of(start + "--rdzv-conf is_host=x a.py"),
@@ -588,8 +514,7 @@ TEST(RendezvousConf, NamesTheLeaderWithC10d) {
 }
 
 TEST(RendezvousConf, MayBeQuotedOnceTooOften) {
-  EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-conf='timeout=5,last_call_timeout=1' a.py",
-                       "gang-timeout"),
+  EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-conf='timeout=5,last_call_timeout=1' a.py", "gang-timeout"),
             "5 (--rdzv-conf timeout)");
   EXPECT_EQ(setting_of("torchrun --nnodes 2 --rdzv-conf=\"timeout=5\" a.py", "gang-timeout"),
             "5 (--rdzv-conf timeout)");
@@ -602,10 +527,7 @@ TEST(RendezvousConf, NamesIgnoredKeys) {
   for (const CompatOption& key : rendezvous_keys()) {
     const std::string name = key.name;
     const std::string notice = notices_of("torchrun --rdzv-conf " + name + "=3 a.py");
-    EXPECT_EQ(notice,
-              key.fate == OptionSupport::Ignored
-                  ? "ignoring " + name + " in --rdzv-conf: " + key.note
-                  : "");
+    EXPECT_EQ(notice, key.fate == OptionSupport::Ignored ? "ignoring " + name + " in --rdzv-conf: " + key.note : "");
   }
   EXPECT_EQ(notices_of("torchrun --rdzv-conf join_timout=3,zzz=1 a.py"),
             "ignoring join_timout in --rdzv-conf: torchrun knows no such key; did you mean "
@@ -613,11 +535,9 @@ TEST(RendezvousConf, NamesIgnoredKeys) {
 }
 
 TEST(RendezvousConf, RefusesMalformedKeysAndValues) {
-  for (const std::string text :
-       {"timeout", "timeout=", "=3", "timeout=3,", "timeout=3,,is_host=1"}) {
-    EXPECT_EQ(
-        error_of("torchrun --rdzv-conf " + text + " a.py"),
-        "64: --rdzv-conf is '" + text + "', expected KEY=VALUE,KEY=VALUE such as timeout=1800");
+  for (const std::string text : {"timeout", "timeout=", "=3", "timeout=3,", "timeout=3,,is_host=1"}) {
+    EXPECT_EQ(error_of("torchrun --rdzv-conf " + text + " a.py"),
+              "64: --rdzv-conf is '" + text + "', expected KEY=VALUE,KEY=VALUE such as timeout=1800");
   }
   EXPECT_EQ(error_of("torchrun --rdzv-conf keep_alive_interval=x a.py"),
             "64: --rdzv-conf keep_alive_interval is 'x', expected a number from 1 to 3600");
@@ -626,20 +546,14 @@ TEST(RendezvousConf, RefusesMalformedKeysAndValues) {
 // Variables
 
 TEST(TorchrunVariables, AreWeakerThanFlagsAndMustersOwn) {
-  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", "4"}}),
-            "4 (PET_NPROC_PER_NODE)");
+  EXPECT_EQ(setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", "4"}}), "4 (PET_NPROC_PER_NODE)");
+  EXPECT_EQ(setting_of("torchrun --nproc-per-node 2 a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", "4"}}),
+            "2 (--nproc-per-node)");
   EXPECT_EQ(
-      setting_of(
-          "torchrun --nproc-per-node 2 a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", "4"}}),
-      "2 (--nproc-per-node)");
-  EXPECT_EQ(setting_of("torchrun a.py",
-                       "nproc-per-node",
-                       {{"PET_NPROC_PER_NODE", "4"}, {"MUSTER_NPROC_PER_NODE", "3"}}),
-            "3 (MUSTER_NPROC_PER_NODE)");
-  EXPECT_EQ(
-      setting_of(
-          "torchrun --nproc-per-node 2 a.py", "nproc-per-node", {{"MUSTER_NPROC_PER_NODE", "3"}}),
-      "2 (--nproc-per-node)");
+      setting_of("torchrun a.py", "nproc-per-node", {{"PET_NPROC_PER_NODE", "4"}, {"MUSTER_NPROC_PER_NODE", "3"}}),
+      "3 (MUSTER_NPROC_PER_NODE)");
+  EXPECT_EQ(setting_of("torchrun --nproc-per-node 2 a.py", "nproc-per-node", {{"MUSTER_NPROC_PER_NODE", "3"}}),
+            "2 (--nproc-per-node)");
   EXPECT_EQ(setting_of("muster a.py", "max-restarts", {{"PET_MAX_RESTARTS", "4"}}), "");
 }
 
@@ -657,27 +571,22 @@ TEST(TorchrunVariables, AreThoseThatTorchrunReads) {
 
 TEST(TorchrunVariables, SwitchOn) {
   for (const std::string on : {"1", "true", "True"}) {
-    EXPECT_EQ(setting_of("torchrun a.py", "platform", {{"PET_STANDALONE", on}}),
-              "single (PET_STANDALONE)");
+    EXPECT_EQ(setting_of("torchrun a.py", "platform", {{"PET_STANDALONE", on}}), "single (PET_STANDALONE)");
   }
   for (const std::string off : {"0", "false", "False"}) {
     EXPECT_EQ(settings_of("torchrun a.py", {{"PET_STANDALONE", off}}), kAlone);
-    EXPECT_EQ(setting_of("torchrun --standalone a.py", "platform", {{"PET_STANDALONE", off}}),
-              "single (--standalone)");
+    EXPECT_EQ(setting_of("torchrun --standalone a.py", "platform", {{"PET_STANDALONE", off}}), "single (--standalone)");
   }
   EXPECT_EQ(error_of("torchrun a.py", {{"PET_STANDALONE", "yes"}}),
             "78: PET_STANDALONE is 'yes', expected 0, 1, true or false");
-  EXPECT_EQ(setting_of("torchrun package", "module", {{"PET_MODULE", "1"}}),
-            "package (PET_MODULE)");
+  EXPECT_EQ(setting_of("torchrun package", "module", {{"PET_MODULE", "1"}}), "package (PET_MODULE)");
 }
 
 TEST(TorchrunVariables, MixWithFlags) {
-  EXPECT_EQ(
-      settings_of("torchrun --nnodes 2 a.py",
-                  {{"PET_RDZV_BACKEND", "c10d"}, {"PET_RDZV_ENDPOINT", "h"}}),
-      "master-addr=h (PET_RDZV_ENDPOINT); master-port=29400 (PET_RDZV_ENDPOINT); mode=torchrun "
-      "(torchrun); nnodes=2 (--nnodes); nproc-per-node=1 (default of torchrun); platform=flags "
-      "(PET_RDZV_BACKEND)");
+  EXPECT_EQ(settings_of("torchrun --nnodes 2 a.py", {{"PET_RDZV_BACKEND", "c10d"}, {"PET_RDZV_ENDPOINT", "h"}}),
+            "master-addr=h (PET_RDZV_ENDPOINT); master-port=29400 (PET_RDZV_ENDPOINT); mode=torchrun "
+            "(torchrun); nnodes=2 (--nnodes); nproc-per-node=1 (default of torchrun); platform=flags "
+            "(PET_RDZV_BACKEND)");
   EXPECT_EQ(error_of("torchrun a.py", {{"PET_RDZV_CONF", "x"}}),
             "78: PET_RDZV_CONF is 'x', expected KEY=VALUE,KEY=VALUE such as timeout=1800");
 }
@@ -685,16 +594,14 @@ TEST(TorchrunVariables, MixWithFlags) {
 TEST(TorchrunVariables, HaveOneWithoutTheUsualStart) {
   EXPECT_EQ(setting_of("torchrun a.py", "grace", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}}),
             "7 (TORCH_ELASTIC_SHUTDOWN_TIMEOUT)");
-  EXPECT_EQ(setting_of("torchrun a.py",
-                       "grace",
-                       {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}, {"PET_SHUTDOWN_TIMEOUT", "8"}}),
-            "8 (PET_SHUTDOWN_TIMEOUT)");
+  EXPECT_EQ(
+      setting_of("torchrun a.py", "grace", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}, {"PET_SHUTDOWN_TIMEOUT", "8"}}),
+      "8 (PET_SHUTDOWN_TIMEOUT)");
 }
 
 TEST(Torchrun, TakesAFreePortOnItsOnlyNode) {
   EXPECT_EQ(setting_of("torchrun --master_port=0 a.py", "master-port"), "");
-  EXPECT_EQ(setting_of("torchrun --nnodes=2 --master_port=0 a.py", "master-port"),
-            "0 (--master_port)");
+  EXPECT_EQ(setting_of("torchrun --nnodes=2 --master_port=0 a.py", "master-port"), "0 (--master_port)");
 }
 
 // torch.distributed.launch
@@ -702,11 +609,9 @@ TEST(Torchrun, TakesAFreePortOnItsOnlyNode) {
 TEST(TorchLaunch, GivesTheLocalRankToTheScript) {
   const std::vector<std::string> rank = {"--local-rank={local_rank}"};
   EXPECT_EQ(read_line("muster torch.distributed.launch a.py")->worker_arguments, rank);
-  EXPECT_TRUE(
-      read_line("muster torch.distributed.launch --use_env a.py")->worker_arguments.empty());
+  EXPECT_TRUE(read_line("muster torch.distributed.launch --use_env a.py")->worker_arguments.empty());
   EXPECT_TRUE(read_line("muster torch.distributed.run a.py")->worker_arguments.empty());
-  EXPECT_EQ(error_of("muster torch.distributed.launch --no-python a"),
-            "64: --no-python needs --use-env as well");
+  EXPECT_EQ(error_of("muster torch.distributed.launch --no-python a"), "64: --no-python needs --use-env as well");
 }
 
 // Texts
@@ -725,12 +630,12 @@ TEST(FrontEnds, ShowInHelpWhatBecomesOfEachOption) {
 }
 
 TEST(FrontEnds, HaveCompletions) {
-  EXPECT_NE(compat_completion(*find_front_end("torchrun"), {"bash", {}})
-                ->find("complete -o filenames -F _torchrun torchrun"),
-            std::string::npos);
-  EXPECT_NE(completion_script({"bash", {}})
-                ->find("run plan explain check doctor token status stop suspend render torchrun"),
-            std::string::npos);
+  EXPECT_NE(
+      compat_completion(*find_front_end("torchrun"), {"bash", {}})->find("complete -o filenames -F _torchrun torchrun"),
+      std::string::npos);
+  EXPECT_NE(
+      completion_script({"bash", {}})->find("run plan explain check doctor token status stop suspend render torchrun"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -38,8 +38,7 @@ TEST(Judge, WaitsForTheRestOfATornFile) {
 
 TEST(Judge, RefusesWhatCanNeverBecomeIt) {
   EXPECT_EQ(answer_of(kTable, {"[]"}), "65 the rank table '/x' is no JSON object");
-  EXPECT_EQ(answer_of(kTable, {"", ENOTSUP}),
-            "65 cannot read the rank table '/x': Operation not supported");
+  EXPECT_EQ(answer_of(kTable, {"", ENOTSUP}), "65 cannot read the rank table '/x': Operation not supported");
 }
 
 TEST(Judge, WaitsForMissingOrUnreadableFiles) {
@@ -52,8 +51,7 @@ TEST(Judge, WaitsForMissingOrUnreadableFiles) {
 TEST(Judge, MakesOneShortLineOfWhatOthersWrote) {
   EXPECT_EQ(answer_of(kTable, {R"({"status": "a\nmuster: all is well\u001b[2J\u0000\r\t\u007f"})"}),
             "rank table '/x': a\\nmuster: all is well\\x1b[2J\\x00\\x0d\\t\\x7f");
-  const std::string reason =
-      answer_of(kTable, {R"({"status": ")" + std::string(1'000, 'x') + R"("})"});
+  const std::string reason = answer_of(kTable, {R"({"status": ")" + std::string(1'000, 'x') + R"("})"});
   EXPECT_EQ(reason, "rank table '/x': " + std::string(57, 'x') + "...");
 
   const Input odd{"rank table", "/x\n\x1B[31m\xFF", "status", "completed"};
@@ -73,10 +71,8 @@ TEST(Judge, SaysHowFarARankTableIs) {
   const Input table{"rank table", "/x", "", "", true};
   EXPECT_EQ(answer_of(table, {"", ENOENT}), "rank table '/x': missing");
   EXPECT_EQ(answer_of(table, {""}), "rank table '/x': it is empty");
-  EXPECT_EQ(answer_of(table, {R"({"status": "comp)"}),
-            "rank table '/x': it ends in the middle (being written)");
-  EXPECT_EQ(answer_of(table, {R"({"status": "initializing"})"}),
-            "rank table '/x': initializing: it lists nothing yet");
+  EXPECT_EQ(answer_of(table, {R"({"status": "comp)"}), "rank table '/x': it ends in the middle (being written)");
+  EXPECT_EQ(answer_of(table, {R"({"status": "initializing"})"}), "rank table '/x': initializing: it lists nothing yet");
   EXPECT_EQ(answer_of(table, {R"({"status": "unknown"})"}),
             "rank table '/x': its writer says that the state is unknown: it lists nothing yet");
 }

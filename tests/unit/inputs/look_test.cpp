@@ -18,9 +18,7 @@ class LookAt : public ::testing::Test {
   LookAt() { folder_ = ::mkdtemp(folder_.data()); }
   ~LookAt() override { std::filesystem::remove_all(folder_); }
 
-  [[nodiscard]] Input input(const std::string& name) const {
-    return {"file", folder_ + "/" + name, "", ""};
-  }
+  [[nodiscard]] Input input(const std::string& name) const { return {"file", folder_ + "/" + name, "", ""}; }
   void write(const std::string& name, const std::string& content) const {
     std::ofstream(folder_ + "/" + name) << content;
   }
@@ -50,8 +48,7 @@ TEST_F(LookAt, ChecksAllInputsAndNamesTheMissingOnes) {
   write("a", "x");
   const Answer some = poll({input("a"), input("b"), input("c")});
   ASSERT_TRUE(std::holds_alternative<Pending>(some));
-  EXPECT_EQ(std::get<Pending>(some).reason,
-            "file '" + folder_ + "/b': missing, file '" + folder_ + "/c': missing");
+  EXPECT_EQ(std::get<Pending>(some).reason, "file '" + folder_ + "/b': missing, file '" + folder_ + "/c': missing");
 
   write("b", "x");
   write("c", "x");
@@ -80,8 +77,7 @@ TEST_F(LookAt, FindsATableInItsFolderUnderEitherName) {
 TEST_F(LookAt, KnowsWhichNameAControllerUses) {
   Input table = input("");
   table.is_rank_table = true;
-  for (const std::string name :
-       {"/user/config/jobstart_hccl.json", "/user/serverid/devindex/config/hccl.json"}) {
+  for (const std::string name : {"/user/config/jobstart_hccl.json", "/user/serverid/devindex/config/hccl.json"}) {
     table.path = name.substr(0, name.rfind('/'));
     Snapshot snapshot;
     snapshot.files[table.path + "/version"] = "1";  // so that it is a folder

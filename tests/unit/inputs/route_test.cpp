@@ -38,21 +38,16 @@ TEST(JudgeRoute, OfFewServersNeedsNoTopology) {
 }
 
 TEST(JudgeRoute, WaitsForTheTopology) {
-  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, kMissing})),
-            "topology '/t': missing");
-  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"H4sI"}})),
-            "topology '/t': torn");
-  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {""}})),
-            "topology '/t': empty");
+  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, kMissing})), "topology '/t': missing");
+  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"H4sI"}})), "topology '/t': torn");
+  EXPECT_EQ(awaited(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {""}})), "topology '/t': empty");
 }
 
 TEST(JudgeRoute, LeavesATopologyThatCannotBeUsed) {
-  EXPECT_EQ(
-      vote_of(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"bm8gZ3ppcA=="}})).reason,
-      "the topology '/t' has an unknown form: it is no base64 of what gzip packs");
-  EXPECT_EQ(
-      vote_of(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"", EACCES}})).reason,
-      "cannot read the topology '/t': Permission denied");
+  EXPECT_EQ(vote_of(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"bm8gZ3ppcA=="}})).reason,
+            "the topology '/t' has an unknown form: it is no base64 of what gzip packs");
+  EXPECT_EQ(vote_of(judge_route(request(), numbered_table(3, 8), 0, {kMissing, {"", EACCES}})).reason,
+            "cannot read the topology '/t': Permission denied");
 }
 
 TEST(JudgeRoute, ThePlatformsPlanComesFirst) {

@@ -15,8 +15,7 @@ namespace {
 using Numbers = std::vector<int>;
 using Texts = std::map<std::string, std::string>;
 
-Result<std::optional<BindingRequest>> request_of(const Texts& flags,
-                                                 const std::string& mode = "torchrun") {
+Result<std::optional<BindingRequest>> request_of(const Texts& flags, const std::string& mode = "torchrun") {
   Settings settings;
   for (const auto& [name, value] : flags) {
     settings.set(name, {value, from_flag("--" + name)});
@@ -43,8 +42,7 @@ std::string error_of(const Texts& flags) {
 class File {
  public:
   explicit File(const std::string& content)
-      : path_(testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() +
-              ".json") {
+      : path_(testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() + ".json") {
     std::ofstream(path_) << content;
   }
   File(const File&) = delete;
@@ -94,8 +92,7 @@ TEST(BindingRequest, OfMsrunIsSwitchedOnByTrue) {
 
 TEST(BindingRequest, ReadsCpusByDevice) {
   const BindingRequest request =
-      read({{"bind-core",
-             R"({"device0":["0-2","8"],"device_10":["4,5"],"scheduler":[6],"device3":null})"}});
+      read({{"bind-core", R"({"device0":["0-2","8"],"device_10":["4,5"],"scheduler":[6],"device3":null})"}});
 
   EXPECT_EQ(request.form, std::nullopt);
   EXPECT_EQ(request.devices.at(0).cpus, Numbers({0, 1, 2, 8}));
@@ -109,8 +106,7 @@ TEST(BindingRequest, ReadsNodesByDevice) {
   EXPECT_EQ(alone.devices.at(0).cpu_nodes, Numbers({1}));
   EXPECT_EQ(alone.devices.at(0).memory_nodes, Numbers({1}));
 
-  const BindingRequest both =
-      read({{"bind-numa", R"({"device0":["1"]})"}, {"bind-core", R"({"device0":["4-5"]})"}});
+  const BindingRequest both = read({{"bind-numa", R"({"device0":["1"]})"}, {"bind-core", R"({"device0":["4-5"]})"}});
   EXPECT_EQ(both.devices.at(0).cpus, Numbers({4, 5}));
   EXPECT_EQ(both.devices.at(0).cpu_nodes, Numbers());
   EXPECT_EQ(both.devices.at(0).memory_nodes, Numbers({1}));
@@ -144,14 +140,12 @@ TEST(BindingRequest, OpensNoPipe) {
   std::filesystem::remove(path);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
 
-  EXPECT_EQ(error_of({{"bind-numa", path}}),
-            "--bind-numa is '" + path + "', expected a JSON file that can be read");
+  EXPECT_EQ(error_of({{"bind-numa", path}}), "--bind-numa is '" + path + "', expected a JSON file that can be read");
   std::filesystem::remove(path);
 }
 
 TEST(BindingRequest, RefusesWhatItCannotRead) {
-  const std::string expected =
-      R"(', expected True, False, a JSON object such as {"device0":["0-9"]}, or a file .json)";
+  const std::string expected = R"(', expected True, False, a JSON object such as {"device0":["0-9"]}, or a file .json)";
   EXPECT_EQ(error_of({{"bind-core", "yes"}}), "--bind-core is 'yes" + expected);
   EXPECT_EQ(error_of({{"bind-core", "{}"}}), "--bind-core is '{}" + expected);
   EXPECT_EQ(error_of({{"bind-core", R"({"device0":["3-1"]})"}}),
@@ -177,13 +171,11 @@ TEST(BindingRequest, RefusesTwoThatContradict) {
             "already");
   EXPECT_EQ(error_of({{"bind-core", "True"}, {"bind-numa", R"({"bind_config":{}})"}}),
             "--bind-core is 'True', expected False beside the configuration of --bind-numa");
-  EXPECT_EQ(
-      error_of({{"bind-core", R"({"bind_config":{}})"}}),
-      "--bind-core is '{\"bind_config\":{}}', expected an object by device; one with bind_config "
-      "is for --bind-numa");
-  EXPECT_EQ(
-      error_of({{"bind-core", R"({"device0":["0"]})"}, {"bind-numa", R"({"device1":["0"]})"}}),
-      "--bind-numa is '{\"device1\":[\"0\"]}', expected the devices that --bind-core names");
+  EXPECT_EQ(error_of({{"bind-core", R"({"bind_config":{}})"}}),
+            "--bind-core is '{\"bind_config\":{}}', expected an object by device; one with bind_config "
+            "is for --bind-numa");
+  EXPECT_EQ(error_of({{"bind-core", R"({"device0":["0"]})"}, {"bind-numa", R"({"device1":["0"]})"}}),
+            "--bind-numa is '{\"device1\":[\"0\"]}', expected the devices that --bind-core names");
 }
 
 }  // namespace

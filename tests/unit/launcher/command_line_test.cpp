@@ -6,8 +6,7 @@
 namespace muster {
 namespace {
 
-Result<CommandLine> line_of(std::vector<std::string> tokens,
-                            std::map<std::string, std::string> variables = {}) {
+Result<CommandLine> line_of(std::vector<std::string> tokens, std::map<std::string, std::string> variables = {}) {
   tokens.insert(tokens.begin(), "muster");
   std::vector<char*> argv;
   for (std::string& token : tokens) {
@@ -15,8 +14,7 @@ Result<CommandLine> line_of(std::vector<std::string> tokens,
   }
   Snapshot snapshot;
   snapshot.variables = std::move(variables);
-  return read_command_line(
-      argv, snapshot, [](const std::string& /*path*/) { return std::nullopt; });
+  return read_command_line(argv, snapshot, [](const std::string& /*path*/) { return std::nullopt; });
 }
 
 TEST(ReadCommandLine, SaysThatAnOptionBehindTheProgramBelongsToIt) {
@@ -32,11 +30,10 @@ TEST(ReadCommandLine, SaysThatAnOptionBehindTheProgramBelongsToIt) {
     EXPECT_EQ(line->notices, said) << tokens.at(1);
     EXPECT_FALSE(line->settings.has("nproc-per-node"));
   }
-  for (const std::vector<std::string>& tokens :
-       {std::vector<std::string>{"--", "ok.py", "--nproc-per-node", "2"},
-        {"ok.py", "--help", "--verbose"},
-        {"ok.py", "--", "--nproc-per-node"},
-        {"ok.py", "nproc-per-node", "-m", "--lr"}}) {
+  for (const std::vector<std::string>& tokens : {std::vector<std::string>{"--", "ok.py", "--nproc-per-node", "2"},
+                                                 {"ok.py", "--help", "--verbose"},
+                                                 {"ok.py", "--", "--nproc-per-node"},
+                                                 {"ok.py", "nproc-per-node", "-m", "--lr"}}) {
     const auto line = line_of(tokens);
     ASSERT_TRUE(line) << line.error().message;
     EXPECT_TRUE(line->notices.empty()) << tokens.at(1);
@@ -44,19 +41,16 @@ TEST(ReadCommandLine, SaysThatAnOptionBehindTheProgramBelongsToIt) {
 }
 
 TEST(ReadCommandLine, KnowsWhatOtherProgramsCallAnOption) {
-  for (const std::string option :
-       {"-n", "-np", "--gpus", "--num-gpus", "-n2", "-np2", "--np=2", "--np2"}) {
+  for (const std::string option : {"-n", "-np", "--gpus", "--num-gpus", "-n2", "-np2", "--np=2", "--np2"}) {
     const auto line = line_of({option, "2", "ok.py"});
     ASSERT_FALSE(line);
     EXPECT_EQ(line.error().message,
-              "unknown option '" + option.substr(0, option.find('=')) +
-                  "'; did you mean '--nproc-per-node'?");
+              "unknown option '" + option.substr(0, option.find('=')) + "'; did you mean '--nproc-per-node'?");
   }
 }
 
 /// "mode=ps (--mode)" for what is left of the two options that say how workers are started.
-std::string ways_of(const std::vector<std::string>& tokens,
-                    const std::map<std::string, std::string>& variables) {
+std::string ways_of(const std::vector<std::string>& tokens, const std::map<std::string, std::string>& variables) {
   const auto line = line_of(tokens, variables);
   std::string ways;
   for (const std::string name : {"mode", "template"}) {
@@ -71,17 +65,15 @@ TEST(ReadCommandLine, TakesAFlagForTheModeBeforeAVariableForATemplate) {
   const std::map<std::string, std::string> mode = {{"MUSTER_MODE", "jax"}};
   EXPECT_EQ(ways_of({"--mode", "ps", "ok.py"}, file), "mode=ps (--mode)");
   EXPECT_EQ(ways_of({"--template=x.yaml", "ok.py"}, mode), "template=x.yaml (--template)");
-  EXPECT_EQ(ways_of({"--mode", "auto", "ok.py"}, file),
-            "mode=auto (--mode)template=t.yaml (MUSTER_TEMPLATE)");
+  EXPECT_EQ(ways_of({"--mode", "auto", "ok.py"}, file), "mode=auto (--mode)template=t.yaml (MUSTER_TEMPLATE)");
 }
 
 TEST(ReadCommandLine, NamesTheOptionThatACommandIsMeantFor) {
   for (const std::string word : {"help", "version"}) {
     const auto line = line_of({word});
     ASSERT_FALSE(line);
-    EXPECT_EQ(line.error().message,
-              "'" + word + "' is no command of muster; write 'muster --" + word +
-                  "', and put a program of that name behind '--'");
+    EXPECT_EQ(line.error().message, "'" + word + "' is no command of muster; write 'muster --" + word +
+                                        "', and put a program of that name behind '--'");
     EXPECT_TRUE(line_of({"--", word}));
     EXPECT_TRUE(line_of({"run", word}));
   }
@@ -105,8 +97,7 @@ TEST(ReadCommandLine, HasNoFlagForTheToken) {
 }
 
 TEST(ReadCommandLine, ReadsTheFileOfTheTokenAsAnyOption) {
-  EXPECT_EQ(line_of({"train"}, {{"MUSTER_TOKEN_FILE", "f"}})->settings.find("token-file")->value,
-            "f");
+  EXPECT_EQ(line_of({"train"}, {{"MUSTER_TOKEN_FILE", "f"}})->settings.find("token-file")->value, "f");
 }
 
 TEST(Completions, OfferTheChoicesOfAnOption) {

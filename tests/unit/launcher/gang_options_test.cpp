@@ -22,8 +22,7 @@ Result<gang::GangOptions> options_of(const Texts& flags, const Texts& variables 
 }
 
 std::string error_of(const Result<gang::GangOptions>& options) {
-  return options ? "no error"
-                 : std::to_string(options.error().exit_code()) + ": " + options.error().message;
+  return options ? "no error" : std::to_string(options.error().exit_code()) + ": " + options.error().message;
 }
 
 TEST(GangOptions, HaveDefaults) {
@@ -79,14 +78,12 @@ TEST(GangOptions, ReadWhatFollowsAnEarlyExit) {
   EXPECT_EQ(options->on_early_exit, gang::OnEarlyExit::Fail);
   EXPECT_EQ(options->early_exit_timeout, std::nullopt) << "the leader knows how long then";
 
-  EXPECT_EQ(
-      options_of({{"on-early-exit", "fail"}, {"early-exit-timeout", "3"}})->early_exit_timeout, 3s);
+  EXPECT_EQ(options_of({{"on-early-exit", "fail"}, {"early-exit-timeout", "3"}})->early_exit_timeout, 3s);
 }
 
 TEST(GangOptions, TakeTorchrunsRestarts) {
   EXPECT_EQ(options_of({}, {{"PET_MAX_RESTARTS", "5"}})->restarts.max_restarts, 5);
-  EXPECT_EQ(options_of({{"max-restarts", "1"}}, {{"PET_MAX_RESTARTS", "5"}})->restarts.max_restarts,
-            1);
+  EXPECT_EQ(options_of({{"max-restarts", "1"}}, {{"PET_MAX_RESTARTS", "5"}})->restarts.max_restarts, 1);
   EXPECT_EQ(error_of(options_of({}, {{"PET_MAX_RESTARTS", "x"}})),
             "78: PET_MAX_RESTARTS is 'x', expected a number of restarts from 0 to 1000000");
 }
@@ -138,8 +135,7 @@ TEST(GangOptions, BlameTheEnvironmentForEachBadValueOfAVariable) {
     for (const std::string& text : bad.texts) {
       Settings settings;
       settings.set(bad.option, {text, from_option("MUSTER_X")});
-      EXPECT_EQ(error_of(read_gang_options(settings, {})),
-                "78: MUSTER_X is '" + text + "', expected " + bad.expected);
+      EXPECT_EQ(error_of(read_gang_options(settings, {})), "78: MUSTER_X is '" + text + "', expected " + bad.expected);
     }
   }
 }
@@ -148,8 +144,7 @@ TEST(GangOptions, BlameTheEnvironmentForEachBadValueOfAVariable) {
 
 TEST(GangOptions, TakeTheTokenFromItsVariable) {
   EXPECT_EQ(options_of({}, {{"MUSTER_TOKEN", "a secret"}})->token, "a secret");
-  EXPECT_EQ(error_of(options_of({}, {{"MUSTER_TOKEN", ""}})),
-            "78: MUSTER_TOKEN is '', expected the token of the job");
+  EXPECT_EQ(error_of(options_of({}, {{"MUSTER_TOKEN", ""}})), "78: MUSTER_TOKEN is '', expected the token of the job");
 }
 
 TEST(GangOptions, RefuseTwoTokensWithoutShowingOne) {

@@ -161,8 +161,7 @@ TEST_F(DrawnRowsTest, BreaksALongLineAndGivesItOutWhole) {
 
 TEST_F(DrawnRowsTest, KeepsColours) {
   EXPECT_EQ(draw("\r\x1b[1m\x1b[31mred\x1b[0m plain"), Rows{"[1] \x1b[0;1;31mred\x1b[m plain"});
-  EXPECT_EQ(draw("\r\x1b[38;2;1;0;3;4mab\x1b[0;32mc\x1b[m"),
-            Rows{"[1] \x1b[0;38;2;1;0;3;4mab\x1b[0;32mc\x1b[m plain"});
+  EXPECT_EQ(draw("\r\x1b[38;2;1;0;3;4mab\x1b[0;32mc\x1b[m"), Rows{"[1] \x1b[0;38;2;1;0;3;4mab\x1b[0;32mc\x1b[m plain"});
 }
 
 TEST_F(DrawnRowsTest, TakesWideCharactersAndThoseOverOthers) {
@@ -188,8 +187,7 @@ TEST_F(DrawnRowsTest, EndsWithAllThatIsThere) {
 }
 
 TEST_F(DrawnRowsTest, DrawsTheSameHoweverTheBytesAreTorn) {
-  const std::string bytes =
-      "\r\x1b[31m10%\x1b[m\n\r20%\x1b[1A\rx\x1b[2K\xE4\xB8\xAD\n\nplain\r\nend\x1b[2D\x1b[K";
+  const std::string bytes = "\r\x1b[31m10%\x1b[m\n\r20%\x1b[1A\rx\x1b[2K\xE4\xB8\xAD\n\nplain\r\nend\x1b[2D\x1b[K";
   const Rows whole = draw(bytes);
   DrawnRows torn("[1] ");
   torn.set_size(10, 20);

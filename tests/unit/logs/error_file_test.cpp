@@ -26,8 +26,7 @@ TEST(ReadErrorFile, TakesTheFirstLine) {
 }
 
 TEST(ReadErrorFile, ShortensALongMessage) {
-  const std::string shown =
-      read_error_file(json::serialize(json::object{{"message", std::string(5'000, 'x')}}));
+  const std::string shown = read_error_file(json::serialize(json::object{{"message", std::string(5'000, 'x')}}));
 
   EXPECT_EQ(shown, std::string(997, 'x') + "...");
 }
@@ -59,8 +58,7 @@ TEST(ReadErrorFile, SaysNothingOfWhatItDoesNotKnow) {
 }
 
 TEST(ReadErrorFile, SaysNothingOfATornFileWhereverItIsTorn) {
-  const std::string whole =
-      R"({"message": {"message": "RuntimeError", "extraInfo": {"a": [1, 2]}}})";
+  const std::string whole = R"({"message": {"message": "RuntimeError", "extraInfo": {"a": [1, 2]}}})";
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_EQ(read_error_file(whole.substr(0, length)), "");
   }
@@ -73,12 +71,9 @@ TEST(ReadErrorFile, SurvivesDeepNesting) {
 }
 
 TEST(PassOnErrorFile, AddsTheExitCodeToALongMessage) {
-  EXPECT_EQ(
-      pass_on_error_file(
-          R"({"message": {"message": "x", "extraInfo": {"timestamp": "1"}}, "more": [1]})", 7),
-      R"({"message":{"message":"x","extraInfo":{"timestamp":"1"},"errorCode":7},"more":[1]})");
-  EXPECT_EQ(pass_on_error_file(R"({"message": {"errorCode": 1}})", -9),
-            R"({"message":{"errorCode":-9}})");
+  EXPECT_EQ(pass_on_error_file(R"({"message": {"message": "x", "extraInfo": {"timestamp": "1"}}, "more": [1]})", 7),
+            R"({"message":{"message":"x","extraInfo":{"timestamp":"1"},"errorCode":7},"more":[1]})");
+  EXPECT_EQ(pass_on_error_file(R"({"message": {"errorCode": 1}})", -9), R"({"message":{"errorCode":-9}})");
   EXPECT_EQ(pass_on_error_file(R"({"message": {}})", 0), R"({"message":{}})");
 }
 

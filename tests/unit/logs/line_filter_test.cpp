@@ -44,9 +44,8 @@ TEST(LineFilter, RefusesATextOfNothingWhichWouldMeanEveryLine) {
     const auto filter = filter_of(value);
 
     ASSERT_FALSE(filter) << value;
-    EXPECT_EQ(filter.error().message,
-              "--duplicate-stdout-filters is '" + std::string(value) +
-                  "', expected texts separated by commas, with ',,' for a comma in a text");
+    EXPECT_EQ(filter.error().message, "--duplicate-stdout-filters is '" + std::string(value) +
+                                          "', expected texts separated by commas, with ',,' for a comma in a text");
     EXPECT_EQ(filter.error().exit_code(), 64);
   }
 }

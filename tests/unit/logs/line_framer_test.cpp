@@ -65,8 +65,7 @@ TEST(LineFramer, FinishesOnlyOnce) {
 }
 
 TEST(LineFramer, WithoutAPrefixChangesNothingButTheLastLineEnd) {
-  for (const std::string& text :
-       {"a\nb\n"s, "\r\n\r\n"s, "10%\r20%\r\n"s, "\0\xFF\x80\n"s, "\n"s}) {
+  for (const std::string& text : {"a\nb\n"s, "\r\n\r\n"s, "10%\r20%\r\n"s, "\0\xFF\x80\n"s, "\n"s}) {
     EXPECT_EQ(framed({text}, ""), text);
   }
   EXPECT_EQ(framed({"a\nb"}, ""), "a\nb\n");
@@ -103,9 +102,7 @@ TEST(LineFramer, LeavesBinaryBytesAlone) {
     all += static_cast<char>(byte);
   }
   // The line ends at byte 10, the return is byte 13.
-  EXPECT_EQ(
-      framed({all}),
-      kPrefix + all.substr(0, 11) + kPrefix + all.substr(11, 3) + kPrefix + all.substr(14) + "\n");
+  EXPECT_EQ(framed({all}), kPrefix + all.substr(0, 11) + kPrefix + all.substr(11, 3) + kPrefix + all.substr(14) + "\n");
 }
 
 const std::string& a_bit_of_everything() {
@@ -155,8 +152,7 @@ TEST(LineFramer, GivesTheSameLinesInRandomPieces) {
 TEST(LineFramer, KeepsALineOfManyMegabytesWhole) {
   const std::string line(LineFramer::kLongestLine - 1, 'x');
 
-  EXPECT_EQ(framed({line.substr(0, 5'000'000), line.substr(5'000'000) + "\n"}),
-            kPrefix + line + "\n");
+  EXPECT_EQ(framed({line.substr(0, 5'000'000), line.substr(5'000'000) + "\n"}), kPrefix + line + "\n");
 }
 
 /// The line that is longer than any line may be: `bytes` of `unit` after an offset.

@@ -11,11 +11,8 @@ Result<PrefixTemplate> template_of(const std::string& text) {
 }
 
 std::string filled(const std::string& text) {
-  return template_of(text)->fill({{"role_name", "default"},
-                                  {"local_rank", "1"},
-                                  {"rank", "9"},
-                                  {"hostname", "gpu-17"},
-                                  {"pid", "4711"}});
+  return template_of(text)->fill(
+      {{"role_name", "default"}, {"local_rank", "1"}, {"rank", "9"}, {"hostname", "gpu-17"}, {"pid", "4711"}});
 }
 
 TEST(PrefixTemplate, IsEmptyUnlessThereIsText) {
@@ -57,38 +54,27 @@ TEST(PrefixTemplate, RefusesAnUnknownName) {
     const auto prefix = template_of(text);
 
     ASSERT_FALSE(prefix) << text;
-    EXPECT_EQ(prefix.error().message,
-              "--prefix-template is '" + std::string(text) +
-                  "', expected a text with no other names than ${role_name}, ${local_rank}, "
-                  "${rank}, ${global_rank}, ${role}, ${role_rank}, ${node_rank}, ${attempt}, "
-                  "${hostname}, ${pid}");
+    EXPECT_EQ(prefix.error().message, "--prefix-template is '" + std::string(text) +
+                                          "', expected a text with no other names than ${role_name}, ${local_rank}, "
+                                          "${rank}, ${global_rank}, ${role}, ${role_rank}, ${node_rank}, ${attempt}, "
+                                          "${hostname}, ${pid}");
   }
 }
 
 TEST(PrefixTemplate, KeepsUnknownNamesUnchangedWhereTheyAreText) {
   for (const char* const text : {"${ranks}", "$ranks:", "${}", "${rank", "${ rank }", "${RANK}"}) {
-    const auto prefix =
-        PrefixTemplate::read({text, from_variable("A_VARIABLE")}, UnknownNames::Text);
+    const auto prefix = PrefixTemplate::read({text, from_variable("A_VARIABLE")}, UnknownNames::Text);
 
     ASSERT_TRUE(prefix) << text;
     EXPECT_EQ(prefix->fill({{"rank", "9"}}), text);
   }
-  const auto mixed =
-      PrefixTemplate::read({"$$${job}/${rank}", from_variable("A_VARIABLE")}, UnknownNames::Text);
+  const auto mixed = PrefixTemplate::read({"$$${job}/${rank}", from_variable("A_VARIABLE")}, UnknownNames::Text);
   EXPECT_EQ(mixed->fill({{"rank", "9"}}), "$${job}/9");
 }
 
 TEST(PrefixTemplate, KnowsAllItsNames) {
-  for (const char* const name : {"role_name",
-                                 "local_rank",
-                                 "rank",
-                                 "global_rank",
-                                 "role",
-                                 "role_rank",
-                                 "node_rank",
-                                 "attempt",
-                                 "hostname",
-                                 "pid"}) {
+  for (const char* const name : {"role_name", "local_rank", "rank", "global_rank", "role", "role_rank", "node_rank",
+                                 "attempt", "hostname", "pid"}) {
     EXPECT_TRUE(template_of("${" + std::string(name) + "}")->needs(name)) << name;
   }
 }

@@ -17,9 +17,8 @@ SelectionOptions settings_of(const Options& options, const std::string& before_n
   const auto given = [&](const std::string& name) {
     const auto at = options.find(name);
     const SourceKind kind = before_name == "--" ? SourceKind::Flag : SourceKind::Option;
-    return at == options.end()
-               ? std::nullopt
-               : std::optional(Sourced<std::string>{at->second, {kind, before_name + name}});
+    return at == options.end() ? std::nullopt
+                               : std::optional(Sourced<std::string>{at->second, {kind, before_name + name}});
   };
   return {.redirects = given("redirects"),
           .tee = given("tee"),
@@ -62,10 +61,7 @@ TEST(Selection, TakesEachNumberForAllRanks) {
     bool out;
     bool err;
   };
-  for (const Row& row : {Row{"0", false, false},
-                         Row{"1", true, false},
-                         Row{"2", false, true},
-                         Row{"3", true, true}}) {
+  for (const Row& row : {Row{"0", false, false}, Row{"1", true, false}, Row{"2", false, true}, Row{"3", true, true}}) {
     for (const int rank : {0, 7}) {
       EXPECT_EQ(out(read({{"redirects", row.value}}), rank), row.out ? kFile : kConsole);
       EXPECT_EQ(err(read({{"redirects", row.value}}), rank), row.err ? kFile : kConsole);
@@ -135,24 +131,8 @@ TEST(Selection, LetsAnOptionBeatTheLogDirectorysDefault) {
 
 TEST(Selection, RefusesAnInvalidChoice) {
   for (const std::string option : {"redirects", "tee"}) {
-    for (const std::string text : {"",
-                                   "4",
-                                   "-1",
-                                   "x",
-                                   "01",
-                                   "0:",
-                                   ":1",
-                                   "0:4",
-                                   "0:1,",
-                                   ",0:1",
-                                   "0:1,0:2",
-                                   "0:1 1:2",
-                                   "0:1, 1:2",
-                                   "0=1",
-                                   "a:1",
-                                   "-1:1",
-                                   "0:1:2",
-                                   "1,2"}) {
+    for (const std::string text : {"", "4", "-1", "x", "01", "0:", ":1", "0:4", "0:1,", ",0:1", "0:1,0:2", "0:1 1:2",
+                                   "0:1, 1:2", "0=1", "a:1", "-1:1", "0:1:2", "1,2"}) {
       const auto selection = Selection::read(settings_of({{option, text}}));
       ASSERT_FALSE(selection) << option << " " << text;
       EXPECT_EQ(selection.error().kind, ErrorKind::BadUsage);
@@ -169,8 +149,7 @@ TEST(Selection, RefusesAFilterThatIsNoListOfRanks) {
     const auto selection = Selection::read(settings_of({{"local-ranks-filter", text}}));
     ASSERT_FALSE(selection) << text;
     EXPECT_EQ(selection.error().message,
-              "--local-ranks-filter is '" + text +
-                  "', expected local ranks separated by commas, such as 0,3");
+              "--local-ranks-filter is '" + text + "', expected local ranks separated by commas, such as 0,3");
   }
 }
 

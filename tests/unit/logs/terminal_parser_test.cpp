@@ -45,8 +45,7 @@ std::string events_of(std::string_view bytes) {
 }
 
 TEST(TerminalParser, KnowsCharactersOfSeveralBytes) {
-  EXPECT_EQ(events_of("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x9A\x80"),
-            "a \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x9A\x80 ");
+  EXPECT_EQ(events_of("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x9A\x80"), "a \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x9A\x80 ");
 }
 
 TEST(TerminalParser, KnowsSequences) {

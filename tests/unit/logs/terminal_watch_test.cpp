@@ -14,13 +14,9 @@ std::string shown(std::string_view bytes) {
 }
 
 TEST(TerminalSanitizer, ChangesNothingOfOrdinaryOutput) {
-  for (const std::string text : {"loss 0.25\n",
-                                 "must\nmuster\nmuster:x\n musters: \n",
-                                 "INFO muster: loaded\n",
-                                 "\r 50%|#####     |\r100%|##########|\n",
-                                 "\x1b[31mred\x1b[0m\n",
-                                 "[0] \x1b[Kmuster: 4 workers\n",
-                                 "\xC3\xA9\xF0\x9F\x9A\x80 \xFF\n"}) {
+  for (const std::string text : {"loss 0.25\n", "must\nmuster\nmuster:x\n musters: \n", "INFO muster: loaded\n",
+                                 "\r 50%|#####     |\r100%|##########|\n", "\x1b[31mred\x1b[0m\n",
+                                 "[0] \x1b[Kmuster: 4 workers\n", "\xC3\xA9\xF0\x9F\x9A\x80 \xFF\n"}) {
     EXPECT_EQ(shown(text), text);
   }
 }
@@ -31,18 +27,13 @@ TEST(TerminalSanitizer, MarksWhatLooksLikeALineOfMuster) {
 }
 
 TEST(TerminalSanitizer, MarksItWhereverTheCursorWasMoved) {
-  for (const std::string before : {"text\r",
-                                   "text\b\b\b\b",
-                                   "text\v\r",
-                                   "text\x1b[1;1H",
-                                   "text\x1b[2F",
+  for (const std::string before : {"text\r", "text\b\b\b\b", "text\v\r", "text\x1b[1;1H", "text\x1b[2F",
                                    "text\x1b"
                                    "8",
                                    "text\x1b(\rB",
                                    "text\x1b"
                                    "E",
-                                   "text\xC2\x85",
-                                   "text\xC2\x9BH"}) {
+                                   "text\xC2\x85", "text\xC2\x9BH"}) {
     EXPECT_EQ(shown(before + kForged), before + kMarked) << before;
   }
 }
@@ -55,21 +46,11 @@ TEST(TerminalSanitizer, SeesThroughColoursAndInvisibleCharacters) {
 
 /// What changes letters, the keyboard or the cursor leaves the cursor where it is.
 TEST(TerminalSanitizer, KnowsWhatDoesNotMoveTheCursor) {
-  for (const std::string still : {"\x1b"
-                                  "7",
-                                  "\x1b=",
-                                  "\x1b(B",
-                                  "\x1b(B\x1b[m",
-                                  "\x1b(&4",
-                                  "\x1b\x7f(B",
-                                  "\x1b[?25l",
-                                  "\x1b[?2004;1h",
-                                  "\x1b[s",
-                                  "\x1b[6n",
-                                  "\x1b[5 q",
-                                  "\x1b[>4;2m",
-                                  "\x1b[38:2::1:2:3m",
-                                  "\x1b[J"}) {
+  for (const std::string still :
+       {"\x1b"
+        "7",
+        "\x1b=", "\x1b(B", "\x1b(B\x1b[m", "\x1b(&4", "\x1b\x7f(B", "\x1b[?25l", "\x1b[?2004;1h", "\x1b[s", "\x1b[6n",
+        "\x1b[5 q", "\x1b[>4;2m", "\x1b[38:2::1:2:3m", "\x1b[J"}) {
     EXPECT_EQ(shown("m" + still + "uster: x"), "m" + still + "uster: \r| muster: x") << still;
     EXPECT_EQ(shown("INFO" + still + "muster: x"), "INFO" + still + "muster: x") << still;
   }
@@ -77,15 +58,12 @@ TEST(TerminalSanitizer, KnowsWhatDoesNotMoveTheCursor) {
 
 TEST(TerminalSanitizer, MarksInPlaceWhereTheRowIsNotKnown) {
   for (const std::string away : {"\x1b[2A", "\x1bM", "\x1b[9;4H", "\x1b[?69h", "\x1b[9z"}) {
-    EXPECT_EQ(shown("abc" + away + "muster: x"),
-              "abc" + away + "muster: \b\b\b\b\b\b\b\b| muster: x")
-        << away;
+    EXPECT_EQ(shown("abc" + away + "muster: x"), "abc" + away + "muster: \b\b\b\b\b\b\b\b| muster: x") << away;
   }
 }
 
 TEST(TerminalSanitizer, SeesWhatTakesNoColumnOrIsABlankOfAnotherKind) {
-  for (const std::string drawn_over :
-       {"\xCC\x81", "\xEF\xB8\x8F", "\xE2\x83\xA3", "\xE2\x80\x8D"}) {
+  for (const std::string drawn_over : {"\xCC\x81", "\xEF\xB8\x8F", "\xE2\x83\xA3", "\xE2\x80\x8D"}) {
     EXPECT_EQ(shown(drawn_over + kForged), drawn_over + kMarked);
     EXPECT_EQ(shown("mus" + drawn_over + "ter: x"), "mus" + drawn_over + "ter: \r| muster: x");
   }
@@ -155,8 +133,7 @@ TEST(TerminalSanitizer, MarksNamesOfHostsWhereTheyAreExpected) {
   watch.expect_hosts();
   EXPECT_EQ(watch.show("[gpu-17] muster: over\n"), "[gpu-17] muster: \r| [gpu-17] muster: over\n");
   EXPECT_EQ(watch.show("[fe80::1] muster: x\n"), "[fe80::1] muster: \r| [fe80::1] muster: x\n");
-  for (const std::string text :
-       {"[1:12] muster: nested\n", "[3] muster: nested\n", "[a] b\n", "[INFO muster: x\n"}) {
+  for (const std::string text : {"[1:12] muster: nested\n", "[3] muster: nested\n", "[a] b\n", "[INFO muster: x\n"}) {
     EXPECT_EQ(watch.show(text), text);
   }
 }
@@ -166,10 +143,8 @@ TEST(TerminalSanitizer, MarksItWhereverItStandsBehindCharactersOfWhateverWidth) 
        {"\xE3\x85\xA4", "\xE3\x85\xA4 xx", "\xC2\xAD", "\xFF", "\xF0\x9F\x91\xA8\xE2\x80\x8D"}) {
     TerminalSanitizer watch;
     watch.set_width(20);
-    const std::string shown =
-        watch.show(std::string(before) + "x" + kForged + "\n" + "x" + kForged);
-    EXPECT_EQ(shown,
-              std::string(before) + "xmuster: \b\b\b\b\b\b\b\b| " + kForged + "\nx" + kForged);
+    const std::string shown = watch.show(std::string(before) + "x" + kForged + "\n" + "x" + kForged);
+    EXPECT_EQ(shown, std::string(before) + "xmuster: \b\b\b\b\b\b\b\b| " + kForged + "\nx" + kForged);
   }
 }
 
@@ -209,11 +184,7 @@ TEST(TerminalSanitizer, EndsAStringWithoutAnEnd) {
 }
 
 TEST(TerminalSanitizer, BringsLettersRegionAndWrappingBack) {
-  for (const std::string change : {"\x1b(0",
-                                   "\x0e",
-                                   "\x1b[1;2r",
-                                   "\x1b[4h",
-                                   "\x1b[?7l",
+  for (const std::string change : {"\x1b(0", "\x0e", "\x1b[1;2r", "\x1b[4h", "\x1b[?7l",
                                    "\x1b"
                                    "c"}) {
     TerminalSanitizer watch;

@@ -16,9 +16,7 @@ Settings with(const std::string& name, const std::string& value, const Source& s
   return settings;
 }
 
-Result<ChosenMode> choose_with(const std::string& name,
-                               const std::string& value,
-                               const Source& source) {
+Result<ChosenMode> choose_with(const std::string& name, const std::string& value, const Source& source) {
   return choose_mode(read_mode_request(with(name, value, source)));
 }
 
@@ -57,8 +55,7 @@ TEST(ChooseMode, TakesEveryModeThatIsBuiltIn) {
 }
 
 TEST(ChooseMode, AutoNamesTheSourceOfTheMode) {
-  EXPECT_EQ(choose_with("mode", "auto", from_option("MUSTER_MODE"))->source,
-            from_option("MUSTER_MODE"));
+  EXPECT_EQ(choose_with("mode", "auto", from_option("MUSTER_MODE"))->source, from_option("MUSTER_MODE"));
 }
 
 TEST(ChooseMode, RefusesAnUnknownMode) {
@@ -66,11 +63,9 @@ TEST(ChooseMode, RefusesAnUnknownMode) {
 
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().kind, ErrorKind::BadUsage);
-  EXPECT_EQ(chosen.error().message.substr(0, 51),
-            "--mode is 'torchrum', expected auto or one of torch");
+  EXPECT_EQ(chosen.error().message.substr(0, 51), "--mode is 'torchrum', expected auto or one of torch");
   EXPECT_TRUE(chosen.error().message.ends_with("; did you mean 'torchrun'?"));
-  EXPECT_EQ(choose_with("mode", "", from_option("MUSTER_MODE")).error().kind,
-            ErrorKind::BadEnvironment);
+  EXPECT_EQ(choose_with("mode", "", from_option("MUSTER_MODE")).error().kind, ErrorKind::BadEnvironment);
 }
 
 TEST(ChooseMode, ReadsTheUsersTemplate) {
@@ -88,8 +83,7 @@ TEST(ChooseMode, NamesTheFileOfABadTemplate) {
 
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
-  EXPECT_EQ(chosen.error().message,
-            file.path() + ":3: /roles/0/nam is unknown; did you mean 'name'?");
+  EXPECT_EQ(chosen.error().message, file.path() + ":3: /roles/0/nam is unknown; did you mean 'name'?");
 }
 
 TEST(ChooseMode, RefusesATemplateThatCannotBeRead) {
@@ -97,8 +91,7 @@ TEST(ChooseMode, RefusesATemplateThatCannotBeRead) {
     const auto chosen = choose_with("template", path, from_flag("--template"));
     ASSERT_FALSE(chosen) << path;
     EXPECT_EQ(chosen.error().kind, ErrorKind::BadData);
-    EXPECT_EQ(chosen.error().message,
-              "--template is '" + path + "', expected a template that can be read");
+    EXPECT_EQ(chosen.error().message, "--template is '" + path + "', expected a template that can be read");
   }
 }
 
@@ -156,9 +149,7 @@ TEST(ChooseMode, FollowsTheEnvironment) {
       {{{"MA_RUN_METHOD", "msrun"}}, "msrun", "MA_RUN_METHOD"},
       {{{"MA_RUN_METHOD", "torchrun"}, {"TF_PS_HOSTS", "a:1"}}, "torchrun", "MA_RUN_METHOD"},
       {{{"MA_RUN_METHOD", ""}}, "torchrun", "default"},
-      {{{"MA_RUN_METHOD", "Msrun"}},
-       "MA_RUN_METHOD is 'Msrun', expected torchrun or msrun",
-       "error"},
+      {{{"MA_RUN_METHOD", "Msrun"}}, "MA_RUN_METHOD is 'Msrun', expected torchrun or msrun", "error"},
       {{{"TF_PS_HOSTS", "[a:1]"}}, "ps", "TF_PS_HOSTS"},
       {{{"TF_CONFIG", R"({"cluster": {"ps": ["a:1"]}})"}}, "ps", "TF_CONFIG"},
       {{{"TF_CONFIG", R"({"cluster": {"worker": ["a:1"]}})"}}, "ps", "TF_CONFIG"},
@@ -169,18 +160,10 @@ TEST(ChooseMode, FollowsTheEnvironment) {
       {{{"RANK_TABLE_FILE", "/t"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}},
        "ranktable",
        "RANK_TABLE_FILE and Ascend devices"},
-      {{{"MA_VJ_NAME", "j"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}},
-       "ranktable",
-       "MA_VJ_NAME and Ascend devices"},
-      {{{"MA_VJ_NAME", "j"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}, {"MA_RUN_METHOD", "msrun"}},
-       "msrun",
-       "MA_RUN_METHOD"},
-      {{{"RANK_TABLE_FILE", "/t"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}, {"RANK_ID", "1"}},
-       "torchrun",
-       "RANK_ID"},
-      {{{"RANK_TABLE_FILE", "/t"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}, {"PET_NNODES", "2"}},
-       "torchrun",
-       "PET_NNODES"},
+      {{{"MA_VJ_NAME", "j"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}}, "ranktable", "MA_VJ_NAME and Ascend devices"},
+      {{{"MA_VJ_NAME", "j"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}, {"MA_RUN_METHOD", "msrun"}}, "msrun", "MA_RUN_METHOD"},
+      {{{"RANK_TABLE_FILE", "/t"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}, {"RANK_ID", "1"}}, "torchrun", "RANK_ID"},
+      {{{"RANK_TABLE_FILE", "/t"}, {"ASCEND_VISIBLE_DEVICES", "0-7"}, {"PET_NNODES", "2"}}, "torchrun", "PET_NNODES"},
       {{{"RANK_TABLE_FILE", "/t"},
         {"ASCEND_VISIBLE_DEVICES", "0-7"},
         {"MASTER_ADDR", "j-master-0.j"},
@@ -199,9 +182,7 @@ TEST(ChooseMode, FollowsTheEnvironment) {
         {"MS_NODE_RANK", "1"}},
        "msrun",
        "MS_ROLE and MS_LOCAL_WORKER"},
-      {{{"MS_ROLE", "MS_WORKER"}, {"MS_WORKER_NUM", "16"}, {"MS_NODE_ID", "1"}},
-       "torchrun",
-       "default"},
+      {{{"MS_ROLE", "MS_WORKER"}, {"MS_WORKER_NUM", "16"}, {"MS_NODE_ID", "1"}}, "torchrun", "default"},
   };
   for (const Row& row : rows) {
     const auto found = detected(row.variables);
@@ -250,8 +231,7 @@ TEST(ChooseMode, StartsMpiRanksByTheGivenMethod) {
   settings.set("mpi-start", {"pmix", from_flag("--mpi-start")});
   EXPECT_EQ(choose_mpi(settings)->mode.name, "mpirun");
   settings.set("mpi-start", {"srun", from_flag("--mpi-start")});
-  EXPECT_EQ(choose_mpi(settings).error().message,
-            "--mpi-start is 'srun', expected auto, pmix, agent or ssh");
+  EXPECT_EQ(choose_mpi(settings).error().message, "--mpi-start is 'srun', expected auto, pmix, agent or ssh");
 }
 
 TEST(ChooseMode, KnowsWhichWaysOfMpiNeedASecret) {
@@ -308,9 +288,8 @@ TEST(ChooseMode, RefusesPmixForOptionsOfMpirun) {
   EXPECT_EQ(request->mpirun.options, (std::vector<std::string>{"--mca", "btl", "self, tcp"}));
   EXPECT_EQ(choose_mpi(settings)->mode.roles.front().name, "mpirun");
   settings.set("mpi-start", {"pmix", from_flag("--mpi-start")});
-  EXPECT_EQ(
-      choose_mpi(settings).error().message,
-      "--mpi-start is 'pmix', expected agent or ssh, since --mpirun-options is for mpirun alone");
+  EXPECT_EQ(choose_mpi(settings).error().message,
+            "--mpi-start is 'pmix', expected agent or ssh, since --mpirun-options is for mpirun alone");
 }
 
 }  // namespace

@@ -74,9 +74,8 @@ roles:
   ASSERT_EQ(mode->parameters.size(), 2U);
   EXPECT_EQ(mode->parameters[0].otherwise, "second");
   ASSERT_EQ(mode->roles.size(), 3U);
-  EXPECT_EQ(
-      mode->roles[0].environment,
-      (NamedTexts{{"RANK", "{role_rank}"}, {"TAG", "{tag}"}, {"OLD", "{old}"}, {"MORE", "1"}}));
+  EXPECT_EQ(mode->roles[0].environment,
+            (NamedTexts{{"RANK", "{role_rank}"}, {"TAG", "{tag}"}, {"OLD", "{old}"}, {"MORE", "1"}}));
   EXPECT_EQ(mode->roles[0].unset, (std::vector<std::string>{"A", "B"}));
   EXPECT_EQ(mode->roles[2].name, "third");
 }
@@ -114,15 +113,13 @@ roles:
 }
 
 TEST(ExpandTemplate, RefusesAParentThatThereIsNot) {
-  EXPECT_EQ(
-      error_of("mode: own\ninherits: bace\n"),
-      "own.yaml:2: /inherits is 'bace', expected one of base, one, two; did you mean 'base'?");
+  EXPECT_EQ(error_of("mode: own\ninherits: bace\n"),
+            "own.yaml:2: /inherits is 'bace', expected one of base, one, two; did you mean 'base'?");
   EXPECT_EQ(error_of("mode: own\ninherits: [base]\n"), "own.yaml:2: /inherits must be text");
 }
 
 TEST(ExpandTemplate, RefusesACircle) {
-  EXPECT_EQ(error_of("mode: own\ninherits: one\n"),
-            "two.yaml:2: /inherits is 'one', which inherits from this one");
+  EXPECT_EQ(error_of("mode: own\ninherits: one\n"), "two.yaml:2: /inherits is 'one', which inherits from this one");
 }
 
 TEST(ExpandTemplate, RefusesToRemoveAnAbsentKey) {
@@ -137,28 +134,24 @@ TEST(ExpandTemplate, RefusesFieldsThatNoRoleCanShare) {
             "own.yaml:2: /common must have fields of a role, but no name");
   EXPECT_EQ(error_of("mode: own\ncommon: text\nroles:\n  - name: worker\n"),
             "own.yaml:2: /common must have fields of a role, but no name");
-  EXPECT_EQ(error_of("mode: own\ninherit: base\n"),
-            "own.yaml:2: /inherit is unknown; did you mean 'inherits'?");
+  EXPECT_EQ(error_of("mode: own\ninherit: base\n"), "own.yaml:2: /inherit is unknown; did you mean 'inherits'?");
 }
 
 TEST(ExpandTemplate, KeepsTheLineNumbersOfErrors) {
-  EXPECT_EQ(
-      error_of("mode: own\ncommon:\n  label: \"{rolle}\"\nroles:\n  - name: worker\n"),
-      "own.yaml:3: /roles/0/label uses the unknown placeholder '{rolle}'; did you mean '{role}'?");
+  EXPECT_EQ(error_of("mode: own\ncommon:\n  label: \"{rolle}\"\nroles:\n  - name: worker\n"),
+            "own.yaml:3: /roles/0/label uses the unknown placeholder '{rolle}'; did you mean '{role}'?");
   EXPECT_EQ(error_of("mode: own\ninherits: base\nroles:\n  - name: helper\n    counts: none\n"),
             "own.yaml:5: /roles/1/counts is unknown; did you mean 'count'?");
   EXPECT_EQ(error_of("mode: own\nroles:\n  - name: mpirun\n    unranked: true\n"),
             "own.yaml:4: /roles/0/unranked needs a 'label', by which its processes are called");
-  EXPECT_EQ(error_of("mode: own\ninherits: base\nroles: worker\n"),
-            "own.yaml:3: /roles must be a list");
+  EXPECT_EQ(error_of("mode: own\ninherits: base\nroles: worker\n"), "own.yaml:3: /roles must be a list");
   EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\n  - name: worker\n"),
             "own.yaml:4: /roles/1 has the name 'worker', as another role has");
 }
 
 TEST(ExpandTemplate, BuildsOnThoseThatAreBuiltIn) {
   const auto expanded = expand_template(
-      document("mode: own\ninherits: torchrun\nroles:\n  - name: worker\n    label: mine\n",
-               "own.yaml"),
+      document("mode: own\ninherits: torchrun\nroles:\n  - name: worker\n    label: mine\n", "own.yaml"),
       builtin_documents());
 
   ASSERT_TRUE(expanded) << expanded.error().message;

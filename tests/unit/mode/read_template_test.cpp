@@ -58,8 +58,7 @@ TEST(ReadTemplate, ReadsEveryField) {
   EXPECT_EQ(worker.name, "worker");
   EXPECT_EQ(worker.count, RoleCount::PerDevice);
   EXPECT_TRUE(worker.decides_success);
-  EXPECT_EQ(worker.environment,
-            (NamedTexts{{"RANK", "{global_rank}"}, {"TEXT", "{{not a placeholder}}"}}));
+  EXPECT_EQ(worker.environment, (NamedTexts{{"RANK", "{global_rank}"}, {"TEXT", "{{not a placeholder}}"}}));
   EXPECT_EQ(worker.environment_unless_set, (NamedTexts{{"OMP_NUM_THREADS", "{cores_per_worker}"}}));
   EXPECT_EQ(worker.unset, std::vector<std::string>{"OLD"});
   EXPECT_EQ(worker.arguments, std::vector<std::string>{"--rank={global_rank}"});
@@ -84,25 +83,20 @@ TEST(ReadTemplate, NeedsOnlyANameAndARole) {
 
 TEST(ReadTemplate, RefusesAnInvalidTemplate) {
   for (const std::string text : {"", "just text\n", "- a\n- b\n", "7\n", "~\n"}) {
-    EXPECT_NE(error_of(text).find("the template must have the fields mode and roles"),
-              std::string::npos)
-        << text;
+    EXPECT_NE(error_of(text).find("the template must have the fields mode and roles"), std::string::npos) << text;
   }
 }
 
 TEST(ReadTemplate, NeedsAModeAndARoleThatDecides) {
-  EXPECT_EQ(error_of("roles:\n  - name: worker\n"),
-            "own.yaml: /mode is missing or empty; it is the mode's name");
+  EXPECT_EQ(error_of("roles:\n  - name: worker\n"), "own.yaml: /mode is missing or empty; it is the mode's name");
   EXPECT_EQ(error_of("mode: \"\"\nroles:\n  - name: worker\n"),
             "own.yaml:1: /mode is missing or empty; it is the mode's name");
-  const std::string no_roles =
-      "/roles is missing or empty; a mode starts at least one kind of process";
+  const std::string no_roles = "/roles is missing or empty; a mode starts at least one kind of process";
   EXPECT_EQ(error_of("mode: own\n"), "own.yaml: " + no_roles);
   EXPECT_EQ(error_of("mode: own\nroles: []\n"), "own.yaml:2: " + no_roles);
   for (const std::string decides : {"false", "without helper"}) {
-    EXPECT_EQ(
-        error_of("mode: own\nroles:\n  - name: helper\n    decides_success: " + decides + "\n"),
-        "own.yaml:2: /roles has no role that decides success");
+    EXPECT_EQ(error_of("mode: own\nroles:\n  - name: helper\n    decides_success: " + decides + "\n"),
+              "own.yaml:2: /roles has no role that decides success");
   }
 }
 
@@ -116,13 +110,9 @@ TEST(ReadTemplate, NeedsARoleNameThatCanBePartOfAFileName) {
 TEST(ReadTemplate, NeedsAPathAndAnOctalModeOfAFile) {
   const std::string start = "mode: own\nroles:\n  - name: worker\nfiles:\n  - ";
   const std::string expected = "own.yaml:5: /files/0 needs a path, and a mode such as 0640";
-  for (const std::string fields : {"content: x",
-                                   "{path: \"\"}",
-                                   "{path: a, mode: \"640\"}",
-                                   "{path: a, mode: \"0888\"}",
-                                   "{path: a, mode: rw-r-----}",
-                                   "{path: a, mode: \"00640\"}",
-                                   "{path: a, mode: \"1640\"}"}) {
+  for (const std::string fields :
+       {"content: x", "{path: \"\"}", "{path: a, mode: \"640\"}", "{path: a, mode: \"0888\"}",
+        "{path: a, mode: rw-r-----}", "{path: a, mode: \"00640\"}", "{path: a, mode: \"1640\"}"}) {
     EXPECT_EQ(error_of(start + fields + "\n"), expected) << fields;
   }
 }
@@ -130,8 +120,7 @@ TEST(ReadTemplate, NeedsAPathAndAnOctalModeOfAFile) {
 // Unknown fields
 
 TEST(ReadTemplate, RefusesUnknownFieldsAndSuggestsTheNearest) {
-  EXPECT_EQ(error_of("mode: own\nrole:\n  - name: worker\n"),
-            "own.yaml:2: /role is unknown; did you mean 'roles'?");
+  EXPECT_EQ(error_of("mode: own\nrole:\n  - name: worker\n"), "own.yaml:2: /role is unknown; did you mean 'roles'?");
   EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\n    enviroment: {A: b}\n"),
             "own.yaml:4: /roles/0/enviroment is unknown; did you mean 'environment'?");
   EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\nfiles:\n  - path: a\n    contents: b\n"),
@@ -148,12 +137,9 @@ TEST(ReadTemplate, NamesTheLineAndTheFieldOfAWrongKind) {
     std::string message;
   };
   const std::vector<Row> rows = {
-      {"count: per gpu",
-       "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
-      {"count: 4",
-       "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
-      {"count: [per job]",
-       "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
+      {"count: per gpu", "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
+      {"count: 4", "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
+      {"count: [per job]", "/count must be 'none', 'per job', 'per node', 'per other node' or 'per device'"},
       {"decides_success: yes", "/decides_success must be true or false"},
       {"decides_success: ", "/decides_success must be true or false"},
       {"environment: [A, b]", "/environment must be a list of NAME: value"},
@@ -179,10 +165,8 @@ TEST(ReadTemplate, NamesTheLineAndTheFieldOfAWrongKind) {
   }
   EXPECT_EQ(error_of("mode: [own]\nroles:\n  - name: worker\n"), "own.yaml:1: /mode must be text");
   EXPECT_EQ(error_of("mode: own\nroles: worker\n"), "own.yaml:2: /roles must be a list");
-  EXPECT_EQ(error_of("mode: own\nroles:\n  - worker\n"),
-            "own.yaml:3: /roles/0 must have the fields of a role");
-  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\nfiles: a\n"),
-            "own.yaml:4: /files must be a list");
+  EXPECT_EQ(error_of("mode: own\nroles:\n  - worker\n"), "own.yaml:3: /roles/0 must have the fields of a role");
+  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\nfiles: a\n"), "own.yaml:4: /files must be a list");
   EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\nfiles:\n  - a\n"),
             "own.yaml:5: /files/0 must have path, mode and content");
 }
@@ -190,35 +174,30 @@ TEST(ReadTemplate, NamesTheLineAndTheFieldOfAWrongKind) {
 // Placeholders
 
 std::string error_of_placeholder(const std::string& text) {
-  return error_of("mode: own\nroles:\n  - name: worker\n    arguments:\n      - \"" + text +
-                  "\"\n");
+  return error_of("mode: own\nroles:\n  - name: worker\n    arguments:\n      - \"" + text + "\"\n");
 }
 
 TEST(ReadTemplate, KnowsItsPlaceholders) {
   for (const std::string& name : placeholder_names()) {
     const auto mode =
-        read("mode: own\nroles:\n  - name: worker\n    listens: true\n    arguments: [\"a{" + name +
-             "}b\"]\n");
+        read("mode: own\nroles:\n  - name: worker\n    listens: true\n    arguments: [\"a{" + name + "}b\"]\n");
     EXPECT_TRUE(mode) << mode.error().message;
   }
 }
 
 TEST(ReadTemplate, KnowsPlaceholdersThatNameARole) {
-  const std::string start =
-      "mode: own\nroles:\n  - name: ps\n    listens: true\n    arguments: [\"";
+  const std::string start = "mode: own\nroles:\n  - name: ps\n    listens: true\n    arguments: [\"";
   EXPECT_TRUE(read(start + "{count:ps}{endpoints:ps}\"]\n"));
-  EXPECT_EQ(
-      error_of(start + "{endpoints:sp}\"]\n"),
-      "own.yaml:5: /roles/0/arguments/0 uses the unknown placeholder '{endpoints:sp}'; did you "
-      "mean '{endpoints:ps}'?");
+  EXPECT_EQ(error_of(start + "{endpoints:sp}\"]\n"),
+            "own.yaml:5: /roles/0/arguments/0 uses the unknown placeholder '{endpoints:sp}'; did you "
+            "mean '{endpoints:ps}'?");
 }
 
 TEST(ReadTemplate, WantsListenersWhereEndpointsAreUsed) {
   const auto with = [](const std::string& argument) {
     return "mode: own\nroles:\n  - name: ps\n    arguments: [\"" + argument + "\"]\n";
   };
-  EXPECT_EQ(error_of(with("{endpoint}")),
-            "own.yaml:3: /roles/0 uses {endpoint}, but it has no 'listens: true'");
+  EXPECT_EQ(error_of(with("{endpoint}")), "own.yaml:3: /roles/0 uses {endpoint}, but it has no 'listens: true'");
   EXPECT_EQ(error_of(with("{endpoints:ps}")),
             "own.yaml:3: /roles/0 uses {endpoints:ps}, but that role has no 'listens: true'");
   EXPECT_EQ(error_of(with("{task_config}")),
@@ -250,8 +229,7 @@ TEST(ReadTemplate, ReadsRolesThatDecideWithoutAnother) {
 
 TEST(ReadTemplate, ReadsParameters) {
   const auto with = [](const std::string& parameter) {
-    return "mode: own\nparameters:\n  - " + parameter +
-           "\nroles:\n  - name: worker\n    arguments: [\"{limit}\"]\n";
+    return "mode: own\nparameters:\n  - " + parameter + "\nroles:\n  - name: worker\n    arguments: [\"{limit}\"]\n";
   };
   const auto mode = read(with("{name: limit, default: \"5\", integer: true}"));
   ASSERT_TRUE(mode) << mode.error().message;
@@ -259,29 +237,23 @@ TEST(ReadTemplate, ReadsParameters) {
   EXPECT_TRUE(mode->parameters[0].is_integer);
   EXPECT_EQ(error_of(with("{name: limit, default: x, integer: true}")),
             "own.yaml:3: /parameters/0/default must be an integer");
-  EXPECT_EQ(error_of(with("{name: limit}\n  - {name: limit}")),
-            "own.yaml:2: /parameters names 'limit' twice");
+  EXPECT_EQ(error_of(with("{name: limit}\n  - {name: limit}")), "own.yaml:2: /parameters names 'limit' twice");
   EXPECT_EQ(error_of(with("nodes")), "own.yaml:3: /parameters/0 must have a name");
-  EXPECT_EQ(error_of(with("{name: nodes}")),
-            "own.yaml:3: /parameters/0/name is a placeholder already");
-  EXPECT_EQ(error_of(with("{name: A}")),
-            "own.yaml:3: /parameters/0 needs a name of small letters and underscores");
+  EXPECT_EQ(error_of(with("{name: nodes}")), "own.yaml:3: /parameters/0/name is a placeholder already");
+  EXPECT_EQ(error_of(with("{name: A}")), "own.yaml:3: /parameters/0 needs a name of small letters and underscores");
 }
 
 TEST(ReadTemplate, SuggestsTheNearestPlaceholder) {
   const std::string start = "own.yaml:5: /roles/0/arguments/0 uses the unknown placeholder ";
-  EXPECT_EQ(error_of_placeholder("{global_rnak}"),
-            start + "'{global_rnak}'; did you mean '{global_rank}'?");
-  EXPECT_EQ(error_of_placeholder("{master_addr}"),
-            start + "'{master_addr}'; did you mean '{master_address}'?");
+  EXPECT_EQ(error_of_placeholder("{global_rnak}"), start + "'{global_rnak}'; did you mean '{global_rank}'?");
+  EXPECT_EQ(error_of_placeholder("{master_addr}"), start + "'{master_addr}'; did you mean '{master_address}'?");
   EXPECT_EQ(error_of_placeholder("{xyz}"), start + "'{xyz}'");
   EXPECT_EQ(error_of_placeholder("{}"), start + "'{}'");
   EXPECT_EQ(error_of_placeholder("{ nodes }"), start + "'{ nodes }'; did you mean '{nodes}'?");
 }
 
 TEST(ReadTemplate, RefusesABraceWithoutItsPartner) {
-  for (const std::string text :
-       {"{nodes", "nodes}", "{", "}", "{{}", "}}{", "{nodes}}", "{{{nodes}}"}) {
+  for (const std::string text : {"{nodes", "nodes}", "{", "}", "{{}", "}}{", "{nodes}}", "{{{nodes}}"}) {
     EXPECT_EQ(error_of_placeholder(text),
               "own.yaml:5: /roles/0/arguments/0 has a brace without its partner; write '{{' for a "
               "brace")
@@ -291,10 +263,8 @@ TEST(ReadTemplate, RefusesABraceWithoutItsPartner) {
 
 TEST(ReadTemplate, ChecksThePlaceholdersOfEveryText) {
   const std::string role = "mode: own\nroles:\n  - name: worker\n    ";
-  for (const std::string field : {"environment: {A: \"{x}\"}",
-                                  "environment_unless_set: {A: \"{x}\"}",
-                                  "unset: [\"{x}\"]",
-                                  "arguments: [\"{x}\"]"}) {
+  for (const std::string field : {"environment: {A: \"{x}\"}", "environment_unless_set: {A: \"{x}\"}",
+                                  "unset: [\"{x}\"]", "arguments: [\"{x}\"]"}) {
     EXPECT_NE(error_of(role + field + "\n").find("unknown placeholder '{x}'"), std::string::npos);
   }
   const std::string file = "mode: own\nroles:\n  - name: worker\nfiles:\n  - ";
@@ -305,14 +275,12 @@ TEST(ReadTemplate, ChecksThePlaceholdersOfEveryText) {
 // What YAML itself refuses (more in base/yaml_test.cpp)
 
 TEST(ReadTemplate, RefusesAnchors) {
-  EXPECT_EQ(error_of("mode: own\nroles: &r\n  - name: worker\n"),
-            "own.yaml: anchors and aliases are not allowed");
+  EXPECT_EQ(error_of("mode: own\nroles: &r\n  - name: worker\n"), "own.yaml: anchors and aliases are not allowed");
 }
 
 TEST(ReadTemplate, RefusesAVariableThatIsSetTwice) {
-  EXPECT_EQ(
-      error_of("mode: own\nroles:\n  - name: worker\n    environment:\n      A: b\n      A: c\n"),
-      "own.yaml:6: the key 'A' occurs twice");
+  EXPECT_EQ(error_of("mode: own\nroles:\n  - name: worker\n    environment:\n      A: b\n      A: c\n"),
+            "own.yaml:6: the key 'A' occurs twice");
 }
 
 }  // namespace

@@ -34,8 +34,7 @@ TEST(ReadProgram, IsTheUsersUnlessTheRoleHasOne) {
 }
 
 TEST(ReadProgram, RefusesAnInvalidProgram) {
-  const std::string expected =
-      "own.yaml:4: /roles/0/program must be a list that begins with a program";
+  const std::string expected = "own.yaml:4: /roles/0/program must be a list that begins with a program";
   EXPECT_EQ(error_of("    program: scheduler\n"), expected);
   EXPECT_EQ(error_of("    program: []\n"), expected);
   EXPECT_EQ(error_of("    program: [\"\"]\n"), expected);
@@ -44,8 +43,7 @@ TEST(ReadProgram, RefusesAnInvalidProgram) {
 }
 
 TEST(ReadServices, TakesTheirNames) {
-  EXPECT_EQ(read("", "services: [worker_port, other]\n")->services,
-            (Texts{"worker_port", "other"}));
+  EXPECT_EQ(read("", "services: [worker_port, other]\n")->services, (Texts{"worker_port", "other"}));
   EXPECT_TRUE(read("")->services.empty());
   EXPECT_EQ(error_of("", "services: worker_port\n"), "own.yaml:4: /services must be a list");
 }
@@ -54,19 +52,17 @@ TEST(ReadServices, AddsThePortThatATextUses) {
   for (const std::string text : {"{worker_port}", "tcp://{master_endpoint}"}) {
     EXPECT_EQ(read("    environment: {A: \"" + text + "\"}\n")->services, Texts{"worker_port"});
     EXPECT_EQ(read("    program: [a, \"" + text + "\"]\n")->services, Texts{"worker_port"});
-    EXPECT_EQ(read("", "files:\n  - {path: a, content: \"" + text + "\"}\n")->services,
-              Texts{"worker_port"});
+    EXPECT_EQ(read("", "files:\n  - {path: a, content: \"" + text + "\"}\n")->services, Texts{"worker_port"});
   }
   const auto named = read("    label: \"{worker_port}\"\n", "services: [worker_port]\n");
   EXPECT_EQ(named->services, Texts{"worker_port"});
 }
 
 TEST(ReadInputs, TakesAFileAndWhatHasToBeInIt) {
-  const auto mode =
-      read("",
-           "parameters: [{name: table}]\ninputs:\n"
-           "  - {file: \"{table}\", what: rank table, until: {field: status, is: completed}}\n"
-           "  - file: \"/x/{host_name}/{job_id}\"\n");
+  const auto mode = read("",
+                         "parameters: [{name: table}]\ninputs:\n"
+                         "  - {file: \"{table}\", what: rank table, until: {field: status, is: completed}}\n"
+                         "  - file: \"/x/{host_name}/{job_id}\"\n");
 
   ASSERT_TRUE(mode) << mode.error().message;
   ASSERT_EQ(mode->inputs.size(), 2U);
@@ -79,30 +75,23 @@ TEST(ReadInputs, TakesAFileAndWhatHasToBeInIt) {
 }
 
 TEST(ReadInputs, RefusesAnInvalidInput) {
-  const auto of = [](const std::string& fields) {
-    return error_of("", "inputs:\n  - " + fields + "\n");
-  };
+  const auto of = [](const std::string& fields) { return error_of("", "inputs:\n  - " + fields + "\n"); };
   EXPECT_EQ(of("x"), "own.yaml:5: /inputs/0 must have a file");
   EXPECT_EQ(of("{what: x}"), "own.yaml:5: /inputs/0 needs a file");
   EXPECT_EQ(of("{path: x}"), "own.yaml:5: /inputs/0/path is unknown");
-  EXPECT_EQ(of("{file: x, until: completed}"),
-            "own.yaml:5: /inputs/0/until must have field and is");
-  EXPECT_EQ(of("{file: x, until: {field: status}}"),
-            "own.yaml:5: /inputs/0/until must have field and is");
+  EXPECT_EQ(of("{file: x, until: completed}"), "own.yaml:5: /inputs/0/until must have field and is");
+  EXPECT_EQ(of("{file: x, until: {field: status}}"), "own.yaml:5: /inputs/0/until must have field and is");
 }
 
 TEST(ReadInputs, RefusesValuesNotKnownBeforeTheStart) {
   for (const std::string name : {"node_rank", "worker_port", "count:worker"}) {
     EXPECT_EQ(error_of("", "inputs:\n  - {file: \"{" + name + "}\"}\n"),
-              "own.yaml:5: /inputs/0/file uses {" + name +
-                  "}, which is not known yet when it is waited for");
+              "own.yaml:5: /inputs/0/file uses {" + name + "}, which is not known yet when it is waited for");
   }
 }
 
 TEST(ReadInputs, KnowsRankTables) {
-  const auto of = [](const std::string& fields) {
-    return error_of("", "inputs:\n  - " + fields + "\n");
-  };
+  const auto of = [](const std::string& fields) { return error_of("", "inputs:\n  - " + fields + "\n"); };
   EXPECT_EQ(of("{file: x, is: table}"), "own.yaml:5: /inputs/0/is must be 'rank table'");
   EXPECT_EQ(of("{file: x, is: rank table, until: {field: a, is: b}}"),
             "own.yaml:5: /inputs/0 has both 'is' and 'until'");

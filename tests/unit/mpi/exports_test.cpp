@@ -28,15 +28,8 @@ TEST(Exports, HaveNamesThatAShellPassesOn) {
   const std::map<std::string, std::string> odd{
       {"0", "a"}, {"BASH_FUNC_f%%", "() { :; }"}, {"T.dot_", "b"}, {"f\xc3\xbcr", "c"}};
   auto packed = with_shell_names(odd);
-  EXPECT_EQ(exports_of(odd),
-            (Words{"-x",
-                   "MUSTER_MPI_NAME_0",
-                   "-x",
-                   "MUSTER_MPI_NAME_BASH_5fFUNC_5ff_25_25",
-                   "-x",
-                   "MUSTER_MPI_NAME_T_2edot_5f",
-                   "-x",
-                   "MUSTER_MPI_NAME_f_c3_bcr"}));
+  EXPECT_EQ(exports_of(odd), (Words{"-x", "MUSTER_MPI_NAME_0", "-x", "MUSTER_MPI_NAME_BASH_5fFUNC_5ff_25_25", "-x",
+                                    "MUSTER_MPI_NAME_T_2edot_5f", "-x", "MUSTER_MPI_NAME_f_c3_bcr"}));
   EXPECT_EQ(packed.at("MUSTER_MPI_NAME_T_2edot_5f"), "b");
 
   packed.emplace("PLAIN", "1");

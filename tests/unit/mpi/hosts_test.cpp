@@ -25,8 +25,7 @@ TEST(NameApart, CallsOnlyTheNodeOfMpirunLocalhost) {
 }
 
 TEST(Hostfile, KeepsNamesWhole) {
-  const std::string text =
-      write_hostfile({{"10.0.0.1", {}, 8, "w-0.job.svc"}, {"10.0.0.2", {}, 4, "w-1.job.svc"}});
+  const std::string text = write_hostfile({{"10.0.0.1", {}, 8, "w-0.job.svc"}, {"10.0.0.2", {}, 4, "w-1.job.svc"}});
   EXPECT_EQ(text, "w-0.job.svc slots=8\nw-1.job.svc slots=4\n");
   EXPECT_EQ(find_in_hostfile(text, "w-0.job.svc"), 0);
   EXPECT_EQ(find_in_hostfile(text, "w-1.job.svc"), 1);

@@ -21,29 +21,19 @@ TEST(SshFiles, APublicKeyNamesItsOwner) {
 
 TEST(SshFiles, AnInvalidPublicKeyIsRefused) {
   for (const char* const line :
-       {"",
-        "ssh-ed25519",
-        "ssh-ed25519 AAAA",
-        "ssh-ed25519 AAAA @host",
-        "ssh-ed25519 AA\"A ann@host",
-        "ssh-ed25519 AAAA an\nn@host",
-        "ssh-ed25519 AAAA ann@host\ncommand=\"x\" ssh-ed25519 AAAA ann@host",
-        "command=\"x\" ssh-ed25519 AAAA",
-        "ssh-ed25519 AAAA a*@host"}) {
+       {"", "ssh-ed25519", "ssh-ed25519 AAAA", "ssh-ed25519 AAAA @host", "ssh-ed25519 AA\"A ann@host",
+        "ssh-ed25519 AAAA an\nn@host", "ssh-ed25519 AAAA ann@host\ncommand=\"x\" ssh-ed25519 AAAA ann@host",
+        "command=\"x\" ssh-ed25519 AAAA", "ssh-ed25519 AAAA a*@host"}) {
     EXPECT_FALSE(read_public_key(line)) << line;
   }
 }
 
 TEST(SshFiles, TheServerTakesKeysAlone) {
   const std::string text = server_config("/run/ssh", 36'666, "ann");
-  for (const char* const line : {"Port 36666\n",
-                                 "HostKey /run/ssh/host_key\n",
-                                 "AuthorizedKeysFile /run/ssh/authorized_keys\n",
-                                 "AllowUsers ann\n",
-                                 "ForceCommand exec /bin/sh /run/ssh/session\n",
-                                 "PasswordAuthentication no\n",
-                                 "StrictModes no\n",
-                                 "PidFile none\n"}) {
+  for (const char* const line :
+       {"Port 36666\n", "HostKey /run/ssh/host_key\n", "AuthorizedKeysFile /run/ssh/authorized_keys\n",
+        "AllowUsers ann\n", "ForceCommand exec /bin/sh /run/ssh/session\n", "PasswordAuthentication no\n",
+        "StrictModes no\n", "PidFile none\n"}) {
     EXPECT_TRUE(has(text, line)) << line;
   }
 }

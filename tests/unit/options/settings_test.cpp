@@ -10,8 +10,7 @@ namespace {
 
 TEST(Blame, IsTheCommandLinesForAFlagOnly) {
   EXPECT_EQ(blame(from_flag("--nnodes")), ErrorKind::BadUsage);
-  for (const Source& source :
-       {from_option("MUSTER_NNODES"), from_variable("WORLD_SIZE"), Source()}) {
+  for (const Source& source : {from_option("MUSTER_NNODES"), from_variable("WORLD_SIZE"), Source()}) {
     EXPECT_EQ(blame(source), ErrorKind::BadEnvironment) << source.name;
   }
 }
@@ -35,15 +34,8 @@ TEST(Settings, FindsWhatWasSetLast) {
 }
 
 TEST(Words, ComeBackAsTheyWere) {
-  const std::vector<std::string> words = {"--mca",
-                                          "",
-                                          "a b",
-                                          "it's",
-                                          "\"quoted\"",
-                                          "back\\slash",
-                                          "line\nend",
-                                          "{\"k\": [1]}",
-                                          "$HOME;*"};
+  const std::vector<std::string> words = {"--mca",       "",          "a b",          "it's",   "\"quoted\"",
+                                          "back\\slash", "line\nend", "{\"k\": [1]}", "$HOME;*"};
   EXPECT_EQ(*split_words({quoted_words(words), {}}), words);
 }
 

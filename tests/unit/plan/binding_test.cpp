@@ -18,8 +18,7 @@ Topology large_host() {
   Topology topology;
   for (int cpu = 0; cpu < 32; ++cpu) {
     const int core = cpu % 16;
-    topology.cpus[cpu] = {
-        .core = core, .cache = core / 2 * 2, .package = core / 8, .numa_node = core / 4};
+    topology.cpus[cpu] = {.core = core, .cache = core / 2 * 2, .package = core / 8, .numa_node = core / 4};
     topology.allowed_cpus.push_back(cpu);
   }
   topology.memory_nodes = {0, 1, 2, 3};
@@ -50,8 +49,7 @@ std::string described(const CpuBinding& binding) {
   return describe_ranges(binding.cpus) +
          (binding.memory_nodes.empty()
               ? ""
-              : std::string(binding.is_memory_strict ? " bound " : " near ") +
-                    describe_ranges(binding.memory_nodes));
+              : std::string(binding.is_memory_strict ? " bound " : " near ") + describe_ranges(binding.memory_nodes));
 }
 
 Lines described(const Result<NodeBinding>& node) {
@@ -68,26 +66,17 @@ Lines described(const Result<NodeBinding>& node) {
   return lines;
 }
 
-Lines bound(const BindingRequest& request,
-            const Topology& topology,
-            int workers,
+Lines bound(const BindingRequest& request, const Topology& topology, int workers,
             std::map<std::string, std::string> variables = {}) {
-  return described(
-      decide_binding(request, topology, surroundings(std::move(variables)), one_each(workers)));
+  return described(decide_binding(request, topology, surroundings(std::move(variables)), one_each(workers)));
 }
 
 // The forms
 
 TEST(NumaBinding, NodeTakesAllCpusOfTheNode) {
   EXPECT_EQ(bound(form(NumaForm::Node), host_with_gpus(), 8),
-            Lines({"0-3, 16-19 near 0",
-                   "0-3, 16-19 near 0",
-                   "4-7, 20-23 near 1",
-                   "4-7, 20-23 near 1",
-                   "8-11, 24-27 near 2",
-                   "8-11, 24-27 near 2",
-                   "12-15, 28-31 near 3",
-                   "12-15, 28-31 near 3"}));
+            Lines({"0-3, 16-19 near 0", "0-3, 16-19 near 0", "4-7, 20-23 near 1", "4-7, 20-23 near 1",
+                   "8-11, 24-27 near 2", "8-11, 24-27 near 2", "12-15, 28-31 near 3", "12-15, 28-31 near 3"}));
 }
 
 TEST(NumaBinding, SocketTakesAllNodesOfThePackage) {
@@ -96,9 +85,8 @@ TEST(NumaBinding, SocketTakesAllNodesOfThePackage) {
 }
 
 TEST(NumaBinding, ExclusiveDividesCoresWithTheirThreads) {
-  EXPECT_EQ(
-      bound(form(NumaForm::Exclusive), host_with_gpus(), 4),
-      Lines({"0-1, 16-17 near 0", "2-3, 18-19 near 0", "4-5, 20-21 near 1", "6-7, 22-23 near 1"}));
+  EXPECT_EQ(bound(form(NumaForm::Exclusive), host_with_gpus(), 4),
+            Lines({"0-1, 16-17 near 0", "2-3, 18-19 near 0", "4-5, 20-21 near 1", "6-7, 22-23 near 1"}));
 }
 
 TEST(NumaBinding, ExclusiveGivesRemainingCoresToTheFirstWorkers) {
@@ -119,10 +107,9 @@ TEST(NumaBinding, ExclusiveFailsWithFewerCoresThanDevices) {
   Topology topology = host_with_gpus();
   topology.allowed_cpus = {0, 4, 5, 16};
 
-  EXPECT_EQ(
-      bound(form(NumaForm::Exclusive), topology, 2),
-      Lines({"64: --numa-binding wants cores of its own for each process, but there are 1 core "
-             "for 2 of them on NUMA node 0"}));
+  EXPECT_EQ(bound(form(NumaForm::Exclusive), topology, 2),
+            Lines({"64: --numa-binding wants cores of its own for each process, but there are 1 core "
+                   "for 2 of them on NUMA node 0"}));
 }
 
 TEST(NumaBinding, CoreComplexTakesOneCacheEachAndBeginsAgain) {
@@ -137,8 +124,7 @@ TEST(NumaBinding, CoreComplexPrefersCachesThatTheCpusetLeavesWhole) {
   Topology topology = host_with_gpus();
   topology.allowed_cpus = {1, 2, 3, 17, 18, 19};
 
-  EXPECT_EQ(bound(form(NumaForm::CoreComplex), topology, 2),
-            Lines({"2-3, 18-19 near 0", "1, 17 near 0"}));
+  EXPECT_EQ(bound(form(NumaForm::CoreComplex), topology, 2), Lines({"2-3, 18-19 near 0", "1, 17 near 0"}));
 }
 
 // The host
@@ -149,10 +135,9 @@ TEST(NumaBinding, KeepsToTheCpuset) {
   topology.memory_nodes = {2};
 
   EXPECT_EQ(bound(form(NumaForm::Node), topology, 2), Lines({"2-3", "2-3"}));
-  EXPECT_EQ(
-      bound(form(NumaForm::Node), topology, 3),
-      Lines({"64: --numa-binding finds no CPU for GPU 2 (0000:01:00.0), which is on NUMA node 1: "
-             "this process may use only the CPUs 2-3, 9"}));
+  EXPECT_EQ(bound(form(NumaForm::Node), topology, 3),
+            Lines({"64: --numa-binding finds no CPU for GPU 2 (0000:01:00.0), which is on NUMA node 1: "
+                   "this process may use only the CPUs 2-3, 9"}));
   EXPECT_EQ(bound(form(NumaForm::Socket), topology, 3), Lines({"2-3", "2-3", "2-3"}));
 }
 
@@ -172,26 +157,20 @@ TEST(NumaBinding, FailsWhereDevicesCannotBeIdentified) {
   Topology topology = large_host();
   topology.ascend = {device_at(0), device_at(std::nullopt)};
 
-  EXPECT_EQ(
-      bound(form(NumaForm::Node), topology, 2),
-      Lines({"64: --numa-binding cannot be followed: nothing on this host tells the NUMA node "
-             "of NPU 1"}));
+  EXPECT_EQ(bound(form(NumaForm::Node), topology, 2),
+            Lines({"64: --numa-binding cannot be followed: nothing on this host tells the NUMA node "
+                   "of NPU 1"}));
 }
 
 TEST(NumaBinding, WorksForNpusAndAmd) {
   Topology topology = large_host();
   topology.ascend = {device_at(3), device_at(0)};
-  EXPECT_EQ(bound(form(NumaForm::Node), topology, 2),
-            Lines({"12-15, 28-31 near 3", "0-3, 16-19 near 0"}));
+  EXPECT_EQ(bound(form(NumaForm::Node), topology, 2), Lines({"12-15, 28-31 near 3", "0-3, 16-19 near 0"}));
 
   topology.amd = {device_at(2), device_at(1)};
   topology.ascend.clear();
-  EXPECT_EQ(bound(form(NumaForm::Node), topology, 1, {{"ROCR_VISIBLE_DEVICES", "1"}}),
-            Lines({"4-7, 20-23 near 1"}));
-  EXPECT_EQ(bound(form(NumaForm::Node),
-                  topology,
-                  1,
-                  {{"ROCR_VISIBLE_DEVICES", "1,0"}, {"HIP_VISIBLE_DEVICES", "1"}}),
+  EXPECT_EQ(bound(form(NumaForm::Node), topology, 1, {{"ROCR_VISIBLE_DEVICES", "1"}}), Lines({"4-7, 20-23 near 1"}));
+  EXPECT_EQ(bound(form(NumaForm::Node), topology, 1, {{"ROCR_VISIBLE_DEVICES", "1,0"}, {"HIP_VISIBLE_DEVICES", "1"}}),
             Lines({"8-11, 24-27 near 2"}));
 }
 
@@ -199,12 +178,8 @@ TEST(NumaBinding, SpreadsWorkersWithoutAcceleratorsOverTheNodes) {
   EXPECT_EQ(bound(form(NumaForm::Node), large_host(), 1), Lines({"0-31"}));
   EXPECT_EQ(bound(form(NumaForm::Node), large_host(), 2), Lines({"0-7, 16-23", "8-15, 24-31"}));
   EXPECT_EQ(bound(form(NumaForm::Exclusive), large_host(), 6),
-            Lines({"0-1, 16-17 near 0",
-                   "2-3, 18-19 near 0",
-                   "4-7, 20-23 near 1",
-                   "8-9, 24-25 near 2",
-                   "10-11, 26-27 near 2",
-                   "12-15, 28-31 near 3"}));
+            Lines({"0-1, 16-17 near 0", "2-3, 18-19 near 0", "4-7, 20-23 near 1", "8-9, 24-25 near 2",
+                   "10-11, 26-27 near 2", "12-15, 28-31 near 3"}));
 }
 
 TEST(NumaBinding, GivesMoreWorkersThanDevicesTheDevicesAgain) {
@@ -212,10 +187,7 @@ TEST(NumaBinding, GivesMoreWorkersThanDevicesTheDevicesAgain) {
   topology.nvidia = {device_at(1), device_at(3)};
 
   EXPECT_EQ(bound(form(NumaForm::Exclusive), topology, 4),
-            Lines({"4-5, 20-21 near 1",
-                   "12-13, 28-29 near 3",
-                   "6-7, 22-23 near 1",
-                   "14-15, 30-31 near 3"}));
+            Lines({"4-5, 20-21 near 1", "12-13, 28-29 near 3", "6-7, 22-23 near 1", "14-15, 30-31 near 3"}));
 }
 
 // Visible devices
@@ -229,10 +201,9 @@ TEST(NumaBinding, FollowsTheListOfVisibleDevices) {
   EXPECT_EQ(with("GPU-7", 1), Lines({"12-15, 28-31 near 3"}));
   EXPECT_EQ(with("MIG-GPU-7abc/1/0", 1), Lines({"12-15, 28-31 near 3"}));
   EXPECT_EQ(with("4,-1,0", 2), Lines({"8-11, 24-27 near 2", "8-11, 24-27 near 2"}));
-  EXPECT_EQ(
-      with("MIG-1234", 1),
-      Lines({"64: --numa-binding cannot be followed: nothing on this host tells the NUMA node "
-             "of GPU MIG-1234"}));
+  EXPECT_EQ(with("MIG-1234", 1),
+            Lines({"64: --numa-binding cannot be followed: nothing on this host tells the NUMA node "
+                   "of GPU MIG-1234"}));
 }
 
 TEST(NumaBinding, DoubtsTheOrderOfGpusThatDiffer) {
@@ -241,8 +212,7 @@ TEST(NumaBinding, DoubtsTheOrderOfGpusThatDiffer) {
 
   const auto request = form(NumaForm::Node);
   EXPECT_EQ(decide_binding(request, topology, surroundings(), one_each(1))->notices.size(), 1U);
-  EXPECT_EQ(decide_binding(
-                request, topology, surroundings({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}), one_each(1))
+  EXPECT_EQ(decide_binding(request, topology, surroundings({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}), one_each(1))
                 ->notices.size(),
             0U);
 }
@@ -258,8 +228,7 @@ TEST(GivenBinding, GoesByTheNumberOfTheDevice) {
   request.devices[6].cpus = {8};
   request.roles["scheduler"].cpus = {31};
 
-  EXPECT_EQ(bound(request, topology, 2, {{"ASCEND_RT_VISIBLE_DEVICES", "6,7"}}),
-            Lines({"8", "4-5", "scheduler 31"}));
+  EXPECT_EQ(bound(request, topology, 2, {{"ASCEND_RT_VISIBLE_DEVICES", "6,7"}}), Lines({"8", "4-5", "scheduler 31"}));
   EXPECT_EQ(bound(request, large_host(), 2, {{"ASCEND_RT_VISIBLE_DEVICES", "6,7"}}),
             Lines({"8", "4-5", "scheduler 31"}));
   EXPECT_EQ(bound(request, topology, 1),
@@ -272,14 +241,12 @@ TEST(GivenBinding, IsOfTheDevicesThatATableNames) {
   request.devices[2].cpus = {4, 5};
   request.devices[3].cpus = {8};
   const auto bound_of = [&](std::vector<int> places) {
-    return described(
-        decide_binding(request, host_with_gpus(), surroundings(), {std::move(places), 4}));
+    return described(decide_binding(request, host_with_gpus(), surroundings(), {std::move(places), 4}));
   };
 
   EXPECT_EQ(bound_of({3, 2}), Lines({"free", "free", "4-5", "8"}));
   EXPECT_EQ(bound_of({}), Lines({"free", "free", "4-5", "8"})) << "the table is not here yet";
-  EXPECT_EQ(bound_of({3, 1}),
-            Lines({"64: --bind-core says nothing of device1, the accelerator of local rank 1"}));
+  EXPECT_EQ(bound_of({3, 1}), Lines({"64: --bind-core says nothing of device1, the accelerator of local rank 1"}));
 }
 
 TEST(GivenBinding, OfTheSchedulerAloneLeavesWorkersFree) {
@@ -305,22 +272,19 @@ TEST(GivenBinding, RefusesWhatTheHostHasNot) {
   BindingRequest request;
   request.source = from_option("MUSTER_BIND_CORE");
   request.devices[0].cpus = {1, 2, 40};
-  EXPECT_EQ(
-      bound(request, topology, 1),
-      Lines({"78: MUSTER_BIND_CORE gives device0 the CPUs 2, 40, but this process may use only "
-             "0-1"}));
+  EXPECT_EQ(bound(request, topology, 1),
+            Lines({"78: MUSTER_BIND_CORE gives device0 the CPUs 2, 40, but this process may use only "
+                   "0-1"}));
 
   request.devices[0] = {.cpus = {}, .cpu_nodes = {1}, .memory_nodes = {}};
-  EXPECT_EQ(
-      bound(request, topology, 1),
-      Lines({"78: MUSTER_BIND_CORE gives device0 the NUMA node 1, of which this process may use "
-             "no CPU"}));
+  EXPECT_EQ(bound(request, topology, 1),
+            Lines({"78: MUSTER_BIND_CORE gives device0 the NUMA node 1, of which this process may use "
+                   "no CPU"}));
 
   request.devices[0] = {.cpus = {0}, .cpu_nodes = {}, .memory_nodes = {0, 1}};
-  EXPECT_EQ(
-      bound(request, topology, 1),
-      Lines({"78: MUSTER_BIND_CORE gives device0 the memory of NUMA node 1, but this process may "
-             "use only that of 0"}));
+  EXPECT_EQ(bound(request, topology, 1),
+            Lines({"78: MUSTER_BIND_CORE gives device0 the memory of NUMA node 1, but this process may "
+                   "use only that of 0"}));
 }
 
 TEST(GivenBinding, RemarksOnCpusThatTwoShare) {
@@ -340,15 +304,12 @@ TEST(GivenBinding, StandsOnTopOfAForm) {
   request.binds_memory = true;
   request.cpu_list_variable = "LIST";
   EXPECT_EQ(bound(request, host_with_gpus(), 1), Lines({"0-3, 16-19 bound 0"}));
-  EXPECT_EQ(
-      decide_binding(request, host_with_gpus(), surroundings(), one_each(1))->devices[0]->variables,
-      (std::map<std::string, std::string>{{"LIST", "[0, 1, 2, 3, 16, 17, 18, 19]"}}));
+  EXPECT_EQ(decide_binding(request, host_with_gpus(), surroundings(), one_each(1))->devices[0]->variables,
+            (std::map<std::string, std::string>{{"LIST", "[0, 1, 2, 3, 16, 17, 18, 19]"}}));
 
   request.devices[0].cpus = {5};
   EXPECT_EQ(bound(request, host_with_gpus(), 1), Lines({"5 bound 0"}));
-  EXPECT_TRUE(decide_binding(request, host_with_gpus(), surroundings(), one_each(1))
-                  ->devices[0]
-                  ->variables.empty());
+  EXPECT_TRUE(decide_binding(request, host_with_gpus(), surroundings(), one_each(1))->devices[0]->variables.empty());
 }
 
 // The plan
@@ -364,10 +325,8 @@ TEST(BoundPlan, BindsProcessesOfDevicesAndNamedRoles) {
   worker.environment.emplace_back("THREADS", "{cores_per_worker}");
 
   const LaunchPlan plan = make_plan(
-      {cluster_of({2}, 0),
-       mode_of({role("scheduler", RoleCount::PerJob), worker, role("logger", RoleCount::PerNode)}),
-       job,
-       surroundings()});
+      {cluster_of({2}, 0), mode_of({role("scheduler", RoleCount::PerJob), worker, role("logger", RoleCount::PerNode)}),
+       job, surroundings()});
 
   ASSERT_EQ(plan.workers.size(), 4U);
   EXPECT_EQ(plan.workers[0].binding->cpus, std::vector<int>({3}));
@@ -390,12 +349,11 @@ TEST(BoundPlan, ReportsThatNoProcessCanBeBound) {
   JobRequest job = job_of({"train"});
   job.binding.emplace();
 
-  const LaunchPlan plan = make_plan(
-      {cluster_of({2}, 0), mode_of({role("whole", RoleCount::PerNode)}), job, surroundings()});
+  const LaunchPlan plan =
+      make_plan({cluster_of({2}, 0), mode_of({role("whole", RoleCount::PerNode)}), job, surroundings()});
 
-  EXPECT_EQ(
-      plan.notices.back(),
-      "no process of this node is bound to CPUs: none stands for one accelerator, or is named");
+  EXPECT_EQ(plan.notices.back(),
+            "no process of this node is bound to CPUs: none stands for one accelerator, or is named");
 }
 
 }  // namespace

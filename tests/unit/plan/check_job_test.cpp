@@ -7,8 +7,7 @@ namespace muster {
 namespace {
 
 std::string refusal(const JobRequest& job, const Snapshot& snapshot = surroundings()) {
-  ChosenMode chosen =
-      mode_of({role("worker", RoleCount::PerDevice), role("scheduler", RoleCount::PerJob)});
+  ChosenMode chosen = mode_of({role("worker", RoleCount::PerDevice), role("scheduler", RoleCount::PerJob)});
   const auto checked = check_job({cluster_of({2}, 0), chosen, job, snapshot});
   return checked ? "" : checked.error().message;
 }
@@ -16,21 +15,18 @@ std::string refusal(const JobRequest& job, const Snapshot& snapshot = surroundin
 TEST(CheckJob, RefusesARoleThatCannotDecide) {
   JobRequest job = job_of({"train"});
   job.success_roles = {"worker", "chief"};
-  EXPECT_EQ(refusal(job),
-            "the mode 'own' has no role 'chief' that could decide, only worker, scheduler");
+  EXPECT_EQ(refusal(job), "the mode 'own' has no role 'chief' that could decide, only worker, scheduler");
   job.success_roles = {"shceduler"};
-  EXPECT_EQ(refusal(job),
-            "the mode 'own' has no role 'shceduler' that could decide; did you mean 'scheduler'?");
+  EXPECT_EQ(refusal(job), "the mode 'own' has no role 'shceduler' that could decide; did you mean 'scheduler'?");
 }
 
 TEST(CheckJob, FindsATypingErrorInAPlaceholder) {
   JobRequest job = job_of({"train", "--rank={globl_rank}"});
   EXPECT_EQ(refusal(job), "") << "nobody asked for placeholders";
   job.fills_arguments = true;
-  EXPECT_EQ(
-      refusal(job),
-      "the argument '--rank={globl_rank}' has the unknown placeholder '{globl_rank}'; did you "
-      "mean '{global_rank}'?");
+  EXPECT_EQ(refusal(job),
+            "the argument '--rank={globl_rank}' has the unknown placeholder '{globl_rank}'; did you "
+            "mean '{global_rank}'?");
 }
 
 TEST(CheckJob, LeavesOtherBracesAlone) {
@@ -44,9 +40,8 @@ TEST(CheckJob, RequiresADevicePerWorkerWithMaskedDevices) {
   job.masks_devices = true;
   EXPECT_EQ(refusal(job), "");
   EXPECT_EQ(refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "5,7"}})), "");
-  EXPECT_EQ(
-      refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "5"}})),
-      "CUDA_VISIBLE_DEVICES is '5', expected a device for each of the 2 workers of this node");
+  EXPECT_EQ(refusal(job, surroundings({{"CUDA_VISIBLE_DEVICES", "5"}})),
+            "CUDA_VISIBLE_DEVICES is '5', expected a device for each of the 2 workers of this node");
 }
 
 TEST(CheckJob, KnowsThatAProcessSeesOneMigDevice) {
@@ -66,9 +61,7 @@ TEST(MakePlan, ShowsTheDevicesThatWereChosen) {
   job.devices = DeviceChoice{"ROCR_VISIBLE_DEVICES", "4,6", {"HIP_VISIBLE_DEVICES"}, 2, {}};
   RoleTemplate server = role("ps", RoleCount::PerJob);
   server.environment.emplace_back("ROCR_VISIBLE_DEVICES", "-1");
-  const auto plan = make_plan({cluster_of({2}, 0),
-                               mode_of({role("worker", RoleCount::PerDevice), server}),
-                               job,
+  const auto plan = make_plan({cluster_of({2}, 0), mode_of({role("worker", RoleCount::PerDevice), server}), job,
                                surroundings({{"HIP_VISIBLE_DEVICES", "0"}})});
 
   ASSERT_EQ(plan.workers.size(), 3U);
@@ -80,8 +73,7 @@ TEST(MakePlan, ShowsTheDevicesThatWereChosen) {
 TEST(CheckJob, RefusesEndpointsOfProcessesThatDoNotListen) {
   JobRequest job = job_of({"train", "{endpoint}"});
   job.fills_arguments = true;
-  EXPECT_EQ(refusal(job),
-            "an argument has '{endpoint}', but 'worker' of the mode 'own' does not listen");
+  EXPECT_EQ(refusal(job), "an argument has '{endpoint}', but 'worker' of the mode 'own' does not listen");
   job.program = {"train", "--all={endpoints:scheduler}"};
   EXPECT_EQ(refusal(job),
             "an argument has '{endpoints:scheduler}', but 'scheduler' of the mode 'own' does not "
@@ -98,33 +90,28 @@ TEST(CheckJob, RefusesAJobWithoutAProcess) {
 TEST(CheckJob, RefusesToWaitForARoleWithoutProcesses) {
   JobRequest job = job_of({"train"});
   job.success_roles = {"helper"};
-  const ChosenMode chosen =
-      mode_of({role("worker", RoleCount::PerDevice), role("helper", RoleCount::None)});
+  const ChosenMode chosen = mode_of({role("worker", RoleCount::PerDevice), role("helper", RoleCount::None)});
   const auto checked = check_job({cluster_of({1}, 0), chosen, job, surroundings()});
   ASSERT_FALSE(checked);
-  EXPECT_EQ(checked.error().message,
-            "'helper' is to decide success, but the job has no process of that role");
+  EXPECT_EQ(checked.error().message, "'helper' is to decide success, but the job has no process of that role");
 }
 
 TEST(CheckSizes, RefusesWhatTheSystemWouldNotPass) {
   RoleTemplate worker = role("worker", RoleCount::PerDevice);
   const auto checked_with = [&](std::size_t bytes) {
     worker.environment.emplace_back("LIST", std::string(bytes, 'x'));
-    const auto plan =
-        make_plan({cluster_of({1}, 0), mode_of({worker}), job_of({"train"}), surroundings()});
+    const auto plan = make_plan({cluster_of({1}, 0), mode_of({worker}), job_of({"train"}), surroundings()});
     worker.environment.pop_back();
     return check_sizes(plan);
   };
   EXPECT_TRUE(checked_with(131'072 - 6));
   ASSERT_FALSE(checked_with(131'072 - 5));
-  EXPECT_EQ(checked_with(131'072).error().message,
-            "LIST would have 131078 bytes, and a process can be given 131072");
+  EXPECT_EQ(checked_with(131'072).error().message, "LIST would have 131078 bytes, and a process can be given 131072");
 }
 
 TEST(CheckLogs, RefusesOneLogOfTwoProcesses) {
   const auto refusal_of = [](const RoleTemplate& one, const RoleTemplate& other) {
-    const auto plan =
-        make_plan({cluster_of({1}, 0), mode_of({one, other}), job_of({"train"}), surroundings()});
+    const auto plan = make_plan({cluster_of({1}, 0), mode_of({one, other}), job_of({"train"}), surroundings()});
     const auto checked = check_logs(plan, [](const WorkerPlan&) { return true; });
     EXPECT_TRUE(check_logs(plan, [](const WorkerPlan& w) { return w.role == "x"; }));
     return checked ? "" : checked.error().message;
@@ -134,10 +121,9 @@ TEST(CheckLogs, RefusesOneLogOfTwoProcesses) {
   EXPECT_EQ(refusal_of(one, other), "");
   one.log = "same";
   other.log = "a/../same";
-  EXPECT_EQ(
-      refusal_of(one, other),
-      "the log 'same.out' would be written by both rank 0 (w) and rank 1 (x); each process needs "
-      "a log of its own");
+  EXPECT_EQ(refusal_of(one, other),
+            "the log 'same.out' would be written by both rank 0 (w) and rank 1 (x); each process needs "
+            "a log of its own");
   other.joins_streams = true;  // same.log beside same.out and same.err
   EXPECT_EQ(refusal_of(one, other), "");
 }
@@ -147,10 +133,7 @@ TEST(CheckLogs, RefusesOneLogOfTwoProcesses) {
 TEST(MakePlan, FillsTheUsersArgumentsOnRequest) {
   JobRequest job = job_of({"train", "--id={global_rank}", "{x}", "{\"a\": {}}", "{worker_port}"});
   const auto argv_of_the_second = [&] {
-    return make_plan({cluster_of({2}, 0),
-                      mode_of({role("w", RoleCount::PerDevice)}),
-                      job,
-                      surroundings()})
+    return make_plan({cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, surroundings()})
         .workers[1]
         .argv;
   };
@@ -167,8 +150,7 @@ TEST(MakePlan, FillsTheUsersArgumentsOnRequest) {
 TEST(MakePlan, FillsTheLocalRankAsTorchrunDoes) {
   JobRequest job = job_of({"train", "--gpu=${local_rank}-${local_rank}", "${rank}"});
   job.fills_local_rank = true;
-  const auto plan = make_plan(
-      {cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, surroundings()});
+  const auto plan = make_plan({cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, surroundings()});
 
   EXPECT_EQ(plan.workers[1].argv, (std::vector<std::string>{"train", "--gpu=1-1", "${rank}"}));
 }
@@ -178,10 +160,8 @@ TEST(MakePlan, ShowsEachWorkerItsOwnDevice) {
   job.masks_devices = true;
   RoleTemplate worker = role("w", RoleCount::PerDevice);
   worker.environment.emplace_back("LOCAL_RANK", "{visible_local_rank}");
-  const auto plan = make_plan({cluster_of({2}, 0),
-                               mode_of({worker}),
-                               job,
-                               surroundings({{"CUDA_VISIBLE_DEVICES", "5,GPU-7"}})});
+  const auto plan =
+      make_plan({cluster_of({2}, 0), mode_of({worker}), job, surroundings({{"CUDA_VISIBLE_DEVICES", "5,GPU-7"}})});
 
   EXPECT_EQ(plan.workers[0].environment.at("CUDA_VISIBLE_DEVICES"), "5");
   EXPECT_EQ(plan.workers[1].environment.at("CUDA_VISIBLE_DEVICES"), "GPU-7");
@@ -193,10 +173,8 @@ TEST(MakePlan, ShowsNoDeviceToWhomTheTemplateShowsNone) {
   job.masks_devices = true;
   RoleTemplate server = role("ps", RoleCount::PerDevice);
   server.environment.emplace_back("CUDA_VISIBLE_DEVICES", "-1");
-  const auto plan = make_plan({cluster_of({1}, 0),
-                               mode_of({server, role("scheduler", RoleCount::PerJob)}),
-                               job,
-                               surroundings()});
+  const auto plan =
+      make_plan({cluster_of({1}, 0), mode_of({server, role("scheduler", RoleCount::PerJob)}), job, surroundings()});
 
   EXPECT_EQ(plan.workers[0].environment.at("CUDA_VISIBLE_DEVICES"), "-1");
   EXPECT_FALSE(plan.workers[1].environment.contains("CUDA_VISIBLE_DEVICES"));
@@ -207,8 +185,7 @@ TEST(MakePlan, MasksTheDevicesThatTheNodeHas) {
   job.masks_devices = true;
   Snapshot node = surroundings({{"CUDA_VISIBLE_DEVICES", ""}});  // as an image may have it
   node.devices.ascend = 8;
-  const auto plan =
-      make_plan({cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, node});
+  const auto plan = make_plan({cluster_of({2}, 0), mode_of({role("w", RoleCount::PerDevice)}), job, node});
 
   EXPECT_EQ(plan.workers[1].environment.at("ASCEND_RT_VISIBLE_DEVICES"), "1");
 }

@@ -11,8 +11,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 LaunchPlan plan_of(const std::vector<int>& slots, int node_rank, std::vector<RoleTemplate> roles) {
-  return make_plan(
-      {cluster_of(slots, node_rank), mode_of(std::move(roles)), job_of({"train"}), surroundings()});
+  return make_plan({cluster_of(slots, node_rank), mode_of(std::move(roles)), job_of({"train"}), surroundings()});
 }
 
 // Ranks
@@ -21,13 +20,11 @@ TEST(MakePlan, StartsARolePerDeviceOnEachSlot) {
   const LaunchPlan plan = plan_of({2, 2}, 1, {role("worker", RoleCount::PerDevice)});
 
   EXPECT_EQ(plan.world_size, 4);
-  EXPECT_EQ(described(plan),
-            (Lines{"worker 2: role 2/4, local 0/2", "worker 3: role 3/4, local 1/2"}));
+  EXPECT_EQ(described(plan), (Lines{"worker 2: role 2/4, local 0/2", "worker 3: role 3/4, local 1/2"}));
 }
 
 TEST(MakePlan, StartsARolePerOtherNodeOnAllButTheFirst) {
-  const std::vector<RoleTemplate> roles = {role("head", RoleCount::PerJob),
-                                           role("daemon", RoleCount::PerOtherNode)};
+  const std::vector<RoleTemplate> roles = {role("head", RoleCount::PerJob), role("daemon", RoleCount::PerOtherNode)};
   const LaunchPlan first = plan_of({8, 8, 8}, 0, roles);
   ASSERT_EQ(first.workers.size(), 1U);
   EXPECT_EQ(first.workers[0].role, "head");
@@ -47,8 +44,7 @@ TEST(MakePlan, StartsARolePerNodeOnceOnEachNode) {
 }
 
 TEST(MakePlan, StartsARolePerJobOnTheFirstNodeOnly) {
-  EXPECT_EQ(described(plan_of({8, 8}, 0, {role("chief", RoleCount::PerJob)})),
-            Lines{"chief 0: role 0/1, local 0/1"});
+  EXPECT_EQ(described(plan_of({8, 8}, 0, {role("chief", RoleCount::PerJob)})), Lines{"chief 0: role 0/1, local 0/1"});
 
   const LaunchPlan elsewhere = plan_of({8, 8}, 1, {role("chief", RoleCount::PerJob)});
   EXPECT_TRUE(elsewhere.workers.empty());
@@ -63,8 +59,7 @@ TEST(MakePlan, CountsTheSlotsOfNodesBeforeUsWhereTheyDiffer) {
 
 TEST(MakePlan, GivesEveryRankOfTheJobToExactlyOneWorker) {
   const std::vector<int> slots = {3, 1, 4, 1, 5};
-  const std::vector<RoleTemplate> roles = {role("chief", RoleCount::PerJob),
-                                           role("worker", RoleCount::PerDevice),
+  const std::vector<RoleTemplate> roles = {role("chief", RoleCount::PerJob), role("worker", RoleCount::PerDevice),
                                            role("server", RoleCount::PerNode)};
   std::set<int> ranks;
   int world_size = 0;
@@ -72,8 +67,7 @@ TEST(MakePlan, GivesEveryRankOfTheJobToExactlyOneWorker) {
     const LaunchPlan plan = plan_of(slots, node, roles);
     world_size = plan.world_size;
     for (const WorkerPlan& worker : plan.workers) {
-      EXPECT_TRUE(ranks.insert(worker.global_rank.value).second)
-          << "twice: " << to_string(worker.global_rank);
+      EXPECT_TRUE(ranks.insert(worker.global_rank.value).second) << "twice: " << to_string(worker.global_rank);
     }
   }
   EXPECT_EQ(world_size, 1 + 14 + 5);
@@ -82,14 +76,12 @@ TEST(MakePlan, GivesEveryRankOfTheJobToExactlyOneWorker) {
 }
 
 TEST(MakePlan, NumbersSeveralRolesOneAfterTheOther) {
-  const LaunchPlan plan = plan_of(
-      {2, 2}, 1, {role("worker", RoleCount::PerDevice), role("server", RoleCount::PerNode)});
+  const LaunchPlan plan =
+      plan_of({2, 2}, 1, {role("worker", RoleCount::PerDevice), role("server", RoleCount::PerNode)});
 
   EXPECT_EQ(plan.world_size, 6);
   EXPECT_EQ(described(plan),
-            (Lines{"worker 2: role 2/4, local 0/3",
-                   "worker 3: role 3/4, local 1/3",
-                   "server 5: role 1/2, local 2/3"}));
+            (Lines{"worker 2: role 2/4, local 0/3", "worker 3: role 3/4, local 1/3", "server 5: role 1/2, local 2/3"}));
   EXPECT_EQ(plan.workers[2].local_rank, LocalRank{2});
 }
 
@@ -116,8 +108,7 @@ TEST(MakePlan, BindsAWorkerByTheDeviceThatTheTableGivesIt) {
   for (int cpu = 0; cpu < 4; ++cpu) {
     job.binding->devices.emplace_back().emplace().cpus = {cpu};
   }
-  PlanInput input{
-      cluster_of({2}, 0), mode_of({role("worker", RoleCount::PerDevice)}), job, surroundings()};
+  PlanInput input{cluster_of({2}, 0), mode_of({role("worker", RoleCount::PerDevice)}), job, surroundings()};
   input.ranked = rank_table::RankedNode{2, {first, second}, ""};
 
   const LaunchPlan plan = make_plan(input);
@@ -138,14 +129,12 @@ WorkerPlan plan_elsewhere(std::vector<std::string> program, ProgramFiles files) 
 }
 
 TEST(MakePlan, NamesFilesAsTheyAreFromAnotherFolder) {
-  const WorkerPlan script =
-      plan_elsewhere({"python3", "train.py", "--config", "a/b"}, {{1}, false});
+  const WorkerPlan script = plan_elsewhere({"python3", "train.py", "--config", "a/b"}, {{1}, false});
   EXPECT_EQ(script.working_directory, "/srv/0");
   EXPECT_EQ(script.argv, (Lines{"python3", "/home/user/job/train.py", "--config", "a/b"}));
   EXPECT_FALSE(script.environment.contains("PYTHONPATH"));
 
-  EXPECT_EQ(plan_elsewhere({"timeout", "5", "../run"}, {{2}, false}).argv,
-            (Lines{"timeout", "5", "/home/user/run"}));
+  EXPECT_EQ(plan_elsewhere({"timeout", "5", "../run"}, {{2}, false}).argv, (Lines{"timeout", "5", "/home/user/run"}));
   EXPECT_EQ(plan_elsewhere({"/bin/run"}, {{0}, false}).argv, Lines{"/bin/run"});
 }
 
@@ -206,8 +195,7 @@ TEST(MakePlan, GivesMindSporeWorkersTheirAddressThatFacesTheLeader) {
 
   const auto alone = make_plan({cluster_of({1}, 0), mode, job_of({"train"}), surroundings()});
   EXPECT_FALSE(alone.workers[0].environment.contains(kName));
-  const auto given = make_plan(
-      {cluster_of({1, 1}, 1), mode, job_of({"train"}), surroundings({{kName, "10.0.0.9"}})});
+  const auto given = make_plan({cluster_of({1, 1}, 1), mode, job_of({"train"}), surroundings({{kName, "10.0.0.9"}})});
   EXPECT_FALSE(given.workers[0].environment.contains(kName));
 }
 
@@ -222,10 +210,8 @@ TEST(MakePlan, LeavesTheFreshPortOpenUntilTheStart) {
 }
 
 TEST(MakePlan, LeavesAloneWhatTheUserHasSet) {
-  for (const std::string name : {"OMP_NUM_THREADS",
-                                 "PYTHONUNBUFFERED",
-                                 "TORCH_NCCL_ASYNC_ERROR_HANDLING",
-                                 "TORCHELASTIC_SIGNALS_TO_HANDLE"}) {
+  for (const std::string name :
+       {"OMP_NUM_THREADS", "PYTHONUNBUFFERED", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCHELASTIC_SIGNALS_TO_HANDLE"}) {
     for (const std::string value : {"7", ""}) {
       const LaunchPlan plan = torchrun_plan(cluster_of({1}, 0), surroundings({{name, value}}));
       EXPECT_FALSE(plan.workers[0].environment.contains(name)) << name;
@@ -234,20 +220,18 @@ TEST(MakePlan, LeavesAloneWhatTheUserHasSet) {
 }
 
 TEST(MakePlan, ReplacesTheRanksThatAPlatformSetForItsNodes) {
-  const LaunchPlan plan =
-      torchrun_plan(cluster_of({8, 8}, 1), surroundings({{"RANK", "1"}, {"WORLD_SIZE", "2"}}));
+  const LaunchPlan plan = torchrun_plan(cluster_of({8, 8}, 1), surroundings({{"RANK", "1"}, {"WORLD_SIZE", "2"}}));
 
   EXPECT_EQ(plan.workers[3].environment.at("RANK"), "11");
   EXPECT_EQ(plan.workers[3].environment.at("WORLD_SIZE"), "16");
 }
 
 TEST(MakePlan, KeepsItsOwnVariablesFromWorkersButForTheMarker) {
-  const LaunchPlan plan = torchrun_plan(cluster_of({1}, 0),
-                                        surroundings({{"MUSTER_TOKEN", "secret"},
-                                                      {"MUSTER_NNODES", "1"},
-                                                      {"MUSTER_JOB_MARKER", "c0ffee"},
-                                                      {"MUSTERED", "x"},
-                                                      {"PATH", "/bin"}}));
+  const LaunchPlan plan = torchrun_plan(cluster_of({1}, 0), surroundings({{"MUSTER_TOKEN", "secret"},
+                                                                          {"MUSTER_NNODES", "1"},
+                                                                          {"MUSTER_JOB_MARKER", "c0ffee"},
+                                                                          {"MUSTERED", "x"},
+                                                                          {"PATH", "/bin"}}));
 
   EXPECT_EQ(plan.workers[0].unset, (std::vector<std::string>{"MUSTER_NNODES", "MUSTER_TOKEN"}));
 }
@@ -264,9 +248,7 @@ TEST(MakePlan, UnsetsWhatTheTemplateSays) {
 std::string threads(int cores, int slots) {
   Snapshot snapshot = surroundings();
   snapshot.cores.count = cores;
-  return torchrun_plan(cluster_of({slots}, 0), snapshot)
-      .workers[0]
-      .environment.at("OMP_NUM_THREADS");
+  return torchrun_plan(cluster_of({slots}, 0), snapshot).workers[0].environment.at("OMP_NUM_THREADS");
 }
 
 TEST(MakePlan, SharesTheAllowedCoresAmongTheWorkers) {
@@ -283,8 +265,7 @@ TEST(MakePlan, SaysItsThreadCountOnce) {
             "flags: node 1 of 2, 8 workers here, leader head:29500, OMP_NUM_THREADS=12 "
             "(96 allowed cores / 8 workers)");
 
-  const LaunchPlan set_by_user =
-      torchrun_plan(cluster_of({1}, 0), surroundings({{"OMP_NUM_THREADS", "4"}}));
+  const LaunchPlan set_by_user = torchrun_plan(cluster_of({1}, 0), surroundings({{"OMP_NUM_THREADS", "4"}}));
   EXPECT_EQ(set_by_user.notices[0], "flags: node 0 of 1, 1 worker here, 1 in the job");
 }
 
@@ -344,34 +325,27 @@ TEST(MakePlan, CountsRanksWithinTheNodesWhoseRoleHasTheSameName) {
   Placement placement = decided_placement();
   placement.slots_here = 2;
   placement.role = {4, 6};
-  const PlanInput input{
-      cluster_of({8, 8, 8, 8}, 1),
-      mode_of({role("worker", RoleCount::PerDevice), role("server", RoleCount::PerNode)}),
-      job_of({"train"}),
-      surroundings()};
+  const PlanInput input{cluster_of({8, 8, 8, 8}, 1),
+                        mode_of({role("worker", RoleCount::PerDevice), role("server", RoleCount::PerNode)}),
+                        job_of({"train"}), surroundings()};
 
   const LaunchPlan plan = make_plan(input, placement);
 
-  EXPECT_EQ(described(plan),
-            (Lines{"worker 12: role 4/6, local 0/3",
-                   "worker 13: role 5/6, local 1/3",
-                   "server 15: role 2/3, local 2/3"}));
+  EXPECT_EQ(described(plan), (Lines{"worker 12: role 4/6, local 0/3", "worker 13: role 5/6, local 1/3",
+                                    "server 15: role 2/3, local 2/3"}));
   EXPECT_EQ(plan.workers[1].role_rank, 5);
 }
 
 TEST(MakePlan, BelievesThePlacementAndNotTheCluster) {
   RoleTemplate shown = role("worker", RoleCount::PerDevice);
-  shown.environment.emplace_back(
-      "SEEN", "{attempt}/{max_restarts} {node_rank}/{nodes} {master_address}:{worker_port}");
-  const LaunchPlan plan = make_plan(
-      {cluster_of({8, 8, 8, 8}, 1),
-       mode_of({shown, role("server", RoleCount::PerNode), role("chief", RoleCount::PerJob)}),
-       job_of({"train"}),
-       surroundings()},
-      decided_placement());
+  shown.environment.emplace_back("SEEN", "{attempt}/{max_restarts} {node_rank}/{nodes} {master_address}:{worker_port}");
+  const LaunchPlan plan =
+      make_plan({cluster_of({8, 8, 8, 8}, 1),
+                 mode_of({shown, role("server", RoleCount::PerNode), role("chief", RoleCount::PerJob)}),
+                 job_of({"train"}), surroundings()},
+                decided_placement());
 
-  EXPECT_EQ(described(plan),
-            (Lines{"worker 12: role 12/13, local 0/2", "server 15: role 2/3, local 1/2"}));
+  EXPECT_EQ(described(plan), (Lines{"worker 12: role 12/13, local 0/2", "server 15: role 2/3, local 1/2"}));
   EXPECT_EQ(plan.world_size, 17);
   EXPECT_EQ(plan.workers[0].environment.at("SEEN"), "2/5 2/3 leader:4711");
   EXPECT_EQ(plan.workers[0].log.out, "attempt_2/worker_12.out");
@@ -387,8 +361,7 @@ TEST(MakePlan, LetsAllWorkersDecideWhereNoRoleDoes) {
   RoleTemplate chief = role("chief", RoleCount::PerJob);
 
   EXPECT_TRUE(plan_of({1, 1}, 1, {helper}).workers[0].decides_success);
-  EXPECT_FALSE(plan_of({1, 1}, 1, {helper, chief}).workers[0].decides_success)
-      << "a worker of another node decides";
+  EXPECT_FALSE(plan_of({1, 1}, 1, {helper, chief}).workers[0].decides_success) << "a worker of another node decides";
 }
 
 // Program, files and logs
@@ -396,10 +369,8 @@ TEST(MakePlan, LetsAllWorkersDecideWhereNoRoleDoes) {
 TEST(MakePlan, AppendsTheTemplatesArgumentsToTheProgram) {
   RoleTemplate worker = role("worker", RoleCount::PerDevice);
   worker.arguments = {"--rank={global_rank}", "--size", "{world_size}"};
-  const LaunchPlan plan = make_plan({cluster_of({2, 2}, 1),
-                                     mode_of({worker}),
-                                     job_of({"train", "--lr", "{global_rank}"}),
-                                     surroundings()});
+  const LaunchPlan plan =
+      make_plan({cluster_of({2, 2}, 1), mode_of({worker}), job_of({"train", "--lr", "{global_rank}"}), surroundings()});
 
   EXPECT_EQ(plan.workers[1].argv,
             (std::vector<std::string>{"train", "--lr", "{global_rank}", "--rank=3", "--size", "4"}))
@@ -408,8 +379,7 @@ TEST(MakePlan, AppendsTheTemplatesArgumentsToTheProgram) {
 
 TEST(MakePlan, FillsTheFilesOfTheTemplate) {
   ChosenMode mode = mode_of({role("worker", RoleCount::PerDevice)});
-  mode.mode.files = {
-      {"{run_dir}/table.json", "0600", "{{\"nodes\": {nodes}, \"rank\": {node_rank}}}"}};
+  mode.mode.files = {{"{run_dir}/table.json", "0600", "{{\"nodes\": {nodes}, \"rank\": {node_rank}}}"}};
   LaunchPlan plan = make_plan({cluster_of({2, 2}, 1), mode, job_of({"train"}), surroundings()});
   fill_deferred(plan, {{"run_dir", "/run/x"}});
 
@@ -425,8 +395,8 @@ TEST(MakePlan, NamesLogsByAttemptRoleAndGlobalRank) {
 
   JobRequest job = job_of({"train"});
   job.log_dir = "/logs";
-  const LaunchPlan in_folder = make_plan(
-      {cluster_of({2, 2}, 1), mode_of({role("ps", RoleCount::PerDevice)}), job, surroundings()});
+  const LaunchPlan in_folder =
+      make_plan({cluster_of({2, 2}, 1), mode_of({role("ps", RoleCount::PerDevice)}), job, surroundings()});
   EXPECT_EQ(in_folder.workers[1].log.err, "/logs/attempt_0/ps_3.err");
 }
 
@@ -455,8 +425,7 @@ TEST(MakePlan, LaysLogsOutAsTorchrun) {
   EXPECT_EQ(plan.workers[1].log, (StreamLogs{folder + "/stdout.log", folder + "/stderr.log"}));
   EXPECT_EQ(plan.workers[1].error_file, folder + "/error.json");
   EXPECT_EQ(plan.workers[1].environment.at("ERROR_FILE"), folder + "/error.json");
-  EXPECT_EQ(plan.chosen_lines,
-            (StreamLogs{attempt + "/filtered_stdout.log", attempt + "/filtered_stderr.log"}));
+  EXPECT_EQ(plan.chosen_lines, (StreamLogs{attempt + "/filtered_stdout.log", attempt + "/filtered_stderr.log"}));
 }
 
 TEST(MakePlan, PutsErrorFilesIntoTheRunFolderWithoutALogFolder) {
@@ -473,40 +442,34 @@ TEST(MakePlan, NamesNoErrorFileWhereNoFilesAreWanted) {
 
 TEST(MakePlan, NamesErrorFilesByWholePaths) {
   const LaunchPlan plan = torchrun_plan("logs", LogLayout::Torchrun, "j");
-  EXPECT_EQ(plan.workers[0].error_file,
-            surroundings().working_directory + "/logs/j_abc/attempt_3/0/error.json")
+  EXPECT_EQ(plan.workers[0].error_file, surroundings().working_directory + "/logs/j_abc/attempt_3/0/error.json")
       << "a worker may change its directory";
   EXPECT_EQ(plan.workers[0].log.out, "logs/j_abc/attempt_3/0/stdout.log");
 }
 
 TEST(MakePlan, NamesFilesOfChosenLinesByNodeWhereNodesShareTheFolder) {
   const LaunchPlan plan = plan_of({2, 2}, 1, {role("worker", RoleCount::PerDevice)});
-  EXPECT_EQ(plan.chosen_lines,
-            (StreamLogs{"attempt_0/filtered_stdout_1.log", "attempt_0/filtered_stderr_1.log"}));
-  EXPECT_EQ(plan_of({2}, 0, {role("worker", RoleCount::PerDevice)}).chosen_lines.out,
-            "attempt_0/filtered_stdout.log");
+  EXPECT_EQ(plan.chosen_lines, (StreamLogs{"attempt_0/filtered_stdout_1.log", "attempt_0/filtered_stderr_1.log"}));
+  EXPECT_EQ(plan_of({2}, 0, {role("worker", RoleCount::PerDevice)}).chosen_lines.out, "attempt_0/filtered_stdout.log");
 }
 
 TEST(MakePlan, IsTheSamePlanForTheSameInput) {
   const auto document = [] {
-    return json::serialize(
-        to_document(torchrun_plan(cluster_of({3, 5}, 1), surroundings({{"A", "b"}}))));
+    return json::serialize(to_document(torchrun_plan(cluster_of({3, 5}, 1), surroundings({{"A", "b"}}))));
   };
   EXPECT_EQ(document(), document());
 }
 
 TEST(MakePlan, FillsNothingThatOnlyLooksLikeALateValue) {
   RoleTemplate worker = role("worker", RoleCount::PerDevice);
-  worker.environment = {{"JOB", "{job_id}"},
-                        {"BRACES", "{{run_dir}} {{worker_port}} {{{worker_port}}}"}};
+  worker.environment = {{"JOB", "{job_id}"}, {"BRACES", "{{run_dir}} {{worker_port}} {{{worker_port}}}"}};
   Cluster cluster = cluster_of({1}, 0);
   cluster.job.job_id = "{worker_port}";
   LaunchPlan plan = make_plan({cluster, mode_of({worker}), job_of({"x"}), surroundings()});
   fill_deferred(plan, {{"run_dir", "/run/x"}, {"worker_port", "4711"}});
 
-  EXPECT_EQ(plan.workers[0].environment,
-            (std::map<std::string, std::string>{{"JOB", "{worker_port}"},
-                                                {"BRACES", "{run_dir} {worker_port} {4711}"}}));
+  EXPECT_EQ(plan.workers[0].environment, (std::map<std::string, std::string>{
+                                             {"JOB", "{worker_port}"}, {"BRACES", "{run_dir} {worker_port} {4711}"}}));
 }
 
 TEST(MakePlan, GivesAnMpiJobAnUnguessableName) {
@@ -556,12 +519,11 @@ TEST(MakeWorkerPlan, SaysSoInOneLine) {
 }
 
 TEST(MakeWorkerPlan, NeedsNothingButTheTwoSigns) {
-  const LaunchPlan plan = make_worker_plan(job_of({"x"}),
-                                           surroundings({{"LOCAL_RANK", "0"},
-                                                         {"LOCAL_WORLD_SIZE", "1"},
-                                                         {"RANK", "x"},
-                                                         {"WORLD_SIZE", "99999999999"},
-                                                         {"MASTER_PORT", "-1"}}));
+  const LaunchPlan plan = make_worker_plan(job_of({"x"}), surroundings({{"LOCAL_RANK", "0"},
+                                                                        {"LOCAL_WORLD_SIZE", "1"},
+                                                                        {"RANK", "x"},
+                                                                        {"WORLD_SIZE", "99999999999"},
+                                                                        {"MASTER_PORT", "-1"}}));
   EXPECT_EQ(plan.workers[0].global_rank, GlobalRank{0});
   EXPECT_EQ(plan.world_size, 1);
   EXPECT_EQ(plan.master_port, std::nullopt);

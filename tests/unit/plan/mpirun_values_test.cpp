@@ -5,8 +5,7 @@
 namespace muster {
 namespace {
 
-std::map<std::string, std::string> values_of(const Placement& placement,
-                                             const std::string& wanted_interfaces = "",
+std::map<std::string, std::string> values_of(const Placement& placement, const std::string& wanted_interfaces = "",
                                              const MpirunWords& words = {}) {
   Snapshot snapshot;
   snapshot.variables["MY_MPI_BTL_TCP_IF"] = wanted_interfaces;
@@ -71,9 +70,8 @@ TEST(MpirunValues, OfSeveralNodesAreWhatTheyHaveSaid) {
   placement.slots_here = 4;
   placement.slots_total = 9;
   placement.is_decided = true;
-  placement.ports = {{"10.0.0.1", {}, 4, "w-0.job"},
-                     {"10.0.0.2", {5000}, 4, "w-1.job"},
-                     {"10.0.0.9", {5000}, 1, "w-1.job"}};
+  placement.ports = {
+      {"10.0.0.1", {}, 4, "w-0.job"}, {"10.0.0.2", {5000}, 4, "w-1.job"}, {"10.0.0.9", {5000}, 1, "w-1.job"}};
 
   const auto values = values_of(placement);
 

@@ -64,8 +64,7 @@ void expect_everywhere(const LaunchPlan& plan, const std::string& text) {
   EXPECT_EQ(plan.files[0].path, text);
   EXPECT_EQ(plan.files[0].content, text);
   for (const WorkerPlan& worker : plan.workers) {
-    EXPECT_EQ(worker.argv, (std::vector<std::string>{"{worker_port}", text}))
-        << "what the user wrote is left alone";
+    EXPECT_EQ(worker.argv, (std::vector<std::string>{"{worker_port}", text})) << "what the user wrote is left alone";
     EXPECT_EQ(worker.environment.at("A"), text);
     EXPECT_EQ(worker.error_file, text);
   }

@@ -17,9 +17,7 @@ RoleTemplate given(const std::string& name, RoleCount count) {
 ModeTemplate parameter_servers() {
   return {"own",
           {},
-          {given("chief", RoleCount::None),
-           given("worker", RoleCount::PerNode),
-           given("ps", RoleCount::PerNode)},
+          {given("chief", RoleCount::None), given("worker", RoleCount::PerNode), given("ps", RoleCount::PerNode)},
           {}};
 }
 
@@ -50,19 +48,16 @@ std::vector<std::string> dealt(int nodes, const std::vector<RoleSize>& roles) {
 const std::vector<RoleSize> kFive = {{"chief", 1}, {"worker", 2}, {"ps", 2}};
 
 TEST(PlaceRoles, GivesEachAgentOneProcessWhenThereAreAsManyNodes) {
-  EXPECT_EQ(dealt(5, kFive),
-            (std::vector<std::string>{"chief 0", "worker 0", "worker 1", "ps 0", "ps 1"}));
+  EXPECT_EQ(dealt(5, kFive), (std::vector<std::string>{"chief 0", "worker 0", "worker 1", "ps 0", "ps 1"}));
 }
 
 TEST(PlaceRoles, DealsThemInTurnWhenThereAreFewerNodes) {
-  EXPECT_EQ(dealt(2, kFive),
-            (std::vector<std::string>{"chief 0; worker 1; ps 1", "worker 0; ps 0"}));
+  EXPECT_EQ(dealt(2, kFive), (std::vector<std::string>{"chief 0; worker 1; ps 1", "worker 0; ps 0"}));
   EXPECT_EQ(dealt(1, kFive), (std::vector<std::string>{"chief 0; worker 0; worker 1; ps 0; ps 1"}));
 }
 
 TEST(PlaceRoles, LeavesNodesWithoutAProcessWhenThereAreMore) {
-  EXPECT_EQ(dealt(3, {{"worker", 1}, {"ps", 1}}),
-            (std::vector<std::string>{"worker 0", "ps 0", ""}));
+  EXPECT_EQ(dealt(3, {{"worker", 1}, {"ps", 1}}), (std::vector<std::string>{"worker 0", "ps 0", ""}));
 }
 
 TEST(PlaceRoles, TakesTheTemplatesCountsByDefault) {
@@ -75,8 +70,7 @@ TEST(PlaceRoles, CountsEachProcessOnceWhateverTheNumbers) {
       std::size_t seen = 0;
       for (int node = 0; node < nodes; ++node) {
         const Cluster cluster = nodes_of(nodes, node, {{"worker", workers}, {"ps", 3}});
-        for (const auto& place :
-             place_roles(parameter_servers(), cluster, assume_placement(cluster))) {
+        for (const auto& place : place_roles(parameter_servers(), cluster, assume_placement(cluster))) {
           seen += place.here.size();
         }
       }
@@ -206,8 +200,7 @@ TEST(MakePlan, KeepsThePlatformsTaskConfig) {
 TEST(MakePlan, WaitsForEndpointsOnlyUntilTheNodesHaveMet) {
   const Cluster cluster = nodes_of(1, 0, {{"worker", 1}});
   EXPECT_EQ(config_in(cluster, false, surroundings()), "{task_config}");
-  EXPECT_EQ(config_in(cluster, true, surroundings()).find('{', 1), 11)
-      << "a cluster, and it is empty";
+  EXPECT_EQ(config_in(cluster, true, surroundings()).find('{', 1), 11) << "a cluster, and it is empty";
 }
 
 TEST(MakePlan, KnowsWhatProcessesOfOtherNodesWaitFor) {
@@ -226,9 +219,8 @@ TEST(TaskConfig, LeavesOutEmptyRolesAndEvaluators) {
   const std::vector<RoleEndpoints> lists = {
       {"chief", {}}, {"worker", {"a:1", "b:2"}}, {"ps", {"c:3"}}, {"evaluator", {"d:4"}}};
 
-  EXPECT_EQ(task_config(lists, "evaluator", 0),
-            R"({"cluster":{"worker":["a:1","b:2"],"ps":["c:3"]},)"
-            R"("task":{"type":"evaluator","index":0}})");
+  EXPECT_EQ(task_config(lists, "evaluator", 0), R"({"cluster":{"worker":["a:1","b:2"],"ps":["c:3"]},)"
+                                                R"("task":{"type":"evaluator","index":0}})");
 }
 
 // Who decides success

@@ -36,17 +36,8 @@ TEST(PlanDocument, HasTheFieldsOfTheDesignInItsOrder) {
   using Names = std::vector<std::string>;
   const json::value document = document_of({"train"});
 
-  EXPECT_EQ(keys(document),
-            (Names{"muster",
-                   "platform",
-                   "mode",
-                   "nodes",
-                   "rendezvous",
-                   "world_size",
-                   "decisions",
-                   "files",
-                   "processes",
-                   "not_used"}));
+  EXPECT_EQ(keys(document), (Names{"muster", "platform", "mode", "nodes", "rendezvous", "world_size", "decisions",
+                                   "files", "processes", "not_used"}));
   EXPECT_EQ(keys(document.at("nodes")), (Names{"count", "rank", "hosts", "slots"}));
   EXPECT_EQ(keys(document.at("rendezvous")), (Names{"address", "port"}));
   EXPECT_EQ(keys(document.at("decisions").at(0)), (Names{"field", "value", "source"}));
@@ -59,9 +50,8 @@ TEST(PlanDocument, HasNumbersWhereNumbersAreMeant) {
   const json::value document = document_of({"train"});
 
   EXPECT_EQ(document.at("world_size"), 2);
-  EXPECT_EQ(
-      document.at("nodes"),
-      (json::value{{"count", 2}, {"rank", 1}, {"hosts", {"head", nullptr}}, {"slots", {1, 1}}}));
+  EXPECT_EQ(document.at("nodes"),
+            (json::value{{"count", 2}, {"rank", 1}, {"hosts", {"head", nullptr}}, {"slots", {1, 1}}}));
   EXPECT_EQ(document.at("rendezvous"), (json::value{{"address", "head"}, {"port", 29'500}}));
   EXPECT_EQ(document.at("processes").at(0).at("global_rank"), 1);
 }
@@ -69,11 +59,8 @@ TEST(PlanDocument, HasNumbersWhereNumbersAreMeant) {
 TEST(PlanDocument, HasAPlaceholderForAPortThatIsChosenLater) {
   Cluster cluster = cluster_of({1}, 0);
   cluster.master_port.reset();
-  const json::value document =
-      to_document(make_plan({cluster,
-                             mode_of({role("worker", RoleCount::PerDevice)}),
-                             job_of({"train"}),
-                             surroundings()}));
+  const json::value document = to_document(
+      make_plan({cluster, mode_of({role("worker", RoleCount::PerDevice)}), job_of({"train"}), surroundings()}));
 
   EXPECT_EQ(document.at("rendezvous").at("port"), "{worker_port}");
 }
@@ -81,11 +68,8 @@ TEST(PlanDocument, HasAPlaceholderForAPortThatIsChosenLater) {
 TEST(PlanDocument, HasNoRankWhereRanksGoByArrival) {
   Cluster cluster = cluster_of({2, 2}, 0);
   cluster.node.rank.reset();
-  const json::value document =
-      to_document(make_plan({cluster,
-                             mode_of({role("worker", RoleCount::PerDevice)}),
-                             job_of({"train"}),
-                             surroundings()}));
+  const json::value document = to_document(
+      make_plan({cluster, mode_of({role("worker", RoleCount::PerDevice)}), job_of({"train"}), surroundings()}));
 
   EXPECT_EQ(document.at("nodes").at("rank"), nullptr);
   EXPECT_EQ(document.at("processes").at(1).at("global_rank"), 1) << "as if it were node 0";
@@ -97,8 +81,7 @@ TEST(PlanDocument, ShowsLateValuesAsTheTemplateWritesThem) {
   worker.arguments = {"--at={run_dir}"};
   ChosenMode mode = mode_of({worker});
   mode.mode.files = {{"{run_dir}/a", "0640", "{worker_port}"}};
-  const json::value document =
-      to_document(make_plan({cluster_of({1}, 0), mode, job_of({"x"}), surroundings()}));
+  const json::value document = to_document(make_plan({cluster_of({1}, 0), mode, job_of({"x"}), surroundings()}));
 
   EXPECT_EQ(document.at("processes").at(0).at("env").at("AT"), "{run_dir}:{worker_port}");
   EXPECT_EQ(document.at("processes").at(0).at("argv").at(1), "--at={run_dir}");
@@ -111,8 +94,8 @@ TEST(PlanDocument, ShowsLateValuesAsTheTemplateWritesThem) {
 TEST(PlanDocument, MasksVariablesThatAreSecret) {
   RoleTemplate worker = role("worker", RoleCount::PerDevice);
   worker.environment = {{"HF_TOKEN", "hunter2"}, {"TOKENIZERS_PARALLELISM", "false"}};
-  const json::value document = to_document(
-      make_plan({cluster_of({1}, 0), mode_of({worker}), job_of({"x"}), surroundings()}));
+  const json::value document =
+      to_document(make_plan({cluster_of({1}, 0), mode_of({worker}), job_of({"x"}), surroundings()}));
 
   EXPECT_EQ(document.at("processes").at(0).at("env"),
             (json::value{{"HF_TOKEN", "***"}, {"TOKENIZERS_PARALLELISM", "false"}}));
@@ -132,8 +115,8 @@ TEST(PlanDocument, MasksSecretsInArguments) {
 }
 
 TEST(PlanDocument, ShowsWhatOnlyLooksLikeASecret) {
-  const std::vector<std::string> argv = {
-      "train", "--tokenizer", "gpt2", "--max-tokens=512", "--use-token", "--lr", "1", "token"};
+  const std::vector<std::string> argv = {"train",       "--tokenizer", "gpt2", "--max-tokens=512",
+                                         "--use-token", "--lr",        "1",    "token"};
   EXPECT_EQ(shown_argv(argv), argv);
 }
 
@@ -149,8 +132,8 @@ TEST(PlanDocument, IsValidUtf8WhateverBytesItIsMadeOf) {
   cluster.decisions = {{"f\xFF", "v\xFF", "VC_\xFF_NUM"}};
   RoleTemplate worker = role("w\xFF", RoleCount::PerDevice);
   worker.environment = {{"E\xFF", "{job_id}"}};
-  const std::string text = json::serialize(to_document(
-      make_plan({cluster, mode_of({worker}), job_of({"tr\xFF", "--token=\xC3"}), snapshot})));
+  const std::string text = json::serialize(
+      to_document(make_plan({cluster, mode_of({worker}), job_of({"tr\xFF", "--token=\xC3"}), snapshot})));
 
   EXPECT_EQ(valid_utf8(text), text);
   EXPECT_NE(text.find("MUSTER_\xEF\xBF\xBD"), std::string::npos) << text;

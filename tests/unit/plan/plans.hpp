@@ -63,9 +63,8 @@ namespace muster {
     EXPECT_EQ(worker.role, worker.environment.at("ROLE"));
     EXPECT_EQ(to_string(worker.global_rank), worker.environment.at("RANK"));
     EXPECT_EQ(std::to_string(plan.world_size), worker.environment.at("WORLD"));
-    lines.push_back(worker.role + " " + to_string(worker.global_rank) + ": role " +
-                    worker.environment.at("ROLE_RANK") + ", local " +
-                    worker.environment.at("LOCAL"));
+    lines.push_back(worker.role + " " + to_string(worker.global_rank) + ": role " + worker.environment.at("ROLE_RANK") +
+                    ", local " + worker.environment.at("LOCAL"));
   }
   return lines;
 }

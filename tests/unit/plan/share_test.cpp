@@ -13,8 +13,7 @@ Cluster placed_cluster(int slots = 1) {
   return cluster;
 }
 
-LaunchPlan torchrun_plan(const Cluster& cluster,
-                         const Snapshot& snapshot,
+LaunchPlan torchrun_plan(const Cluster& cluster, const Snapshot& snapshot,
                          const JobRequest& job = job_of({"python3"})) {
   return make_plan({cluster, *choose_mode({}), job, snapshot});
 }
@@ -34,8 +33,8 @@ TEST(PlacedWorker, IsOneWorkerOfTheWholeJob) {
   EXPECT_EQ(variable(plan, "GROUP_WORLD_SIZE"), "2");
   EXPECT_EQ(plan.workers[0].local_rank, LocalRank{1});
   EXPECT_EQ(plan.workers[0].log.out, "attempt_0/worker_9.out") << "no other agent writes this file";
-  EXPECT_TRUE(plan.notices.at(0).starts_with(
-      "flags: task 9 of 16 (1 of 8 on this host), 1 worker here, leader head:29500"))
+  EXPECT_TRUE(
+      plan.notices.at(0).starts_with("flags: task 9 of 16 (1 of 8 on this host), 1 worker here, leader head:29500"))
       << plan.notices[0];
 }
 
@@ -120,14 +119,11 @@ TEST(PlacedWorker, IsBoundAsOneOfItsHost) {
 }
 
 TEST(PlacedWorker, NumbersMoreProcessesOfOneAgentBehindThoseOfTheHost) {
-  const LaunchPlan plan = make_plan(
-      {placed_cluster(),
-       mode_of({role("worker", RoleCount::PerDevice), role("helper", RoleCount::PerNode)}),
-       job_of({"python3"}),
-       surroundings()});
+  const LaunchPlan plan =
+      make_plan({placed_cluster(), mode_of({role("worker", RoleCount::PerDevice), role("helper", RoleCount::PerNode)}),
+                 job_of({"python3"}), surroundings()});
   EXPECT_EQ(described(plan),
-            (std::vector<std::string>{"worker 9: role 9/16, local 1/16",
-                                      "helper 25: role 9/16, local 9/16"}));
+            (std::vector<std::string>{"worker 9: role 9/16, local 1/16", "helper 25: role 9/16, local 9/16"}));
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ std::string instead_of(const std::vector<std::string>& program, bool is_python_a
        "ELF torchrun"},
       {"outer.sh", "sh run.sh\n"},
       {"calm.py", "print()\n"}};
-  const auto own = find_nested_launcher(
-      program, is_python_added, [&](const std::string& path) -> std::optional<std::string> {
+  const auto own =
+      find_nested_launcher(program, is_python_added, [&](const std::string& path) -> std::optional<std::string> {
         const auto at = files.find(path);
         return at == files.end() ? std::nullopt : std::optional(at->second);
       });
@@ -42,10 +42,8 @@ TEST(NestedLauncher, OfALauncherThatMusterReads) {
             "muster torchrun --standalone train.py");
   EXPECT_EQ(instead_of({"python3.11", "-um", "torch.distributed.launch", "train.py"}),
             "muster torch.distributed.launch train.py");
-  EXPECT_EQ(instead_of({"env", "A=1", "msrun", "--worker_num=8", "train.py"}),
-            "muster msrun --worker_num=8 train.py");
-  EXPECT_EQ(instead_of({"deepspeed", "train.py", "--deepspeed"}),
-            "muster deepspeed train.py --deepspeed");
+  EXPECT_EQ(instead_of({"env", "A=1", "msrun", "--worker_num=8", "train.py"}), "muster msrun --worker_num=8 train.py");
+  EXPECT_EQ(instead_of({"deepspeed", "train.py", "--deepspeed"}), "muster deepspeed train.py --deepspeed");
 }
 
 TEST(NestedLauncher, OfOtherLaunchers) {
@@ -53,16 +51,13 @@ TEST(NestedLauncher, OfOtherLaunchers) {
             "muster accelerate launch --num_processes 8 train.py --lr=1");
   EXPECT_EQ(instead_of({"python", "-m", "accelerate.commands.launch", "train.py"}),
             "muster accelerate launch train.py");
-  EXPECT_EQ(instead_of({"accelerate-launch", "-m", "train", "x.py"}),
-            "muster accelerate launch -m train x.py");
+  EXPECT_EQ(instead_of({"accelerate-launch", "-m", "train", "x.py"}), "muster accelerate launch -m train x.py");
   EXPECT_EQ(instead_of({"colossalai", "run", "--nproc_per_node", "8", "train.py"}),
             "muster colossalai run --nproc_per_node 8 train.py");
   EXPECT_EQ(instead_of({"python", "-m", "paddle.distributed.launch", "train.py"}),
             "muster paddle.distributed.launch train.py");
-  EXPECT_EQ(instead_of({"horovodrun", "-np", "8", "python", "train.py"}),
-            "muster horovodrun -np 8 python train.py");
-  EXPECT_EQ(instead_of({"mpirun", "-np", "8", "python", "train.py"}),
-            "mpirun -np 8 muster python train.py");
+  EXPECT_EQ(instead_of({"horovodrun", "-np", "8", "python", "train.py"}), "muster horovodrun -np 8 python train.py");
+  EXPECT_EQ(instead_of({"mpirun", "-np", "8", "python", "train.py"}), "mpirun -np 8 muster python train.py");
   EXPECT_EQ(instead_of({"mpirun", "-np", "8", "muster", "./train"}), "mpirun -np 8 muster ./train");
   EXPECT_EQ(instead_of({"srun", "-n8", "./train"}), "srun ... muster PROGRAM");
 }
@@ -98,13 +93,9 @@ TEST(NestedLauncher, BehindWrappers) {
   EXPECT_NE(instead_of({"coverage", "run", "-p", "train.py"}), "");
   EXPECT_NE(instead_of({"uv", "run", "train.py"}), "");
   EXPECT_NE(instead_of({"nice", "-n", "5", "python3", "train.py"}), "");
-  for (const char* const line : {"timeout 5 echo torchrun a.py",
-                                 "nice -n 5",
-                                 "nice tool torchrun a.py",
-                                 "uv pip torchrun",
-                                 "conda run -n torchrun tool",
-                                 "timeout torchrun echo",
-                                 "nsys launch torchrun a.py"}) {
+  for (const char* const line :
+       {"timeout 5 echo torchrun a.py", "nice -n 5", "nice tool torchrun a.py", "uv pip torchrun",
+        "conda run -n torchrun tool", "timeout torchrun echo", "nsys launch torchrun a.py"}) {
     EXPECT_EQ(instead_of(split(line, ' ')), "") << line;
   }
 }
@@ -130,8 +121,7 @@ TEST(NestedLauncher, OfAScript) {
             "muster --mode once --template-arguments never python -u -X dev -Wignore train.py");
   EXPECT_EQ(instead_of({"python3", "-m", "jobs.train"}),
             "muster --mode once --template-arguments never python3 -m jobs.train");
-  EXPECT_EQ(instead_of({"python3", "-mjobs.pre"}),
-            "muster --mode once --template-arguments never python3 -mjobs.pre");
+  EXPECT_EQ(instead_of({"python3", "-mjobs.pre"}), "muster --mode once --template-arguments never python3 -mjobs.pre");
   EXPECT_EQ(instead_of({"python3", "preset.py"}, true), "muster --mode once preset.py");
   EXPECT_EQ(instead_of({"python3", "-m", "cProfile", "-o", "times", "preset.py"}),
             "muster --mode once python3 -m cProfile -o times preset.py");
@@ -144,10 +134,7 @@ TEST(NestedLauncher, OfAScript) {
 
 TEST(NestedLauncher, UnderAConditionOfAShellScript) {
   const auto own = find_nested_launcher(
-      {"sh",
-       "-c",
-       "run() {\n  torchrun train.py >log 2>&1\n}\ncase $1 in a) torchrun b.py ;; esac"},
-      false,
+      {"sh", "-c", "run() {\n  torchrun train.py >log 2>&1\n}\ncase $1 in a) torchrun b.py ;; esac"}, false,
       [](const std::string& /*path*/) { return std::nullopt; });
   ASSERT_TRUE(own);
   EXPECT_FALSE(own->is_certain);
@@ -156,10 +143,8 @@ TEST(NestedLauncher, UnderAConditionOfAShellScript) {
 }
 
 TEST(NestedLauncher, BehindATestOfAShellScript) {
-  const auto own =
-      find_nested_launcher({"sh", "-c", "[ -z \"$RANK\" ] && exec torchrun train.py; ./train"},
-                           false,
-                           [](const std::string& /*path*/) { return std::nullopt; });
+  const auto own = find_nested_launcher({"sh", "-c", "[ -z \"$RANK\" ] && exec torchrun train.py; ./train"}, false,
+                                        [](const std::string& /*path*/) { return std::nullopt; });
   ASSERT_TRUE(own);
   EXPECT_FALSE(own->is_certain);
   EXPECT_EQ(instead_of({"sh", "-c", "hosts=$(srun hostname | sort); ./train $hosts"}), "");
@@ -171,8 +156,7 @@ TEST(NestedLauncher, OfAShellScript) {
   EXPECT_EQ(instead_of({"/bin/bash", "-euo", "pipefail", "run.sh", "x"}), meant);
   EXPECT_EQ(instead_of({"sh", "outer.sh"}), meant);
   EXPECT_EQ(instead_of({"./run"}), "muster torchrun train.py \"$@\"");
-  EXPECT_EQ(instead_of({"bash", "-lc", "cd /job && torchrun train.py"}),
-            "muster torchrun train.py");
+  EXPECT_EQ(instead_of({"bash", "-lc", "cd /job && torchrun train.py"}), "muster torchrun train.py");
   EXPECT_EQ(instead_of({"./binary"}), "");
   EXPECT_EQ(instead_of({"bash"}), "");
   EXPECT_EQ(instead_of({"sh", "-c"}), "");
@@ -180,9 +164,7 @@ TEST(NestedLauncher, OfAShellScript) {
 }
 
 const NestedLauncher kLauncher = {"torchrun", "", true, "muster torchrun train.py"};
-const NestedLauncher kScript = {"train.py",
-                                "line 2 calls torch.multiprocessing.spawn with nprocs=8",
-                                true,
+const NestedLauncher kScript = {"train.py", "line 2 calls torch.multiprocessing.spawn with nprocs=8", true,
                                 "muster --mode once train.py"};
 
 TEST(NestedLauncher, ThatAreCertainAreNotStartedSeveralTimes) {
@@ -224,32 +206,28 @@ TEST(NestedLauncher, AreNotStartedByEachPlacedTask) {
 }
 
 TEST(NestedLauncher, OfAShellScriptAreWrittenThere) {
-  const auto own = find_nested_launcher(
-      {"bash", "run.sh"}, false, [](const std::string&) { return "\ntorchrun a.py\n"; });
+  const auto own =
+      find_nested_launcher({"bash", "run.sh"}, false, [](const std::string&) { return "\ntorchrun a.py\n"; });
   ASSERT_TRUE(own);
-  EXPECT_EQ(
-      check_nested_launcher(*own, {8, "torchrun", false}).error().message,
-      "'run.sh' starts processes itself: line 2 runs torchrun, and 8 of it on this node would "
-      "each do so; write 'muster torchrun a.py' there and start that without muster, or "
-      "--mode torchrun if it is meant so");
+  EXPECT_EQ(check_nested_launcher(*own, {8, "torchrun", false}).error().message,
+            "'run.sh' starts processes itself: line 2 runs torchrun, and 8 of it on this node would "
+            "each do so; write 'muster torchrun a.py' there and start that without muster, or "
+            "--mode torchrun if it is meant so");
 }
 
 /// What is said about a program on two nodes with one slot each.
 std::string said_on_nodes(const std::vector<std::string>& program, const LaunchContext& starts) {
-  const auto own =
-      find_nested_launcher(program, false, [](const std::string&) { return kSpawning; });
-  const auto judged =
-      own ? check_nested_launcher(*own, starts) : Result<std::string>(std::string());
+  const auto own = find_nested_launcher(program, false, [](const std::string&) { return kSpawning; });
+  const auto judged = own ? check_nested_launcher(*own, starts) : Result<std::string>(std::string());
   return judged ? *judged : "refused: " + judged.error().message;
 }
 
 TEST(NestedLauncher, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
   const LaunchContext starts{1, "torchrun", false, 2};
-  EXPECT_EQ(
-      said_on_nodes({"torchrun", "--nnodes=1", "train.py", "--nnodes", "2"}, starts),
-      "refused: 'torchrun' starts processes itself, and each of the 2 nodes would start a job "
-      "of its own; write 'muster torchrun --nnodes=1 train.py --nnodes 2', or --mode torchrun "
-      "if it is meant so");
+  EXPECT_EQ(said_on_nodes({"torchrun", "--nnodes=1", "train.py", "--nnodes", "2"}, starts),
+            "refused: 'torchrun' starts processes itself, and each of the 2 nodes would start a job "
+            "of its own; write 'muster torchrun --nnodes=1 train.py --nnodes 2', or --mode torchrun "
+            "if it is meant so");
   EXPECT_EQ(said_on_nodes({"horovodrun", "-np", "8", "./train"}, starts),
             "refused: 'horovodrun' starts processes itself, and each of the 2 nodes would start a "
             "job of its own; write 'muster horovodrun -np 8 ./train', or --mode torchrun if it is "
@@ -264,12 +242,11 @@ TEST(NestedLauncher, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
 }
 
 TEST(NestedLauncher, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
-  for (const std::vector<std::string>& program :
-       {std::vector<std::string>{"torchrun", "--nnodes", "2", "train.py"},
-        {"torchrun", "--nnodes=$N", "train.py"},
-        {"accelerate", "launch", "--num-machines", "2", "train.py"},
-        {"accelerate", "launch", "--num_machines=2", "train.py"},
-        {"deepspeed", "--no_ssh", "train.py"}}) {
+  for (const std::vector<std::string>& program : {std::vector<std::string>{"torchrun", "--nnodes", "2", "train.py"},
+                                                  {"torchrun", "--nnodes=$N", "train.py"},
+                                                  {"accelerate", "launch", "--num-machines", "2", "train.py"},
+                                                  {"accelerate", "launch", "--num_machines=2", "train.py"},
+                                                  {"deepspeed", "--no_ssh", "train.py"}}) {
     EXPECT_EQ(said_on_nodes(program, {1, "once", true, 2, true}), "") << program.front();
     EXPECT_EQ(said_on_nodes(program, {1, "torchrun", false, 2}), "") << program.front();
   }

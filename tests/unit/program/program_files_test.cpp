@@ -59,15 +59,9 @@ std::string arguments_in(const std::string& line, bool is_python_added = false) 
 }
 
 TEST(ProgramFiles, AreFollowedByArguments) {
-  for (const std::string line : {"python3 train.py",
-                                 "python3 -u -m package",
-                                 "python3 -m pdb train.py",
-                                 "/opt/venv/bin/python train.py",
-                                 "bash -e run.sh",
-                                 "/bin/bash run.sh",
-                                 "./run",
-                                 "timeout 5 ./run",
-                                 "numactl -N 0 python3 train.py"}) {
+  for (const std::string line :
+       {"python3 train.py", "python3 -u -m package", "python3 -m pdb train.py", "/opt/venv/bin/python train.py",
+        "bash -e run.sh", "/bin/bash run.sh", "./run", "timeout 5 ./run", "numactl -N 0 python3 train.py"}) {
     EXPECT_EQ(arguments_in(line + " --lr 1"), "--lr 1") << line;
     EXPECT_EQ(arguments_in(line), "") << line;
   }

@@ -11,8 +11,7 @@ namespace {
 std::string commands_of(const std::string& text) {
   std::vector<std::string> lines;
   for (const ShellCommand& command : read_shell(text)) {
-    lines.push_back(std::to_string(command.line) + (command.is_conditional ? "? " : ": ") +
-                    join(command.words, " "));
+    lines.push_back(std::to_string(command.line) + (command.is_conditional ? "? " : ": ") + join(command.words, " "));
   }
   return join(lines, "\n");
 }
@@ -33,15 +32,12 @@ TEST(ShellCommands, AreJoinedByBackslashes) {
 
 TEST(ShellCommands, LeaveOutCommentsTextsAndDocuments) {
   EXPECT_EQ(commands_of("# torchrun\na#b # torchrun\n"), "2: a#b");
-  EXPECT_EQ(commands_of("echo 'x\ntorchrun' \"y \\\" $Z\"\nb\n"),
-            "1: echo x\ntorchrun y \" $Z\n3: b");
-  EXPECT_EQ(commands_of("cat <<'END' >x\ntorchrun\nEND\nb <<-E\n\tx\n\tE\nc <<<x\n"),
-            "1: cat >x\n4: b\n7: c <<<x");
+  EXPECT_EQ(commands_of("echo 'x\ntorchrun' \"y \\\" $Z\"\nb\n"), "1: echo x\ntorchrun y \" $Z\n3: b");
+  EXPECT_EQ(commands_of("cat <<'END' >x\ntorchrun\nEND\nb <<-E\n\tx\n\tE\nc <<<x\n"), "1: cat >x\n4: b\n7: c <<<x");
 }
 
 TEST(ShellCommands, AreConditionalInsideIfCaseAndFunctions) {
-  EXPECT_EQ(commands_of("if [ $N -gt 1 ]; then a; else b; fi\nc\n"),
-            "1? [ $N -gt 1 ]\n1? a\n1? b\n2: c");
+  EXPECT_EQ(commands_of("if [ $N -gt 1 ]; then a; else b; fi\nc\n"), "1? [ $N -gt 1 ]\n1? a\n1? b\n2: c");
   EXPECT_EQ(commands_of("case $1 in x) a ;; esac\nb\n"), "1? $1 in x\n1? a\n2: b");
   EXPECT_EQ(commands_of("f() {\n a\n}\nb\n"), "1: f\n2? a\n4: b");
   EXPECT_EQ(commands_of("for i in 1 2; do a; done\n"), "1: for i in 1 2\n1: a");
@@ -56,24 +52,8 @@ TEST(ShellCommands, BehindAnEndAreNone) {
 }
 
 TEST(ShellCommands, AreTakenFromAnyText) {
-  for (const char* const text : {"",
-                                 "\\",
-                                 "'",
-                                 "\"",
-                                 "<<",
-                                 "<< ",
-                                 "<<X",
-                                 "<<X\n",
-                                 "||",
-                                 "&&&",
-                                 "}",
-                                 "fi",
-                                 ";;",
-                                 "#",
-                                 "((((",
-                                 "a\\",
-                                 "\xff",
-                                 "x='"}) {
+  for (const char* const text : {"", "\\", "'", "\"", "<<", "<< ", "<<X", "<<X\n", "||", "&&&", "}", "fi", ";;", "#",
+                                 "((((", "a\\", "\xff", "x='"}) {
     (void)read_shell(text);
   }
 }

@@ -71,9 +71,8 @@ TEST(Check, ComparesCountsWithLists) {
             R"(server_count is "3", expected 2, as many as are listed (CANN: EI0004))");
   EXPECT_EQ(broken(kGroups, R"("group_count":"1")", R"("group_count":"2")"),
             R"(group_count is "2", expected 1, as many as are listed (CANN: EI0004))");
-  EXPECT_EQ(
-      broken(kGroups, R"("instance_count":"2")", R"("instance_count":"x")"),
-      R"(group_list[0].instance_count is "x", expected 2, as many as are listed (CANN: EI0004))");
+  EXPECT_EQ(broken(kGroups, R"("instance_count":"2")", R"("instance_count":"x")"),
+            R"(group_list[0].instance_count is "x", expected 2, as many as are listed (CANN: EI0004))");
   EXPECT_EQ(broken(kGroups, R"("device_count":"2")", R"("device_count":4)"),
             "group_list[0].device_count is 4, expected 2, as many as are listed (CANN: EI0004)");
   EXPECT_EQ(broken(kStandard, R"("server_num":"1")", R"("server_num":"2")"),
@@ -83,23 +82,19 @@ TEST(Check, ComparesCountsWithLists) {
 }
 
 TEST(Check, WantsServersAndDevices) {
-  EXPECT_EQ(broken(R"({"status":"completed","version":"1.0","server_count":"0","server_list":[]})",
-                   "1.0",
-                   "1.0"),
+  EXPECT_EQ(broken(R"({"status":"completed","version":"1.0","server_count":"0","server_list":[]})", "1.0", "1.0"),
             "server_list is an empty list, expected at least one entry (CANN: EI0004)");
   EXPECT_EQ(broken(R"({"status":"completed","version":"1.0","server_list":[{"server_id":"a",
                    "device":[]}]})",
-                   "1.0",
-                   "1.0"),
+                   "1.0", "1.0"),
             "server_list[0].device is an empty list, expected at least one device (CANN: EI0004)");
   EXPECT_EQ(broken(kServers, R"("version":"1.0")", R"("version":"3.0")"),
             R"(version is "3.0", expected "1.0" or "1.2" (CANN: EI0004))");
 }
 
 TEST(Check, WantsOneOfTheLists) {
-  EXPECT_EQ(
-      broken(kGroups, R"("group_count")", R"("version":"1.0","server_list":[],"group_count")"),
-      "group_list is a list, expected no such list beside server_list (CANN: EI0004)");
+  EXPECT_EQ(broken(kGroups, R"("group_count")", R"("version":"1.0","server_list":[],"group_count")"),
+            "group_list is a list, expected no such list beside server_list (CANN: EI0004)");
 }
 
 TEST(Check, WantsSuperPodsInVersion12) {
@@ -108,30 +103,22 @@ TEST(Check, WantsSuperPodsInVersion12) {
 }
 
 TEST(Check, WantsADeviceInSomeGroup) {
-  EXPECT_EQ(
-      broken(R"({"status":"completed","group_list":[{"device_count":"0","instance_list":[]}]})",
-             "0",
-             "0"),
-      "group_list is a list, expected at least one device (CANN: EI0004)");
+  EXPECT_EQ(broken(R"({"status":"completed","group_list":[{"device_count":"0","instance_list":[]}]})", "0", "0"),
+            "group_list is a list, expected at least one device (CANN: EI0004)");
 }
 
 TEST(Check, WantsEachServerOnce) {
   EXPECT_EQ(broken(kServers, R"("server_id":"10.0.0.2")", R"("server_id":"")"),
             "server_list[1].server_id is \"\", expected the server's address or name, "
             "1 to 63 letters (CANN: EI0004)");
-  EXPECT_NE(
-      broken(
-          kServers, R"("server_id":"10.0.0.2")", R"("server_id":")" + std::string(64, 's') + "\""),
-      "");
-  EXPECT_EQ(
-      broken(
-          kServers, R"("server_id":"10.0.0.2","host_ip")", R"("server_id":"10.0.0.1","host_ip")"),
-      "server_list[1].server_id is \"10.0.0.1\", expected a server that is listed once, "
-      "with all its devices (CANN: EI0004)\n"
-      "server_list[1].device[0].device_id is \"0\", expected a device that nobody else has "
-      "on this server; server_list[0].device[0] has it (CANN: no code, a line in its log)\n"
-      "server_list[1].device[1].device_id is \"1\", expected a device that nobody else has "
-      "on this server; server_list[0].device[1] has it (CANN: no code, a line in its log)");
+  EXPECT_NE(broken(kServers, R"("server_id":"10.0.0.2")", R"("server_id":")" + std::string(64, 's') + "\""), "");
+  EXPECT_EQ(broken(kServers, R"("server_id":"10.0.0.2","host_ip")", R"("server_id":"10.0.0.1","host_ip")"),
+            "server_list[1].server_id is \"10.0.0.1\", expected a server that is listed once, "
+            "with all its devices (CANN: EI0004)\n"
+            "server_list[1].device[0].device_id is \"0\", expected a device that nobody else has "
+            "on this server; server_list[0].device[0] has it (CANN: no code, a line in its log)\n"
+            "server_list[1].device[1].device_id is \"1\", expected a device that nobody else has "
+            "on this server; server_list[0].device[1] has it (CANN: no code, a line in its log)");
 }
 
 TEST(Check, WantsAddressesOfAllHostsOrOfNone) {
@@ -164,18 +151,16 @@ TEST(Check, DistinguishesFormsWithGroupsByMostOfTheirDevices) {
   EXPECT_EQ(broken(kStandard, R"("rank_id":"0",)", ""),
             "group_list[0].instance_list[0].rank_id is missing, expected a number from 0 "
             "(CANN: EI0004)");
-  EXPECT_EQ(
-      broken(kGroups, R"("device_ip":"192.1.0.1")", R"("device_ip":"192.1.0.1","rank_id":"0")"),
-      "group_list[0].instance_list[0].devices[0].rank_id is \"0\", expected no rank, as most "
-      "devices have none and ranks go by pod_name");
+  EXPECT_EQ(broken(kGroups, R"("device_ip":"192.1.0.1")", R"("device_ip":"192.1.0.1","rank_id":"0")"),
+            "group_list[0].instance_list[0].devices[0].rank_id is \"0\", expected no rank, as most "
+            "devices have none and ranks go by pod_name");
 }
 
 TEST(Check, WantsDevicesThatExist) {
-  EXPECT_EQ(broken(kServers,
-                   R"("device_id":"1","device_ip":"192.1.0.4")",
-                   R"("device_id":"16","device_ip":"192.1.0.4")"),
-            "server_list[1].device[1].device_id is \"16\", expected a device from 0 to 15 "
-            "(CANN: no code, a line in its log)");
+  EXPECT_EQ(
+      broken(kServers, R"("device_id":"1","device_ip":"192.1.0.4")", R"("device_id":"16","device_ip":"192.1.0.4")"),
+      "server_list[1].device[1].device_id is \"16\", expected a device from 0 to 15 "
+      "(CANN: no code, a line in its log)");
   EXPECT_EQ(broken(kStandard, R"("device_id":"1")", R"("device_id":"8")"),
             "group_list[0].instance_list[1].devices[0].device_id is \"8\", expected a device from "
             "0 to 7 (CANN: no code, a line in its log)");
@@ -232,8 +217,7 @@ TEST(Check, WantsPortsThatCanBeOpened) {
             "server_list[0].device[0].device_port is \"0\", expected a port from 1 to 65535 "
             "(CANN: no code, a line in its log)");
   EXPECT_NE(broken(kServers, R"("device_port":"16666")", R"("host_port":"65536")"), "");
-  EXPECT_EQ(broken(kServers,
-                   R"("rank_id":"1")",
+  EXPECT_EQ(broken(kServers, R"("rank_id":"1")",
                    R"("rank_id":"1","backup_device_ip":"192.1.0.1","backup_device_port":"16666")"),
             "server_list[0].device[1].backup_device_port is \"16666\", expected another port than "
             "device_port of server_list[0].device[0], whose address it shares "
@@ -246,9 +230,7 @@ TEST(Check, WantsPortsThatCanBeOpened) {
 TEST(Check, WantsSuperPodsOfAllServers) {
   EXPECT_EQ(broken(kSuperPods, R"("super_pod_id":"7")", R"("super_pod_id":"")"),
             R"(super_pod_list[0].super_pod_id is "", expected a name (CANN: EI0014))");
-  EXPECT_EQ(broken(kSuperPods,
-                   R"({"super_pod_id")",
-                   R"({"super_pod_id":"7","server_list":[]},{"super_pod_id")"),
+  EXPECT_EQ(broken(kSuperPods, R"({"super_pod_id")", R"({"super_pod_id":"7","server_list":[]},{"super_pod_id")"),
             "server_list[0].device[0].device_ip is missing, expected an address, as the table has "
             "several servers (CANN: EI0014)\n"
             "server_list[1].device[0].device_ip is missing, expected an address, as the table has "
@@ -308,10 +290,8 @@ TEST(Notices, NamesValuesRewrittenForWorkers) {
   EXPECT_EQ(broken(text, "status", "status"), "");
   const std::vector<Breach> notices = inspect(text, "t").notices;
   ASSERT_EQ(notices.size(), 2U);
-  EXPECT_EQ(describe(notices[0]),
-            "server_count is missing, expected how many servers are listed (CANN: EI0004)");
-  EXPECT_EQ(describe(notices[1]),
-            "server_list[1].device[1].rank_id is 3, expected it as text (CANN: EI0004)");
+  EXPECT_EQ(describe(notices[0]), "server_count is missing, expected how many servers are listed (CANN: EI0004)");
+  EXPECT_EQ(describe(notices[1]), "server_list[1].device[1].rank_id is 3, expected it as text (CANN: EI0004)");
 }
 
 /// All of them, one on a line.
@@ -367,17 +347,14 @@ TEST(Notices, NamesIrregularRankLists) {
   EXPECT_EQ(remarks_of(R"({"status":"completed","version":"2.0","rank_count":2,"rank_list":[
 {"rank_id":0,"device_id":1,"level_list":)" +
                            layer + R"(},{"rank_id":1,"device_id":1,"level_list":)" + layer + "}]}",
-                       "status",
-                       "status"),
+                       "status", "status"),
             "rank_list[1].device_id is 1, expected a device that no other rank of the same "
             "net_instance_id has\n");
 }
 
 TEST(Notices, NamesSuperPodsOfDifferentSizes) {
   std::string text = kSuperPods;
-  text.replace(text.find(R"({"super_pod_id")"),
-               15,
-               R"({"super_pod_id":"1","server_list":[]},{"super_pod_id")");
+  text.replace(text.find(R"({"super_pod_id")"), 15, R"({"super_pod_id":"1","server_list":[]},{"super_pod_id")");
   const std::vector<Breach> notices = inspect(text, "t").notices;
   ASSERT_EQ(notices.size(), 1U);
   EXPECT_EQ(notices[0].path, "super_pod_list");

@@ -46,13 +46,11 @@ std::string canonical(const std::string& text) {
 std::string rank_of(int rank) {
   const std::string number = std::to_string(rank);
   return R"({"rank_id":)" + number + R"(,"local_id":)" + number + R"(,"device_id":)" + number +
-         R"(,"level_list":[{"net_layer":0,"net_instance_id":"s","rank_addr_list":[{"addr":"ff)" +
-         number + R"("}]}]})";
+         R"(,"level_list":[{"net_layer":0,"net_instance_id":"s","rank_addr_list":[{"addr":"ff)" + number + R"("}]}]})";
 }
 
 const std::string kComparedRanks =
-    R"({"status":"completed","version":"2.0","rank_count":2,"rank_list":[)" + rank_of(0) + "," +
-    rank_of(1) + "]}";
+    R"({"status":"completed","version":"2.0","rank_count":2,"rank_list":[)" + rank_of(0) + "," + rank_of(1) + "]}";
 
 TEST(Compare, FindsNothingBetweenEqualTables) {
   EXPECT_EQ(difference(table_of(2), table_of(2)), "");
@@ -111,8 +109,7 @@ TEST(Compare, TakesGroupsForTheServersThatTheyBecome) {
 }
 
 TEST(Compare, NamesOtherFormsByTheirVersion) {
-  EXPECT_EQ(difference_of_texts(kComparedRanks,
-                                with(with(kComparedRanks, "ff0", "ff2"), "\"2.0\"", "\"2.1\"")),
+  EXPECT_EQ(difference_of_texts(kComparedRanks, with(with(kComparedRanks, "ff0", "ff2"), "\"2.0\"", "\"2.1\"")),
             "version is 2.0 on node 0 and 2.1 on node 2");
 }
 
@@ -122,38 +119,29 @@ TEST(Compare, SeesSuperDevicesAndSuperPods) {
   one.super_pods = {{"0", {"10.0.0.0"}}};
   Table other = one;
   other.instances[0].devices[0].super_device_id = "6";
-  EXPECT_NE(difference(one, other).find("(192.168.0.0, super device 6) on node 2"),
-            std::string::npos);
+  EXPECT_NE(difference(one, other).find("(192.168.0.0, super device 6) on node 2"), std::string::npos);
   other = one;
   other.super_pods[0].id = "1";
-  EXPECT_EQ(difference(one, other),
-            R"(super_pod_list[0].super_pod_id is "0" on node 0 and "1" on node 2)");
+  EXPECT_EQ(difference(one, other), R"(super_pod_list[0].super_pod_id is "0" on node 0 and "1" on node 2)");
 }
 
 TEST(Compare, NamesAFieldOfARank) {
-  EXPECT_EQ(
-      difference_of_texts(kComparedRanks, with(kComparedRanks, "\"ff1\"", "\"ee1\"")),
-      R"(level_list[0].rank_addr_list[0].addr of rank 1 is "ff1" on node 0 and "ee1" on node 2)");
-  EXPECT_EQ(
-      difference_of_texts(kComparedRanks, with(kComparedRanks, "\"local_id\":1", "\"local_id\":7")),
-      "local_id of rank 1 is 1 on node 0 and 7 on node 2");
-  EXPECT_EQ(difference_of_texts(kComparedRanks,
-                                with(kComparedRanks, "\"device_id\":1", "\"device_id\":7")),
+  EXPECT_EQ(difference_of_texts(kComparedRanks, with(kComparedRanks, "\"ff1\"", "\"ee1\"")),
+            R"(level_list[0].rank_addr_list[0].addr of rank 1 is "ff1" on node 0 and "ee1" on node 2)");
+  EXPECT_EQ(difference_of_texts(kComparedRanks, with(kComparedRanks, "\"local_id\":1", "\"local_id\":7")),
+            "local_id of rank 1 is 1 on node 0 and 7 on node 2");
+  EXPECT_EQ(difference_of_texts(kComparedRanks, with(kComparedRanks, "\"device_id\":1", "\"device_id\":7")),
             "rank 1 is device 1 of s on node 0 and device 7 of s on node 2");
   const std::string one = write(table_of(2));
-  EXPECT_EQ(difference_of_texts(one,
-                                with(one,
-                                     R"("device_ip":"192.168.1.2")",
-                                     R"("device_ip":"192.168.1.2","device_port":"99")")),
+  EXPECT_EQ(difference_of_texts(
+                one, with(one, R"("device_ip":"192.168.1.2")", R"("device_ip":"192.168.1.2","device_port":"99")")),
             R"(device_port of rank 10 is missing on node 0 and "99" on node 2)");
 }
 
 TEST(Compare, NamesAFieldOfAServerAndOfTheTable) {
   const std::string one = write(table_of(2));
-  EXPECT_EQ(difference_of_texts(one,
-                                with(one,
-                                     R"("server_id": "10.0.0.1")",
-                                     R"("server_id": "10.0.0.1","host_ip":"1.1.1.1")")),
+  EXPECT_EQ(difference_of_texts(
+                one, with(one, R"("server_id": "10.0.0.1")", R"("server_id": "10.0.0.1","host_ip":"1.1.1.1")")),
             R"(server_list[1].host_ip is missing on node 0 and "1.1.1.1" on node 2)");
   EXPECT_EQ(difference_of_texts(with(one, "{", R"({"x":[1],)"), with(one, "{", R"({"x":[2],)")),
             "x[0] is 1 on node 0 and 2 on node 2");
@@ -166,12 +154,10 @@ TEST(Compare, NamesARangeOfALargeTable) {
   const Summary summary = summarise(write(one));
   EXPECT_FALSE(summary.is_short);
   EXPECT_EQ(summary.ranks.size(), 500U);
-  EXPECT_TRUE(difference(one, other).starts_with("the digest of ranks 2400 to 2407 is "))
-      << difference(one, other);
+  EXPECT_TRUE(difference(one, other).starts_with("the digest of ranks 2400 to 2407 is ")) << difference(one, other);
   other = one;
   other.instances.back().devices.back().id = 9;
-  EXPECT_TRUE(difference(one, other).starts_with("the digest of ranks 3992 to 3999 is "))
-      << difference(one, other);
+  EXPECT_TRUE(difference(one, other).starts_with("the digest of ranks 3992 to 3999 is ")) << difference(one, other);
 }
 
 TEST(Compare, NamesTheRankWhereTheLeaderCanHoldSoMuch) {
@@ -179,8 +165,7 @@ TEST(Compare, NamesTheRankWhereTheLeaderCanHoldSoMuch) {
   Table other = one;
   other.instances[99].devices[5].id = 9;
   EXPECT_FALSE(summarise(write(one)).is_short);
-  EXPECT_TRUE(difference(one, other).starts_with("the digest of rank 797 is "))
-      << difference(one, other);
+  EXPECT_TRUE(difference(one, other).starts_with("the digest of rank 797 is ")) << difference(one, other);
 }
 
 TEST(Compare, ReportsFewDifferencesOfAVeryLargeTable) {
@@ -189,8 +174,8 @@ TEST(Compare, ReportsFewDifferencesOfAVeryLargeTable) {
 
 TEST(Compare, NamesTheServersOfALargeTable) {
   const std::string one = write(table_of(500));
-  const std::string other = with(
-      one, R"("server_id": "10.0.0.300")", R"("server_id": "10.0.0.300", "host_ip": "1.1.1.1")");
+  const std::string other =
+      with(one, R"("server_id": "10.0.0.300")", R"("server_id": "10.0.0.300", "host_ip": "1.1.1.1")");
   EXPECT_TRUE(difference_of_texts(one, other).starts_with("the digest of server 300 is "))
       << difference_of_texts(one, other);
   EXPECT_TRUE(difference_of_texts(with(one, "{", R"({"x":1,)"), one)
@@ -201,8 +186,7 @@ TEST(Compare, NamesTheServersOfALargeTable) {
 TEST(Compare, NamesARankWhereOneIsShort) {
   const Table one = table_of(60);
   const std::string text = write(one);
-  const std::string other =
-      with(text, R"("device_ip":"192.168.7.0")", R"("x":")" + std::string(200'000, 'x') + "\"");
+  const std::string other = with(text, R"("device_ip":"192.168.7.0")", R"("x":")" + std::string(200'000, 'x') + "\"");
   EXPECT_TRUE(summarise(text).is_short);
   EXPECT_FALSE(summarise(other).is_short);
   EXPECT_TRUE(difference_of_texts(text, other).starts_with("the digest of rank 56 is "));

@@ -52,8 +52,8 @@ std::map<int, std::string> ranks_of(const Table& table) {
   std::map<int, std::string> ranks;
   for (const Instance& instance : table.instances) {
     for (const Device& device : instance.devices) {
-      ranks[device.rank] = instance.server_id + " " + std::to_string(device.id) + " " +
-                           device.addresses + " " + device.super_device_id;
+      ranks[device.rank] =
+          instance.server_id + " " + std::to_string(device.id) + " " + device.addresses + " " + device.super_device_id;
     }
   }
   return ranks;

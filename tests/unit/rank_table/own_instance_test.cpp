@@ -54,8 +54,7 @@ TEST(FindInstance, CountsPodsOfAllGroupsByTheirRanks) {
   const auto pod = [](const std::string& name, int rank) {
     return Instance{name, "10.0.0." + std::to_string(rank), {}, {{rank, 0, "", ""}}};
   };
-  const TableFile file =
-      table_of({pod("job-chief-0", 0), pod("job-worker-0", 1), pod("job-worker-1", 2)});
+  const TableFile file = table_of({pod("job-chief-0", 0), pod("job-worker-0", 1), pod("job-worker-1", 2)});
   for (int index = 0; index < 3; ++index) {
     EXPECT_EQ(found(file, index_of(index, 3)), std::to_string(index));
   }
@@ -69,11 +68,10 @@ TEST(FindInstance, GoesByAnAddressThatOneAloneHas) {
   own.addresses = {said("10.0.0.2"), said("172.16.0.9")};
   EXPECT_EQ(found(pods(), own), "2");
   own.addresses = {said("10.0.0.2")};
-  EXPECT_EQ(
-      found(pods(), own),
-      "the rank table '/t' does not list this node: tried V '10.0.0.2', which 2 have; it has "
-      "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2; --node-rank "
-      "says which of them this is");
+  EXPECT_EQ(found(pods(), own),
+            "the rank table '/t' does not list this node: tried V '10.0.0.2', which 2 have; it has "
+            "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2; --node-rank "
+            "says which of them this is");
 }
 
 TEST(FindInstance, GoesByThePlaceInATableWithoutNames) {
@@ -84,8 +82,8 @@ TEST(FindInstance, GoesByThePlaceInATableWithoutNames) {
 }
 
 TEST(FindInstance, CountsServersByTheirRanks) {
-  const TableFile file = table_of({{"", "b", {}, {{2, 0, "", ""}, {3, 1, "", ""}}},
-                                   {"", "a", {}, {{1, 0, "", ""}, {0, 1, "", ""}}}});
+  const TableFile file =
+      table_of({{"", "b", {}, {{2, 0, "", ""}, {3, 1, "", ""}}}, {"", "a", {}, {{1, 0, "", ""}, {0, 1, "", ""}}}});
   EXPECT_EQ(found(file, index_of(0, 2)), "1");
   EXPECT_EQ(found(file, index_of(1, 2)), "0");
   OwnNames own = index_of(1, 4);
@@ -104,22 +102,19 @@ TEST(FindInstance, IsNeverTheFirstByDefault) {
             "nobody says with how many workers each (--nproc-per-node or ASCEND_VISIBLE_DEVICES "
             "does); it "
             "has 10.0.0.2, 10.0.0.1");
-  EXPECT_EQ(
-      found(pods(), index_of(7, 8)),
-      "the rank table '/t' does not list this node: tried index 7 (I); it has job-worker-0 on "
-      "10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2");
-  EXPECT_EQ(
-      found(table_of({}), OwnNames()),
-      "the rank table '/t' does not list this node: nothing says which pod this is; it has no "
-      "instance; --node-rank says which of them this is");
+  EXPECT_EQ(found(pods(), index_of(7, 8)),
+            "the rank table '/t' does not list this node: tried index 7 (I); it has job-worker-0 on "
+            "10.0.0.1, job-worker-1 on 10.0.0.2, job-worker-2 on 10.0.0.2");
+  EXPECT_EQ(found(table_of({}), OwnNames()),
+            "the rank table '/t' does not list this node: nothing says which pod this is; it has no "
+            "instance; --node-rank says which of them this is");
 }
 
 TEST(FindInstance, NamesAFewOfMany) {
   const TableFile file = table_of(std::vector<Instance>(10'000, {"", "a", {}, {}}));
-  EXPECT_EQ(
-      found(file, OwnNames()),
-      "the rank table '/t' does not list this node: nothing says which pod this is; it has a, "
-      "a, a, a, and 9996 more; --node-rank says which of them this is");
+  EXPECT_EQ(found(file, OwnNames()),
+            "the rank table '/t' does not list this node: nothing says which pod this is; it has a, "
+            "a, a, a, and 9996 more; --node-rank says which of them this is");
 }
 
 TEST(OwnNames, AreThoseOfTheSurroundings) {

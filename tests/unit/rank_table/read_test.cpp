@@ -126,8 +126,7 @@ TEST(Read, WaitsForTextThatEndsInTheMiddle) {
   }
   EXPECT_EQ(table_in(whole + "\n").size, 1);
   EXPECT_EQ(table_in("\xEF\xBB\xBF" + whole).size, 1);
-  EXPECT_EQ(reason_of(whole.substr(0, 9) + std::string(40, '\0')),
-            "it ends in the middle (being written)");
+  EXPECT_EQ(reason_of(whole.substr(0, 9) + std::string(40, '\0')), "it ends in the middle (being written)");
   for (const std::size_t zeros : {1, 40}) {
     EXPECT_EQ(reason_of(std::string(zeros, '\0')), "it ends in the middle (being written)");
     EXPECT_EQ(reason_of("\n{" + std::string(zeros, '\0')), "it ends in the middle (being written)");
@@ -145,15 +144,11 @@ TEST(Read, RefusesWhatDoesNotBeginAsJson) {
   const std::string expected = "rank table 'hccl.json': line 1 is no JSON (";
   EXPECT_EQ(error_of(std::string("\x1F\x8B\x08\0\0", 5)),
             expected + "it is compressed with gzip), expected a JSON object (CANN: EI0004)");
-  for (const std::string& text : {utf16("{}\n", false),
-                                  utf16("{}\n", true),
-                                  "\xFF\xFE" + utf16("{}\n", false),
+  for (const std::string& text : {utf16("{}\n", false), utf16("{}\n", true), "\xFF\xFE" + utf16("{}\n", false),
                                   "\xFE\xFF" + utf16("{}\n", true)}) {
-    EXPECT_EQ(error_of(text),
-              expected + "it is UTF-16 and not UTF-8), expected a JSON object (CANN: EI0004)");
+    EXPECT_EQ(error_of(text), expected + "it is UTF-16 and not UTF-8), expected a JSON object (CANN: EI0004)");
   }
-  EXPECT_EQ(error_of(std::string("<html>\0", 7)),
-            expected + "syntax error), expected a JSON object (CANN: EI0004)");
+  EXPECT_EQ(error_of(std::string("<html>\0", 7)), expected + "syntax error), expected a JSON object (CANN: EI0004)");
 }
 
 TEST(Read, RefusesANumberOutOfRange) {
@@ -176,8 +171,7 @@ TEST(Read, NamesMissingInstances) {
 }
 
 TEST(Read, NeedsNoIndentation) {
-  EXPECT_EQ(without_indentation("{\n  \"a b\": [ 1,\n\t 2 ]\n\n   \n}  \n "),
-            "{\n\"a b\": [ 1,\n2 ]\n\n\n}  \n");
+  EXPECT_EQ(without_indentation("{\n  \"a b\": [ 1,\n\t 2 ]\n\n   \n}  \n "), "{\n\"a b\": [ 1,\n2 ]\n\n\n}  \n");
   EXPECT_EQ(without_indentation(" {\n"), " {\n");
   EXPECT_EQ(without_indentation(" "), " ");
   EXPECT_EQ(without_indentation(""), "");

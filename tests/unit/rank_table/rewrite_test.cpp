@@ -89,11 +89,10 @@ TEST(Rewrite, WritesNumbersInTheRankList) {
 }
 
 TEST(Rewrite, AddsTheStatusThatHcclWaitsFor) {
-  for (
-      const std::string text :
-      {R"({"version":"1.0","server_list":[{"server_id":"a","device":[{"device_id":"0","rank_id":"0"}]}]})",
-       R"({"version":"1.2","server_list":[{"server_id":"a","device":[{"device_id":"0","rank_id":"0"}]}]})",
-       R"({"version":"2.0","rank_list":[{"rank_id":0,"device_id":0,"local_id":0}]})"}) {
+  for (const std::string text :
+       {R"({"version":"1.0","server_list":[{"server_id":"a","device":[{"device_id":"0","rank_id":"0"}]}]})",
+        R"({"version":"1.2","server_list":[{"server_id":"a","device":[{"device_id":"0","rank_id":"0"}]}]})",
+        R"({"version":"2.0","rank_list":[{"rank_id":0,"device_id":0,"local_id":0}]})"}) {
     EXPECT_NE(rewritten(text).find(R"("status": "completed")"), std::string::npos) << text;
   }
 }
@@ -130,8 +129,7 @@ TEST(Rewrite, WritesNumbersThatItDoesNotKnowAsPeopleDo) {
 
 TEST(Write, MakesATableThatIsReadTheSame) {
   Table table;
-  table.instances = {{"", "10.0.0.1", {}, {{0, 0, "192.1.0.1", ""}}},
-                     {"", "10.0.0.2", {}, {{1, 4, "192.1.0.2", ""}}}};
+  table.instances = {{"", "10.0.0.1", {}, {{0, 0, "192.1.0.1", ""}}}, {"", "10.0.0.2", {}, {{1, 4, "192.1.0.2", ""}}}};
   table.size = 2;
 
   const std::string text = write(table);

@@ -25,8 +25,7 @@ std::string pack(const std::string& document) {
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   std::string text(packed.size() * 2 + 8, '\0');
-  const int size = b64_ntop(
-      reinterpret_cast<unsigned char*>(packed.data()), packed.size(), text.data(), text.size());
+  const int size = b64_ntop(reinterpret_cast<unsigned char*>(packed.data()), packed.size(), text.data(), text.size());
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
@@ -54,9 +53,7 @@ std::string reason_of(const TopologyReading& reading) {
 
 TEST(DecodeTopology, ReadsTheSwitchesOfServers) {
   const auto reading = decode_topology(
-      pack(topology(server("10.0.0.1", {"t2", "t1", "t2"}) + "," + server("10.0.0.2", {"t1"}))) +
-          "\n",
-      "t");
+      pack(topology(server("10.0.0.1", {"t2", "t1", "t2"}) + "," + server("10.0.0.2", {"t1"}))) + "\n", "t");
   const auto* const paths = std::get_if<SwitchPaths>(&reading);
   ASSERT_NE(paths, nullptr) << reason_of(reading);
   EXPECT_EQ(paths->at("10.0.0.1"), std::vector<std::string>{"t1+t2"});
@@ -66,11 +63,9 @@ TEST(DecodeTopology, ReadsTheSwitchesOfServers) {
 TEST(DecodeTopology, IsNotThereYet) {
   const std::string whole = pack(topology(server("10.0.0.1", {"t1"})));
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_EQ(reason_of(decode_topology(whole.substr(0, size), "t")).substr(0, 8), "not yet:")
-        << size;
+    EXPECT_EQ(reason_of(decode_topology(whole.substr(0, size), "t")).substr(0, 8), "not yet:") << size;
   }
-  EXPECT_EQ(reason_of(decode_topology(pack(topology("", "initializing")), "t")),
-            "not yet: initializing");
+  EXPECT_EQ(reason_of(decode_topology(pack(topology("", "initializing")), "t")), "not yet: initializing");
   EXPECT_EQ(reason_of(decode_topology(pack("{}"), "t")), "not yet: without a status");
 }
 
@@ -79,14 +74,11 @@ TEST(DecodeTopology, OfAnotherFormNeverWillBe) {
       {"[]", "it is no JSON object"},
       {R"({"status":"completed"})", "it has no server_list"},
       {topology(server("", {"t1"})), "server_list[0] lacks a server_id or a tor_ip of each device"},
-      {topology(server("a", {"t"}) + ",7"),
-       "server_list[1] lacks a server_id or a tor_ip of each device"},
+      {topology(server("a", {"t"}) + ",7"), "server_list[1] lacks a server_id or a tor_ip of each device"},
       {topology(server("a", {})), "server_list[0] lacks a server_id or a tor_ip of each device"},
-      {topology(server("a", {"t", ""})),
-       "server_list[0] lacks a server_id or a tor_ip of each device"}};
+      {topology(server("a", {"t", ""})), "server_list[0] lacks a server_id or a tor_ip of each device"}};
   for (const auto& [document, why] : wrong) {
-    EXPECT_EQ(reason_of(decode_topology(pack(document), "t")),
-              "the topology 't' has an unknown form: " + why);
+    EXPECT_EQ(reason_of(decode_topology(pack(document), "t")), "the topology 't' has an unknown form: " + why);
   }
   EXPECT_EQ(reason_of(read_topology(topology(server("a", {"t"}) + "," + server("a", {"u"})), "t")),
             "the topology 't' has different switches for the server 'a'");
@@ -94,8 +86,7 @@ TEST(DecodeTopology, OfAnotherFormNeverWillBe) {
     EXPECT_EQ(reason_of(decode_topology(other, "t")),
               "the topology 't' has an unknown form: it is no base64 of what gzip packs");
   }
-  EXPECT_EQ(reason_of(decode_topology(pack("{"), "t")),
-            "the topology 't' has an unknown form: it is no JSON");
+  EXPECT_EQ(reason_of(decode_topology(pack("{"), "t")), "the topology 't' has an unknown form: it is no JSON");
   EXPECT_EQ(reason_of(decode_topology("H4sIAAAA", "t")), "not yet: torn");
   EXPECT_EQ(reason_of(decode_topology("bm8gZ3ppcA==", "t")),
             "the topology 't' has an unknown form: it is no base64 of what gzip packs");
@@ -104,8 +95,7 @@ TEST(DecodeTopology, OfAnotherFormNeverWillBe) {
 TEST(DecodeTopology, RefusesABomb) {
   const std::string bomb = pack(std::string(std::size_t{64} << 20U, ' '));
   EXPECT_LT(bomb.size(), 100'000U);
-  EXPECT_EQ(reason_of(decode_topology(bomb, "t")),
-            "the topology 't' unpacks to more than 33554432 bytes");
+  EXPECT_EQ(reason_of(decode_topology(bomb, "t")), "the topology 't' unpacks to more than 33554432 bytes");
   EXPECT_EQ(reason_of(decode_topology(std::string(5'000'000, 'A'), "t")),
             "the topology 't' has more than 4194304 bytes");
 }
@@ -155,14 +145,11 @@ TEST(RouteRequest, HasDefaults) {
 TEST(ReasonToSkip, IsFewOrPartlyFilledServers) {
   EXPECT_FALSE(reason_to_skip(numbered_table(3, 8)));
   EXPECT_FALSE(reason_to_skip(numbered_table(4, 16)));
-  EXPECT_EQ(reason_to_skip(numbered_table(2, 8)),
-            "it is for jobs of at least 3 servers, and this one has 2");
-  EXPECT_EQ(reason_to_skip(numbered_table(3, 4)),
-            "it is for whole servers, and of '10.0.0.0' the job has 4 devices");
+  EXPECT_EQ(reason_to_skip(numbered_table(2, 8)), "it is for jobs of at least 3 servers, and this one has 2");
+  EXPECT_EQ(reason_to_skip(numbered_table(3, 4)), "it is for whole servers, and of '10.0.0.0' the job has 4 devices");
   Table uneven = numbered_table(3, 8);
   uneven.instances[1].devices.pop_back();
-  EXPECT_EQ(reason_to_skip(uneven),
-            "it is for whole servers, and of '10.0.0.1' the job has 7 devices");
+  EXPECT_EQ(reason_to_skip(uneven), "it is for whole servers, and of '10.0.0.1' the job has 7 devices");
   Table halves = numbered_table(4, 4);
   halves.instances[1].server_id = "10.0.0.0";
   halves.instances[3].server_id = "10.0.0.2";
@@ -219,18 +206,13 @@ TEST(DecideRoute, OneThatDiffersMakesAllFallBack) {
     EXPECT_FALSE(decision.applies);
     return decision.reason;
   };
-  EXPECT_EQ(reason({by_digest("a"), by_digest("a"), by_digest("b")}),
-            "node 2 has another plan than node 0");
-  EXPECT_EQ(reason({by_digest("a"), without("no topology"), by_digest("a")}),
-            "node 1: no topology");
+  EXPECT_EQ(reason({by_digest("a"), by_digest("a"), by_digest("b")}), "node 2 has another plan than node 0");
+  EXPECT_EQ(reason({by_digest("a"), without("no topology"), by_digest("a")}), "node 1: no topology");
   EXPECT_EQ(reason({by_digest("a"), {}, by_digest("a")}), "node 1: ROUTE_PLAN is not true");
   EXPECT_EQ(reason({by_digest("a"), by_place(1, 1)}), "node 1 has another plan than node 0");
-  EXPECT_EQ(reason({by_place(0, 1), by_place(1, 1), by_place(2, 2)}),
-            "RANK_AFTER_ACC is 1 on both node 0 and node 1");
-  EXPECT_EQ(reason({by_place(0, 0), by_place(1, 2)}),
-            "RANK_AFTER_ACC of node 1 is 2, and there are 2 nodes");
-  EXPECT_EQ(reason({by_place(0, 0), by_place(0, 1)}),
-            "the nodes are not the instances of the rank table");
+  EXPECT_EQ(reason({by_place(0, 1), by_place(1, 1), by_place(2, 2)}), "RANK_AFTER_ACC is 1 on both node 0 and node 1");
+  EXPECT_EQ(reason({by_place(0, 0), by_place(1, 2)}), "RANK_AFTER_ACC of node 1 is 2, and there are 2 nodes");
+  EXPECT_EQ(reason({by_place(0, 0), by_place(0, 1)}), "the nodes are not the instances of the rank table");
   EXPECT_EQ(reason({by_place(0, 0, 0), by_place(1, 1, 1)}),
             "MA_MASTER_INDEX is 1 on node 1, where RANK_AFTER_ACC is not 0");
   EXPECT_EQ(reason({by_place(0, 0), by_place(1, 1, 7)}),

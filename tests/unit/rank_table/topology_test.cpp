@@ -24,8 +24,7 @@ std::string message_of(const std::string& text) {
 }
 
 TEST(ReadSwitches, IsALineForEachNode) {
-  const auto paths =
-      paths_of("# all of them\n\nn0 core/leaf-1 # left\r\n  n1\tcore/leaf-2\nn2 flat");
+  const auto paths = paths_of("# all of them\n\nn0 core/leaf-1 # left\r\n  n1\tcore/leaf-2\nn2 flat");
   EXPECT_EQ(paths.size(), 3U);
   EXPECT_EQ(paths.at("n0"), (std::vector<std::string>{"core", "leaf-1"}));
   EXPECT_EQ(paths.at("n1"), (std::vector<std::string>{"core", "leaf-2"}));
@@ -33,10 +32,9 @@ TEST(ReadSwitches, IsALineForEachNode) {
 }
 
 TEST(ReadSwitches, NamesTheLineThatIsWrong) {
-  EXPECT_EQ(
-      message_of("n0 a\n\nn1\n"),
-      "line 3 of 't' is 'n1', expected a node and its switches from the top to the lowest, such as "
-      "gpu-0 core/leaf-1");
+  EXPECT_EQ(message_of("n0 a\n\nn1\n"),
+            "line 3 of 't' is 'n1', expected a node and its switches from the top to the lowest, such as "
+            "gpu-0 core/leaf-1");
   for (const std::string line : {"n1 a b", "n1 a//b", "n1 /a", "n1 a/"}) {
     EXPECT_EQ(message_of(line).substr(0, 20), "line 1 of 't' is '" + line.substr(0, 2)) << line;
   }
@@ -58,8 +56,7 @@ TEST(OrderRing, KnowsANodeByAnAddressOfItsDevices) {
                      {"", "", {}, {{2, 0, "", ""}, {3, 1, "", ""}}}};
   const auto missing = order_ring(table, paths_of("e1 a"), "t");
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().message,
-            "'t' has no switches for 1 node of the rank table, the first is 'rank 2'");
+  EXPECT_EQ(missing.error().message, "'t' has no switches for 1 node of the rank table, the first is 'rank 2'");
 
   table.instances[1].devices[0].addresses = "e2";
   EXPECT_TRUE(order_ring(table, paths_of("e1 a\ne2 b"), "t"));
@@ -80,15 +77,13 @@ TableFile hosts_without_names() {
   std::string ranks;
   for (int i = 0; i < 4; ++i) {
     const std::string n = std::to_string(i);
-    ranks +=
-        std::string(i == 0 ? "" : ",") + R"({"rank_id":)" + n +
-        R"(,"device_id":0,"level_list":[{"net_layer":0,"net_instance_id":"h)" + n +
-        R"(","rank_addr_list":[]},{"net_layer":1,"net_instance_id":"all","rank_addr_list":[{"addr":"a)" +
-        n + R"("}]}]})";
+    ranks += std::string(i == 0 ? "" : ",") + R"({"rank_id":)" + n +
+             R"(,"device_id":0,"level_list":[{"net_layer":0,"net_instance_id":"h)" + n +
+             R"(","rank_addr_list":[]},{"net_layer":1,"net_instance_id":"all","rank_addr_list":[{"addr":"a)" + n +
+             R"("}]}]})";
   }
   TableFile file;
-  file.text =
-      R"({"status":"completed","version":"2.0","rank_count":4,"rank_list":[)" + ranks + "]}";
+  file.text = R"({"status":"completed","version":"2.0","rank_count":4,"rank_list":[)" + ranks + "]}";
   const Reading reading = read(file.text, "t");
   file.table = std::get<Table>(reading);
   return file;
@@ -96,9 +91,8 @@ TableFile hosts_without_names() {
 
 TEST(OrderRing, CallsHostsOfForm2ByTheirNetworks) {
   const TableFile file = hosts_without_names();
-  for (const std::string text : {"h0 c/a\nh1 c/b\nh2 c/a\nh3 c/b",
-                                 "a0 c/a\na1 c/b\na2 c/a\na3 c/b",
-                                 "h0 c/a\na1 c/b\nh2 c/a\na3 c/b"}) {
+  for (const std::string text :
+       {"h0 c/a\nh1 c/b\nh2 c/a\nh3 c/b", "a0 c/a\na1 c/b\na2 c/a\na3 c/b", "h0 c/a\na1 c/b\nh2 c/a\na3 c/b"}) {
     const auto order = order_ring(file, {"t", paths_of(text)});
     ASSERT_TRUE(order) << order.error().message;
     EXPECT_EQ(order->ranks, (std::vector<int>{0, 2, 1, 3})) << text;
@@ -159,12 +153,10 @@ TEST(OrderRing, NeedsAllNodes) {
   const auto missing = order_ring(numbered_table(4, 1), paths_of("n0 a\n10.0.0.2 b"), "t");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::BadData);
-  EXPECT_EQ(missing.error().message,
-            "'t' has no switches for 2 nodes of the rank table, the first is 'n1'");
+  EXPECT_EQ(missing.error().message, "'t' has no switches for 2 nodes of the rank table, the first is 'n1'");
   const auto torn = order_ring(numbered_table(1, 1), paths_of("n0 a\n10.0.0.0 b"), "t");
   ASSERT_FALSE(torn);
-  EXPECT_EQ(torn.error().message,
-            "'t' has different switches for 'n0' and '10.0.0.0', which are the same node");
+  EXPECT_EQ(torn.error().message, "'t' has different switches for 'n0' and '10.0.0.0', which are the same node");
 }
 
 TEST(OrderRing, KnowsAHostWithoutANameByItsDevices) {

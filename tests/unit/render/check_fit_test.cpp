@@ -9,16 +9,14 @@ namespace muster::render {
 namespace {
 
 std::string node(const std::string& name, const std::string& more = "") {
-  return R"({"kind": "Node", "metadata": {"name": ")" + name +
-         R"(", "labels": {"pool": "train"}}, "spec": {)" + more +
+  return R"({"kind": "Node", "metadata": {"name": ")" + name + R"(", "labels": {"pool": "train"}}, "spec": {)" + more +
          R"(}, "status": {"allocatable": {"cpu": "10", "memory": "64Gi", "nvidia.com/gpu": "8", "pods": "4"},
              "conditions": [{"type": "Ready", "status": "True"}]}})";
 }
 
 std::string pod(const std::string& name, const std::string& where, const std::string& requests) {
-  return R"({"kind": "Pod", "metadata": {"name": ")" + name +
-         R"(", "namespace": "a"}, "spec": {"nodeName": ")" + where +
-         R"(", "containers": [{"resources": {"requests": {)" + requests +
+  return R"({"kind": "Pod", "metadata": {"name": ")" + name + R"(", "namespace": "a"}, "spec": {"nodeName": ")" +
+         where + R"(", "containers": [{"resources": {"requests": {)" + requests +
          R"(}}}]}, "status": {"phase": "Running"}})";
 }
 
@@ -63,8 +61,7 @@ TEST(CheckFit, NinetyNineOfAHundredIsNone) {
             "99 of 100 fit: 1 pod with 8 nvidia.com/gpu is missing; largest free node has 4 "
             "nvidia.com/gpu\n"
             "  1 node is short of nvidia.com/gpu\n");
-  EXPECT_EQ(check_fit(state_of(items), needs_of(4), 199).sentences,
-            "199 of 199 fit; there is room for 199\n");
+  EXPECT_EQ(check_fit(state_of(items), needs_of(4), 199).sentences, "199 of 199 fit; there is room for 199\n");
 }
 
 TEST(CheckFit, CountsEachResourceAndThePodsOfANode) {
@@ -99,8 +96,7 @@ TEST(CheckFit, LeavesOutNodesThatTakeNoPods) {
   sick.replace(sick.find(R"("True")"), 6, R"("Unknown")");
   EXPECT_EQ(room({sick}), 0);
   EXPECT_EQ(room({node("a", R"("unschedulable": true)")}), 0);
-  const std::string tainted =
-      node("a", R"("taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}])");
+  const std::string tainted = node("a", R"("taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}])");
   EXPECT_EQ(room({tainted}), 0);
   EXPECT_EQ(room({node("a", R"("taints": [{"key": "k", "effect": "PreferNoSchedule"}])")}), 2);
   PodNeeds needs = needs_of(4);
@@ -110,8 +106,7 @@ TEST(CheckFit, LeavesOutNodesThatTakeNoPods) {
                                              {Toleration{"k", "v", "NoExecute"}, 0},
                                              {Toleration{"l", "", ""}, 0}}) {
     needs.tolerations = {toleration};
-    EXPECT_EQ(room({tainted}, needs), expected)
-        << toleration.key << toleration.value << toleration.effect;
+    EXPECT_EQ(room({tainted}, needs), expected) << toleration.key << toleration.value << toleration.effect;
   }
   needs.node_selector = {{"pool", "train"}};
   EXPECT_EQ(room({node("a")}, needs), 2);
@@ -122,13 +117,9 @@ TEST(CheckFit, LeavesOutNodesThatTakeNoPods) {
 TEST(CheckFit, ReportsUnusableNodesAndPendingPods) {
   const std::string waiting = R"({"kind": "Pod", "metadata": {"name": "w"}, "spec": {"containers": [
       {"resources": {"limits": {"nvidia.com/gpu": "1"}}}]}, "status": {"phase": "Pending"}})";
-  const Fit fit =
-      check_fit(state_of({node("a"),
-                          node("b", R"("unschedulable": true)"),
-                          node("c", R"("taints": [{"key": "k", "effect": "NoSchedule"}])"),
-                          waiting}),
-                needs_of(8),
-                3);
+  const Fit fit = check_fit(state_of({node("a"), node("b", R"("unschedulable": true)"),
+                                      node("c", R"("taints": [{"key": "k", "effect": "NoSchedule"}])"), waiting}),
+                            needs_of(8), 3);
   EXPECT_EQ(fit.sentences,
             "1 of 3 fit: 2 pods with 8 nvidia.com/gpu are missing; largest free node has 0 "
             "nvidia.com/gpu\n"
@@ -156,8 +147,7 @@ TEST(RequestsOf, IsTheSumOfTheContainersOrWhatRunsBeforeThem) {
                     R"(], "containers": [{"resources": {"requests": {"cpu": "2"}}}]})")
         .at("cpu");
   };
-  const std::string sidecar =
-      R"({"restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}})";
+  const std::string sidecar = R"({"restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}})";
   const std::string small = R"({"resources": {"requests": {"cpu": "1"}}})";
   const std::string large = R"({"resources": {"requests": {"cpu": "4"}}})";
   EXPECT_EQ(with_init(small), 2000);
@@ -171,8 +161,7 @@ TEST(RequestsOf, IsTheSumOfTheContainersOrWhatRunsBeforeThem) {
 
 TEST(RequestsOf, IncludesLimitsOverheadAndPodLevelRequests) {
   EXPECT_EQ(
-      requests(
-          R"({"containers": [{"resources": {"limits": {"a.b/c": "2", "cpu": "3"}, "requests": {"cpu": "1"}}}]})"),
+      requests(R"({"containers": [{"resources": {"limits": {"a.b/c": "2", "cpu": "3"}, "requests": {"cpu": "1"}}}]})"),
       (Amounts{{"a.b/c", 2000}, {"cpu", 1000}}));
   EXPECT_EQ(requests(R"({"resources": {"requests": {"cpu": "5"}}, "overhead": {"cpu": "250m"},
                          "containers": [{"resources": {"requests": {"cpu": "1", "memory": "1"}}}]})"),
@@ -202,10 +191,8 @@ TEST(AddObjects, RefusesTheRest) {
   EXPECT_EQ(message("[]"), "f.json: it holds something of the kind '', expected nodes and pods");
   EXPECT_EQ(message(list({pod("p", "a", R"("cpu": "much")")})),
             "f.json: of the pod 'a/p' cpu is 'much', expected a quantity");
-  EXPECT_EQ(
-      message(
-          R"({"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": []}}})"),
-      "f.json: of the node 'n' cpu is '[]', expected a quantity");
+  EXPECT_EQ(message(R"({"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": []}}})"),
+            "f.json: of the node 'n' cpu is '[]', expected a quantity");
 }
 
 }  // namespace

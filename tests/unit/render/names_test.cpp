@@ -21,22 +21,19 @@ TEST(ReadName, TakesWhatKubernetesTakesForAService) {
   EXPECT_TRUE(read_name(given(most)));
   EXPECT_FALSE(read_name(given(most + "a")));
   EXPECT_FALSE(read_name(given("abc"), 2));
-  for (const char* const bad :
-       {"", "A", "1a", "-a", "a-", "a.b", "a_b", "a b", "a\n", "ä", "a#", "$a", "a:b"}) {
+  for (const char* const bad : {"", "A", "1a", "-a", "a-", "a.b", "a_b", "a b", "a\n", "ä", "a#", "$a", "a:b"}) {
     EXPECT_FALSE(read_name(given(bad))) << bad;
   }
 }
 
 TEST(ReadName, ReportsTheGivenAndTheExpectedName) {
-  EXPECT_EQ(
-      read_name(given("Train\n")).error().message,
-      "--x is 'Train\\n', expected a name of small letters, digits and '-' that begins with a "
-      "letter, ends with a letter or digit, and has at most 63 characters");
+  EXPECT_EQ(read_name(given("Train\n")).error().message,
+            "--x is 'Train\\n', expected a name of small letters, digits and '-' that begins with a "
+            "letter, ends with a letter or digit, and has at most 63 characters");
 }
 
 TEST(ReadNames, RefuseWhatWouldMeanSomethingInYamlOrAShell) {
-  const std::string_view bad[] = {
-      "", "a b", "a;b", "a'b", "a\"b", "$(x)", "a\nb", "{a}", "a#b", "*", "&a"};
+  const std::string_view bad[] = {"", "a b", "a;b", "a'b", "a\"b", "$(x)", "a\nb", "{a}", "a#b", "*", "&a"};
   for (const std::string_view text : bad) {
     const auto value = given(std::string(text));
     EXPECT_FALSE(read_image(value)) << text;
@@ -55,18 +52,16 @@ TEST(ReadNames, RefuseWhatWouldMeanSomethingInYamlOrAShell) {
 
 TEST(ReadSelector, ReadsLabels) {
   EXPECT_EQ(*read_selector(given("pool=train,example.com/disk=ssd,x=")),
-            (std::map<std::string, std::string>{
-                {"pool", "train"}, {"example.com/disk", "ssd"}, {"x", ""}}));
+            (std::map<std::string, std::string>{{"pool", "train"}, {"example.com/disk", "ssd"}, {"x", ""}}));
   for (const char* const bad : {"pool", "=a", "a=b,a=c", "a=b c", "a=b,,c=d", "a/b/c=d"}) {
     EXPECT_FALSE(read_selector(given(bad))) << bad;
   }
 }
 
 TEST(ReadTolerations, ReadsTaints) {
-  EXPECT_EQ(
-      *read_tolerations(given("nvidia.com/gpu,pool=train:NoSchedule,spot:NoExecute")),
-      (std::vector<Toleration>{
-          {"nvidia.com/gpu", "", ""}, {"pool", "train", "NoSchedule"}, {"spot", "", "NoExecute"}}));
+  EXPECT_EQ(*read_tolerations(given("nvidia.com/gpu,pool=train:NoSchedule,spot:NoExecute")),
+            (std::vector<Toleration>{
+                {"nvidia.com/gpu", "", ""}, {"pool", "train", "NoSchedule"}, {"spot", "", "NoExecute"}}));
   for (const char* const bad : {"", "a:", "a:Never", "a=b=c d", "=b"}) {
     EXPECT_FALSE(read_tolerations(given(bad))) << bad;
   }
@@ -97,8 +92,7 @@ TEST(ParseQuantity, ReadsWhatKubernetesWrites) {
 }
 
 TEST(ParseQuantity, RefusesTheRest) {
-  for (const char* const bad :
-       {"", ".", "-1", "Gi", "1gi", "1 Gi", "1.2.3", "1e", "1e+", "0x1", "1KI", "١"}) {
+  for (const char* const bad : {"", ".", "-1", "Gi", "1gi", "1 Gi", "1.2.3", "1e", "1e+", "0x1", "1KI", "١"}) {
     EXPECT_EQ(parse_quantity(bad), std::nullopt) << bad;
   }
 }

@@ -44,8 +44,7 @@ inline constexpr std::size_t kWorkers = 4;
 [[nodiscard]] inline Outcome failure(ExitStatus status) {
   Outcome outcome = success();
   for (WorkerResult& worker : outcome.workers) {
-    worker = worker_with(
-        worker.local_rank.value, WorkerOutcome::Stopped, ExitStatus::signalled(SIGTERM));
+    worker = worker_with(worker.local_rank.value, WorkerOutcome::Stopped, ExitStatus::signalled(SIGTERM));
   }
   outcome.workers[2] = worker_with(2, WorkerOutcome::Failed, status);
   Failure first;

@@ -39,11 +39,9 @@ TEST(DescribeOutcome, CallsMpirunNoRank) {
   outcome.workers[0].is_unranked = outcome.workers[1].is_unranked = true;
   outcome.end.first_failure->is_unranked = true;
 
-  EXPECT_EQ(texts_of(outcome),
-            (Lines{"mpirun failed first: node 1 (gpu-17), pid 4702, exit code 7, after 1.25 s, "
-                   "attempt 0",
-                   "stopped by muster: daemon",
-                   "exit code 7"}));
+  EXPECT_EQ(texts_of(outcome), (Lines{"mpirun failed first: node 1 (gpu-17), pid 4702, exit code 7, after 1.25 s, "
+                                      "attempt 0",
+                                      "stopped by muster: daemon", "exit code 7"}));
 
   outcome.end = success().end;
   outcome.nodes = outcome.end.gang.nodes = 2;
@@ -53,23 +51,17 @@ TEST(DescribeOutcome, CallsMpirunNoRank) {
 
 TEST(DescribeOutcome, NamesTheFirstFailureAndTheStoppedWorkers) {
   Outcome outcome = failure(ExitStatus::signalled(SIGABRT));
-  outcome.end.first_failure->last_lines = {
-      "Traceback (most recent call last):", "", "RuntimeError: x"};
+  outcome.end.first_failure->last_lines = {"Traceback (most recent call last):", "", "RuntimeError: x"};
 
   EXPECT_EQ(texts_of(outcome),
             (Lines{"rank 10 failed first: node 1 (gpu-17), local rank 2, pid 4702, signal SIGABRT "
                    "(Aborted), after 1.25 s, attempt 0",
-                   "the last lines of its standard error:",
-                   "  | Traceback (most recent call last):",
-                   "  | ",
-                   "  | RuntimeError: x",
-                   "stopped by muster: ranks 8-9, 11",
-                   "exit code 134"}));
+                   "the last lines of its standard error:", "  | Traceback (most recent call last):", "  | ",
+                   "  | RuntimeError: x", "stopped by muster: ranks 8-9, 11", "exit code 134"}));
 }
 
 TEST(DescribeOutcome, NamesAnExitCodeAndACore) {
-  EXPECT_NE(texts_of(failure(ExitStatus::exited(3)))[0].find("pid 4702, exit code 3, after"),
-            std::string::npos);
+  EXPECT_NE(texts_of(failure(ExitStatus::exited(3)))[0].find("pid 4702, exit code 3, after"), std::string::npos);
   EXPECT_NE(texts_of(failure(ExitStatus::signalled(SIGSEGV, true)))[0].find(
                 "signal SIGSEGV (Segmentation fault), core dumped, after"),
             std::string::npos);
@@ -79,8 +71,7 @@ TEST(DescribeOutcome, ExplainsTheFailureOfAWorkerThatExitedWithZero) {
   Outcome outcome = failure(ExitStatus::exited(0));
   outcome.end.first_failure->start_error = "ended without MPI_Finalize";
 
-  EXPECT_NE(texts_of(outcome)[0].find("exit code 0 (ended without MPI_Finalize), after"),
-            std::string::npos);
+  EXPECT_NE(texts_of(outcome)[0].find("exit code 0 (ended without MPI_Finalize), after"), std::string::npos);
 }
 
 TEST(DescribeOutcome, EndsWithTheExitCodeWheneverTheJobDidNotSucceed) {
@@ -89,8 +80,7 @@ TEST(DescribeOutcome, EndsWithTheExitCodeWheneverTheJobDidNotSucceed) {
 }
 
 TEST(DescribeOutcome, NamesTheSignalThatStoppedTheJob) {
-  EXPECT_EQ(texts_of(stop()),
-            (Lines{"stopped by SIGTERM", "stopped by muster: ranks 8-11", "exit code 143"}));
+  EXPECT_EQ(texts_of(stop()), (Lines{"stopped by SIGTERM", "stopped by muster: ranks 8-11", "exit code 143"}));
 }
 
 TEST(DescribeOutcome, ReportsWhyAWorkerCouldNotBeStarted) {
@@ -103,11 +93,8 @@ TEST(DescribeOutcome, ReportsWhyAWorkerCouldNotBeStarted) {
     outcome.workers[worker].status.reset();
   }
 
-  EXPECT_EQ(texts_of(outcome),
-            (Lines{"rank 10 could not be started: node 1 (gpu-17), cannot run 'nosuch': not found",
-                   "stopped by muster: ranks 8-9",
-                   "never started: ranks 10-11",
-                   "exit code 127"}));
+  EXPECT_EQ(texts_of(outcome), (Lines{"rank 10 could not be started: node 1 (gpu-17), cannot run 'nosuch': not found",
+                                      "stopped by muster: ranks 8-9", "never started: ranks 10-11", "exit code 127"}));
 }
 
 TEST(DescribeOutcome, NamesSucceededAndUnkillableWorkers) {
@@ -117,10 +104,7 @@ TEST(DescribeOutcome, NamesSucceededAndUnkillableWorkers) {
 
   const Lines lines = texts_of(outcome);
   EXPECT_EQ(Lines(lines.begin() + 1, lines.end()),
-            (Lines{"stopped by muster: rank 9",
-                   "succeeded: rank 8",
-                   "could not be killed: rank 11",
-                   "exit code 1"}));
+            (Lines{"stopped by muster: rank 9", "succeeded: rank 8", "could not be killed: rank 11", "exit code 1"}));
 }
 
 TEST(DescribeOutcome, ShowsTheMessageOfTheErrorFile) {
@@ -193,9 +177,8 @@ TEST(DescribeOutcome, NamesASignalThatWasPassedOn) {
   Outcome outcome = failure(ExitStatus::signalled(SIGUSR1));
   outcome.end.first_failure->was_passed_on = true;
 
-  EXPECT_NE(
-      texts_of(outcome)[0].find("signal SIGUSR1 (User defined signal 1), which muster passed on"),
-      std::string::npos);
+  EXPECT_NE(texts_of(outcome)[0].find("signal SIGUSR1 (User defined signal 1), which muster passed on"),
+            std::string::npos);
 }
 
 TEST(DescribeOutcome, NamesAFailureOnAnotherNode) {
@@ -217,10 +200,8 @@ TEST(DescribeOutcome, ReportsWhyNoFailureIsNamed) {
   outcome.end.exit_code = exit_code_of(EndKind::Lost);
   outcome.end.reason = "node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s";
 
-  EXPECT_EQ(texts_of(outcome),
-            (Lines{"node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s",
-                   "stopped by muster: ranks 8-11",
-                   "exit code 69"}));
+  EXPECT_EQ(texts_of(outcome), (Lines{"node 1, gpu-18 (10.0.0.2), was lost: it was silent for 8 s",
+                                      "stopped by muster: ranks 8-11", "exit code 69"}));
 }
 
 TEST(DescribeOutcome, KnowsNoProgressByItsKindAndNotByItsNumber) {
@@ -237,8 +218,7 @@ TEST(DescribeOutcome, ListsEarlierAttempts) {
   Outcome outcome = success();
   outcome.end.gang.past_attempts = {{0, "rank 3 on node 0 (gpu-17) failed (exit code 9)"}};
 
-  EXPECT_EQ(texts_of(outcome)[0],
-            "attempt 0 ended: rank 3 on node 0 (gpu-17) failed (exit code 9)");
+  EXPECT_EQ(texts_of(outcome)[0], "attempt 0 ended: rank 3 on node 0 (gpu-17) failed (exit code 9)");
 }
 
 TEST(DescribeOutcome, ReportsALostNodeOnce) {
@@ -248,8 +228,7 @@ TEST(DescribeOutcome, ReportsALostNodeOnce) {
   outcome.reported_attempts = {1};  // of the first one this node was no part
 
   EXPECT_EQ(texts_of(outcome),
-            (Lines{"attempt 0 ended: node 1, gpu-18 (10.0.0.2), was lost",
-                   "4 workers succeeded in 1.30 s"}));
+            (Lines{"attempt 0 ended: node 1, gpu-18 (10.0.0.2), was lost", "4 workers succeeded in 1.30 s"}));
 }
 
 TEST(DescribeOutcome, NamesNoRanksWhereTheNodeNeverHadAPlace) {
@@ -306,8 +285,7 @@ TEST(DescribeOutcome, NamesAServiceThatFailed) {
   first.exit_code = 71;
   outcome.end.first_failure = first;
 
-  EXPECT_EQ(texts_of(outcome)[0],
-            "service 'store' failed first: node 1 (gpu-17), its port was closed");
+  EXPECT_EQ(texts_of(outcome)[0], "service 'store' failed first: node 1 (gpu-17), its port was closed");
   const json::value document = to_document(outcome);
   const json::object& told = document.at("first_failure").as_object();
   EXPECT_EQ(told.at("service"), "store");
@@ -356,21 +334,11 @@ std::vector<std::string> keys(const json::value& value) {
 TEST(ReportDocument, HasTheFieldsOfTheDesign) {
   const json::value document = to_document(failure(ExitStatus::signalled(SIGABRT)));
 
-  for (const char* const field :
-       {"verdict", "exit_code", "attempt", "reason", "first_failure", "workers"}) {
+  for (const char* const field : {"verdict", "exit_code", "attempt", "reason", "first_failure", "workers"}) {
     EXPECT_TRUE(document.as_object().contains(field)) << field;
   }
-  for (const char* const field : {"node",
-                                  "host",
-                                  "role",
-                                  "global_rank",
-                                  "local_rank",
-                                  "pid",
-                                  "exit_code",
-                                  "signal",
-                                  "run_time_s",
-                                  "stderr_tail",
-                                  "hints"}) {
+  for (const char* const field : {"node", "host", "role", "global_rank", "local_rank", "pid", "exit_code", "signal",
+                                  "run_time_s", "stderr_tail", "hints"}) {
     EXPECT_TRUE(document.at("first_failure").as_object().contains(field)) << field;
   }
   for (const char* const field : {"global_rank", "outcome", "signal"}) {
@@ -429,13 +397,12 @@ TEST(ReportDocument, HasTheResultsOfAllNodes) {
 }
 
 TEST(ReportDocument, KnowsEveryVerdict) {
-  for (const auto& [verdict, name] :
-       std::vector<std::pair<Verdict, std::string>>{{Verdict::Succeeded, "succeeded"},
-                                                    {Verdict::Failed, "failed"},
-                                                    {Verdict::Stopped, "stopped"},
-                                                    {Verdict::Incomplete, "incomplete"},
-                                                    {Verdict::Lost, "lost"},
-                                                    {Verdict::Hung, "hung"}}) {
+  for (const auto& [verdict, name] : std::vector<std::pair<Verdict, std::string>>{{Verdict::Succeeded, "succeeded"},
+                                                                                  {Verdict::Failed, "failed"},
+                                                                                  {Verdict::Stopped, "stopped"},
+                                                                                  {Verdict::Incomplete, "incomplete"},
+                                                                                  {Verdict::Lost, "lost"},
+                                                                                  {Verdict::Hung, "hung"}}) {
     Outcome outcome = success();
     outcome.end.verdict = verdict;
     EXPECT_EQ(to_document(outcome).at("verdict"), json::value(name));
@@ -452,12 +419,12 @@ TEST(ReportDocument, OfAStopNamesTheSignal) {
 }
 
 TEST(ReportDocument, KnowsEveryOutcomeOfAWorker) {
-  for (const auto& [outcome, name] : std::vector<std::pair<WorkerOutcome, std::string>>{
-           {WorkerOutcome::Succeeded, "succeeded"},
-           {WorkerOutcome::Failed, "failed"},
-           {WorkerOutcome::Stopped, "stopped"},
-           {WorkerOutcome::NeverStarted, "never started"},
-           {WorkerOutcome::Running, "running"}}) {
+  for (const auto& [outcome, name] :
+       std::vector<std::pair<WorkerOutcome, std::string>>{{WorkerOutcome::Succeeded, "succeeded"},
+                                                          {WorkerOutcome::Failed, "failed"},
+                                                          {WorkerOutcome::Stopped, "stopped"},
+                                                          {WorkerOutcome::NeverStarted, "never started"},
+                                                          {WorkerOutcome::Running, "running"}}) {
     Outcome job = success();
     job.workers[0].outcome = outcome;
     EXPECT_EQ(to_document(job).at("workers").at(0).at("outcome"), json::value(name));
@@ -521,10 +488,10 @@ TEST(WriteReport, ReplacesAnOldOneAndLeavesNothingBeside) {
 
 TEST(WriteReport, ReportsWhyItFails) {
   const Folder folder;
-  for (const auto& [path, why] : std::map<std::string, std::string>{
-           {folder.file("missing/report.json"), "No such file or directory"},
-           {folder.file(""), "directory"},
-           {"", "No such file or directory"}}) {
+  for (const auto& [path, why] :
+       std::map<std::string, std::string>{{folder.file("missing/report.json"), "No such file or directory"},
+                                          {folder.file(""), "directory"},
+                                          {"", "No such file or directory"}}) {
     const auto written = write_report(success(), path);
     ASSERT_FALSE(written) << path;
     EXPECT_EQ(written.error().kind, ErrorKind::System);

@@ -19,12 +19,10 @@ using namespace std::chrono_literals;
 class ErrandTest : public testing::Test {
  protected:
   /// Runs the loop until the errand is over.
-  HelperTask::Answer answer_of(HelperTask& task,
-                               const std::function<std::string()>& work,
+  HelperTask::Answer answer_of(HelperTask& task, const std::function<std::string()>& work,
                                std::chrono::milliseconds most_time) {
     HelperTask::Answer found = "nobody called";
-    task.start(
-        {work, {}}, most_time, [&](HelperTask::Answer answer) { found = std::move(answer); });
+    task.start({work, {}}, most_time, [&](HelperTask::Answer answer) { found = std::move(answer); });
     io_.restart();
     io_.run();
     return found;
@@ -109,9 +107,8 @@ TEST_F(ErrandTest, IsOverAtOnceWhenItsTimeIsShortened) {
 
 TEST_F(ErrandTest, CallsOnlyForTheLastOne) {
   HelperTask task(io_, helpers_);
-  task.start({[] { return std::string("first"); }, {}}, 10s, [](const HelperTask::Answer&) {
-    FAIL() << "another one has taken its place";
-  });
+  task.start({[] { return std::string("first"); }, {}}, 10s,
+             [](const HelperTask::Answer&) { FAIL() << "another one has taken its place"; });
   EXPECT_EQ(answer_of(
                 task, [] { return std::string("second"); }, 10s),
             "second");
@@ -142,9 +139,7 @@ TEST_F(ErrandTest, IsDroppedOnlyWhereThatIsAllowed) {
   queue.on_empty = [] {};
   std::string ended;
   const auto add = [&](const std::string& name, bool may_be_dropped) {
-    const auto then = [&, name](const HelperTask::Answer& answer) {
-      ended += name + (answer ? " done, " : " cut, ");
-    };
+    const auto then = [&, name](const HelperTask::Answer& answer) { ended += name + (answer ? " done, " : " cut, "); };
     const auto hang = [] {
       (void)::pause();
       return std::string();

@@ -11,8 +11,8 @@ namespace {
 
 Guarantee by(const std::string& call, const SystemCapabilities& answers) {
   const std::vector<Guarantee> all = guarantees(answers);
-  const auto found = std::find_if(
-      all.begin(), all.end(), [&](const Guarantee& guarantee) { return guarantee.by == call; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Guarantee& guarantee) { return guarantee.by == call; });
   return found == all.end() ? Guarantee{} : *found;
 }
 
@@ -42,8 +42,7 @@ TEST(Guarantees, AreLostWithWhatALoopLivesOn) {
   answers.no_loop = "signalfd: Operation not permitted";
 
   EXPECT_EQ(by("an event loop", answers).hold, Support::Not);
-  EXPECT_EQ(by("an event loop", answers).warning(),
-            "no job starts: signalfd: Operation not permitted");
+  EXPECT_EQ(by("an event loop", answers).warning(), "no job starts: signalfd: Operation not permitted");
 }
 
 TEST(Guarantees, HoldInPartWhereThereIsAnotherWay) {
@@ -61,8 +60,7 @@ TEST(Guarantees, NameTheRightThatACallTakes) {
   SystemCapabilities answers;
   answers.bind_to_memory = EPERM;
 
-  EXPECT_EQ(by("set_mempolicy", answers).remedy,
-            "add CAP_SYS_NICE to the container's capabilities");
+  EXPECT_EQ(by("set_mempolicy", answers).remedy, "add CAP_SYS_NICE to the container's capabilities");
 }
 
 TEST(Guarantees, DistinguishAMissingCgroupFromAReadOnlyOne) {

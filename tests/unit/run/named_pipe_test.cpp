@@ -24,8 +24,7 @@ class NamedPipes : public ::testing::Test {
 
   void open() {
     ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-    auto opened = open_pipe(
-        io_, path_, {[this](std::string_view bytes) { read_ += bytes; }, [this] { ++woken_; }});
+    auto opened = open_pipe(io_, path_, {[this](std::string_view bytes) { read_ += bytes; }, [this] { ++woken_; }});
     ASSERT_TRUE(opened) << opened.error().message;
     pipe_ = std::move(*opened);
   }
@@ -81,8 +80,7 @@ TEST_F(NamedPipes, AreNoFiles) {
   EXPECT_EQ(open_pipe(io_, path_, {}).error().message,
             "cannot open the pipe '" + path_ + "': No such file or directory");
   std::ofstream(path_) << "text";
-  EXPECT_EQ(open_pipe(io_, path_, {}).error().message,
-            "cannot read '" + path_ + "': it is no pipe");
+  EXPECT_EQ(open_pipe(io_, path_, {}).error().message, "cannot read '" + path_ + "': it is no pipe");
 }
 
 }  // namespace

@@ -11,14 +11,13 @@ namespace {
 /// Two servers with a device each; this node is the second one.
 rank_table::TableFile table_of(const std::string& network, int version) {
   const auto server = [&](const std::string& number, const std::string& rank) {
-    return R"({"server_id": "10.0.0.)" + number +
-           R"(", "device": [{"device_id": "0", "device_ip": ")" + network + number +
-           R"(", "rank_id": ")" + rank + R"("}]})";
+    return R"({"server_id": "10.0.0.)" + number + R"(", "device": [{"device_id": "0", "device_ip": ")" + network +
+           number + R"(", "rank_id": ")" + rank + R"("}]})";
   };
   rank_table::TableFile file;
   file.path = "/x/hccl.json";
-  file.text = R"({"status": "completed", "version": "1.0", "server_count": "2", "server_list": [)" +
-              server("1", "0") + ", " + server("2", "1") + "]}";
+  file.text = R"({"status": "completed", "version": "1.0", "server_count": "2", "server_list": [)" + server("1", "0") +
+              ", " + server("2", "1") + "]}";
   file.table = std::get<rank_table::Table>(rank_table::read(file.text, file.path));
   file.version = version;
   return file;
@@ -84,8 +83,7 @@ TEST_F(OwnTables, SayWhatASchedulerDoesNotFind) {
   const auto taken = table.take(std::move(file), /*is_restart=*/false);
   const std::string said = ::testing::internal::GetCapturedStderr();
   ASSERT_TRUE(taken) << taken.error().message;
-  EXPECT_NE(said.find("2 pods of the rank table share the server '10.0.0.9'"), std::string::npos)
-      << said;
+  EXPECT_NE(said.find("2 pods of the rank table share the server '10.0.0.9'"), std::string::npos) << said;
 }
 
 TEST_F(OwnTables, AreTheOnesThatAllNodesHaveAgreedOn) {

@@ -49,8 +49,7 @@ class ProgramsTest : public testing::Test {
     EXPECT_TRUE(is_known);
   }
 
-  std::filesystem::path folder_{std::filesystem::path(testing::TempDir()) /
-                                ("programs-" + std::to_string(::getpid()))};
+  std::filesystem::path folder_{std::filesystem::path(testing::TempDir()) / ("programs-" + std::to_string(::getpid()))};
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
   LaunchPlan plan_;
@@ -108,8 +107,7 @@ TEST_F(ProgramsTest, CannotBeStartedWhereTheFolderCannotBeMade) {
   find();
 
   EXPECT_EQ(programs_.of(0).error().kind, ErrorKind::System);
-  EXPECT_EQ(programs_.of(0).error().message,
-            "cannot make the folder '" + path("text/below") + "': Not a directory");
+  EXPECT_EQ(programs_.of(0).error().message, "cannot make the folder '" + path("text/below") + "': Not a directory");
 }
 
 TEST_F(ProgramsTest, FollowInterpretersUpToALimit) {

@@ -22,17 +22,13 @@ TEST(AwaitedKeys, AreListedWithTheWaitingRanks) {
 
 TEST(AwaitedKeys, OfUnknownClientsAreOnlyCounted) {
   EXPECT_EQ(
-      described({{{"/a",
-                   9,
-                   {{"127.0.0.1", 100}, {"10.0.0.2", 100}, {"10.0.0.2", 101}, {"127.0.0.1", 7}}}},
-                 false}),
+      described({{{"/a", 9, {{"127.0.0.1", 100}, {"10.0.0.2", 100}, {"10.0.0.2", 101}, {"127.0.0.1", 7}}}}, false}),
       "in the store of the ranks '/a' was waited for by rank 0 and 2 clients of 10.0.0.2 and 1 "
       "client of 127.0.0.1 and 5 more, and others");
 }
 
 TEST(AwaitedKeys, AreFitForALine) {
-  const std::string said =
-      described({{{"/\n" + std::string(1'000, 'x'), 1, {{"127.0.0.1", 100}}}}});
+  const std::string said = described({{{"/\n" + std::string(1'000, 'x'), 1, {{"127.0.0.1", 100}}}}});
   EXPECT_LT(said.size(), 300U);
   EXPECT_EQ(said.find('\n'), std::string::npos);
 }

@@ -37,16 +37,10 @@ TEST(ExchangedPorts, HaveLimitsThatTheMostPortsFit) {
 
 TEST(ExchangedPorts, AreRefusedWhereTheyAreMissingOrTorn) {
   const std::string fine = write_ports({"", {5'001}, 2});
-  for (const std::string wrong : {"",
-                                  "[]",
-                                  "{}",
-                                  R"({"host":"","slots":0,"ports":[]})",
-                                  R"({"host":"","slots":1,"ports":[65536]})",
-                                  R"({"host":"","slots":1,"ports":["1"]})",
-                                  R"({"host":1,"slots":1,"ports":[]})",
-                                  R"({"host":"","slots":1})"}) {
-    EXPECT_EQ(merged_of({{{0}, "", fine}, {{1}, "", wrong}}), "of node 1 are missing or torn")
-        << wrong;
+  for (const std::string wrong :
+       {"", "[]", "{}", R"({"host":"","slots":0,"ports":[]})", R"({"host":"","slots":1,"ports":[65536]})",
+        R"({"host":"","slots":1,"ports":["1"]})", R"({"host":1,"slots":1,"ports":[]})", R"({"host":"","slots":1})"}) {
+    EXPECT_EQ(merged_of({{{0}, "", fine}, {{1}, "", wrong}}), "of node 1 are missing or torn") << wrong;
     EXPECT_FALSE(read_ports("[" + wrong + ",1]")) << wrong;
   }
   EXPECT_FALSE(read_ports("{}"));

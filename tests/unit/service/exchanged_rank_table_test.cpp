@@ -21,13 +21,10 @@ Table table_of(const std::string& address) {
 }
 
 std::string summary_of(const std::string& address, std::vector<int> ranks = {0, 1}) {
-  return write_summary(rank_table::summarise(rank_table::write(table_of(address))),
-                       {std::move(ranks)});
+  return write_summary(rank_table::summarise(rank_table::write(table_of(address))), {std::move(ranks)});
 }
 
-std::string server_of(const std::string& id,
-                      const std::vector<int>& devices,
-                      const rank_table::Addresses& addresses) {
+std::string server_of(const std::string& id, const std::vector<int>& devices, const rank_table::Addresses& addresses) {
   return write_server(rank_table::make_server(id, devices, addresses), "host-a");
 }
 
@@ -59,26 +56,24 @@ TEST(ExchangedRankTable, HasTheAddressesOfTheServersThatAreNamed) {
   const std::string first = of("10.1.0.1", {0});
   const std::string second = of("10.1.0.2", {1});
   const std::string third = of("10.1.0.2", {});
-  const auto same = read_same_table(
-      merged_of({{{0}, "10.0.0.1", first}, {{1}, "fd00::2", second}, {{2}, "10.0.0.3", third}}));
+  const auto same =
+      read_same_table(merged_of({{{0}, "10.0.0.1", first}, {{1}, "fd00::2", second}, {{2}, "10.0.0.3", third}}));
   ASSERT_TRUE(same);
-  EXPECT_EQ(
-      same->pod_addresses,
-      (std::map<std::string, std::string>{{"10.1.0.1", "10.0.0.1"}, {"10.1.0.2", "fd00::2"}}));
+  EXPECT_EQ(same->pod_addresses,
+            (std::map<std::string, std::string>{{"10.1.0.1", "10.0.0.1"}, {"10.1.0.2", "fd00::2"}}));
   EXPECT_FALSE(read_same_table("{}"));
 }
 
 TEST(ExchangedRankTable, ThatDiffersNamesBothNodesAndBothValues) {
   const std::string one = summary_of("192.168.0.1");
   const std::string other = summary_of("192.168.0.7");
-  const auto merged = rank_table_key().merge(
-      {{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", one}, {{2}, "10.0.0.3", other}});
+  const auto merged =
+      rank_table_key().merge({{{0}, "10.0.0.1", one}, {{1}, "10.0.0.2", one}, {{2}, "10.0.0.3", other}});
   ASSERT_FALSE(merged);
   EXPECT_EQ(merged.error().kind, ErrorKind::BadData);
-  EXPECT_EQ(
-      merged.error().message,
-      "node 0 (10.0.0.1) and node 2 (10.0.0.3) have different rank tables: rank 0 is device 0 "
-      "of 10.0.0.1 (192.168.0.1) on node 0 and device 0 of 10.0.0.1 (192.168.0.7) on node 2");
+  EXPECT_EQ(merged.error().message,
+            "node 0 (10.0.0.1) and node 2 (10.0.0.3) have different rank tables: rank 0 is device 0 "
+            "of 10.0.0.1 (192.168.0.1) on node 0 and device 0 of 10.0.0.1 (192.168.0.7) on node 2");
 }
 
 TEST(ExchangedRankTable, HasEachRankOnOneNode) {
@@ -89,8 +84,7 @@ TEST(ExchangedRankTable, HasEachRankOnOneNode) {
   EXPECT_EQ(merged({0, 1}, {1}),
             "node 0 (10.0.0.1) and node 1 (10.0.0.2) would both start rank 1 of the rank table: "
             "expected a part of its own for each node");
-  EXPECT_EQ(merged({0}, {}),
-            "no node that takes part would start rank 1 of the rank table, which has 2 ranks");
+  EXPECT_EQ(merged({0}, {}), "no node that takes part would start rank 1 of the rank table, which has 2 ranks");
   EXPECT_EQ(merged({0}, {2}), "of node 1 is torn");
 }
 
@@ -98,8 +92,7 @@ TEST(ExchangedRankTable, HasEachRankOnOneNode) {
 TEST(ExchangedRankTable, IsIncompleteWhereNodesHaveNotCome) {
   const auto kind_of = [](int most_nodes) {
     const std::string one =
-        write_summary(rank_table::summarise(rank_table::write(table_of("192.168.0.1"))),
-                      {{0}, {}, {}, most_nodes});
+        write_summary(rank_table::summarise(rank_table::write(table_of("192.168.0.1"))), {{0}, {}, {}, most_nodes});
     return rank_table_key().merge({{{0}, "10.0.0.1", one}}).error().kind;
   };
   EXPECT_EQ(kind_of(2), ErrorKind::Incomplete);
@@ -108,8 +101,7 @@ TEST(ExchangedRankTable, IsIncompleteWhereNodesHaveNotCome) {
 
 TEST(ExchangedRankTable, IsWaitedForWhereANewerOneHasNotComeToAll) {
   const auto of = [](const std::string& address, std::optional<int> version) {
-    return write_summary(rank_table::summarise(rank_table::write(table_of(address))),
-                         {{0}, {}, version});
+    return write_summary(rank_table::summarise(rank_table::write(table_of(address))), {{0}, {}, version});
   };
   const auto pending = [](const std::string& first, const std::string& second) {
     return rank_table_key().pending({{{0}, "10.0.0.1", first}, {{1}, "10.0.0.2", second}});
@@ -124,9 +116,8 @@ TEST(ExchangedRankTable, IsWaitedForWhereANewerOneHasNotComeToAll) {
 }
 
 TEST(ExchangedRankTable, IsMadeOfWhatAllNodesHave) {
-  const Table table = table_from(
-      merged_of({{{0}, "10.0.0.9", server_of("", {0, 1}, {{0, "1.1.1.1"}, {1, "1.1.1.2"}})},
-                 {{1}, "10.0.0.2", server_of("given", {3}, {{3, "1.1.2.1"}})}}));
+  const Table table = table_from(merged_of({{{0}, "10.0.0.9", server_of("", {0, 1}, {{0, "1.1.1.1"}, {1, "1.1.1.2"}})},
+                                            {{1}, "10.0.0.2", server_of("given", {3}, {{3, "1.1.2.1"}})}}));
   EXPECT_EQ(table.form, rank_table::Form::Version1);
   EXPECT_EQ(table.size, 3);
   EXPECT_EQ(table.instances.at(0).server_id, "10.0.0.9");
@@ -143,8 +134,7 @@ TEST(ExchangedRankTable, NamesTheHostWhereTheAddressMeansNothingElsewhere) {
 }
 
 TEST(ExchangedRankTable, ReportsWhyNoTableCanBeGenerated) {
-  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", server_of("a", {0}, {})},
-                       {{1}, "10.0.0.2", server_of("a", {0}, {})}}),
+  EXPECT_EQ(merged_of({{{0}, "10.0.0.1", server_of("a", {0}, {})}, {{1}, "10.0.0.2", server_of("a", {0}, {})}}),
             "cannot generate a rank table: node 1 (10.0.0.2) has device 0 of a, which another node "
             "has already");
 }
@@ -162,8 +152,7 @@ TEST(ExchangedRankTable, IsTheSameMatterOnAllNodes) {
 
 TEST(ExchangedRankTable, ThatIsTornIsRefused) {
   const std::string fine = server_of("", {0}, {});
-  for (const std::string torn :
-       {"{", "[]", "{}", R"({"server":{}})", R"({"summary":{"size":"1"}})"}) {
+  for (const std::string torn : {"{", "[]", "{}", R"({"server":{}})", R"({"summary":{"size":"1"}})"}) {
     EXPECT_EQ(merged_of({{{0}, "", fine}, {{1}, "", torn}}), "of node 1 is torn") << torn;
   }
 }
@@ -190,8 +179,8 @@ TEST(ExchangedRankTable, FitsItsLimits) {
   for (int node = 0; node < kNodes; ++node) {
     rank_table::Addresses addresses;
     for (int device = 0; device < 8; ++device) {
-      addresses[device] = "10." + std::to_string(node / 128) + "." + std::to_string(node % 128) +
-                          "." + std::to_string(device);
+      addresses[device] =
+          "10." + std::to_string(node / 128) + "." + std::to_string(node % 128) + "." + std::to_string(device);
     }
     servers.push_back(server_of(host + std::to_string(node), {0, 1, 2, 3, 4, 5, 6, 7}, addresses));
   }

@@ -26,8 +26,7 @@ TEST(ExchangedWays, TakesTheFirstThatWorksEverywhere) {
 
   ASSERT_TRUE(agreed);
   EXPECT_EQ(read_agreed_method(*agreed)->index, 1U);
-  EXPECT_EQ(read_agreed_method(*agreed)->why_not,
-            std::vector<std::string>{"pmix does not work on node 1: no library"});
+  EXPECT_EQ(read_agreed_method(*agreed)->why_not, std::vector<std::string>{"pmix does not work on node 1: no library"});
 }
 
 TEST(ExchangedWays, HasNothingToSayWhereTheFirstWorks) {
@@ -41,10 +40,9 @@ TEST(ExchangedWays, ReportsWhyNoMethodWorks) {
   const auto agreed = merge({reports("no library", ""), reports("", "no mpirun")});
 
   EXPECT_EQ(agreed.error().kind, ErrorKind::BadData);
-  EXPECT_EQ(
-      agreed.error().message,
-      "no way to start ranks of MPI works on all nodes: pmix does not work on node 0: no library; "
-      "agent does not work on node 1: no mpirun");
+  EXPECT_EQ(agreed.error().message,
+            "no way to start ranks of MPI works on all nodes: pmix does not work on node 0: no library; "
+            "agent does not work on node 1: no mpirun");
 }
 
 TEST(ExchangedWays, RefusesNodesWithDifferentGivenMethods) {

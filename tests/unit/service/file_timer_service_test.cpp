@@ -22,9 +22,8 @@ namespace fs = std::filesystem;
 using Signals = std::vector<std::pair<int, int>>;
 
 std::string request(int pid, double expires, int signal = SIGKILL) {
-  return R"({"version": 1, "pid": )" + std::to_string(pid) +
-         R"(, "scope_id": "step", "expiration_time": )" + std::to_string(expires) +
-         R"(, "signal": )" + std::to_string(signal) + "}\n";
+  return R"({"version": 1, "pid": )" + std::to_string(pid) + R"(, "scope_id": "step", "expiration_time": )" +
+         std::to_string(expires) + R"(, "signal": )" + std::to_string(signal) + "}\n";
 }
 
 /// Says what is written into the pipe, and when the service wants to be woken.
@@ -48,9 +47,7 @@ class FileTimer : public ::testing::Test {
     input_.run_folder = folder_;
     input_.variables = {{"TORCHELASTIC_ENABLE_FILE_TIMER", "1"}};
     input_.file_work.write = [this](const std::string&, const AsyncFileIo::Work& work, auto then) {
-      answer_ = [this, work, then] {
-        then(hangs_ ? AsyncFileIo::Answer() : AsyncFileIo::Answer(work()));
-      };
+      answer_ = [this, work, then] { then(hangs_ ? AsyncFileIo::Answer() : AsyncFileIo::Answer(work())); };
     };
     input_.file_work.remove = [](const AsyncFileIo::Work& work) { (void)work(); };
     input_.open_pipe = [this](const std::string&, PipeEvents events) {
@@ -70,9 +67,7 @@ class FileTimer : public ::testing::Test {
   void make() {
     service_ = make_file_timer(input_);
     service_->on_failure = [this](const Error& error) { failure_ = error.message; };
-    service_->on_ready = [this](PlanAdditions additions) {
-      added_ = std::move(additions.environment);
-    };
+    service_->on_ready = [this](PlanAdditions additions) { added_ = std::move(additions.environment); };
   }
   void start() {
     make();
@@ -81,9 +76,7 @@ class FileTimer : public ::testing::Test {
       answer();
     }
   }
-  void write(int pid, double expires, int signal = SIGKILL) {
-    events_.on_bytes(request(pid, expires, signal));
-  }
+  void write(int pid, double expires, int signal = SIGKILL) { events_.on_bytes(request(pid, expires, signal)); }
 
   std::string folder_ = ::testing::TempDir() + "timer_XXXXXX";
   LaunchPlan plan_;
@@ -161,16 +154,13 @@ TEST_F(FileTimer, ReplacesNoDeviceAndNoFolder) {
 TEST_F(FileTimer, FailsWhereNoPipeCanBeMade) {
   input_.variables["TORCHELASTIC_TIMER_FILE"] = folder_ + "/none/mine";
   start();
-  EXPECT_EQ(failure_,
-            "cannot make the pipe '" + folder_ + "/none/mine': No such file or directory");
+  EXPECT_EQ(failure_, "cannot make the pipe '" + folder_ + "/none/mine': No such file or directory");
 }
 
 TEST_F(FileTimer, FailsWhereItsFileSystemHangs) {
   hangs_ = true;
   start();
-  EXPECT_EQ(
-      failure_,
-      "cannot make the pipe '" + folder_ + "/watchdog_timer': its file system does not answer");
+  EXPECT_EQ(failure_, "cannot make the pipe '" + folder_ + "/watchdog_timer': its file system does not answer");
 }
 
 TEST_F(FileTimer, NeedsAFolder) {
@@ -178,8 +168,7 @@ TEST_F(FileTimer, NeedsAFolder) {
   make();
   const auto started = service_->start(plan_);
   ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().message,
-            "there is no folder for its pipe (TMPDIR names another place)");
+  EXPECT_EQ(started.error().message, "there is no folder for its pipe (TMPDIR names another place)");
 }
 
 TEST_F(FileTimer, HasThoseKilledWhoseTimeIsOver) {
@@ -242,10 +231,9 @@ TEST_F(FileTimer, SaysOnceThatALineIsNoRequest) {
   start();
   events_.on_bytes("hello\n");
   events_.on_bytes("hello\n");
-  EXPECT_EQ(said_,
-            "muster: ignoring a line in '" + folder_ +
-                "/watchdog_timer': expected a request for a timer, as torch's FileTimerClient "
-                "writes it\n");
+  EXPECT_EQ(said_, "muster: ignoring a line in '" + folder_ +
+                       "/watchdog_timer': expected a request for a timer, as torch's FileTimerClient "
+                       "writes it\n");
 }
 
 }  // namespace

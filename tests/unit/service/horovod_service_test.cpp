@@ -60,8 +60,7 @@ TEST(HorovodStoreService, ListensOnTheLeaderUntilTheAttemptIsOver) {
   plan.notified_nodes = {{"10.0.0.1", {}}, {"10.0.0.2", {}}};
   const auto started = bench.service->start(plan);
   ASSERT_TRUE(started && *started);
-  EXPECT_EQ(bench.said.admitted,
-            (std::vector<std::string>{"10.0.0.1", "10.0.0.2", "and this machine"}));
+  EXPECT_EQ(bench.said.admitted, (std::vector<std::string>{"10.0.0.1", "10.0.0.2", "and this machine"}));
 
   bench.service->stop();
   EXPECT_FALSE(bench.said.is_open);

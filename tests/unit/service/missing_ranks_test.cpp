@@ -11,8 +11,7 @@ std::optional<int> rank_here(std::uint32_t pid) {
   return pid >= 100 && pid < 200 ? std::optional(static_cast<int>(pid) - 100) : std::nullopt;
 }
 
-std::string missing(const std::vector<store::Process>& arrived,
-                    const std::vector<gang::NodePlace>& nodes) {
+std::string missing(const std::vector<store::Process>& arrived, const std::vector<gang::NodePlace>& nodes) {
   return describe_missing(arrived, nodes, rank_here);
 }
 

@@ -49,9 +49,7 @@ class PlannedFiles : public ::testing::Test {
   [[nodiscard]] int mode(const std::string& name) const {
     return static_cast<int>(fs::status(path(name)).permissions());
   }
-  [[nodiscard]] long count() const {
-    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
-  }
+  [[nodiscard]] long count() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
 
   mode_t mask_;
   std::string folder_ = ::testing::TempDir() + "files_XXXXXX";
@@ -59,20 +57,19 @@ class PlannedFiles : public ::testing::Test {
   bool is_killed_at_the_end_ = false;  ///< who writes them
   int ready_ = 0;
   std::function<void()> answer_;
-  std::unique_ptr<Service> service_ = make_planned_files(
-      {.worker_port = {},
-       .run_folder = {},
-       .file_work = {.write =
-                         [this](const std::string& /*what*/,
-                                const AsyncFileIo::Work& work,
-                                std::function<void(AsyncFileIo::Answer)> then) {
-                           auto answer = hangs_ ? AsyncFileIo::Answer() : work();
-                           if (is_killed_at_the_end_) {
-                             answer.reset();
-                           }
-                           answer_ = [then = std::move(then), answer] { then(answer); };
-                         },
-                     .remove = [](const AsyncFileIo::Work& work) { (void)work(); }}});
+  std::unique_ptr<Service> service_ =
+      make_planned_files({.worker_port = {},
+                          .run_folder = {},
+                          .file_work = {.write =
+                                            [this](const std::string& /*what*/, const AsyncFileIo::Work& work,
+                                                   std::function<void(AsyncFileIo::Answer)> then) {
+                                              auto answer = hangs_ ? AsyncFileIo::Answer() : work();
+                                              if (is_killed_at_the_end_) {
+                                                answer.reset();
+                                              }
+                                              answer_ = [then = std::move(then), answer] { then(answer); };
+                                            },
+                                        .remove = [](const AsyncFileIo::Work& work) { (void)work(); }}});
 };
 
 TEST_F(PlannedFiles, HaveTheirContentAndTheirPermissionsWhateverTheUmaskIs) {
@@ -128,10 +125,9 @@ TEST_F(PlannedFiles, AreMadeWhereALinkLeadsToNothingYet) {
 }
 
 TEST_F(PlannedFiles, AreRemovedIfTheyArePrivateAndStillOurs) {
-  EXPECT_EQ(start({{path("kept"), "0640", "x"},
-                   {path("private"), "0640", "x", true},
-                   {path("replaced"), "0640", "x", true}}),
-            "");
+  EXPECT_EQ(
+      start({{path("kept"), "0640", "x"}, {path("private"), "0640", "x", true}, {path("replaced"), "0640", "x", true}}),
+      "");
   std::ofstream(path("other")) << "somebody else's";
   fs::rename(path("other"), path("replaced"));
   service_->stop();
@@ -166,8 +162,7 @@ TEST_F(PlannedFiles, AreWaitedFor) {
 
 TEST_F(PlannedFiles, NameThoseThatMayHang) {
   hangs_ = true;
-  EXPECT_EQ(start({{"/disk/a", "0640", "x"}}),
-            "cannot write '/disk/a': its file system does not answer");
+  EXPECT_EQ(start({{"/disk/a", "0640", "x"}}), "cannot write '/disk/a': its file system does not answer");
   EXPECT_EQ(start({{"/disk/a", "0640", "x"}, {"/other/b", "0640", "x"}}),
             "cannot write one of '/disk/a', '/other/b': its file system does not answer");
   EXPECT_EQ(ready_, 0);
@@ -177,8 +172,7 @@ TEST_F(PlannedFiles, NameThePathThatCannotBeWritten) {
   const std::string missing = path("missing");
   EXPECT_EQ(start({{missing + "/a", "0640", "x"}}),
             "cannot write '" + missing + "/a': there is no folder '" + missing + "'");
-  EXPECT_EQ(start({{folder_, "0640", "x"}}),
-            "cannot write '" + folder_ + "': it is there and is no file");
+  EXPECT_EQ(start({{folder_, "0640", "x"}}), "cannot write '" + folder_ + "': it is there and is no file");
 }
 
 }  // namespace

@@ -41,8 +41,7 @@ TEST(Services, NameTheOneThatFails) {
 
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->service, kPlannedFilesService);
-  EXPECT_EQ(failed->error.message,
-            "there is no folder for files of the workers (TMPDIR names another place)");
+  EXPECT_EQ(failed->error.message, "there is no folder for files of the workers (TMPDIR names another place)");
 }
 
 class Idle : public Service {
@@ -91,9 +90,7 @@ TEST(Services, WaitForOneThatNeedsAMoment) {
 
   EXPECT_FALSE(services.start(plan));
   EXPECT_EQ(services.awaited(), "pmix");
-  pmix.on_ready({.environment = {{"A", "all"}},
-                 .deferred_values = {},
-                 .environment_of = {{1, {{"A", "one"}}}}});
+  pmix.on_ready({.environment = {{"A", "all"}}, .deferred_values = {}, .environment_of = {{1, {{"A", "one"}}}}});
   EXPECT_EQ(services.awaited(), "store");
   EXPECT_FALSE(is_ready);
   store.on_ready({});

@@ -117,8 +117,7 @@ TEST(TorchStoreService, OnlyCountsRanksThatARankTableHasGiven) {
   bench.plan.workers[1].global_rank = GlobalRank{3};
   bench.lead();
   bench.store.events.on_news({0, 4, false, {{"127.0.0.1", 0}}});
-  EXPECT_NE(bench.messages.find("init_process_group waits for 3 ranks: 1 of 4 ranks are there"),
-            std::string::npos)
+  EXPECT_NE(bench.messages.find("init_process_group waits for 3 ranks: 1 of 4 ranks are there"), std::string::npos)
       << bench.messages;
 }
 

@@ -50,8 +50,7 @@ UniqueFd listen_on(std::uint16_t port, int family, Reuse reuse) {
                                      : reinterpret_cast<const sockaddr*>(&four);  // NOLINT
   if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on_port, sizeof on_port) != 0 ||
-      ::bind(socket.get(), address, is_six ? sizeof six : sizeof four) != 0 ||
-      ::listen(socket.get(), 1) != 0) {
+      ::bind(socket.get(), address, is_six ? sizeof six : sizeof four) != 0 || ::listen(socket.get(), 1) != 0) {
     return {};
   }
   return socket;
@@ -97,8 +96,7 @@ TEST(ReservedPorts, LetAWorkerListenBesideThem) {
   for (const Reuse reuse : {Reuse::Address, Reuse::AddressAndPort}) {
     for (const int family : {AF_INET, AF_INET6}) {
       EXPECT_TRUE(is_true_in_another_process([&] {
-        return (family == AF_INET6 && !has_version_six()) ||
-               static_cast<bool>(listen_on(port, family, reuse));
+        return (family == AF_INET6 && !has_version_six()) || static_cast<bool>(listen_on(port, family, reuse));
       })) << "family "
           << family;
     }
@@ -161,9 +159,8 @@ TEST(ReservedPorts, SayHowManyAreFreeWhereTheyAreTooFew) {
   const auto ports = WorkerPort::reserve_several(5'002);
   ASSERT_FALSE(ports);
   EXPECT_EQ(ports.error().kind, ErrorKind::System);
-  EXPECT_EQ(
-      ports.error().message.substr(0, 57),
-      "cannot reserve 5002 ports for the workers: only " + ports.error().message.substr(48, 9));
+  EXPECT_EQ(ports.error().message.substr(0, 57),
+            "cannot reserve 5002 ports for the workers: only " + ports.error().message.substr(48, 9));
   EXPECT_NE(ports.error().message.find(" from 5000 to 10000 are free"), std::string::npos);
 }
 

@@ -27,15 +27,13 @@ TEST(AwaitedKeys, ComeByHowManyWaitForThem) {
 }
 
 TEST(AwaitedKeys, ReportThatAClientHasMoreKeysThanInspected) {
-  EXPECT_EQ(words(most_awaited(std::vector<WaitingClient>{{1, {"a", 11}, {"/a"}, 2}})),
-            "/a 1: 11\n...");
+  EXPECT_EQ(words(most_awaited(std::vector<WaitingClient>{{1, {"a", 11}, {"/a"}, 2}})), "/a 1: 11\n...");
 }
 
 TEST(AwaitedKeys, AreFewAndShort) {
   std::vector<WaitingClient> waiting;
   for (std::size_t i = 0; i <= kMostAwaitedKeys; ++i) {
-    waiting.push_back(
-        {i, {"a", 1}, {std::string(2 * kMostOfAwaitedKey, static_cast<char>('a' + i))}, 1});
+    waiting.push_back({i, {"a", 1}, {std::string(2 * kMostOfAwaitedKey, static_cast<char>('a' + i))}, 1});
   }
   const AwaitedKeys awaited = most_awaited(waiting);
   EXPECT_EQ(awaited.keys.size(), kMostAwaitedKeys);

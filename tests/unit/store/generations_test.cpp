@@ -13,12 +13,9 @@ constexpr std::size_t kRanks = 4;
 
 /// The ranks of a job: with the pids that torch from 2.5 on tells, or without.
 struct Ranks {
-  explicit Ranks(PlayedStore& its_store, bool has_pids = true)
-      : played(its_store), pids(has_pids) {}
+  explicit Ranks(PlayedStore& its_store, bool has_pids = true) : played(its_store), pids(has_pids) {}
 
-  ClientId init(std::uint32_t rank) {
-    return played.arrive(pids ? std::optional(100 + rank) : std::nullopt);
-  }
+  ClientId init(std::uint32_t rank) { return played.arrive(pids ? std::optional(100 + rank) : std::nullopt); }
   std::vector<ClientId> init_all() {
     std::vector<ClientId> clients;
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -238,8 +235,7 @@ TEST(Generations, ListTheArrivedRanks) {
   (void)played.arrive(std::nullopt, "10.0.0.3");
   (void)played.arrive(std::nullopt, "10.0.0.3");
 
-  const std::vector<Process> ranks = {
-      {"10.0.0.1", 11}, {"10.0.0.2", 12}, {"10.0.0.3"}, {"10.0.0.3"}};
+  const std::vector<Process> ranks = {{"10.0.0.1", 11}, {"10.0.0.2", 12}, {"10.0.0.3"}, {"10.0.0.3"}};
   EXPECT_EQ(played.store.joined_ranks().ranks, ranks);
   EXPECT_EQ(played.store.joined_ranks().generation, 0U);
   played.leave(first);

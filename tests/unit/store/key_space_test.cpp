@@ -41,16 +41,8 @@ TEST(KeySpace, CountsInDecimalDigits) {
   const std::string most = std::to_string(std::numeric_limits<std::int64_t>::max());
   const std::string least = std::to_string(std::numeric_limits<std::int64_t>::min());
   const std::vector<Case> cases = {
-      {"1", 2, "3"},
-      {"-1", -2, "-3"},
-      {"0", 0, "0"},
-      {" \t\n7", 1, "8"},
-      {"+7", 1, "8"},
-      {"7x", 1, "8"},
-      {"007", 1, "8"},
-      {most, 1, least},
-      {least, -1, most},
-      {"-0", 5, "5"},
+      {"1", 2, "3"},  {"-1", -2, "-3"}, {"0", 0, "0"},    {" \t\n7", 1, "8"}, {"+7", 1, "8"},
+      {"7x", 1, "8"}, {"007", 1, "8"},  {most, 1, least}, {least, -1, most},  {"-0", 5, "5"},
   };
   for (const Case& one : cases) {
     Budget budget(kPlenty);
@@ -78,9 +70,8 @@ TEST(KeySpace, RefusesToAddToTextThatIsNoNumber) {
     ASSERT_TRUE(keys.set("/a", stored));
     const auto total = keys.add("/a", 1);
     ASSERT_FALSE(total) << stored;
-    EXPECT_EQ(
-        total.error().message,
-        "it counts with the key '/a', which has '" + std::string(stored) + "', expected a number");
+    EXPECT_EQ(total.error().message,
+              "it counts with the key '/a', which has '" + std::string(stored) + "', expected a number");
     EXPECT_EQ(value_of(keys, "/a"), stored);
   }
 }
@@ -151,8 +142,7 @@ TEST(KeySpace, RefusesWhatDoesNotFitAndChangesNothing) {
 
   const auto set = keys.set("/b", std::string(500, 'x'));
   ASSERT_FALSE(set);
-  EXPECT_EQ(set.error().message,
-            "the store is full: '/b' needs 694 bytes, and of 1000 there are 306 left");
+  EXPECT_EQ(set.error().message, "the store is full: '/b' needs 694 bytes, and of 1000 there are 306 left");
   EXPECT_FALSE(keys.set("/a", std::string(900, 'y')));
   EXPECT_FALSE(keys.append("/a", std::string(400, 'y')));
   EXPECT_FALSE(keys.push("/q", std::string(400, 'y')));

@@ -18,10 +18,8 @@ TEST(StoreLimits, NameRefusedClientsAndTheReason) {
       {u8(77), "it sent the operation '77', expected one of torch's TCPStore, 1.13 to 2.14"},
       {kGreeting, "it sent the greeting a second time, expected it once"},
       {u8(3) + u64(9'000), "it sent a key of '9000' bytes, expected at most 8192"},
-      {set("/x", "abc") + add("/x", 1),
-       "it counts with the key '/x', which has 'abc', expected a number"},
-      {barrier("/text", 1),
-       "it counts with the key '/text', which has 't\\x1b', expected a number"},
+      {set("/x", "abc") + add("/x", 1), "it counts with the key '/x', which has 'abc', expected a number"},
+      {barrier("/text", 1), "it counts with the key '/text', which has 't\\x1b', expected a number"},
   };
   for (const Case& one : cases) {
     PlayedStore played;
@@ -57,8 +55,7 @@ TEST(StoreLimits, CloseTheNewestWhereNoProcessExceedsItsShare) {
   const ClientId fifth = played.connect("10.0.0.9");
   std::string why;
   EXPECT_EQ(played.close_who_gives_way(&why), std::vector{fifth});
-  EXPECT_EQ(why,
-            "closed the store's connection to 10.0.0.9: there are '4' already, expected at most 4");
+  EXPECT_EQ(why, "closed the store's connection to 10.0.0.9: there are '4' already, expected at most 4");
   EXPECT_EQ(played.store.connections(), 4U);
 }
 
@@ -128,9 +125,9 @@ TEST(StoreLimits, BoundTheUnfinishedRequestsOfAll) {
   std::string why;
   EXPECT_EQ(played.close_who_gives_way(&why), std::vector{second}) << "it has sent most";
   EXPECT_TRUE(why.starts_with("closed the store's connection to 10.0.0.1, pid 7: of '1")) << why;
-  EXPECT_TRUE(why.ends_with(
-      "' bytes of requests that are not whole it has sent most, expected at most 1000 of all "
-      "clients"))
+  EXPECT_TRUE(
+      why.ends_with("' bytes of requests that are not whole it has sent most, expected at most 1000 of all "
+                    "clients"))
       << why;
   EXPECT_EQ(played.say(first, whole.substr(400)) + played.say(third, whole.substr(100)), "");
   EXPECT_EQ(played.say(played.greet(), whole.substr(0, 600)), "");
@@ -144,15 +141,9 @@ Limits with_unread(std::size_t bytes) {
 }
 
 TEST(StoreLimits, BoundWhatAClientLeavesUnread) {
-  const std::vector<std::string> questions = {get("/a"),
-                                              multi_get({"/a", "/a"}),
-                                              list_keys(),
-                                              count_keys(),
-                                              ping(1),
-                                              wait({"/a"}),
-                                              pop("/q"),
-                                              cancel_wait(),
-                                              add("/n", 0)};
+  const std::vector<std::string> questions = {
+      get("/a"), multi_get({"/a", "/a"}), list_keys(), count_keys(), ping(1), wait({"/a"}),
+      pop("/q"), cancel_wait(),           add("/n", 0)};
   for (const std::string& question : questions) {
     PlayedStore played(1, with_unread(1'000));
     const ClientId client = played.greet();
@@ -163,8 +154,7 @@ TEST(StoreLimits, BoundWhatAClientLeavesUnread) {
       refusal = taken ? "" : taken.error().message;
       (void)played.store.next_answer();  // which is never written
     }
-    EXPECT_NE(refusal.find("' bytes that it has not read, expected at most 1000"),
-              std::string::npos);
+    EXPECT_NE(refusal.find("' bytes that it has not read, expected at most 1000"), std::string::npos);
   }
 }
 
@@ -275,8 +265,7 @@ TEST(StoreLimits, HandOutOnePieceOfAClientAtATime) {
   EXPECT_FALSE(played.store.next_answer()) << "the first is not written yet";
   EXPECT_EQ(played.say(other, set("/a", "changed") + get("/b")), text("")) << "others are";
 
-  for (played.store.on_written(client); (piece = played.store.next_answer());
-       played.store.on_written(client)) {
+  for (played.store.on_written(client); (piece = played.store.next_answer()); played.store.on_written(client)) {
     heard += piece->bytes;
   }
 

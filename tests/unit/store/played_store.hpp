@@ -16,8 +16,7 @@ namespace muster::store {
 
 class PlayedStore {
  public:
-  explicit PlayedStore(std::size_t workers = 4, const Limits& limits = {})
-      : store(workers, limits) {}
+  explicit PlayedStore(std::size_t workers = 4, const Limits& limits = {}) : store(workers, limits) {}
 
   /// A client that has not said anything.
   ClientId connect(const std::string& address = "10.0.0.1") {
@@ -26,8 +25,7 @@ class PlayedStore {
     return client;
   }
   /// One from 2.2 on; with a pid, from 2.5 on.
-  ClientId greet(std::optional<std::uint32_t> pid = std::nullopt,
-                 const std::string& address = "10.0.0.1") {
+  ClientId greet(std::optional<std::uint32_t> pid = std::nullopt, const std::string& address = "10.0.0.1") {
     const ClientId client = connect(address);
     EXPECT_EQ(say(client, wire::kGreeting), "");
     if (pid) {

@@ -28,16 +28,12 @@ struct Shown {
     return "compare " + r.key + " " + r.expected + " " + r.desired;
   }
   std::string operator()(const request::Get& r) const { return "get " + r.key; }
-  std::string operator()(const request::Add& r) const {
-    return "add " + r.key + " " + std::to_string(r.amount);
-  }
+  std::string operator()(const request::Add& r) const { return "add " + r.key + " " + std::to_string(r.amount); }
   std::string operator()(const request::Check& r) const { return "check" + shown(r.keys); }
   std::string operator()(const request::Wait& r) const { return "wait" + shown(r.keys); }
   std::string operator()(const request::CountKeys& /*r*/) const { return "count"; }
   std::string operator()(const request::DeleteKey& r) const { return "delete " + r.key; }
-  std::string operator()(const request::Append& r) const {
-    return "append " + r.key + " " + r.value;
-  }
+  std::string operator()(const request::Append& r) const { return "append " + r.key + " " + r.value; }
   std::string operator()(const request::MultiGet& r) const { return "multi-get" + shown(r.keys); }
   std::string operator()(const request::MultiSet& r) const {
     std::string all = "multi-set";
@@ -47,9 +43,7 @@ struct Shown {
     return all;
   }
   std::string operator()(const request::CancelWait& /*r*/) const { return "cancel"; }
-  std::string operator()(const request::QueuePush& r) const {
-    return "push " + r.key + " " + r.value;
-  }
+  std::string operator()(const request::QueuePush& r) const { return "push " + r.key + " " + r.value; }
   std::string operator()(const request::QueuePop& r) const { return "pop " + r.key; }
   std::string operator()(const request::QueueLength& r) const { return "length " + r.key; }
   std::string operator()(const request::ListKeys& /*r*/) const { return "list"; }
@@ -92,8 +86,7 @@ class Read {
 
  private:
   bool take(std::string_view& piece) {
-    auto request =
-        failed_ ? Result<std::optional<Request>>(std::optional<Request>()) : reader_.next(piece);
+    auto request = failed_ ? Result<std::optional<Request>>(std::optional<Request>()) : reader_.next(piece);
     if (!request) {
       failed_ = true;
       lines_.push_back("! " + request.error().message);
@@ -294,8 +287,7 @@ TEST(RequestReader, RefusesWhatNoClientSends) {
   EXPECT_EQ(read("\x16\x03\x01"), Lines{"! it sent the operation '22" + unknown});
   EXPECT_EQ(read(wire::kGreeting + wire::u8(19)), Lines{"! it sent the operation '19" + unknown});
   EXPECT_EQ(read(wire::u8(12)), Lines{"! it sent the operation '12" + unknown});
-  EXPECT_EQ(read(wire::kGreeting + wire::kGreeting),
-            Lines{"! it sent the greeting a second time, expected it once"});
+  EXPECT_EQ(read(wire::kGreeting + wire::kGreeting), Lines{"! it sent the greeting a second time, expected it once"});
   EXPECT_EQ(read(std::string("\0\0\0\0\x01\0\0\0\0", 9)),
             Lines{"! it sent a key of '16777216' bytes, expected at most 8192"});
 }
@@ -305,30 +297,25 @@ TEST(RequestReader, RefusesALengthBeforeItsBytes) {
   const std::string set = wire::kGreeting + wire::u8(1) + wire::text("/a");
   const std::string wait = wire::kGreeting + wire::u8(6);
   EXPECT_EQ(read(get + wire::u64(8'192)), Lines{});
-  EXPECT_EQ(read(get + wire::u64(8'193)),
-            Lines{"! it sent a key of '8193' bytes, expected at most 8192"});
+  EXPECT_EQ(read(get + wire::u64(8'193)), Lines{"! it sent a key of '8193' bytes, expected at most 8192"});
   EXPECT_EQ(read(get + wire::u64(~std::uint64_t{0})),
             Lines{"! it sent a key of '18446744073709551615' bytes, expected at most 8192"});
   EXPECT_EQ(read(set + wire::u64(8'388'608)), Lines{});
-  EXPECT_EQ(read(set + wire::u64(8'388'609)),
-            Lines{"! it sent a value of '8388609' bytes, expected at most 8388608"});
+  EXPECT_EQ(read(set + wire::u64(8'388'609)), Lines{"! it sent a value of '8388609' bytes, expected at most 8388608"});
   EXPECT_EQ(read(wait + wire::u64(131'072)), Lines{});
-  EXPECT_EQ(read(wait + wire::u64(131'073)),
-            Lines{"! it sent '131073' keys in one request, expected at most 131072"});
+  EXPECT_EQ(read(wait + wire::u64(131'073)), Lines{"! it sent '131073' keys in one request, expected at most 131072"});
 }
 
 TEST(RequestReader, RefusesARequestThatIsTooLongInAll) {
   Limits limits;
   limits.request = 100;
-  const std::string wait =
-      wire::kGreeting + wire::u8(6) + wire::u64(3) + wire::text(std::string(60, 'a'));
+  const std::string wait = wire::kGreeting + wire::u8(6) + wire::u64(3) + wire::text(std::string(60, 'a'));
   EXPECT_EQ(read(wait + wire::u64(15), 1, limits), Lines{});
   EXPECT_EQ(read(wait + wire::u64(16), 1, limits),
             Lines{"! it sent a request of '101' bytes or more, expected at most 100"});
   const Lines two = {"get /a", "get /a"};
   limits.request = 11;
-  EXPECT_EQ(read(wire::kGreeting + wire::get("/a") + wire::get("/a"), 1, limits), two)
-      << "each counts for itself";
+  EXPECT_EQ(read(wire::kGreeting + wire::get("/a") + wire::get("/a"), 1, limits), two) << "each counts for itself";
 }
 
 TEST(RequestReader, CountsTheBytesOfAnUnfinishedRequest) {

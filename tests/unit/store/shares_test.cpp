@@ -12,10 +12,7 @@ const Process kRank{"10.0.0.1", 11};
 const Process kStranger{"10.0.0.1", std::nullopt};
 
 /// So many more of that process, with the numbers that follow.
-void hold(std::vector<ClientMemory>& all,
-          std::size_t count,
-          const Process& process,
-          bool has_asked) {
+void hold(std::vector<ClientMemory>& all, std::size_t count, const Process& process, bool has_asked) {
   for (std::size_t i = 0; i < count; ++i) {
     all.push_back({all.size() + 1, process, has_asked});
   }

@@ -139,8 +139,7 @@ TEST(Store, CountsAndListsItsKeysAndThatOfTheRanksToo) {
   EXPECT_EQ(played.say(client, count_keys()), i64(1));
   EXPECT_EQ(played.say(client, push("/q", "x") + list_keys()), i64(1) + text("init/"));
   const std::string both = played.say(client, set("/a", "") + list_keys());
-  EXPECT_TRUE(both == i64(2) + text("init/") + text("/a") ||
-              both == i64(2) + text("/a") + text("init/"));
+  EXPECT_TRUE(both == i64(2) + text("init/") + text("/a") || both == i64(2) + text("/a") + text("init/"));
 }
 
 TEST(Store, AnswersPingBeforeAnythingElseIsKnown) {
@@ -151,11 +150,7 @@ TEST(Store, AnswersPingBeforeAnythingElseIsKnown) {
 
 /// What changes a key, each of which wakes who waits for it.
 const std::vector<std::string> kChanges = {
-    set("/k", "1"),
-    compare_set("/k", "", "1"),
-    add("/k", 1),
-    append("/k", "1"),
-    multi_set({"/x", "", "/k", "1"}),
+    set("/k", "1"), compare_set("/k", "", "1"), add("/k", 1), append("/k", "1"), multi_set({"/x", "", "/k", "1"}),
 };
 
 TEST(Store, WakesWaitingClientsAtEachChange) {
@@ -263,8 +258,7 @@ TEST(Store, DefersABarrierUntilAllHaveArrived) {
   EXPECT_EQ(played.say(two, barrier("/b", 3)), "");
   EXPECT_EQ(played.heard(one) + played.heard(waiting), "");
   EXPECT_EQ(played.say(three, barrier("/b", 3)), kReady);
-  EXPECT_EQ(played.heard(one) + played.heard(two) + played.heard(waiting),
-            kReady + kReady + kReady);
+  EXPECT_EQ(played.heard(one) + played.heard(two) + played.heard(waiting), kReady + kReady + kReady);
   EXPECT_EQ(played.say(one, get("/b")), text("3"));
   EXPECT_EQ(played.say(one, barrier("/b", 3)), kReady) << "the count is never reset";
 }

@@ -53,9 +53,7 @@ inline std::string ping(std::uint32_t pid) {
 inline std::string set(std::string_view key, std::string_view value) {
   return u8(1) + text(key) + text(value);
 }
-inline std::string compare_set(std::string_view key,
-                               std::string_view expected,
-                               std::string_view desired) {
+inline std::string compare_set(std::string_view key, std::string_view expected, std::string_view desired) {
   return u8(2) + text(key) + text(expected) + text(desired);
 }
 inline std::string get(std::string_view key) {

@@ -23,9 +23,7 @@ namespace muster {
              (tell.is_last ? ", the last" : "");
     }
     std::string operator()(const CancelStart&) const { return "cancel start"; }
-    std::string operator()(const SendStopSignal& ask) const {
-      return "ask to end by " + signal_name(ask.signal);
-    }
+    std::string operator()(const SendStopSignal& ask) const { return "ask to end by " + signal_name(ask.signal); }
     std::string operator()(const StopOrphans&) const { return "end leftovers"; }
     std::string operator()(const StartGrace&) const { return "start grace"; }
     std::string operator()(const KillEverything&) const { return "kill everything"; }
@@ -35,8 +33,7 @@ namespace muster {
 }
 
 [[nodiscard]] inline bool is_told(const Action& action) {
-  return std::holds_alternative<ReportFailure>(action) ||
-         std::holds_alternative<ReportSuccess>(action);
+  return std::holds_alternative<ReportFailure>(action) || std::holds_alternative<ReportSuccess>(action);
 }
 
 /// What is done to the workers: "cancel start, ask to end by SIGTERM, start grace".

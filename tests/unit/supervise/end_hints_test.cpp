@@ -25,14 +25,11 @@ TEST(EndHints, SaysNothingWhereThereIsNothingToAdd) {
 TEST(EndHints, TheCounterOfTheMemoryGroupDecidesWhatWasOutOfMemory) {
   EndFacts facts = ended_by(SIGKILL);
   facts.oom_kills = OomKills{"/sys/fs/cgroup/job/memory.events", 2, 3};
-  EXPECT_EQ(end_hints(facts),
-            Hints{"the kernel killed for want of memory: oom_kill in "
-                  "'/sys/fs/cgroup/job/memory.events' went from 2 to 3"});
+  EXPECT_EQ(end_hints(facts), Hints{"the kernel killed for want of memory: oom_kill in "
+                                    "'/sys/fs/cgroup/job/memory.events' went from 2 to 3"});
   facts.oom_kills->after = 2;
-  EXPECT_EQ(
-      end_hints(facts),
-      Hints{"muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill "
-            "in '/sys/fs/cgroup/job/memory.events' is 2 as before"});
+  EXPECT_EQ(end_hints(facts), Hints{"muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill "
+                                    "in '/sys/fs/cgroup/job/memory.events' is 2 as before"});
   facts.oom_kills->file = "/sys/fs/cgroup/memory/job/memory.oom_control";
   EXPECT_TRUE(end_hints(facts)[0].ends_with("is 2 as before, which counts no groups below it"));
 }
@@ -48,10 +45,9 @@ TEST(EndHints, CpuTimeThatIsUsedUpIsNoWantOfMemory) {
   facts.oom_kills = OomKills{"memory.events", 0, 0};
   facts.use.limits.hard_cpu_seconds = 2;
   facts.use.cpu_seconds = 1.96;
-  EXPECT_EQ(
-      end_hints(facts),
-      Hints{"the kernel probably killed it: it had used 1.96 s of CPU time, which is all that it "
-            "may (RLIMIT_CPU, ulimit -t)"});
+  EXPECT_EQ(end_hints(facts),
+            Hints{"the kernel probably killed it: it had used 1.96 s of CPU time, which is all that it "
+                  "may (RLIMIT_CPU, ulimit -t)"});
   facts.use.cpu_seconds = 1.2;
   EXPECT_NE(end_hints(facts)[0].find("is 0 as before"), std::string::npos);
 }
@@ -68,13 +64,10 @@ TEST(EndHints, NamesTheLimitBehindASignal) {
   EndFacts cpu = ended_by(SIGXCPU);
   cpu.use.cpu_seconds = 1.5;
   cpu.use.limits.soft_cpu_seconds = 1;
-  EXPECT_EQ(
-      end_hints(cpu),
-      Hints{"it had used 1.50 s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)"});
+  EXPECT_EQ(end_hints(cpu), Hints{"it had used 1.50 s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)"});
   EndFacts file = ended_by(SIGXFSZ);
   file.use.limits.file_size = 1'024;
-  EXPECT_EQ(end_hints(file),
-            Hints{"a file that it wrote may have 1024 bytes (RLIMIT_FSIZE, ulimit -f)"});
+  EXPECT_EQ(end_hints(file), Hints{"a file that it wrote may have 1024 bytes (RLIMIT_FSIZE, ulimit -f)"});
   EXPECT_EQ(end_hints(ended_by(SIGXCPU)), Hints{}) << "somebody has sent it";
 }
 
@@ -90,9 +83,8 @@ TEST(EndHints, NamesTheLimitOfMemoryToWhomeverSpeaksOfMemory) {
   facts.last_output = "MemoryError";
   EXPECT_EQ(end_hints(facts), Hints{}) << "it has no limit";
   facts.use.limits.address_space = 4'096;
-  EXPECT_EQ(
-      end_hints(facts),
-      Hints{"its last words tell of memory, and it may have 4096 bytes (RLIMIT_AS, ulimit -v)"});
+  EXPECT_EQ(end_hints(facts),
+            Hints{"its last words tell of memory, and it may have 4096 bytes (RLIMIT_AS, ulimit -v)"});
   facts.last_output = "ValueError";
   EXPECT_EQ(end_hints(facts), Hints{});
 }

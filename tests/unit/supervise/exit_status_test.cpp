@@ -52,8 +52,7 @@ TEST(ExitStatus, DistinguishesASignalFromItsShellExitCode) {
 
 TEST(ExitStatus, DescribesASignalByNameAndMeaning) {
   EXPECT_EQ(ExitStatus::signalled(SIGABRT).describe(), "signal SIGABRT (Aborted)");
-  EXPECT_EQ(ExitStatus::signalled(SIGSEGV, true).describe(),
-            "signal SIGSEGV (Segmentation fault), core dumped");
+  EXPECT_EQ(ExitStatus::signalled(SIGSEGV, true).describe(), "signal SIGSEGV (Segmentation fault), core dumped");
   EXPECT_EQ(ExitStatus::signalled(SIGKILL).describe(), "signal SIGKILL (Killed)");
   EXPECT_EQ(ExitStatus::signalled(SIGRTMIN + 3).describe(), "signal SIGRTMIN+3");
 }

@@ -35,23 +35,20 @@ TEST(TraceOf, ABrokenConnectionEndsAProcessBySigpipe) {
 TEST(TraceOf, LastLinesClassifyAnAbort) {
   const ExitStatus abort = ExitStatus::signalled(SIGABRT);
   EXPECT_EQ(classify(failure_with(abort, {"Assertion `x' failed"})), FailureKind::Crash);
-  EXPECT_EQ(classify(failure_with(
-                abort, {"what(): NCCL error: remote process exited or there was a network error"})),
+  EXPECT_EQ(classify(failure_with(abort, {"what(): NCCL error: remote process exited or there was a network error"})),
             FailureKind::LostPeer);
 }
 
 TEST(TraceOf, ACrashStaysACrashWhateverWasWrittenBefore) {
-  EXPECT_EQ(classify(failure_with(ExitStatus::signalled(SIGSEGV), {"Connection reset by peer"})),
-            FailureKind::Crash);
+  EXPECT_EQ(classify(failure_with(ExitStatus::signalled(SIGSEGV), {"Connection reset by peer"})), FailureKind::Crash);
 }
 
 TEST(TraceOf, LastLinesDistinguishALostPeerFromAnError) {
   const ExitStatus one = ExitStatus::exited(1);
   EXPECT_EQ(classify(failure_with(one, {"Traceback (most recent call last):", "ValueError: x"})),
             FailureKind::Traceback);
-  EXPECT_EQ(classify(failure_with(one,
-                                  {"Traceback (most recent call last):",
-                                   "RuntimeError: [gloo] Connection closed by peer [10.0.0.1]"})),
+  EXPECT_EQ(classify(failure_with(one, {"Traceback (most recent call last):",
+                                        "RuntimeError: [gloo] Connection closed by peer [10.0.0.1]"})),
             FailureKind::LostPeer);
   EXPECT_EQ(classify(failure_with(one, {"step 17"})), FailureKind::ExitCode);
   EXPECT_EQ(classify(failure_with(one)), FailureKind::ExitCode);
@@ -67,16 +64,14 @@ TEST(TraceOf, RecognizesLostPeerMessagesOfLibraries) {
            "Communication error with rank 3: Connection reset",
            "heartbeat timeout. This indicates that the remote task has failed, got preempted",
        }) {
-    EXPECT_EQ(classify(failure_with(ExitStatus::exited(1), {words})), FailureKind::LostPeer)
-        << words;
+    EXPECT_EQ(classify(failure_with(ExitStatus::exited(1), {words})), FailureKind::LostPeer) << words;
   }
 }
 
 TEST(TraceOf, AnErrorSimilarToALostPeer) {
   for (const char* const words :
        {"EI0004: The ranktable or rank is invalid", "error: Timed out waiting for the data set"}) {
-    EXPECT_NE(classify(failure_with(ExitStatus::exited(1), {words})), FailureKind::LostPeer)
-        << words;
+    EXPECT_NE(classify(failure_with(ExitStatus::exited(1), {words})), FailureKind::LostPeer) << words;
   }
 }
 
@@ -91,8 +86,7 @@ TEST(TraceOf, TheErrorFileCountsAsWell) {
 TEST(LikeliestFirst, ACrashOutranksAnErrorAnErrorALostPeer) {
   const Failure lost_peer = failure_with(ExitStatus::exited(1), {"Broken pipe"});
   const Failure code = failure_with(ExitStatus::exited(1));
-  const Failure traceback =
-      failure_with(ExitStatus::exited(1), {"Traceback (most recent call last):"});
+  const Failure traceback = failure_with(ExitStatus::exited(1), {"Traceback (most recent call last):"});
   const Failure crash = failure_with(ExitStatus::signalled(SIGSEGV));
 
   EXPECT_EQ(most_likely_first(std::vector{lost_peer, code, traceback, crash}), 3U);

@@ -67,13 +67,13 @@ TEST(Advice, IsThatOfTheCodeForWhatNeverRan) {
     Failure failure;
     failure.service = service;
     failure.start_error = "no such thing";
-    for (const auto& [code, advice] : std::vector<std::pair<int, std::string>>{
-             {71, "report"},
-             {65, "not retry"},
-             {78, "not retry"},
-             {126, "not retry"},
-             {127, "not retry"},
-             {93, "apply its policy"}}) {  // none of these ends so
+    for (const auto& [code, advice] :
+         std::vector<std::pair<int, std::string>>{{71, "report"},
+                                                  {65, "not retry"},
+                                                  {78, "not retry"},
+                                                  {126, "not retry"},
+                                                  {127, "not retry"},
+                                                  {93, "apply its policy"}}) {  // none of these ends so
       failure.exit_code = code;
       EXPECT_EQ(advice_for(end_by_failure(failure)), advice) << code;
       EXPECT_EQ(end_by_failure(failure).exit_code, code);

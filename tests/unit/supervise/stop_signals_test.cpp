@@ -41,18 +41,15 @@ TEST(StopSignals, AreShownInOrderWithTheirFullNames) {
 TEST(StopSignals, RefuseUnknownSignals) {
   for (const char* const value :
        {"", ",", "SIGUSR1,", "SIGFOO", "SIG", "SIGSIGTERM", "10", "SIGUSR1;SIGUSR2", "RTMIN+99"}) {
-    EXPECT_EQ(error_of(value),
-              "--signals-to-handle is '" + std::string(value) +
-                  "', expected names of signals separated by commas, such as SIGUSR1,SIGUSR2");
+    EXPECT_EQ(error_of(value), "--signals-to-handle is '" + std::string(value) +
+                                   "', expected names of signals separated by commas, such as SIGUSR1,SIGUSR2");
   }
 }
 
 TEST(StopSignals, RefuseSignalsThatCannotStopAJob) {
-  for (const char* const name :
-       {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGPIPE", "SIGTSTP", "SIGCONT", "SIGTTIN"}) {
-    EXPECT_EQ(error_of("SIGTERM," + std::string(name)),
-              "--signals-to-handle is 'SIGTERM," + std::string(name) +
-                  "', expected signals that can ask for an end, not " + name);
+  for (const char* const name : {"SIGKILL", "SIGSTOP", "SIGCHLD", "SIGPIPE", "SIGTSTP", "SIGCONT", "SIGTTIN"}) {
+    EXPECT_EQ(error_of("SIGTERM," + std::string(name)), "--signals-to-handle is 'SIGTERM," + std::string(name) +
+                                                            "', expected signals that can ask for an end, not " + name);
   }
 }
 

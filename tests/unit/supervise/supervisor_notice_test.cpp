@@ -68,8 +68,7 @@ TEST(SupervisorAfterANotice, ContinuesNormallyOnceItIsWithdrawn) {
 TEST(SupervisorAfterANotice, ObeysTheOrderAtTheDeadline) {
   Supervisor supervisor = noticed(2);
 
-  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})),
-            "cancel start, ask to end by SIGTERM, start grace");
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGTERM})), "cancel start, ask to end by SIGTERM, start grace");
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ class History {
     while (true) {
       switch (pick(0, 12)) {
         case 0:
-          return StopRequested{std::vector{SIGTERM, SIGINT, SIGHUP, SIGQUIT}.at(
-              static_cast<std::size_t>(pick(0, 3)))};
+          return StopRequested{std::vector{SIGTERM, SIGINT, SIGHUP, SIGQUIT}.at(static_cast<std::size_t>(pick(0, 3)))};
         case 1:
           if (pick(0, 10) == 0) {
             return GuardLost{};
@@ -121,8 +120,7 @@ class History {
     const AttemptOutcome after = supervisor_->conclusion();
     EXPECT_TRUE(!before.first_failure || before.first_failure == after.first_failure);
     EXPECT_TRUE(!before.stop_signal || before.stop_signal == after.stop_signal);
-    EXPECT_TRUE(before.exit_code == 0 || before.exit_code == after.exit_code ||
-                is_end_of_first(event));
+    EXPECT_TRUE(before.exit_code == 0 || before.exit_code == after.exit_code || is_end_of_first(event));
     EXPECT_FALSE(after.first_failure && after.stop_signal) << "one cause of the end";
   }
 
@@ -178,8 +176,7 @@ class History {
         break;
       case WorkerOutcome::Failed:
         EXPECT_TRUE(end.first_failure == worker || status->signal()) << "the others are echoes";
-        EXPECT_TRUE(end.first_failure != worker ||
-                    end.exit_code == (status->ok() ? 1 : status->shell_code()));
+        EXPECT_TRUE(end.first_failure != worker || end.exit_code == (status->ok() ? 1 : status->shell_code()));
         break;
       case WorkerOutcome::Stopped:
         EXPECT_TRUE(end.exit_code != 0 || was_ordered_ || !decides_[worker]);

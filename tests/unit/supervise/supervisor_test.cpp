@@ -360,8 +360,7 @@ TEST(Supervisor, FailsWithTheCodeOfAWorkerThatCouldNotBeStarted) {
 TEST(Supervisor, FailsWhenNotEvenTheFirstWorkerCouldBeStarted) {
   Supervisor supervisor = running(2);
 
-  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{0, 127})),
-            std::string(kAskedToEnd) + ", end leftovers");
+  EXPECT_EQ(to_text(supervisor.on(WorkerNotStarted{0, 127})), std::string(kAskedToEnd) + ", end leftovers");
   EXPECT_FALSE(supervisor.has_living_workers());
   EXPECT_EQ(to_text(supervisor.on(NothingLeft{})), "finish");
   EXPECT_EQ(supervisor.conclusion().exit_code, 127);
@@ -525,8 +524,7 @@ TEST(Supervisor, ReportsAWorkerFailureOnce) {
 TEST(Supervisor, SendsTheOrderedSignalToTheWorkers) {
   Supervisor supervisor = running(2);
 
-  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGINT})),
-            "cancel start, ask to end by SIGINT, start grace");
+  EXPECT_EQ(to_text(supervisor.on(StopOrdered{SIGINT})), "cancel start, ask to end by SIGINT, start grace");
   EXPECT_FALSE(supervisor.is_running_normally());
   (void)supervisor.on(killed(0, SIGINT));
   EXPECT_EQ(supervisor.outcome(0), WorkerOutcome::Stopped) << "no failure of its own";
@@ -558,14 +556,8 @@ TEST(Supervisor, DoesNothingMoreOnceItHasFinished) {
   (void)supervisor.on(succeeded(0));
   (void)supervisor.on(NothingLeft{});
 
-  for (const Event& event : std::vector<Event>{StopRequested{SIGTERM},
-                                               GraceEnded{},
-                                               GuardLost{},
-                                               NothingLeft{},
-                                               GaveUpWaiting{},
-                                               StopOrdered{},
-                                               failed(0, 1),
-                                               WorkerNotStarted{0, 71}}) {
+  for (const Event& event : std::vector<Event>{StopRequested{SIGTERM}, GraceEnded{}, GuardLost{}, NothingLeft{},
+                                               GaveUpWaiting{}, StopOrdered{}, failed(0, 1), WorkerNotStarted{0, 71}}) {
     EXPECT_EQ(to_text(supervisor.on(event)), "");
   }
   EXPECT_TRUE(supervisor.is_finished());

@@ -10,10 +10,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Barrier(MPI_COMM_WORLD);
-  printf("rank %d of %d: threads %s\n",
-         rank,
-         size,
-         given == MPI_THREAD_MULTIPLE ? "multiple" : "fewer");
+  printf("rank %d of %d: threads %s\n", rank, size, given == MPI_THREAD_MULTIPLE ? "multiple" : "fewer");
   MPI_Finalize();
   return 0;
 }

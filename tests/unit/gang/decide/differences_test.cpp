@@ -18,25 +18,21 @@ std::string difference(const Change& change) {
 
 TEST(Differences, AreNamedWithBothValues) {
   EXPECT_EQ(difference([](JobFacts& /*same*/) {}), "");
-  EXPECT_EQ(difference([](JobFacts& its) { its.job_id = "bert"; }),
-            "its job is 'bert', the leader's is 'none'");
+  EXPECT_EQ(difference([](JobFacts& its) { its.job_id = "bert"; }), "its job is 'bert', the leader's is 'none'");
   EXPECT_TRUE(difference([](JobFacts& its) {
                 its.are_tasks = true;
                 its.most_nodes = 2;
               })
                   .starts_with("its part of a host is 'one process of several', the leader's is "
                                "'the whole host': start one process for each accelerator"));
-  EXPECT_EQ(difference([](JobFacts& its) { its.mode = "ps"; }),
-            "its mode is 'ps', the leader's is 'torchrun'");
-  EXPECT_EQ(
-      difference([](JobFacts& its) { its.template_digest = "bb"; }),
-      "its template is 'torchrun, digest bb', the leader's is 'torchrun, digest aa': give all "
-      "nodes the same file by --template, or for a mode that is built in the same muster, and the "
-      "same --mpi-start");
+  EXPECT_EQ(difference([](JobFacts& its) { its.mode = "ps"; }), "its mode is 'ps', the leader's is 'torchrun'");
+  EXPECT_EQ(difference([](JobFacts& its) { its.template_digest = "bb"; }),
+            "its template is 'torchrun, digest bb', the leader's is 'torchrun, digest aa': give all "
+            "nodes the same file by --template, or for a mode that is built in the same muster, and the "
+            "same --mpi-start");
   EXPECT_EQ(difference([](JobFacts& its) { its.least_nodes = 2; }),
             "its least number of nodes is '2', the leader's is '1'");
-  EXPECT_EQ(difference([](JobFacts& its) { its.most_nodes = 2; }),
-            "its number of nodes is '2', the leader's is '1'");
+  EXPECT_EQ(difference([](JobFacts& its) { its.most_nodes = 2; }), "its number of nodes is '2', the leader's is '1'");
   EXPECT_EQ(difference([](JobFacts& its) { its.total_slots = 8; }),
             "its number of workers in all is '8', the leader's is 'not given'");
   EXPECT_EQ(difference([](JobFacts& its) {

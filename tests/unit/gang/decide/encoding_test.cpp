@@ -216,10 +216,9 @@ TEST(Messages, HaveTheBytesOfAPieceBehindTheJson) {
             "\0"
             "end"s);
   const Merged empty{{{"fence", 0, 0, {}}, 0, 0, 0, ""}};
-  EXPECT_EQ(
-      frame(encode(empty)),
-      "\0\0\0\x54"
-      R"({"type":"merged","key":"fence","attempt":0,"round":0,"size":0,"packed":0,"offset":0})"s);
+  EXPECT_EQ(frame(encode(empty)),
+            "\0\0\0\x54"
+            R"({"type":"merged","key":"fence","attempt":0,"round":0,"size":0,"packed":0,"offset":0})"s);
 }
 
 TEST(Messages, KeepAPiece) {
@@ -272,15 +271,13 @@ TEST(Messages, KeepTheFactsOfTheJob) {
 }
 
 TEST(Messages, AreRefusedByTheirVersionBeforeAnythingElse) {
-  for (const char* const text :
-       {R"({"type": "join", "protocol": 1, "version": "0.1.0", "mode": "m"})",
-        R"({"type": "join", "protocol": 4, "version": "9.9"})"}) {
+  for (const char* const text : {R"({"type": "join", "protocol": 1, "version": "0.1.0", "mode": "m"})",
+                                 R"({"type": "join", "protocol": 4, "version": "9.9"})"}) {
     const auto read = decode(text);
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_NE(std::get<Join>(*read).protocol, kProtocol);
   }
-  EXPECT_EQ(error_of(R"({"type": "join", "protocol": 3, "version": "9.9"})"),
-            "in 'join' 'incarnation' is missing");
+  EXPECT_EQ(error_of(R"({"type": "join", "protocol": 3, "version": "9.9"})"), "in 'join' 'incarnation' is missing");
 }
 
 TEST(Facts, AreComparedAsTheyAreSent) {
@@ -288,8 +285,7 @@ TEST(Facts, AreComparedAsTheyAreSent) {
   EXPECT_EQ(normalized(job), job);
 
   job.job_id = "a\nb" + std::string(1'000, 'x');
-  job.endpoints.assign(
-      100, {std::string(300, '"'), std::vector<std::string>(100, std::string(300, '"'))});
+  job.endpoints.assign(100, {std::string(300, '"'), std::vector<std::string>(100, std::string(300, '"'))});
   const JobFacts sent = normalized(job);
   EXPECT_NE(sent, job);
   EXPECT_EQ(normalized(sent), sent);
@@ -306,8 +302,7 @@ TEST(Messages, AreReadWithUnknownFields) {
 }
 
 TEST(Messages, AreReadWithEmptyOptionalFields) {
-  const auto ended =
-      decode(R"({"type": "ended", "attempt": 0, "failure": null, "gave_up": false})");
+  const auto ended = decode(R"({"type": "ended", "attempt": 0, "failure": null, "gave_up": false})");
   ASSERT_TRUE(ended);
   EXPECT_FALSE(std::get<Ended>(*ended).failure);
 }

@@ -21,8 +21,8 @@ std::string noise(std::size_t size) {
 Result<std::string> in_words(const std::vector<NodePart>& parts) {
   std::string text;
   for (const NodePart& part : parts) {
-    text += (text.empty() ? "" : " ") + to_string(part.node) + "@" + std::string(part.address) +
-            "=" + std::string(part.bytes);
+    text += (text.empty() ? "" : " ") + to_string(part.node) + "@" + std::string(part.address) + "=" +
+            std::string(part.bytes);
   }
   return text;
 }
@@ -44,8 +44,7 @@ ExchangeKeys keys() {
 class Story {
  public:
   explicit Story(int nodes, std::size_t most_held = kMostHeldBytes)
-      : exchange(keys(), most_held),
-        agents(static_cast<std::size_t>(nodes), ExchangeClient(keys())) {}
+      : exchange(keys(), most_held), agents(static_cast<std::size_t>(nodes), ExchangeClient(keys())) {}
 
   void keep(std::size_t agent, const std::string& key, std::string bytes) {
     EXPECT_EQ(agents[agent].objection(key, bytes.size()), "");
@@ -94,9 +93,7 @@ class Story {
     return values;
   }
 
-  void contribute(std::size_t agent,
-                  const std::string& key,
-                  std::string bytes,
+  void contribute(std::size_t agent, const std::string& key, std::string bytes,
                   const std::vector<NodeRank>& nodes = {}) {
     for (const Contribute& chunk : agents[agent].contribute(key, std::move(bytes), nodes)) {
       carry_out(exchange.take(agent, chunk));
@@ -129,8 +126,8 @@ class Story {
         ASSERT_TRUE(value) << value.error().message;
         if (*value) {
           const ValueId& id = (*value)->id;
-          got.push_back(std::to_string(link) + ": " + id.key + " " + std::to_string(*id.round) +
-                        ": " + (*value)->bytes);
+          got.push_back(std::to_string(link) + ": " + id.key + " " + std::to_string(*id.round) + ": " +
+                        (*value)->bytes);
         }
       }
     }
@@ -314,8 +311,7 @@ TEST(ExchangeServer, MergesManyRounds) {
     story.contribute(1, "fence", "b" + std::to_string(round));
     EXPECT_EQ(story.got, Lines());
     story.contribute(0, "fence", "a");
-    const std::string merged =
-        " fence " + std::to_string(round) + ": 0@host-0=a 1@host-1=b" + std::to_string(round);
+    const std::string merged = " fence " + std::to_string(round) + ": 0@host-0=a 1@host-1=b" + std::to_string(round);
     EXPECT_EQ(story.got, (Lines{"0:" + merged, "1:" + merged}));
   }
   EXPECT_EQ(story.error, "");
@@ -329,8 +325,7 @@ TEST(ExchangeServer, WaitsOnlyForTheListedNodes) {
   story.contribute(1, "fence", "b", {{0}, {2}});
   story.contribute(2, "fence", "c", {{1}, {3}});
   story.contribute(3, "fence", "d", {{0}, {2}});
-  EXPECT_EQ(story.got,
-            (Lines{"3: fence 0: 0@host-3=d 2@host-1=b", "1: fence 0: 0@host-3=d 2@host-1=b"}));
+  EXPECT_EQ(story.got, (Lines{"3: fence 0: 0@host-3=d 2@host-1=b", "1: fence 0: 0@host-3=d 2@host-1=b"}));
   story.contribute(3, "fence", "e");  // of all: another group, and its own count of rounds
   story.contribute(3, "fence", "f", {{0}, {2}});
   EXPECT_EQ(story.error, "");
@@ -427,45 +422,36 @@ class Breaches : public ::testing::Test {
     story.carry_out(story.exchange.take(1, Contribute{std::move(chunk)}));
     return story.error;
   }
-  static Chunk piece_of(ValueId id, std::size_t size = 1) {
-    return split({std::move(id), noise(size)}).front();
-  }
+  static Chunk piece_of(ValueId id, std::size_t size = 1) { return split({std::move(id), noise(size)}).front(); }
 
   Story story{2};
 };
 
 TEST_F(Breaches, AreUnknownKeysAndKeysAtTheWrongTime) {
-  EXPECT_EQ(after(piece_of({"exec", 0, 0, {}})),
-            "1: contributes under 'exec', which no node of this job does");
+  EXPECT_EQ(after(piece_of({"exec", 0, 0, {}})), "1: contributes under 'exec', which no node of this job does");
   EXPECT_EQ(after(piece_of({"ports", 0, 0, {}})), "1: contributes under 'ports' at the wrong time");
-  EXPECT_EQ(after(piece_of({"fence", 0, std::nullopt, {}})),
-            "1: contributes under 'fence' at the wrong time");
+  EXPECT_EQ(after(piece_of({"fence", 0, std::nullopt, {}})), "1: contributes under 'fence' at the wrong time");
 }
 
 TEST_F(Breaches, AreTooManyBytes) {
   EXPECT_EQ(after(piece_of({"ports", 0, std::nullopt, {}}, 101)),
             "1: sent 101 bytes under 'ports', expected at most 100");
-  EXPECT_EQ(after(piece_of({"fence", 0, 0, {}}, 101)),
-            "1: sent 101 bytes under 'fence', expected at most 100");
+  EXPECT_EQ(after(piece_of({"fence", 0, 0, {}}, 101)), "1: sent 101 bytes under 'fence', expected at most 100");
   EXPECT_EQ(story.exchange.held(), 0U);
 }
 
 TEST_F(Breaches, AreADuplicateAndAnotherRound) {
-  EXPECT_EQ(after(piece_of({"fence", 0, 1, {}})),
-            "1: contributes to round 1 of 'fence', which is at round 0");
+  EXPECT_EQ(after(piece_of({"fence", 0, 1, {}})), "1: contributes to round 1 of 'fence', which is at round 0");
   EXPECT_EQ(after(piece_of({"fence", 0, 0, {}})), "");
   EXPECT_EQ(after(piece_of({"fence", 0, 0, {}})), "1: contributes twice to round 0 of 'fence'");
   story.contribute(0, "fence", "a");
-  EXPECT_EQ(after(piece_of({"fence", 0, 0, {}})),
-            "1: contributes to round 0 of 'fence', which is at round 1");
+  EXPECT_EQ(after(piece_of({"fence", 0, 0, {}})), "1: contributes to round 0 of 'fence', which is at round 1");
 }
 
 TEST_F(Breaches, AreNodesThatCannotBe) {
-  const std::vector<std::vector<NodeRank>> wrong = {
-      {{0}}, {{1}, {0}}, {{1}, {1}}, {{1}, {2}}, {{-1}, {1}}};
+  const std::vector<std::vector<NodeRank>> wrong = {{{0}}, {{1}, {0}}, {{1}, {1}}, {{1}, {2}}, {{-1}, {1}}};
   for (const auto& nodes : wrong) {
-    EXPECT_EQ(after(piece_of({"fence", 0, 0, nodes})),
-              "1: contributes under 'fence' for nodes that cannot be");
+    EXPECT_EQ(after(piece_of({"fence", 0, 0, nodes})), "1: contributes under 'fence' for nodes that cannot be");
   }
   EXPECT_EQ(after(piece_of({"fence", 0, 0, {{1}}})), "") << "alone";
 }
@@ -473,9 +459,7 @@ TEST_F(Breaches, AreNodesThatCannotBe) {
 TEST_F(Breaches, AreValuesThatDoNotUnpack) {
   Chunk bomb = split({{"modex", 0, 0, {}}, std::string(200'000, 'x')}).front();
   bomb.size = 100'000;
-  EXPECT_EQ(
-      after(bomb),
-      "1: sent a value under 'modex' that does not unpack to the 100000 bytes that were announced");
+  EXPECT_EQ(after(bomb), "1: sent a value under 'modex' that does not unpack to the 100000 bytes that were announced");
   EXPECT_EQ(story.exchange.held(), 0U);
 }
 

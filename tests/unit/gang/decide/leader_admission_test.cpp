@@ -107,8 +107,7 @@ TEST(IpAllowList, RefusesNodesAfterTheEnd) {
   (void)story.end_all();
   ASSERT_EQ(story.state(), State::Finishing);
 
-  EXPECT_EQ(story.arrive(9, 1),
-            "9: refused for now: the job has ended, and its leader is leaving | drop 9")
+  EXPECT_EQ(story.arrive(9, 1), "9: refused for now: the job has ended, and its leader is leaving | drop 9")
       << "another job of that name may follow";
 }
 
@@ -126,8 +125,7 @@ TEST(IpAllowList, ContinuesAfterEveryRefusal) {
   (void)story.happen(LinkLost{9, "closed the connection"});
 
   EXPECT_NE(story.arrive(2, 2).find("start 0 as node 2 of 3"), std::string::npos);
-  EXPECT_EQ(answer_to(story, [](Join& join) { join.job.most_nodes = 77; }).substr(0, 10),
-            "9: refused");
+  EXPECT_EQ(answer_to(story, [](Join& join) { join.job.most_nodes = 77; }).substr(0, 10), "9: refused");
   EXPECT_EQ(story.state(), State::Running);
 }
 
@@ -240,8 +238,7 @@ TEST(IpAllowList, LetsANodeReturnBeforeItsLossIsNoticed) {
   (void)story.wait(seconds(5));
   EXPECT_EQ(story.arrive(9, 1), "");
 
-  EXPECT_EQ(story.wait(seconds(4)),
-            "9: admitted as a spare of a job that runs | 0: stop 0 by SIGTERM | drop 1");
+  EXPECT_EQ(story.wait(seconds(4)), "9: admitted as a spare of a job that runs | 0: stop 0 by SIGTERM | drop 1");
   (void)story.read_signal(0, Ended{});
   EXPECT_NE(story.wait(seconds(60)).find("9: start 1 as node 1 of 2"), std::string::npos);
 }
@@ -287,9 +284,7 @@ TEST(IpAllowList, KeepsNotManyMoreSparesThanTheJobHasNodes) {
   for (LinkId link = 10; link < 40 && last.find("refused") == std::string::npos; ++link) {
     last = story.arrive(link);
   }
-  EXPECT_NE(last.find("refused for now: there are more spares than the job has nodes"),
-            std::string::npos)
-      << last;
+  EXPECT_NE(last.find("refused for now: there are more spares than the job has nodes"), std::string::npos) << last;
 }
 
 TEST(IpAllowList, KeepsNoSpareForAJobThatEnds) {
@@ -310,8 +305,7 @@ TEST(IpAllowList, SendsTheEndToASpare) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.arrive(9);
   (void)story.read_signal(0, last_success_of(1));
-  EXPECT_EQ(story.read_signal(1, last_success_of(3)),
-            "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(1, last_success_of(3)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
 
   EXPECT_EQ(story.end_all(), "0,1,9: finish: succeeded 0");
 }
@@ -323,8 +317,7 @@ TEST(IpAllowList, SeatsASpareWhereANodeLeavesWhileThePortIsReserved) {
   EXPECT_EQ(story.arrive(9), "9: admitted as a spare");
   EXPECT_EQ(story.lose(1), "9: admitted as node 1");
 
-  EXPECT_NE(story.happen(PortReserved{{4'711}, ""}).find("9: start 0 as node 1"),
-            std::string::npos);
+  EXPECT_NE(story.happen(PortReserved{{4'711}, ""}).find("9: start 0 as node 1"), std::string::npos);
 }
 
 TEST(IpAllowList, NamesNodesWithAnotherTokenAtItsTimeout) {

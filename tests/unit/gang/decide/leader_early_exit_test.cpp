@@ -91,8 +91,7 @@ TEST(EarlyExit, IsNoneWhenTheOtherRanksEndInTime) {
   LeaderStory story = running(forbidding(job_of(2)), 2);
   (void)story.read_signal(1, last_success_of(3));
   (void)story.wait(seconds(9));
-  EXPECT_EQ(story.read_signal(0, last_success_of(1)),
-            "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
 
   EXPECT_EQ(story.wait(seconds(20)), "") << "its deadline is forgotten";
 }

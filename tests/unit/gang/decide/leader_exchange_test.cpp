@@ -74,8 +74,7 @@ TEST(LeaderExchange, NamesNodesWithoutAContribution) {
   (void)story.wait(seconds(900));
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
-  EXPECT_NE(story.end->reason.find("its 'ports' to reach the leader"), std::string::npos)
-      << story.end->reason;
+  EXPECT_NE(story.end->reason.find("its 'ports' to reach the leader"), std::string::npos) << story.end->reason;
 }
 
 /// Node 1 is an agent on the leader's machine, node 2 is not.
@@ -87,9 +86,7 @@ TEST(LeaderExchange, KnowsAnAddressOfEachNodeThatTheOthersReach) {
 
   const std::string words = story.read_signal(2, ports("5002"));
 
-  EXPECT_NE(words.find("0,1,2: merged ports for 0: fd00::1: fd00::1:5001 fd00::9:5002"),
-            std::string::npos)
-      << words;
+  EXPECT_NE(words.find("0,1,2: merged ports for 0: fd00::1: fd00::1:5001 fd00::9:5002"), std::string::npos) << words;
   EXPECT_EQ(story.last_start->placement.master_address, "fd00::1");
 }
 
@@ -97,8 +94,7 @@ TEST(LeaderExchange, StaysOnLoopbackWhereAllNodesAreOneMachine) {
   LeaderStory story(exchanging(job_of(2)));
   (void)story.happen(Joined{1, "127.0.0.1", "127.0.0.1", with_ports(story.join_of(1, 1))});
   const std::string words = story.read_signal(1, ports("5001"));
-  EXPECT_NE(words.find("0,1: merged ports for 0: 127.0.0.1: 127.0.0.1:5001"), std::string::npos)
-      << words;
+  EXPECT_NE(words.find("0,1: merged ports for 0: 127.0.0.1: 127.0.0.1:5001"), std::string::npos) << words;
 }
 
 TEST(LeaderExchange, FollowsTheNodesOfTheAttempt) {
@@ -112,9 +108,7 @@ TEST(LeaderExchange, FollowsTheNodesOfTheAttempt) {
 
   const std::string words = story.wait(seconds(20));
 
-  EXPECT_NE(words.find("0,2: merged ports for 1: 10.0.0.1: 10.0.0.3:5002 | 0: start 1"),
-            std::string::npos)
-      << words;
+  EXPECT_NE(words.find("0,2: merged ports for 1: 10.0.0.1: 10.0.0.3:5002 | 0: start 1"), std::string::npos) << words;
 }
 
 TEST(LeaderExchange, EndsTheJobWhereThereIsNoResult) {
@@ -178,16 +172,13 @@ TEST(LeaderExchange, StartsAgainWithWhatWasContributedAnew) {
   (void)story.wait(seconds(1));
   (void)story.read_signal(1, ports("6001"));
   const std::string words = story.read_signal(1, InputStatus{});
-  EXPECT_NE(words.find("0,1: merged ports for 1: 10.0.0.1: 10.0.0.2:6001 | 0: start 1"),
-            std::string::npos)
-      << words;
+  EXPECT_NE(words.find("0,1: merged ports for 1: 10.0.0.1: 10.0.0.2:6001 | 0: start 1"), std::string::npos) << words;
 }
 
 TEST(LeaderExchange, ContinuesWhileAnAttemptRuns) {
   LeaderStory story = running(exchanging(job_of(2)), 2);
   EXPECT_EQ(story.read_signal(1, fence("b")), "");
-  EXPECT_EQ(story.read_signal(kOwnLink, fence("a")),
-            "0,1: merged fence 0 of 0: 10.0.0.1:a 10.0.0.2:b");
+  EXPECT_EQ(story.read_signal(kOwnLink, fence("a")), "0,1: merged fence 0 of 0: 10.0.0.1:a 10.0.0.2:b");
   EXPECT_EQ(story.read_signal(kOwnLink, fence("c", 1)), "");
   EXPECT_EQ(story.read_signal(1, fence("d", 1)), "0,1: merged fence 1 of 0: 10.0.0.1:c 10.0.0.2:d");
 }
@@ -206,8 +197,7 @@ TEST(LeaderExchange, DisconnectsNodesThatViolateTheProtocol) {
   EXPECT_NE(words.find("drop 1"), std::string::npos) << words;
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "lost 69");
-  EXPECT_TRUE(story.end->reason.ends_with(
-      "was lost: it sent 101 bytes under 'fence', expected at most 100"))
+  EXPECT_TRUE(story.end->reason.ends_with("was lost: it sent 101 bytes under 'fence', expected at most 100"))
       << story.end->reason;
 }
 

@@ -74,8 +74,7 @@ TEST(Ready, CountsForTheLeadersOwnNodeAndForAJobOfOne) {
   Leader leader(job_of(1), story.now());
   Join join = story.join_of(kOwnLink, 0);
   join.waits_for = "its rank table";
-  EXPECT_EQ(words_of(leader.on(Joined{kOwnLink, "", "", join}, story.now())),
-            "0: admitted as node 0");
+  EXPECT_EQ(words_of(leader.on(Joined{kOwnLink, "", "", join}, story.now())), "0: admitted as node 0");
   EXPECT_EQ(words_of(leader.on(Received{kOwnLink, InputStatus{}}, story.now())), "reserve port");
 }
 
@@ -88,8 +87,7 @@ TEST(Ready, EndsTheJobWhenANodeWaitedInVain) {
   ASSERT_TRUE(story.end);
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
   EXPECT_TRUE(story.end->reason.starts_with("node 1, ")) << story.end->reason;
-  EXPECT_TRUE(story.end->reason.ends_with(": waited 600 s in vain: its rank table: missing"))
-      << story.end->reason;
+  EXPECT_TRUE(story.end->reason.ends_with(": waited 600 s in vain: its rank table: missing")) << story.end->reason;
 }
 
 TEST(Ready, EndsTheJobForNodesThatStillConnect) {
@@ -269,8 +267,7 @@ TEST(Ready, IsWaitedForBeforeTheNextAttemptForTheLastCall) {
   (void)story.read_signal(1, InputStatus{"its rank table"});
   (void)story.end_all();
   EXPECT_EQ(story.state(), State::RendezvousTimer);
-  EXPECT_NE(story.read_signal(1, InputStatus{}).find("1: start 1 as node 1 of 2"),
-            std::string::npos);
+  EXPECT_NE(story.read_signal(1, InputStatus{}).find("1: start 1 as node 1 of 2"), std::string::npos);
 }
 
 TEST(Ready, IsRefusedAsALateOneWhereTheJobCannotRestart) {
@@ -288,15 +285,13 @@ TEST(Ready, IsRefusedAsALateOneWhereTheJobCannotRestart) {
 TEST(Ready, TimedOutNodeLeavesWithoutEndingAnElasticJob) {
   LeaderStory story(elastic(1, 2));
   (void)arrive_unready(story, 1, 1);
-  const std::string words =
-      story.read_signal(1, InputStatus{"waited 10 s in vain: its rank table", 75});
+  const std::string words = story.read_signal(1, InputStatus{"waited 10 s in vain: its rank table", 75});
   EXPECT_EQ(words, "1: finish: incomplete 75 | drop 1");
   EXPECT_NE(story.wait(seconds(31)).find("0: start 0 as node 0 of 1"), std::string::npos);
 
   LeaderStory other(elastic(1, 2));
   (void)arrive_unready(other, 1, 1);
-  EXPECT_EQ(other.read_signal(1, InputStatus{"its rank table is no JSON object", 65}),
-            "0,1: finish: failed 65");
+  EXPECT_EQ(other.read_signal(1, InputStatus{"its rank table is no JSON object", 65}), "0,1: finish: failed 65");
 }
 
 TEST(Ready, MayLeaveAsASpareThatTookPartBefore) {

@@ -9,8 +9,7 @@ using State = Leader::State;
 TEST(Restart, StartsAgainOnTheSameNodesWithANewPort) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   const std::uint16_t old_port = story.port;
-  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "0,1: stop 0 by SIGTERM")
-      << "the end is not known";
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "0,1: stop 0 by SIGTERM") << "the end is not known";
   EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(3), std::nullopt}), "");
 
   EXPECT_EQ(story.read_signal(0, Ended{}),
@@ -62,8 +61,7 @@ TEST(Restart, DoesNotHappenBesideAnUnkillableProcess) {
   (void)story.read_signal(1, Failed{0, failure_of(3)});
   (void)story.read_signal(0, Ended{});
 
-  EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(3), std::nullopt, /*gave_up=*/true}),
-            "0,1: finish: failed 9");
+  EXPECT_EQ(story.read_signal(1, Ended{0, failure_of(3), std::nullopt, /*gave_up=*/true}), "0,1: finish: failed 9");
   EXPECT_TRUE(
       story.has_said("node 1, host-b (10.0.0.2), could not kill a process of attempt 0: "
                      "there is no other attempt beside it"))
@@ -76,8 +74,7 @@ TEST(Restart, DoesNotHappenBesideAnUnkillableProcessAfterASuccess) {
   (void)story.read_signal(1, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true});
   EXPECT_EQ(story.state(), State::Running);
 
-  EXPECT_EQ(story.read_signal(0, Failed{0, failure_of(1)}),
-            "0,1: stop 0 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(0, Failed{0, failure_of(1)}), "0,1: stop 0 by SIGTERM, the end is failed 9");
 }
 
 TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {
@@ -91,8 +88,7 @@ TEST(Restart, EndsWithTheLastFailureWhenTheBudgetIsSpent) {
   EXPECT_EQ(story.end->attempt, 1);
   ASSERT_EQ(story.end->gang.past_attempts.size(), 1U);
   EXPECT_EQ(story.end->gang.past_attempts[0].attempt, 0);
-  EXPECT_EQ(story.end->gang.past_attempts[0].reason,
-            "rank 1 on node 0 (host-a) failed (exit code 9)");
+  EXPECT_EQ(story.end->gang.past_attempts[0].reason, "rank 1 on node 0 (host-a) failed (exit code 9)");
 }
 
 TEST(Restart, CountsNoRestartThatIsOlderThanTheWindow) {
@@ -105,8 +101,7 @@ TEST(Restart, CountsNoRestartThatIsOlderThanTheWindow) {
   EXPECT_EQ(story.state(), State::Running);
   (void)story.wait(std::chrono::minutes(59));
 
-  EXPECT_EQ(story.read_signal(1, Failed{2, failure_of(3)}),
-            "0,1: stop 2 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(1, Failed{2, failure_of(3)}), "0,1: stop 2 by SIGTERM, the end is failed 9");
 }
 
 TEST(Restart, ForgetsWhatTheOldAttemptSaid) {
@@ -375,8 +370,7 @@ TEST(Replacement, IsWaitedForAndThenTheJobIsLost) {
 
   (void)story.wait(seconds(60));
   EXPECT_EQ(words_of(*story.end), "lost 69");
-  EXPECT_EQ(story.end->reason,
-            "2 of 3 nodes came within 60 s: node 1 (host-b) left: closed the connection");
+  EXPECT_EQ(story.end->reason, "2 of 3 nodes came within 60 s: node 1 (host-b) left: closed the connection");
 }
 
 TEST(Replacement, MayComeLater) {
@@ -393,8 +387,7 @@ TEST(Replacement, MayComeLater) {
 TEST(Replacement, IsTheReturnedNodeItself) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   (void)story.lose(1);
-  EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare of a job that runs")
-      << "while the attempt is stopping";
+  EXPECT_EQ(story.arrive(5, 1), "5: admitted as a spare of a job that runs") << "while the attempt is stopping";
   (void)story.read_signal(0, Ended{});
   (void)story.read_signal(2, Ended{});
 

@@ -31,8 +31,7 @@ TEST(ScaleUp, StartsAgainAtOnceForTheNodeThatMakesTheJobWhole) {
             "1: admitted as node 1 | reserve port | 0: start 1 as node 0 of 2, slots 0 of 4 | "
             "1: start 1 as node 1 of 2, slots 2 of 4");
 
-  EXPECT_TRUE(
-      story.has_said("host-b (10.0.0.2) joins the job: starting attempt 1 (no restart is counted)"))
+  EXPECT_TRUE(story.has_said("host-b (10.0.0.2) joins the job: starting attempt 1 (no restart is counted)"))
       << story.all_said();
   EXPECT_EQ(story.warnings, 0);
 }
@@ -47,8 +46,7 @@ TEST(ScaleUp, UsesNoRestartUp) {
   EXPECT_EQ(story.state(), State::Running);
   EXPECT_EQ(story.last_start->placement.attempt, 2);
   EXPECT_EQ(story.last_start->placement.restarts, 1);
-  EXPECT_EQ(story.read_signal(1, Failed{2, failure_of(3)}),
-            "0,1: stop 2 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(1, Failed{2, failure_of(3)}), "0,1: stop 2 by SIGTERM, the end is failed 9");
   (void)story.end_all(2);
 
   ASSERT_EQ(story.end->gang.past_attempts.size(), 2U);
@@ -127,8 +125,7 @@ TEST(ScaleUp, DoesNotHappenBesideAnUnkillableProcess) {
   LeaderStory story = running(scaling(1, 2), 1);
   (void)story.arrive(1);
 
-  EXPECT_EQ(story.read_signal(0, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true}),
-            "0,1: finish: failed 71");
+  EXPECT_EQ(story.read_signal(0, Ended{0, std::nullopt, std::nullopt, /*gave_up=*/true}), "0,1: finish: failed 71");
   EXPECT_EQ(story.end->reason, "host-b (10.0.0.2) joins the job, and it cannot start again");
 }
 

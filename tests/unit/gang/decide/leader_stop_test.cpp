@@ -29,8 +29,7 @@ TEST(StopAtTheLeader, EndsTheJobBeforeItStarts) {
 TEST(StopAtTheLeader, EndsTheAttemptWithTheSameSignal) {
   LeaderStory story = running(restarting(job_of(2)), 2);
 
-  EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGINT}),
-            "0,1: stop 0 by SIGINT, the end is stopped 130");
+  EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGINT}), "0,1: stop 0 by SIGINT, the end is stopped 130");
   EXPECT_EQ(story.end_all(), "0,1: finish: stopped 130") << "and there is no restart";
 }
 
@@ -138,23 +137,20 @@ TEST(StopElsewhere, NamesNodesThatLeftBeforeTheStart) {
 TEST(StopElsewhere, EndsAJobThatNeedsTheNode) {
   LeaderStory story = running(restarting(job_of(2)), 2);
 
-  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}),
-            "0,1: stop 0 by SIGTERM, the end is stopped 143");
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "0,1: stop 0 by SIGTERM, the end is stopped 143");
   EXPECT_EQ(story.end_all(), "0,1: finish: stopped 143");
 }
 
 TEST(StopElsewhere, EndsAJobThatMayBeSmallerButNotRestart) {
   LeaderStory story = running(job_of(2, 3), 3);
 
-  EXPECT_EQ(story.read_signal(2, StopFromAgent{SIGTERM}),
-            "0,1,2: stop 0 by SIGTERM, the end is stopped 143");
+  EXPECT_EQ(story.read_signal(2, StopFromAgent{SIGTERM}), "0,1,2: stop 0 by SIGTERM, the end is stopped 143");
 }
 
 TEST(StopElsewhere, ContinuesWithASmallerJob) {
   LeaderStory story = running(restarting(job_of(2, 3)), 3);
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "0,1,2: stop 0 by SIGTERM");
-  EXPECT_TRUE(
-      story.has_said("node 1, host-b (10.0.0.2), leaves after SIGTERM: going on without it"));
+  EXPECT_TRUE(story.has_said("node 1, host-b (10.0.0.2), leaves after SIGTERM: going on without it"));
   EXPECT_EQ(story.read_signal(1, Ended{}), "1: finish: stopped 143 | drop 1") << "it is not kept";
   (void)story.read_signal(0, Ended{});
 
@@ -237,12 +233,9 @@ TEST(StopElsewhere, ReplacesAStoppedNodeByASpareWhileThePortIsReserved) {
   story.answers_port = false;
   EXPECT_EQ(story.fail_all(0), "reserve port");
 
-  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}),
-            "1: finish: stopped 143 | drop 1 | 9: admitted as node 1");
-  EXPECT_TRUE(story.has_said("node 1, host-b (10.0.0.2), left: it was stopped by SIGTERM"))
-      << story.all_said();
-  EXPECT_NE(story.happen(PortReserved{{4'711}, ""}).find("9: start 1 as node 1"),
-            std::string::npos);
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "1: finish: stopped 143 | drop 1 | 9: admitted as node 1");
+  EXPECT_TRUE(story.has_said("node 1, host-b (10.0.0.2), left: it was stopped by SIGTERM")) << story.all_said();
+  EXPECT_NE(story.happen(PortReserved{{4'711}, ""}).find("9: start 1 as node 1"), std::string::npos);
 }
 
 TEST(StopElsewhere, EndsTheJobWhenMoreLeaveThanItCanSpare) {

@@ -56,9 +56,7 @@ class LeaderStory {
     return join;
   }
 
-  std::string arrive(LinkId link, std::optional<int> rank = std::nullopt) {
-    return arrive(link, join_of(link, rank));
-  }
+  std::string arrive(LinkId link, std::optional<int> rank = std::nullopt) { return arrive(link, join_of(link, rank)); }
   std::string arrive(LinkId link, Join join) {
     if (link == kOwnLink) {
       return happen(Joined{link, "", "", std::move(join)});
@@ -75,9 +73,7 @@ class LeaderStory {
     return last;
   }
 
-  std::string read_signal(LinkId link, Message message) {
-    return happen(Received{link, std::move(message)});
-  }
+  std::string read_signal(LinkId link, Message message) { return happen(Received{link, std::move(message)}); }
   std::string lose(LinkId link) {
     breathing_.erase(link);
     return happen(LinkLost{link, "closed the connection"});
@@ -140,9 +136,8 @@ class LeaderStory {
   }
 
   [[nodiscard]] bool has_said(const std::string& words) const {
-    return std::any_of(said.begin(), said.end(), [&](const std::string& line) {
-      return line.find(words) != std::string::npos;
-    });
+    return std::any_of(said.begin(), said.end(),
+                       [&](const std::string& line) { return line.find(words) != std::string::npos; });
   }
   [[nodiscard]] std::string all_said() const {
     std::string text;
@@ -194,8 +189,7 @@ class LeaderStory {
 [[nodiscard]] inline LeaderStory running(const GangConfig& policy, int nodes) {
   LeaderStory story(policy);
   (void)story.arrive_all(nodes);
-  (void)story.wait(policy.job.least_nodes == policy.job.most_nodes ? milliseconds(0)
-                                                                   : policy.options.last_call);
+  (void)story.wait(policy.job.least_nodes == policy.job.most_nodes ? milliseconds(0) : policy.options.last_call);
   EXPECT_EQ(story.state(), Leader::State::Running);
   return story;
 }

@@ -12,8 +12,7 @@ Succeeded ends_well(int rank, bool is_last) {
 
 LeaderStory noticed(int nodes, const GangConfig& policy) {
   LeaderStory story = running(policy, nodes);
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}),
-            "0,1: suspend within 26000 ms");
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "0,1: suspend within 26000 ms");
   return story;
 }
 LeaderStory noticed() {
@@ -30,12 +29,9 @@ TEST(Suspend, TakesTheSmallestRemainingTime) {
   policy.options.suspend_timeout = seconds(10);
   LeaderStory story = running(policy, 2);
 
-  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"muster suspend", {}, false}),
-            "0,1: suspend within 10000 ms");
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "")
-      << "that is later";
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(4), false}),
-            "0,1: suspend within 4000 ms");
+  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"muster suspend", {}, false}), "0,1: suspend within 10000 ms");
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "") << "that is later";
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(4), false}), "0,1: suspend within 4000 ms");
 }
 
 TEST(Suspend, EndsWhenOneHasSaved) {
@@ -51,8 +47,7 @@ TEST(Suspend, EndsWhenOneHasSaved) {
 TEST(Suspend, EndsAJobWhoseProgramWantsTo) {
   LeaderStory story = running(2);
 
-  EXPECT_EQ(story.read_signal(1, Saved{0, "rank 3"}),
-            "0,1: stop 0 by SIGTERM within 1000 ms, the end is suspended 85");
+  EXPECT_EQ(story.read_signal(1, Saved{0, "rank 3"}), "0,1: stop 0 by SIGTERM within 1000 ms, the end is suspended 85");
 }
 
 TEST(Suspend, EndsWhenAllHaveEndedWithZero) {
@@ -77,8 +72,7 @@ TEST(Suspend, KillsAtTheDeadline) {
   LeaderStory story = noticed();
 
   EXPECT_EQ(story.wait(seconds(25)), "");
-  EXPECT_EQ(story.wait(seconds(2)),
-            "0,1: stop 0 by SIGTERM within 1000 ms, the end is suspended 85");
+  EXPECT_EQ(story.wait(seconds(2)), "0,1: stop 0 by SIGTERM within 1000 ms, the end is suspended 85");
   EXPECT_EQ(story.end_all(), "0,1: finish: suspended 85");
 }
 
@@ -119,8 +113,7 @@ TEST(Suspend, FailsTheJobAfterAFailureDuringTheNotice) {
   LeaderStory story = noticed();
   (void)story.read_signal(1, Ended{0, failure_of(3), std::nullopt});
 
-  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}),
-            "0,1: stop 0 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(0, SuspendFromAgent{"", {}, true}), "0,1: stop 0 by SIGTERM, the end is failed 9");
 }
 
 TEST(Suspend, CannotBeWithdrawnWhenANodeHasEnded) {
@@ -135,8 +128,7 @@ TEST(Suspend, EndsTheJobBeforeItStarts) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
 
-  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}),
-            "0,1: finish: suspended 85");
+  EXPECT_EQ(story.read_signal(1, SuspendFromAgent{"SIGTERM", seconds(26), false}), "0,1: finish: suspended 85");
 }
 
 TEST(Suspend, MeansNoOtherAttemptWhileOneIsStopping) {

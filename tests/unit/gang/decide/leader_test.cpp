@@ -25,8 +25,7 @@ TEST(Leader, StartsAllNodesWhenTheLastOneIsHere) {
 
 TEST(Leader, CountsSlotsBeforeEachNodeWhereNodesDiffer) {
   LeaderStory story(job_of(4));
-  for (const auto& [link, rank, slots] :
-       std::vector<std::tuple<LinkId, int, int>>{{1, 3, 8}, {2, 1, 1}, {3, 2, 5}}) {
+  for (const auto& [link, rank, slots] : std::vector<std::tuple<LinkId, int, int>>{{1, 3, 8}, {2, 1, 1}, {3, 2, 5}}) {
     Join join = story.join_of(link, rank);
     join.node.slots = slots;
     if (link < 3) {
@@ -134,8 +133,7 @@ TEST(Leader, DistinguishesNodesThatLeftFromThoseThatNeverJoined) {
   (void)story.arrive(1, 1);
   (void)story.arrive(3, 3);
   (void)story.lose(3);
-  EXPECT_TRUE(story.has_said("node 3, host-d (10.0.0.4), left: it closed the connection"))
-      << story.all_said();
+  EXPECT_TRUE(story.has_said("node 3, host-d (10.0.0.4), left: it closed the connection")) << story.all_said();
 
   (void)story.wait(seconds(20));
 
@@ -166,8 +164,7 @@ TEST(Leader, LogsTheProgressOfTheWaitAndSendsItToAllNodes) {
 
   EXPECT_EQ(story.wait(seconds(4)), "");
   EXPECT_EQ(story.wait(seconds(2)), "1: waiting");
-  EXPECT_EQ(story.said.back(),
-            "2 of 3 nodes are here after 5 s: node 2 never connected; giving up in 895 s");
+  EXPECT_EQ(story.said.back(), "2 of 3 nodes are here after 5 s: node 2 never connected; giving up in 895 s");
   EXPECT_EQ(story.wait(seconds(300)),
             "1: waiting | 1: waiting | 1: waiting | 1: waiting | 1: waiting | 1: waiting | "
             "1: waiting | 1: waiting | 1: waiting | 1: waiting")
@@ -260,8 +257,7 @@ TEST(Leader, EndsWithSuccessWhenTheLastNodeHasSucceeded) {
   LeaderStory story = running(2);
   EXPECT_EQ(story.read_signal(1, success_of(2)), "");
   EXPECT_EQ(story.read_signal(1, last_success_of(3)), "");
-  EXPECT_EQ(story.read_signal(0, last_success_of(1)),
-            "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
   EXPECT_EQ(story.state(), State::Stopping);
   EXPECT_EQ(story.read_signal(0, Ended{}), "");
   EXPECT_EQ(story.read_signal(1, Ended{}), "0,1: finish: succeeded 0");
@@ -276,8 +272,7 @@ TEST(Leader, CountsANodeWithoutDecidingWorkersAsSucceeded) {
   none.is_last = true;
   EXPECT_EQ(story.read_signal(1, none), "");
 
-  EXPECT_EQ(story.read_signal(0, last_success_of(1)),
-            "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
 }
 
 TEST(Leader, MissesANodeThatServesTheOthers) {
@@ -312,8 +307,7 @@ TEST(Leader, IgnoresASuccessThatWasCountedAlready) {
 TEST(Leader, StopsEveryNodeAtTheFirstFailure) {
   LeaderStory story = running(3);
 
-  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}),
-            "0,1,2: stop 0 by SIGTERM, the end is failed 9");
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure_of(3)}), "0,1,2: stop 0 by SIGTERM, the end is failed 9");
   EXPECT_EQ(story.end->first_failure->global_rank.value, 3);
   EXPECT_EQ(story.end->reason, "worker failed");
 }
@@ -368,8 +362,7 @@ TEST(Leader, ReportsAWorkerThatCouldNotBeStarted) {
   failure.exit_code = 127;
   failure.start_error = "executing 'pyhton': No such file or directory";
 
-  EXPECT_EQ(story.read_signal(1, Failed{0, failure}),
-            "0,1: stop 0 by SIGTERM, the end is failed 127");
+  EXPECT_EQ(story.read_signal(1, Failed{0, failure}), "0,1: stop 0 by SIGTERM, the end is failed 127");
   EXPECT_EQ(story.end->reason, "worker not started");
 }
 
@@ -417,8 +410,7 @@ TEST(Leader, EndsAJobThatLostANode) {
   EXPECT_EQ(story.lose(1), "0,2: stop 0 by SIGTERM, the end is lost 69");
   EXPECT_EQ(story.end->reason, "node 1, host-b (10.0.0.2), was lost: it closed the connection");
   (void)story.read_signal(0, Ended{});
-  EXPECT_EQ(story.read_signal(2, Ended{}), "0,2: finish: lost 69")
-      << "the lost one is not waited for";
+  EXPECT_EQ(story.read_signal(2, Ended{}), "0,2: finish: lost 69") << "the lost one is not waited for";
 }
 
 TEST(Leader, NoticesSilenceAndDropsTheLink) {
@@ -444,8 +436,7 @@ TEST(Leader, DoesNotCountASucceededNodeAsLost) {
   EXPECT_EQ(story.lose(1), "");
   EXPECT_EQ(story.state(), State::Running);
   (void)story.read_signal(0, last_success_of(1));
-  EXPECT_EQ(story.read_signal(2, last_success_of(5)),
-            "0,2: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(2, last_success_of(5)), "0,2: stop 0 by SIGTERM, the end is succeeded 0");
 }
 
 TEST(Leader, DoesNotCountASucceededAndEndedNodeAsLost) {
@@ -454,8 +445,7 @@ TEST(Leader, DoesNotCountASucceededAndEndedNodeAsLost) {
   (void)story.read_signal(1, Ended{});
   EXPECT_EQ(story.lose(1), "");
 
-  EXPECT_EQ(story.read_signal(0, last_success_of(1)),
-            "0: stop 0 by SIGTERM, the end is succeeded 0");
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)), "0: stop 0 by SIGTERM, the end is succeeded 0");
   EXPECT_EQ(story.read_signal(0, Ended{}), "0: finish: succeeded 0 | dissolve");
 }
 

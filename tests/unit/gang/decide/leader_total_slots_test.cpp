@@ -59,13 +59,11 @@ TEST(TotalSlots, MustBeTheLeaders) {
   Join other = story.join_of(1, 1);
   other.job.total_slots = 16;
   other.job.most_nodes = 16;
-  EXPECT_EQ(story.arrive(1, other),
-            "1: refused: its number of workers in all is '16', the leader's is '8' | drop 1");
+  EXPECT_EQ(story.arrive(1, other), "1: refused: its number of workers in all is '16', the leader's is '8' | drop 1");
   Join counting = story.join_of(2, 1);
   counting.job.total_slots.reset();
-  EXPECT_EQ(
-      story.arrive(2, counting),
-      "2: refused: its number of workers in all is 'not given', the leader's is '8' | drop 2");
+  EXPECT_EQ(story.arrive(2, counting),
+            "2: refused: its number of workers in all is 'not given', the leader's is '8' | drop 2");
   EXPECT_EQ(story.state(), State::RendezvousTimer);
 }
 
@@ -83,15 +81,13 @@ TEST(TotalSlots, RefuseANodeThatExceedsThem) {
 TEST(TotalSlots, RefuseALeaderThatHasMoreThanTheJob) {
   const LeaderStory story(job_with_workers(1));
 
-  EXPECT_EQ(story.first_words,
-            "0: refused: with its 2 workers there would be 2, and the job has 1 worker | drop 0");
+  EXPECT_EQ(story.first_words, "0: refused: with its 2 workers there would be 2, and the job has 1 worker | drop 0");
 }
 
 TEST(TotalSlots, RefuseOneAgentTooManyOnceAllAreHere) {
   LeaderStory story(job_with_workers(4));
   (void)arrive_with(story, 1, 2, 1);
-  EXPECT_EQ(arrive_with(story, 2, 2, 2),
-            "2: refused: all 4 workers of the job are here already | drop 2");
+  EXPECT_EQ(arrive_with(story, 2, 2, 2), "2: refused: all 4 workers of the job are here already | drop 2");
 }
 
 TEST(TotalSlots, KeepAnExcessAgentAsASpareWhereTheJobCanRestart) {
@@ -114,8 +110,7 @@ TEST(TotalSlots, AreWaitedForInWordsOfWorkers) {
   (void)arrive_with(story, 1, 3, 1);
 
   EXPECT_EQ(story.wait(seconds(6)), "1: waiting");
-  EXPECT_TRUE(story.has_said("5 of 8 workers are here after 5 s, on 2 nodes; giving up in 55 s"))
-      << story.all_said();
+  EXPECT_TRUE(story.has_said("5 of 8 workers are here after 5 s, on 2 nodes; giving up in 55 s")) << story.all_said();
 }
 
 TEST(TotalSlots, AreGivenUpInWordsOfWorkers) {
@@ -137,8 +132,7 @@ TEST(TotalSlots, SayThatTheNodeRanksHaveAGap) {
   (void)arrive_with(story, 1, 3, 1);
   EXPECT_EQ(arrive_with(story, 3, 3, 3), "3: admitted as node 3");
   EXPECT_EQ(story.state(), State::RendezvousTimer);
-  EXPECT_EQ(arrive_with(story, 2, 1, 2),
-            "2: refused: all 8 workers of the job are here already | drop 2");
+  EXPECT_EQ(arrive_with(story, 2, 1, 2), "2: refused: all 8 workers of the job are here already | drop 2");
   (void)story.wait(seconds(6));
   EXPECT_TRUE(
       story.has_said("8 of 8 workers are here after 5 s, on 3 nodes, and their node ranks "
@@ -192,8 +186,7 @@ TEST(TotalSlots, LetANodeGoOnlyWhereOthersBringItsWorkers) {
   LeaderStory story(restarting(job_with_workers(4)));
   (void)arrive_with(story, 1, 2, 1);
   (void)arrive_with(story, 2, 1);  // a spare, and too small
-  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM, false}),
-            "0,1: stop 0 by SIGTERM, the end is stopped 143");
+  EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM, false}), "0,1: stop 0 by SIGTERM, the end is stopped 143");
 
   LeaderStory other(restarting(job_with_workers(4)));
   (void)arrive_with(other, 1, 2, 1);

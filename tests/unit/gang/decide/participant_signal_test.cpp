@@ -23,11 +23,9 @@ TEST(Signal, ReachesTheWorkersAndTheLeader) {
   ParticipantStory story = running();
   EXPECT_EQ(story.signal(SIGTERM), "pass SIGTERM | tell stop asked by SIGTERM");
   EXPECT_EQ(story.state(), State::Running) << "the leader decides";
-  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143)}),
-            "stop workers by SIGTERM");
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143)}), "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
-  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}),
-            "hang up | leave: stopped 143");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
 }
 
 TEST(Signal, ReachesTheWorkersASecondTime) {
@@ -50,9 +48,7 @@ TEST(Signal, ReachesWorkersThatAreBeingEnded) {
 
 TEST(Signal, KillsTheWorkersWhenAnotherNodeGotItTwice) {
   ParticipantStory story = stopping();
-  EXPECT_EQ(
-      story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143), /*is_urgent=*/true}),
-      "kill workers");
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Stopped, 143), /*is_urgent=*/true}), "kill workers");
   EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
 }
 
@@ -73,8 +69,7 @@ TEST(Signal, ReachesTheWorkersOfALostLeader) {
 TEST(Signal, RequestsTheEndFromTheLeaderBetweenAttempts) {
   ParticipantStory story = over();
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM");
-  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}),
-            "hang up | leave: stopped 143");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
 }
 
 TEST(Signal, DoesNotWaitForTheLeaderASecondTime) {
@@ -94,8 +89,7 @@ TEST(Signal, MeansNowWhereTheFirstOneStoppedTheAttempt) {
   (void)story.signal(SIGTERM);
   (void)story.happen(AttemptOver{});
   EXPECT_EQ(story.state(), State::Over);
-  EXPECT_EQ(story.signal(SIGTERM),
-            "tell stop asked by SIGTERM, now | hang up | leave: stopped 143");
+  EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM, now | hang up | leave: stopped 143");
 }
 
 TEST(Signal, IsNothingToAnAgentThatHasLeft) {
@@ -109,16 +103,14 @@ TEST(Signal, IsNothingToAnAgentThatHasLeft) {
 TEST(SignalAtTheLeader, IsAnsweredByTheLeaderBeforeTheStart) {
   ParticipantStory story = leading();
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM") << "the others are told first";
-  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}),
-            "hang up | leave: stopped 143");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Stopped, 143)}), "hang up | leave: stopped 143");
 }
 
 TEST(SignalAtTheLeader, LeavesTheOthersAtTheThirdOne) {
   ParticipantStory story = leading();
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM");
   EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM, now") << "they are told first";
-  EXPECT_EQ(story.signal(SIGTERM),
-            "tell stop asked by SIGTERM, now | hang up | leave: stopped 143");
+  EXPECT_EQ(story.signal(SIGTERM), "tell stop asked by SIGTERM, now | hang up | leave: stopped 143");
 }
 
 TEST(SignalAtTheLeader, WaitsForTheOthersAlthoughTheEndIsKnown) {

@@ -30,8 +30,7 @@ using std::chrono::seconds;
 
 class ParticipantStory {
  public:
-  explicit ParticipantStory(GangConfig policy = agent_of())
-      : participant_(std::move(policy), now_) {
+  explicit ParticipantStory(GangConfig policy = agent_of()) : participant_(std::move(policy), now_) {
     first_words = take(participant_.start());
   }
 
@@ -44,8 +43,7 @@ class ParticipantStory {
   std::string wait(milliseconds duration) {
     const Instant until = now_ + duration;
     std::string text;
-    for (auto wake = participant_.next_wake(); wake && *wake <= until;
-         wake = participant_.next_wake()) {
+    for (auto wake = participant_.next_wake(); wake && *wake <= until; wake = participant_.next_wake()) {
       now_ = std::max(now_, *wake);
       if (++wakes > kMostWakes) {
         ADD_FAILURE() << "it asks to be woken again and again";
@@ -60,9 +58,8 @@ class ParticipantStory {
   void sleep(milliseconds duration) { now_ += duration; }
 
   [[nodiscard]] bool has_said(const std::string& words) const {
-    return std::any_of(said.begin(), said.end(), [&](const std::string& line) {
-      return line.find(words) != std::string::npos;
-    });
+    return std::any_of(said.begin(), said.end(),
+                       [&](const std::string& line) { return line.find(words) != std::string::npos; });
   }
 
   [[nodiscard]] Participant::State state() const { return participant_.state(); }
@@ -153,8 +150,7 @@ class ParticipantStory {
 }
 
 /// The leader has had attempt 0 stopped; with an end, there is no other attempt.
-[[nodiscard]] inline ParticipantStory stopping(std::optional<JobEnd> end = std::nullopt,
-                                               double orphan_limit = 0) {
+[[nodiscard]] inline ParticipantStory stopping(std::optional<JobEnd> end = std::nullopt, double orphan_limit = 0) {
   ParticipantStory story = running(orphan_limit);
   EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 0 on node 0 (host-a) failed", std::move(end)}),
             "stop workers by SIGTERM");

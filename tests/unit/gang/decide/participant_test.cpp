@@ -81,8 +81,7 @@ TEST(Participant, SpreadsTheDialsOfManyAgents) {
 
 TEST(Participant, DoesNotTryAgainWhereThatCannotHelp) {
   ParticipantStory story;
-  EXPECT_EQ(story.happen(DialFailed{"cannot listen on port 80: Permission denied", true}),
-            "leave: failed 71");
+  EXPECT_EQ(story.happen(DialFailed{"cannot listen on port 80: Permission denied", true}), "leave: failed 71");
 }
 
 TEST(Participant, SaysHowTheWaitGoes) {
@@ -111,9 +110,7 @@ TEST(Participant, TimesOutAndReportsTheLastConnectionError) {
 TEST(Participant, GivesUpAtTheDeadlineEvenWhileADialRuns) {
   ParticipantStory story;
   EXPECT_EQ(story.wait(seconds(900)), "leave: incomplete 75");
-  EXPECT_EQ(
-      story.end->reason,
-      "did not reach the leader at llm-0:29500 within 900 s (1 attempt): it has not answered");
+  EXPECT_EQ(story.end->reason, "did not reach the leader at llm-0:29500 within 900 s (1 attempt): it has not answered");
 }
 
 TEST(Participant, SaysHowTheWaitGoesAlthoughConnectionsAreMadeAndLost) {
@@ -132,9 +129,8 @@ TEST(Participant, LeavesWhenItIsRefused) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
 
-  EXPECT_EQ(
-      story.read_signal(Refused{"node rank 1 is taken by host-b (10.0.0.2)", false}),
-      "hang up | leave: failed " + std::to_string(static_cast<int>(ErrorKind::BadEnvironment)));
+  EXPECT_EQ(story.read_signal(Refused{"node rank 1 is taken by host-b (10.0.0.2)", false}),
+            "hang up | leave: failed " + std::to_string(static_cast<int>(ErrorKind::BadEnvironment)));
   EXPECT_EQ(story.end->reason,
             "the leader at llm-0:29500 refused this node: "
             "node rank 1 is taken by host-b (10.0.0.2)");
@@ -187,8 +183,7 @@ TEST(Participant, HasOneDeadlineWhereItWasNeverAdmitted) {
   EXPECT_EQ(story.state(), State::ConnectRetry);
   (void)story.wait(seconds(2));
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
-  EXPECT_NE(story.end->reason.find("the leader at llm-0:29500 closed the connection"),
-            std::string::npos);
+  EXPECT_NE(story.end->reason.find("the leader at llm-0:29500 closed the connection"), std::string::npos);
 }
 
 TEST(Participant, LooksForTheLeaderAgainWhenItIsSilentBeforeTheStart) {
@@ -278,8 +273,7 @@ TEST(Participant, FindsItsLeaderAgainAsASpare) {
 
 TEST(Participant, LeavesWhenTheJobEndsBeforeItsStart) {
   ParticipantStory story = joined();
-  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Incomplete, 75)}),
-            "hang up | leave: incomplete 75");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Incomplete, 75)}), "hang up | leave: incomplete 75");
   EXPECT_EQ(story.next_wake(), std::nullopt);
 }
 
@@ -296,8 +290,7 @@ TEST(Participant, SendsTheFirstFailureAndTheEnd) {
   EXPECT_EQ(story.happen(WorkerFailed{failure_of(2)}), "tell failed 0");
   EXPECT_EQ(story.state(), State::Stopping);
   EXPECT_EQ(story.happen(WorkerFailed{failure_of(3)}), "") << "the first one of this node";
-  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 2 failed", std::nullopt}),
-            "stop workers by SIGTERM");
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 2 failed", std::nullopt}), "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{failure_of(2), true}), "tell ended 0");
   EXPECT_EQ(story.state(), State::Over);
 
@@ -366,8 +359,7 @@ TEST(Participant, EndsItsWorkersBeforeItLeavesWhateverTheLeaderSays) {
 
 TEST(Participant, EndsItsWorkersWhenARunningNodeIsRefused) {
   ParticipantStory story = running();
-  EXPECT_EQ(story.read_signal(Refused{"something odd", false}),
-            "hang up | stop workers by SIGTERM");
+  EXPECT_EQ(story.read_signal(Refused{"something odd", false}), "hang up | stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{}), "leave: lost 69");
 }
 
@@ -449,8 +441,7 @@ TEST(Participant, IgnoresMessagesOfALinkThatIsDown) {
 
 TEST(Orphan, HasItsLimitWhenTheLinkIsClosed) {
   ParticipantStory story = running(8);
-  EXPECT_EQ(story.happen(LinkDown{"closed the connection"}),
-            "stop workers by SIGTERM within 8000 ms");
+  EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM within 8000 ms");
 }
 
 TEST(Orphan, HasItsLimitFromTheLastAnsweredBeat) {
@@ -502,8 +493,7 @@ TEST(Orphan, StartsNothingWhereTheStartComesTooLate) {
 
 TEST(Orphan, HasLessThanTheGraceThatRunsAlready) {
   ParticipantStory story = stopping(std::nullopt, 8);
-  EXPECT_EQ(story.happen(LinkDown{"closed the connection"}),
-            "stop workers by SIGTERM within 8000 ms");
+  EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM within 8000 ms");
 }
 
 TEST(Orphan, HasItsWholeGraceWhereNoOtherAttemptFollows) {
@@ -559,8 +549,7 @@ TEST(OwnAgent, LeavesWithTheEndOfTheJob) {
   (void)story.happen(WorkerSucceeded{last_success_of(1)});
   (void)story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Succeeded, 0)});
   EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
-  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Succeeded, 0)}),
-            "hang up | leave: succeeded 0");
+  EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Succeeded, 0)}), "hang up | leave: succeeded 0");
 }
 
 // --- Inputs -------------------------------------------------------------------------------------
@@ -569,21 +558,18 @@ TEST(Participant, JoinsWithWhatItWaitsForAndReportsChanges) {
   GangConfig policy = agent_of();
   policy.waits_for = "its rank table";
   ParticipantStory story(std::move(policy));
-  EXPECT_EQ(story.happen(InputsChanged{"its rank table: initializing"}), "")
-      << "nobody listens yet";
+  EXPECT_EQ(story.happen(InputsChanged{"its rank table: initializing"}), "") << "nobody listens yet";
   (void)story.happen(LinkUp{});
   EXPECT_EQ(story.join->waits_for, "its rank table: initializing");
 
   EXPECT_EQ(story.happen(InputsChanged{"its rank table: initializing"}), "");
-  EXPECT_EQ(story.happen(InputsChanged{"its rank table: torn"}),
-            "tell preparing: its rank table: torn");
+  EXPECT_EQ(story.happen(InputsChanged{"its rank table: torn"}), "tell preparing: its rank table: torn");
   EXPECT_EQ(story.happen(InputsChanged{}), "tell preparing: ready");
 }
 
 TEST(Participant, LetsTheLeaderEndTheJobWhenItWaitedInVain) {
   ParticipantStory story = joined();
-  EXPECT_EQ(story.happen(InputsFailed{EndKind::Incomplete, "waited in vain"}),
-            "tell preparing: waited in vain");
+  EXPECT_EQ(story.happen(InputsFailed{EndKind::Incomplete, "waited in vain"}), "tell preparing: waited in vain");
   (void)story.happen(LinkDown{"closed the connection"});
   EXPECT_EQ(story.state(), Participant::State::Left) << "it looks for no other leader";
 }
@@ -591,8 +577,7 @@ TEST(Participant, LetsTheLeaderEndTheJobWhenItWaitedInVain) {
 TEST(Participant, ReportsATimedOutWaitToALaterLeader) {
   ParticipantStory story;
   EXPECT_EQ(story.happen(InputsFailed{EndKind::BadInput, "the rank table is no JSON object"}), "");
-  EXPECT_EQ(story.happen(LinkUp{}),
-            "tell join as node 1 | tell preparing: the rank table is no JSON object");
+  EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1 | tell preparing: the rank table is no JSON object");
   EXPECT_EQ(story.join->waits_for, "the rank table is no JSON object") << "it is not ready";
 }
 
@@ -637,10 +622,7 @@ GangConfig exchanging() {
   return policy;
 }
 
-Merged merged(const std::string& key,
-              int attempt,
-              const std::string& bytes,
-              bool has_round = false) {
+Merged merged(const std::string& key, int attempt, const std::string& bytes, bool has_round = false) {
   const auto round = has_round ? std::optional(0) : std::nullopt;
   return {split({{key, attempt, round, {}}, bytes}).front()};
 }

@@ -54,8 +54,7 @@ TEST(Pieces, AreTheValueAgain) {
 TEST(Pieces, AreCompressedWhereThatHelps) {
   EXPECT_EQ(split({id_of("a"), std::string(100'000, 'x')}).size(), 1U);
   EXPECT_EQ(split({id_of("a"), noise(100'000)}).front().compressed_size, 100'000U);
-  EXPECT_EQ(split({id_of("a"), std::string(1'000, 'x')}).front().compressed_size, 1'000U)
-      << "not worth it";
+  EXPECT_EQ(split({id_of("a"), std::string(1'000, 'x')}).front().compressed_size, 1'000U) << "not worth it";
 }
 
 TEST(Pieces, HaveTheLimitOfTheirKey) {
@@ -66,8 +65,7 @@ TEST(Pieces, HaveTheLimitOfTheirKey) {
 
 TEST(Pieces, ThatAreABombAreRefused) {
   Chunk bomb = split({id_of("a"), std::string(kMost * 8, 'x')}).front();
-  EXPECT_EQ(error_of(*std::make_unique<Assembler>(), bomb),
-            "sent 8388608 bytes under 'a', expected at most 1048576");
+  EXPECT_EQ(error_of(*std::make_unique<Assembler>(), bomb), "sent 8388608 bytes under 'a', expected at most 1048576");
   bomb.size = kMost;  // a lie
   bomb.bytes = compress(std::string(kMost * 8, 'x'));
   bomb.compressed_size = bomb.bytes.size();

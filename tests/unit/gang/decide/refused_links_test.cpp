@@ -51,8 +51,7 @@ TEST(RejectedConnectionLog, SaysHowManyCameFromOneAddress) {
     refused.count("10.0.0.7", kBegin);
   }
 
-  EXPECT_EQ(refused.summary(kBegin + seconds(30)),
-            "refused 48,211 connections from 1 address (10.0.0.7) in 30 s");
+  EXPECT_EQ(refused.summary(kBegin + seconds(30)), "refused 48,211 connections from 1 address (10.0.0.7) in 30 s");
 }
 
 TEST(RejectedConnectionLog, NamesTheMostFrequentAddresses) {
@@ -78,14 +77,8 @@ TEST(RejectedConnectionLog, LogsLessOftenWhileAFloodContinues) {
     now = *refused.next_wake();
     EXPECT_NE(refused.summary(now), "");
   }
-  EXPECT_EQ(spans,
-            (std::vector<seconds>{seconds(30),
-                                  seconds(60),
-                                  seconds(120),
-                                  seconds(240),
-                                  seconds(480),
-                                  seconds(600),
-                                  seconds(600)}));
+  EXPECT_EQ(spans, (std::vector<seconds>{seconds(30), seconds(60), seconds(120), seconds(240), seconds(480),
+                                         seconds(600), seconds(600)}));
 
   EXPECT_EQ(refused.summary(now), "");
   refused.count("10.0.0.7", now);

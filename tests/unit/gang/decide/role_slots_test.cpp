@@ -14,10 +14,8 @@ NodeFacts node_of(const std::string& role, int slots) {
 }
 
 TEST(RoleSlots, AreSummedPerRoleNameInRankOrder) {
-  EXPECT_EQ(
-      find_role_slots(
-          {node_of("trainer", 2), node_of("reader", 1), node_of("trainer", 3), node_of("", 4)}),
-      (std::vector<RoleSlots>{{0, 5}, {0, 1}, {2, 5}, {0, 4}}));
+  EXPECT_EQ(find_role_slots({node_of("trainer", 2), node_of("reader", 1), node_of("trainer", 3), node_of("", 4)}),
+            (std::vector<RoleSlots>{{0, 5}, {0, 1}, {2, 5}, {0, 4}}));
 }
 
 TEST(RoleSlots, AreOmittedWhereAllRolesAreTheSame) {

@@ -10,17 +10,14 @@
 namespace muster::gang {
 
 [[nodiscard]] inline std::string words_of(const JobEnd& end) {
-  static constexpr const char* kNames[] = {
-      "succeeded", "failed", "stopped", "incomplete", "lost", "hung", "suspended"};
-  return std::string(kNames[static_cast<std::size_t>(end.verdict)]) + " " +
-         std::to_string(end.exit_code);
+  static constexpr const char* kNames[] = {"succeeded", "failed", "stopped", "incomplete", "lost", "hung", "suspended"};
+  return std::string(kNames[static_cast<std::size_t>(end.verdict)]) + " " + std::to_string(end.exit_code);
 }
 
 /// "admitted as node 1", "start 0 as node 1 of 2, slots 2 of 4", "finish: lost 69".
 /// "ports for 0: bytes", "fence 3 of 0: bytes".
 [[nodiscard]] inline std::string words_of(const Chunk& chunk) {
-  return chunk.id.key +
-         (chunk.id.round ? " " + std::to_string(*chunk.id.round) + " of " : std::string(" for ")) +
+  return chunk.id.key + (chunk.id.round ? " " + std::to_string(*chunk.id.round) + " of " : std::string(" for ")) +
          std::to_string(chunk.id.attempt) + ": " + chunk.bytes;
 }
 
@@ -33,15 +30,11 @@ namespace muster::gang {
       return "preparing: " + (preparing.waits_for.empty() ? "ready" : preparing.waits_for);
     }
     std::string operator()(const Heartbeat&) const { return "beat"; }
-    std::string operator()(const Failed& failed) const {
-      return "failed " + std::to_string(failed.attempt);
-    }
+    std::string operator()(const Failed& failed) const { return "failed " + std::to_string(failed.attempt); }
     std::string operator()(const Succeeded& succeeded) const {
       return "succeeded " + std::to_string(succeeded.attempt);
     }
-    std::string operator()(const Ended& ended) const {
-      return "ended " + std::to_string(ended.attempt);
-    }
+    std::string operator()(const Ended& ended) const { return "ended " + std::to_string(ended.attempt); }
     std::string operator()(const StopFromAgent& asked) const {
       return "stop asked by " + signal_name(asked.signal) + (asked.is_urgent ? ", now" : "");
     }
@@ -49,44 +42,35 @@ namespace muster::gang {
       return (asked.is_withdrawn ? "notice withdrawn: " : "suspend asked: ") + asked.source;
     }
     std::string operator()(const Saved& saved) const { return "saved: " + saved.process; }
-    std::string operator()(const StatusQuery& asked) const {
-      return "status asked " + std::to_string(asked.number);
-    }
+    std::string operator()(const StatusQuery& asked) const { return "status asked " + std::to_string(asked.number); }
     std::string operator()(const StatusReport& report) const {
       return "status " + std::to_string(report.number) + ", " + std::to_string(report.missing) +
              " missing: " + report.text;
     }
     std::string operator()(const Suspend& suspend) const {
-      return suspend.notice.is_withdrawn
-                 ? "go on after all"
-                 : "suspend within " + std::to_string(suspend.notice.within.count()) + " ms";
+      return suspend.notice.is_withdrawn ? "go on after all"
+                                         : "suspend within " + std::to_string(suspend.notice.within.count()) + " ms";
     }
     std::string operator()(const Admitted& admitted) const {
-      return admitted.seat ? "admitted as node " + to_string(*admitted.seat)
-                           : std::string("admitted as a spare") +
-                                 (admitted.runs_without_it ? " of a job that runs" : "");
+      return admitted.seat
+                 ? "admitted as node " + to_string(*admitted.seat)
+                 : std::string("admitted as a spare") + (admitted.runs_without_it ? " of a job that runs" : "");
     }
     std::string operator()(const Refused& refused) const {
       return (refused.may_retry ? "refused for now: " : "refused: ") + refused.reason;
     }
     std::string operator()(const Waiting&) const { return "waiting"; }
-    std::string operator()(const Contribute& contribute) const {
-      return "contribute " + words_of(contribute.chunk);
-    }
-    std::string operator()(const Merged& merged) const {
-      return "merged " + words_of(merged.chunk);
-    }
+    std::string operator()(const Contribute& contribute) const { return "contribute " + words_of(contribute.chunk); }
+    std::string operator()(const Merged& merged) const { return "merged " + words_of(merged.chunk); }
     std::string operator()(const Start& start) const {
-      return "start " + std::to_string(start.placement.attempt) + " as node " +
-             to_string(start.placement.node_rank) + " of " + std::to_string(start.placement.nodes) +
-             ", slots " + std::to_string(start.placement.slots_before) + " of " +
-             std::to_string(start.placement.slots_total);
+      return "start " + std::to_string(start.placement.attempt) + " as node " + to_string(start.placement.node_rank) +
+             " of " + std::to_string(start.placement.nodes) + ", slots " +
+             std::to_string(start.placement.slots_before) + " of " + std::to_string(start.placement.slots_total);
     }
     std::string operator()(const Stop& stop) const {
       return "stop " + std::to_string(stop.attempt) + " by " + signal_name(stop.signal) +
              (stop.is_urgent ? ", now" : "") +
-             (stop.most_grace ? " within " + std::to_string(stop.most_grace->count()) + " ms"
-                              : "") +
+             (stop.most_grace ? " within " + std::to_string(stop.most_grace->count()) + " ms" : "") +
              (stop.end ? ", the end is " + words_of(*stop.end) : "");
     }
     std::string operator()(const Finish& finish) const { return "finish: " + words_of(finish.end); }
@@ -123,9 +107,7 @@ namespace muster::gang {
 [[nodiscard]] inline std::string words_of(const ParticipantAction& action) {
   struct Words {
     std::string operator()(const Dial&) const { return "dial"; }
-    std::string operator()(const SendToLeader& tell) const {
-      return "tell " + words_of(tell.message);
-    }
+    std::string operator()(const SendToLeader& tell) const { return "tell " + words_of(tell.message); }
     std::string operator()(const CloseLink&) const { return "hang up"; }
     std::string operator()(const StartAttempt& wanted) const {
       return "start workers of " + std::to_string(wanted.start.placement.attempt);
@@ -138,18 +120,13 @@ namespace muster::gang {
              (stop.most_grace ? " within " + std::to_string(stop.most_grace->count()) + " ms" : "");
     }
     std::string operator()(const NotifyWorkers& tell) const {
-      return tell.notice.is_withdrawn ? "tell workers to go on"
-                                      : "tell workers of a notice from " + tell.notice.source;
+      return tell.notice.is_withdrawn ? "tell workers to go on" : "tell workers of a notice from " + tell.notice.source;
     }
     std::string operator()(const DescribeStatus& wanted) const {
       return "describe status " + std::to_string(wanted.number);
     }
-    std::string operator()(const StatusOfNode& status) const {
-      return "status of a node: " + status.text;
-    }
-    std::string operator()(const PassSignal& pass) const {
-      return "pass " + signal_name(pass.signal);
-    }
+    std::string operator()(const StatusOfNode& status) const { return "status of a node: " + status.text; }
+    std::string operator()(const PassSignal& pass) const { return "pass " + signal_name(pass.signal); }
     std::string operator()(const KillAttempt&) const { return "kill workers"; }
     std::string operator()(const LogLine&) const { return {}; }
     std::string operator()(const Leave& leave) const { return "leave: " + words_of(leave.end); }

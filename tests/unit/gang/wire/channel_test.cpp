@@ -125,9 +125,8 @@ TEST(Channel, SaysOnBothSidesThatTheJobHasNoToken) {
 
 TEST(Channel, RefusesGarbage) {
   for (const Side side : {Side::Leader, Side::Agent}) {
-    for (const std::string& garbage : {"GET / HTTP/1.1\r\n\r\n"s,
-                                       "\x16garbage that is long enough"s,
-                                       "\x15\x03\x03\0\2\2\x28"s}) {
+    for (const std::string& garbage :
+         {"GET / HTTP/1.1\r\n\r\n"s, "\x16garbage that is long enough"s, "\x15\x03\x03\0\2\2\x28"s}) {
       End end = make_end(kToken, side);
       const auto plaintext = end.channel->receive(garbage);
       ASSERT_FALSE(plaintext) << garbage;
@@ -135,8 +134,7 @@ TEST(Channel, RefusesGarbage) {
     }
   }
   End end = make_end(kToken, Side::Leader);
-  EXPECT_EQ(end.channel->receive("GET /").error().message,
-            "speaks neither TLS nor muster's language");
+  EXPECT_EQ(end.channel->receive("GET /").error().message, "speaks neither TLS nor muster's language");
 }
 
 TEST(Channel, RefusesWhatWasChangedOnItsWay) {
@@ -147,8 +145,7 @@ TEST(Channel, RefusesWhatWasChangedOnItsWay) {
   wire.back() = static_cast<char>(wire.back() ^ 1);
   const auto plaintext = pair.leader.channel->receive(wire);
   ASSERT_FALSE(plaintext);
-  EXPECT_EQ(plaintext.error().message,
-            "breaks the rules of TLS (decryption failed or bad record mac)");
+  EXPECT_EQ(plaintext.error().message, "breaks the rules of TLS (decryption failed or bad record mac)");
 }
 
 TEST(Channel, WaitsForTheRestOfARecord) {

@@ -33,9 +33,7 @@ class DialerTest : public testing::Test {
   DialFailure dial(const std::string& host, std::uint16_t port) {
     std::optional<DialFailure> failure;
     Dialer dialer(io_);
-    dialer.dial(host, port, [&](auto result) {
-      failure = result ? DialFailure{} : std::move(result.error());
-    });
+    dialer.dial(host, port, [&](auto result) { failure = result ? DialFailure{} : std::move(result.error()); });
     EXPECT_FALSE(failure);  // not from within the call
     EXPECT_TRUE(run_until(io_, [&] { return failure.has_value(); }));
     return failure.value_or(DialFailure{});
@@ -53,8 +51,7 @@ class DialerTest : public testing::Test {
 };
 
 DialFailure failure_of(int error_number, const char* host) {
-  return describe_dial_failure({error_number, boost::system::system_category()},
-                               {make_address(host), 29'500},
+  return describe_dial_failure({error_number, boost::system::system_category()}, {make_address(host), 29'500},
                                std::chrono::milliseconds(3'000));
 }
 
@@ -66,8 +63,7 @@ TEST_F(DialerTest, TakesANumericAddressUnchanged) {
 TEST_F(DialerTest, ResolvesTheNameOfThisMachine) {
   const auto addresses = resolve("localhost");
   ASSERT_TRUE(addresses) << addresses.error().message;
-  EXPECT_TRUE(std::all_of(
-      addresses->begin(), addresses->end(), [](const address& one) { return one.is_loopback(); }));
+  EXPECT_TRUE(std::all_of(addresses->begin(), addresses->end(), [](const address& one) { return one.is_loopback(); }));
 }
 
 TEST_F(DialerTest, ReportsWhyANameDoesNotResolve) {
@@ -77,8 +73,7 @@ TEST_F(DialerTest, ReportsWhyANameDoesNotResolve) {
   EXPECT_EQ(addresses.error().message, "no such name in /etc/hosts or DNS");
   const DialFailure failure = dial("no such host", 1);
   EXPECT_EQ(failure.kind, Kind::NoName);
-  EXPECT_EQ(failure.text,
-            "name 'no such host' does not resolve (no such name in /etc/hosts or DNS)");
+  EXPECT_EQ(failure.text, "name 'no such host' does not resolve (no such name in /etc/hosts or DNS)");
 }
 
 TEST_F(DialerTest, ContinuesAnUnfinishedLookUp) {
@@ -150,8 +145,7 @@ TEST(DialFailure, DescribesTheFailure) {
   EXPECT_EQ(failure_of(ETIMEDOUT, "10.0.0.1").kind, Kind::TimedOut);
   EXPECT_EQ(failure_of(ENETUNREACH, "fd00::1").text, "no route to [fd00::1]:29500");
   EXPECT_EQ(failure_of(EHOSTUNREACH, "fd00::1").kind, Kind::Unreachable);
-  EXPECT_EQ(failure_of(EACCES, "10.0.0.1").text,
-            "cannot connect to 10.0.0.1:29500: Permission denied");
+  EXPECT_EQ(failure_of(EACCES, "10.0.0.1").text, "cannot connect to 10.0.0.1:29500: Permission denied");
   EXPECT_EQ(failure_of(EACCES, "10.0.0.1").kind, Kind::Other);
 }
 

@@ -48,8 +48,7 @@ struct End {
 
 /// A leader's end and an agent's, started.
 struct Pair {
-  explicit Pair(boost::asio::io_context& io, const GangKey* link_key = nullptr)
-      : Pair(connected_pair(io), link_key) {}
+  explicit Pair(boost::asio::io_context& io, const GangKey* link_key = nullptr) : Pair(connected_pair(io), link_key) {}
   Pair(Sockets sockets, const GangKey* link_key)
       : leader(std::move(sockets.first), link_key, Side::Leader),
         agent(std::move(sockets.second), link_key, Side::Agent) {
@@ -66,8 +65,7 @@ struct Stranger {
   explicit Stranger(boost::asio::io_context& io, const GangKey* link_key = nullptr)
       : Stranger(connected_pair(io), link_key) {}
   Stranger(Sockets sockets, const GangKey* link_key)
-      : leader(std::move(sockets.first), link_key, Side::Leader),
-        socket(std::move(sockets.second)) {}
+      : leader(std::move(sockets.first), link_key, Side::Leader), socket(std::move(sockets.second)) {}
 
   void write(const std::string& bytes) { boost::asio::write(socket, boost::asio::buffer(bytes)); }
 
@@ -168,10 +166,8 @@ TEST_F(LinkTest, RefusesStrangers) {
             "sent no muster message: a message of 1195725856 bytes, expected at most 65536");
   EXPECT_EQ(verdict_on(frame("hello")), "sent no muster message: no JSON: syntax error");
   EXPECT_EQ(verdict_on(frame(encode(Heartbeat{}))), "sent 'beat' first, expected 'join'");
-  EXPECT_EQ(verdict_on("\0\1\0\1"s),
-            "sent no muster message: a message of 65537 bytes, expected at most 65536");
-  EXPECT_EQ(verdict_on("GET / HTTP/1.1\r\n\r\n", &key()),
-            "speaks neither TLS nor muster's language");
+  EXPECT_EQ(verdict_on("\0\1\0\1"s), "sent no muster message: a message of 65537 bytes, expected at most 65536");
+  EXPECT_EQ(verdict_on("GET / HTTP/1.1\r\n\r\n", &key()), "speaks neither TLS nor muster's language");
 }
 
 TEST_F(LinkTest, SaysOnBothSidesThatOnlyOneHasAToken) {
@@ -184,11 +180,9 @@ TEST_F(LinkTest, SaysOnBothSidesThatOnlyOneHasAToken) {
     agent.link->send(some_join());
     ASSERT_TRUE(until([&] { return !leader.lost.empty() && !agent.lost.empty(); }));
     EXPECT_EQ(leader.lost[0],
-              leader_has_one ? "speaks without a token, and this job has one"
-                             : "has a token, and this job has none");
-    EXPECT_EQ(agent.lost[0],
-              leader_has_one ? "has a token, and this agent has none"
-                             : "speaks without a token, and this agent has one");
+              leader_has_one ? "speaks without a token, and this job has one" : "has a token, and this job has none");
+    EXPECT_EQ(agent.lost[0], leader_has_one ? "has a token, and this agent has none"
+                                            : "speaks without a token, and this agent has one");
   }
 }
 
@@ -285,10 +279,8 @@ TEST_F(LinkTest, LetsABeatOvertakeALargeValue) {
     pair.leader.link->send(Waiting{"behind"});
     pair.leader.link->send(Heartbeat{});
     ASSERT_TRUE(until([&] { return pair.agent.messages.size() == 902; }));
-    const auto beat = std::find_if(
-        pair.agent.messages.begin(), pair.agent.messages.end(), [](const Message& message) {
-          return std::holds_alternative<Heartbeat>(message);
-        });
+    const auto beat = std::find_if(pair.agent.messages.begin(), pair.agent.messages.end(),
+                                   [](const Message& message) { return std::holds_alternative<Heartbeat>(message); });
     EXPECT_LT(beat - pair.agent.messages.begin(), 890);
     EXPECT_TRUE(std::holds_alternative<Waiting>(pair.agent.messages.back()));
   }

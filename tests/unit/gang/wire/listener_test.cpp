@@ -112,8 +112,7 @@ TEST(PortHolder, IsTheListeningProcess) {
   boost::asio::io_context io;
   const auto listener = std::move(*Listener::open(io, 0));
   const tcp::socket dialled = dial(io, listener->port());
-  EXPECT_EQ(describe_port_holder(listener->port()),
-            "pid " + std::to_string(::getpid()) + " (muster_gang_tes)");
+  EXPECT_EQ(describe_port_holder(listener->port()), "pid " + std::to_string(::getpid()) + " (muster_gang_tes)");
 }
 
 TEST(PortHolder, IsTheProcessWithAConnectionFromThePort) {

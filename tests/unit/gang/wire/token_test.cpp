@@ -54,8 +54,7 @@ TEST(GangKey, IsTheSameEverywhere) {
 }
 
 TEST(GangKey, DiffersForEachToken) {
-  EXPECT_NE(hex_of(*GangKey::derive("0123456789abcdef")),
-            hex_of(*GangKey::derive("0123456789abcdeg")));
+  EXPECT_NE(hex_of(*GangKey::derive("0123456789abcdef")), hex_of(*GangKey::derive("0123456789abcdeg")));
 }
 
 TEST(GangKey, DoesNotCountOneLineEnd) {
@@ -71,8 +70,7 @@ TEST(GangKey, IsRefusedForAShortToken) {
     ASSERT_FALSE(key);
     EXPECT_EQ(key.error().kind, ErrorKind::BadEnvironment);
   }
-  EXPECT_EQ(GangKey::derive("secret").error().message,
-            "the token has 6 bytes, expected at least 16");
+  EXPECT_EQ(GangKey::derive("secret").error().message, "the token has 6 bytes, expected at least 16");
 }
 
 TEST(GangKey, MovesAndIsForgottenWhereItWas) {
@@ -92,15 +90,13 @@ TEST_F(TokenFileTest, IsReadWhole) {
 
 TEST_F(TokenFileTest, WarnsWhenOthersMayReadIt) {
   const std::string path = write("0123456789abcdef", 0644);
-  EXPECT_EQ(read_token_file(path)->warning,
-            "the token file '" + path + "' may be read by others than its owner");
+  EXPECT_EQ(read_token_file(path)->warning, "the token file '" + path + "' may be read by others than its owner");
 }
 
 TEST_F(TokenFileTest, ReportsWhyItCannotBeRead) {
   EXPECT_EQ(error_of(folder_ + "/none"),
             "cannot read the token file '" + folder_ + "/none': No such file or directory");
-  EXPECT_EQ(error_of(folder_),
-            "cannot read the token file '" + folder_ + "': it is no regular file");
+  EXPECT_EQ(error_of(folder_), "cannot read the token file '" + folder_ + "': it is no regular file");
 }
 
 TEST_F(TokenFileTest, IsNoPipeThatWouldWait) {
@@ -112,9 +108,7 @@ TEST_F(TokenFileTest, IsNoPipeThatWouldWait) {
 TEST_F(TokenFileTest, HasALimit) {
   EXPECT_EQ(error_of(write(std::string(kMostTokenBytes, 'x'))), "it was read");
   const std::string path = write(std::string(kMostTokenBytes + 1, 'x'));
-  EXPECT_EQ(
-      error_of(path),
-      "cannot read the token file '" + path + "': it has 65537 bytes, expected at most 65536");
+  EXPECT_EQ(error_of(path), "cannot read the token file '" + path + "': it has 65537 bytes, expected at most 65536");
 }
 
 TEST(Token, IsWeakWhereItHasFewDifferentBytes) {

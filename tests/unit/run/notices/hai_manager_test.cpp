@@ -11,8 +11,7 @@ namespace {
 TEST(WriteHaiRequest, IsALengthAndAPickledDictionary) {
   using namespace std::string_literals;
 
-  EXPECT_EQ(write_hai_request("go_suspend"),
-            "      39\x80\x02}X\x06\0\0\0sourceX\x0a\0\0\0go_suspends."s);
+  EXPECT_EQ(write_hai_request("go_suspend"), "      39\x80\x02}X\x06\0\0\0sourceX\x0a\0\0\0go_suspends."s);
 }
 
 TEST(DescribeTelling, ReportsWhetherTheRequestSucceeded) {

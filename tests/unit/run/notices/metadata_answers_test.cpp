@@ -18,10 +18,7 @@ constexpr std::chrono::system_clock::time_point kNow{1'505'722'800s};
 constexpr Notice kNone;
 constexpr Notice kUnreadable{-1ms};
 
-Notice notice_of(Cloud cloud,
-                 const std::string& body,
-                 int status = 200,
-                 std::string_view own_name = "") {
+Notice notice_of(Cloud cloud, const std::string& body, int status = 200, std::string_view own_name = "") {
   const auto read = read_cloud_notice(cloud, {status, body}, own_name, kNow);
   return read ? *read : kUnreadable;
 }
@@ -31,26 +28,18 @@ std::string azure_event(const std::string& fields) {
 }
 
 TEST(MetadataAnswers, ReadsTheRemainingTimeOfAws) {
-  EXPECT_EQ(notice_of(Cloud::Aws, R"({"action": "terminate", "time": "2017-09-18T08:22:00Z"})"),
-            120s);
+  EXPECT_EQ(notice_of(Cloud::Aws, R"({"action": "terminate", "time": "2017-09-18T08:22:00Z"})"), 120s);
   EXPECT_EQ(notice_of(Cloud::Aws, R"({"action":"hibernate","time":"2017-09-18T08:19:00Z"})"), 0s);
-  EXPECT_EQ(notice_of(Cloud::Aws, R"({"action":"stop","time":"9999-12-31T23:59:59Z"})"),
-            315'360'000s);
+  EXPECT_EQ(notice_of(Cloud::Aws, R"({"action":"stop","time":"9999-12-31T23:59:59Z"})"), 315'360'000s);
   EXPECT_EQ(notice_of(Cloud::Aws, "<?xml version=\"1.0\"?>", 404), kNone);
 }
 
 TEST(MetadataAnswers, TakesNothingElseOfAws) {
-  for (const char* body : {"",
-                           "{}",
-                           "[]",
-                           "null",
-                           R"({"action":"stop"})",
-                           R"({"action":"stop","time":12})",
-                           R"({"action":"stop","time":"2017-09-18"})",
-                           R"({"action":"stop","time":"2017-02-30T08:22:00Z"})",
-                           R"({"action":"stop","time":"2017-09-18T24:22:00Z"})",
-                           R"({"action":"stop","time":"-017-09-18T08:22:00Z"})",
-                           R"({"time":"2017-09-18T08:22:00Z"})"}) {
+  for (const char* body :
+       {"", "{}", "[]", "null", R"({"action":"stop"})", R"({"action":"stop","time":12})",
+        R"({"action":"stop","time":"2017-09-18"})", R"({"action":"stop","time":"2017-02-30T08:22:00Z"})",
+        R"({"action":"stop","time":"2017-09-18T24:22:00Z"})", R"({"action":"stop","time":"-017-09-18T08:22:00Z"})",
+        R"({"time":"2017-09-18T08:22:00Z"})"}) {
     EXPECT_EQ(notice_of(Cloud::Aws, body), kUnreadable) << body;
   }
   const char* const good = R"({"action":"stop","time":"2017-09-18T08:22:00Z"})";
@@ -66,15 +55,12 @@ TEST(MetadataAnswers, ReadsTheRemainingTimeOfGcp) {
 }
 
 TEST(MetadataAnswers, ReadsTheRemainingTimeOfAzure) {
-  const auto left = [](const std::string& fields) {
-    return notice_of(Cloud::Azure, azure_event(fields));
-  };
+  const auto left = [](const std::string& fields) { return notice_of(Cloud::Azure, azure_event(fields)); };
   EXPECT_EQ(left(R"(,"EventType":"Preempt","NotBefore":"Mon, 18 Sep 2017 08:20:40 GMT")"), 40s);
   EXPECT_EQ(left(R"(,"EventType":"Terminate","NotBefore":"2017-09-18T08:25:00Z")"), 300s);
   EXPECT_EQ(left(R"(,"EventType":"Preempt","EventStatus":"Started","NotBefore":"")"), 30s);
   EXPECT_EQ(left(R"(,"EventType":"Preempt","NotBefore":"Mon, 18 Foo 2017 08:20:40 GMT")"), 30s);
-  EXPECT_EQ(left(R"(,"EventType":"Preempt","NotBefore":"Mon, 18 Sep 99999999999 08:20:40 GMT")"),
-            30s);
+  EXPECT_EQ(left(R"(,"EventType":"Preempt","NotBefore":"Mon, 18 Sep 99999999999 08:20:40 GMT")"), 30s);
   EXPECT_EQ(left(R"(,"EventType":"Freeze","NotBefore":"")"), kNone);
   EXPECT_EQ(left(R"(,"EventType":7)"), kNone);
   EXPECT_EQ(notice_of(Cloud::Azure, R"({"DocumentIncarnation":1,"Events":[]})"), kNone);
@@ -84,10 +70,9 @@ TEST(MetadataAnswers, ReadsTheRemainingTimeOfAzure) {
 }
 
 TEST(MetadataAnswers, TakesTheEarliestEventOfThisMachine) {
-  const std::string body =
-      R"({"Events":[{"EventType":"Preempt","Resources":["other"],"NotBefore":""},)"
-      R"({"EventType":"Terminate","Resources":["x","Own_1"],"NotBefore":"2017-09-18T08:25:00Z"},)"
-      R"({"EventType":"Terminate","Resources":["own_1"],"NotBefore":"2017-09-18T08:24:00Z"}]})";
+  const std::string body = R"({"Events":[{"EventType":"Preempt","Resources":["other"],"NotBefore":""},)"
+                           R"({"EventType":"Terminate","Resources":["x","Own_1"],"NotBefore":"2017-09-18T08:25:00Z"},)"
+                           R"({"EventType":"Terminate","Resources":["own_1"],"NotBefore":"2017-09-18T08:24:00Z"}]})";
   EXPECT_EQ(notice_of(Cloud::Azure, body, 200, "own_1"), 240s);
   EXPECT_EQ(notice_of(Cloud::Azure, body, 200, "third"), kNone);
   EXPECT_EQ(notice_of(Cloud::Azure, body), 30s) << "who does not know its name takes all";
@@ -108,9 +93,8 @@ TEST(MetadataAnswers, ReadsHttpInPieces) {
 }
 
 TEST(MetadataAnswers, ReadsBodiesOfEachForm) {
-  const auto pieces = read_http_answer(
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nTR\r\n2\r\nUE\r\n0\r\n\r\n",
-      false);
+  const auto pieces =
+      read_http_answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nTR\r\n2\r\nUE\r\n0\r\n\r\n", false);
   ASSERT_TRUE(pieces && *pieces);
   EXPECT_EQ((*pieces)->body, "TRUE");
   const std::string unmeasured = "HTTP/1.0 200 OK\r\n\r\nTRUE";
@@ -124,8 +108,7 @@ TEST(MetadataAnswers, LimitsTheSizeOfAnAnswer) {
   EXPECT_FALSE(read_http_answer("SSH-2.0-OpenSSH_9.2\r\n", false));
   EXPECT_FALSE(read_http_answer("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n", false));
   EXPECT_FALSE(read_http_answer(std::string(kMostMetadataBytes + 1, 'x'), false));
-  EXPECT_FALSE(
-      read_http_answer("HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n", false));
+  EXPECT_FALSE(read_http_answer("HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n", false));
 }
 
 TEST(MetadataAnswers, PutsNoLineEndIntoAHeader) {

@@ -16,8 +16,7 @@ using namespace std::chrono_literals;
 
 class LogFilesTest : public testing::Test {
  protected:
-  LogFilesTest()
-      : folder_(fs::path(testing::TempDir()) / ("muster-log-files-" + std::to_string(::getpid()))) {
+  LogFilesTest() : folder_(fs::path(testing::TempDir()) / ("muster-log-files-" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
     logs_.on_remark = [this](const std::string& remark) { remarks_.push_back(remark); };
   }

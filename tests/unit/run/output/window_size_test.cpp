@@ -7,8 +7,7 @@ namespace muster {
 namespace {
 
 TEST(WindowBeside, ALineWithItsPrefixIsAsWideAsTheConsole) {
-  EXPECT_EQ(window_beside(WindowSize{.rows = 50, .columns = 120}, 4),
-            (WindowSize{.rows = 50, .columns = 116}));
+  EXPECT_EQ(window_beside(WindowSize{.rows = 50, .columns = 120}, 4), (WindowSize{.rows = 50, .columns = 116}));
 }
 
 TEST(WindowBeside, WithoutAConsoleItIsOfTheUsualSize) {
@@ -21,8 +20,7 @@ TEST(WindowBeside, AConsoleOfUnknownSizeStaysOfUnknownSize) {
 }
 
 TEST(WindowBeside, APrefixThatLeavesNothingTakesNothing) {
-  EXPECT_EQ(window_beside(WindowSize{.rows = 5, .columns = 30}, 40),
-            (WindowSize{.rows = 5, .columns = 30}));
+  EXPECT_EQ(window_beside(WindowSize{.rows = 5, .columns = 30}, 40), (WindowSize{.rows = 5, .columns = 30}));
 }
 
 }  // namespace

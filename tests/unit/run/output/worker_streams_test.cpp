@@ -28,8 +28,7 @@ class WorkerStreamsTest : public testing::Test {
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
     folder_ = folder;
     set("redirects", "3");
-    plan_.chosen_lines = {folder_ / "attempt_0/filtered_stdout.log",
-                          folder_ / "attempt_0/filtered_stderr.log"};
+    plan_.chosen_lines = {folder_ / "attempt_0/filtered_stdout.log", folder_ / "attempt_0/filtered_stderr.log"};
   }
 
   ~WorkerStreamsTest() override { fs::remove_all(folder_); }
@@ -60,8 +59,7 @@ class WorkerStreamsTest : public testing::Test {
   }
 
   void start() {
-    streams_.emplace(
-        io_, Sinks{consoles_, logs_}, plan_, StreamSettings{options_, variables_, log_folder_});
+    streams_.emplace(io_, Sinks{consoles_, logs_}, plan_, StreamSettings{options_, variables_, log_folder_});
     bool are_open = streams_->open_files([&] { are_open = true; });
     wait_until("the files to be open", [&] { return are_open; });
     for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
@@ -375,10 +373,10 @@ TEST_F(WorkerStreamsTest, OutputOfRanksIsNotReportedAsMpiruns) {
 
 TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
-  options_.prefix_template = *PrefixTemplate::read(
-      {"<${role_name} ${role} ${role_rank} ${local_rank} ${rank} ${global_rank} ${node_rank} "
-       "${attempt} ${hostname} ${pid}>",
-       from_flag("--prefix-template")});
+  options_.prefix_template =
+      *PrefixTemplate::read({"<${role_name} ${role} ${role_rank} ${local_rank} ${rank} ${global_rank} ${node_rank} "
+                             "${attempt} ${hostname} ${pid}>",
+                             from_flag("--prefix-template")});
   options_.host_name = "gpu-17";
   plan_.attempt = 3;
   add_worker("scheduler");

@@ -51,8 +51,7 @@ TEST(OutputConnection, StreamsThatGoToOneFileAreJoined) {
 }
 
 TEST(OutputConnection, DiscardedStreamsAreSeparate) {
-  EXPECT_FALSE(are_joined(kNowhere, kNowhere))
-      << "only standard error is remembered for the report";
+  EXPECT_FALSE(are_joined(kNowhere, kNowhere)) << "only standard error is remembered for the report";
 }
 
 TEST(OutputConnection, StreamsShownOnATerminalGetATerminal) {
@@ -65,16 +64,14 @@ TEST(OutputConnection, StreamsShownOnATerminalGetATerminal) {
 }
 
 TEST(OutputConnection, StreamsKeptInAFileOrNotShownGetAPipe) {
-  for (const StreamTarget& target :
-       {with(StreamFile::Own, kTerminal), with(StreamFile::Joined, kTerminal), kNowhere}) {
+  for (const StreamTarget& target : {with(StreamFile::Own, kTerminal), with(StreamFile::Joined, kTerminal), kNowhere}) {
     const OutputConnection way = choose_output_way(target, target, When::Auto);
     EXPECT_FALSE(way.out_is_terminal || way.error_is_terminal);
   }
 }
 
 TEST(OutputConnection, TheUserDecidesAboutTerminals) {
-  const OutputConnection always =
-      choose_output_way(with(StreamFile::Own, kOut), kNowhere, When::Always);
+  const OutputConnection always = choose_output_way(with(StreamFile::Own, kOut), kNowhere, When::Always);
   EXPECT_TRUE(always.out_is_terminal && always.error_is_terminal);
 
   const OutputConnection never = choose_output_way(kTerminal, kTerminal, When::Never);

@@ -19,21 +19,18 @@ Process process(pid_t pid, pid_t parent) {
 std::vector<pid_t> left(std::vector<Process> found, const std::set<pid_t>& of_ranks) {
   found.insert(found.begin(), {process(kAgent, 1), process(kMpirun, kAgent)});
   std::vector<pid_t> pids;
-  for (const Process& one :
-       left_by_ranks(found, kAgent, [&](pid_t pid) { return of_ranks.contains(pid); })) {
+  for (const Process& one : left_by_ranks(found, kAgent, [&](pid_t pid) { return of_ranks.contains(pid); })) {
     pids.push_back(one.pid);
   }
   return pids;
 }
 
 TEST(RankOrphans, IsWhatHasComeToTheAgent) {
-  EXPECT_EQ(left({process(20, kAgent), process(21, kAgent)}, {20, 21}),
-            (std::vector<pid_t>{20, 21}));
+  EXPECT_EQ(left({process(20, kAgent), process(21, kAgent)}, {20, 21}), (std::vector<pid_t>{20, 21}));
 }
 
 TEST(RankOrphans, DescendantsBelongToItWhateverTheirEnvironment) {
-  EXPECT_EQ(left({process(20, kAgent), process(21, 20), process(22, 21)}, {20}),
-            (std::vector<pid_t>{20, 21, 22}));
+  EXPECT_EQ(left({process(20, kAgent), process(21, 20), process(22, 21)}, {20}), (std::vector<pid_t>{20, 21, 22}));
 }
 
 TEST(RankOrphans, IsNotCheckedWhileARankOfMpirunLives) {
@@ -42,8 +39,7 @@ TEST(RankOrphans, IsNotCheckedWhileARankOfMpirunLives) {
 
 TEST(RankOrphans, IsNotCheckedWhileARankOfADaemonLives) {
   const pid_t daemon = 12;  // which left its session, and came to the agent
-  EXPECT_TRUE(
-      left({process(daemon, kAgent), process(30, daemon), process(20, kAgent)}, {20, 30}).empty());
+  EXPECT_TRUE(left({process(daemon, kAgent), process(30, daemon), process(20, kAgent)}, {20, 30}).empty());
 }
 
 TEST(RankOrphans, DaemonsAndCompanionsAreNone) {

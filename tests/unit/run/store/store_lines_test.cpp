@@ -24,8 +24,8 @@ std::string words(const StoreMessage& line) {
     return text;
   }
   const auto& news = std::get<StoreStatus>(line);
-  std::string text = "news " + std::to_string(news.init_barrier) + " " +
-                     std::to_string(news.expected) + (news.is_complete ? " complete" : "");
+  std::string text = "news " + std::to_string(news.init_barrier) + " " + std::to_string(news.expected) +
+                     (news.is_complete ? " complete" : "");
   for (const store::Process& process : news.arrived) {
     text += "; " + describe(process);
   }
@@ -51,25 +51,16 @@ TEST(StoreLines, ComeBackAsTheyWere) {
       read.push_back(words(line));
     }
   }
-  EXPECT_EQ(
-      read,
-      (std::vector<std::string>{"remark a \"line\"\nand \xEF\xBF\xBD",
-                                "news 0 4; 10.0.0.1, pid 4294967295; ::1",
-                                "news 3 4 complete",
-                                "awaited",
-                                "some awaited; /\xEF\xBF\xBD by 3, ::1, pid 7, 10.0.0.1; /b by 1",
-                                "end no memory"}));
+  EXPECT_EQ(read,
+            (std::vector<std::string>{
+                "remark a \"line\"\nand \xEF\xBF\xBD", "news 0 4; 10.0.0.1, pid 4294967295; ::1", "news 3 4 complete",
+                "awaited", "some awaited; /\xEF\xBF\xBD by 3, ::1, pid 7, 10.0.0.1; /b by 1", "end no memory"}));
 }
 
 TEST(StoreLines, NothingElseIsTaken) {
   for (const char* const wrong :
-       {"\n",
-        "[]\n",
-        "{}\n",
-        "{\"end\": 3}\n",
-        "{\"meeting\":0,\"expected\":1,\"is_complete\":0,\"arrived\":[]}\n",
-        "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}\n",
-        "{\"awaited\":[]}\n",
+       {"\n", "[]\n", "{}\n", "{\"end\": 3}\n", "{\"meeting\":0,\"expected\":1,\"is_complete\":0,\"arrived\":[]}\n",
+        "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}\n", "{\"awaited\":[]}\n",
         "{\"awaited\":[[\"/a\",1]],\"are_all\":true}\n"}) {
     EXPECT_FALSE(StoreMessageReader().feed(wrong)) << wrong;
   }

@@ -37,9 +37,8 @@ TEST(Timers, AreTakenBackAndSetAnew) {
 
 TEST(Timers, NameTheEarliestOfAProcessThatHasASignal) {
   Timers timers;
-  (void)timers.take(request(7, "silent", "10", 0) + request(7, "second", "12", 15) +
-                    request(7, "third", "13") + request(7, "far", "99") +
-                    request(8, "silent", "11", -1));
+  (void)timers.take(request(7, "silent", "10", 0) + request(7, "second", "12", 15) + request(7, "third", "13") +
+                    request(7, "far", "99") + request(8, "silent", "11", -1));
   EXPECT_EQ(timers.expire(20), (Timer{7, "second", 12, 15}));
   EXPECT_EQ(timers.expire(20), (Timer{8, "silent", 11, -1}));
   EXPECT_EQ(timers.size(), 0U) << "all timers of a process that is told are gone";
@@ -56,11 +55,7 @@ TEST(Timers, ReadLinesThatComeInPieces) {
 TEST(Timers, RefuseInvalidRequests) {
   Timers timers;
   for (const std::string line :
-       {"",
-        "{",
-        "[]",
-        "{}",
-        R"({"pid": 0, "scope_id": "x", "expiration_time": 1, "signal": 9})",
+       {"", "{", "[]", "{}", R"({"pid": 0, "scope_id": "x", "expiration_time": 1, "signal": 9})",
         R"({"pid": -1, "scope_id": "x", "expiration_time": 1, "signal": 9})",
         R"({"pid": 4294967297, "scope_id": "x", "expiration_time": 1, "signal": 9})",
         R"({"pid": 18446744073709551615, "scope_id": "x", "expiration_time": 1, "signal": 9})",

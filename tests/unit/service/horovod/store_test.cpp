@@ -9,11 +9,8 @@ namespace {
 using Next = Store::Next;
 
 /// As gloo's client writes it.
-std::string request(const std::string& method,
-                    const std::string& path,
-                    const std::string& body = "") {
-  return method + " " + path +
-         " HTTP/1.1\r\nHost: 10.0.0.1\r\nContent-Length: " + std::to_string(body.size()) +
+std::string request(const std::string& method, const std::string& path, const std::string& body = "") {
+  return method + " " + path + " HTTP/1.1\r\nHost: 10.0.0.1\r\nContent-Length: " + std::to_string(body.size()) +
          "\r\n\r\n" + body;
 }
 
@@ -136,8 +133,7 @@ TEST(HorovodStore, KeepsNoMoreThanItMay) {
   Store store(1'000);
   EXPECT_EQ(ask(store, 1, request("PUT", "/global/0", std::string(500, 'a'))), kDone);
   EXPECT_EQ(ask(store, 1, request("PUT", "/global/1", std::string(500, 'b'))).substr(9, 3), "507");
-  EXPECT_EQ(ask(store, 1, request("PUT", "/global/0", std::string(700, 'c'))), kDone)
-      << "it takes the old one's place";
+  EXPECT_EQ(ask(store, 1, request("PUT", "/global/0", std::string(700, 'c'))), kDone) << "it takes the old one's place";
   EXPECT_EQ(ask(store, 1, request("GET", "/global/0")), found(std::string(700, 'c')));
 }
 

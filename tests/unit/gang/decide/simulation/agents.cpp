@@ -27,8 +27,7 @@ void World::start_agent(std::size_t index) {
   policy.seed = random_();
   policy.host = "host-0";
   policy.node.host = "host-" + std::to_string(index);
-  policy.node.slots =
-      scenario_.slots.empty() ? static_cast<int>(pick(1, 3)) : scenario_.slots.at(index);
+  policy.node.slots = scenario_.slots.empty() ? static_cast<int>(pick(1, 3)) : scenario_.slots.at(index);
   policy.waits_for = wait_for_inputs(index);
   if (static_cast<int>(index) < scenario_.ranked) {
     policy.node.rank = NodeRank{static_cast<int>(index)};
@@ -191,8 +190,7 @@ void World::connect(std::size_t index, int life) {
   }
   const bool is_cut = host.is_cut_from || host.is_cut_to || leader.is_cut_from || leader.is_cut_to;
   if (is_cut || !leader.has_power) {
-    at(now_ + kDialLimit,
-       [=, this] { tell_agent(index, life, DialFailed{"no answer from host-0:29500"}); });
+    at(now_ + kDialLimit, [=, this] { tell_agent(index, life, DialFailed{"no answer from host-0:29500"}); });
     return;
   }
   if (!leader.leader) {
@@ -215,8 +213,8 @@ void World::act(std::size_t index, const SendToLeader& wanted) {
     return;
   }
   const auto* const join = std::get_if<Join>(&wanted.message);
-  const LeaderEvent event = join != nullptr ? LeaderEvent(Joined{kOwnLink, "", "", *join})
-                                            : LeaderEvent(Received{kOwnLink, wanted.message});
+  const LeaderEvent event =
+      join != nullptr ? LeaderEvent(Joined{kOwnLink, "", "", *join}) : LeaderEvent(Received{kOwnLink, wanted.message});
   at(now_, [=, this] { tell_leader(life, event); });
 }
 
@@ -247,8 +245,7 @@ void World::act(std::size_t index, const Leave& wanted) {
   if (host.group && groups_[*host.group].is_alive && !groups_[*host.group].cannot_be_killed) {
     violate(name(index) + " leaves, and its workers are alive");
   }
-  const bool is_awaited =
-      host.leader && !host.is_dissolved && host.leader->state() == Leader::State::Finishing;
+  const bool is_awaited = host.leader && !host.is_dissolved && host.leader->state() == Leader::State::Finishing;
   if (!is_awaited) {
     end_process(index);
   }
@@ -278,16 +275,14 @@ void World::check_starts(const LeaderActions& actions) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto& start = std::get<Start>(starts[i]->message);
     const LinkId link = starts[i]->links.at(0);
-    if (starts[i]->links.size() != 1 || !links.insert(link).second ||
-        (i == 0) != (link == kOwnLink) || start.placement.node_rank.value != static_cast<int>(i) ||
-        start.placement.nodes != static_cast<int>(starts.size()) ||
-        start.placement.slots_before != slots) {
+    if (starts[i]->links.size() != 1 || !links.insert(link).second || (i == 0) != (link == kOwnLink) ||
+        start.placement.node_rank.value != static_cast<int>(i) ||
+        start.placement.nodes != static_cast<int>(starts.size()) || start.placement.slots_before != slots) {
       violate("odd start: " + words_of(*starts[i]));
     }
     slots += slots_.at(link);
   }
-  if (const auto& total = scenario_.policy.job.total_slots;
-      total && !starts.empty() && slots != *total) {
+  if (const auto& total = scenario_.policy.job.total_slots; total && !starts.empty() && slots != *total) {
     violate("attempt starts with " + std::to_string(slots) + " workers");
   }
   for (const SendTo* const sent : starts) {
@@ -349,13 +344,11 @@ void World::act(const Drop& wanted) {
 
 void World::act(const ReservePort& /*wanted*/) {
   const PortReserved answer{{4'711}, chance(scenario_.port_failures) ? "no port is free" : ""};
-  at(now_ + up_to(scenario_.most_latency),
-     [this, life = hosts_[0].life, answer] { tell_leader(life, answer); });
+  at(now_ + up_to(scenario_.most_latency), [this, life = hosts_[0].life, answer] { tell_leader(life, answer); });
 }
 
 void World::act(const LookUpHosts& /*wanted*/) {
-  at(now_ + up_to(seconds(1)),
-     [this, life = hosts_[0].life] { tell_leader(life, HostsLookedUp{}); });
+  at(now_ + up_to(seconds(1)), [this, life = hosts_[0].life] { tell_leader(life, HostsLookedUp{}); });
 }
 
 void World::act(const GangClosed& /*wanted*/) {

@@ -28,8 +28,8 @@ void World::plan_fences(int attempt, int nodes) {
 
 /// What that node contributes: nobody else, and itself at no other time.
 std::string World::part_of(const Group& group, NodeRank node, const ValueId& id) const {
-  std::string part = "job " + std::to_string(group.generation) + " attempt " +
-                     std::to_string(id.attempt) + " round " + std::to_string(*id.round) + " of";
+  std::string part = "job " + std::to_string(group.generation) + " attempt " + std::to_string(id.attempt) + " round " +
+                     std::to_string(*id.round) + " of";
   for (const NodeRank listed : id.nodes) {
     part += " " + to_string(listed);
   }

@@ -50,16 +50,14 @@ void World::judge() {
 }
 
 void World::compare(std::size_t index, const std::optional<JobEnd>& end, const JobEnd& expected) {
-  const auto rank = [](const JobEnd& of) {
-    return of.first_failure ? of.first_failure->global_rank.value : -1;
-  };
+  const auto rank = [](const JobEnd& of) { return of.first_failure ? of.first_failure->global_rank.value : -1; };
   if (!end) {
     violate(name(index) + " reports nothing");
   } else if (end->verdict != expected.verdict || end->exit_code != expected.exit_code ||
              end->attempt != expected.attempt || end->reason != expected.reason ||
              end->also_failed != expected.also_failed || rank(*end) != rank(expected)) {
-    violate(name(index) + " reports '" + words_of(*end) + ": " + end->reason +
-            "', and the leader '" + words_of(expected) + ": " + expected.reason + "'");
+    violate(name(index) + " reports '" + words_of(*end) + ": " + end->reason + "', and the leader '" +
+            words_of(expected) + ": " + expected.reason + "'");
   }
 }
 
@@ -67,12 +65,10 @@ void World::compare(std::size_t index, const std::optional<JobEnd>& end, const J
 void World::check_success(const JobEnd& end) {
   int succeeded = 0;
   for (const Group& group : groups_) {
-    const bool is_last =
-        group.generation == generation_ && group.start.placement.attempt == end.attempt;
+    const bool is_last = group.generation == generation_ && group.start.placement.attempt == end.attempt;
     succeeded += is_last && group.has_succeeded ? 1 : 0;
     if (is_last && end.verdict == Verdict::Succeeded && !group.has_succeeded) {
-      violate("the job has succeeded, and node " + to_string(group.start.placement.node_rank) +
-              " has not");
+      violate("the job has succeeded, and node " + to_string(group.start.placement.node_rank) + " has not");
     }
   }
   if (end.verdict == Verdict::Succeeded && succeeded != end.gang.nodes) {
@@ -95,12 +91,10 @@ void World::check_failure(const JobEnd& end) {
   const auto is_named = [&](const Failure& one) { return one.global_rank == named.global_rank; };
   if (std::none_of(heard.begin(), heard.end(), is_named)) {
     violate(who + " has not failed");
-  } else if (!is_named(heard.front()) &&
-             (named.knows_order || classify(named) >= classify(heard.front()))) {
+  } else if (!is_named(heard.front()) && (named.knows_order || classify(named) >= classify(heard.front()))) {
     violate(who + " was not the first to fail");
   }
-  if (end.verdict == Verdict::Failed && end.kind == EndKind::WorkerFailed &&
-      end.exit_code != named.exit_code) {
+  if (end.verdict == Verdict::Failed && end.kind == EndKind::WorkerFailed && end.exit_code != named.exit_code) {
     violate("the job ends with " + std::to_string(end.exit_code) + ", and " + who + " has not");
   }
   if (named.knows_order == (end.also_failed.count > 0)) {

@@ -97,8 +97,7 @@ void World::deliver_to_leader(LinkId link, const Packet& packet) {
 /// One end closes the link; `direction` is where the news go.
 void World::close(LinkId link, Direction direction) {
   Connection& connection = connections_[link];
-  bool& is_open =
-      direction == Direction::ToLeader ? connection.is_open_at_agent : connection.is_open_at_leader;
+  bool& is_open = direction == Direction::ToLeader ? connection.is_open_at_agent : connection.is_open_at_leader;
   if (link != kOwnLink && std::exchange(is_open, false)) {
     send(link, direction, Closed{});
   }

@@ -47,8 +47,7 @@ void count_workers(Scenario& scenario, Draw& draw, int nodes, int hosts) {
   for (int host = 0; host < hosts; ++host) {
     scenario.slots.push_back(is_even ? 2 : static_cast<int>(draw.pick(1, 3)));
   }
-  scenario.policy.job.total_slots =
-      std::accumulate(scenario.slots.begin(), scenario.slots.begin() + nodes, 0);
+  scenario.policy.job.total_slots = std::accumulate(scenario.slots.begin(), scenario.slots.begin() + nodes, 0);
   scenario.policy.job.least_nodes = 1;
   scenario.policy.job.most_nodes = std::max(hosts, *scenario.policy.job.total_slots);
 }
@@ -88,8 +87,7 @@ Scenario random_scenario(std::uint64_t seed) {
     const bool is_never = draw.chance(0.03);
     scenario.starts.push_back(
         is_never ? std::nullopt
-                 : std::optional(
-                       draw.between(milliseconds(0), draw.chance(0.7) ? seconds(2) : seconds(70))));
+                 : std::optional(draw.between(milliseconds(0), draw.chance(0.7) ? seconds(2) : seconds(70))));
   }
   for (auto count = draw.chance(0.15) ? 0 : draw.pick(1, 4); count > 0; --count) {
     scenario.faults.push_back(draw.fault(hosts, policy.options.heartbeat_timeout * 3 / 2));
@@ -98,8 +96,8 @@ Scenario random_scenario(std::uint64_t seed) {
   // knows stopped agents or a network that is cut, not both.
   const bool has_sleepers = draw.chance(0.3);
   std::erase_if(scenario.faults, [&](const Fault& fault) {
-    const bool is_cut = fault.kind == Fault::Kind::CutOff || fault.kind == Fault::Kind::CutFrom ||
-                        fault.kind == Fault::Kind::CutTo;
+    const bool is_cut =
+        fault.kind == Fault::Kind::CutOff || fault.kind == Fault::Kind::CutFrom || fault.kind == Fault::Kind::CutTo;
     return has_sleepers ? is_cut : fault.kind == Fault::Kind::Sleep;
   });
   scenario.failures = draw.chance(0.5) ? 0 : 0.2;
@@ -131,8 +129,7 @@ Scenario large_scenario(std::uint64_t seed, int hosts) {
   policy.options.restarts.max_restarts = 3;
   scenario.ranked = draw.chance(0.5) ? policy.job.most_nodes : 0;
   for (int host = 0; host < hosts; ++host) {
-    scenario.starts.emplace_back(
-        draw.between(milliseconds(0), draw.chance(0.99) ? seconds(2) : seconds(20)));
+    scenario.starts.emplace_back(draw.between(milliseconds(0), draw.chance(0.99) ? seconds(2) : seconds(20)));
   }
   for (int i = 0; i < 4; ++i) {
     scenario.faults.push_back(draw.fault(hosts, seconds(10)));

@@ -40,21 +40,21 @@ struct Fault {
 struct Scenario {
   std::uint64_t seed = 0;
   GangConfig policy;
-  int ranked = 0;               ///< agents of so many hosts know their node ranks
-  std::vector<int> slots;       ///< by host; empty: by chance
-  bool has_ports = false;       ///< every second host reserves one, which tells it from all others
-  bool has_fences = false;      ///< nodes bring values together while they run
-  std::size_t fence_bytes = 0;  ///< at least, of each part
+  int ranked = 0;                                   ///< agents of so many hosts know their node ranks
+  std::vector<int> slots;                           ///< by host; empty: by chance
+  bool has_ports = false;                           ///< every second host reserves one, which tells it from all others
+  bool has_fences = false;                          ///< nodes bring values together while they run
+  std::size_t fence_bytes = 0;                      ///< at least, of each part
   std::vector<std::optional<milliseconds>> starts;  ///< of the agents, by host; empty: never
   std::vector<Fault> faults;
-  milliseconds grace{10'000};  ///< between asking workers to end and killing them
-  double failures = 0;         ///< how likely a node fails in an attempt
-  double stubborn = 0;         ///< how likely workers ignore that they are asked to end
-  double port_failures = 0;    ///< how likely there is no port for an attempt
-  double late_inputs = 0;      ///< how likely an agent is not ready at first, or before a restart
-  double no_inputs = 0;        ///< how likely such an agent never is
-  double stalls = 0;           ///< how likely an agent is late to say that its workers ended
-  double unkillable = 0;       ///< how likely workers survive everything
+  milliseconds grace{10'000};     ///< between asking workers to end and killing them
+  double failures = 0;            ///< how likely a node fails in an attempt
+  double stubborn = 0;            ///< how likely workers ignore that they are asked to end
+  double port_failures = 0;       ///< how likely there is no port for an attempt
+  double late_inputs = 0;         ///< how likely an agent is not ready at first, or before a restart
+  double no_inputs = 0;           ///< how likely such an agent never is
+  double stalls = 0;              ///< how likely an agent is late to say that its workers ended
+  double unkillable = 0;          ///< how likely workers survive everything
   milliseconds run_time{10'000};  ///< of an attempt
   milliseconds skew{1'000};       ///< between the first success and the last
   milliseconds most_latency{20};  ///< of a message

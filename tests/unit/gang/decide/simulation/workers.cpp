@@ -34,8 +34,7 @@ void World::may_change_port(std::size_t index, int life) {
 /// attempt.
 void World::check_ports(std::size_t index, const Start& start, const Exchanged& merged) {
   const auto found = merged.find(kPortsKey);
-  const auto ports =
-      found == merged.end() ? std::vector<std::string>() : read_parts(found->second).value();
+  const auto ports = found == merged.end() ? std::vector<std::string>() : read_parts(found->second).value();
   std::set<std::string> seen;
   for (const std::string& port : ports) {
     // An agent that came back before the loss of its former self or link was noticed is there twice.
@@ -48,15 +47,13 @@ void World::check_ports(std::size_t index, const Start& start, const Exchanged& 
   const bool is_whole = ports.size() == static_cast<std::size_t>(start.placement.nodes);
   const bool is_own = is_whole && ports[rank] == port_of(index);
   if (ports.empty() ? !port_of(index).empty() : !is_own) {
-    violate(name(index) + " is told wrong ports in attempt " +
-            std::to_string(start.placement.attempt));
+    violate(name(index) + " is told wrong ports in attempt " + std::to_string(start.placement.attempt));
   }
   for (const std::size_t other : alive_) {
     const Group& group = groups_[other];
-    if (group.generation == generation_ &&
-        group.start.placement.attempt == start.placement.attempt && group.merged != merged) {
-      violate(name(index) + " is told other ports than " +
-              name(static_cast<std::size_t>(group.host)));
+    if (group.generation == generation_ && group.start.placement.attempt == start.placement.attempt &&
+        group.merged != merged) {
+      violate(name(index) + " is told other ports than " + name(static_cast<std::size_t>(group.host)));
     }
   }
 }
@@ -64,11 +61,10 @@ void World::check_ports(std::size_t index, const Start& start, const Exchanged& 
 void World::start_group(std::size_t index, const Start& start, const Exchanged& merged) {
   for (const std::size_t other : alive_) {
     const Group& group = groups_[other];
-    const bool is_older =
-        group.generation == generation_ && group.start.placement.attempt < start.placement.attempt;
+    const bool is_older = group.generation == generation_ && group.start.placement.attempt < start.placement.attempt;
     if (is_older || static_cast<std::size_t>(group.host) == index) {
-      violate("attempt " + std::to_string(start.placement.attempt) + " starts on " + name(index) +
-              " while attempt " + std::to_string(group.start.placement.attempt) + " is alive on " +
+      violate("attempt " + std::to_string(start.placement.attempt) + " starts on " + name(index) + " while attempt " +
+              std::to_string(group.start.placement.attempt) + " is alive on " +
               name(static_cast<std::size_t>(group.host)));
     }
     if (!is_older && static_cast<std::size_t>(group.host) != index) {
@@ -104,8 +100,7 @@ void World::fail(std::size_t id) {
   }
   Failure failure = failure_of(group.start.placement.slots_before);
   failure.node = group.start.placement.node_rank;
-  failure.status = chance(0.3) ? ExitStatus::signalled(SIGSEGV)
-                               : ExitStatus::exited(static_cast<int>(pick(1, 3)));
+  failure.status = chance(0.3) ? ExitStatus::signalled(SIGSEGV) : ExitStatus::exited(static_cast<int>(pick(1, 3)));
   failure.exit_code = failure.status->shell_code();
   if (chance(0.3)) {
     failure.last_lines = {"Connection reset by peer"};
@@ -125,8 +120,7 @@ void World::succeed(std::size_t id, bool is_last) {
   Succeeded succeeded = success_of(group.start.placement.slots_before);
   succeeded.is_last = is_last;
   group.has_succeeded = is_last;
-  log(name(static_cast<std::size_t>(group.host)),
-      is_last ? " has succeeded" : "'s worker succeeds");
+  log(name(static_cast<std::size_t>(group.host)), is_last ? " has succeeded" : "'s worker succeeds");
   tell_agent(static_cast<std::size_t>(group.host), group.life, WorkerSucceeded{succeeded});
   if (is_last) {
     stop_group(id, milliseconds(100));
@@ -138,8 +132,7 @@ void World::stop_group(std::size_t id, milliseconds grace) {
   if (!group.is_alive || group.cannot_be_killed) {
     return;
   }
-  const milliseconds obeys =
-      chance(scenario_.stubborn) ? grace : up_to(std::min<milliseconds>(grace, seconds(2)));
+  const milliseconds obeys = chance(scenario_.stubborn) ? grace : up_to(std::min<milliseconds>(grace, seconds(2)));
   const Instant end = now_ + std::min(grace, obeys) + up_to(kKilling);
   if (group.is_ending && group.ends_at <= end) {
     return;

@@ -110,9 +110,7 @@ class World {
     Instant at;
     std::uint64_t order = 0;
     std::function<void()> what;
-    bool operator<(const Timed& other) const {
-      return std::tie(other.at, other.order) < std::tie(at, order);
-    }
+    bool operator<(const Timed& other) const { return std::tie(other.at, other.order) < std::tie(at, order); }
   };
 
   // Time and chance.
@@ -150,9 +148,7 @@ class World {
   void connect(std::size_t index, int life);
   void act(std::size_t index, const SendToLeader& wanted);
   void act(std::size_t index, const CloseLink& /*wanted*/);
-  void act(std::size_t index, const StartAttempt& wanted) {
-    start_group(index, wanted.start, wanted.merged);
-  }
+  void act(std::size_t index, const StartAttempt& wanted) { start_group(index, wanted.start, wanted.merged); }
   void act(std::size_t index, const Deliver& wanted);
   void act(std::size_t index, const StopAttempt& wanted);
   void act(std::size_t index, const PassSignal& /*wanted*/);
@@ -225,8 +221,8 @@ class World {
   std::deque<Connection> connections_;  ///< by LinkId
   std::map<LinkId, int> slots_;         ///< of those who joined
   std::deque<Group> groups_;
-  std::set<std::size_t> alive_;  ///< groups, in the order of their start
-  int generation_ = 0;           ///< counts the leaders
+  std::set<std::size_t> alive_;                                   ///< groups, in the order of their start
+  int generation_ = 0;                                            ///< counts the leaders
   std::map<std::pair<int, int>, std::vector<Failure>> failures_;  ///< by generation and attempt
   milliseconds attempt_ends_{0};
   /// By generation and attempt: how many rounds, by who is listed.
