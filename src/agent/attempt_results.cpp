@@ -348,8 +348,8 @@ void AttemptLog::on_silent(std::size_t worker) {
     return;
   }
   if (const auto tracer = tracer_of_zombie(workers_.pid(worker))) {
-    log_warning(describe(worker) + " has ended, and the process that traces it (pid " + std::to_string(*tracer) +
-                ") holds it: waiting until that lets it go");
+    log_warning(describe(worker) + " has ended, and cannot be reaped while pid " + std::to_string(*tracer) +
+                " traces it (ptrace)");
   } else {
     log_warning(describe_process(plan_.workers[worker]) + " closed its standard output and error and runs on");
   }

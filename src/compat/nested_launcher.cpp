@@ -211,8 +211,8 @@ Impact impact_of(const NestedLauncher& own, const LaunchContext& starts) {
     return {true, false, each + "does so", each + "would do so"};
   }
   if (starts.count > 1) {
-    const std::string many = std::to_string(starts.count) + " of it on this node ";
-    return {true, false, many + "each do so", many + "would each do so"};
+    const std::string each = "each of the " + std::to_string(starts.count) + " copies on this node ";
+    return {true, false, each + "will do so", each + "would do so"};
   }
   const bool is_right = own.is_launcher ? own.knows_nodes : starts.is_once_a_node || !own.is_certain;
   if (starts.count < 1 || starts.nodes <= 1 || is_right) {

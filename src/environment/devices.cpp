@@ -290,9 +290,9 @@ std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
   if (given.empty() || !is_chosen) {
     return is_chosen ? counted_devices(snapshot) : given;
   }
-  std::vector<int> escape_controls = counted_devices(snapshot);
-  std::erase_if(escape_controls, [&](int device) { return !has(given, device); });
-  return escape_controls.empty() ? given : escape_controls;
+  std::vector<int> visible = counted_devices(snapshot);
+  std::erase_if(visible, [&](int device) { return !has(given, device); });
+  return visible.empty() ? given : visible;
 }
 
 std::vector<int> files_without_ascend_devices(const Snapshot& snapshot, const std::vector<int>& devices) {

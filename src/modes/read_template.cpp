@@ -101,7 +101,7 @@ Result<NamedTexts> read_named_texts(const json::value& value, const std::string&
       return text.error();
     }
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
-      return place.error(path_of(path, name), "is no name of a variable");
+      return place.error(path_of(path, name), "is not a valid variable name");
     }
     texts.emplace_back(name, std::move(*text));
   }

@@ -155,7 +155,7 @@ void LogFiles::go_on_without() {
     return;
   }
   is_late_ = true;
-  on_remark("the folder of '" + files_.back()->path + "' answers nothing, going on without waiting for it");
+  on_remark("the file system of '" + files_.back()->path + "' does not respond, going on without waiting for it");
   go_on();
 }
 

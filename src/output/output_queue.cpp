@@ -303,7 +303,7 @@ void OutputQueue::on_stall_timer() {
 std::string OutputQueue::describe_dropped(std::uint64_t lines) const {
   const bool is_stall = state_ == State::Stalled || was_stalled_;
   return count_of(lines, names_.line) + " dropped: " + names_.name +
-         (is_stall ? " took no byte for longer than --console-stall" : " had not taken them when the job ended");
+         (is_stall ? " accepted no output for longer than --console-stall" : " had not taken them when the job ended");
 }
 
 void OutputQueue::recover() {

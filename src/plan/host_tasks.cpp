@@ -208,11 +208,11 @@ struct Visible {
 };
 
 std::vector<Visible> all_of(const std::vector<Accelerator>& devices) {
-  std::vector<Visible> escape_controls;
+  std::vector<Visible> visible;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    escape_controls.push_back({static_cast<int>(i), &devices[i], std::to_string(i)});
+    visible.push_back({static_cast<int>(i), &devices[i], std::to_string(i)});
   }
-  return escape_controls;
+  return visible;
 }
 
 /// "GPU-<uuid>", shortened as far as it stays unique, and "MIG-GPU-<uuid>/1/0". A "MIG-<uuid>" names
@@ -233,17 +233,17 @@ Visible find_by_uuid(const std::vector<Visible>& devices, std::string_view entry
 /// What a list leaves of the devices, in its order. As the runtimes do, it ends at the first number
 /// that no device has.
 std::vector<Visible> filter(const std::vector<Visible>& devices, const std::string& list) {
-  std::vector<Visible> escape_controls;
+  std::vector<Visible> visible;
   for (const DeviceEntry& entry : read_device_list(list)) {
     if (!entry.number) {
-      escape_controls.push_back(find_by_uuid(devices, entry.text));
+      visible.push_back(find_by_uuid(devices, entry.text));
     } else if (*entry.number < static_cast<int>(devices.size())) {
-      escape_controls.push_back(devices[static_cast<std::size_t>(*entry.number)]);
+      visible.push_back(devices[static_cast<std::size_t>(*entry.number)]);
     } else {
       break;
     }
   }
-  return escape_controls;
+  return visible;
 }
 
 /// Each variable that is set filters what the one before left.
@@ -261,7 +261,7 @@ std::vector<Visible> filter_by(std::vector<Visible> devices, const Snapshot& sna
 struct Found {
   std::string kind;
   const std::vector<Accelerator>* all = nullptr;
-  std::vector<Visible> escape_controls;
+  std::vector<Visible> visible;
 };
 
 Found find_visible(const Topology& topology, const Snapshot& snapshot) {
@@ -270,10 +270,10 @@ Found find_visible(const Topology& topology, const Snapshot& snapshot) {
   Found nvidia{"GPU", &topology.nvidia, filter_by(all_of(topology.nvidia), snapshot, {"CUDA_VISIBLE_DEVICES"})};
   Found ascend{"NPU", &topology.ascend, filter_by(all_of(topology.ascend), snapshot, {"ASCEND_RT_VISIBLE_DEVICES"})};
   Found amd{"GPU", &topology.amd, filter_by(all_of(topology.amd), snapshot, {"ROCR_VISIBLE_DEVICES", hip})};
-  if (!nvidia.escape_controls.empty()) {
+  if (!nvidia.visible.empty()) {
     return nvidia;
   }
-  return !ascend.escape_controls.empty() ? ascend : amd;
+  return !ascend.visible.empty() ? ascend : amd;
 }
 
 /// The one node that all devices are on, if that is so: then it does not matter which is which.
@@ -296,17 +296,17 @@ std::set<int> numa_nodes(const Topology& topology) {
   return nodes;
 }
 
-Locality locality_at(const Visible& escape_controls, const Found& found, const std::set<int>& host_nodes) {
+Locality locality_at(const Visible& visible, const Found& found, const std::set<int>& host_nodes) {
   Locality locality;
-  locality.device = escape_controls.number;
-  locality.name = found.kind + " " + escape_controls.name;
-  if (escape_controls.device != nullptr && !escape_controls.device->address.empty()) {
-    locality.name += " (" + escape_controls.device->address + ")";
+  locality.device = visible.number;
+  locality.name = found.kind + " " + visible.name;
+  if (visible.device != nullptr && !visible.device->address.empty()) {
+    locality.name += " (" + visible.device->address + ")";
   }
   std::optional<int> node = common_node(*found.all);
-  if (escape_controls.device != nullptr && escape_controls.device->numa_node) {
-    locality.is_assumed = *escape_controls.device->numa_node < 0 && host_nodes.size() > 1;
-    node = std::max(0, *escape_controls.device->numa_node);
+  if (visible.device != nullptr && visible.device->numa_node) {
+    locality.is_assumed = *visible.device->numa_node < 0 && host_nodes.size() > 1;
+    node = std::max(0, *visible.device->numa_node);
   }
   if (!node && host_nodes.size() == 1) {
     node = *host_nodes.begin();
@@ -346,14 +346,14 @@ std::vector<Locality> spread(const Topology& topology, const Snapshot& snapshot,
 
 std::vector<Locality> find_localities(const Topology& topology, const Snapshot& snapshot, int workers) {
   const Found found = find_visible(topology, snapshot);
-  if (found.escape_controls.empty()) {
+  if (found.visible.empty()) {
     return spread(topology, snapshot, workers);
   }
   const std::set<int> host_nodes = numa_nodes(topology);
-  const std::size_t count = std::max(found.escape_controls.size(), static_cast<std::size_t>(std::max(0, workers)));
+  const std::size_t count = std::max(found.visible.size(), static_cast<std::size_t>(std::max(0, workers)));
   std::vector<Locality> localities;
   for (std::size_t i = 0; i < count; ++i) {
-    localities.push_back(locality_at(found.escape_controls[i % found.escape_controls.size()], found, host_nodes));
+    localities.push_back(locality_at(found.visible[i % found.visible.size()], found, host_nodes));
   }
   return localities;
 }

@@ -137,12 +137,12 @@ Result<std::vector<int>> ids_by_ranks(const Cluster& cluster, const TableFile& f
 /// Numbers of the devices of this node. A list of visible devices says which part of a shared server it has,
 /// and must not hide any of another's.
 Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, const Instance& own) {
-  const std::vector<int> escape_controls = visible_ascend_devices(input.snapshot);
+  const std::vector<int> visible = visible_ascend_devices(input.snapshot);
   const std::vector<int> all = ids_of(own.devices);
   std::vector<int> left = all;
   std::erase_if(left, [&](int id) {
-    return !escape_controls.empty() &&
-           std::find(escape_controls.begin(), escape_controls.end(), id) == escape_controls.end();
+    return !visible.empty() &&
+           std::find(visible.begin(), visible.end(), id) == visible.end();
   });
   if (input.cluster.share) {
     return left.empty() ? all : left;
@@ -152,7 +152,7 @@ Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, 
   if (left.empty() || (is_part && !shares)) {
     return hidden(input, file, own);
   }
-  const bool is_listed = !escape_controls.empty() && (is_part || file.table.instances.size() > 1);
+  const bool is_listed = !visible.empty() && (is_part || file.table.instances.size() > 1);
   return !shares || is_listed ? left : ids_by_ranks(input.cluster, file, own);
 }
 

@@ -50,7 +50,7 @@ std::string hint_of_kill(const EndFacts& facts) {
            "in "
            "the kernel's log or the pod's events)";
   }
-  return "muster did not send this SIGKILL, nor did the kernel for want of memory: oom_kill in '" + kills->file +
+  return "muster did not send this SIGKILL, and the kernel's OOM killer did not either: oom_kill in '" + kills->file +
          "' is " + std::to_string(kills->after) + " as before" +
          (kills->file.ends_with("memory.oom_control") ? ", which counts no groups below it" : "");
 }

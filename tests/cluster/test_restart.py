@@ -130,7 +130,7 @@ def test_when_the_budget_is_spent_the_last_failure_is_the_end(gang):
 
 
 def test_the_wait_before_a_restart_grows(gang):
-    """The exact backoff times are tested in tests/unit/gang/decide."""
+    """The exact backoff times are tested in tests/unit/gang/protocol."""
     job = gang(2, "--max-restarts=3", "--restart-backoff=0.2", "--no-progress-limit=0")
     job.start_all()
     waits = []

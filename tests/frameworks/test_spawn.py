@@ -54,7 +54,7 @@ def test_without_mode_once_a_spawning_script_per_device_is_refused(muster, pytho
     assert [one.code for one in ended] == [64, 64]
     assert "".join(one.out for one in ended) == ""
     for one in ended:
-        assert "8 of it on this node would each do so; write 'muster --mode once" in one.err
+        assert "each of the 8 copies on this node would do so; write 'muster --mode once" in one.err
 
 
 def test_with_one_slot_per_node_a_spawning_script_runs(

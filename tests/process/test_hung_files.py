@@ -164,7 +164,7 @@ def test_the_next_attempt_has_log_files_after_the_writers_kill(muster, tmp_path)
 
     assert job.end() == 0
     assert (tmp_path / "logs/attempt_1/worker_0.out").read_text() == "up\n"
-    assert "answers nothing" not in job.err.text
+    assert "does not respond" not in job.err.text
 
 
 @pytest.mark.full
@@ -177,7 +177,7 @@ def test_a_job_starts_again_while_its_disk_hangs(muster, start, disk):
     go.touch()
 
     assert job.end() == 0
-    assert job.said_about("the folder of", "attempt_1", "answers nothing")
+    assert job.said_about("the file system of", "attempt_1", "does not respond")
     assert job.said_about("attempt_1/worker_0.out", "lacks 3 bytes")
 
 
@@ -194,7 +194,7 @@ def test_log_lines_for_a_hung_disk_are_dropped_and_counted(
     job.err.wait_for("written", times=2)  # both came through, so lines are dropped by now
 
     disk.thaw()
-    job.err.wait_for("dropped: log files took no byte")
+    job.err.wait_for("dropped: log files accepted no output")
     last.touch()
 
     assert job.end() == 0

@@ -286,7 +286,7 @@ std::string ExchangeServer::objection(const Contributor& from, const ValueId& id
     return "contributes under '" + id.key + "', which no node of this job does";
   }
   if ((key->phase == Phase::WhileRunning) != id.round.has_value()) {
-    return "contributes under '" + id.key + "' at the wrong time";
+    return "sent an unexpected value for '" + id.key + "' (protocol error)";
   }
   return id.round ? objection_to_nodes(*from.rank, id) : std::string();
 }

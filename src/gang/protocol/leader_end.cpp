@@ -193,7 +193,7 @@ void Leader::log_next_step(bool waits_for_fence, Instant now) {
   say(attempt_.is_scaling_up() ? Level::Info : Level::Warning,
       (is_said ? "" : attempt_.reason() + ": ") + "starting attempt " + std::to_string(attempt_.number()) + count +
           (rest_until_ > now ? " in " + format_seconds(seconds_of(rest_until_ - now)) + " s" : std::string()) +
-          (waits_for_fence ? ", when nothing of the lost node can be alive" : ""));
+          (waits_for_fence ? ", after the lost node's fencing time" : ""));
 }
 
 void Leader::conclude(JobEnd end, Instant now) {

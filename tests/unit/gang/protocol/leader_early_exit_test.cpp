@@ -1,0 +1,118 @@
+// A rank that ends with 0 while others work on.
+#include "gang/protocol/leader_story.hpp"
+
+namespace muster::gang {
+namespace {
+
+using State = Leader::State;
+
+GangConfig forbidding(GangConfig policy) {
+  policy.options.on_early_exit = OnEarlyExit::Fail;
+  return policy;
+}
+GangConfig limited(GangConfig policy, milliseconds limit) {
+  policy.options.early_exit_timeout = limit;
+  return policy;
+}
+
+TEST(EarlyExit, IsNoFailure) {
+  LeaderStory story = running(2);
+  (void)story.read_signal(1, success_of(2));
+
+  EXPECT_EQ(story.wait(std::chrono::hours(2)), "") << "inputs may be uneven";
+  EXPECT_EQ(story.state(), State::Running);
+}
+
+TEST(EarlyExit, EndsAHungJobAfterTheTimeout) {
+  LeaderStory story = running(limited(job_of(2), seconds(60)), 2);
+  (void)story.read_signal(1, success_of(3));
+  EXPECT_EQ(story.wait(seconds(59)), "");
+
+  EXPECT_EQ(story.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is hung 86");
+  EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and others still run");
+  EXPECT_FALSE(story.end->first_failure);
+}
+
+TEST(EarlyExit, CountsFromTheFirstOne) {
+  LeaderStory story = running(limited(job_of(2), seconds(60)), 2);
+  (void)story.read_signal(1, success_of(3));
+  (void)story.wait(seconds(50));
+  (void)story.read_signal(0, success_of(0));
+
+  EXPECT_NE(story.wait(seconds(10)), "");
+  EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and others still run");
+}
+
+TEST(EarlyExit, FailsTheJobWhereItIsForbidden) {
+  LeaderStory story = running(forbidding(job_of(2)), 2);
+  (void)story.read_signal(1, success_of(3));
+
+  EXPECT_EQ(story.wait(seconds(10)), "0,1: stop 0 by SIGTERM, the end is failed 1");
+  ASSERT_TRUE(story.end->first_failure);
+  EXPECT_TRUE(story.end->first_failure->is_early_exit);
+  EXPECT_EQ(story.end->first_failure->global_rank.value, 3);
+  EXPECT_EQ(story.end->first_failure->node.value, 1);
+  EXPECT_EQ(story.end->first_failure->host, "host-b");
+  EXPECT_EQ(story.end->reason, "rank 3 ended early: 10.00 s later others still run");
+}
+
+TEST(EarlyExit, NamesItsNodeAfterThatNodeIsGone) {
+  LeaderStory story = running(forbidding(job_of(2)), 2);
+  (void)story.read_signal(1, success_of(2));
+  (void)story.read_signal(1, last_success_of(3));
+  (void)story.read_signal(1, Ended{});
+  (void)story.lose(1);
+
+  (void)story.wait(seconds(10));
+  ASSERT_TRUE(story.end && story.end->first_failure);
+  EXPECT_EQ(story.end->first_failure->node.value, 1);
+  EXPECT_EQ(story.end->first_failure->host, "host-b");
+}
+
+TEST(EarlyExit, KeepsTheFailureAsItWasFound) {
+  LeaderStory story = running(forbidding(job_of(2)), 2);
+  (void)story.read_signal(1, success_of(3));
+  (void)story.wait(seconds(10));
+  (void)story.read_signal(0, Ended{0, failure_of(3), std::nullopt});
+  (void)story.read_signal(1, Ended{});
+
+  EXPECT_TRUE(story.end->first_failure->is_early_exit);
+}
+
+TEST(EarlyExit, WaitsForItsTimeout) {
+  LeaderStory story = running(forbidding(limited(job_of(2), seconds(100))), 2);
+  (void)story.read_signal(1, success_of(3));
+  EXPECT_EQ(story.wait(seconds(99)), "");
+
+  EXPECT_EQ(story.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is failed 1");
+}
+
+TEST(EarlyExit, IsNoneWhenTheOtherRanksEndInTime) {
+  LeaderStory story = running(forbidding(job_of(2)), 2);
+  (void)story.read_signal(1, last_success_of(3));
+  (void)story.wait(seconds(9));
+  EXPECT_EQ(story.read_signal(0, last_success_of(1)), "0,1: stop 0 by SIGTERM, the end is succeeded 0");
+
+  EXPECT_EQ(story.wait(seconds(20)), "") << "its deadline is forgotten";
+}
+
+TEST(EarlyExit, IsNoneOfANodeWithoutDecidingWorkers) {
+  LeaderStory story = running(forbidding(job_of(2)), 2);
+  Succeeded none;
+  none.is_last = true;
+  (void)story.read_signal(1, none);
+
+  EXPECT_EQ(story.wait(seconds(60)), "");
+}
+
+TEST(EarlyExit, IsForgottenByTheNextAttempt) {
+  LeaderStory story = running(restarting(limited(job_of(2), seconds(60))), 2);
+  (void)story.read_signal(1, success_of(3));
+  EXPECT_EQ(story.wait(seconds(60)), "0,1: stop 0 by SIGTERM") << "a hung job may restart";
+  EXPECT_NE(story.end_all().find("start 1"), std::string::npos);
+
+  EXPECT_EQ(story.wait(seconds(600)), "");
+}
+
+}  // namespace
+}  // namespace muster::gang

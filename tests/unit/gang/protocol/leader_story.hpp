@@ -1,0 +1,200 @@
+#pragma once
+
+// A leader and a clock. Agents answer what is sent to them only where a test says so, but they all
+// breathe: while time passes, each sends its beats until the test makes it silent.
+
+#include "gang/protocol/message_encoding.hpp"
+#include "gang/protocol/words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+[[nodiscard]] inline GangConfig job_of(int least, int most) {
+  GangConfig policy;
+  policy.job.job_id = "llama";
+  policy.job.mode = "torchrun";
+  policy.job.least_nodes = least;
+  policy.job.most_nodes = most;
+  return policy;
+}
+[[nodiscard]] inline GangConfig job_of(int nodes) {
+  return job_of(nodes, nodes);
+}
+[[nodiscard]] inline GangConfig restarting(GangConfig policy, int most = 3) {
+  policy.options.restarts.max_restarts = most;
+  return policy;
+}
+
+class LeaderStory {
+ public:
+  /// The leader's own agent is there from the start, with two slots as everybody here.
+  explicit LeaderStory(const GangConfig& policy, std::optional<int> own_rank = 0)
+      : policy_(policy), leader_(policy, now_) {
+    first_words = arrive(kOwnLink, own_rank);
+  }
+
+  /// A join as the job expects it, by the agent on "host-<letter of the link>".
+  [[nodiscard]] Join join_of(LinkId link, std::optional<int> rank) {
+    Join join;
+    join.job = normalized(policy_.job);
+    join.incarnation = "incarnation " + std::to_string(++joins_);
+    join.node.slots = 2;
+    join.node.host = std::string("host-") + static_cast<char>('a' + link % 26);
+    if (rank) {
+      join.node.rank = NodeRank{*rank};
+    }
+    return join;
+  }
+
+  std::string arrive(LinkId link, std::optional<int> rank = std::nullopt) { return arrive(link, join_of(link, rank)); }
+  std::string arrive(LinkId link, Join join) {
+    if (link == kOwnLink) {
+      return happen(Joined{link, "", "", std::move(join)});
+    }
+    breathing_.insert(link);
+    return happen(Joined{link, "10.0.0." + std::to_string(link + 1), "10.0.0.1", std::move(join)});
+  }
+  /// Agents 1 to nodes-1, each with its own rank.
+  std::string arrive_all(int nodes) {
+    std::string last;
+    for (int node = 1; node < nodes; ++node) {
+      last = arrive(static_cast<LinkId>(node), node);
+    }
+    return last;
+  }
+
+  std::string read_signal(LinkId link, Message message) { return happen(Received{link, std::move(message)}); }
+  std::string lose(LinkId link) {
+    breathing_.erase(link);
+    return happen(LinkLost{link, "closed the connection"});
+  }
+  /// Every agent of the attempt says that nothing is alive there; returns what follows.
+  std::string end_all(int attempt = 0) {
+    std::string last;
+    for (const LinkId link : std::vector<LinkId>(leader_.nodes())) {
+      last = read_signal(link, Ended{attempt, std::nullopt, std::nullopt});
+    }
+    return last;
+  }
+  /// An attempt from the first failure until nothing is alive any more.
+  std::string fail_all(int attempt, const Failure& failure = failure_of(1)) {
+    (void)read_signal(kOwnLink, Failed{attempt, failure});
+    return end_all(attempt);
+  }
+
+  void silence(LinkId link) { breathing_.erase(link); }
+
+  /// What happens while time passes: the leader is woken when it asked for it.
+  std::string wait(milliseconds duration) {
+    const Instant until = now_ + duration;
+    std::string text;
+    while (now_ < until) {
+      const Instant breath = std::min(now_ + kBreath, until);
+      for (auto wake = leader_.next_wake(); wake && *wake <= breath; wake = leader_.next_wake()) {
+        if (++wakes > kMostWakes) {
+          ADD_FAILURE() << "it asks to be woken again and again";
+          return text;
+        }
+        now_ = std::max(now_, *wake);
+        add(text, happen(Tick{}));
+      }
+      now_ = breath;
+      for (const LinkId link : breathing_) {
+        (void)happen(Received{link, Heartbeat{}});
+      }
+    }
+    return text;
+  }
+
+  /// Time passes, and nobody notices: the machine slept.
+  void sleep(milliseconds duration) { now_ += duration; }
+
+  std::string happen(const LeaderEvent& event) {
+    LeaderActions actions = leader_.on(event, now_);
+    std::string text = words_of(actions);
+    for (const LeaderAction& action : actions) {
+      if (const auto* const say = std::get_if<LogMessage>(&action)) {
+        said.push_back(say->text);
+        warnings += say->level == Level::Warning ? 1 : 0;
+      } else if (const auto* const sent = std::get_if<SendTo>(&action)) {
+        note(*sent);
+      } else if (std::holds_alternative<ReservePort>(action) && answers_port) {
+        add(text, happen(PortReserved{{++port}, ""}));
+      }
+    }
+    return text;
+  }
+
+  [[nodiscard]] bool has_said(const std::string& words) const {
+    return std::any_of(said.begin(), said.end(),
+                       [&](const std::string& line) { return line.find(words) != std::string::npos; });
+  }
+  [[nodiscard]] std::string all_said() const {
+    std::string text;
+    for (const std::string& line : said) {
+      text += line + "\n";
+    }
+    return text;
+  }
+
+  [[nodiscard]] Leader::State state() const { return leader_.state(); }
+  [[nodiscard]] const Leader& leader() const { return leader_; }
+  [[nodiscard]] Instant now() const { return now_; }
+
+  std::string first_words;  ///< the answer to the leader's own agent
+  std::vector<std::string> said;
+  int warnings = 0;
+  std::optional<JobEnd> end;        ///< the last one that was told
+  std::optional<Start> last_start;  ///< of the node with the highest rank
+  std::uint16_t port = 4'000;       ///< the last one that was reserved
+  bool answers_port = true;
+  int wakes = 0;
+
+ private:
+  static constexpr seconds kBreath{1};
+  static constexpr int kMostWakes = 100'000;
+
+  static void add(std::string& text, const std::string& more) {
+    text += (text.empty() || more.empty() ? "" : " | ") + more;
+  }
+
+  void note(const SendTo& sent) {
+    if (const auto* const finish = std::get_if<Finish>(&sent.message)) {
+      end = finish->end;
+    } else if (const auto* const stop = std::get_if<Stop>(&sent.message); stop && stop->end) {
+      end = stop->end;
+    } else if (const auto* const start = std::get_if<Start>(&sent.message)) {
+      last_start = *start;
+    }
+  }
+
+  GangConfig policy_;
+  Instant now_{std::chrono::hours(1'000)};
+  Leader leader_;
+  std::set<LinkId> breathing_;
+  int joins_ = 0;
+};
+
+/// A job of nodes 0 to n-1 whose first attempt runs.
+[[nodiscard]] inline LeaderStory running(const GangConfig& policy, int nodes) {
+  LeaderStory story(policy);
+  (void)story.arrive_all(nodes);
+  (void)story.wait(policy.job.least_nodes == policy.job.most_nodes ? milliseconds(0) : policy.options.last_call);
+  EXPECT_EQ(story.state(), Leader::State::Running);
+  return story;
+}
+[[nodiscard]] inline LeaderStory running(int nodes) {
+  return running(job_of(nodes), nodes);
+}
+
+}  // namespace muster::gang

@@ -1,0 +1,184 @@
+#pragma once
+
+// One agent and a clock. The leader answers its beats until a test makes it silent; everything else
+// that it says, and what the workers do, is told by the test.
+
+#include "gang/protocol/words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace muster::gang {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+[[nodiscard]] inline GangConfig agent_of(std::uint64_t seed = 1) {
+  GangConfig policy;
+  policy.job.job_id = "llama";
+  policy.node.rank = NodeRank{1};
+  policy.job.most_nodes = policy.job.least_nodes = 2;
+  policy.seed = seed;
+  policy.host = "llm-0";
+  policy.port = 29'500;
+  return policy;
+}
+
+class ParticipantStory {
+ public:
+  explicit ParticipantStory(GangConfig policy = agent_of()) : participant_(std::move(policy), now_) {
+    first_words = take(participant_.start());
+  }
+
+  /// What happens now. Beats are told and answered without a word.
+  std::string happen(const ParticipantEvent& event) { return take(participant_.on(event, now_)); }
+  std::string read_signal(Message message) { return happen(FromLeader{std::move(message)}); }
+  std::string signal(int number) { return happen(StopSignal{number}); }
+
+  /// What happens while time passes: the agent is woken when it asked for it.
+  std::string wait(milliseconds duration) {
+    const Instant until = now_ + duration;
+    std::string text;
+    for (auto wake = participant_.next_wake(); wake && *wake <= until; wake = participant_.next_wake()) {
+      now_ = std::max(now_, *wake);
+      if (++wakes > kMostWakes) {
+        ADD_FAILURE() << "it asks to be woken again and again";
+        break;
+      }
+      add(text, happen(Wake{}));
+    }
+    now_ = until;
+    return text;
+  }
+  /// Time passes, and nobody notices: the agent was stopped, or the machine slept.
+  void sleep(milliseconds duration) { now_ += duration; }
+
+  [[nodiscard]] bool has_said(const std::string& words) const {
+    return std::any_of(said.begin(), said.end(),
+                       [&](const std::string& line) { return line.find(words) != std::string::npos; });
+  }
+
+  [[nodiscard]] Participant::State state() const { return participant_.state(); }
+  [[nodiscard]] std::optional<Instant> next_wake() const { return participant_.next_wake(); }
+  [[nodiscard]] Lease lease() const { return participant_.lease(); }
+  [[nodiscard]] Instant now() const { return now_; }
+
+  std::string first_words;
+  std::vector<std::string> said;
+  std::optional<Join> join;  ///< the last one that was told
+  std::optional<JobEnd> end;
+  std::optional<Start> start;  ///< with which workers were started last
+  Exchanged merged;            ///< with which they were too
+  std::vector<Instant> beats;
+  std::vector<Instant> dials;
+  bool may_lead = true;  ///< at the last of them
+  bool leader_answers = true;
+  int wakes = 0;
+
+ private:
+  static constexpr int kMostWakes = 100'000;
+
+  static void add(std::string& text, const std::string& more) {
+    text += (text.empty() || more.empty() ? "" : " | ") + more;
+  }
+
+  std::string take(ParticipantActions actions) {
+    std::size_t new_beats = 0;
+    for (const ParticipantAction& action : actions) {
+      if (const auto* const log_line = std::get_if<LogLine>(&action)) {
+        said.push_back(log_line->text);
+      } else if (const auto* const leave = std::get_if<Leave>(&action)) {
+        end = leave->end;
+      } else if (const auto* const started = std::get_if<StartAttempt>(&action)) {
+        start = started->start;
+        merged = started->merged;
+      } else if (const auto* const dial = std::get_if<Dial>(&action)) {
+        dials.push_back(now_);
+        may_lead = dial->may_lead;
+      } else if (const auto* const tell = std::get_if<SendToLeader>(&action)) {
+        new_beats += std::holds_alternative<Heartbeat>(tell->message) ? 1 : 0;
+        if (const auto* const told = std::get_if<Join>(&tell->message)) {
+          join = *told;
+        }
+      }
+    }
+    std::erase_if(actions, [](const ParticipantAction& action) {
+      const auto* const tell = std::get_if<SendToLeader>(&action);
+      return tell != nullptr && std::holds_alternative<Heartbeat>(tell->message);
+    });
+    std::string text = words_of(actions);
+    for (; new_beats > 0; --new_beats) {
+      beats.push_back(now_);
+      if (leader_answers) {
+        add(text, read_signal(Heartbeat{}));
+      }
+    }
+    return text;
+  }
+
+  Instant now_{std::chrono::hours(1'000)};
+  Participant participant_;
+};
+
+[[nodiscard]] inline ParticipantStory joined(GangConfig policy = agent_of()) {
+  ParticipantStory story(std::move(policy));
+  (void)story.happen(LinkUp{});
+  (void)story.read_signal(Admitted{NodeRank{1}, 8});
+  EXPECT_EQ(story.state(), Participant::State::Joined);
+  return story;
+}
+
+[[nodiscard]] inline Start start_of(int attempt, double orphan_limit = 0) {
+  Start start;
+  start.placement.attempt = attempt;
+  start.placement.node_rank = NodeRank{1};
+  start.placement.nodes = 2;
+  start.orphan_limit_seconds = orphan_limit;
+  return start;
+}
+
+/// Workers of attempt 0 run. With a limit, the job may go on without this node.
+[[nodiscard]] inline ParticipantStory running(double orphan_limit = 0) {
+  ParticipantStory story = joined();
+  EXPECT_EQ(story.read_signal(start_of(0, orphan_limit)), "start workers of 0");
+  EXPECT_EQ(story.state(), Participant::State::Running);
+  return story;
+}
+
+/// The leader has had attempt 0 stopped; with an end, there is no other attempt.
+[[nodiscard]] inline ParticipantStory stopping(std::optional<JobEnd> end = std::nullopt, double orphan_limit = 0) {
+  ParticipantStory story = running(orphan_limit);
+  EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 0 on node 0 (host-a) failed", std::move(end)}),
+            "stop workers by SIGTERM");
+  EXPECT_EQ(story.state(), Participant::State::Stopping);
+  return story;
+}
+
+/// Nothing of attempt 0 is left here.
+[[nodiscard]] inline ParticipantStory over(std::optional<JobEnd> end = std::nullopt) {
+  ParticipantStory story = stopping(std::move(end));
+  EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
+  EXPECT_EQ(story.state(), Participant::State::Over);
+  return story;
+}
+
+/// The leader's own agent, whose link is no socket.
+[[nodiscard]] inline ParticipantStory leading() {
+  ParticipantStory story;
+  EXPECT_EQ(story.happen(LinkUp{/*is_own=*/true}), "tell join as node 1");
+  (void)story.read_signal(Admitted{NodeRank{0}, 8});
+  return story;
+}
+
+[[nodiscard]] inline JobEnd end_of(Verdict verdict, int exit_code) {
+  JobEnd end;
+  end.verdict = verdict;
+  end.exit_code = exit_code;
+  return end;
+}
+
+}  // namespace muster::gang

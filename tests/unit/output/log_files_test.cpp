@@ -1,0 +1,86 @@
+// Log files on a file system that answers nothing: the process that writes them is stopped.
+#include "output/log_files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class LogFilesTest : public testing::Test {
+ protected:
+  LogFilesTest() : folder_(fs::path(testing::TempDir()) / ("muster-log-files-" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    logs_.on_remark = [this](const std::string& remark) { remarks_.push_back(remark); };
+  }
+  ~LogFilesTest() override {
+    signal_writer(SIGCONT);
+    logs_.give_up();
+    fs::remove_all(folder_);
+  }
+
+  /// Opens a file, and stops its writer then.
+  std::shared_ptr<LogFile> open_and_stop() {
+    auto file = logs_.open(path("first"));
+    EXPECT_TRUE(run_until([&] { return file->opened.has_value(); }));
+    signal_writer(SIGSTOP);
+    return file;
+  }
+
+  /// It is the only child of this process.
+  static void signal_writer(int number) {
+    const std::string self = std::to_string(::getpid());
+    std::ifstream children("/proc/self/task/" + self + "/children");
+    for (pid_t child = 0; children >> child;) {
+      ::kill(child, number);
+    }
+  }
+
+  [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
+
+  template <typename Condition>
+  bool run_until(const Condition& is_met) {
+    const auto end = std::chrono::steady_clock::now() + 120s;
+    while (!is_met() && std::chrono::steady_clock::now() < end) {
+      io_.run_one_for(1s);
+      io_.restart();
+    }
+    return is_met();
+  }
+
+  fs::path folder_;
+  boost::asio::io_context io_;
+  HelperProcesses helpers_{**GuardSharedMemory::make()};
+  LogFiles logs_{io_, helpers_, 50ms};
+  std::vector<std::string> remarks_;
+};
+
+TEST_F(LogFilesTest, AreWaitedForUntilTheirFolderHasTakenNothingForTooLong) {
+  (void)open_and_stop();
+  (void)logs_.open(path("second"));
+  bool goes_on = false;
+  EXPECT_FALSE(logs_.are_open([&] { goes_on = true; }));
+  ASSERT_TRUE(run_until([&] { return goes_on; }));
+  ASSERT_EQ(remarks_.size(), 1U);
+  EXPECT_NE(remarks_.front().find("does not respond"), std::string::npos);
+}
+
+TEST_F(LogFilesTest, AreNotWaitedForBehindThoseOfTheAttemptBefore) {
+  const auto before = open_and_stop();
+  while (!logs_.are_congested()) {  // more than the pipe to the writer holds
+    logs_.write(*before, std::string(65'536, 'x'));
+  }
+  ASSERT_TRUE(run_until([&] { return logs_.sink()->is_stalled(); }));
+  (void)logs_.open(path("of the next attempt"));
+  EXPECT_TRUE(logs_.are_open([] {}));
+}
+
+}  // namespace
+}  // namespace muster

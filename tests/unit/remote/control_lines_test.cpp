@@ -1,0 +1,125 @@
+// Frames, orders and words: what is said arrives byte for byte, in whatever pieces.
+#include "remote/control_lines.hpp"
+
+#include "remote/remote_agents.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+const std::string kTorture{"a b'c\"d\\e$f`g;h\ni\x1e\xff\x01 é", 24};
+
+std::vector<Frame> read_all(const std::string& bytes, std::size_t step) {
+  FrameReader reader;
+  std::vector<Frame> frames;
+  for (std::size_t i = 0; i < bytes.size(); i += step) {
+    reader.feed(std::string_view(bytes).substr(i, step));
+    while (auto frame = reader.next().value()) {
+      frames.push_back(*frame);
+    }
+  }
+  return frames;
+}
+
+TEST(Frames, ArriveInWhateverPieces) {
+  const std::vector<Frame> said = {{"signal", "SIGTERM"}, {"end"}, {"variable", kTorture}};
+  std::string bytes;
+  for (const Frame& frame : said) {
+    bytes += write_frame(frame);
+  }
+  for (std::size_t step = 1; step <= bytes.size(); ++step) {
+    EXPECT_EQ(read_all(bytes, step), said);
+  }
+}
+
+TEST(Frames, AreReadWithoutTouchingWhatFollows) {
+  const std::string bytes = write_frame({"start"});
+  const std::string all = write_frame({"variable", kTorture}) + bytes + "rest";
+  FrameReader reader;
+  std::size_t at = 0;
+  for (int frames = 0; frames < 2;) {
+    const std::size_t count = std::min<std::size_t>(reader.wanted(), 7);
+    reader.feed(std::string_view(all).substr(at, count));
+    at += count;
+    frames += reader.next().value() ? 1 : 0;
+  }
+  EXPECT_EQ(all.substr(at), "rest");
+}
+
+TEST(Frames, AreRefusedWhenTheyAreNone) {
+  for (const char* const bytes : {"hello\n", "signal x\n", "signal -1\n", " 3\nabc", "signal 99999999999\n"}) {
+    FrameReader reader;
+    reader.feed(bytes);
+    EXPECT_FALSE(reader.next()) << bytes;
+  }
+  FrameReader reader;
+  reader.feed(std::string(100, 'x'));
+  EXPECT_FALSE(reader.next());
+}
+
+TEST(Orders, ArriveByteForByte) {
+  AgentOrder order;
+  order.version = "0.1.0";
+  order.host = "b";
+  order.is_first = true;
+  order.nonce = "n";
+  order.working_directory = "/tmp/with blank";
+  order.variables = {{"A", kTorture}, {"EMPTY", ""}, {"EQUALS", "a=b"}};
+  order.line.settings.set("grace", {"3", from_flag("--grace")});
+  order.line.settings.set("set:x", {kTorture, from_option("MUSTER_SET")});
+  order.line.program = {"train.py", "", kTorture};
+  order.line.worker_arguments = {"--local_rank={local_rank}"};
+  order.line.is_python_script = true;
+  OrderReader reader;
+  bool is_whole = false;
+  for (const Frame& frame : read_all(write_order(order), 5)) {
+    is_whole = reader.take(frame).value();
+  }
+  ASSERT_TRUE(is_whole);
+  const AgentOrder& read = reader.order();
+  EXPECT_EQ(read.variables, order.variables);
+  EXPECT_EQ(read.working_directory, order.working_directory);
+  EXPECT_EQ(read.line.program, order.line.program);
+  EXPECT_EQ(read.line.worker_arguments, order.line.worker_arguments);
+  EXPECT_TRUE(read.line.is_python_script && read.is_first);
+  EXPECT_EQ(read.line.settings.find("grace"), order.line.settings.find("grace"));
+  EXPECT_EQ(read.line.settings.find("set:x"), order.line.settings.find("set:x"));
+}
+
+TEST(Orders, RefuseWhatTheyHaveNot) {
+  for (const Frame& frame : {Frame{"wish", "x"}, Frame{"setting", "x"}, Frame{"variable", "=x"}}) {
+    OrderReader reader;
+    EXPECT_FALSE(reader.take(frame)) << frame.kind;
+  }
+}
+
+struct Sieved {
+  std::string words;
+  std::string rest;
+};
+
+Sieved sieve(const std::string& bytes, std::size_t step) {
+  Sieved sieved;
+  ControlLineFilter sieve("nonce");
+  sieve.on_word = [&](const std::string& kind, const std::string& text) { sieved.words += kind + "=" + text + ";"; };
+  for (std::size_t i = 0; i < bytes.size(); i += step) {
+    sieve.feed(std::string_view(bytes).substr(i, step), sieved.rest);
+  }
+  sieve.finish(sieved.rest);
+  return sieved;
+}
+
+TEST(Words, AreTakenOutAndNothingElse) {
+  const std::string here = write_word("nonce", kHello, "0.1.0");
+  const std::string strange = "\x1e\x1enonc\x1eother word\nlast \x1enonce";
+  const std::string all = "before\npart" + here + kTorture + here + strange;
+  for (std::size_t step = 1; step <= all.size(); ++step) {
+    const Sieved sieved = sieve(all, step);
+    EXPECT_EQ(sieved.words, "here=0.1.0;here=0.1.0;") << step;
+    EXPECT_EQ(sieved.rest, "before\npart" + kTorture + strange) << step;
+  }
+}
+
+}  // namespace
+}  // namespace muster

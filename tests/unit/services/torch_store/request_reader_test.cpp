@@ -1,0 +1,333 @@
+// Bytes, in whatever pieces, to requests; what is wrong, and what is too long.
+#include "services/torch_store/request_reader.hpp"
+
+#include "services/torch_store/wire.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace muster::store {
+namespace {
+
+std::string shown(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all += " " + text;
+  }
+  return all;
+}
+
+/// A request as a line, such as "set /a 1".
+struct Shown {
+  std::string operator()(const request::Ping& r) const { return "ping " + std::to_string(r.nonce); }
+  std::string operator()(const request::WatchKey& r) const { return "watch " + r.key; }
+  std::string operator()(const KeyRequest& r) const { return std::visit(*this, r); }
+  std::string operator()(const request::Set& r) const { return "set " + r.key + " " + r.value; }
+  std::string operator()(const request::CompareSet& r) const {
+    return "compare " + r.key + " " + r.expected + " " + r.desired;
+  }
+  std::string operator()(const request::Get& r) const { return "get " + r.key; }
+  std::string operator()(const request::Add& r) const { return "add " + r.key + " " + std::to_string(r.amount); }
+  std::string operator()(const request::Check& r) const { return "check" + shown(r.keys); }
+  std::string operator()(const request::Wait& r) const { return "wait" + shown(r.keys); }
+  std::string operator()(const request::CountKeys& /*r*/) const { return "count"; }
+  std::string operator()(const request::DeleteKey& r) const { return "delete " + r.key; }
+  std::string operator()(const request::Append& r) const { return "append " + r.key + " " + r.value; }
+  std::string operator()(const request::MultiGet& r) const { return "multi-get" + shown(r.keys); }
+  std::string operator()(const request::MultiSet& r) const {
+    std::string all = "multi-set";
+    for (const KeyAndValue& pair : r.pairs) {
+      all += " " + pair.key + "=" + pair.value;
+    }
+    return all;
+  }
+  std::string operator()(const request::CancelWait& /*r*/) const { return "cancel"; }
+  std::string operator()(const request::QueuePush& r) const { return "push " + r.key + " " + r.value; }
+  std::string operator()(const request::QueuePop& r) const { return "pop " + r.key; }
+  std::string operator()(const request::QueueLength& r) const { return "length " + r.key; }
+  std::string operator()(const request::ListKeys& /*r*/) const { return "list"; }
+  std::string operator()(const request::Barrier& r) const {
+    return "barrier " + r.key + " " + std::to_string(r.world_size);
+  }
+};
+
+/// What a reader makes of bytes in pieces of `step`: requests as lines, and "! ..." for an error, which ends it.
+/// The client is a rank, unless something else is said.
+class Read {
+ public:
+  explicit Read(Ungreeted& ungreeted, Limits limits = {}, bool is_rank = true)
+      : limits_(limits), reader_(limits_, ungreeted) {
+    if (is_rank) {
+      reader_.speak_for_all();
+    }
+  }
+
+  Read& feed(std::string_view bytes, std::size_t step = 1) {
+    for (std::size_t i = 0; i < bytes.size(); i += step) {
+      std::string_view piece = bytes.substr(i, step);
+      bool is_open = true;
+      while (is_open) {
+        is_open = take(piece);
+      }
+      EXPECT_TRUE(piece.empty() || failed_);
+    }
+    return *this;
+  }
+  Read& silence() {
+    if (const auto request = reader_.on_silence()) {
+      lines_.push_back(std::visit(Shown(), *request));
+    }
+    return *this;
+  }
+  [[nodiscard]] bool awaits_silence() const { return reader_.awaits_silence(); }
+  [[nodiscard]] std::size_t held() const { return reader_.held(); }
+  [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  bool take(std::string_view& piece) {
+    auto request = failed_ ? Result<std::optional<Request>>(std::optional<Request>()) : reader_.next(piece);
+    if (!request) {
+      failed_ = true;
+      lines_.push_back("! " + request.error().message);
+      return false;
+    }
+    if (*request) {
+      lines_.push_back(std::visit(Shown(), **request));
+    }
+    return request->has_value();
+  }
+
+  Limits limits_;
+  RequestReader reader_;
+  std::vector<std::string> lines_;
+  bool failed_ = false;
+};
+
+using Lines = std::vector<std::string>;
+
+Lines read(std::string_view bytes, std::size_t step = 1, Limits limits = {}) {
+  Ungreeted ungreeted;
+  return Read(ungreeted, limits).feed(bytes, step).lines();
+}
+
+struct Said {
+  std::string bytes;
+  std::string meaning;
+};
+
+const std::vector<Said> kGreeted = {
+    {wire::ping(4711), "ping 4711"},
+    {wire::set("/a", "1"), "set /a 1"},
+    {wire::set("", ""), "set  "},
+    {wire::compare_set("/a", "1", "2"), "compare /a 1 2"},
+    {wire::get("/a"), "get /a"},
+    {wire::add("/a", -7), "add /a -7"},
+    {wire::check({"/a", "/b"}), "check /a /b"},
+    {wire::check({}), "check"},
+    {wire::wait({"/a", "", "/a"}), "wait /a  /a"},
+    {wire::count_keys(), "count"},
+    {wire::delete_key("/a"), "delete /a"},
+    {wire::append("/a", "23"), "append /a 23"},
+    {wire::multi_get({"/a", "/b"}), "multi-get /a /b"},
+    {wire::multi_set({"/a", "1", "/b", ""}), "multi-set /a=1 /b="},
+    {wire::multi_set({}), "multi-set"},
+    {wire::cancel_wait(), "cancel"},
+    {wire::push("/q", "x"), "push /q x"},
+    {wire::pop("/q"), "pop /q"},
+    {wire::queue_length("/q"), "length /q"},
+    {wire::list_keys(), "list"},
+    {wire::barrier("/b", 4), "barrier /b 4"},
+};
+
+TEST(RequestReader, ReadsEveryOperationInAnyPieces) {
+  std::string bytes = wire::kGreeting;
+  Lines meanings;
+  for (const Said& said : kGreeted) {
+    EXPECT_EQ(read(wire::kGreeting + said.bytes), Lines{said.meaning});
+    bytes += said.bytes;
+    meanings.push_back(said.meaning);
+  }
+  for (std::size_t step = 1; step <= bytes.size(); ++step) {
+    EXPECT_EQ(read(bytes, step), meanings) << step;
+  }
+}
+
+TEST(RequestReader, GivesARequestOnlyWhenItIsWhole) {
+  for (const Said& said : kGreeted) {
+    const std::string bytes = wire::kGreeting + said.bytes;
+    EXPECT_EQ(read(std::string_view(bytes).substr(0, bytes.size() - 1)), Lines{}) << said.meaning;
+  }
+}
+
+/// The operations that 1.13, 2.0 and 2.1 number alike.
+const std::vector<Said> kUngreeted = {
+    {wire::u8(0) + wire::text("/a") + wire::text("1"), "set /a 1"},
+    {wire::u8(1) + wire::text("/a") + wire::text("1") + wire::text("2"), "compare /a 1 2"},
+    {wire::u8(2) + wire::text("/a"), "get /a"},
+    {wire::u8(3) + wire::text("init/") + wire::i64(1), "add init/ 1"},
+    {wire::u8(4) + wire::texts({"/a"}), "check /a"},
+    {wire::u8(5) + wire::texts({"/a"}), "wait /a"},
+    {wire::u8(6), "count"},
+};
+
+TEST(RequestReader, ReadsClientsThatDoNotGreet) {
+  for (const Said& said : kUngreeted) {
+    for (std::size_t step = 1; step <= said.bytes.size(); ++step) {
+      EXPECT_EQ(read(said.bytes, step), Lines{said.meaning}) << step;
+    }
+  }
+}
+
+TEST(RequestReader, TakesAnEmptyKeyWithoutAGreetingForWhatItIs) {
+  EXPECT_EQ(read(wire::u8(0) + wire::text("") + wire::text("1")), Lines{"set  1"});
+}
+
+const std::string kTorch21Append = wire::u8(8) + wire::text("/a") + wire::text("1");
+const std::string kTorch20Delete = wire::u8(8) + wire::text("/a");
+const std::string kCode7 = wire::u8(7) + wire::text("/a");
+const std::string kCount = wire::u8(6);
+
+TEST(RequestReader, KnowsTorch21ByItsNumbers) {
+  const std::vector<Said> cases = {
+      {wire::u8(9) + wire::texts({"/a"}), "multi-get /a"},
+      {wire::u8(10) + wire::u64(1) + wire::text("/a") + wire::text("1"), "multi-set /a=1"},
+      {wire::u8(11), "cancel"},
+      {kTorch21Append, "append /a 1"},
+  };
+  for (const Said& said : cases) {
+    for (std::size_t step = 1; step <= said.bytes.size(); ++step) {
+      Ungreeted ungreeted;
+      EXPECT_EQ(Read(ungreeted).feed(said.bytes, step).lines(), Lines{said.meaning});
+      EXPECT_EQ(ungreeted.dialect(), Dialect::Torch21) << said.meaning;
+    }
+  }
+}
+
+TEST(RequestReader, TakesCode7ForADeletionUnlessItComesFirst) {
+  Ungreeted ungreeted;
+  EXPECT_EQ(Read(ungreeted).feed(kCode7).lines(), Lines{"watch /a"});
+  EXPECT_FALSE(ungreeted.dialect()) << "a client of 2.1 may begin with a deletion";
+
+  EXPECT_EQ(Read(ungreeted).feed(kCount + kCode7).lines(), (Lines{"count", "delete /a"}));
+  EXPECT_EQ(ungreeted.dialect(), Dialect::Torch21);
+  EXPECT_EQ(Read(ungreeted).feed(kCode7).lines(), Lines{"delete /a"});
+}
+
+TEST(RequestReader, TakesCode8ForADeletionWhenNothingFollows) {
+  Ungreeted ungreeted;
+  Read reader(ungreeted);
+  reader.feed(kTorch20Delete);
+  EXPECT_TRUE(reader.awaits_silence());
+  EXPECT_EQ(reader.lines(), Lines{});
+
+  reader.silence();
+
+  EXPECT_FALSE(reader.awaits_silence());
+  EXPECT_EQ(reader.lines(), Lines{"delete /a"});
+  EXPECT_EQ(ungreeted.dialect(), Dialect::Torch20);
+  EXPECT_EQ(Read(ungreeted).feed(kTorch20Delete + kCount).lines(), (Lines{"delete /a", "count"}));
+  EXPECT_EQ(Read(ungreeted).feed(kCount + kCode7).lines(), (Lines{"count", "watch /a"}));
+  EXPECT_EQ(Read(ungreeted).feed(wire::u8(9)).lines().at(0).substr(0, 2), "! ");
+}
+
+TEST(RequestReader, LetsAnotherClientDecideTheDialect) {
+  Ungreeted ungreeted;
+  Read old(ungreeted);
+  Read other(ungreeted);
+  old.feed(kTorch20Delete);
+  other.feed(kTorch20Delete).silence();
+  EXPECT_EQ(old.silence().feed(kCount).lines(), (Lines{"delete /a", "count"}));
+  EXPECT_EQ(other.feed(kCount).lines(), (Lines{"delete /a", "count"}));
+
+  Ungreeted newer;
+  Read append(newer);
+  append.feed(kTorch20Delete);
+  Read(newer).feed(wire::u8(11));
+  EXPECT_FALSE(append.awaits_silence());
+  EXPECT_EQ(append.silence().feed(wire::text("1")).lines(), Lines{"append /a 1"});
+}
+
+TEST(RequestReader, LetsNoForeignClientDecideTheDialect) {
+  for (const std::string& said : {wire::u8(11), kCount + wire::u8(11), kCount + kCode7}) {
+    Ungreeted ungreeted;
+    Read stranger(ungreeted, {}, false);
+    stranger.feed(said);
+    EXPECT_FALSE(ungreeted.dialect());
+    EXPECT_EQ(Read(ungreeted).feed(kTorch20Delete).silence().lines(), Lines{"delete /a"});
+    EXPECT_EQ(stranger.feed(kCode7).lines().back(), "delete /a") << "it has said 2.1 for itself";
+  }
+}
+
+TEST(RequestReader, LetsBytesFollowWhatAnotherHasSettledAsADeletion) {
+  Ungreeted ungreeted;
+  Read reader(ungreeted);
+  reader.feed(kTorch20Delete);
+  ungreeted.settle(Dialect::Torch20);
+  EXPECT_EQ(reader.feed(kCount).lines(), (Lines{"delete /a", "count"}));
+}
+
+TEST(RequestReader, IgnoresSilenceDuringOtherRequests) {
+  Ungreeted ungreeted;
+  Read reader(ungreeted);
+  reader.feed(wire::u8(2)).silence();
+  EXPECT_EQ(reader.lines(), Lines{});
+  EXPECT_FALSE(ungreeted.dialect());
+}
+
+TEST(RequestReader, LeavesGreetedClientsAlone) {
+  Ungreeted ungreeted;
+  ungreeted.settle(Dialect::Torch20);
+  EXPECT_EQ(Read(ungreeted).feed(wire::kGreeting + wire::get("/a")).lines(), Lines{"get /a"});
+}
+
+TEST(RequestReader, RefusesWhatNoClientSends) {
+  const std::string unknown = "', expected one of torch's TCPStore, 1.13 to 2.14";
+  EXPECT_EQ(read("GET / HTTP/1.1\r\n"), Lines{"! it sent the operation '71" + unknown});
+  EXPECT_EQ(read("\x16\x03\x01"), Lines{"! it sent the operation '22" + unknown});
+  EXPECT_EQ(read(wire::kGreeting + wire::u8(19)), Lines{"! it sent the operation '19" + unknown});
+  EXPECT_EQ(read(wire::u8(12)), Lines{"! it sent the operation '12" + unknown});
+  EXPECT_EQ(read(wire::kGreeting + wire::kGreeting), Lines{"! it sent the greeting a second time, expected it once"});
+  EXPECT_EQ(read(std::string("\0\0\0\0\x01\0\0\0\0", 9)),
+            Lines{"! it sent a key of '16777216' bytes, expected at most 8192"});
+}
+
+TEST(RequestReader, RefusesALengthBeforeItsBytes) {
+  const std::string get = wire::kGreeting + wire::u8(3);
+  const std::string set = wire::kGreeting + wire::u8(1) + wire::text("/a");
+  const std::string wait = wire::kGreeting + wire::u8(6);
+  EXPECT_EQ(read(get + wire::u64(8'192)), Lines{});
+  EXPECT_EQ(read(get + wire::u64(8'193)), Lines{"! it sent a key of '8193' bytes, expected at most 8192"});
+  EXPECT_EQ(read(get + wire::u64(~std::uint64_t{0})),
+            Lines{"! it sent a key of '18446744073709551615' bytes, expected at most 8192"});
+  EXPECT_EQ(read(set + wire::u64(8'388'608)), Lines{});
+  EXPECT_EQ(read(set + wire::u64(8'388'609)), Lines{"! it sent a value of '8388609' bytes, expected at most 8388608"});
+  EXPECT_EQ(read(wait + wire::u64(131'072)), Lines{});
+  EXPECT_EQ(read(wait + wire::u64(131'073)), Lines{"! it sent '131073' keys in one request, expected at most 131072"});
+}
+
+TEST(RequestReader, RefusesARequestThatIsTooLongInAll) {
+  Limits limits;
+  limits.request = 100;
+  const std::string wait = wire::kGreeting + wire::u8(6) + wire::u64(3) + wire::text(std::string(60, 'a'));
+  EXPECT_EQ(read(wait + wire::u64(15), 1, limits), Lines{});
+  EXPECT_EQ(read(wait + wire::u64(16), 1, limits),
+            Lines{"! it sent a request of '101' bytes or more, expected at most 100"});
+  const Lines two = {"get /a", "get /a"};
+  limits.request = 11;
+  EXPECT_EQ(read(wire::kGreeting + wire::get("/a") + wire::get("/a"), 1, limits), two) << "each counts for itself";
+}
+
+TEST(RequestReader, CountsTheBytesOfAnUnfinishedRequest) {
+  Ungreeted ungreeted;
+  Read reader(ungreeted);
+  const std::string bytes = wire::kGreeting + wire::set("/a", std::string(1'000, 'x'));
+  reader.feed(std::string_view(bytes).substr(0, bytes.size() - 1));
+  EXPECT_GT(reader.held(), 1'000U);
+  EXPECT_LT(reader.held(), 1'200U);
+  reader.feed("x");
+  EXPECT_EQ(reader.held(), 0U);
+}
+
+}  // namespace
+}  // namespace muster::store
