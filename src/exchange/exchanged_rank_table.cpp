@@ -1,4 +1,4 @@
-// Summaries and servers as JSON, and what becomes of those of all nodes: see the header.
+// Encodes rank tables, servers and votes on a route plan as JSON, and merges the contributions of all nodes.
 #include "exchange/exchanged_rank_table.hpp"
 
 #include "base/json.hpp"
@@ -28,20 +28,20 @@ using rank_table::Summary;
 constexpr std::size_t kMostBytesOfNode = std::size_t{256} << 10U;
 constexpr std::size_t kMostMergedBytes = std::size_t{16} << 20U;
 
-/// What a node says of its table.
+/// A node's summary of its table.
 struct TableReport {
   Summary summary;
   PartOfTable part;
 };
 
-/// What a node has written. Nothing: it has no table and makes none.
+/// The contribution of a node. Monostate: it has no table and makes none.
 using Contribution = std::variant<std::monostate, TableReport, Instance>;
 
 json::array to_array(const std::vector<std::string>& texts) {
   return json::array(texts.begin(), texts.end());
 }
 
-// The same program has written it, so what does not fit is a bug or a stranger's: these throw.
+// The readers below throw: muster has written this JSON, so invalid content is a bug or comes from another program.
 
 std::vector<std::string> to_texts(const json::value& value) {
   return json::value_to<std::vector<std::string>>(value);
@@ -100,7 +100,7 @@ Result<std::vector<Contribution>> read_all(const std::vector<NodePart>& parts) {
   for (const NodePart& part : parts) {
     try {
       all.push_back(read_part(part));
-    } catch (const std::exception&) {  // Boost.JSON's way to say it
+    } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
       return Error{ErrorKind::System, "of node " + to_string(part.node) + " is torn"};
     }
   }
@@ -120,7 +120,7 @@ Error different(const NodePart& one, const NodePart& other, const std::string& h
   return {ErrorKind::BadData, whole_name_of(one) + " and " + whole_name_of(other) + " " + how};
 }
 
-/// How the first node that has something else than node 0 differs from it.
+/// Describes the first node whose contribution differs in kind from node 0's.
 std::optional<Error> find_mixture(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
   constexpr std::array<const char*, 3> kKinds{"has no rank table", "has a rank table", "generates a rank table"};
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -133,7 +133,7 @@ std::optional<Error> find_mixture(const std::vector<NodePart>& parts, const std:
   return std::nullopt;
 }
 
-/// Each rank of the table is to be started by one node.
+/// Checks that each rank of the table is started by exactly one node.
 class RankOwners {
  public:
   explicit RankOwners(int size) : owners_(static_cast<std::size_t>(size), nullptr) {}
@@ -151,7 +151,7 @@ class RankOwners {
     return {};
   }
 
-  /// Where not all nodes that a job can have take part, those that have not come may be missing.
+  /// Checks that no rank is missing. When some nodes do not take part, the ranks of those may be.
   [[nodiscard]] Result<> check_all(bool is_complete) const {
     constexpr std::size_t kMostNamed = 60;
     std::vector<int> missing;
@@ -194,7 +194,7 @@ Result<std::string> compare(const std::vector<NodePart>& parts, const std::vecto
     }
     if (!said.part.server_id.empty() && !parts[i].address.empty()) {
       addresses.emplace(said.part.server_id,
-                        parts[i].address);  // of two pods of a server the first
+                        parts[i].address);  // of the first of a server's pods
     }
   }
   if (auto checked = check_ranks(parts, all); !checked) {
@@ -225,8 +225,8 @@ Result<std::string> merge(const std::vector<NodePart>& parts) {
   return std::holds_alternative<TableReport>(all->front()) ? compare(parts, *all) : generate(parts, *all);
 }
 
-/// What stands before a summary: enough to see whether the nodes have the same table, since in a large job that is
-/// asked each time that one of them has a newer one.
+/// The first line of a summary: enough to compare tables cheaply, because a large job compares them each time that a
+/// node gets a newer one.
 struct Head {
   std::string_view digest;
   int version = 0;
@@ -236,7 +236,7 @@ std::string write_head(const std::string& digest, std::optional<int> version) {
   return digest + " " + (version ? std::to_string(*version) : "") + "\n";
 }
 
-/// Empty where a node has said something else, or its controller counts nothing.
+/// Empty for other contributions, or when the controller counts no versions.
 std::optional<Head> read_head(std::string_view bytes) {
   const std::string_view line = bytes.substr(0, bytes.find('\n'));
   const std::size_t blank = line.find(' ');
@@ -246,13 +246,13 @@ std::optional<Head> read_head(std::string_view bytes) {
   return version ? std::optional(Head{line.substr(0, blank), *version}) : std::nullopt;
 }
 
-/// A controller has written another table, which has not come to all nodes yet.
+/// Says which node still waits for the newest table of the controller; empty: none.
 std::string wait_for_newest(const std::vector<NodePart>& parts) {
   std::vector<Head> heads;
   for (const NodePart& part : parts) {
     const auto head = read_head(part.bytes);
     if (!head) {
-      return {};  // what does not fit is said when they are merged
+      return {};  // merging reports the error
     }
     heads.push_back(*head);
   }
@@ -315,7 +315,7 @@ std::string write_server(const Instance& server, const std::string& host) {
   return json::serialize(document);
 }
 
-// Votes about the route plan, and the decision that all nodes get: see the header.
+// Votes about the route plan, and the decision that all nodes get.
 
 namespace {
 
@@ -354,7 +354,7 @@ Result<RouteDecision> read_route_decision(std::string_view merged) {
     const json::object document = json::parse({merged.data(), merged.size()}).as_object();
     return RouteDecision{document.at("applies").as_bool(), json::value_to<std::string>(document.at("reason")),
                          json::value_to<std::vector<int>>(document.at("positions"))};
-  } catch (const std::exception&) {  // Boost.JSON's way to say it
+  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
     return Error{ErrorKind::BadData, "the decision about the route plan is torn"};
   }
 }

@@ -1,4 +1,5 @@
-// The parts of a fence are put together as they are: PMIx knows where each ends.
+// Encodes and merges the values that nodes exchange: PMIx fences, ports, the job secret, ssh keys and MPI start
+// methods.
 #include "exchange/exchanged_values.hpp"
 
 #include "base/json.hpp"
@@ -10,11 +11,11 @@
 namespace muster {
 namespace {
 
-/// A rank says some 100 to 1,000 bytes of itself.
+/// Limit of a fence: a rank contributes some 100 to 1,000 bytes.
 constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 constexpr int kMostRank = 10'000'000;
 
-/// The first byte of a part, and of what comes out.
+/// First byte of a part, and of the merged result.
 constexpr char kSaid = '+';
 constexpr char kAbsent = '-';
 
@@ -163,7 +164,7 @@ Result<std::vector<NodePorts>> read_ports(std::string_view merged) {
   return nodes;
 }
 
-// Everybody takes the first node's.
+// The job secret: node 0's is used.
 
 namespace {
 
@@ -235,12 +236,12 @@ Result<std::vector<mpi::SshNode>> read_ssh_nodes(std::string_view merged) {
       nodes.push_back(ssh_node_from_json(item));
     }
     return nodes;
-  } catch (const std::exception&) {  // Boost.JSON's way to say it
+  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
     return Error{ErrorKind::BadData, "the keys of all nodes cannot be read"};
   }
 }
 
-// Reports of the nodes about the ways to start ranks of MPI, and what comes of them: see the header.
+// Reports of the nodes about MPI start methods, and the method that they agree on.
 
 namespace {
 
@@ -259,12 +260,12 @@ Result<Reports> read_ways(const gang::NodePart& part) {
           {json::value_to<std::string>(report.at("way")), json::value_to<std::string>(report.at("why_not"))});
     }
     return reports;
-  } catch (const std::exception&) {  // Boost.JSON's way to say it
+  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
     return Error{ErrorKind::System, "of node " + to_string(part.node) + " are missing or torn"};
   }
 }
 
-/// Where the way does not work first; empty: it works everywhere.
+/// The first node on which the method does not work, and why; empty: it works everywhere.
 std::string find_refusal(std::size_t way, const std::vector<Reports>& nodes) {
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     const MethodReport& report = nodes[node].at(way);
@@ -320,7 +321,7 @@ Result<AgreedMethod> read_agreed_method(std::string_view merged) {
     const json::object document = json::parse({merged.data(), merged.size()}).as_object();
     return AgreedMethod{json::value_to<std::size_t>(document.at("index")),
                         json::value_to<std::vector<std::string>>(document.at("why_not"))};
-  } catch (const std::exception&) {  // Boost.JSON's way to say it
+  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
     return Error{ErrorKind::BadData, "the way to start ranks of MPI is torn"};
   }
 }

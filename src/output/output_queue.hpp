@@ -155,7 +155,7 @@ class OutputQueue {
   const void* line_of_ = nullptr;  ///< the writer that may continue the line of the cursor; not owned
   bool is_abandoned_ = false;      ///< after `discard`: nothing is queued any more
   bool was_stalled_ = false;       ///< when it was abandoned
-  bool waits_ = false;             ///< for the device
+  bool waits_ = false;             ///< for the device to take bytes
   bool timer_runs_ = false;
   bool was_congested_ = false;
   Clock::time_point last_progress_{};
