@@ -32,7 +32,7 @@ struct LogFile {
 };
 
 /// All log files of a node. A full disk does not end the job: it is reported once for a file, each write tries again,
-/// and missing bytes are counted. So it is when the file system takes nothing for longer than the stall timeout.
+/// and missing bytes are counted. A file system that takes nothing during the stall timeout is treated likewise.
 class LogFiles {
  public:
   LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall);

@@ -143,8 +143,7 @@ PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
     enlarge_pipe(stream, kLargePipesBytes / streams_.size());
   }
   if (fit_window(stream) && on_resized) {
-    on_resized(
-        stream.route.worker);  // the kernel signals the group that has the terminal, which may not be this worker
+    on_resized(stream.route.worker);  // the kernel signals only the group that has the terminal
   }
   stream.bytes_left_at_exit -= size;
   stream.last_output = std::chrono::steady_clock::now();

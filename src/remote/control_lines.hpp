@@ -48,7 +48,7 @@ class FrameReader {
   std::string bytes_;
 };
 
-// Kinds of frames that the remote launcher sends while the job runs. Those before are in remote_agents.hpp.
+// Kinds of frames that the remote launcher sends while the job runs. The frames before these form an `AgentOrder`.
 
 inline constexpr const char* kSignalFrame = "signal";  ///< handled as if the agent had got this signal
 /// The launcher ends the job and reports why: the agent ends the workers, and reports nothing.
