@@ -12,10 +12,8 @@
 #include <array>
 #include <exception>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <variant>
-#include <vector>
 
 namespace muster {
 namespace {
@@ -64,16 +62,12 @@ TableReport to_said(const json::object& object) {
   return said;
 }
 
-bool is_of_one_machine(std::string_view address) {
-  return address.empty() || is_loopback(address);
-}
-
 Instance to_server(const json::object& object, std::string_view address) {
   Instance server;
   server.server_id = json::value_to<std::string>(object.at("id"));
   if (server.server_id.empty()) {
-    server.server_id =
-        is_of_one_machine(address) ? json::value_to<std::string>(object.at("host")) : std::string(address);
+    const bool is_local = address.empty() || is_loopback(address);
+    server.server_id = is_local ? json::value_to<std::string>(object.at("host")) : std::string(address);
   }
   for (const json::value& item : object.at("devices").as_array()) {
     Device device;
@@ -232,10 +226,6 @@ struct Head {
   int version = 0;
 };
 
-std::string write_head(const std::string& digest, std::optional<int> version) {
-  return digest + " " + (version ? std::to_string(*version) : "") + "\n";
-}
-
 /// Empty for other contributions, or when the controller counts no versions.
 std::optional<Head> read_head(std::string_view bytes) {
   const std::string_view line = bytes.substr(0, bytes.find('\n'));
@@ -292,7 +282,8 @@ std::string write_summary(const Summary& summary, const PartOfTable& part) {
                             {"version", part.version ? json::value(*part.version) : json::value()},
                             {"most_nodes", part.most_nodes}}}};
   make_valid_utf8(document);
-  return write_head(summary.digest, part.version) + json::serialize(document);
+  const std::string head = summary.digest + " " + (part.version ? std::to_string(*part.version) : "") + "\n";
+  return head + json::serialize(document);
 }
 
 Result<SameTable> read_same_table(std::string_view merged) {

@@ -6,7 +6,6 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace muster {
 namespace {
@@ -199,12 +198,6 @@ json::object to_json(const mpi::SshNode& node) {
   return {{"name", node.name}, {"port", node.port}, {"key", node.key}, {"address", node.address}};
 }
 
-mpi::SshNode ssh_node_from_json(const json::value& value) {
-  const json::object& object = value.as_object();
-  return {json::value_to<std::string>(object.at("name")), json::value_to<std::uint16_t>(object.at("port")),
-          json::value_to<std::string>(object.at("key")), json::value_to<std::string>(object.at("address"))};
-}
-
 Result<std::string> merge_ssh_nodes(const std::vector<gang::NodePart>& parts) {
   json::array nodes;
   for (const gang::NodePart& part : parts) {
@@ -233,7 +226,8 @@ Result<std::vector<mpi::SshNode>> read_ssh_nodes(std::string_view merged) {
     std::vector<mpi::SshNode> nodes;
     const json::value document = json::parse({merged.data(), merged.size()});
     for (const json::value& item : document.as_array()) {
-      nodes.push_back(ssh_node_from_json(item));
+      nodes.push_back({json::value_to<std::string>(item.at("name")), json::value_to<std::uint16_t>(item.at("port")),
+                       json::value_to<std::string>(item.at("key")), json::value_to<std::string>(item.at("address"))});
     }
     return nodes;
   } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions

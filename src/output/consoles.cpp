@@ -9,7 +9,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,8 +40,7 @@ std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io, HelperProc
 
 /// Width of a terminal in columns; 0: unknown.
 std::size_t width_of(int terminal) {
-  winsize size{};
-  return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  return window_size_of(terminal).value_or(WindowSize()).columns;
 }
 
 void watch_terminal_of_front(OutputQueue& console, const std::optional<std::size_t>& columns) {

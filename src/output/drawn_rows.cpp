@@ -122,10 +122,6 @@ std::size_t count_together(const std::vector<std::string>& numbers, std::size_t 
   return std::min(count, numbers.size() - at);
 }
 
-void append_number(const std::string& number, std::string& style) {
-  style.append(style.empty() ? "" : ";").append(number.empty() ? "0" : number);
-}
-
 }  // namespace
 
 std::string style_after(const std::string& style, std::string_view text) {
@@ -142,7 +138,7 @@ std::string style_after(const std::string& style, std::string_view text) {
       continue;
     }
     for (const std::size_t end = i + count_together(numbers, i); i < end; ++i) {
-      append_number(numbers[i], after);
+      after.append(after.empty() ? "" : ";").append(numbers[i].empty() ? "0" : numbers[i]);
     }
   }
   return after.size() > kLongest ? std::string() : after;

@@ -221,15 +221,11 @@ namespace {
 constexpr int kMostRotations = 100;
 constexpr int kTries = 10;
 
-bool exists(const std::string& path, int number) {
-  return ::access((path + "." + std::to_string(number)).c_str(), F_OK) == 0;
-}
-
 /// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. When very many exist none is
 /// moved: `path` gets the next free number.
 void rotate(const std::string& path) {
   int last = 0;
-  while (exists(path, last + 1)) {
+  while (::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
     ++last;
   }
   if (last >= kMostRotations) {

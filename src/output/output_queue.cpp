@@ -7,14 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 namespace muster {
 namespace {
-
-bool would_block(int error_number) {
-  return error_number == EAGAIN || error_number == EWOULDBLOCK;
-}
 
 std::uint64_t count_lines(std::string_view bytes) {
   return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
@@ -162,7 +157,7 @@ ssize_t OutputQueue::write_some(std::string_view bytes) {
   do {
     taken = byte_sink_->write_some(bytes);
   } while (taken < 0 && errno == EINTR);
-  if (taken < 0 && !would_block(errno)) {
+  if (taken < 0 && errno != EAGAIN) {
     break_with(errno);
   }
   return taken > 0 ? taken : -1;

@@ -156,10 +156,6 @@ Reference read_reference(std::string_view rest) {
   return {end + 1, true, std::string(rest.substr(2, end - 2))};
 }
 
-bool is_known(std::string_view name) {
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
 Error unknown_name(const Sourced<std::string>& text) {
   std::string names;
   for (const std::string_view name : kNames) {
@@ -181,7 +177,8 @@ Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text, Un
       continue;
     }
     Reference reference = read_reference(rest);
-    const bool is_unknown = reference.is_name && !is_known(reference.text);
+    const bool is_unknown =
+        reference.is_name && std::find(kNames.begin(), kNames.end(), reference.text) == kNames.end();
     if (is_unknown && unknown_names == UnknownNames::Refused) {
       return unknown_name(text);
     }

@@ -181,11 +181,6 @@ bool is_within(char c, unsigned char first, unsigned char last) {
   return byte >= first && byte <= last;
 }
 
-/// Length of the UTF-8 character that begins with this byte.
-std::size_t length_of(char first) {
-  return is_within(first, 0xF0, 0xFF) ? 4 : is_within(first, 0xE0, 0xEF) ? 3 : 2;
-}
-
 }  // namespace
 
 void TerminalParser::reset() {
@@ -237,11 +232,13 @@ TerminalParser::Event TerminalParser::take_long_character(char c) {
     is_complete_ = false;
   }
   character_ += c;
-  if (character_.size() < length_of(character_.front())) {
+  const char first = character_.front();
+  const std::size_t length = is_within(first, 0xF0, 0xFF) ? 4 : is_within(first, 0xE0, 0xEF) ? 3 : 2;
+  if (character_.size() < length) {
     return {Kind::PartOfCharacter, c, {}};
   }
   is_complete_ = true;
-  if (character_.size() == 2 && character_.front() == '\xC2' && is_within(c, 0x80, 0x9F)) {
+  if (character_.size() == 2 && first == '\xC2' && is_within(c, 0x80, 0x9F)) {
     return begin_with(static_cast<char>(c - 0x40));
   }
   return {Kind::Character, c, character_};

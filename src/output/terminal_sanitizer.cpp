@@ -6,7 +6,6 @@
 #include "output/terminal_parser.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace muster {

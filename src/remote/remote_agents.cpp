@@ -18,12 +18,6 @@ namespace {
 
 constexpr char kBetween = '\0';  // no option contains it, because options come from a command line
 
-/// A setting with its source, so that messages of an agent name the user's own option or variable.
-std::string write_setting(const std::string& name, const Sourced<std::string>& setting) {
-  const char kind = static_cast<char>('0' + static_cast<int>(setting.source.kind));
-  return name + kBetween + kind + setting.source.name + kBetween + setting.value;
-}
-
 bool read_setting(CommandLine& line, const std::string& bytes) {
   const std::size_t first = bytes.find(kBetween);
   const std::size_t second = first == std::string::npos ? first : bytes.find(kBetween, first + 1);
@@ -151,7 +145,9 @@ std::string write_order(const AgentOrder& order) {
   }
   const CommandLine& line = order.line;
   line.settings.for_each([&](const std::string& name, const Sourced<std::string>& setting) {
-    add("setting", write_setting(name, setting));
+    // With its source, so that messages of the agent name the user's own option or variable.
+    const char kind = static_cast<char>('0' + static_cast<int>(setting.source.kind));
+    add("setting", name + kBetween + kind + setting.source.name + kBetween + setting.value);
   });
   for (const std::string& word : line.program) {
     add("program", word);
@@ -192,10 +188,6 @@ namespace {
 constexpr auto kSshOptions =
     std::to_array<const char*>({"-T", "-x", "-oBatchMode=yes", "-oControlMaster=no", "-oConnectTimeout=15",
                                 "-oServerAliveInterval=10", "-oServerAliveCountMax=3"});
-
-bool is_ssh(const std::string& program) {
-  return program.substr(program.rfind('/') + 1) == "ssh";
-}
 
 /// Replaces the host placeholder. True if there was one.
 bool fill_host(std::vector<std::string>& words, const std::string& host) {
@@ -245,7 +237,8 @@ std::vector<std::string> command_line_of(const RemoteShell& shell, const std::st
                                          const std::string& command) {
   std::vector<std::string> line = shell.words;
   const bool is_filled = fill_host(line, host);
-  if (is_ssh(line.front()) && !is_filled) {
+  const std::string& program = shell.words.front();
+  if (program.substr(program.rfind('/') + 1) == "ssh" && !is_filled) {
     line.insert(line.end(), kSshOptions.begin(), kSshOptions.end());
   }
   if (!is_filled) {

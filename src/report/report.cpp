@@ -175,11 +175,6 @@ json::object failure_document(const Failure& failure, const std::vector<std::str
                       {"order_known", failure.knows_order}};
 }
 
-json::value first_failure_document(const Outcome& outcome) {
-  const auto& first = outcome.end.first_failure;
-  return first ? json::value(failure_document(*first, hints(outcome))) : json::value(nullptr);
-}
-
 json::array also_failed_document(const OtherFailures& others) {
   json::array documents;
   documents.reserve(others.listed.size());
@@ -310,6 +305,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
 }
 
 json::value to_document(const Outcome& outcome) {
+  const auto& first = outcome.end.first_failure;
   json::value document =
       json::object{{"verdict", json::string(verdict_name(outcome.end.verdict))},
                    {"exit_code", outcome.end.exit_code},
@@ -320,7 +316,7 @@ json::value to_document(const Outcome& outcome) {
                    {"host", outcome.host_name},
                    {"run_time_s", rounded(outcome.run_time_seconds)},
                    {"init_s", outcome.init_seconds ? json::value(rounded(*outcome.init_seconds)) : json::value()},
-                   {"first_failure", first_failure_document(outcome)},
+                   {"first_failure", first ? json::value(failure_document(*first, hints(outcome))) : json::value()},
                    {"also_failed", also_failed_document(outcome.end.also_failed)},
                    {"also_failed_count", outcome.end.also_failed.count},
                    {"gang", gang_document(outcome)},

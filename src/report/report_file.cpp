@@ -203,18 +203,6 @@ Result<> write_document(const std::string& what, const std::string& path, const 
   return error_number == 0 ? Result<>() : system_error("cannot write the " + what + " '" + path + "'", error_number);
 }
 
-/// The failure, with the worker's own error message if there is one.
-std::string message_of(const Failure& failure) {
-  const std::string what = describe_failure(failure);
-  return failure.error_message.empty() ? what : what + ": " + failure.error_message;
-}
-
-/// Exit code as in Python's subprocess: -N for signal N.
-int python_code(const Failure& failure) {
-  const auto signal = failure.status ? failure.status->signal() : std::nullopt;
-  return signal ? -*signal : failure.exit_code;
-}
-
 }  // namespace
 
 /// Resolves /dev/stdout, /dev/fd/3 and /proc/self/fd/3 to the descriptor, so that they are not treated as files of
@@ -256,7 +244,8 @@ Result<> write_error_file(const Outcome& outcome, const std::string& path) {
   if (!failure) {
     return {};
   }
-  const int code = python_code(*failure);
+  const auto signal = failure->status ? failure->status->signal() : std::nullopt;
+  const int code = signal ? -*signal : failure->exit_code;  // as in Python's subprocess: -N for signal N
   const std::string own = outcome.error_file.empty()
                               ? ""
                               : pass_on_error_file(read_untrusted_file(outcome.error_file, kMostErrorFileBytes), code);
@@ -265,7 +254,9 @@ Result<> write_error_file(const Outcome& outcome, const std::string& path) {
   }
   const json::object more{{"py_callstack", join(failure->last_lines, "\n")},
                           {"timestamp", std::to_string(std::time(nullptr))}};
-  const json::object message{{"message", message_of(*failure)}, {"errorCode", code}, {"extraInfo", more}};
+  const std::string text =
+      describe_failure(*failure) + (failure->error_message.empty() ? "" : ": " + failure->error_message);
+  const json::object message{{"message", text}, {"errorCode", code}, {"extraInfo", more}};
   return write_document("error file", path, json::object{{"message", message}});
 }
 
