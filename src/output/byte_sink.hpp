@@ -28,11 +28,11 @@ class ByteSink {
 
   /// Returns the number of bytes taken; -1 with errno when none, EAGAIN when none for now.
   [[nodiscard]] virtual ssize_t write_some(std::string_view bytes) = 0;
-  /// Calls `then` once, on the next news: bytes can be taken again, the sink has failed, or all bytes taken are
+  /// Calls `then` once, at the next change: bytes can be taken again, the sink has failed, or all bytes taken are
   /// written.
   virtual void when_ready(std::function<void()> then) = 0;
 
-  /// Processes all pending news about the bytes that were taken.
+  /// Processes pending messages about the bytes that were taken.
   virtual void catch_up() {}
   /// True when all bytes that were taken have reached their destination.
   [[nodiscard]] virtual bool has_written_all() const { return true; }

@@ -207,7 +207,7 @@ std::size_t LiveRows::count_all() const {
   return all;
 }
 
-/// Chooses the rows to draw: first those of the worker that is typed to, then the others in order while there is
+/// Chooses the rows to draw: first those of the worker that reads typed input, then the others in order while there is
 /// room; the last row says how many are left out.
 std::vector<std::string> LiveRows::choose() {
   constexpr std::size_t kUsualHeight = 24;
@@ -229,7 +229,7 @@ std::vector<std::string> LiveRows::choose() {
   return chosen;
 }
 
-/// Chooses the last rows, which are the newest; of the worker that is typed to, at least those down to the cursor.
+/// Chooses the last rows, which are the newest; of the worker that reads typed input, at least those down to the cursor.
 void LiveRows::choose_of(const ShownRows& shown, std::size_t count, bool is_typed_to,
                          std::vector<std::string>& chosen) {
   std::size_t first = shown.rows.size() - count;

@@ -1,5 +1,7 @@
 #pragma once
 
+// Models the terminal rows that workers draw, and composes the rows below all lines of the console. Pure.
+
 #include "output/terminal_parser.hpp"
 
 #include <cstddef>
@@ -68,7 +70,7 @@ struct CursorPath {
 /// Rows that a worker may still change, ready to be shown.
 struct ShownRows {
   std::vector<std::string> rows;      ///< none wider than the terminal
-  std::optional<CursorPlace> cursor;  ///< of the worker that is typed to
+  std::optional<CursorPlace> cursor;  ///< of the worker that reads typed input
   bool operator==(const ShownRows&) const = default;
 };
 
@@ -87,7 +89,7 @@ class LiveRows {
   [[nodiscard]] std::string erase();
   /// Output that draws the rows, each with a line end; to be written at the start of a line.
   [[nodiscard]] std::string draw();
-  /// Output to be written directly after `draw`. Empty: no worker is typed to.
+  /// Output to be written directly after `draw`. Empty: no worker reads typed input.
   [[nodiscard]] std::optional<CursorPath> way_to_cursor() const;
   /// Leaves the rows as they are because another program writes below them: nothing is outdated until `come_back`.
   [[nodiscard]] std::string leave();

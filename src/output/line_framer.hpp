@@ -1,5 +1,7 @@
 #pragma once
 
+// Turns bytes into prefixed lines, keeps the last lines of a stream, and parses error files of workers. Pure.
+
 #include "output/drawn_rows.hpp"
 #include "output/selection.hpp"
 
@@ -13,6 +15,7 @@ namespace muster {
 
 /// Turns the bytes of one stream of one worker into whole lines, each with a prefix, for a console or a file that
 /// other streams share.
+///
 /// Nothing is changed or lost unless lines are sanitized: a line that arrives in pieces waits for its end, up to
 /// `kLongestLine`; binary bytes pass. A carriage return inside a line, as progress bars write it, is followed by the
 /// prefix again, so that the terminal still shows whose bar it is.

@@ -1,5 +1,7 @@
 #pragma once
 
+// Reads the options that select a line's destination, its prefix and its second copy. Pure.
+
 #include "base/ranks.hpp"
 #include "base/result.hpp"
 

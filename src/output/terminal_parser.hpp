@@ -1,5 +1,7 @@
 #pragma once
 
+// Parses terminal control sequences, and models the first columns of the terminal's current line. Pure.
+
 #include <cstddef>
 #include <string>
 #include <string_view>

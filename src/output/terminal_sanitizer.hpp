@@ -1,5 +1,7 @@
 #pragma once
 
+// Marks text of workers that imitates muster's messages on a terminal, and restores changed terminals. Pure.
+
 #include "output/terminal_parser.hpp"
 
 #include <cstddef>

@@ -39,7 +39,7 @@ class SharedRingBuffer {
   [[nodiscard]] std::size_t put(std::string_view bytes);
   /// The next bytes, in one piece. Empty: there are none.
   [[nodiscard]] std::string_view next() const;
-  /// The next bytes, in one piece. Empty: there are none.
+  /// Removes the first `count` of these bytes.
   void take(std::size_t count);
 
   /// Total bytes that were removed.

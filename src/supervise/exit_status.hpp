@@ -1,5 +1,7 @@
 #pragma once
 
+// Decodes wait statuses, names signals, and reads which signals stop the job. Pure.
+
 #include "base/result.hpp"
 
 #include <optional>
