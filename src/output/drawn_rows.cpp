@@ -207,8 +207,8 @@ std::size_t LiveRows::count_all() const {
   return all;
 }
 
-/// Chooses the rows to draw: first those of the worker that reads typed input, then the others in order while there is
-/// room; the last row says how many are left out.
+/// Chooses the rows to draw: first those of the worker that reads typed input, then the others in order while there
+/// is room; the last row says how many are left out.
 std::vector<std::string> LiveRows::choose() {
   constexpr std::size_t kUsualHeight = 24;
   const std::size_t most = std::max<std::size_t>((height_ > 0 ? height_ : kUsualHeight) / 2, 2);
@@ -229,7 +229,7 @@ std::vector<std::string> LiveRows::choose() {
   return chosen;
 }
 
-/// Chooses the last rows, which are the newest; of the worker that reads typed input, at least those down to the cursor.
+/// Chooses the last rows, the newest; of the worker that reads typed input, at least those down to the cursor.
 void LiveRows::choose_of(const ShownRows& shown, std::size_t count, bool is_typed_to,
                          std::vector<std::string>& chosen) {
   std::size_t first = shown.rows.size() - count;
@@ -502,7 +502,7 @@ void DrawnRows::settle_before_prompt(std::string& lines) {
   }
 }
 
-/// True when the cursor is in the last row and nothing in that row was overwritten.
+/// True when the cursor is in the last row, which has text and of which nothing was overwritten.
 bool DrawnRows::is_behind_text() const {
   return row_ + 1 == rows_.size() && !rows_.back().is_drawn && !rows_.back().cells.is_blank();
 }

@@ -238,7 +238,7 @@ void LineFramer::append_framed(std::string_view line, std::string& out) const {
   out += line.substr(start);
 }
 
-// The last lines of a stream, for the report.
+// Keeps the last lines of a stream for the report.
 
 namespace {
 

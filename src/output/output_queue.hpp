@@ -85,8 +85,8 @@ class OutputQueue {
   [[nodiscard]] bool is_drained() const {
     return state_ != State::Flowing || (queued() == 0 && byte_sink_->has_written_all());
   }
-  /// As `is_drained`, after processing pending messages of the device, such as a full disk. When false, `then` is called once
-  /// the queue is drained, which may be within this call.
+  /// As `is_drained`, after processing pending messages of the device, such as a full disk. When false, `then` is
+  /// called once the queue is drained, which may be within this call.
   [[nodiscard]] bool drain(std::function<void()> then);
   /// True when no more bytes will be shown.
   [[nodiscard]] bool is_broken() const { return state_ == State::Broken; }

@@ -188,7 +188,7 @@ ControlEffect obey_control(TerminalLine& line, std::string_view control, char la
   return {true, {}};
 }
 
-// Output of workers on a terminal. Pure.
+// The sanitizer: rewrites the output of workers for a terminal. Pure.
 
 namespace {
 

@@ -362,7 +362,7 @@ void RemoteLauncher::print_exit_report(const Result<>& report) {
   boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
 }
 
-// A pipe whose reader may be slow or gone.
+// Writes to a remote shell's standard input, whose reader may be slow or gone.
 
 Result<UniqueFd> StdinPipe::open() {
   int ends[2] = {-1, -1};
