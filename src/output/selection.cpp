@@ -116,21 +116,11 @@ namespace {
 constexpr auto kNames = std::to_array<std::string_view>(
     {"role_name", "local_rank", "rank", "global_rank", "role", "role_rank", "node_rank", "attempt", "hostname", "pid"});
 
-bool is_letter(char character) {
-  return character == '_' || (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
-}
-
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
-
 /// The name that `text` begins with; empty if there is none.
 std::string_view name_at_start(std::string_view text) {
-  std::size_t length = 0;
-  while (length < text.size() && (is_letter(text[length]) || (length > 0 && is_digit(text[length])))) {
-    ++length;
-  }
-  return text.substr(0, length);
+  const bool begins_with_digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  const auto end = std::find_if_not(text.begin(), text.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
+  return begins_with_digit ? std::string_view() : text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
 /// A dollar sign and the name or character that belongs to it.

@@ -14,12 +14,6 @@
 namespace muster {
 namespace {
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// The patterns of one kind: the rest of each line that begins with its name.
 std::vector<std::string_view> patterns_of(std::string_view kind) {
   std::vector<std::string_view> patterns;
@@ -43,7 +37,9 @@ bool has_any(const std::string& text, const std::vector<std::string_view>& patte
 FailureKind trace_of_words(const Failure& failure) {
   static const std::vector<std::string_view> peer_words = patterns_of("peer ");
   static const std::vector<std::string_view> trace_words = patterns_of("trace ");
-  const std::string words = lower(join(failure.last_lines, "\n") + "\n" + failure.error_message);
+  std::string words = join(failure.last_lines, "\n") + "\n" + failure.error_message;
+  std::transform(words.begin(), words.end(), words.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (has_any(words, peer_words)) {
     return FailureKind::LostPeer;
   }
