@@ -1,4 +1,4 @@
-// Summaries and servers as JSON, and what becomes of those of all nodes: see the header.
+// Encodes rank tables, servers and votes on a route plan as JSON, and merges the contributions of all nodes.
 #include "exchange/exchanged_rank_table.hpp"
 
 #include "base/json.hpp"
@@ -12,10 +12,8 @@
 #include <array>
 #include <exception>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <variant>
-#include <vector>
 
 namespace muster {
 namespace {
@@ -28,20 +26,20 @@ using rank_table::Summary;
 constexpr std::size_t kMostBytesOfNode = std::size_t{256} << 10U;
 constexpr std::size_t kMostMergedBytes = std::size_t{16} << 20U;
 
-/// What a node says of its table.
+/// A node's summary of its table.
 struct TableReport {
   Summary summary;
   PartOfTable part;
 };
 
-/// What a node has written. Nothing: it has no table and makes none.
+/// The contribution of a node. Monostate: it has no table and makes none.
 using Contribution = std::variant<std::monostate, TableReport, Instance>;
 
 json::array to_array(const std::vector<std::string>& texts) {
   return json::array(texts.begin(), texts.end());
 }
 
-// The same program has written it, so what does not fit is a bug or a stranger's: these throw.
+// The readers below throw: muster has written this JSON, so invalid content is a bug or comes from another program.
 
 std::vector<std::string> to_texts(const json::value& value) {
   return json::value_to<std::vector<std::string>>(value);
@@ -64,16 +62,12 @@ TableReport to_said(const json::object& object) {
   return said;
 }
 
-bool is_of_one_machine(std::string_view address) {
-  return address.empty() || is_loopback(address);
-}
-
 Instance to_server(const json::object& object, std::string_view address) {
   Instance server;
   server.server_id = json::value_to<std::string>(object.at("id"));
   if (server.server_id.empty()) {
-    server.server_id =
-        is_of_one_machine(address) ? json::value_to<std::string>(object.at("host")) : std::string(address);
+    const bool is_local = address.empty() || is_loopback(address);
+    server.server_id = is_local ? json::value_to<std::string>(object.at("host")) : std::string(address);
   }
   for (const json::value& item : object.at("devices").as_array()) {
     Device device;
@@ -100,7 +94,7 @@ Result<std::vector<Contribution>> read_all(const std::vector<NodePart>& parts) {
   for (const NodePart& part : parts) {
     try {
       all.push_back(read_part(part));
-    } catch (const std::exception&) {  // Boost.JSON's way to say it
+    } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
       return Error{ErrorKind::System, "of node " + to_string(part.node) + " is torn"};
     }
   }
@@ -120,7 +114,7 @@ Error different(const NodePart& one, const NodePart& other, const std::string& h
   return {ErrorKind::BadData, whole_name_of(one) + " and " + whole_name_of(other) + " " + how};
 }
 
-/// How the first node that has something else than node 0 differs from it.
+/// Describes the first node whose contribution differs in kind from node 0's.
 std::optional<Error> find_mixture(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
   constexpr std::array<const char*, 3> kKinds{"has no rank table", "has a rank table", "generates a rank table"};
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -133,7 +127,7 @@ std::optional<Error> find_mixture(const std::vector<NodePart>& parts, const std:
   return std::nullopt;
 }
 
-/// Each rank of the table is to be started by one node.
+/// Checks that each rank of the table is started by exactly one node.
 class RankOwners {
  public:
   explicit RankOwners(int size) : owners_(static_cast<std::size_t>(size), nullptr) {}
@@ -151,7 +145,7 @@ class RankOwners {
     return {};
   }
 
-  /// Where not all nodes that a job can have take part, those that have not come may be missing.
+  /// Checks that no rank is missing. When some nodes do not take part, the ranks of those may be.
   [[nodiscard]] Result<> check_all(bool is_complete) const {
     constexpr std::size_t kMostNamed = 60;
     std::vector<int> missing;
@@ -194,7 +188,7 @@ Result<std::string> compare(const std::vector<NodePart>& parts, const std::vecto
     }
     if (!said.part.server_id.empty() && !parts[i].address.empty()) {
       addresses.emplace(said.part.server_id,
-                        parts[i].address);  // of two pods of a server the first
+                        parts[i].address);  // of the first of a server's pods
     }
   }
   if (auto checked = check_ranks(parts, all); !checked) {
@@ -225,18 +219,14 @@ Result<std::string> merge(const std::vector<NodePart>& parts) {
   return std::holds_alternative<TableReport>(all->front()) ? compare(parts, *all) : generate(parts, *all);
 }
 
-/// What stands before a summary: enough to see whether the nodes have the same table, since in a large job that is
-/// asked each time that one of them has a newer one.
+/// The first line of a summary: enough to compare tables cheaply, because a large job compares them each time that a
+/// node gets a newer one.
 struct Head {
   std::string_view digest;
   int version = 0;
 };
 
-std::string write_head(const std::string& digest, std::optional<int> version) {
-  return digest + " " + (version ? std::to_string(*version) : "") + "\n";
-}
-
-/// Empty where a node has said something else, or its controller counts nothing.
+/// Empty for other contributions, or when the controller counts no versions.
 std::optional<Head> read_head(std::string_view bytes) {
   const std::string_view line = bytes.substr(0, bytes.find('\n'));
   const std::size_t blank = line.find(' ');
@@ -246,13 +236,13 @@ std::optional<Head> read_head(std::string_view bytes) {
   return version ? std::optional(Head{line.substr(0, blank), *version}) : std::nullopt;
 }
 
-/// A controller has written another table, which has not come to all nodes yet.
+/// Says which node still waits for the newest table of the controller; empty: none.
 std::string wait_for_newest(const std::vector<NodePart>& parts) {
   std::vector<Head> heads;
   for (const NodePart& part : parts) {
     const auto head = read_head(part.bytes);
     if (!head) {
-      return {};  // what does not fit is said when they are merged
+      return {};  // merging reports the error
     }
     heads.push_back(*head);
   }
@@ -292,7 +282,8 @@ std::string write_summary(const Summary& summary, const PartOfTable& part) {
                             {"version", part.version ? json::value(*part.version) : json::value()},
                             {"most_nodes", part.most_nodes}}}};
   make_valid_utf8(document);
-  return write_head(summary.digest, part.version) + json::serialize(document);
+  const std::string head = summary.digest + " " + (part.version ? std::to_string(*part.version) : "") + "\n";
+  return head + json::serialize(document);
 }
 
 Result<SameTable> read_same_table(std::string_view merged) {
@@ -315,7 +306,7 @@ std::string write_server(const Instance& server, const std::string& host) {
   return json::serialize(document);
 }
 
-// Votes about the route plan, and the decision that all nodes get: see the header.
+// Votes about the route plan, and the decision that all nodes get.
 
 namespace {
 
@@ -354,7 +345,7 @@ Result<RouteDecision> read_route_decision(std::string_view merged) {
     const json::object document = json::parse({merged.data(), merged.size()}).as_object();
     return RouteDecision{document.at("applies").as_bool(), json::value_to<std::string>(document.at("reason")),
                          json::value_to<std::vector<int>>(document.at("positions"))};
-  } catch (const std::exception&) {  // Boost.JSON's way to say it
+  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
     return Error{ErrorKind::BadData, "the decision about the route plan is torn"};
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the nodes of a job tell each other about rank tables: what their tables say, so that all are known
-// to be the same; or, where there is none, what each node has, of which one table is made for all.
+// Exchanges rank tables and route plans between the nodes of a job: checks that all tables are the same, or makes one
+// table from what each node has; and turns votes on ROUTE_PLAN into one decision.
 
 #include "gang/exchange_values.hpp"
 #include "rank_table/compare.hpp"
@@ -16,42 +16,39 @@
 
 namespace muster {
 
-/// What all nodes know when their tables are the same.
+/// The result when all nodes have the same table.
 struct SameTable {
   std::string digest;
-  /// By `server_id`, where the nodes have named theirs: an address of it that the others reach.
+  /// Address that other nodes can reach, by `server_id`; only for nodes that have named theirs.
   std::map<std::string, std::string> pod_addresses;
 };
 
-/// What a node has of its table.
+/// A node's part of its table.
 struct PartOfTable {
-  std::vector<int> ranks;           ///< its workers'
+  std::vector<int> ranks;           ///< of its workers
   std::string server_id = {};       ///< if others need its address
   std::optional<int> version = {};  ///< as the controller counts it
-  int most_nodes = 0;               ///< that the job can have
+  int most_nodes = 0;               ///< the largest number of nodes of the job
 };
 
-/// The key "rank_table". What `write_summary` has written on each node becomes a `SameTable`; what
-/// `write_server` has, the text of the table that is made of the nodes' servers.
+/// The key "rank_table". Contributions of `write_summary` merge into a `SameTable`; those of `write_server` into the
+/// text of a table of all servers.
 [[nodiscard]] gang::ExchangeKey rank_table_key();
 
-/// Each rank must be one node's. While tables differ and have different versions the nodes wait for the newest
-/// one.
+/// Encodes a summary. Each rank must belong to one node. While tables differ in version, the nodes wait for the
+/// newest one.
 [[nodiscard]] std::string write_summary(const rank_table::Summary& summary, const PartOfTable& part);
 /// Fails with `BadData`.
 [[nodiscard]] Result<SameTable> read_same_table(std::string_view merged);
 
-/// Where its `server_id` is empty it becomes the address that the others reach; `host` where that is one of
-/// this machine alone.
+/// Encodes a server. An empty `server_id` becomes the address that others reach, or `host` if that address is local
+/// to this machine.
 [[nodiscard]] std::string write_server(const rank_table::Instance& server, const std::string& host);
 
-// What the nodes of a job tell each other about ROUTE_PLAN: what each would do becomes what all do.
-
-/// The key "route_plan". A node contributes its vote, encoded; one that contributes nothing was not asked to
-/// plan anything.
+/// The key "route_plan". A node contributes its encoded vote, or nothing when it was not asked to plan.
 [[nodiscard]] gang::ExchangeKey route_key();
 
-/// What came out of it. Fails with `BadData` for anything else.
+/// Parses the decision. Fails with `BadData` for any other content.
 [[nodiscard]] Result<rank_table::RouteDecision> read_route_decision(std::string_view merged);
 
 }  // namespace muster

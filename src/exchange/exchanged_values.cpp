@@ -1,20 +1,20 @@
-// The parts of a fence are put together as they are: PMIx knows where each ends.
+// Encodes and merges the values that nodes exchange: PMIx fences, ports, the job secret, ssh keys and MPI start
+// methods.
 #include "exchange/exchanged_values.hpp"
 
 #include "base/json.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace muster {
 namespace {
 
-/// A rank says some 100 to 1,000 bytes of itself.
+/// Limit of a fence: a rank contributes some 100 to 1,000 bytes.
 constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 constexpr int kMostRank = 10'000'000;
 
-/// The first byte of a part, and of what comes out.
+/// First byte of a part, and of the merged result.
 constexpr char kSaid = '+';
 constexpr char kAbsent = '-';
 
@@ -163,7 +163,7 @@ Result<std::vector<NodePorts>> read_ports(std::string_view merged) {
   return nodes;
 }
 
-// Everybody takes the first node's.
+// The job secret: node 0's is used.
 
 namespace {
 
@@ -198,12 +198,6 @@ json::object to_json(const mpi::SshNode& node) {
   return {{"name", node.name}, {"port", node.port}, {"key", node.key}, {"address", node.address}};
 }
 
-mpi::SshNode ssh_node_from_json(const json::value& value) {
-  const json::object& object = value.as_object();
-  return {json::value_to<std::string>(object.at("name")), json::value_to<std::uint16_t>(object.at("port")),
-          json::value_to<std::string>(object.at("key")), json::value_to<std::string>(object.at("address"))};
-}
-
 Result<std::string> merge_ssh_nodes(const std::vector<gang::NodePart>& parts) {
   json::array nodes;
   for (const gang::NodePart& part : parts) {
@@ -232,15 +226,16 @@ Result<std::vector<mpi::SshNode>> read_ssh_nodes(std::string_view merged) {
     std::vector<mpi::SshNode> nodes;
     const json::value document = json::parse({merged.data(), merged.size()});
     for (const json::value& item : document.as_array()) {
-      nodes.push_back(ssh_node_from_json(item));
+      nodes.push_back({json::value_to<std::string>(item.at("name")), json::value_to<std::uint16_t>(item.at("port")),
+                       json::value_to<std::string>(item.at("key")), json::value_to<std::string>(item.at("address"))});
     }
     return nodes;
-  } catch (const std::exception&) {  // Boost.JSON's way to say it
+  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
     return Error{ErrorKind::BadData, "the keys of all nodes cannot be read"};
   }
 }
 
-// Reports of the nodes about the ways to start ranks of MPI, and what comes of them: see the header.
+// Reports of the nodes about MPI start methods, and the method that they agree on.
 
 namespace {
 
@@ -259,12 +254,12 @@ Result<Reports> read_ways(const gang::NodePart& part) {
           {json::value_to<std::string>(report.at("way")), json::value_to<std::string>(report.at("why_not"))});
     }
     return reports;
-  } catch (const std::exception&) {  // Boost.JSON's way to say it
+  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
     return Error{ErrorKind::System, "of node " + to_string(part.node) + " are missing or torn"};
   }
 }
 
-/// Where the way does not work first; empty: it works everywhere.
+/// The first node on which the method does not work, and why; empty: it works everywhere.
 std::string find_refusal(std::size_t way, const std::vector<Reports>& nodes) {
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     const MethodReport& report = nodes[node].at(way);
@@ -320,7 +315,7 @@ Result<AgreedMethod> read_agreed_method(std::string_view merged) {
     const json::object document = json::parse({merged.data(), merged.size()}).as_object();
     return AgreedMethod{json::value_to<std::size_t>(document.at("index")),
                         json::value_to<std::vector<std::string>>(document.at("why_not"))};
-  } catch (const std::exception&) {  // Boost.JSON's way to say it
+  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
     return Error{ErrorKind::BadData, "the way to start ranks of MPI is torn"};
   }
 }

@@ -1,4 +1,5 @@
-// The last step of a line that somebody reads. Blocking here would stop the supervision of the whole node.
+// Writes to consoles without blocking, which would stop the supervision of the whole node; and gets and sets window
+// sizes.
 #include "output/byte_sink.hpp"
 
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 namespace muster {
 namespace {
 
-/// What a pipe that poll(2) calls writable takes without blocking. A terminal promises one byte.
+/// Bytes that a pipe takes without blocking when poll(2) calls it writable. A terminal promises one byte.
 constexpr std::size_t kCautiousBytes = 4096;
 
 }  // namespace
@@ -31,7 +32,7 @@ NonblockingFd::NonblockingFd(boost::asio::io_context& io, int fd) : writable_(io
   const bool is_socket = S_ISSOCK(status.st_mode);
   is_terminal_ = S_ISCHR(status.st_mode) && ::isatty(fd) != 0;
   if (!is_socket && !S_ISFIFO(status.st_mode) && !is_terminal_) {
-    direct_fd_ = fd;  // a device such as /dev/null: it never waits for a reader
+    direct_fd_ = fd;  // a device such as /dev/null never waits for a reader
     return;
   }
   open(fd, is_socket);
@@ -42,15 +43,15 @@ void NonblockingFd::open(int fd, bool is_socket) {
   UniqueFd own(is_socket ? -1 : ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   kind_ = is_socket ? Kind::Socket : Kind::NonBlocking;
   if (!own && errno == ENXIO && !is_socket) {
-    failure_ = EPIPE;  // a pipe that nobody reads
+    failure_ = EPIPE;  // a pipe without a reader
     return;
   }
-  if (!own) {  // not ours to open again: another user's pipe, a terminal of another container
+  if (!own) {  // we may not open it again: another user's pipe, a terminal of another container
     own = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     kind_ = is_socket ? Kind::Socket : Kind::Cautious;
   }
   if (!watch(std::move(own))) {
-    kind_ = Kind::Direct;  // no descriptor is left: better a console that may block than none
+    kind_ = Kind::Direct;  // out of descriptors: a console that may block is better than none
     direct_fd_ = fd;
   }
 }
@@ -97,11 +98,11 @@ void NonblockingFd::when_ready(std::function<void()> then) {
 }
 
 void NonblockingFd::stop_waiting() {
-  boost::system::error_code ignored;  // it only waits; nothing can be lost in closing
+  boost::system::error_code ignored;  // the descriptor is only waited for; closing cannot lose data
   writable_.close(ignored);
 }
 
-// See ioctl_tty(2).
+// Window sizes: see ioctl_tty(2).
 
 std::optional<WindowSize> window_size_of(int fd) {
   winsize size{};
@@ -115,12 +116,12 @@ void set_window_size(int terminal, const WindowSize& size) {
   winsize wanted{};
   wanted.ws_row = size.rows;
   wanted.ws_col = size.columns;
-  (void)::ioctl(terminal, TIOCSWINSZ, &wanted);  // what it is drawn for is a wish
+  (void)::ioctl(terminal, TIOCSWINSZ, &wanted);  // a failure is harmless: the size only affects how the worker draws
 }
 
 WindowSize window_beside(const std::optional<WindowSize>& console, std::size_t prefix_columns) {
   constexpr WindowSize kUsual{.rows = 24, .columns = 80};
-  constexpr std::size_t kLeastColumns = 10;  // a prefix that leaves less was not meant for this console
+  constexpr std::size_t kLeastColumns = 10;  // a prefix that leaves fewer columns was not meant for this console
   WindowSize left = console.value_or(kUsual);
   if (left.columns >= prefix_columns + kLeastColumns) {
     left.columns = static_cast<unsigned short>(left.columns - prefix_columns);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where bytes go in the end.
+// Declares the interface of output devices, the one for standard output and error, and window sizes of terminals.
 
 #include "base/file_io.hpp"
 
@@ -26,33 +26,31 @@ class ByteSink {
   ByteSink& operator=(const ByteSink&) = delete;
   virtual ~ByteSink() = default;
 
-  /// How many bytes it took; -1 with errno: none, and EAGAIN for now.
+  /// Returns the number of bytes taken; -1 with errno when none, EAGAIN when none for now.
   [[nodiscard]] virtual ssize_t write_some(std::string_view bytes) = 0;
-  /// Calls `then` once, when there is something new: it may take bytes again, or has failed, or what
-  /// it took has been written.
+  /// Calls `then` once, at the next change: bytes can be taken again, the sink has failed, or all bytes taken are
+  /// written.
   virtual void when_ready(std::function<void()> then) = 0;
 
-  /// Takes note of all that is known of what it took.
+  /// Processes pending messages about the bytes that were taken.
   virtual void catch_up() {}
-  /// True when what it took is where it belongs.
+  /// True when all bytes that were taken have reached their destination.
   [[nodiscard]] virtual bool has_written_all() const { return true; }
-  /// Bytes that are where they belong: grows as long as its file system answers.
+  /// Bytes that have reached their destination; grows as long as the file system responds.
   [[nodiscard]] virtual std::uint64_t progress() const { return 0; }
-  /// Why it takes nothing any more, as errno, where that was found out later; 0: it may.
+  /// The errno of a failure that was found after the bytes had been taken; 0: none.
   [[nodiscard]] virtual int failure() const { return 0; }
-  /// True for a file, whose file system may hang for as long as it wants.
+  /// True for a file, whose file system may hang for any time.
   [[nodiscard]] virtual bool is_file() const { return false; }
 
-  /// Calls nobody any more. What comes later it takes if it can at once.
+  /// Cancels `when_ready`. Later bytes are taken only if that is possible at once.
   virtual void stop_waiting() = 0;
-  /// Takes nothing any more. Returns how many lines it took and has not written.
+  /// Stops taking bytes. Returns the number of lines that were taken but not written.
   virtual std::uint64_t give_up() { return 0; }
 };
 
-// Standard output or standard error, when it is a terminal, a pipe, a socket or a device.
-
-/// The descriptor that others share is never switched to non-blocking: a pipe or terminal is opened anew, a
-/// socket is sent to without waiting.
+/// Standard output or standard error that is a terminal, a pipe, a socket or a device. The descriptor is shared, so
+/// it is never switched to non-blocking: a pipe or terminal is opened anew, a socket gets MSG_DONTWAIT.
 class NonblockingFd final : public ByteSink {
  public:
   NonblockingFd(boost::asio::io_context& io, int fd);
@@ -77,28 +75,26 @@ class NonblockingFd final : public ByteSink {
   bool is_terminal_ = false;
   int failure_ = 0;
   UniqueFd own_fd_;     ///< opened anew, or a copy of the descriptor; written to
-  int direct_fd_ = -1;  ///< never waits for a reader, and is written to at once; not owned
-  /// An epoll set that holds only `own_fd_`. Asio would switch what it waits for to non-blocking,
-  /// which a descriptor that is shared with others must not be; switching the set harms nobody.
+  int direct_fd_ = -1;  ///< of a device that never waits for a reader: written to directly; not owned
+  /// An epoll set that holds only `own_fd_`. Asio switches what it waits for to non-blocking, which would affect
+  /// everyone who shares the descriptor; switching the set harms nobody.
   boost::asio::posix::stream_descriptor writable_;
 };
 
-// How large terminals are.
-
-/// Of a terminal; 0: it does not say.
+/// Size of a terminal; 0: unknown.
 struct WindowSize {
   unsigned short rows = 0;
   unsigned short columns = 0;
   bool operator==(const WindowSize&) const = default;
 };
 
-/// Empty: it is no terminal.
+/// Empty when `fd` is not a terminal.
 [[nodiscard]] std::optional<WindowSize> window_size_of(int fd);
 
 void set_window_size(int terminal, const WindowSize& size);
 
-/// What is left of the console for lines that stand behind a prefix so wide. Without a console it is as large as terminals
-/// were that could not be larger: 24 rows of 80 columns.
+/// The console size without the columns that the prefix of each line takes. Without a console: 24 rows of 80 columns,
+/// the size of the classic terminals.
 [[nodiscard]] WindowSize window_beside(const std::optional<WindowSize>& console, std::size_t prefix_columns);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Makes the consoles and tells when they have taken everything.
+// Opens the consoles, reports when they have taken everything, and limits how long the end of a job waits for files.
 #include "output/consoles.hpp"
 
 #include "agent/run.hpp"
@@ -9,7 +9,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +23,7 @@ bool is_same_file(int left, int right) {
   return ::fstat(left, &a) == 0 && ::fstat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/// A file may hang, so it is written beside us.
+/// Writes to a file go through a writer process, because a file system may hang.
 std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io, HelperProcesses& helpers, int fd) {
   if (was_closed(fd)) {
     return nullptr;
@@ -36,13 +35,12 @@ std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io, HelperProc
       return std::move(*writer);
     }
   }
-  return std::make_unique<NonblockingFd>(io, fd);  // better one that may block than none
+  return std::make_unique<NonblockingFd>(io, fd);  // a console that may block is better than none
 }
 
-/// In columns; 0: it does not say.
+/// Width of a terminal in columns; 0: unknown.
 std::size_t width_of(int terminal) {
-  winsize size{};
-  return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  return window_size_of(terminal).value_or(WindowSize()).columns;
 }
 
 void watch_terminal_of_front(OutputQueue& console, const std::optional<std::size_t>& columns) {
@@ -97,7 +95,7 @@ int Consoles::descriptor(bool is_error) const {
 }
 
 Consoles::~Consoles() {
-  set_log_sink({});  // the console that took them goes with us
+  set_log_sink({});  // the console that takes log lines is destroyed here
 }
 
 void Consoles::pass_writable_on() const {
@@ -148,12 +146,12 @@ std::vector<std::string> Consoles::describe_losses() {
   return losses_;
 }
 
-// Looks from time to time whether bytes arrive, as long as there are some on their way.
+// The drain deadline polls for progress while bytes are queued.
 
 namespace {
 
 constexpr DrainDeadline::Duration kInterval{50};
-/// For what is said at the very end.
+/// Time for the final messages of the exit report.
 constexpr DrainDeadline::Duration kLastMoment{300};
 
 }  // namespace
@@ -201,7 +199,7 @@ void DrainDeadline::poll_later() {
 }
 
 void DrainDeadline::look() {
-  if (arrived() == arrived_) {  // of the same ones: nothing has arrived
+  if (arrived() == arrived_) {  // none of the queued bytes has arrived
     left_ -= kInterval;
   }
   if (left_.count() > 0) {

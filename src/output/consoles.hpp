@@ -1,6 +1,7 @@
 #pragma once
 
-// Standard output and standard error of muster, for its whole life.
+// Owns muster's standard output and standard error for the life of the process, and limits how long the end waits for
+// files.
 
 #include "output/log_files.hpp"
 #include "output/output_queue.hpp"
@@ -19,7 +20,7 @@
 
 namespace muster {
 
-/// Both consoles. While it lives, muster's own messages go through the one for errors, so that they
+/// Both consoles. While this object lives, muster's own messages go through the queue of standard error, so that they
 /// tear no line.
 class Consoles {
  public:
@@ -28,30 +29,31 @@ class Consoles {
   Consoles(const Consoles&) = delete;
   Consoles& operator=(const Consoles&) = delete;
 
-  /// Called when a console takes bytes again, or never will.
+  /// Called when a console takes bytes again, or has failed for good.
   std::function<void()> on_writable;
 
   [[nodiscard]] OutputQueue& error() { return *error_; }
-  /// The same object as `error()` when both streams are the same file.
+  /// Same object as `error()` when both streams are the same file.
   [[nodiscard]] OutputQueue& out() { return out_ ? *out_ : *error_; }
 
-  /// That of a stream: 2 for both where they are the same file.
+  /// Descriptor of a stream; 2 for both streams when they are the same file.
   [[nodiscard]] int descriptor(bool is_error) const;
 
-  /// They are shown on these terminals of a front's, among lines that begin with the name of a host.
+  /// Adjusts both consoles to the remote launcher's terminals, which show their output among lines that begin with a
+  /// host name.
   void watch_terminals_of_front(const Terminals& terminals);
 
-  /// True when every console has taken all that it will; else `next` is called later.
+  /// True when every console has taken all that it will; otherwise `next` is called later.
   [[nodiscard]] bool are_settled(const std::function<void()>& next);
 
-  /// Both, or the one that both are.
+  /// Both consoles, or one queue when both streams are the same file.
   [[nodiscard]] std::vector<OutputQueue*> all() const;
 
-  /// Waits for no console any more: what they have not taken is dropped and counted.
+  /// Stops waiting for consoles: bytes that they have not taken are dropped and counted.
   void discard();
-  /// The file system of this one is not waited for any longer.
+  /// Stops waiting for the file system of this console.
   void give_up(OutputQueue& console);
-  /// One sentence for each that has dropped lines and has not said so. To be called at the end.
+  /// One sentence for each console with dropped lines that were not reported yet. Call it at the end.
   [[nodiscard]] std::vector<std::string> describe_losses();
 
  private:
@@ -62,16 +64,14 @@ class Consoles {
   boost::asio::io_context& io_;
   std::unique_ptr<OutputQueue> error_;
   std::unique_ptr<OutputQueue> out_;
-  std::vector<std::string> losses_;  ///< of abandoned consoles
+  std::vector<std::string> losses_;  ///< of consoles that were given up
 };
 
-// The end of a job waits for files, and not for ever.
-
-/// Where the job was to end: it ends within its grace and two seconds.
+/// Drain limit after a failed or stopped job, so that exit takes at most `--grace` + 2 s.
 inline constexpr std::chrono::milliseconds kShortPatience{1'200};
 
-/// Gives up those files whose file system takes nothing for a patience that they share. What is written
-/// slowly is written.
+/// Gives up files whose file system makes no progress for a time that all files share. A slow file that makes
+/// progress is written to the end.
 class DrainDeadline {
  public:
   using Duration = std::chrono::milliseconds;
@@ -79,14 +79,14 @@ class DrainDeadline {
   DrainDeadline(boost::asio::io_context& io, Consoles& consoles, LogFiles* logs)
       : timer_(io), consoles_(consoles), logs_(logs) {}
 
-  /// From here on nobody writes but who says the last words.
+  /// Starts the deadline. From here on only the exit report writes.
   void start(Duration patience);
-  /// The last words have been said: there is a moment for them, too.
+  /// Grants a little more time for the messages of the exit report.
   void go_on();
 
-  /// What is left of the patience.
+  /// The time that is left.
   [[nodiscard]] Duration left() const { return left_; }
-  /// Somebody else has waited for a file.
+  /// Subtracts time that was spent waiting for a file elsewhere.
   void spend(Duration time) { left_ -= time; }
 
  private:

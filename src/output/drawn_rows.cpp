@@ -1,5 +1,5 @@
-// A small terminal for what a worker draws: of the controls of https://invisible-island.net/xterm/ctlseqs/ctlseqs.html those that stay
-// in its rows.
+// Models a small terminal for what a worker draws; of the controls in
+// https://invisible-island.net/xterm/ctlseqs/ctlseqs.html it obeys those that stay within the worker's rows.
 #include "output/drawn_rows.hpp"
 
 #include "base/display_text.hpp"
@@ -10,13 +10,13 @@
 
 namespace muster {
 
-// Columns of a row, written over each other, and back to bytes.
+// Cells of one row: written over each other, and converted back to bytes.
 
 void CellRow::reach(std::size_t columns) {
   cells_.resize(std::max(cells_.size(), columns));
 }
 
-/// Of a wide character that is written over in part nothing is left.
+/// Blanks both columns of a wide character that is partly overwritten.
 void CellRow::split_at(std::size_t column) {
   if (column > 0 && column < cells_.size() && cells_[column].character.empty()) {
     cells_[column - 1].character = " ";
@@ -24,7 +24,7 @@ void CellRow::split_at(std::size_t column) {
   }
 }
 
-/// The character that ends before a column; null: nothing stands there.
+/// The character that ends before a column; null when the column before is not written.
 std::string* CellRow::last_before(std::size_t column) {
   if (column == 0 || column > cells_.size()) {
     return nullptr;
@@ -34,7 +34,7 @@ std::string* CellRow::last_before(std::size_t column) {
 }
 
 void CellRow::put(std::size_t column, std::string_view character, std::size_t columns, const std::string& style) {
-  constexpr std::size_t kLongestCharacter = 64;  // with all that is drawn over it
+  constexpr std::size_t kLongestCharacter = 64;  // with combining characters
   if (columns == 0) {
     std::string* const last = last_before(column);
     if (last != nullptr && last->size() + character.size() <= kLongestCharacter) {
@@ -111,7 +111,7 @@ std::string CellRow::render(std::size_t end) const {
 
 namespace {
 
-/// How many numbers from here on belong together: those of a colour do, "38;5;1" and "48;2;1;2;3".
+/// Counts the numbers that form one attribute from `at` on: a colour has several, "38;5;1" and "48;2;1;2;3".
 std::size_t count_together(const std::vector<std::string>& numbers, std::size_t at) {
   const std::string& first = numbers[at];
   const bool is_colour = first == "38" || first == "48" || first == "58";
@@ -120,10 +120,6 @@ std::size_t count_together(const std::vector<std::string>& numbers, std::size_t 
   }
   const std::size_t count = numbers[at + 1] == "5" ? 3 : numbers[at + 1] == "2" ? 5 : 1;
   return std::min(count, numbers.size() - at);
-}
-
-void append_number(const std::string& number, std::string& style) {
-  style.append(style.empty() ? "" : ";").append(number.empty() ? "0" : number);
 }
 
 }  // namespace
@@ -142,13 +138,13 @@ std::string style_after(const std::string& style, std::string_view text) {
       continue;
     }
     for (const std::size_t end = i + count_together(numbers, i); i < end; ++i) {
-      append_number(numbers[i], after);
+      after.append(after.empty() ? "" : ";").append(numbers[i].empty() ? "0" : numbers[i]);
     }
   }
   return after.size() > kLongest ? std::string() : after;
 }
 
-// Which rows there is room for, and how they are drawn over what was drawn before.
+// Live rows: chooses the rows that fit, and draws them over the rows drawn before.
 
 namespace {
 
@@ -211,7 +207,8 @@ std::size_t LiveRows::count_all() const {
   return all;
 }
 
-/// Who is typed to is seen in any case, the others in their order as far as there is room; the last row says how many are not.
+/// Chooses the rows to draw: first those of the worker that reads typed input, then the others in order while there
+/// is room; the last row says how many are left out.
 std::vector<std::string> LiveRows::choose() {
   constexpr std::size_t kUsualHeight = 24;
   const std::size_t most = std::max<std::size_t>((height_ > 0 ? height_ : kUsualHeight) / 2, 2);
@@ -232,7 +229,7 @@ std::vector<std::string> LiveRows::choose() {
   return chosen;
 }
 
-/// The last rows, which say the newest; of who is typed to those down to the cursor at least.
+/// Chooses the last rows, the newest; of the worker that reads typed input, at least those down to the cursor.
 void LiveRows::choose_of(const ShownRows& shown, std::size_t count, bool is_typed_to,
                          std::vector<std::string>& chosen) {
   std::size_t first = shown.rows.size() - count;
@@ -262,7 +259,7 @@ std::string LiveRows::leave() {
 
 namespace {
 
-constexpr std::size_t kMostColumns = 500;  // memory has a bound
+constexpr std::size_t kMostColumns = 500;  // bounds memory
 constexpr std::size_t kMostRows = 100;
 
 std::size_t bounded(std::size_t size, std::size_t most) {
@@ -290,7 +287,7 @@ void DrawnRows::feed(std::string_view bytes, std::string& lines) {
       obey_sequence(event.text, event.last);
     }
     if (rows_.size() > bounded(height_, kMostRows)) {
-      give_out(1, lines);  // it has left the worker's terminal
+      give_out(1, lines);  // it has scrolled out of the worker's terminal
     }
   }
   stays_hidden_ = is_hidden_;
@@ -300,7 +297,7 @@ void DrawnRows::feed(std::string_view bytes, std::string& lines) {
   forget_empty_rows();
 }
 
-/// A line end may come even within a sequence.
+/// Handles a control character. A line end may come even within a sequence.
 void DrawnRows::obey(char control) {
   if (control == '\n') {
     next_row();
@@ -324,7 +321,7 @@ void DrawnRows::next_row() {
   }
 }
 
-/// What a terminal does not show as it is stands there as an escape.
+/// Puts a character; one that a terminal does not show as it is becomes an escape.
 void DrawnRows::put(std::string_view character) {
   const std::string sanitized = sanitize(character);
   if (sanitized == character) {
@@ -430,7 +427,7 @@ void DrawnRows::move(char last, std::size_t count) {
   row().is_drawn = row().is_drawn || last == 'D';
 }
 
-/// 0: behind the cursor, 1: before it, 2: both.
+/// 0: erase behind the cursor, 1: before it, 2: both.
 void DrawnRows::erase_line(int what) {
   if (what == 1) {
     row().cells.erase(0, std::min(column_ + 1, row().cells.size()));
@@ -441,7 +438,7 @@ void DrawnRows::erase_line(int what) {
   row().is_drawn = true;
 }
 
-/// Of the first line, if it has ended and nothing was drawn in it; else 0.
+/// Number of rows of the first line when it has ended and nothing was drawn in it; otherwise 0.
 std::size_t DrawnRows::rows_of_plain_line() const {
   for (std::size_t i = 0; i < row_ && !rows_[i].is_drawn; ++i) {
     if (!rows_[i].goes_on) {
@@ -451,7 +448,7 @@ std::size_t DrawnRows::rows_of_plain_line() const {
   return 0;
 }
 
-/// Where the line of a row begins, which may go on over several.
+/// First row of the line that a row belongs to, which may span several rows.
 std::size_t DrawnRows::first_of_line(std::size_t row) const {
   std::size_t first = row;
   while (first > 0 && rows_[first - 1].goes_on) {
@@ -460,7 +457,8 @@ std::size_t DrawnRows::first_of_line(std::size_t row) const {
   return first;
 }
 
-/// Who draws for long, and hides the cursor meanwhile, goes up to its first row each time: what is above that is final.
+/// A program that draws for a long time, with the cursor hidden, returns to its first row each time: rows above that
+/// are final.
 void DrawnRows::end_climb(std::string& lines) {
   if (std::exchange(has_climbed_, false) && stays_hidden_ && is_hidden_) {
     give_out(first_of_line(row_), lines);
@@ -504,7 +502,7 @@ void DrawnRows::settle_before_prompt(std::string& lines) {
   }
 }
 
-/// In the last row, of which nothing was written over.
+/// True when the cursor is in the last row, which has text and of which nothing was overwritten.
 bool DrawnRows::is_behind_text() const {
   return row_ + 1 == rows_.size() && !rows_.back().is_drawn && !rows_.back().cells.is_blank();
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+// Models the terminal rows that workers draw, and composes the rows below all lines of the console. Pure.
+
 #include "output/terminal_parser.hpp"
 
 #include <cstddef>
@@ -15,25 +17,26 @@ namespace muster {
 /// The cells of one row of a terminal. Pure.
 class CellRow {
  public:
-  /// A character that takes so many columns (0: it is drawn over the one before), in colours as "31;1" names them.
+  /// Writes a character that is `columns` wide (0: combined with the character before), in the colours `style`, such
+  /// as "31;1".
   void put(std::size_t column, std::string_view character, std::size_t columns, const std::string& style);
-  /// Blanks stand there from now on.
+  /// Replaces columns by blanks.
   void erase(std::size_t column, std::size_t count);
-  /// Blanks, before which nothing moves.
+  /// Inserts blanks; the columns behind move right.
   void insert(std::size_t column, std::size_t count);
   void take_out(std::size_t column, std::size_t count);
 
   /// Columns up to the last one that was written.
   [[nodiscard]] std::size_t size() const { return cells_.size(); }
-  /// Nothing is to be seen there.
+  /// True when nothing in the row is visible.
   [[nodiscard]] bool is_blank() const;
-  /// The first columns, as bytes for a terminal; what is blank behind the text is left out.
+  /// The first `columns` columns as bytes for a terminal, without trailing blanks.
   [[nodiscard]] std::string text(std::size_t columns) const;
-  /// All that stands before a column, so that the cursor comes to stand there.
+  /// The text before a column, so that writing it places the cursor there.
   [[nodiscard]] std::string text_before(std::size_t column) const;
 
  private:
-  /// Of a character of two columns the second one is empty.
+  /// A character of two columns has an empty second cell.
   struct Cell {
     std::string character = " ";
     std::string style;
@@ -48,47 +51,47 @@ class CellRow {
   std::vector<Cell> cells_;
 };
 
-/// The colours after a sequence "ESC [ text m", where they were `style` before.
+/// The colours after a sequence "ESC [ text m", when they were `style` before.
 [[nodiscard]] std::string style_after(const std::string& style, std::string_view text);
 
-/// The place of the cursor in the rows.
+/// Position of the cursor in the rows.
 struct CursorPlace {
   std::size_t row = 0;
-  std::string before;  ///< what stands before it in that row, as bytes
+  std::string before;  ///< text before the cursor in that row, as bytes
   bool operator==(const CursorPlace&) const = default;
 };
 
-/// From below all rows to the cursor.
+/// The output that moves the cursor from below all rows to its position.
 struct CursorPath {
-  std::string up;      ///< moves it to the beginning of its row
-  std::string before;  ///< what stands there already, as in `CursorPlace`
+  std::string up;      ///< moves the cursor to the beginning of its row
+  std::string before;  ///< text that is there already, as in `CursorPlace`
 };
 
-/// Rows that a worker may still change, as they are to be shown.
+/// Rows that a worker may still change, ready to be shown.
 struct ShownRows {
   std::vector<std::string> rows;      ///< none wider than the terminal
-  std::optional<CursorPlace> cursor;  ///< of who is typed to
+  std::optional<CursorPlace> cursor;  ///< of the worker that reads typed input
   bool operator==(const ShownRows&) const = default;
 };
 
-/// The last rows of a terminal, below all lines: those that workers may still change, one worker's below the other's. They are taken
-/// away before lines are written, and drawn again behind them. Pure.
+/// The rows below all lines of the terminal that workers may still change, one worker's below the other's. They are
+/// erased before lines are written, and drawn again after them. Pure.
 class LiveRows {
  public:
-  /// Of the terminal, in rows; half of it is for these. 0: nobody knows.
+  /// Height of the terminal in rows, half of which may be used; 0: unknown.
   void set_height(std::size_t rows);
-  /// From now on a worker has these; what is drawn does not change by that.
+  /// Sets the rows of a worker; the screen changes at the next `draw`.
   void set(std::size_t worker, ShownRows rows);
 
   /// True when the rows on the screen are outdated.
   [[nodiscard]] bool is_outdated() const { return is_outdated_ && !is_left_; }
-  /// Takes away what is drawn; the cursor stands at the beginning of its first row then.
+  /// Output that erases the drawn rows; the cursor is then at the beginning of the first one.
   [[nodiscard]] std::string erase();
-  /// The rows, each with a line end, to be written where a line begins.
+  /// Output that draws the rows, each with a line end; to be written at the start of a line.
   [[nodiscard]] std::string draw();
-  /// To be written directly behind them. Empty: nobody is typed to.
+  /// Output to be written directly after `draw`. Empty: no worker reads typed input.
   [[nodiscard]] std::optional<CursorPath> way_to_cursor() const;
-  /// Leaves the rows as they are, for somebody else writes below them from now on: nothing is outdated until `come_back`.
+  /// Leaves the rows as they are because another program writes below them: nothing is outdated until `come_back`.
   [[nodiscard]] std::string leave();
   void come_back() { is_left_ = false; }
 
@@ -98,50 +101,52 @@ class LiveRows {
   void choose_of(const ShownRows& shown, std::size_t count, bool is_typed_to, std::vector<std::string>& chosen);
 
   std::map<std::size_t, ShownRows> of_;  ///< by worker; none is empty
-  std::optional<std::size_t> typed_to_;  ///< who had a cursor last
+  std::optional<std::size_t> typed_to_;  ///< the worker that had a cursor last
   std::size_t height_ = 0;
-  std::size_t drawn_ = 0;              ///< rows
-  std::optional<CursorPlace> cursor_;  ///< in those that are drawn
+  std::size_t drawn_ = 0;              ///< number of rows on the screen
+  std::optional<CursorPlace> cursor_;  ///< in the rows on the screen
   bool is_outdated_ = false;
   bool is_left_ = false;
 };
 
-/// The last rows of what one worker has written, as far as it may still change them: a progress bar, a prompt, a line that is
-/// edited. The worker moves, erases, inserts and takes out within them, as on a terminal of its own that begins with
-/// them; whatever else would change a terminal is left out. A row that can change no more is given out as a line. Pure.
+/// The last rows of one worker's output that it may still change: a progress bar, a prompt, a line being edited. The
+/// worker moves, erases, inserts and deletes within them, as on a terminal of its own that begins with them; any
+/// other terminal control is dropped. A row that can change no more is given out as a line. Pure.
 class DrawnRows {
  public:
-  /// `prefix` stands before each row and each line.
+  /// `prefix` is put before each row and each line.
   explicit DrawnRows(std::string prefix) : prefix_(std::move(prefix)), rows_(1) {}
 
-  /// As large as the worker's terminal, without the prefix; 0: nobody knows.
+  /// Size of the worker's terminal, without the prefix; 0: unknown.
   void set_size(std::size_t rows, std::size_t columns);
 
-  /// Appends to `lines` what becomes final by these bytes.
+  /// Appends to `lines` the text that these bytes make final.
   void feed(std::string_view bytes, std::string& lines);
-  /// To be called from time to time: who goes up again and again would have done so, thus appends what is above all rows that the
-  /// cursor has been in since the last call. Who hides the cursor draws until it is seen again.
+  /// To be called periodically: appends the rows above all rows that the cursor has been in since the last call,
+  /// because a program that redraws would have gone back to them. While the cursor is hidden the program is still
+  /// drawing, so nothing is appended.
   void settle(std::string& lines);
-  /// Nothing has come for a moment: appends what is above the cursor if that stands behind plain text, such as "(Pdb) ".
+  /// To be called after a quiet moment: appends the rows above the cursor if the cursor is behind plain text, such as
+  /// "(Pdb) ".
   void settle_before_prompt(std::string& lines);
-  /// `settle` may still append something, though nothing comes.
+  /// True when `settle` may append more without new input.
   [[nodiscard]] bool may_settle() const { return !is_hidden_ && first_of_line(row_) > 0; }
-  /// Appends all that is there.
+  /// Appends all rows.
   void finish(std::string& lines);
 
-  /// Nothing is there any more: a line begins, in the usual colours.
+  /// True when no row is left: a new line begins, in the default colours.
   [[nodiscard]] bool is_done() const;
-  /// A single row, in which no cursor has moved, such as "(Pdb) ".
+  /// True for a single row in which no cursor has moved, such as "(Pdb) ".
   [[nodiscard]] bool is_plain() const;
-  /// The worker lets a line be edited, for which it wants to know what is pasted: readline and others do.
+  /// True while the worker edits a line: it has enabled bracketed paste, as readline and others do.
   [[nodiscard]] bool is_edited() const { return is_edited_; }
   [[nodiscard]] ShownRows shown(bool has_cursor) const;
 
  private:
   struct Row {
     CellRow cells;
-    bool is_drawn = false;  ///< something in it was written over, or the cursor has moved there
-    bool goes_on = false;   ///< in the next row, as it was too long
+    bool is_drawn = false;  ///< a part of it was overwritten, or the cursor has moved in it
+    bool goes_on = false;   ///< in the next row, because the line is too long
   };
 
   void obey(char control);
@@ -168,12 +173,12 @@ class DrawnRows {
   std::size_t height_ = 0;
   std::size_t width_ = 0;
   std::size_t row_ = 0;      ///< of the cursor
-  std::size_t highest_ = 0;  ///< of the rows that it has been in since `settle`
-  std::size_t column_ = 0;   ///< up to the width: the next character begins a new row there
+  std::size_t highest_ = 0;  ///< highest row that the cursor has been in since `settle`
+  std::size_t column_ = 0;   ///< at most the width; there, the next character begins a new row
   bool has_returned_ = false;
-  bool has_climbed_ = false;   ///< and written nothing since
+  bool has_climbed_ = false;   ///< and has written nothing since
   bool is_hidden_ = false;     ///< the cursor
-  bool stays_hidden_ = false;  ///< since what was written before
+  bool stays_hidden_ = false;  ///< since before the last bytes
   bool is_edited_ = false;
 };
 

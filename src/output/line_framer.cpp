@@ -1,4 +1,4 @@
-// From bytes to whole, prefixed lines. Pure: reading and writing happen in run/.
+// Turns bytes into whole, prefixed lines, keeps the last lines of a stream, and parses error files of workers. Pure.
 #include "output/line_framer.hpp"
 
 #include "base/display_text.hpp"
@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-/// Bytes of the UTF-8 sequence that a byte announces; 0 for one that continues a sequence.
+/// Length of the UTF-8 sequence that a byte begins; 0 for a continuation byte.
 std::size_t announced_length(unsigned char byte) {
   if (byte < 0x80) {
     return 1;
@@ -22,7 +22,7 @@ std::size_t announced_length(unsigned char byte) {
   return byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
 }
 
-/// Where to cut so that no UTF-8 sequence is cut: before the last one if it is not complete.
+/// Position of the last cut that splits no UTF-8 sequence: before the last one if it is incomplete.
 std::size_t whole_characters(std::string_view bytes) {
   for (std::size_t back = 1; back <= 4 && back <= bytes.size(); ++back) {
     const std::size_t start = bytes.size() - back;
@@ -34,7 +34,8 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
-/// It moves the cursor to another row, or changes how the terminal works, as who draws for long hides the cursor.
+/// True when the bytes move the cursor to another row or set a terminal mode; a program that draws for long hides the
+/// cursor.
 bool has_movement(std::string_view bytes) {
   constexpr std::string_view kBeginning = "\x1b[";
   constexpr std::string_view kMovements = "ABEF";
@@ -51,7 +52,7 @@ bool has_movement(std::string_view bytes) {
   return false;
 }
 
-/// It is written over: something comes behind a return, or may still come.
+/// True when the line is overwritten: text follows a carriage return, or may still follow.
 bool begins_to_draw(std::string_view line) {
   const bool has_end = line.ends_with('\n');
   const std::size_t text = has_end ? line.find_last_not_of("\r\n") + 1 : line.size();
@@ -78,7 +79,7 @@ void LineFramer::feed(std::string_view bytes, std::string& out) {
   }
 }
 
-/// Takes the first line, or what has come of it, and returns the rest.
+/// Takes the first line, or the part that has arrived, and returns the rest.
 std::string_view LineFramer::feed_line(std::string_view bytes, std::string& out) {
   const void* const at = std::memchr(bytes.data(), '\n', bytes.size());
   const auto end =
@@ -128,7 +129,7 @@ ShownRows LineFramer::shown(bool has_cursor) const {
 }
 
 bool LineFramer::has_unsettled() const {
-  constexpr std::size_t kLongestUnfinished = 4096;  // what is longer is no prompt, and stays whole
+  constexpr std::size_t kLongestUnfinished = 4096;  // longer text is not a prompt, and stays whole
   const bool is_begun = whole_lines_ && !partial_.empty() && partial_.size() <= kLongestUnfinished;
   return drawn_ || (is_begun && !has_return_);
 }
@@ -180,7 +181,7 @@ void LineFramer::keep(std::string_view bytes) {
   has_return_ = has_return_ || bytes.find('\r') != std::string_view::npos;
 }
 
-/// A very long line gives its memory back.
+/// Drops the partial line, and frees the memory of a very long one.
 void LineFramer::forget() {
   constexpr std::size_t kUsualLine = std::size_t{64} << 10U;
   if (partial_.capacity() > kUsualLine) {
@@ -199,7 +200,7 @@ void LineFramer::flush_progress(std::string& out) {
   partial_.erase(0, last);
 }
 
-/// Gives a line out if it is wanted; one without a line end gets it.
+/// Gives out a line that passes the filter, and adds a missing line end.
 void LineFramer::append_line(std::string_view line, std::string& out) const {
   if (filter_ != nullptr && !filter_->matches(line)) {
     return;
@@ -220,7 +221,7 @@ void LineFramer::append_framed(std::string_view line, std::string& out) const {
     out += line;
     return;
   }
-  // A return before the line end, as in "\r\n", starts nothing new.
+  // A return before the line end, as in "\r\n", begins no new text.
   std::size_t start = 0;
   while (start < line.size()) {
     const void* const found = std::memchr(line.data() + start, '\r', line.size() - start);
@@ -237,11 +238,11 @@ void LineFramer::append_framed(std::string_view line, std::string& out) const {
   out += line.substr(start);
 }
 
-// The last lines of a stream, for the report.
+// Keeps the last lines of a stream for the report.
 
 namespace {
 
-/// Cuts a line that is too long at its beginning, between characters if it is text.
+/// Cuts the beginning of a line that is too long, between characters if it is text.
 void shorten(std::string& line) {
   if (line.size() <= Tail::kLongestLine) {
     return;
@@ -262,7 +263,7 @@ void Tail::feed(std::string_view bytes) {
     return;
   }
   bytes_.append(bytes);
-  if (bytes_.size() > 2 * kBytes) {  // cut rarely: each cut moves what is kept
+  if (bytes_.size() > 2 * kBytes) {  // cut rarely: each cut moves the bytes that stay
     bytes_.erase(0, bytes_.size() - kBytes);
   }
 }
@@ -277,7 +278,7 @@ std::vector<std::string> Tail::lines() const {
     all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kLines));
   }
   for (std::string& line : all) {
-    // What a terminal would show of a progress bar: its last step.
+    // Keep the last step of a progress bar, which is what a terminal would show.
     while (line.ends_with('\r')) {
       line.pop_back();
     }
@@ -288,14 +289,13 @@ std::vector<std::string> Tail::lines() const {
   return all;
 }
 
-// Reads what a worker wrote about its own failure. Bytes from outside: nothing is taken for
-// granted.
+// Error files of workers. Their content comes from outside: nothing about it is assumed.
 
 namespace {
 
 constexpr std::size_t kLongest = 1'000;
 
-/// Null: it is none.
+/// The error file as JSON; null when it is not a JSON object.
 json::value parse(const std::string& content) {
   boost::system::error_code error;
   json::parse_options limits;

@@ -1,5 +1,7 @@
 #pragma once
 
+// Turns bytes into prefixed lines, keeps the last lines of a stream, and parses error files of workers. Pure.
+
 #include "output/drawn_rows.hpp"
 #include "output/selection.hpp"
 
@@ -11,65 +13,67 @@
 
 namespace muster {
 
-/// Turns the bytes of one stream of one worker into whole lines, each with a prefix, for a console
-/// or a file that takes lines of others as well.
+/// Turns the bytes of one stream of one worker into whole lines, each with a prefix, for a console or a file that
+/// other streams share.
 ///
-/// Nothing is changed or lost, unless lines are to be tame: a line that arrives in pieces waits for its end, of whatever length
-/// up to `kLongestLine`; binary bytes pass. A carriage return inside a line, as progress bars write
-/// it, gets the prefix again behind it, so that the terminal still shows whose bar it is.
+/// Nothing is changed or lost unless lines are sanitized: a line that arrives in pieces waits for its end, up to
+/// `kLongestLine`; binary bytes pass. A carriage return inside a line, as progress bars write it, is followed by the
+/// prefix again, so that the terminal still shows whose bar it is.
 class LineFramer {
  public:
-  /// A line is given out in pieces beyond this many bytes: memory must have a bound.
+  /// Longer lines are given out in pieces of about this many bytes, to bound memory.
   static constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
 
-  /// With `prefix` empty and `whole_lines` false, bytes pass through as they come.
+  /// With an empty `prefix` and `whole_lines` false, bytes pass unchanged and at once.
   explicit LineFramer(std::string prefix, bool whole_lines = true)
       : prefix_(std::move(prefix)), whole_lines_(whole_lines) {}
-  /// Gives out only those lines that `filter` wants, which outlives the framer.
+  /// Gives out only lines that match `filter`, which must outlive the framer.
   LineFramer(std::string prefix, const LineFilter& filter) : prefix_(std::move(prefix)), filter_(&filter) {}
 
-  /// For what is known only after the start. To be called before the first byte.
+  /// Sets a prefix that is known only after the start. To be called before the first byte.
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
-  /// For a terminal that several workers share: no line moves the cursor out of itself (`tame`).
+  /// Sanitizes lines for a terminal that several workers share: no line moves the cursor out of itself (`sanitize`).
   void sanitize_lines() { sanitizes_ = true; }
-  /// False: bytes pass as they come, in whatever line.
+  /// False: bytes pass unchanged, in the middle of a line too.
   [[nodiscard]] bool has_whole_lines() const { return whole_lines_; }
 
   /// Appends to `out` the whole lines that `bytes` complete.
   void feed(std::string_view bytes, std::string& out);
 
-  /// The stream is at its end: appends what is left, with a line end of its own.
+  /// To be called at the end of the stream: appends the rest, and adds a missing line end.
   void finish(std::string& out);
 
-  /// True when a progress bar waits: bytes with a carriage return but no line end yet.
+  /// True when a progress bar is pending: bytes with a carriage return but no line end yet.
   [[nodiscard]] bool has_progress() const { return has_return_; }
 
-  /// Appends the complete steps of a waiting progress bar as one line.
+  /// Appends the complete steps of a pending progress bar as one line.
   void flush_progress(std::string& out);
 
-  /// For a terminal on which rows can be drawn: what the worker may still change is kept apart from its lines (`shown`).
+  /// For a terminal on which rows can be drawn: keeps rows that the worker may still change apart from its lines
+  /// (`shown`).
   void draw_rows() { draws_ = true; }
   [[nodiscard]] bool draws_rows() const { return draws_; }
-  /// The size of the worker's terminal.
+  /// Size of the worker's terminal.
   void set_size(std::size_t rows, std::size_t columns);
   [[nodiscard]] bool has_rows() const { return drawn_.has_value(); }
-  /// Rows that the worker may still change; empty where none are drawn.
+  /// Rows that the worker may still change; empty when none are drawn.
   [[nodiscard]] ShownRows shown(bool has_cursor) const;
 
-  /// Something waits that is to be shown on a terminal when nothing follows for a moment.
+  /// True when unfinished text is pending that a terminal should show after a quiet moment.
   [[nodiscard]] bool has_unsettled() const;
-  /// Nothing has followed: where rows are drawn, a line without its end becomes one, and what is above it becomes lines.
+  /// To be called after a quiet moment: where rows are drawn, turns an unfinished line into a row, and the rows above
+  /// it into lines.
   void begin_row(std::string& out);
-  /// To be called from time to time: rows that the worker has left for long become lines.
+  /// To be called periodically: turns rows that the worker has left for long into lines.
   void settle(std::string& out);
-  /// That may still make lines, though nothing comes.
+  /// True when `settle` may give out more lines without new input.
   [[nodiscard]] bool may_settle() const { return drawn_ && drawn_->may_settle(); }
-  /// The worker lets a line be edited.
+  /// True while the worker edits a line.
   [[nodiscard]] bool is_edited() const { return drawn_ && drawn_->is_edited(); }
-  /// A line without its end waits in which nothing was drawn, such as "(Pdb) ".
+  /// True when an unfinished line is pending in which nothing was drawn, such as "(Pdb) ".
   [[nodiscard]] bool has_prompt() const;
-  /// Appends that, without an end. What follows begins with the prefix.
+  /// Appends the pending prompt without a line end. Text that follows begins with the prefix.
   void show_prompt(std::string& out);
 
  private:
@@ -87,39 +91,39 @@ class LineFramer {
   bool draws_ = false;
   std::size_t height_ = 0;
   std::size_t width_ = 0;
-  std::optional<DrawnRows> drawn_;      ///< takes all bytes while there are any
-  const LineFilter* filter_ = nullptr;  ///< not owned; empty: every line
+  std::optional<DrawnRows> drawn_;      ///< takes all bytes while it is set
+  const LineFilter* filter_ = nullptr;  ///< not owned; null: every line
   std::string partial_;                 ///< bytes since the last line end
   bool has_return_ = false;             ///< a carriage return is among them
 };
 
-/// Remembers the end of a stream, in bounded memory, so that a report can show its last lines.
+/// Keeps the end of a stream, in bounded memory, for the last lines in a report.
 class Tail {
  public:
-  static constexpr std::size_t kBytes = std::size_t{16} << 10U;  ///< remembered at least, if there
+  static constexpr std::size_t kBytes = std::size_t{16} << 10U;  ///< minimum that is kept of a longer stream
   static constexpr std::size_t kLines = 20;
   static constexpr std::size_t kLongestLine = 2'000;  ///< longer lines are cut in `lines()`
 
   void feed(std::string_view bytes);
 
-  /// The last lines, oldest first, valid UTF-8, without line ends. The first one may lack its
-  /// beginning when the lines together are longer than what is remembered.
+  /// The last lines, oldest first, valid UTF-8, without line ends. The first one may lack its beginning when the
+  /// lines together exceed the memory.
   [[nodiscard]] std::vector<std::string> lines() const;
 
  private:
   std::string bytes_;
 };
 
-/// More than any traceback has.
+/// Read limit of an error file; more than any traceback has.
 inline constexpr std::size_t kMostErrorFileBytes = std::size_t{1} << 20U;
 
-/// What a worker wrote into its error file, in one sentence; the known forms are those of
-/// torch.distributed.elastic: {"message": "text"} and {"message": {"message": "text", ...}}.
-/// Anything else, torn or binary, gives nothing: it must not break the report.
+/// The message of a worker's error file, in one sentence; the known forms are those of torch.distributed.elastic:
+/// {"message": "text"} and {"message": {"message": "text", ...}}. Any other content, torn or binary, gives an empty
+/// text: it must not break the report.
 [[nodiscard]] std::string read_error_file(const std::string& content);
 
-/// The error file for the launcher above: all that the worker wrote, and `errorCode` in a message of the second form, unless that is
-/// 0. JSON; empty for anything else.
+/// The error file for the launcher above: the worker's own content, and, unless `error_code` is 0, `errorCode` in a
+/// message of the second form. JSON; empty for any other content.
 /// Source: dump_error_file in torch/distributed/elastic/multiprocessing/errors/error_handler.py of torch 2.13.
 [[nodiscard]] std::string pass_on_error_file(const std::string& content, int error_code);
 

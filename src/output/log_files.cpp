@@ -1,4 +1,5 @@
-// Turns what happens to log files into orders for their writer, and what it tells into sentences.
+// Sends commands for log files to their writer process, turns its status into sentences, and creates and rotates the
+// files.
 #include "output/log_files.hpp"
 
 #include "base/text.hpp"
@@ -55,7 +56,7 @@ Result<> LogFiles::start() {
   return {};
 }
 
-/// Somebody has killed it, such as a kernel that had no memory: the disk may be well.
+/// Drops a writer process that was killed, for example by the OOM killer: the disk itself may be fine.
 void LogFiles::forget_writer() {
   give_up();
   sink_.reset();
@@ -81,7 +82,7 @@ void LogFiles::write(LogFile& file, std::string_view bytes) {
     return;
   }
   if (sink_->is_stalled() || sink_->is_broken()) {
-    (void)sink_->write(bytes);  // counts the lines
+    (void)sink_->write(bytes);  // counts the dropped lines
     file.missing_bytes += bytes.size();
     return;
   }
@@ -104,7 +105,7 @@ void LogFiles::forget_arrived() {
   }
 }
 
-// --- What the writer tells ----------------------------------------------------------------------
+// --- Status of the writer -------------------------------------------------------------------------
 
 void LogFiles::take_news(const WriterStatus& news) {
   LogFile& file = *files_.at(news.file);
@@ -132,10 +133,10 @@ void LogFiles::note_missing(LogFile& file, const WriterStatus& news) {
   file.missing_bytes += news.missing;
 }
 
-// --- What is waited for -------------------------------------------------------------------------
+// --- Waiting for files ----------------------------------------------------------------------------
 
 bool LogFiles::are_open(const std::function<void()>& next) {
-  // Behind bytes that nobody takes, such as those of the attempt before, no file is made either.
+  // While the queue is stalled, for example by bytes of the previous attempt, no file is created either.
   is_late_ = is_late_ || (unknown_ > 0 && sink_->is_stalled());
   if (unknown_ == 0 || is_late_) {
     return true;
@@ -188,7 +189,7 @@ void LogFiles::give_up() {
   }
   on_the_way_.clear();
   if (!sink_->is_broken()) {
-    (void)sink_->give_up();  // told by file
+    (void)sink_->give_up();  // the loss is reported for each file
   }
 }
 
@@ -213,22 +214,18 @@ std::vector<std::string> LogFiles::describe_missing() {
   return sentences;
 }
 
-// Log files: never truncated, never the reason for which a job ends.
+// Creates log files. They are never truncated, and a failing one does not end the job.
 
 namespace {
 
 constexpr int kMostRotations = 100;
 constexpr int kTries = 10;
 
-bool exists(const std::string& path, int number) {
-  return ::access((path + "." + std::to_string(number)).c_str(), F_OK) == 0;
-}
-
-/// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. Beyond very many
-/// nothing is moved: it gets the next free number.
+/// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. When very many exist none is
+/// moved: `path` gets the next free number.
 void rotate(const std::string& path) {
   int last = 0;
-  while (exists(path, last + 1)) {
+  while (::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
     ++last;
   }
   if (last >= kMostRotations) {

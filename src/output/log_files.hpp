@@ -1,6 +1,6 @@
 #pragma once
 
-// All log files of a node, for the whole life of muster.
+// Writes all log files of a node through one writer process, for the life of muster.
 
 #include "base/file_io.hpp"
 #include "base/result.hpp"
@@ -23,16 +23,16 @@ namespace muster {
 
 struct WriterStatus;
 
-/// What is known here of a file that a process beside us writes.
+/// The state of a log file that the writer process writes.
 struct LogFile {
   std::uint32_t number = 0;
   std::string path;
-  std::optional<Result<>> opened;  ///< empty: nothing is known yet
+  std::optional<Result<>> opened;  ///< empty: not known yet
   std::uint64_t missing_bytes = 0;
 };
 
-/// A full disk does not end the job: it is said once for a file, writing is tried again with each piece,
-/// and the bytes that are missing are counted. The same when their file system takes nothing for too long.
+/// All log files of a node. A full disk does not end the job: it is reported once for a file, each write tries again,
+/// and missing bytes are counted. A file system that takes nothing during the stall timeout is treated likewise.
 class LogFiles {
  public:
   LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall);
@@ -45,34 +45,34 @@ class LogFiles {
   /// Called when bytes are taken again, or never will be.
   std::function<void()> on_writable;
 
-  /// Orders a file. Whether it can be had is known later.
+  /// Requests a file. Its `opened` is set later.
   [[nodiscard]] std::shared_ptr<LogFile> open(const std::string& path);
   void write(LogFile& file, std::string_view bytes);
   void close(const LogFile& file);
 
-  /// True when it is known of every file whether it can be had, or when their file system has taken nothing for longer than the
-  /// stall; else `next` is called once one of both is so. The latter is said.
+  /// True when every file is created or has failed, or when the file system has taken nothing for longer than the
+  /// stall timeout, which is reported; otherwise `next` is called once that is so.
   [[nodiscard]] bool are_open(const std::function<void()>& next);
 
-  /// It has taken longer, and their file system still does not answer.
+  /// True when the stall timeout has passed and the file system still does not respond.
   [[nodiscard]] bool are_late() const { return is_late_; }
 
-  /// It is not called any more.
+  /// Cancels the `next` of `are_open`.
   void stop_waiting();
 
   [[nodiscard]] bool are_congested() const { return sink_ && sink_->is_congested(); }
-  /// True when everything is in the files; else `next` is called once that is so.
+  /// True when all bytes are in the files; otherwise `next` is called once that is so.
   [[nodiscard]] bool are_settled(const std::function<void()>& next);
-  /// What they are written through; empty: there is no file.
+  /// The queue to the writer process; null: there is no file.
   [[nodiscard]] OutputQueue* sink() { return sink_.get(); }
 
-  /// Their file system is not waited for any longer.
+  /// Stops waiting for the file system.
   void give_up();
-  /// One sentence for all files that are not there, and one for each that lacks bytes. To be called at the end.
+  /// One sentence for all files that could not be created, and one for each that lacks bytes. Call it at the end.
   [[nodiscard]] std::vector<std::string> describe_missing();
 
  private:
-  /// Bytes on their way: where in the stream of orders they end.
+  /// Queued bytes, and where they end in the stream of commands.
   struct InFlight {
     std::shared_ptr<LogFile> file;
     std::uint64_t size = 0;
@@ -95,19 +95,17 @@ class LogFiles {
   std::function<void()> when_open_;
   std::unique_ptr<OutputQueue> sink_;
   std::vector<std::shared_ptr<LogFile>> files_;  ///< by their number
-  std::size_t unknown_ = 0;                      ///< files of which it is not known whether they can be had
-  bool is_late_ = false;                         ///< that has taken too long, and has been said
+  std::size_t unknown_ = 0;                      ///< files that are neither created nor failed yet
+  bool is_late_ = false;                         ///< the wait for files has timed out and was reported
   std::deque<InFlight> on_the_way_;
 };
 
-// One log file: of one stream of one worker, or of several streams.
-
-/// Holds exactly what is written to it. A full disk is no reason to give it up: writing is tried again with
-/// each piece. Its file system may hang, and whoever calls with it.
+/// A log file of one stream or of several. A full disk does not close it: each write tries again. Its file system may
+/// hang, and any caller with it.
 class OpenLogFile {
  public:
-  /// Creates the file and the folders above it. A file that is there already is kept under the name
-  /// "<path>.1", and an older ".1" under ".2", and so on. Returns 0, or why not, as errno.
+  /// Creates the file and its parent directories. An existing file is kept as "<path>.1", an older ".1" as ".2", and
+  /// so on. Returns 0 or an errno.
   [[nodiscard]] int create(const std::string& path);
 
   [[nodiscard]] WriteResult write(std::string_view bytes) const { return write_all(file_.get(), bytes); }

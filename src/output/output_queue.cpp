@@ -1,4 +1,5 @@
-// Decides what becomes of bytes that a device does not take at once.
+// Queues bytes that a device does not take at once, detects stalls, and draws live rows below the lines of a
+// terminal.
 #include "output/output_queue.hpp"
 
 #include "base/text.hpp"
@@ -6,14 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 namespace muster {
 namespace {
-
-bool would_block(int error_number) {
-  return error_number == EAGAIN || error_number == EWOULDBLOCK;
-}
 
 std::uint64_t count_lines(std::string_view bytes) {
   return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
@@ -49,13 +45,13 @@ bool OutputQueue::write_in_line(std::string_view bytes, const void* writer) {
   if (!at_line_start_) {
     line_of_ = writer;
     if (terminal_) {
-      terminal_->doubt_line();  // an Enter that is typed may begin a new one, unseen
+      terminal_->doubt_line();  // the echo of a typed Enter may begin a new line, unseen
     }
   }
   return is_taken;
 }
 
-/// What ends whatever line the cursor is in, and what was changed there.
+/// Output that ends the line of the cursor and undoes changes to the terminal.
 std::string OutputQueue::end_line() {
   std::string way = terminal_ && state_ == State::Flowing ? terminal_->write_reset() : std::string();
   way += at_line_start_ ? "" : "\n";
@@ -77,13 +73,12 @@ bool OutputQueue::put(std::string_view bytes) {
   if (with_rows.empty() && rows.empty()) {
     enqueue(bytes);
   } else {
-    enqueue(with_rows.append(bytes).append(rows));  // at once, so that nothing flickers
+    enqueue(with_rows.append(bytes).append(rows));  // in one write, so that nothing flickers
   }
   return true;
 }
 
-/// Within a line that has no end, somebody is asked for something: nothing is drawn below it. And a slow terminal
-/// has other things to do.
+/// Nothing is drawn below a line without an end, because that is a prompt; nor on a slow terminal, which is busy.
 bool OutputQueue::may_draw() const {
   constexpr std::size_t kFewBytes = 4096;
   return terminal_ && at_line_start_ && queued() < kFewBytes && rows_.is_outdated();
@@ -95,7 +90,7 @@ std::string OutputQueue::drawn_rows() {
   }
   std::string rows = terminal_->show(rows_.draw());
   if (const auto way = rows_.way_to_cursor()) {
-    std::string before = terminal_->show(way->before + "\n");  // no line of muster's may be imitated there
+    std::string before = terminal_->show(way->before + "\n");  // a row must not imitate a message of muster
     before.pop_back();
     rows.append(way->up).append(before);
   }
@@ -123,7 +118,7 @@ void OutputQueue::return_to_rows() {
 void OutputQueue::write_always(std::string_view bytes) {
   if (state_ == State::Stalled) {
     accepted_ += bytes.size();
-    queue_.append(bytes);  // something is before it, and the device is waited for
+    queue_.append(bytes);  // bytes are queued before these, and the device is being waited for
   } else if (state_ == State::Flowing) {
     enqueue(bytes);
   }
@@ -132,7 +127,7 @@ void OutputQueue::write_always(std::string_view bytes) {
 void OutputQueue::enqueue(std::string_view bytes) {
   accepted_ += bytes.size();
   if (queued() == 0) {
-    bytes = write_now(bytes);  // nothing before it: only what is not taken is queued
+    bytes = write_now(bytes);  // the queue is empty: queue only the rest that is not taken
   }
   if (!bytes.empty() && state_ == State::Flowing && !is_abandoned_) {
     queue_.append(bytes);
@@ -140,7 +135,7 @@ void OutputQueue::enqueue(std::string_view bytes) {
   }
 }
 
-/// Writes what is taken at once and returns the rest.
+/// Writes the bytes that are taken at once and returns the rest.
 std::string_view OutputQueue::write_now(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t taken = write_some(bytes);
@@ -156,13 +151,13 @@ void OutputQueue::write_message(std::string_view line) {
   (void)put(end_line().append(line));
 }
 
-/// Bytes taken, or -1 when none can be taken now or ever.
+/// Returns the number of bytes taken, or -1 when none can be taken now or ever.
 ssize_t OutputQueue::write_some(std::string_view bytes) {
   ssize_t taken = -1;
   do {
     taken = byte_sink_->write_some(bytes);
   } while (taken < 0 && errno == EINTR);
-  if (taken < 0 && !would_block(errno)) {
+  if (taken < 0 && errno != EAGAIN) {
     break_with(errno);
   }
   return taken > 0 ? taken : -1;
@@ -222,8 +217,8 @@ void OutputQueue::break_if_failed() {
   }
 }
 
-/// Asked first, so that what is told before the last byte arrives is heard of. It may be settled as soon as it has
-/// been asked, for a file is written beside us: the device is waited for all the same, and says so at once.
+/// Sets the callback before it catches up, so that it learns of messages that come before the last byte arrives. A
+/// writer process may have finished by then: waiting for the device still works, and returns at once.
 bool OutputQueue::drain(std::function<void()> then) {
   const bool was_settled = is_drained();
   settled_ = was_settled ? std::function<void()>() : std::move(then);
@@ -248,7 +243,7 @@ void OutputQueue::note_settled() {
 void OutputQueue::note_progress(std::size_t bytes) {
   written_ += bytes;
   last_progress_ = Clock::now();
-  if (written_ > kMost) {  // move rarely
+  if (written_ > kMost) {  // rarely, because it moves the rest
     queue_.erase(0, written_);
     written_ = 0;
   }
@@ -293,11 +288,11 @@ void OutputQueue::on_stall_timer() {
     return;
   }
   if (const auto deadline = last_progress_ + stall_; Clock::now() < deadline) {
-    arm_stall_timer(deadline);  // bytes were taken since
+    arm_stall_timer(deadline);  // bytes were taken in the meantime
     return;
   }
   state_ = State::Stalled;
-  note_writable();  // the workers go on; their lines for it are dropped from here
+  note_writable();  // the workers go on; from here on their lines for this device are dropped
 }
 
 std::string OutputQueue::describe_dropped(std::uint64_t lines) const {

@@ -1,21 +1,21 @@
-// Pumps the workers' pipes and terminals. (A terminal ends with EIO, when nobody has its other side any more.) Collects bytes only: logs/ makes lines, sinks take them.
+// Reads the pipes and pseudo-terminals of the workers, and passes their lines to consoles and files. A
+// pseudo-terminal ends with EIO when the last descriptor of its other side is closed.
 #include "output/pipe_reader.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 
 namespace muster {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
-/// What all pipes together may hold when they are made larger: more than a cache holds is slower,
-/// and the kernel counts the pages of a user's pipes.
+/// Memory that all enlarged pipes together may use: beyond the size of a cache they get slower, and the kernel limits
+/// the pipe pages of a user.
 constexpr std::size_t kLargePipesBytes = std::size_t{2} << 20U;
-/// What a terminal of the dead may hold at most; it does not say how much it is.
+/// Read limit for a terminal whose worker is gone: FIONREAD does not tell how much it holds.
 constexpr ssize_t kMostOfTerminal = ssize_t{1} << 20U;
 
 }  // namespace
@@ -27,16 +27,16 @@ PipeReader::~PipeReader() = default;
 
 void PipeReader::add(UniqueFd read_end, StreamRoute route) {
   if (!buffer_) {
-    buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);  // no page before it is needed
+    buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);  // no page is used before the first read
   }
-  (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // ours alone: the worker has the other end
+  (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // this end is ours alone: the worker has the other one
   ++open_of_worker_[route.worker];
   streams_.push_back(std::make_unique<Stream>(io_, std::move(read_end), std::move(route), streams_.size()));
   (void)fit_window(*streams_.back());
   wait_for(*streams_.back());
 }
 
-/// Returns whether the terminal has another size now.
+/// Returns true when the terminal has got another size.
 bool PipeReader::fit_window(Stream& stream) {
   const bool is_drawn_for = stream.is_terminal || stream.draws_rows();
   if (!is_drawn_for || !stream.is_open || !stream.route.window) {
@@ -96,7 +96,7 @@ void PipeReader::write_as_worker(std::size_t worker, std::string_view lines) {
       continue;
     }
     if (may_read(*stream)) {
-      (void)read_once(*stream);  // what the worker has written before
+      (void)read_once(*stream);  // output from before the change
     }
     if (stream->is_within_line) {
       deliver(*stream, "\n");
@@ -116,7 +116,7 @@ void PipeReader::wait_for(Stream& stream) {
                              return;
                            }
                            if (!may_read(stream)) {
-                             stream.is_paused = true;  // others have filled the console since
+                             stream.is_paused = true;  // other streams have filled the console since
                              return;
                            }
                            if (read_once(stream) != ReadResult::End) {
@@ -142,7 +142,7 @@ PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
     enlarge_pipe(stream, kLargePipesBytes / streams_.size());
   }
   if (fit_window(stream) && on_resized) {
-    on_resized(stream.route.worker);  // the kernel tells who has the terminal, which may not be us
+    on_resized(stream.route.worker);  // the kernel signals only the group that has the terminal
   }
   stream.bytes_left_at_exit -= size;
   stream.last_output = std::chrono::steady_clock::now();
@@ -150,11 +150,11 @@ PipeReader::ReadResult PipeReader::read_once(Stream& stream) {
   return ReadResult::Some;
 }
 
-/// A full pipe means that the worker waits for us: fewer, larger reads from here on.
+/// Enlarges a full pipe, whose worker waits for us, to read more with fewer calls.
 void PipeReader::enlarge_pipe(Stream& stream, std::size_t wanted) {
   stream.has_large_pipe = true;
   const auto bytes = static_cast<int>(wanted);
-  // Where pages have 64 KiB it may be larger already.
+  // The pipe may be larger already where pages have 64 KiB.
   if (bytes > ::fcntl(stream.pipe.native_handle(), F_GETPIPE_SZ)) {
     (void)::fcntl(stream.pipe.native_handle(), F_SETPIPE_SZ, bytes);
   }
@@ -183,7 +183,7 @@ void PipeReader::end(Stream& stream) {
   stream.is_open = false;
   --open_of_worker_[stream.route.worker];
   stream.progress_timer.cancel();
-  boost::system::error_code ignored;  // nothing is written, so nothing can be lost in closing
+  boost::system::error_code ignored;  // this end is never written, so closing loses nothing
   stream.pipe.close(ignored);
   std::string kept;
   if (stream.route.sieve) {
@@ -269,24 +269,25 @@ std::vector<std::string> PipeReader::last_lines(std::size_t worker) const {
   return {};
 }
 
-// From what is read to what consoles show: lines, and when what has no end yet is shown, too.
+// Shows lines on consoles, and decides when unfinished lines are shown too.
 
 namespace {
 
-/// Memory of lines on their way that is kept for the next.
+/// Capacity that a buffer of lines keeps for reuse.
 constexpr std::size_t kUsualLines = std::size_t{1} << 20U;
-/// How long a progress bar may stand unfinished before its steps are shown.
+/// Delay until the steps of an unfinished progress bar are shown.
 constexpr std::chrono::milliseconds kProgressDelay{500};
-/// How long nothing may follow a line without its end before that is shown.
+/// Quiet time after which an unfinished line is shown.
 constexpr std::chrono::milliseconds kQuiet{100};
-/// How long nobody may have gone up to a row until it becomes a line: who draws two bars may be interrupted between them.
+/// Time after which a row that the cursor has not gone back to becomes a line: a program that draws two bars may be
+/// interrupted between them.
 constexpr std::chrono::milliseconds kLeft{500};
-/// How often rows are drawn, if they change.
+/// Interval in which changed rows are drawn.
 constexpr std::chrono::milliseconds kDrawing{40};
 
 }  // namespace
 
-/// Carries out one step of each framer of a stream, and passes on the lines that it gives out.
+/// Runs one step on each framer of a stream, and passes on the lines that it gives out.
 void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& step) {
   StreamRoute& route = stream.route;
   for (LineRoute& shared : route.shared_files) {
@@ -318,7 +319,7 @@ void PipeReader::empty_shown() {
   }
 }
 
-/// A progress bar has no line end until it is done: give out its steps from time to time.
+/// Shows the steps of a progress bar periodically: it has no line end until it is done.
 void PipeReader::watch_progress(Stream& stream) {
   if (stream.timer_runs || !stream.has_progress()) {
     return;
@@ -327,7 +328,7 @@ void PipeReader::watch_progress(Stream& stream) {
   stream.progress_timer.expires_after(kProgressDelay);
   stream.progress_timer.async_wait([this, &stream](const boost::system::error_code& error) {
     if (error) {
-      return;  // the stream has ended, and may be gone
+      return;  // the stream has ended, and may be destroyed
     }
     show_progress(stream);
   });
@@ -340,7 +341,7 @@ void PipeReader::show_progress(Stream& stream) {
   }
 }
 
-/// One timer for all, which runs only while there is something to settle, or to draw.
+/// Runs one timer for all streams, only while there is something to settle or to draw.
 void PipeReader::watch_unsettled(Stream& stream) {
   const bool had_any = stream.has_unsettled;
   const auto now = std::chrono::steady_clock::now();
@@ -375,7 +376,7 @@ void PipeReader::settle_quiet_lines() {
   draw_rows();
 }
 
-/// Who edits a line may still go back to its first row.
+/// Settles or shows the unfinished text of a stream. A program that edits a line may still go back to its first row.
 void PipeReader::look_at(Stream& stream) {
   const auto now = std::chrono::steady_clock::now();
   const bool is_quiet = now - stream.last_read >= kQuiet;
@@ -395,8 +396,8 @@ void PipeReader::look_at(Stream& stream) {
   }
 }
 
-/// Where the terminal shows what is typed, it shows the Enter, too, and nobody else sees that: a prompt stands there as it is, and
-/// what follows has its prefix again.
+/// Shows an unfinished line. A terminal that echoes typed text echoes the Enter too, unseen by us: the prompt is then
+/// shown as it is, and the text after it gets its prefix again.
 void PipeReader::show_begun(Stream& stream, bool is_editing) {
   const bool is_asked = stream.route.is_typed_to && !is_editing;
   show(stream, [&](LineFramer& framer) {
@@ -409,14 +410,14 @@ void PipeReader::show_begun(Stream& stream, bool is_editing) {
   });
 }
 
-/// Of several that may, it is the one that has said so.
+/// True when the worker edits a line. Of several workers that may, it is the one that has enabled bracketed paste.
 bool PipeReader::edits(const Stream& stream) const {
   return stream.may_edit() && (stream.route.framer.is_edited() ||
                                std::none_of(streams_.begin(), streams_.end(),
                                             [](const auto& other) { return other->route.framer.is_edited(); }));
 }
 
-/// Tells the console of them, which draws them with the next lines, or when it is asked to.
+/// Passes the rows to the console, which draws them with the next lines or on request.
 void PipeReader::update_rows(Stream& stream) {
   if (stream.draws_rows()) {
     const LineFramer& framer = stream.route.framer;

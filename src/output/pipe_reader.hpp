@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads what the workers write and hands it to consoles, files and tails.
+// Reads the output of workers and passes it to consoles, files and tails.
 
 #include "base/file_io.hpp"
 #include "output/byte_sink.hpp"
@@ -24,74 +24,75 @@
 
 namespace muster {
 
-/// Lines of one stream on their way to a file that takes those of others as well.
+/// Lines of one stream on their way to a file that other streams share.
 struct LineRoute {
   LineFramer framer{""};
   std::shared_ptr<LogFile> file;
   bool has_prefix = false;
 };
 
-/// Where one stream of one worker goes.
+/// Destinations of one stream of one worker.
 struct StreamRoute {
   std::size_t worker = 0;
-  bool is_error = false;                     ///< standard error, or both: its last lines are remembered
-  OutputQueue* console = nullptr;            ///< not owned; empty: not shown
+  bool is_error = false;                     ///< standard error, or both streams: its last lines are kept
+  OutputQueue* console = nullptr;            ///< not owned; null: not shown
   LineFramer framer{""};                     ///< for the console
-  bool shows_unfinished = false;             ///< there: lines without their end, such as "(Pdb) "
-  bool is_typed_to = false;                  ///< the worker may read what is typed at the console
-  std::unique_ptr<ControlLineFilter> sieve;  ///< takes an agent's words out first; empty: there are none
+  bool shows_unfinished = false;             ///< on the console: unfinished lines, such as "(Pdb) "
+  bool is_typed_to = false;                  ///< the worker may read the console's input
+  std::unique_ptr<ControlLineFilter> sieve;  ///< removes an agent's control lines first; null: there are none
   std::shared_ptr<LogFile> file;             ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
-  /// Of a stream that comes from a terminal: how large that should be now. Empty: nobody says.
+  /// For a stream from a terminal: the size that it should have now. Empty: unknown.
   std::function<WindowSize()> window;
 };
 
-/// All streams of all workers. Memory is bounded: a worker whose console or log file is congested is not
-/// read until bytes are taken again, and so it waits in its own write.
+/// All streams of all workers. Memory is bounded: a worker whose console or log file is congested is not read until
+/// bytes are taken again, so it waits in its own write(2).
 class PipeReader {
  public:
-  /// Without `logs` no route has a file.
+  /// Without `logs` no route may have a file.
   PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs);
   ~PipeReader();
   PipeReader(const PipeReader&) = delete;
   PipeReader& operator=(const PipeReader&) = delete;
 
-  /// Called when a stream has reached its end.
+  /// Called when a stream has ended.
   std::function<void(std::size_t worker)> on_end;
-  /// Called when the terminal that a worker writes to has another size, unless `fit_windows` found that.
+  /// Called when a worker's terminal has got another size, unless `fit_windows` found that.
   std::function<void(std::size_t worker)> on_resized;
 
-  /// From here on reads `read_end`, a pipe or our side of a pseudo-terminal, that is not shared with anybody.
+  /// Starts reading `read_end`, a pipe or our side of a pseudo-terminal, which no other process may share.
   void add(UniqueFd read_end, StreamRoute route);
 
-  /// Changes the routes of a worker, between two lines of it.
+  /// Changes the routes of a worker between two of its lines.
   void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
 
-  /// Looks how large each terminal should be, as is done before anything is read from it.
+  /// Adjusts the size of each terminal, as is done before each read.
   void fit_windows();
-  /// To be called when somebody else is about to write to the terminal, such as a shell: what is drawn there stays.
+  /// To be called before another program, such as a shell, writes to the terminal: the drawn rows stay there.
   void leave_rows();
-  /// To be called when nobody else does any more.
+  /// To be called when the other program is done.
   void return_to_rows();
 
-  /// Lines in the name of a worker: they go where its standard error goes, also when that has ended.
+  /// Writes lines in the name of a worker: to where its standard error goes, even after that has ended.
   void write_as_worker(std::size_t worker, std::string_view lines);
 
   /// To be called when a console or the log files take bytes again.
   void resume();
 
-  /// To be called when the last process of the job has ended: what is in the pipes now is theirs, and
-  /// whatever comes later is a stranger's who was given a pipe.
+  /// To be called when the last process of the job has ended. Bytes that are in the pipes now are the job's; later
+  /// ones come from another process that inherited a pipe.
   void note_all_exited();
-  /// Reads what the dead have left, whatever takes it slowly: it is as much as pipes hold, once.
+  /// Reads the bytes that the job has left, however slow the destinations are: at most the capacity of the pipes,
+  /// once.
   void drain();
 
-  /// Ends each stream, also those whose pipe somebody keeps open.
+  /// Ends each stream, also one whose pipe another process holds open.
   void close();
 
   /// True when all streams of a worker have ended.
   [[nodiscard]] bool has_ended(std::size_t worker) const { return open_of_worker_[worker] == 0; }
-  /// When a worker last wrote something; empty: never.
+  /// Time of a worker's last output; empty: none yet.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const;
   /// True when a console that shows this worker has not taken everything yet.
   [[nodiscard]] bool waits_for_console(std::size_t worker) const;
@@ -130,14 +131,14 @@ class PipeReader {
   boost::asio::io_context& io_;
   LogFiles* logs_;
   std::vector<std::unique_ptr<Stream>> streams_;
-  std::vector<int> open_of_worker_;  ///< open streams, by worker
+  std::vector<int> open_of_worker_;  ///< number of open streams, by worker
   boost::asio::steady_timer quiet_timer_;
   bool waits_for_quiet_ = false;
-  std::unique_ptr<char[]> buffer_;  ///< one for all: a read is delivered before the next
+  std::unique_ptr<char[]> buffer_;  ///< shared: each read is delivered before the next
   std::string shown_;               ///< lines on their way to a console or a file
 };
 
-// One stream of one worker, as `Output` reads it.
+// One stream of one worker, as `PipeReader` reads it.
 
 class PipeReader::Stream {
  public:
@@ -156,32 +157,32 @@ class PipeReader::Stream {
   }
 
   [[nodiscard]] bool draws_rows() const { return route.console != nullptr && route.framer.draws_rows(); }
-  /// The worker may edit what is typed, key by key.
+  /// True when the worker may edit the typed input key by key.
   [[nodiscard]] bool may_edit() const { return route.is_typed_to && !echoes(STDIN_FILENO); }
 
-  /// What is typed there is shown by the terminal itself.
+  /// True when the terminal itself shows the typed input.
   [[nodiscard]] static bool echoes(int fd) {
     termios settings{};
     return ::tcgetattr(fd, &settings) == 0 && (settings.c_lflag & ECHO) != 0;
   }
 
   StreamRoute route;
-  std::size_t number;  ///< in the order of the workers
+  std::size_t number;  ///< position in the order of the workers
   bool is_terminal;
-  WindowSize window{};  ///< that the terminal has
+  WindowSize window{};  ///< current size of the terminal
   boost::asio::posix::stream_descriptor pipe;
   boost::asio::steady_timer progress_timer;
   Tail tail;
   std::optional<std::chrono::steady_clock::time_point> last_output;  ///< empty: none yet
   std::chrono::steady_clock::time_point last_read;
   std::chrono::steady_clock::time_point last_settled;
-  bool has_unsettled = false;  ///< it is to be settled
+  bool has_unsettled = false;  ///< the timer has to settle it
   bool is_open = true;
   bool is_paused = false;
   bool has_large_pipe = false;
   bool timer_runs = false;
-  bool is_within_line = false;     ///< standard error: no line end has come since
-  ssize_t bytes_left_at_exit = 0;  ///< bytes in the pipe when the last process had ended
+  bool is_within_line = false;     ///< standard error: the last line has no end yet
+  ssize_t bytes_left_at_exit = 0;  ///< bytes in the pipe when the last process ended
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// torchrun's --redirects, --tee and --local-ranks-filter, for ranks of any number of digits.
+// Reads torchrun's --redirects, --tee, --local-ranks-filter and line filters, and the template of line prefixes.
 #include "output/selection.hpp"
 
 #include "base/text.hpp"
@@ -107,8 +107,8 @@ Destination Selection::of(LocalRank rank, Streams stream) const {
   return {.console = is_shown && (!is_redirected || is_teed), .file = is_redirected || is_teed};
 }
 
-// What lines begin with, as the user wrote it. Pure: the syntax is that of Python's string.Template,
-// in which torchrun reads TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE.
+// Prefix templates. Pure: the syntax is that of Python's string.Template, which torchrun uses for
+// TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE.
 
 namespace {
 
@@ -116,31 +116,21 @@ namespace {
 constexpr auto kNames = std::to_array<std::string_view>(
     {"role_name", "local_rank", "rank", "global_rank", "role", "role_rank", "node_rank", "attempt", "hostname", "pid"});
 
-bool is_letter(char character) {
-  return character == '_' || (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
-}
-
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
-
-/// The name that `text` begins with; empty if it begins with none.
+/// The name that `text` begins with; empty if there is none.
 std::string_view name_at_start(std::string_view text) {
-  std::size_t length = 0;
-  while (length < text.size() && (is_letter(text[length]) || (length > 0 && is_digit(text[length])))) {
-    ++length;
-  }
-  return text.substr(0, length);
+  const bool begins_with_digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  const auto end = std::find_if_not(text.begin(), text.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
+  return begins_with_digit ? std::string_view() : text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
-/// A dollar sign and what belongs to it.
+/// A dollar sign and the name or character that belongs to it.
 struct Reference {
   std::size_t length = 1;  ///< characters of the template
   bool is_name = false;
-  std::string text = "$";  ///< the name, or what it stands for
+  std::string text = "$";  ///< the name, or the replacement text
 };
 
-/// What the dollar sign at the start of `rest` means; one that begins nothing is itself.
+/// Parses the dollar sign at the start of `rest`; one that begins no reference stands for itself.
 Reference read_reference(std::string_view rest) {
   if (rest.starts_with("$$")) {
     return {2, false, "$"};
@@ -151,13 +141,9 @@ Reference read_reference(std::string_view rest) {
   }
   const std::size_t end = rest.find('}');
   if (end == std::string_view::npos) {
-    return {rest.size(), true, std::string(rest.substr(1))};  // with its brace, which no name has
+    return {rest.size(), true, std::string(rest.substr(1))};  // with its open brace, so it is not a valid name
   }
   return {end + 1, true, std::string(rest.substr(2, end - 2))};
-}
-
-bool is_known(std::string_view name) {
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 Error unknown_name(const Sourced<std::string>& text) {
@@ -181,7 +167,8 @@ Result<PrefixTemplate> PrefixTemplate::read(const Sourced<std::string>& text, Un
       continue;
     }
     Reference reference = read_reference(rest);
-    const bool is_unknown = reference.is_name && !is_known(reference.text);
+    const bool is_unknown =
+        reference.is_name && std::find(kNames.begin(), kNames.end(), reference.text) == kNames.end();
     if (is_unknown && unknown_names == UnknownNames::Refused) {
       return unknown_name(text);
     }
@@ -211,11 +198,11 @@ std::string PrefixTemplate::fill(const std::map<std::string, std::string>& value
   return filled;
 }
 
-// Which lines are written a second time. Pure.
+// Line filters. Pure.
 
 namespace {
 
-/// Splits at single commas; two in a row, read from the left, are one that belongs to a text.
+/// Splits at single commas; two in a row, read from the left, are a literal comma.
 std::vector<std::string> split_texts(std::string_view value) {
   std::vector<std::string> texts(1);
   for (std::size_t i = 0; i < value.size(); ++i) {

@@ -1,5 +1,7 @@
 #pragma once
 
+// Reads the options that select a line's destination, its prefix and its second copy. Pure.
+
 #include "base/ranks.hpp"
 #include "base/result.hpp"
 
@@ -12,7 +14,7 @@
 
 namespace muster {
 
-/// Which of a worker's two streams are meant; the numbers are torchrun's.
+/// A set of a worker's two streams; the numbers are torchrun's.
 enum class Streams {
   None = 0,
   Out = 1,
@@ -20,18 +22,18 @@ enum class Streams {
   Both = 3
 };
 
-/// Where the lines of one stream go.
+/// Destinations of the lines of one stream.
 struct Destination {
   bool console = true;
   bool file = false;
   bool operator==(const Destination&) const = default;
 };
 
-/// What the user says about it, as it is written.
+/// The options as the user wrote them.
 struct SelectionOptions {
   std::optional<Sourced<std::string>> redirects;
   std::optional<Sourced<std::string>> tee;
-  std::optional<Sourced<std::string>> local_ranks;  ///< that are shown; empty text: all
+  std::optional<Sourced<std::string>> local_ranks;  ///< ranks that are shown; empty text: all
   bool has_folder = false;                          ///< a log directory is given
 };
 
@@ -39,19 +41,19 @@ struct SelectionOptions {
 /// Without --redirects and --tee, a log directory means both.
 class Selection {
  public:
-  /// --redirects and --tee take one of 0 to 3 for all, or "rank:value" pairs such as "0:1,11:2" where
-  /// ranks that are not named are 0.
+  /// --redirects and --tee take one of 0 to 3 for all ranks, or "rank:value" pairs such as "0:1,11:2"; ranks that are
+  /// not named are 0.
   [[nodiscard]] static Result<Selection> read(const SelectionOptions& options);
 
   [[nodiscard]] Destination out(LocalRank rank) const { return of(rank, Streams::Out); }
   [[nodiscard]] Destination err(LocalRank rank) const { return of(rank, Streams::Err); }
-  /// A log directory is given after all.
+  /// Adds a log directory later.
   void add_folder();
   /// True when some stream goes to a file.
   [[nodiscard]] bool needs_files() const;
 
  private:
-  /// One option: what it says for all, or for each rank that it names.
+  /// One option: its value for all ranks, or for each rank that it names.
   struct Choice {
     Streams for_all = Streams::None;
     std::map<int, Streams> by_rank;
@@ -69,25 +71,25 @@ class Selection {
   std::optional<std::set<int>> console_ranks_;
 };
 
-/// What becomes of a name that is not known.
+/// Treatment of unknown names in a template.
 enum class UnknownNames {
   Refused,
-  Text  ///< it stays as it is written, as with Python's safe_substitute
+  Text  ///< kept as it is written, as by Python's safe_substitute
 };
 
-/// What the user wants each line to begin with, such as "[${role_name}${local_rank}]:". Written as
-/// torchrun's: ${name} or $name, and $$ is a dollar sign.
+/// The text that each line begins with, such as "[${role_name}${local_rank}]:". The syntax is torchrun's: ${name} or
+/// $name, and $$ for a dollar sign.
 class PrefixTemplate {
  public:
-  /// Fails for a name that is not known, if that is refused. The empty text is no template.
+  /// Fails for an unknown name if `unknown_names` is Refused. The empty text means no template.
   [[nodiscard]] static Result<PrefixTemplate> read(const Sourced<std::string>& text,
                                                    UnknownNames unknown_names = UnknownNames::Refused);
 
-  /// True when there is none: lines begin with the rank.
+  /// True when there is no template: lines begin with the rank.
   [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
-  /// True when the name stands in it.
+  /// True when the template contains the name.
   [[nodiscard]] bool needs(std::string_view name) const;
-  /// The text with each name replaced; a name that `values` lacks becomes nothing.
+  /// The text with each name replaced; a name that `values` lacks becomes empty.
   [[nodiscard]] std::string fill(const std::map<std::string, std::string>& values) const;
 
  private:
@@ -99,14 +101,13 @@ class PrefixTemplate {
   std::vector<Piece> pieces_;
 };
 
-/// The lines that hold at least one of some texts: torchrun's --duplicate-stdout-filters.
+/// Matches lines that contain at least one of several texts: torchrun's --duplicate-stdout-filters.
 class LineFilter {
  public:
-  /// Reads texts separated by commas, where ",," is a comma of a text. The empty value asks for
-  /// nothing.
+  /// Reads texts separated by commas; ",," is a literal comma. An empty value selects nothing.
   [[nodiscard]] static Result<LineFilter> read(const Sourced<std::string>& setting);
 
-  /// True when no line is wanted.
+  /// True when no line is selected.
   [[nodiscard]] bool is_empty() const { return texts_.empty(); }
   [[nodiscard]] bool matches(std::string_view line) const;
 

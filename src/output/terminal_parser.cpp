@@ -1,4 +1,4 @@
-// Where sequences for a terminal begin and end. It obeys none of them.
+// Parses terminal control sequences, and models the first columns of the terminal's current line.
 #include "output/terminal_parser.hpp"
 
 #include "base/text.hpp"
@@ -7,21 +7,20 @@
 
 namespace muster {
 
-// A line of a terminal as cells, of which only the first matter: there it is seen who speaks.
+// Models the first 280 columns of the current line, to detect text that imitates muster's prefix.
 
 namespace {
 
-/// Room for the longest name of a host, and a beginning.
+/// Room for the longest host name and a beginning.
 constexpr std::size_t kMostCells = 280;
 
-/// "1:12" and "3": what stands in brackets before the lines of workers. Names of hosts have no colon, and addresses of version 6
-/// more than one.
+/// Matches worker names as in "[1:12] " and "[3] ". Host names have no colon, and IPv6 addresses have more than one.
 bool is_of_worker(std::string_view name) {
   return std::count(name.begin(), name.end(), ':') == 1 ||
          name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Of the name in brackets that a line begins with, the blank behind it included; 0: it begins with none.
+/// Length of the bracketed host name that a line begins with, including the blank behind it; 0: none.
 std::size_t length_of_name(std::string_view line) {
   const std::size_t end = line.starts_with('[') ? line.find("] ") : std::string_view::npos;
   return end == std::string_view::npos || is_of_worker(line.substr(1, end - 1)) ? 0 : end + 2;
@@ -44,7 +43,7 @@ void TerminalLine::write(char letter) {
   ++column_;
 }
 
-/// Behind the last column a line goes on in the next one, or the last column is written over.
+/// Behind the last column a line goes on in the next row, or the last column is overwritten.
 void TerminalLine::wrap(std::size_t columns) {
   if (width_ == 0 || column_ + columns <= width_) {
     return;
@@ -56,7 +55,7 @@ void TerminalLine::wrap(std::size_t columns) {
   }
 }
 
-/// A letter of no beginning that comes between is passed over where it may take no column.
+/// Advances the match of the beginning. `kOther`, which may take no column, does not interrupt it.
 void TerminalLine::follow(char letter) {
   if (said_ < kBeginning.size() && letter == kBeginning[said_]) {
     ++said_;
@@ -77,7 +76,7 @@ void TerminalLine::put(char letter, std::size_t columns) {
 }
 
 void TerminalLine::repeat(std::size_t times) {
-  doubt();  // some terminals do it within this line only
+  doubt();  // some terminals repeat within this line only
   for (std::size_t i = 0; i < std::min(times, kMostCells); ++i) {
     put(last_);
   }
@@ -175,16 +174,11 @@ namespace {
 constexpr char kEscape = '\x1b';
 constexpr char kBell = '\a';
 constexpr std::string_view kCancels = "\x18\x1a";
-constexpr std::size_t kLongestSequence = 256;  // terminals read thirty numbers or less
+constexpr std::size_t kLongestSequence = 256;  // terminals read at most thirty numbers
 
 bool is_within(char c, unsigned char first, unsigned char last) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= first && byte <= last;
-}
-
-/// Bytes of the character that begins so.
-std::size_t length_of(char first) {
-  return is_within(first, 0xF0, 0xFF) ? 4 : is_within(first, 0xE0, 0xEF) ? 3 : 2;
 }
 
 }  // namespace
@@ -205,7 +199,7 @@ TerminalParser::Event TerminalParser::take(char c) {
     return {};
   }
   if (place_ != Place::Text && place_ != Place::String && is_within(c, 0, 0x1F)) {
-    return take_text(c);  // a terminal obeys it all the same, and reads on
+    return take_text(c);  // a terminal executes it within a sequence too, and continues the sequence
   }
   switch (place_) {
     case Place::Text:
@@ -238,17 +232,19 @@ TerminalParser::Event TerminalParser::take_long_character(char c) {
     is_complete_ = false;
   }
   character_ += c;
-  if (character_.size() < length_of(character_.front())) {
+  const char first = character_.front();
+  const std::size_t length = is_within(first, 0xF0, 0xFF) ? 4 : is_within(first, 0xE0, 0xEF) ? 3 : 2;
+  if (character_.size() < length) {
     return {Kind::PartOfCharacter, c, {}};
   }
   is_complete_ = true;
-  if (character_.size() == 2 && character_.front() == '\xC2' && is_within(c, 0x80, 0x9F)) {
+  if (character_.size() == 2 && first == '\xC2' && is_within(c, 0x80, 0x9F)) {
     return begin_with(static_cast<char>(c - 0x40));
   }
   return {Kind::Character, c, character_};
 }
 
-/// What follows ESC. Some of it is also one character of Latin 1.
+/// Handles the byte after ESC. Some of these are also one character of Latin 1.
 TerminalParser::Event TerminalParser::begin_with(char second) {
   constexpr std::string_view kStrings = "PX]^_";
   constexpr char kDelete = '\x7f';

@@ -1,5 +1,7 @@
 #pragma once
 
+// Parses terminal control sequences, and models the first columns of the terminal's current line. Pure.
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -9,44 +11,44 @@ namespace muster {
 
 /// Columns between two tab stops.
 inline constexpr std::size_t kTab = 8;
-/// How each line of muster's own begins.
+/// The beginning of each message of muster.
 inline constexpr std::string_view kBeginning = "muster: ";
-/// A character that none of them begins with.
+/// Placeholder for a character that is not in any beginning.
 inline constexpr char kOther = '\x7f';
 
-/// Knows the first columns of the line, whatever way they were written: over each other, moved, erased. Pure.
+/// Tracks the first columns of the current line, in whatever order they are written, moved or erased. Pure.
 class TerminalLine {
  public:
-  /// Of the terminal; 0: nobody knows, and no line goes on in the next.
+  /// Width of the terminal; 0: unknown, and no line goes on in the next row.
   void set_width(std::size_t columns) { width_ = columns; }
-  /// Lines that begin with the name of a host belong to muster, too: "[gpu-17] muster: ".
+  /// Messages of muster may also begin with a host name: "[gpu-17] muster: ".
   void expect_hosts() { has_hosts_ = true; }
 
-  /// A character that takes so many columns; one that cannot be read stands there as something.
+  /// Puts a character that is `columns` wide; an unreadable one is put as a placeholder.
   void put(char letter, std::size_t columns = 1);
-  /// The last character again.
+  /// Puts the last character again.
   void repeat(std::size_t times);
   void tab(std::size_t times = 1);
   void back_tab(std::size_t times);
   void back(std::size_t columns);
   void forward(std::size_t columns);
   void go_to(std::size_t column);
-  /// For `restore`, which may be asked in another line.
+  /// Saves the column for `restore`, which may happen in another line.
   void save() { saved_ = column_; }
   void restore();
-  /// To another line, in the same column. Which one nobody knows, and what stands there: it may still be this one.
+  /// Moves to another line, in the same column. Which line and its content are unknown; it may be the same one.
   void change_row() { doubt(); }
-  /// What is put moves what stands there already.
+  /// Sets insert mode: new characters move those behind them.
   void insert_from_now_on(bool is_on) { is_inserting_ = is_on; }
-  /// A long line goes on in the next one.
+  /// Sets whether a long line goes on in the next row.
   void wrap_from_now_on(bool is_on) { is_wrapping_ = is_on; }
-  /// As the terminal is before anybody changes it.
+  /// Restores the initial state of a terminal.
   void reset();
-  /// A new line.
+  /// Begins a new line.
   void begin();
-  /// It goes on in a new row.
+  /// Continues the line in a new row.
   void begin_row();
-  /// Where in a line what follows stands differs from terminal to terminal, or nobody knows it.
+  /// Marks the column as uncertain: it is unknown, or differs between terminals.
   void doubt() { is_doubtful_ = true; }
   void erase_behind();
   void erase_before();
@@ -54,11 +56,12 @@ class TerminalLine {
   void take_out(std::size_t columns);
   void insert(std::size_t columns);
 
-  /// How the line begins, if it is as a line of muster's does: "muster: ".
+  /// The text "muster: " (or with a host) that the line begins with; empty if it does not.
   [[nodiscard]] std::string_view beginning() const;
-  /// What was written last is as the beginning of a line of muster's, and on some terminal a row may begin with it.
+  /// True when the last text looks like the beginning of a message of muster, and on some terminal a row may begin
+  /// with it.
   [[nodiscard]] bool may_begin() const;
-  /// What was written last is marked.
+  /// Notes that the last text has been marked.
   void note_mark() { said_ = 0; }
 
  private:
@@ -72,51 +75,51 @@ class TerminalLine {
   bool is_doubtful_ = false;
   bool is_inserting_ = false;
   bool is_wrapping_ = true;
-  std::size_t said_ = 0;  ///< letters of a beginning, one behind the other
+  std::size_t said_ = 0;  ///< letters of a beginning that match so far
   std::size_t column_ = 0;
-  std::size_t saved_ = 0;  ///< a column
-  char last_ = ' ';        ///< that was put
-  std::string cells_;      ///< up to the last one in which something was, or over which the cursor went
+  std::size_t saved_ = 0;  ///< the column that `save` saved
+  char last_ = ' ';        ///< the last character that was put
+  std::string cells_;      ///< up to the last column that was written or that the cursor passed
 };
 
-/// Tells text from sequences as a terminal does: https://vt100.net/emu/dec_ansi_parser, as far as it matters here. What a sequence
-/// does is decided by who asks. Memory is bounded. Pure.
+/// Tells text from control sequences as a terminal does: the parts of https://vt100.net/emu/dec_ansi_parser that
+/// matter here. The caller decides what a sequence does. Memory is bounded. Pure.
 class TerminalParser {
  public:
   enum class Kind {
     Nothing,          ///< a byte in the middle of a sequence
-    Control,          ///< one of ASCII, such as a return: `last`; it is obeyed within a sequence, too
-    PartOfCharacter,  ///< a byte of a character that takes several, and is not complete
-    Character,        ///< `text`: its bytes; of several bytes they may be no UTF-8
+    Control,          ///< an ASCII control, such as a return: `last`; also within a sequence
+    PartOfCharacter,  ///< a byte of a multi-byte character that is not complete yet
+    Character,        ///< `text`: its bytes; several bytes may be invalid UTF-8
     Escape,           ///< "ESC last"
-    Choice,           ///< "ESC text last", such as that of letters, "ESC ( B"
-    Sequence,         ///< "ESC [ text last", without zeros that lead
+    Choice,           ///< "ESC text last", such as the choice of a character set, "ESC ( B"
+    Sequence,         ///< "ESC [ text last", without leading zeros
     String            ///< the beginning of a string for the terminal, such as its title
   };
 
-  /// What a byte has completed.
+  /// The event that a byte completes.
   struct Event {
     Kind kind = Kind::Nothing;
     char last = 0;
-    std::string_view text;  ///< until the next byte
+    std::string_view text;  ///< valid until the next byte
   };
 
   [[nodiscard]] Event take(char c);
 
-  /// What was begun, such as a title, has no end yet, and takes what follows.
+  /// True within an unfinished sequence, such as a title, that takes the bytes that follow.
   [[nodiscard]] bool is_within_sequence() const { return place_ != Place::Text; }
-  /// It was ended by other means.
+  /// Resets the state after the sequence was ended by other means.
   void reset();
 
  private:
-  /// Where in a sequence the terminal is.
+  /// The position within a sequence.
   enum class Place {
     Text,
     Escape,       ///< behind ESC
     Choice,       ///< behind the beginning of a choice, "ESC ("
     Sequence,     ///< behind the beginning of a sequence, "ESC ["
-    String,       ///< within a string that is for the terminal
-    StringEscape  ///< behind an ESC in it
+    String,       ///< within a string for the terminal
+    StringEscape  ///< behind an ESC in such a string
   };
 
   [[nodiscard]] Event take_text(char c);
@@ -127,15 +130,15 @@ class TerminalParser {
   [[nodiscard]] Event take_string(char c);
 
   Place place_ = Place::Text;
-  std::string character_;     ///< of several bytes, as far as it is here
-  bool is_complete_ = false;  ///< that one
-  std::string text_;          ///< what stands between the beginning of a sequence, or a choice, and its end
+  std::string character_;     ///< the bytes of a multi-byte character so far
+  bool is_complete_ = false;  ///< `character_` is complete
+  std::string text_;          ///< text between the beginning and the end of a sequence or choice
 };
 
-/// Of a sequence: "5;12", of which any may be left out, and is 0 then. What is no number is 0, too.
+/// The numbers of a sequence such as "5;12". Missing and invalid ones are 0.
 [[nodiscard]] std::vector<int> numbers_of(std::string_view text);
 
-/// How often, or where: 1 is the usual number, and 0 means it.
+/// A repeat count or position: the default is 1, and 0 means 1 too.
 [[nodiscard]] std::size_t count_at(std::size_t index, const std::vector<int>& numbers);
 
 }  // namespace muster

@@ -1,11 +1,11 @@
-// What the controls of a terminal do to the line of the cursor: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html.
+// Applies terminal controls (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html) to the model of the current
+// line, and marks text that imitates muster's messages.
 #include "output/terminal_sanitizer.hpp"
 
 #include "base/display_text.hpp"
 #include "output/terminal_parser.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace muster {
@@ -20,7 +20,7 @@ bool is_screen(int mode) {
   return mode == kScreen || mode == kCleanScreen || mode == kSavedScreen;
 }
 
-/// 3 erases what is no longer seen.
+/// Mode 3 erases the scrollback only.
 void erase_line(TerminalLine& line, int what) {
   if (what == 0 || what == 2) {
     line.erase_behind();
@@ -30,7 +30,7 @@ void erase_line(TerminalLine& line, int what) {
   }
 }
 
-/// What moves the cursor within its line, or changes that. False: it is something else.
+/// Handles controls that stay in the line. False: it is another control.
 bool hold_line(TerminalLine& line, char last, const std::vector<int>& numbers) {
   const std::size_t count = count_at(0, numbers);
   switch (last) {
@@ -73,7 +73,7 @@ bool hold_line(TerminalLine& line, char last, const std::vector<int>& numbers) {
   }
 }
 
-/// What may move it to another one, of which the column alone is known.
+/// Handles controls that may leave the line; only the column is known afterwards.
 void leave_line(TerminalLine& line, char last, const std::vector<int>& numbers) {
   constexpr std::string_view kToTheFirstColumn = "EFLMr";
   constexpr std::string_view kStay = "chlnqt";
@@ -92,7 +92,7 @@ void leave_line(TerminalLine& line, char last, const std::vector<int>& numbers) 
   }
 }
 
-/// Most are of the keyboard, the mouse and how the cursor looks.
+/// Other modes concern the keyboard, the mouse and the look of the cursor.
 void set_private_mode(TerminalLine& line, int mode, bool is_on) {
   constexpr int kWidth = 3;
   constexpr int kOrigin = 6;
@@ -115,7 +115,7 @@ void set_private_mode(TerminalLine& line, int mode, bool is_on) {
   }
 }
 
-/// The screen that is shown from now on, if it is another one.
+/// Sets modes. Returns whether the other screen is shown from now on; empty: no change.
 std::optional<bool> set_private_modes(TerminalLine& line, const std::vector<int>& modes, bool is_on) {
   std::optional<bool> is_other_screen;
   for (const int mode : modes) {
@@ -188,7 +188,7 @@ ControlEffect obey_control(TerminalLine& line, std::string_view control, char la
   return {true, {}};
 }
 
-// What a terminal does with a worker's bytes, and what is added to them. Pure.
+// The sanitizer: rewrites the output of workers for a terminal. Pure.
 
 namespace {
 
@@ -197,10 +197,11 @@ constexpr std::string_view kMark = "| ";
 constexpr std::string_view kEndOfString = "\x1b\\";
 constexpr std::string_view kUsualScreen = "\x1b[?1049l";
 constexpr std::string_view kUsualColours = "\x1b[m";
-/// The palette, and the colours of text and of what is behind it.
+/// Resets the palette and the colours of text and background.
 constexpr std::string_view kUsualPaint = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\";
-/// The whole screen scrolls (which alone would move the cursor), letters are letters, nothing is inserted, long lines wrap, the
-/// cursor is seen, and nothing stands below it.
+/// Restores the terminal: the scroll region is the whole screen (setting it moves the cursor, hence save and
+/// restore), the character set is ASCII, insert mode is off, wrapping is on, the cursor is visible, the screen below
+/// is erased.
 constexpr std::string_view kResetSequence =
     "\x1b"
     "7\x1b[r\x1b"
@@ -219,7 +220,7 @@ std::string TerminalSanitizer::show(std::string_view bytes) {
   return shown;
 }
 
-/// A part of it may have been shown long ago: it is written over.
+/// Marks the beginning of a line by overwriting it, because a part of it may have been shown long ago.
 void TerminalSanitizer::mark(std::string& shown) {
   if (const std::string beginning(line_.beginning()); !beginning.empty()) {
     line_.begin_row();
@@ -285,7 +286,7 @@ void TerminalSanitizer::obey(char control) {
       line_.tab();
       break;
     case '\x0e':
-      is_changed_ = true;  // other letters
+      is_changed_ = true;  // another character set
       break;
     default:
       break;

@@ -1,5 +1,7 @@
 #pragma once
 
+// Marks text of workers that imitates muster's messages on a terminal, and restores changed terminals. Pure.
+
 #include "output/terminal_parser.hpp"
 
 #include <cstddef>
@@ -9,42 +11,42 @@
 
 namespace muster {
 
-/// What a control has changed beyond the line.
+/// Changes that a control makes beyond the current line.
 struct ControlEffect {
   bool is_changed = false;              ///< in more than colours
-  std::optional<bool> is_other_screen;  ///< empty: the screen is the one that it was
+  std::optional<bool> is_other_screen;  ///< empty: the screen does not change
 };
 
-/// Does what a terminal does at "ESC last". Whether it changes anything.
+/// Applies "ESC last". Returns whether it changes the terminal.
 bool obey_escape(TerminalLine& line, char last);
 
-/// Does what a terminal does at "ESC [ control last". Of a cursor that leaves the line the column is known, and not the row.
+/// Applies "ESC [ control last". When the cursor leaves the line, its column stays known and its row does not.
 [[nodiscard]] ControlEffect obey_control(TerminalLine& line, std::string_view control, char last);
 
-/// Reads what workers write to a terminal, as the terminal does, so that lines of muster's own are seen as they are and cannot
-/// be imitated in passing. It changes nothing but this:
+/// Reads the bytes that workers write to a terminal, as the terminal does, so that messages of muster are
+/// recognizable and cannot be imitated in passing. It changes only this:
 ///
-///  - Text that looks like the beginning of a line of muster's gets a mark where a line begins: however it has come to stand
-///    there, also in pieces, over other text, or because the line before it was longer than the terminal is wide. Behind
-///    characters that are not ASCII it gets one wherever it stands: how wide those are each terminal knows for itself.
-///  - Before a line of muster's own the terminal is brought back to its usual ways, if a worker has changed them: with
-///    letters that are invisible, say, or within a sequence that has no end.
+///  - Text that looks like the beginning of a message of muster gets a mark where a line begins, however it got
+///    there: in pieces, over other text, or because the line before was wider than the terminal. Behind characters
+///    that are not ASCII it gets a mark anywhere: their width differs between terminals.
+///  - Before a message of muster the terminal is restored if a worker has changed it, for example to invisible
+///    letters, or is within an unfinished sequence.
 ///
-/// Where workers have no prefix they own the screen: what they draw elsewhere on it is theirs.
+/// Workers without a prefix own the screen: what they draw elsewhere on it is theirs.
 class TerminalSanitizer {
  public:
-  /// Of the terminal, in columns; without it no line goes on in the next one.
+  /// Width of the terminal in columns; without it no line goes on in the next row.
   void set_width(std::size_t columns) { line_.set_width(columns); }
-  /// Lines of muster's may begin with the name of a host.
+  /// Messages of muster may begin with a host name.
   void expect_hosts() { line_.expect_hosts(); }
 
-  /// Somebody else may have moved the cursor: where in this line what follows stands nobody knows.
+  /// Marks the column as uncertain, because another program may have moved the cursor.
   void doubt_line() { line_.doubt(); }
 
-  /// What is to be written in place of these bytes of a worker.
+  /// Returns the bytes to write in place of these bytes of a worker.
   [[nodiscard]] std::string show(std::string_view bytes);
 
-  /// What is to be written before a line of muster's own, usually nothing.
+  /// Returns the bytes to write before a message of muster, usually none.
   [[nodiscard]] std::string write_reset();
 
  private:
@@ -57,10 +59,10 @@ class TerminalSanitizer {
   void obey_sequence(std::string_view text, char last);
 
   TerminalParser parser_;
-  TerminalLine line_;  ///< where the cursor is
+  TerminalLine line_;  ///< the current line
   bool is_coloured_ = false;
   bool is_changed_ = false;  ///< in more than colours
-  bool is_painted_ = false;  ///< its own colours may be others
+  bool is_painted_ = false;  ///< palette or default colours may have changed
   bool is_other_screen_ = false;
 };
 

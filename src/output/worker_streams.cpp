@@ -1,4 +1,4 @@
-// Decides nothing that the plan and the options do not say: it connects.
+// Connects the streams of workers to consoles and log files, as the plan and the options say.
 #include "output/worker_streams.hpp"
 
 #include "base/display_text.hpp"
@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-/// The first of its files that cannot be had. One of which nothing is known is hoped for.
+/// The error of the first log file that could not be created. A file whose state is not known yet counts as created.
 Result<> check_files(const StreamRoute& route) {
   if (route.file && route.file->opened && !*route.file->opened) {
     return *route.file->opened;
@@ -152,8 +152,8 @@ std::shared_ptr<LogFile> WorkerStreams::open_file(const std::string& path) {
   return files_.back();
 }
 
-/// A file of this stream, or `joined`, which takes the lines of both streams and is made for the
-/// first one that needs it.
+/// Opens a file for this stream, or `joined`, which takes the lines of both streams and is created for the first one
+/// that needs it.
 void WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined) {
   if (!destination(route.worker, route.is_error).file) {
     return;
@@ -202,7 +202,7 @@ void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) c
   }
 }
 
-/// What mpirun writes is what its ranks have written: nobody would know which of them.
+/// mpirun's output has no prefix: it contains the output of its ranks, and the lines do not tell of which one.
 bool WorkerStreams::has_prefix(const WorkerPlan& planned) const {
   const bool brings_others = planned.is_unranked && planned.decides_success;
   const bool has_others = (plan_.world_size > 1 && !brings_others) || !options_.prefix_template.is_empty();
@@ -210,7 +210,7 @@ bool WorkerStreams::has_prefix(const WorkerPlan& planned) const {
          (options_.prefix != PrefixWhen::Never && has_others && !plan_.is_transparent);
 }
 
-/// What the lines of a worker begin with; empty when they begin with nothing.
+/// The prefix of a worker's lines; empty for none.
 std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> pid) const {
   const WorkerPlan& planned = plan_.workers[worker];
   if (!has_prefix(planned)) {
@@ -234,7 +234,7 @@ std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> 
        {"pid", pid ? std::to_string(*pid) : ""}});
 }
 
-/// The prefix as the stream's console shows it.
+/// The prefix with the colour of the rank, if the stream's console shows colours.
 std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& route) const {
   if (text.empty() || !may_colour(route.is_error ? STDERR_FILENO : STDOUT_FILENO, options_.colour, variables_)) {
     return text;
@@ -248,7 +248,7 @@ std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& 
 void WorkerStreams::finish() {
   output_.note_all_exited();
   output_.drain();
-  output_.close();  // a pipe may be held open by somebody who is not ours
+  output_.close();  // a process that is not the job's may hold a pipe open
   sinks_.consoles.on_writable = nullptr;
   sinks_.logs.on_writable = nullptr;
   for (const auto& file : files_) {

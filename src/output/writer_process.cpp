@@ -1,4 +1,4 @@
-// The part of the output that waits for file systems.
+// Writes files in a process of its own, which may wait for file systems, and passes it bytes through shared memory.
 #include "output/writer_process.hpp"
 
 #include "base/file_io.hpp"
@@ -22,17 +22,17 @@
 
 namespace muster {
 
-// A ring of bytes. All atomics are in one order (the default): each side sets its flag and then looks at
-// the other's counter, which nothing weaker makes safe.
+// The ring buffer. All atomics use the default order (seq_cst): each side sets its flag and then reads the other
+// side's counter, which no weaker order makes safe.
 
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a lock would be in one process only
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a lock would exist in one process only
 
 Result<SharedRingBuffer> SharedRingBuffer::make() {
   void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
     return system_error("cannot share memory with a process", errno);
   }
-  return SharedRingBuffer(new (memory) Shared);  // its bytes are not touched: no page before it is needed
+  return SharedRingBuffer(new (memory) Shared);  // its bytes stay untouched: no page is used before it is needed
 }
 
 SharedRingBuffer::SharedRingBuffer(SharedRingBuffer&& other) noexcept
@@ -73,13 +73,13 @@ std::uint64_t SharedRingBuffer::lines() const {
 
 namespace {
 
-/// What is in one write: progress is seen as often.
+/// Size of one write; progress is reported that often.
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10U;
 
-/// False: nothing will come any more.
+/// Sleeps until bytes arrive. False: nothing will come any more.
 bool wait_for_bytes(const WriterChannel& ends) {
   ends.ring.taker_sleeps() = true;
-  if (!ends.ring.next().empty()) {  // it came before the flag was set
+  if (!ends.ring.next().empty()) {  // they came before the flag was set
     ends.ring.taker_sleeps() = false;
     return true;
   }
@@ -92,14 +92,14 @@ bool wait_for_bytes(const WriterChannel& ends) {
   return count > 0 || !ends.ring.next().empty();
 }
 
-/// As many as are written at once. Empty: nothing will come any more.
+/// The bytes of the next write. Empty: nothing will come any more.
 std::string_view next_bytes(const WriterChannel& ends) {
   while (ends.ring.next().empty() && wait_for_bytes(ends)) {
   }
   return ends.ring.next().substr(0, kMostAtOnce);
 }
 
-/// Reads orders, which may come in pieces, and carries them out.
+/// Parses commands, which may arrive in pieces, and executes them.
 class LogCommands {
  public:
   explicit LogCommands(const WriterChannel& ends) : ends_(ends) {}
@@ -170,8 +170,8 @@ class LogCommands {
 
   const WriterChannel& ends_;
   LogCommand order_;
-  std::size_t has_ = 0;     ///< bytes of the order itself
-  std::uint64_t left_ = 0;  ///< bytes behind it
+  std::size_t has_ = 0;     ///< bytes of the command itself
+  std::uint64_t left_ = 0;  ///< bytes that follow the command
   std::string path_;
   std::map<std::uint32_t, OpenLogFile> files_;
 };
@@ -205,12 +205,12 @@ void write_log_files(const WriterChannel& ends) {
   take_all(ends, [&](std::string_view bytes) { orders.feed(bytes); });
 }
 
-// Makes the process of a writer, and speaks with it.
+// Starts the writer process and communicates with it.
 
 namespace {
 
-/// What a process that is not hanging needs to write the rest and to close its files: on other machines
-/// they may be seen only then.
+/// Time for a writer that does not hang to write the rest and close its files, whose content other machines may see
+/// only then.
 constexpr std::chrono::milliseconds kTimeToClose{200};
 
 struct PipeEnds {
@@ -276,7 +276,7 @@ ssize_t WriterProcess::write_some(std::string_view bytes) {
     return -1;
   }
   if (ring_.taker_sleeps().exchange(false)) {
-    (void)::write(signal_notifier_.get(), "", 1);  // full: it has not read the last one, and will
+    (void)::write(signal_notifier_.get(), "", 1);  // a full pipe wakes the writer as well
   }
   return static_cast<ssize_t>(count);
 }
@@ -284,7 +284,7 @@ ssize_t WriterProcess::write_some(std::string_view bytes) {
 void WriterProcess::when_ready(std::function<void()> then) {
   waiting_ = std::move(then);
   ring_.putter_waits() = true;
-  if (has_written_all() || failure_ != 0) {  // before the flag was set: nothing more would be told
+  if (has_written_all() || failure_ != 0) {  // written before the flag was set: no status would follow
     call_soon();
   }
 }
@@ -317,7 +317,7 @@ void WriterProcess::read_news() {
   }
 }
 
-/// False: nothing more will come.
+/// Reads all pending status messages. False: no more will come.
 bool WriterProcess::take_all_news() {
   WriterStatus news;
   ssize_t size = -1;
@@ -325,10 +325,10 @@ bool WriterProcess::take_all_news() {
     take(news);
   }
   if (news_.is_open() && size == 0) {
-    failure_ = failure_ != 0 ? failure_ : ESRCH;  // somebody has killed it
+    failure_ = failure_ != 0 ? failure_ : ESRCH;  // the writer process was killed
     call_who_waits();
   }
-  return news_.is_open() && size != 0;  // else whoever was called has closed it
+  return news_.is_open() && size != 0;  // otherwise a callback has closed it
 }
 
 void WriterProcess::take(const WriterStatus& news) {
@@ -342,7 +342,7 @@ void WriterProcess::take(const WriterStatus& news) {
   }
 }
 
-/// It ends by itself when nobody can ring any more, and is killed when that takes too long.
+/// Closes the writer's wake-up pipe, at which it exits by itself; kills it when that takes too long.
 void WriterProcess::end_process(std::chrono::milliseconds patience) {
   if (!news_.is_open()) {
     return;
@@ -358,7 +358,7 @@ void WriterProcess::end_process(std::chrono::milliseconds patience) {
     patience = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   }
   helpers_.end(pid_);
-  boost::system::error_code ignored;  // nothing is written to it, so nothing can be lost in closing
+  boost::system::error_code ignored;  // this end is only read; closing loses nothing
   news_.close(ignored);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the process of a file writer does: it takes bytes out of the ring and writes them. It may hang in
-// that, and nobody with it.
+// Runs a process that writes files, so that a hanging file system blocks only that process, and the ring buffer and
+// messages that it is fed with.
 
 #include "base/file_io.hpp"
 #include "base/result.hpp"
@@ -22,10 +22,8 @@
 
 namespace muster {
 
-// Bytes on their way from one process to another.
-
-/// A ring in memory that a process shares with the copy of it that it makes. One of the two puts bytes
-/// in, the other takes them out, and neither makes a system call for it.
+/// A ring buffer in memory shared with a forked process. One process puts bytes in, the other takes them out, and
+/// neither makes a system call for it.
 class SharedRingBuffer {
  public:
   static constexpr std::size_t kBytes = std::size_t{1} << 20U;
@@ -37,25 +35,25 @@ class SharedRingBuffer {
   SharedRingBuffer& operator=(const SharedRingBuffer&) = delete;
   ~SharedRingBuffer();
 
-  /// Puts in what there is room for, and returns how many bytes that is.
+  /// Puts in as many bytes as there is room for, and returns their number.
   [[nodiscard]] std::size_t put(std::string_view bytes);
   /// The next bytes, in one piece. Empty: there are none.
   [[nodiscard]] std::string_view next() const;
-  /// The first `count` of them have been dealt with.
+  /// Removes the first `count` of these bytes.
   void take(std::size_t count);
 
-  /// How many bytes have been dealt with since the beginning.
+  /// Total bytes that were removed.
   [[nodiscard]] std::uint64_t taken() const { return shared_->taken.load(); }
-  /// How many bytes are in it.
+  /// Bytes in the buffer.
   [[nodiscard]] std::size_t size() const {
     return static_cast<std::size_t>(shared_->put.load() - shared_->taken.load());
   }
-  /// How many line ends are in it.
+  /// Line ends in the buffer.
   [[nodiscard]] std::uint64_t lines() const;
 
-  /// Who takes sleeps, and wants to be woken by who puts.
+  /// Set while the consumer sleeps and needs to be woken.
   std::atomic<bool>& taker_sleeps() { return shared_->taker_sleeps; }
-  /// Who puts waits for room, or for the end, and wants to hear of what is taken.
+  /// Set while the producer waits for room, or for the end, and needs a progress message.
   std::atomic<bool>& putter_waits() { return shared_->putter_waits; }
 
  private:
@@ -73,11 +71,11 @@ class SharedRingBuffer {
   Shared* shared_;
 };
 
-/// What a writer tells the agent, in one write each.
+/// A message from the writer process to the agent, in one write(2).
 struct WriterStatus {
   enum class Kind : std::uint32_t {
-    Progress,  ///< it has taken something, and was asked to say so
-    Opened,    ///< a log file is there, or cannot be made
+    Progress,  ///< bytes were taken, and a message was requested
+    Opened,    ///< a log file is created, or cannot be
     Lacks      ///< bytes could not be written
   };
   Kind kind = Kind::Progress;
@@ -87,23 +85,22 @@ struct WriterStatus {
   std::uint64_t missing = 0;
 };
 
-/// The ends that the process of a writer has.
+/// The writer process's ends of the channel.
 struct WriterChannel {
   SharedRingBuffer& ring;
-  int bell;  ///< readable when there is something to do; at its end when nothing comes any more
+  int bell;  ///< readable when there is work; at EOF when nothing comes any more
   int news;
 
   void send(const WriterStatus& what) const;
 };
 
-/// Hands every byte to `write`, in pieces, until the agent is gone or has said that this was all.
+/// Passes all bytes to `write`, in pieces, until the agent is gone or has closed the channel.
 void take_all(const WriterChannel& ends, const std::function<void(std::string_view)>& write);
 
-/// Writes everything to a descriptor.
+/// Writes all bytes to a descriptor.
 void write_to_descriptor(const WriterChannel& ends, int fd);
 
-/// What the agent orders about a log file; the first thing in a row of them. Behind it come `size` bytes:
-/// a path to open, or what is to be written.
+/// Header of a command about a log file. `size` bytes follow it: a path to open, or bytes to write.
 struct LogCommand {
   enum class Kind : std::uint32_t {
     Open,
@@ -115,25 +112,23 @@ struct LogCommand {
   std::uint64_t size = 0;
 };
 
-/// Carries out orders about log files.
+/// Executes commands about log files.
 void write_log_files(const WriterChannel& ends);
 
-// A file, as a device that never makes the agent wait: a process of its own writes it.
-
-/// The agent's side. Bytes go through a ring; the process is woken when it sleeps, and tells of what it has
-/// taken when it is asked. With nothing to write neither of the two wakes up.
+/// A file as a device that never makes the agent wait. Bytes go through the ring; the writer process is woken when it
+/// sleeps, and reports progress on request. Both sides sleep when there is nothing to write.
 class WriterProcess final : public ByteSink {
  public:
-  /// `work` runs in the process, with `kept` as its only other descriptor if there is one.
+  /// `work` runs in the new process, with `kept` as its only other descriptor if it is set.
   [[nodiscard]] static Result<std::unique_ptr<WriterProcess>> start(
       boost::asio::io_context& io, HelperProcesses& helpers, std::optional<int> kept,
       const std::function<void(const WriterChannel&)>& work);
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;
-  /// What is in the ring is written, if that takes no longer than a moment.
+  /// Gives the process a moment to write the rest of the ring.
   ~WriterProcess() override;
 
-  /// Called with everything that is more than progress.
+  /// Called with each message that is more than progress.
   std::function<void(const WriterStatus&)> on_news;
 
   [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
@@ -171,7 +166,7 @@ class WriterProcess final : public ByteSink {
   pid_t pid_;
   std::function<void()> waiting_;
   int failure_ = 0;
-  std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  ///< for what was posted
+  std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  ///< false once destroyed; for posted handlers
 };
 
 }  // namespace muster

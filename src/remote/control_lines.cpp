@@ -1,4 +1,4 @@
-// Frames: "KIND LENGTH", a line end, and so many bytes.
+// Writes and parses frames ("KIND LENGTH", a line end, and LENGTH bytes), and control lines of agents.
 #include "remote/control_lines.hpp"
 
 #include "base/text.hpp"
@@ -58,7 +58,7 @@ std::size_t FrameReader::wanted() const {
   return is_known ? std::max<std::size_t>((*header)->length + (*header)->size - bytes_.size(), 1) : 1;
 }
 
-// A word is a line that begins with a record separator and the nonce.
+// Control lines: each begins with a record separator (0x1E) and the nonce.
 
 namespace {
 
@@ -77,7 +77,7 @@ bool ControlLineFilter::may_be_word() const {
   return std::string_view(kept_).substr(0, length) == std::string_view(start_).substr(0, length);
 }
 
-/// Byte by byte until it is known that this is a word; then all of its line.
+/// Bytes to take next: one at a time until the control line is recognized, then the rest of its line.
 std::size_t ControlLineFilter::length_to_keep(std::string_view bytes) const {
   const bool is_known = kept_.size() >= start_.size();
   const std::size_t end = std::min(bytes.find('\n'), bytes.size() - 1);
@@ -98,7 +98,7 @@ void ControlLineFilter::feed(std::string_view bytes, std::string& out) {
     kept_ += bytes.substr(0, count);
     bytes.remove_prefix(count);
     if (!may_be_word()) {
-      const char last = kept_.back();  // which may begin another one
+      const char last = kept_.back();  // this byte may begin another control line
       kept_.pop_back();
       finish(out);
       (last == kSeparator ? kept_ : out) += last;

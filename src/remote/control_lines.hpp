@@ -1,6 +1,7 @@
 #pragma once
 
-// How the front of a job speaks to the agents that it has started: frames on their standard input.
+// Defines the messages between the remote launcher and its agents: frames on an agent's standard input, and control
+// lines between the lines of its standard output.
 
 #include "base/result.hpp"
 
@@ -13,7 +14,7 @@
 
 namespace muster {
 
-/// One thing that is said: what it is, a word, and any bytes.
+/// A message to an agent: its kind and any bytes.
 struct Frame {
   std::string kind;
   std::string bytes{};
@@ -21,62 +22,60 @@ struct Frame {
   bool operator==(const Frame&) const = default;
 };
 
-/// "signal 7\nSIGUSR1".
+/// Encodes a frame: "signal 7\nSIGUSR1".
 [[nodiscard]] std::string write_frame(const Frame& frame);
 
-/// Takes bytes as they come, and gives frames.
+/// Parses frames from bytes as they arrive.
 class FrameReader {
  public:
-  /// A frame is no longer than this: the longest argument that the system passes is far shorter.
+  /// Size limit of a frame: the longest argument that the kernel passes is far shorter.
   static constexpr std::size_t kLongest = std::size_t{16} << 20U;
 
   void feed(std::string_view bytes) { bytes_ += bytes; }
-  /// The next frame, empty while it is not whole. Fails with `BadData` for what is none.
+  /// The next frame; empty while it is incomplete. Fails with `BadData` for bytes that are no frame.
   [[nodiscard]] Result<std::optional<Frame>> next();
-  /// So many bytes may be read without touching what follows the frame that is being read.
+  /// Number of bytes that may be read without reading past the current frame.
   [[nodiscard]] std::size_t wanted() const;
 
  private:
   struct Header {
     std::string kind;
     std::size_t size = 0;
-    std::size_t length = 0;  ///< of the header itself
+    std::size_t length = 0;  ///< of the header line
   };
   [[nodiscard]] Result<std::optional<Header>> read_header() const;
 
   std::string bytes_;
 };
 
-// What a front says while the job runs. What it says before is in order.hpp.
+// Kinds of frames that the remote launcher sends while the job runs. The frames before these form an `AgentOrder`.
 
-inline constexpr const char* kSignalFrame = "signal";  ///< as if it had come to the agent
-/// The front ends the job, and will say why: end the workers, and say nothing about it.
+inline constexpr const char* kSignalFrame = "signal";  ///< handled as if the agent had got this signal
+/// The launcher ends the job and reports why: the agent ends the workers, and reports nothing.
 inline constexpr const char* kEndFrame = "end";
-inline constexpr const char* kAliveFrame = "alive";  ///< said from time to time
+inline constexpr const char* kAliveFrame = "alive";  ///< heartbeat
 inline constexpr std::chrono::seconds kAliveInterval{5};
-/// An agent that has heard nothing for so long takes the front for gone.
+/// Heartbeat timeout: an agent takes the launcher for gone when no frame has arrived for this long.
 inline constexpr std::chrono::seconds kSilenceLimit{20};
 
-// How an agent speaks to the front that has started it: words between the lines of its standard output.
-
-/// The kinds of words.
+/// Kinds of control lines, from an agent to the launcher.
 inline constexpr const char* kHello = "here";         ///< the agent runs; with its version
-inline constexpr const char* kReportWord = "report";  ///< node 0: the report, as JSON in one line
+inline constexpr const char* kReportWord = "report";  ///< from node 0: the report, as JSON in one line
 inline constexpr const char* kExit = "bye";           ///< the end of the job; with the exit code
 
-/// The line that says a word. Nobody else's line begins so: the front has drawn the nonce.
+/// Encodes a control line. No other program writes such lines: the launcher has chosen the nonce at random.
 [[nodiscard]] std::string write_word(const std::string& nonce, const std::string& kind, const std::string& text);
 
-/// Takes the words out of what an agent writes; everything else passes as it is.
+/// Removes control lines from an agent's output; other bytes pass unchanged.
 class ControlLineFilter {
  public:
   explicit ControlLineFilter(std::string nonce);
 
   std::function<void(const std::string& kind, const std::string& text)> on_word;
 
-  /// Appends to `out` what is no word. What may become one is kept until that is known.
+  /// Appends to `out` all bytes that are not part of a control line. A possible beginning of one is held back.
   void feed(std::string_view bytes, std::string& out);
-  /// At the end of the stream: what was kept.
+  /// At the end of the stream: appends the bytes that were held back.
   void finish(std::string& out);
 
  private:
@@ -84,8 +83,8 @@ class ControlLineFilter {
   [[nodiscard]] std::size_t length_to_keep(std::string_view bytes) const;
   void send();
 
-  std::string start_;  ///< what each word begins with
-  std::string kept_;   ///< the beginning of a word, or of what looks like one
+  std::string start_;  ///< the beginning of each control line
+  std::string kept_;   ///< a control line, or its possible beginning, so far
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The front's decisions. Pure.
+// Decides what the remote launcher does. Pure.
 #include "remote/launcher_state.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace muster {
 namespace {
 
-/// The end of a job whose agent could not begin, by the code of muster or of the shell there; any other code
-/// is the remote shell's own.
+/// The end of a job whose agent could not start, by the exit code of muster or of the remote host's shell; any other
+/// code comes from the remote shell program.
 JobEnd end_without(const ExitStatus& status, std::string reason) {
   constexpr std::array kOwn{EndKind::SystemRefused, EndKind::NodeRefused, EndKind::BadInput, EndKind::NotExecutable,
                             EndKind::NotFound};
@@ -20,7 +20,7 @@ JobEnd end_without(const ExitStatus& status, std::string reason) {
     }
   }
   constexpr int kBadUsage = static_cast<int>(ErrorKind::BadUsage);
-  const bool is_option_wrong = status.code() == kBadUsage;  // as is seen where the devices are
+  const bool is_option_wrong = status.code() == kBadUsage;  // only the node itself sees its devices
   JobEnd end = make_end(is_option_wrong ? EndKind::NodeRefused : EndKind::Incomplete, std::move(reason));
   end.exit_code = is_option_wrong ? kBadUsage : end.exit_code;
   return end;
@@ -66,19 +66,19 @@ LauncherActions LauncherState::on_ended(std::size_t node, const ExitStatus& stat
                         : fail(end_without(status, name_of(node) + " did not come: " + words));
 }
 
-/// An agent that has lost us stops the job, and the others may have ended so before we see the loss.
+/// An agent that loses the launcher stops the job, and the other agents may end before the launcher sees the loss.
 bool LauncherState::has_stopped_unasked() const {
   return !end_ && !stop_signal_ && std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
     return node.bye == ExitStatus::signalled(SIGTERM).shell_code();
   });
 }
 
-/// One agent has ended in order: the gang is over, and so the others end too.
+/// Handles the first orderly exit of an agent: the job is over, and so the other agents exit too.
 LauncherActions LauncherState::after_the_gang() {
   LauncherActions actions;
   if (!std::exchange(is_ending_, true)) {
     if (const auto late = nodes_that_have_not_come(); !late.empty()) {
-      actions.emplace_back(EndShells{late});  // there is nothing to come to any more
+      actions.emplace_back(EndShells{late});  // an agent that comes now would find no job
     }
     actions.emplace_back(StartLauncherGrace{});
   }
@@ -121,7 +121,7 @@ LauncherActions LauncherState::on_stop(int signal) {
   if (stop_debounce_ > kMostRequests) {
     return {KillShells{}};
   }
-  // A second one means "now", to the agents as well.
+  // A second request means "now", for the agents as well.
   return {NotifyNodes{{kSignalFrame, signal_name(signal)}}, EndShells{nodes_that_have_not_come()},
           StartLauncherGrace{stop_debounce_ == kMostRequests}};
 }
@@ -136,7 +136,7 @@ LauncherActions LauncherState::on_guard_lost() {
   return {KillShells{}};
 }
 
-/// They all end with one code; the leader's is the last to be in doubt.
+/// All agents exit with one code; the leader's is the most reliable one.
 int LauncherState::exit_code() const {
   if (end_) {
     return end_->exit_code;

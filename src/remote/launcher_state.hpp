@@ -1,7 +1,7 @@
 #pragma once
 
-// Decides what the front of a job does when something happens to the agents that it has started. Like
-// the supervisor it holds no pid, opens nothing and never looks at a clock.
+// Decides what the remote launcher does when something happens to its agents. As the supervisor, it holds no pid,
+// opens nothing and never reads a clock.
 
 #include "base/result.hpp"
 #include "remote/control_lines.hpp"
@@ -15,17 +15,17 @@
 
 namespace muster {
 
-/// What is to be done. Nodes are numbered as in the list of hosts.
+/// Actions. Nodes are numbered as in the list of hosts.
 struct NotifyNodes {
-  Frame frame;  ///< to every node whose remote shell is alive
+  Frame frame;  ///< to every node whose remote shell runs
 };
-/// End the remote shells of nodes that have not come: nobody is there who could end anything.
+/// End the remote shells of nodes whose agent has not started: no agent is there to end anything.
 struct EndShells {
   std::vector<std::size_t> nodes;
 };
-/// Until then the agents have time to end; asked for again, the time begins anew if it is shorter.
+/// Start the grace that agents have to end. A second one restarts the timer if it is shorter.
 struct StartLauncherGrace {
-  bool is_short = false;  ///< they were told to end at once
+  bool is_short = false;  ///< the agents were told to end at once
 };
 struct KillShells {};
 struct FinishLauncher {};
@@ -33,28 +33,28 @@ struct FinishLauncher {};
 using FrontAction = std::variant<NotifyNodes, EndShells, StartLauncherGrace, KillShells, FinishLauncher>;
 using LauncherActions = std::vector<FrontAction>;
 
-/// The agents are one gang: whatever happens on a node, they end together, and with one code. What is
-/// left for the front is the node that never comes, or is gone without a word: it tells the others to end.
+/// The agents form one gang: whatever happens on a node, they end together and with one code. The launcher decides
+/// only about a node that never starts, or is lost without a message: it tells the others to end.
 class LauncherState {
  public:
-  /// By the names of their hosts.
+  /// `hosts`: the names of the nodes.
   explicit LauncherState(std::vector<std::string> hosts);
 
-  // What happened. Everything of a node that has ended has been read.
+  // Events. Before the end of a node is reported, all its output has been read.
   void on_here(std::size_t node) { nodes_[node].has_come = true; }
   void on_bye(std::size_t node, int exit_code) { nodes_[node].bye = exit_code; }
-  /// Its remote shell has ended. `last_line` is what was written last on standard error.
+  /// The node's remote shell has ended. `last_line` is the last line of its standard error.
   [[nodiscard]] LauncherActions on_ended(std::size_t node, const ExitStatus& status, const std::string& last_line);
-  /// Its remote shell could not be started.
+  /// The node's remote shell could not be started.
   [[nodiscard]] LauncherActions on_not_started(std::size_t node, const Error& why);
-  /// Somebody asks for the end.
+  /// A signal asks for the end of the job.
   [[nodiscard]] LauncherActions on_stop(int signal);
   [[nodiscard]] LauncherActions on_grace_ended();
   [[nodiscard]] LauncherActions on_guard_lost();
 
   [[nodiscard]] bool has_come(std::size_t node) const { return nodes_[node].has_come; }
   [[nodiscard]] bool is_alive(std::size_t node) const { return !nodes_[node].has_ended; }
-  /// Why the front ended the job; empty: the agents did, and say why.
+  /// Reason for which the launcher ended the job; empty: the agents ended it, and report why.
   [[nodiscard]] const std::optional<JobEnd>& end() const { return end_; }
   [[nodiscard]] int exit_code() const;
 

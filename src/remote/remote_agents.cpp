@@ -1,4 +1,5 @@
-// An order as frames, and back. No text is quoted: each has a frame of its own.
+// Encodes an agent's order as frames, builds the remote shell's command line, and chooses the variables and the plan
+// of each node.
 #include "remote/remote_agents.hpp"
 
 #include "base/endpoint.hpp"
@@ -15,13 +16,7 @@
 namespace muster {
 namespace {
 
-constexpr char kBetween = '\0';  // no option has it: they come from a command line
-
-/// A setting with its source, so that an agent names what the user has written.
-std::string write_setting(const std::string& name, const Sourced<std::string>& setting) {
-  const char kind = static_cast<char>('0' + static_cast<int>(setting.source.kind));
-  return name + kBetween + kind + setting.source.name + kBetween + setting.value;
-}
+constexpr char kBetween = '\0';  // no option contains it, because options come from a command line
 
 bool read_setting(CommandLine& line, const std::string& bytes) {
   const std::size_t first = bytes.find(kBetween);
@@ -57,7 +52,7 @@ bool read_width(std::optional<std::size_t>& terminal, const std::string& bytes) 
   return columns.has_value();
 }
 
-/// A kind of frame, and what becomes of its bytes; false: they are not what they should be.
+/// A kind of frame and its parser, which returns false for invalid bytes.
 struct Field {
   const char* kind;
   bool (*take)(AgentOrder& order, const std::string& bytes);
@@ -150,7 +145,9 @@ std::string write_order(const AgentOrder& order) {
   }
   const CommandLine& line = order.line;
   line.settings.for_each([&](const std::string& name, const Sourced<std::string>& setting) {
-    add("setting", write_setting(name, setting));
+    // With its source, so that messages of the agent name the user's own option or variable.
+    const char kind = static_cast<char>('0' + static_cast<int>(setting.source.kind));
+    add("setting", name + kBetween + kind + setting.source.name + kBetween + setting.value);
   });
   for (const std::string& word : line.program) {
     add("program", word);
@@ -181,22 +178,18 @@ Result<bool> OrderReader::take(const Frame& frame) {
                                        one_line(frame.kind, 40) + "', which this muster cannot read"};
 }
 
-// One line for a remote shell. All that differs between jobs goes over standard input instead, so
-// there is nothing in the line that any shell could misread.
+// The command line for a remote shell. All values that differ between jobs go over standard input instead, so the
+// line contains nothing that a shell could misread.
 
 namespace {
 
-/// Of OpenSSH: the first value of an option counts, so these stand behind the user's own. The host is
-/// lost after 30 s without an answer.
+/// Options for OpenSSH: the first value of an option counts, so the user's own, which come first, win. A host counts
+/// as lost after 30 s without an answer.
 constexpr auto kSshOptions =
     std::to_array<const char*>({"-T", "-x", "-oBatchMode=yes", "-oControlMaster=no", "-oConnectTimeout=15",
                                 "-oServerAliveInterval=10", "-oServerAliveCountMax=3"});
 
-bool is_ssh(const std::string& program) {
-  return program.substr(program.rfind('/') + 1) == "ssh";
-}
-
-/// Puts the host where its place is. True if there was one.
+/// Replaces the host placeholder. True if there was one.
 bool fill_host(std::vector<std::string>& words, const std::string& host) {
   bool is_filled = false;
   const std::string_view place = kHostPlace;
@@ -209,7 +202,7 @@ bool fill_host(std::vector<std::string>& words, const std::string& host) {
   return is_filled;
 }
 
-/// Characters that stand for themselves within single quotes in every shell.
+/// True when every character stands for itself within single quotes in every shell.
 bool is_plain(const std::string& path) {
   return std::all_of(path.begin(), path.end(), [](char c) {
     return c > ' ' && c < '\x7f' && std::string_view("'\"\\!$`").find(c) == std::string_view::npos;
@@ -233,7 +226,7 @@ RemoteShell plain_ssh() {
   return {{"ssh"}, {}};
 }
 
-/// A step for each node, beside others of the allocation, which may use all that the job has there.
+/// Runs a step on each node; --overlap lets it share all resources of the job with other steps.
 RemoteShell slurms_srun() {
   return {
       {"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}", "--cpu-bind=none", "--quiet", "sh", "-c"},
@@ -244,7 +237,8 @@ std::vector<std::string> command_line_of(const RemoteShell& shell, const std::st
                                          const std::string& command) {
   std::vector<std::string> line = shell.words;
   const bool is_filled = fill_host(line, host);
-  if (is_ssh(line.front()) && !is_filled) {
+  const std::string& program = shell.words.front();
+  if (program.substr(program.rfind('/') + 1) == "ssh" && !is_filled) {
     line.insert(line.end(), kSshOptions.begin(), kSshOptions.end());
   }
   if (!is_filled) {
@@ -263,12 +257,12 @@ std::string agent_command(const std::string& own_path) {
          in_path + "'";
 }
 
-// The list of variables that go along, which docs/hosts.md shows.
+// The variables that are forwarded by default; docs/hosts.md lists them.
 
 namespace {
 
-/// Where programs are found, what libraries of communication and frameworks are told, and the keys of
-/// services. Not what belongs to one host: devices that are visible, addresses, interfaces' places.
+/// Variables for program search, communication libraries, frameworks, and keys of services. Variables that belong to
+/// one host are excluded: visible devices, addresses, places of interfaces.
 constexpr auto kUsual = std::to_array<std::string_view>({
     "PATH",
     "LD_LIBRARY_PATH",
@@ -310,7 +304,7 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "MLFLOW_*",
 });
 
-/// What tells one process or host who it is: true of this one only.
+/// Variables that identify one process or host, so they are wrong on any other.
 constexpr auto kOwnOfHost = std::to_array<std::string_view>({
     "TF_CONFIG",
     "HCCL_IF_IP",
@@ -377,29 +371,29 @@ std::map<std::string, std::string> choose_variables(const std::map<std::string, 
   return chosen;
 }
 
-// From a list of hosts to a remote shell for each, and to what each agent is told. Pure.
+// The order of each agent and the plan of the remote shells. Pure.
 
 namespace {
 
-/// The user's own remote shell is always asked.
+/// True when no remote shell is needed. One that the user has chosen is always used.
 bool is_here(const FanOut& fan_out, const GivenHost& host) {
   return host.is_here && fan_out.shell.source.kind == SourceKind::Default;
 }
 
-/// On other hosts "localhost" would lead to themselves.
+/// Address of the leader. "localhost" would lead each other host to itself.
 std::string leader_of(const FanOut& fan_out) {
   const GivenHost& first = fan_out.hosts.value.front();
   const auto given = fan_out.order.line.settings.find("master-addr");
   return given ? given->value : is_loopback(first.host) ? fan_out.local_host : first.host;
 }
 
-/// What the list says of a host, unless the user counts the workers himself.
+/// True when the slots of the host list count, which the user's own number of workers overrides.
 bool are_slots_of_list(const AgentOrder& order, const GivenHost& host) {
   const auto given = order.line.settings.find("nproc-per-node");
   return host.slots && (!given || given->value == "auto");
 }
 
-/// Workers that this host will have; 0: it counts its accelerators.
+/// Number of workers on this host; 0: the agent counts its accelerators.
 int slots_of(const FanOut& fan_out, const GivenHost& host) {
   if (are_slots_of_list(fan_out.order, host)) {
     return *host.slots;
@@ -408,7 +402,7 @@ int slots_of(const FanOut& fan_out, const GivenHost& host) {
   return given ? parse_integer(given->value, 1, std::numeric_limits<int>::max()).value_or(0) : 0;
 }
 
-/// Where the agents meet; empty: there is one only.
+/// Port of the leader; empty: there is only one agent.
 std::optional<std::uint16_t> port_of(const FanOut& fan_out) {
   constexpr int kMostPort = 65'535;
   const auto given = fan_out.order.line.settings.find("master-port");

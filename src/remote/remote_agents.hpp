@@ -1,7 +1,7 @@
 #pragma once
 
-// What an agent is told by the front that has started it: the whole job, so that nothing of it stands
-// on a command line.
+// Describes the agents that a remote launcher starts on other hosts: the order of each, which contains the whole job
+// so that no part of it is on a command line, and the remote shell that starts it.
 
 #include "base/result.hpp"
 #include "compat/command_line.hpp"
@@ -19,30 +19,30 @@
 
 namespace muster {
 
-/// Which streams are terminals, and how many columns wide; 0: it does not say.
+/// The streams that are terminals, with their width in columns; 0: unknown.
 struct Terminals {
   std::optional<std::size_t> out;
   std::optional<std::size_t> error;
 };
 
 struct AgentOrder {
-  std::string version;                           ///< of the front's muster
-  std::string host;                              ///< how the front calls this node
-  bool is_first = false;                         ///< it speaks for all nodes
-  std::string nonce;                             ///< by which the front knows this agent's words
-  std::string working_directory;                 ///< where the job runs
-  std::map<std::string, std::string> variables;  ///< beside those that the host has
-  Terminals terminals;                           ///< of the front, which shows what this agent writes
-  CommandLine line;                              ///< what to run and how, and who this node is
+  std::string version;                           ///< of the launcher's muster
+  std::string host;                              ///< the launcher's name for this node
+  bool is_first = false;                         ///< the agent that reports for all nodes
+  std::string nonce;                             ///< by which the launcher recognizes this agent's control lines
+  std::string working_directory;                 ///< of the job
+  std::map<std::string, std::string> variables;  ///< in addition to the host's own
+  Terminals terminals;                           ///< of the launcher, which shows this agent's output
+  CommandLine line;                              ///< the command, its options, and the rank of this node
 };
 
-/// As frames, the last of which is "start".
+/// Encodes the order as frames, the last of which is "start".
 [[nodiscard]] std::string write_order(const AgentOrder& order);
 
-/// Puts an order together again.
+/// Parses an order from its frames.
 class OrderReader {
  public:
-  /// True when the frame was the last one. Fails with `BadData` for a frame that an order has not.
+  /// True when the frame was the last one. Fails with `BadData` for an unexpected frame.
   [[nodiscard]] Result<bool> take(const Frame& frame);
   [[nodiscard]] AgentOrder& order() { return order_; }
 
@@ -50,64 +50,61 @@ class OrderReader {
   AgentOrder order_;
 };
 
-// The command lines that reach other hosts.
-
-/// The option of an agent that gets its order on standard input. Nobody types it, so it is in no table.
+/// The option of an agent that gets its order on standard input. Users never type it, so it is in no table.
 inline constexpr const char* kAgentOption = "--agent-of-front";
 
-/// Stands in a remote shell's words for the host; where it does not, the host is the last word.
+/// Placeholder for the host in a remote shell's words; without it, the host is the last word.
 inline constexpr const char* kHostPlace = "{host}";
 
-/// A command that executes its last argument, a line for a shell, on a host: ssh, and what is like it.
+/// A command that runs its last argument, a shell command line, on a host: ssh or similar.
 struct RemoteShell {
   std::vector<std::string> words;
-  Source source{};  ///< who chose it
+  Source source{};  ///< origin of the setting
 };
 
-/// Reads --remote-shell, "ssh -p 2222". Fails for a text without a word, or with open quotes.
+/// Reads --remote-shell, such as "ssh -p 2222". Fails for a text without words, or with open quotes.
 [[nodiscard]] Result<RemoteShell> read_remote_shell(const Sourced<std::string>& text);
 
-/// Where nobody says anything: ssh, and inside an allocation of Slurm, srun.
+/// The default remote shells: ssh, and inside a Slurm allocation, srun.
 [[nodiscard]] RemoteShell plain_ssh();
 [[nodiscard]] RemoteShell slurms_srun();
 
-/// The whole command line that executes `command` on the host. A remote shell that is ssh gets options: it asks
-/// nobody for a password, and notices when the host is gone. The user's own ones are stronger.
+/// The whole command line that runs `command` on the host. ssh gets options: it never asks for a password, and
+/// notices when the host is gone. The user's own options override these.
 [[nodiscard]] std::vector<std::string> command_line_of(const RemoteShell& shell, const std::string& host,
                                                        const std::string& command);
 
-/// What starts an agent on another host, as a line for whatever shell a login has there: muster under the
-/// path that it has here, else the one in PATH.
+/// The command that starts an agent on another host, valid in any login shell: muster at the path that it has here,
+/// or else the one in PATH.
 [[nodiscard]] std::string agent_command(const std::string& own_path);
 
-// Which variables go along to other hosts. A remote shell takes none by itself.
+// Forwarding of variables: a remote shell forwards none by itself.
 
-/// Those that always do, unless the user says "none": names, and beginnings that end with '*'.
+/// Names that are forwarded unless the user says "none"; a final '*' matches any ending.
 [[nodiscard]] std::span<const std::string_view> usual_variables();
 
-/// Names of variables, read from --forward-env: "NAME,NAME*", with "none" in front instead of the
-/// usual ones. Fails for what is no name.
+/// Reads --forward-env: "NAME,NAME*", with "none" in front to leave out the default ones. Fails for an invalid name.
 [[nodiscard]] Result<std::vector<std::string>> read_forwarding(const std::optional<Sourced<std::string>>& given);
 
-/// The variables that these names mean. muster's own are none of them: what they say is in the order.
+/// The variables that match these names. muster's own are excluded: the order has their values.
 [[nodiscard]] std::map<std::string, std::string> choose_variables(const std::map<std::string, std::string>& variables,
                                                                   const std::vector<std::string>& names);
 
-// Who starts what where, when muster itself starts the agents of a job on other hosts.
+// Orders and plan for the agents of a job on other hosts.
 
-/// All that the agents are made from.
+/// Input for the orders and the plan.
 struct FanOut {
   Sourced<std::vector<GivenHost>> hosts;  ///< by node rank
   RemoteShell shell;
   std::string command;     ///< for the remote shell: starts an agent there
-  std::string local_host;  ///< where the front runs: ssh is not needed there
-  AgentOrder order;        ///< but for what is a node's own
+  std::string local_host;  ///< the launcher's host, which needs no ssh
+  AgentOrder order;        ///< values that all nodes share
 };
 
-/// The order of one node: who it is, and how many workers it has.
+/// The order of one node, with its rank and its number of workers.
 [[nodiscard]] AgentOrder order_of(const FanOut& fan_out, std::size_t node);
 
-/// The plan of the front: one process for each node, its remote shell.
+/// The plan of the launcher: one process for each node, its remote shell.
 [[nodiscard]] LaunchPlan make_front_plan(const FanOut& fan_out);
 
 }  // namespace muster

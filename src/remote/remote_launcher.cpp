@@ -1,4 +1,5 @@
-// Hands what happens to remote shells to `Front`, and carries out what it answers.
+// Runs the event loop of the remote launcher: passes events of remote shells to `LauncherState` and executes its
+// actions; and, in an agent, the link to its launcher.
 #include "remote/remote_launcher.hpp"
 
 #include "agent/pending_work.hpp"
@@ -17,16 +18,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <utility>
 
 namespace muster {
 namespace {
 
-/// For agents that were told to end at once.
+/// Grace for agents that were told to end at once.
 constexpr std::chrono::seconds kShortGrace{5};
-/// What a remote shell wrote last is here by then, unless something else holds its pipe.
+/// Time for the last output of a remote shell to arrive, unless another process holds its pipe open.
 constexpr std::chrono::milliseconds kLastBytes{500};
 constexpr std::chrono::milliseconds kLeastForReport{300};
 
@@ -90,7 +90,7 @@ int RemoteLauncher::run() {
 
 // --- The start ----------------------------------------------------------------------------------
 
-/// One in each turn of the loop, as workers are.
+/// Starts one remote shell in each turn of the loop, as workers are started.
 void RemoteLauncher::start_next() {
   if (next_ == input_.job.hosts.size()) {
     return;
@@ -120,7 +120,7 @@ Result<> RemoteLauncher::start(std::size_t node) {
   };
   auto started = shells_.start(node, {.executable = *program,
                                       .standard_input = read_end->get(),
-                                      .output = {},  // the words of the agent come by one of them
+                                      .output = {},  // the agent's control lines come over one of the streams
                                       .connect = connect});
   if (started) {
     input.write(input_.job.orders[node]);
@@ -133,8 +133,8 @@ void RemoteLauncher::add_streams(std::size_t node, StreamEnds ends) {
   output_.add(std::move(ends.error), make_route(node, /*is_error=*/true));
 }
 
-/// Until the agent is here lines are those of the remote shell, and of what a login says. The agent's own
-/// name their node and their rank.
+/// Until the agent runs, lines come from the remote shell and the login, and get the node as prefix. The agent's own
+/// lines name their node and rank.
 StreamRoute RemoteLauncher::make_route(std::size_t node, bool is_error) {
   StreamRoute route;
   route.worker = node;
@@ -170,7 +170,7 @@ void RemoteLauncher::on_word(std::size_t node, const std::string& kind, const st
   }
 }
 
-// --- What wakes the loop ------------------------------------------------------------------------
+// --- Events -------------------------------------------------------------------------------------
 
 void RemoteLauncher::wait_for(Descriptor& descriptor, void (RemoteLauncher::*handler)(const ErrorCode&)) {
   descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
@@ -188,11 +188,11 @@ void RemoteLauncher::on_signals(const ErrorCode& error) {
 
 void RemoteLauncher::take_signal(int signal) {
   if (signal == SIGCHLD) {
-    collect_deaths();  // no pidfd tells of them on old kernels
+    collect_deaths();  // old kernels have no pidfd that would report exits
     return;
   }
   if (signal == SIGWINCH) {
-    return;  // nobody has a window there
+    return;  // no process there has a window
   }
   if (!input_.options.stop_signals.contains(signal)) {
     carry_out({NotifyNodes{{kSignalFrame, signal_name(signal)}}});
@@ -205,7 +205,7 @@ void RemoteLauncher::take_signal(int signal) {
   if (!std::exchange(is_ending_, true)) {
     log_info(signal_name(signal) + " received: passing it on to " + count_of(input_.job.hosts.size(), "node"));
   }
-  if (next_ == 0) {  // nobody is started for an end; each is told of as not started
+  if (next_ == 0) {  // nothing is started any more; each node is reported as not started
     programs_.cancel();
     boost::asio::post(io_, std::bind_front(&RemoteLauncher::start_next, this));
   }
@@ -242,7 +242,7 @@ void RemoteLauncher::collect_deaths() {
   report_exits(/*is_last_look=*/false);
 }
 
-/// What an agent said last may still be in a pipe when its remote shell has ended.
+/// Reports ended remote shells, once their output is read: the agent's last control line may still be in a pipe.
 void RemoteLauncher::report_exits(bool is_last_look) {
   for (auto at = dead_.begin(); at != dead_.end();) {
     const auto [node, status] = *at;
@@ -268,7 +268,7 @@ std::string RemoteLauncher::last_line_of(std::size_t node) const {
   return {};
 }
 
-/// An agent that hears nothing takes the front for gone.
+/// Sends heartbeats: an agent that receives none takes the launcher for gone.
 void RemoteLauncher::send_heartbeat() {
   alive_.expires_after(kAliveInterval);
   alive_.async_wait([this](const ErrorCode& error) {
@@ -279,7 +279,7 @@ void RemoteLauncher::send_heartbeat() {
   });
 }
 
-// --- What is to be done -------------------------------------------------------------------------
+// --- Actions ------------------------------------------------------------------------------------
 
 void RemoteLauncher::carry_out(const LauncherActions& actions) {
   for (const FrontAction& action : actions) {
@@ -328,8 +328,7 @@ void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
 }
 
-/// Once the consoles have taken everything, the last words are said; and once they have taken those, that
-/// is all.
+/// Prints the exit report once the consoles have taken everything, and ends once they have taken the report too.
 void RemoteLauncher::finish() {
   const bool is_writing = outcome_ && !is_concluded_;
   if (is_writing || !consoles_.are_settled(std::bind_front(&RemoteLauncher::finish, this))) {
@@ -363,7 +362,7 @@ void RemoteLauncher::print_exit_report(const Result<>& report) {
   boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
 }
 
-// A pipe whose reader may be slow, or gone.
+// Writes to a remote shell's standard input, whose reader may be slow or gone.
 
 Result<UniqueFd> StdinPipe::open() {
   int ends[2] = {-1, -1};
@@ -371,7 +370,7 @@ Result<UniqueFd> StdinPipe::open() {
     return system_error("cannot make a pipe", errno);
   }
   UniqueFd read_end(ends[0]);
-  (void)::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // the writing end is ours alone
+  (void)::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // the write end is ours alone
   pipe_.assign(ends[1]);
   return read_end;
 }
@@ -409,11 +408,11 @@ void StdinPipe::flush() {
 
 void StdinPipe::close() {
   queue_.clear();
-  boost::system::error_code ignored;  // nobody reads what is left
+  boost::system::error_code ignored;  // bytes that are left have no reader
   pipe_.close(ignored);
 }
 
-// Splits the front in guard and agent, as every muster.
+// Splits the launcher into guard and agent, as every muster.
 
 Result<int> run_remote_launcher(const RemoteJob& job, const RunOptions& options, const Inherited& inherited,
                                 const std::map<std::string, std::string>& variables, const LauncherExitReport& words) {
@@ -426,7 +425,7 @@ Result<int> run_remote_launcher(const RemoteJob& job, const RunOptions& options,
   });
 }
 
-// Reads frames from the front until it is gone.
+// The agent's link: reads frames until the launcher is gone.
 
 LauncherLink::LauncherLink(boost::asio::io_context& io, int fd)
     : words_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 3)), silence_(io) {}
@@ -488,7 +487,7 @@ void LauncherLink::take(const Frame& frame) {
   }
 }
 
-/// A cut network tells nobody.
+/// Watches for missing heartbeats, because a cut network closes no connection.
 void LauncherLink::watch_silence() {
   silence_.expires_after(kSilenceLimit);
   silence_.async_wait([this](const ErrorCode& error) {

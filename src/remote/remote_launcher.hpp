@@ -1,6 +1,7 @@
 #pragma once
 
-// Runs the front of a job: the remote shells that start its agents on other hosts.
+// Runs the launcher of a job on other hosts: the remote shells that start its agents; and, in an agent, the link to
+// it.
 
 #include "agent/run.hpp"
 #include "agent/worker_starter.hpp"
@@ -34,44 +35,42 @@
 
 namespace muster {
 
-/// Everything that a front runs with, by node rank.
+/// Input of a remote launcher; vectors are by node rank.
 struct RemoteJob {
   LaunchPlan plan;                  ///< a remote shell for each node
-  std::vector<std::string> hosts;   ///< how the nodes are called
-  std::vector<std::string> orders;  ///< what the agents get on standard input: secret
-  std::string nonce;                ///< by which their words are known
+  std::vector<std::string> hosts;   ///< names of the nodes
+  std::vector<std::string> orders;  ///< content of each agent's standard input: secret
+  std::string nonce;                ///< by which the agents' control lines are recognized
 };
 
-/// What became of it.
+/// The result of a remote launcher.
 struct RemoteOutcome {
-  std::optional<JobEnd> end;  ///< why the front ended the job; empty: the agents have said it
+  std::optional<JobEnd> end;  ///< why the launcher ended the job; empty: the agents report it
   std::string report;         ///< of node 0, as JSON; empty: it sent none
   double run_time_seconds = 0;
 };
 
-/// What is done once, when nothing is left of the remote shells: as ExitReport of a node.
+/// The final steps, run once when all remote shells have ended; as ExitReport for a node.
 struct LauncherExitReport {
-  std::function<Result<>(const RemoteOutcome&)> write_report;  ///< empty: none is wanted
+  std::function<Result<>(const RemoteOutcome&)> write_report;  ///< empty: no report is wanted
   std::optional<int> stream;
   std::function<void(const RemoteOutcome&, const Result<>& report)> say;
 };
 
-/// Starts the agents, passes signals on to them, shows what they write, and returns the exit code of the
-/// job. Splits the process into guard and agent, as `run` does.
+/// Starts the agents, forwards signals to them, shows their output, and returns the exit code of the job. Splits the
+/// process into guard and agent, as `run` does.
 [[nodiscard]] Result<int> run_remote_launcher(const RemoteJob& job, const RunOptions& options,
                                               const Inherited& inherited,
                                               const std::map<std::string, std::string>& variables,
                                               const LauncherExitReport& words);
 
-// Standard input of a remote shell, which leads to the agent on the other host.
-
-/// Writes without waiting: what the pipe does not take is kept until it does. When its reader is gone
-/// that is no error here: whoever waits for the process hears of it.
+/// Standard input of a remote shell, which leads to its agent. Never blocks: bytes that the pipe does not take are
+/// queued. A closed reader is no error here, because the exit of the process is reported elsewhere.
 class StdinPipe {
  public:
   explicit StdinPipe(boost::asio::io_context& io) : pipe_(io) {}
 
-  /// The end for the process. Fails with `System`.
+  /// Returns the read end for the process. Fails with `System`.
   [[nodiscard]] Result<UniqueFd> open();
   void write(std::string_view bytes);
   void close();
@@ -84,13 +83,12 @@ class StdinPipe {
   bool waits_ = false;
 };
 
-// The front's half that works: owns the event loop and the remote shells. What to do about what
-// happens, `Front` decides.
+// The event loop of the launcher's agent process, which owns the remote shells. `LauncherState` decides what to do.
 
-/// Agents have their own grace, and what they have to kill takes them a moment more.
+/// Added to `--grace`: agents have their own grace, and need a moment more to kill processes.
 inline constexpr std::chrono::seconds kMoreThanTheirGrace{10};
 
-/// What it is given; everything outlives it.
+/// Input of the event loop; everything outlives it.
 struct RemoteLauncherInput {
   const RemoteJob& job;
   const RunOptions& options;
@@ -120,7 +118,7 @@ class RemoteLauncher {
   [[nodiscard]] StreamRoute make_route(std::size_t node, bool is_error);
   void drop_prefix(std::size_t node, bool is_error);
 
-  // What wakes the loop.
+  // Events.
   void wait_for(Descriptor& descriptor, void (RemoteLauncher::*handler)(const ErrorCode&));
   void on_signals(const ErrorCode& error);
   void on_guard_lost(const ErrorCode& error);
@@ -130,7 +128,7 @@ class RemoteLauncher {
   void report_exits(bool is_last_look);
   void send_heartbeat();
 
-  // What is to be done.
+  // Actions.
   void carry_out(const LauncherActions& actions);
   void act(const NotifyNodes& action);
   void act(const EndShells& action);
@@ -154,10 +152,10 @@ class RemoteLauncher {
   Workers shells_;
   Sweeper sweeper_;
   std::vector<std::unique_ptr<StdinPipe>> inputs_;
-  std::map<std::size_t, ExitStatus> dead_;  ///< of which not everything has been read
+  std::map<std::size_t, ExitStatus> dead_;  ///< exits whose output is not read completely
   std::string report_;
-  std::optional<RemoteOutcome> outcome_;  ///< once it is being told
-  HelperTask writing_;                    ///< the report
+  std::optional<RemoteOutcome> outcome_;  ///< set when the exit report begins
+  HelperTask writing_;                    ///< writes the report
   Descriptor signals_;
   Descriptor lifeline_;
   Descriptor deaths_;
@@ -168,24 +166,22 @@ class RemoteLauncher {
   SignalDebounce stop_debounce_;
   HeartbeatSender heartbeat_sender_;
   Clock::time_point started_ = Clock::now();
-  std::size_t next_ = 0;  ///< the node that is started next
+  std::size_t next_ = 0;  ///< the node to start next
   bool is_ending_ = false;
   bool is_concluded_ = false;
   bool is_over_ = false;
 };
 
-// What the front of the job says to this agent, which it has started.
-
 class LauncherLink {
  public:
-  /// `fd` stays the caller's: a copy is read.
+  /// Reads a copy of `fd`, which stays the caller's.
   LauncherLink(boost::asio::io_context& io, int fd);
 
-  /// As if the signal had been sent to us.
+  /// Called for a signal that the launcher forwards; to be handled as if we had got it.
   std::function<void(int signal)> on_signal;
-  /// The front ends the job, and says why.
+  /// Called when the launcher ends the job; the launcher reports why.
   std::function<void()> on_end;
-  /// Nobody is there any more: the sentence says how that was noticed. Nothing follows.
+  /// Called once, last, when the launcher is gone, with a sentence that says how that was noticed.
   std::function<void(const std::string& why)> on_gone;
 
   void start();

@@ -1,4 +1,4 @@
-// What happened, in sentences and as a document. Pure.
+// Describes what happened in sentences and as a document (pure), and keeps the history of runs in the state folder.
 #include "report/report.hpp"
 
 #include "base/file_io.hpp"
@@ -22,7 +22,7 @@ const char* name_of(WorkerOutcome outcome) {
     case WorkerOutcome::NeverStarted:
       return "never started";
     case WorkerOutcome::Running:
-      return "running";  // only of a process that could not be killed
+      return "running";  // only for a process that could not be killed
     case WorkerOutcome::Succeeded:
       return "succeeded";
     case WorkerOutcome::Failed:
@@ -61,7 +61,7 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
          format_seconds(failure.run_time_seconds) + " s, attempt " + std::to_string(attempt);
 }
 
-/// Why it was named, and who else may have been the first.
+/// Adds why this failure was named first, and which others may have been the first.
 void add_suspects(std::vector<ReportLine>& lines, const JobEnd& end) {
   const Failure& first = *end.first_failure;
   if (first.knows_order) {
@@ -114,7 +114,7 @@ void add_ranks(std::vector<ReportLine>& lines, const Outcome& outcome, WorkerOut
   }
 }
 
-/// Those that ended badly, and not because they were asked to end. The report file lists more of them.
+/// Adds processes that failed without being asked to end. The report file lists more of them.
 void add_other_failures(std::vector<ReportLine>& lines, const JobEnd& end) {
   constexpr int kShown = 3;
   int shown = 0;
@@ -144,7 +144,7 @@ json::value pid_document(pid_t pid) {
   return pid > 0 ? json::value(pid) : json::value(nullptr);
 }
 
-/// Milliseconds are as much as anybody reads.
+/// Rounds to milliseconds.
 double rounded(double seconds) {
   return static_cast<double>(static_cast<long long>(seconds * 1000)) / 1000;
 }
@@ -153,7 +153,7 @@ json::object failure_document(const Failure& failure, const std::vector<std::str
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? json::value(nullptr) : json::value(text);
   };
-  const auto rank_or_null = [&](int rank) {  // a service has none
+  const auto rank_or_null = [&](int rank) {  // a service has no rank
     return failure.service.empty() ? json::value(rank) : json::value(nullptr);
   };
   return json::object{{"node", failure.node.value},
@@ -175,11 +175,6 @@ json::object failure_document(const Failure& failure, const std::vector<std::str
                       {"order_known", failure.knows_order}};
 }
 
-json::value first_failure_document(const Outcome& outcome) {
-  const auto& first = outcome.end.first_failure;
-  return first ? json::value(failure_document(*first, hints(outcome))) : json::value(nullptr);
-}
-
 json::array also_failed_document(const OtherFailures& others) {
   json::array documents;
   documents.reserve(others.listed.size());
@@ -189,7 +184,7 @@ json::array also_failed_document(const OtherFailures& others) {
   return documents;
 }
 
-/// Null for a job of one node: nobody had to be waited for.
+/// Null for a job of one node, which has no rendezvous.
 json::value gang_document(const Outcome& outcome) {
   if (outcome.nodes == 1) {
     return nullptr;
@@ -212,7 +207,7 @@ json::array past_attempts_document(const Outcome& outcome) {
   return attempts;
 }
 
-/// How far apart the nodes came, when it was long enough to matter to somebody.
+/// Adds how far apart the nodes came, if the difference is worth reporting.
 void add_skew(std::vector<ReportLine>& lines, const Outcome& outcome) {
   constexpr double kWorthSaying = 10;
   const GangRecord& gang = outcome.end.gang;
@@ -247,13 +242,13 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
   }
   add_skew(lines, outcome);
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
-    if (!past.is_loss || !outcome.reported_attempts.contains(past.attempt)) {  // a loss is said once
+    if (!past.is_loss || !outcome.reported_attempts.contains(past.attempt)) {  // each loss is reported once
       lines.push_back({Level::Warning, "attempt " + std::to_string(past.attempt) + " ended: " + past.reason});
     }
   }
 }
 
-/// False where who failed first is all that there is to say.
+/// False when the first failure is the whole story.
 bool says_more_than_a_failure(const JobEnd& end) {
   return !end.first_failure || end.verdict != Verdict::Failed || end.kind == EndKind::NoProgress ||
          end.first_failure->is_early_exit;
@@ -310,6 +305,7 @@ std::vector<ReportLine> describe_outcome(const Outcome& outcome) {
 }
 
 json::value to_document(const Outcome& outcome) {
+  const auto& first = outcome.end.first_failure;
   json::value document =
       json::object{{"verdict", json::string(verdict_name(outcome.end.verdict))},
                    {"exit_code", outcome.end.exit_code},
@@ -320,7 +316,7 @@ json::value to_document(const Outcome& outcome) {
                    {"host", outcome.host_name},
                    {"run_time_s", rounded(outcome.run_time_seconds)},
                    {"init_s", outcome.init_seconds ? json::value(rounded(*outcome.init_seconds)) : json::value()},
-                   {"first_failure", first_failure_document(outcome)},
+                   {"first_failure", first ? json::value(failure_document(*first, hints(outcome))) : json::value()},
                    {"also_failed", also_failed_document(outcome.end.also_failed)},
                    {"also_failed_count", outcome.end.also_failed.count},
                    {"gang", gang_document(outcome)},
@@ -346,13 +342,13 @@ std::vector<std::string> hints(const Outcome& outcome) {
   return advice;
 }
 
-// A small document in the state folder of a job, written by node 0 at the end of each run.
+// The history: a small JSON file in the state folder of a job, which node 0 writes at the end of each run.
 
 namespace {
 
 constexpr const char* kFile = "muster.json";
 constexpr std::size_t kMostBytes = 4'096;
-// What an answer begins with: why there is no folder, or what the file holds.
+// First character of the helper process's answer: an error text follows, or the content of the file.
 constexpr const char* kRefused = "!";
 constexpr const char* kRead = "=";
 constexpr std::chrono::seconds kFolderPatience{5};
@@ -367,7 +363,7 @@ std::string state_folder_of(const std::string& state_dir, const std::string& job
   std::string name = job_id.empty() || job_id == kNoJobId ? "job" : job_id;
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !is_letter_or_digit(c) && c != '.' && c != '_' && c != '-'; }, '_');
-  std::error_code failed;  // without a working directory a relative path stays what it is
+  std::error_code failed;  // a relative path stays relative when there is no working directory
   const std::filesystem::path whole = std::filesystem::absolute(state_dir, failed);
   return (failed ? state_dir : whole.string()) + "/" + (name.starts_with('.') ? "_" + name : name);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the runs of a job before this one have left in its state folder (--state-dir): docs/control.md.
+// Writes the report of a run, for people and programs, and the history of a job's runs (--state-dir):
+// docs/control.md.
 
 #include "agent/run.hpp"
 #include "base/json_fwd.hpp"
@@ -14,33 +15,33 @@
 
 namespace muster {
 
-/// A line of the report and how loud it is.
+/// A line of the report and its log level.
 struct ReportLine {
   Level level = Level::Info;
   std::string text;
 };
 
-/// What happened, for people: one line on success; on failure who failed first, why, its last
-/// lines, and who was only stopped.
+/// The outcome for people: one line on success; on failure the worker that failed first, why, its last lines, and the
+/// workers that were only stopped.
 [[nodiscard]] std::vector<ReportLine> describe_outcome(const Outcome& outcome);
 
-/// What happened, for programs: the document that `--report` promises.
+/// The outcome for programs: the document that `--report` promises.
 [[nodiscard]] json::value to_document(const Outcome& outcome);
 
-/// Removes an older report, and finds out whether a new one can be written: fails by blaming what names
+/// Removes an older report and checks that a new one can be written. An error names the option or variable that gave
 /// the file.
 [[nodiscard]] Result<> prepare_report(const Sourced<std::string>& file);
 
-/// The descriptor of ours that a path such as /dev/stdout or /dev/fd/3 names; empty: none.
+/// Our descriptor that a path such as /dev/stdout or /dev/fd/3 names; empty: none.
 [[nodiscard]] std::optional<int> stream_of(const std::string& name);
 
 /// Writes the document to a file, whole or not at all. Fails with `System`.
 [[nodiscard]] Result<> write_report(const Outcome& outcome, const std::string& path);
-/// The same for a document that another node has sent.
+/// Writes a document that another node has sent.
 [[nodiscard]] Result<> write_report(const std::string& document, const std::string& path);
 
-/// Writes the first failure as torch.distributed.elastic writes one, for the launcher that has started us and looks for it in the
-/// file that TORCHELASTIC_ERROR_FILE names: what the worker itself has written, or else what is known of its end. Does nothing where
+/// Writes the first failure in the format of torch.distributed.elastic to the file in TORCHELASTIC_ERROR_FILE, for
+/// the launcher that has started us: the worker's own error file, or else what is known of its end. Does nothing when
 /// none has failed. Fails with `System`.
 /// Source: ErrorHandler in torch/distributed/elastic/multiprocessing/errors/error_handler.py.
 [[nodiscard]] Result<> write_error_file(const Outcome& outcome, const std::string& path);
@@ -50,21 +51,21 @@ struct ReportLine {
 
 struct RunHistory {
   int runs = 0;         ///< that have ended
-  std::string verdict;  ///< of the last one; empty: there was none
+  std::string verdict;  ///< of the last run; empty: none
 };
 
-/// The folder of a job below `state_dir`: by its id, in which only letters, digits, '.', '_' and '-' stay as they are; without an
-/// id 'job'.
+/// The state folder of a job in `state_dir`, named by the job's id, in which other characters than letters, digits,
+/// '.', '_' and '-' become '_'; "job" without an id.
 [[nodiscard]] std::string state_folder_of(const std::string& state_dir, const std::string& job_id);
 
-/// Makes the folder, and reads what is there. Its file system is not waited for longer than a few seconds. What cannot be read is a
-/// history of no runs; fails with `System` where the folder cannot be had.
+/// Creates the folder and reads its history, with a timeout of a few seconds for the file system. Unreadable content
+/// counts as no runs; fails with `System` when the folder cannot be created.
 [[nodiscard]] Result<RunHistory> open_history(const std::string& folder);
 
-/// Adds this run, whole or not at all. To be called where a file system may hang. Fails with `System`.
+/// Adds this run, whole or not at all. Blocks while the file system hangs. Fails with `System`.
 [[nodiscard]] Result<> write_history(const std::string& folder, const RunHistory& before, const JobEnd& end);
 
-/// The content of the file. Pure; empty: it is none.
+/// Parses the content of the file. Empty: it is invalid. Pure.
 [[nodiscard]] std::optional<RunHistory> parse_history(const std::string& text);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Where the report goes. What can be known of it is found out before anything is started, by doing what the
-// writer will do.
+// Checks where the report goes, before anything is started and by the same steps that will write it; and writes the
+// report and the error file.
 #include "base/file_io.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -26,22 +26,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kPatience{2};  // with a pipe that nobody reads
+constexpr std::chrono::seconds kPatience{2};  // for a pipe that is not read
 
 constexpr int kWriteOnly = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-/// What stands under the name that the user gave.
+/// The kind of file at the user's path.
 struct Target {
   enum class Kind {
-    File,    ///< a plain file, or none yet: written beside its place and renamed
-    Device,  ///< something else that has a name: a named pipe, /dev/null
-    Stream,  ///< a descriptor of ours, such as /dev/stdout: what it has already stays
-    None     ///< nothing that can be written
+    File,    ///< a regular file, or none yet: written to a temporary file and renamed
+    Device,  ///< another named file: a named pipe, /dev/null
+    Stream,  ///< a descriptor of ours, such as /dev/stdout: its earlier content stays
+    None     ///< not writable
   };
   Kind kind = Kind::File;
-  std::string path;  ///< of a file where links lead
+  std::string path;  ///< with links resolved, for a file
   int stream = -1;
-  int error_number = 0;  ///< why it is none
+  int error_number = 0;  ///< for `None`: the reason
 };
 
 Target find_target(const std::string& path) {
@@ -49,7 +49,7 @@ Target find_target(const std::string& path) {
   if (const auto stream = stream_of(path)) {
     return {Kind::Stream, path, *stream, 0};
   }
-  std::error_code unknown;  // a path that cannot be looked at is one to be made
+  std::error_code unknown;  // a path without a status is one to create
   const fs::file_status status = fs::status(path, unknown);
   if (fs::is_directory(status)) {
     return {Kind::None, path, -1, EISDIR};
@@ -62,30 +62,30 @@ Target find_target(const std::string& path) {
   return {failed ? Kind::None : Kind::File, end, -1, failed.value()};
 }
 
-/// Where a file is written before it is complete.
+/// A file that is still being written.
 struct TemporaryFile {
   std::string path;
-  UniqueFd file;  ///< empty: errno says why
+  UniqueFd file;  ///< empty: errno has the reason
 };
 
-/// Under a name that nobody can foresee: in a folder where others may write, such as /tmp, a link to a file of ours
-/// could wait under any other.
+/// Opens a file with a random name beside the target: in a directory that others can write, such as /tmp, a link to
+/// one of our files could wait under a predictable name.
 TemporaryFile open_beside(const Target& target) {
   TemporaryFile beside{target.path + ".tmpXXXXXX", UniqueFd()};
   beside.file = UniqueFd(::mkostemp(beside.path.data(), O_CLOEXEC));
   return beside;
 }
 
-/// Those of any new file. A file system that knows none may refuse.
+/// Sets the default permissions of a new file. A file system without permissions may refuse.
 void set_usual_permissions(int file) {
-  const mode_t mask = ::umask(0);  // can be asked for in no other way
+  const mode_t mask = ::umask(0);  // umask(2) is the only way to read it
   (void)::umask(mask);
   (void)::fchmod(file, 0644 & ~mask);
 }
 
-// --- Before the start: why nothing can be written there, as errno; 0: it can ----------------------
+// --- Before the start: why the target cannot be written, as errno; 0: it can ------------------------
 
-/// /dev/full says so to a write of nothing, too, of which no other device takes notice.
+/// Detects /dev/full, the only device that fails a write of zero bytes.
 int try_to_write_nothing(int fd) {
   struct stat status {};
   const bool is_device = ::fstat(fd, &status) == 0 && S_ISCHR(status.st_mode);
@@ -101,17 +101,17 @@ int obstacle_of_stream(int fd) {
   return try_to_write_nothing(fd);
 }
 
-/// A named pipe may get its reader later.
+/// Checks a device. A named pipe may get its reader later.
 int obstacle_of_device(const std::string& path) {
   std::error_code unknown;
   if (fs::is_fifo(path, unknown)) {
-    return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;  // faccessat makes a call that old filters refuse
+    return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;  // old seccomp filters refuse the call of faccessat(3)
   }
   const UniqueFd device(::open(path.c_str(), kWriteOnly));
   return device ? try_to_write_nothing(device.get()) : errno;
 }
 
-/// An older report goes: it must not be taken for this run's.
+/// Checks a file, and removes an older report, which must not be taken for this run's.
 int obstacle_of_file(const Target& target) {
   const TemporaryFile beside = open_beside(target);
   if (!beside.file) {
@@ -135,10 +135,10 @@ int obstacle(const Target& target) {
   return target.error_number;
 }
 
-// --- At the end: 0 when all of it was written, else why not ---------------------------------------
+// --- At the end: 0 when everything was written, else an errno ---------------------------------------
 
-/// A terminal and a pipe can be opened once more, without blocking: their flags are shared with others.
-/// What cannot, such as a socket, is given no more at once than it has said to take.
+/// A terminal or a pipe is opened again to write without blocking, because the flags of the descriptor are shared. A
+/// stream that cannot be opened, such as a socket, gets small writes, each after poll(2) allows it.
 int write_to_stream(int fd, std::string_view text) {
   constexpr std::size_t kCautiousBytes = 4096;
   struct stat status {};
@@ -167,7 +167,7 @@ int write_to_device(const std::string& path, std::string_view text) {
   return device ? write_all(device.get(), text, kPatience).error_number : errno;
 }
 
-/// A reader sees the old file or the new one, never half of it.
+/// Replaces the file by rename: a reader sees the old content or the new one, never a part.
 int write_to_file(const Target& target, std::string_view text) {
   const TemporaryFile beside = open_beside(target);
   if (!beside.file) {
@@ -203,22 +203,10 @@ Result<> write_document(const std::string& what, const std::string& path, const 
   return error_number == 0 ? Result<>() : system_error("cannot write the " + what + " '" + path + "'", error_number);
 }
 
-/// What went wrong, with the error's own words if there are any.
-std::string message_of(const Failure& failure) {
-  const std::string what = describe_failure(failure);
-  return failure.error_message.empty() ? what : what + ": " + failure.error_message;
-}
-
-/// As Python's subprocess has it: -N for signal N.
-int python_code(const Failure& failure) {
-  const auto signal = failure.status ? failure.status->signal() : std::nullopt;
-  return signal ? -*signal : failure.exit_code;
-}
-
 }  // namespace
 
-/// /dev/stdout, /dev/fd/3 and /proc/self/fd/3 lead to what is open there, which must not be taken for a file of that
-/// name.
+/// Resolves /dev/stdout, /dev/fd/3 and /proc/self/fd/3 to the descriptor, so that they are not treated as files of
+/// that name.
 std::optional<int> stream_of(const std::string& name) {
   fs::path path = name;
   constexpr int kMostLinks = 40;
@@ -256,7 +244,8 @@ Result<> write_error_file(const Outcome& outcome, const std::string& path) {
   if (!failure) {
     return {};
   }
-  const int code = python_code(*failure);
+  const auto signal = failure->status ? failure->status->signal() : std::nullopt;
+  const int code = signal ? -*signal : failure->exit_code;  // as in Python's subprocess: -N for signal N
   const std::string own = outcome.error_file.empty()
                               ? ""
                               : pass_on_error_file(read_untrusted_file(outcome.error_file, kMostErrorFileBytes), code);
@@ -265,7 +254,9 @@ Result<> write_error_file(const Outcome& outcome, const std::string& path) {
   }
   const json::object more{{"py_callstack", join(failure->last_lines, "\n")},
                           {"timestamp", std::to_string(std::time(nullptr))}};
-  const json::object message{{"message", message_of(*failure)}, {"errorCode", code}, {"extraInfo", more}};
+  const std::string text =
+      describe_failure(*failure) + (failure->error_message.empty() ? "" : ": " + failure->error_message);
+  const json::object message{{"message", text}, {"errorCode", code}, {"extraInfo", more}};
   return write_document("error file", path, json::object{{"message", message}});
 }
 

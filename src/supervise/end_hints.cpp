@@ -1,4 +1,5 @@
-// Told apart by what the kernel says: counters, limits and signals. docs/troubleshooting.md explains each sentence.
+// Explains how a process ended by the kernel's counters, limits and signals. docs/troubleshooting.md explains each
+// sentence.
 #include "supervise/end_hints.hpp"
 
 #include "base/text.hpp"
@@ -21,20 +22,21 @@ bool tells_of_memory(const std::string& words) {
                      [&](const char* word) { return words.find(word) != std::string::npos; });
 }
 
-/// Without the limit: at SIGXCPU the kernel has raised it by a second.
+/// Leaves out the limit, because the kernel raises it by a second at each SIGXCPU.
 std::string used_up(double used) {
   return "it had used " + format_seconds(used) + " s of CPU time, which is all that it may (RLIMIT_CPU, ulimit -t)";
 }
 
-/// The kernel compares with what it has counted at its ticks. That is a sample, and differs from what it tells as
-/// samples do, by the root: at a limit of 1 s it told of 0.85 to 1.07 s in 50 runs on a busy machine, and once of less than 0.8.
+/// Compares with a tolerance. The kernel checks the limit against CPU time that it samples at its ticks, which
+/// differs from the time that it reports as samples do, by the root: at a limit of 1 s it reported 0.85 to 1.07 s in
+/// 50 runs on a busy machine, and once less than 0.8.
 bool is_used_up(double used, std::uint64_t limit) {
   constexpr double kSlack = 0.4;
   const auto most = static_cast<double>(limit);
   return used >= most - kSlack * std::sqrt(most);
 }
 
-/// Nobody but the kernel knows why it sent one: the counter and the CPU time tell.
+/// The kernel does not report why it sent SIGKILL: its OOM counter and the CPU time are the evidence.
 std::string hint_of_kill(const EndFacts& facts) {
   const auto& kills = facts.oom_kills;
   if (kills && kills->after > kills->before) {

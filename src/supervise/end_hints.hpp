@@ -1,6 +1,6 @@
 #pragma once
 
-// What the kernel tells of how a process ended, in sentences. Pure.
+// Explains how a process ended, in sentences, from facts that the kernel reports. Pure.
 
 #include "supervise/exit_status.hpp"
 
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// What a process may use; empty: without a limit, or it is not known.
+/// Resource limits of a process; empty: unlimited or unknown.
 struct ProcessLimits {
   std::optional<std::uint64_t> soft_cpu_seconds;
   std::optional<std::uint64_t> hard_cpu_seconds;
@@ -20,31 +20,31 @@ struct ProcessLimits {
   std::optional<std::uint64_t> file_size;      ///< bytes
 };
 
-/// What it had used and might have, read when it was dead.
+/// Resource use and limits of a process, read when it was a zombie.
 struct ProcessUse {
   double cpu_seconds = 0;
   ProcessLimits limits;
 };
 
-/// The kernel's count of processes that it has killed for want of memory.
+/// The kernel's count of processes that the OOM killer has killed.
 struct OomKills {
-  std::string file;  ///< in which it stands
+  std::string file;  ///< the file that has the count
   std::uint64_t before = 0;
   std::uint64_t after = 0;
 };
 
-/// Everything that tells how a process ended.
+/// The facts about the end of a process.
 struct EndFacts {
   ExitStatus status = ExitStatus::exited(0);
   std::string last_output;
   ProcessUse use;
-  std::optional<OomKills> oom_kills;  ///< of its memory group; empty: cannot be read here
+  std::optional<OomKills> oom_kills;  ///< of its memory cgroup; empty: not readable
 };
 
-/// What is certain first; empty where there is nothing to add.
+/// Sentences, the most certain first; empty when there is nothing to add.
 [[nodiscard]] std::vector<std::string> end_hints(const EndFacts& facts);
 
-// What programs say when they fail: failure_patterns.txt, embedded at build time.
+// Messages of programs that fail: failure_patterns.txt, embedded at build time.
 
 [[nodiscard]] std::string_view failure_patterns();
 

@@ -1,4 +1,4 @@
-// Decodes wait statuses and names signals.
+// Decodes wait statuses, names signals, and reads which signals stop the job.
 #include "supervise/exit_status.hpp"
 
 #include "base/signals.hpp"
@@ -40,13 +40,13 @@ std::string signal_name(int signal) {
   return "signal " + std::to_string(signal);
 }
 
-// Which signals ask the job to end. Pure.
+// Signals that stop the job. Pure.
 
 namespace {
 
 constexpr auto kAlways = std::to_array({SIGTERM, SIGINT, SIGHUP, SIGQUIT});
 
-/// These arrive without that anybody asks for anything, or not at all.
+/// Signals that are no requests: they arrive for other reasons, or cannot be caught.
 constexpr auto kNoRequests =
     std::to_array({SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ});
 

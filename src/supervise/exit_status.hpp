@@ -1,5 +1,7 @@
 #pragma once
 
+// Decodes wait statuses, names signals, and reads which signals stop the job. Pure.
+
 #include "base/result.hpp"
 
 #include <optional>
@@ -9,10 +11,10 @@
 
 namespace muster {
 
-/// How a process ended, decoded once from the kernel's words.
+/// The exit status of a process, decoded from a wait status.
 class ExitStatus {
  public:
-  /// `wait_status` is what waitpid(2) filled in for a child that has ended.
+  /// `wait_status` is the status from waitpid(2) for a child that has ended.
   [[nodiscard]] static ExitStatus from_wait_status(int wait_status);
   [[nodiscard]] static ExitStatus exited(int code) { return ExitStatus(code, std::nullopt, false); }
   [[nodiscard]] static ExitStatus signalled(int signal, bool dumped_core = false) {
@@ -25,7 +27,7 @@ class ExitStatus {
   [[nodiscard]] std::optional<int> signal() const { return signal_; }
   [[nodiscard]] bool dumped_core() const { return dumped_core_; }
 
-  /// The code a shell would report: the exit code, or 128 plus the signal's number.
+  /// The code that a shell would report: the exit code, or 128 plus the signal's number.
   [[nodiscard]] int shell_code() const { return signal_ ? 128 + *signal_ : code_; }
 
   /// "exit code 3" or "signal SIGSEGV (Segmentation fault), core dumped".
@@ -42,31 +44,31 @@ class ExitStatus {
   bool dumped_core_ = false;
 };
 
-/// "SIGTERM", "SIGRTMIN+3"; "signal 77" for a number that has no name.
+/// "SIGTERM", "SIGRTMIN+3"; "signal 77" for an unnamed number.
 [[nodiscard]] std::string signal_name(int signal);
 
-/// The signals that ask the job to end. TERM, INT, HUP and QUIT always do: without being asked for,
-/// they would end muster alone.
+/// The signals that stop the job. TERM, INT, HUP and QUIT always do, because their default action would end muster
+/// alone.
 class StopSignals {
  public:
-  /// Reads --signals-to-handle: names such as "SIGUSR1,SIGUSR2", with or without SIG. Fails for a name
-  /// that is unknown, and for a signal that cannot be a request.
+  /// Reads --signals-to-handle: names such as "SIGUSR1,SIGUSR2", with or without SIG. Fails for an unknown name, and
+  /// for a signal that cannot be a request.
   [[nodiscard]] static Result<StopSignals> read(const std::optional<Sourced<std::string>>& given);
 
-  /// A signal that is a notice asks for no end. False where the user has named it as one that does.
+  /// Removes a signal that is a notice, which stops nothing. False when the user has named it as a stop signal.
   [[nodiscard]] bool make_notice(int signal);
 
   [[nodiscard]] bool contains(int signal) const { return all_.contains(signal); }
   [[nodiscard]] const std::set<int>& all() const { return all_; }
-  /// What was asked for, as torchrun's workers find it: "SIGUSR1,SIGUSR2".
+  /// The list of names as torchrun's workers get it: "SIGUSR1,SIGUSR2".
   [[nodiscard]] std::string to_text() const;
 
   StopSignals();
 
  private:
-  std::vector<int> asked_for_;  ///< in the order in which they were given
+  std::vector<int> asked_for_;  ///< in the order of the user's list
   std::set<int> all_;
-  bool is_given_ = false;  ///< `asked_for_` is what the user said
+  bool is_given_ = false;  ///< `asked_for_` is from the user
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Ranks failures by what they look like: a crash by signal, an error of its own, a word about a lost peer.
+// Ranks failures by their evidence: a crash by signal, an error of its own, a message about a lost peer.
 #include "supervise/first_failure.hpp"
 
 #include "base/text.hpp"
@@ -14,13 +14,7 @@
 namespace muster {
 namespace {
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-/// The patterns of one kind: the lines that begin with its name.
+/// The patterns of one kind: the rest of each line that begins with its name.
 std::vector<std::string_view> patterns_of(std::string_view kind) {
   std::vector<std::string_view> patterns;
   std::string_view rest = failure_patterns();
@@ -39,11 +33,13 @@ bool has_any(const std::string& text, const std::vector<std::string_view>& patte
                      [&](std::string_view pattern) { return text.find(pattern) != std::string::npos; });
 }
 
-/// What the words alone say.
+/// Classifies by the output of the process alone.
 FailureKind trace_of_words(const Failure& failure) {
   static const std::vector<std::string_view> peer_words = patterns_of("peer ");
   static const std::vector<std::string_view> trace_words = patterns_of("trace ");
-  const std::string words = lower(join(failure.last_lines, "\n") + "\n" + failure.error_message);
+  std::string words = join(failure.last_lines, "\n") + "\n" + failure.error_message;
+  std::transform(words.begin(), words.end(), words.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (has_any(words, peer_words)) {
     return FailureKind::LostPeer;
   }
@@ -54,7 +50,7 @@ FailureKind trace_of_words(const Failure& failure) {
 }  // namespace
 
 bool is_crash(const ExitStatus& status) {
-  // A broken connection ends a process by SIGPIPE, and an error of C++ that nobody catches by SIGABRT.
+  // A broken connection ends a process by SIGPIPE, and an uncaught C++ exception by SIGABRT.
   return status.signal() && status.signal() != SIGPIPE && status.signal() != SIGABRT;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who failed first among those that ended too close to each other to be ordered by time. Pure.
+// Chooses the first failure among those that are too close to each other to be ordered by time. Pure.
 
 #include "supervise/exit_status.hpp"
 #include "supervise/job_end.hpp"
@@ -12,28 +12,28 @@
 
 namespace muster {
 
-/// Deaths closer to each other than this are in any order: a worker that is about to crash waits for a core
-/// while another one ends. docs/processes.md has what was measured.
+/// Exits closer to each other than this have no reliable order: a worker that is about to crash waits for a core
+/// while another one exits. docs/processes.md has the measurements.
 inline constexpr std::chrono::milliseconds kOrderWindow{10};
 
-/// What a failure looks like, and so whether it is a reason or a consequence: the likeliest reason first.
+/// The look of a failure, which tells whether it is a cause or a consequence; the likeliest cause first.
 enum class FailureKind {
-  Crash,      ///< a signal ended it, or it never ran
-  Traceback,  ///< an exit code, and its last words tell of an error of its own
-  ExitCode,   ///< an exit code, and its last words tell nothing
-  LostPeer,   ///< its last words tell that another one was gone
+  Crash,      ///< ended by a signal, or never started
+  Traceback,  ///< an exit code, and the output shows an error of its own
+  ExitCode,   ///< an exit code, and the output shows no reason
+  LostPeer,   ///< the output says that a peer was gone
 };
 
-/// By its status, its error file and its last lines. What programs say is in failure_patterns.txt.
+/// Classifies by status, error file and last lines, with the patterns of failure_patterns.txt.
 [[nodiscard]] FailureKind classify(const Failure& failure);
-/// Reads behind "because": "a signal ended it".
+/// A clause that follows "because": "a signal ended it".
 [[nodiscard]] std::string_view describe(FailureKind trace);
 
-/// A status that needs no comparison: nothing that happens to others ends a process so.
+/// True for a status that is a cause by itself: no failure of a peer ends a process so.
 [[nodiscard]] bool is_crash(const ExitStatus& status);
 
-/// The place of the likeliest reason among failures that have no order; of those that look alike the first.
-/// There is at least one.
+/// Index of the likeliest cause among failures that have no order; the first of several equal ones. There must be at
+/// least one.
 [[nodiscard]] std::size_t most_likely_first(std::span<const Failure> suspects);
 
 }  // namespace muster

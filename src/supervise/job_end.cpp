@@ -1,4 +1,5 @@
-// The one table of ends. docs/interfaces.md shows it to users, and a test compares the two.
+// Defines the table of ends, and makes each end. docs/interfaces.md shows the table to users, and a test compares the
+// two.
 #include "supervise/job_end.hpp"
 
 #include "base/result.hpp"
@@ -21,7 +22,7 @@ constexpr int kRefused = static_cast<int>(ErrorKind::BadEnvironment);
 constexpr int kNotExecutable = static_cast<int>(ErrorKind::NotExecutable);
 constexpr int kNotFound = static_cast<int>(ErrorKind::NotFound);
 
-// Kind, verdict and its name, exit code, what a scheduler should do. In the order of EndKind.
+// Kind, verdict and its name, exit code, advice for a scheduler. In the order of EndKind.
 constexpr std::array<EndRow, 13> kEnds{{
     {EndKind::Succeeded, Verdict::Succeeded, "succeeded", 0, "be happy"},
     {EndKind::WorkerFailed, Verdict::Failed, "failed", std::nullopt, "apply its policy"},
@@ -38,7 +39,7 @@ constexpr std::array<EndRow, 13> kEnds{{
     {EndKind::Suspended, Verdict::Suspended, "suspended", kSuspended, "requeue"},
 }};
 
-/// How a job ends because something could not be started.
+/// Kinds of end when something could not be started.
 constexpr std::array kNotStarted{EndKind::SystemRefused, EndKind::NodeRefused, EndKind::BadInput,
                                  EndKind::NotExecutable, EndKind::NotFound};
 
@@ -50,7 +51,8 @@ const EndRow& first_row_of(Verdict verdict) {
   return *std::find_if(kEnds.begin(), kEnds.end(), [&](const EndRow& known) { return known.verdict == verdict; });
 }
 
-/// What never ran failed because of us, and its code is one of ours; a worker's code is its own.
+/// A worker that never ran failed because of muster, with one of muster's exit codes; a worker that ran has its own
+/// code.
 EndKind kind_of(const Failure& failure) {
   if (failure.status || failure.start_error.empty()) {
     return EndKind::WorkerFailed;
@@ -60,7 +62,7 @@ EndKind kind_of(const Failure& failure) {
   return kind == kNotStarted.end() ? EndKind::WorkerFailed : *kind;
 }
 
-/// In a few words, for schedulers.
+/// A few words for schedulers.
 const char* reason_of(const Failure& failure) {
   if (!failure.service.empty()) {
     return "service failed";
@@ -92,7 +94,7 @@ std::string describe_failure(const Failure& failure) {
   return failure.status ? who + what + describe_status(failure) + ")" : who + " could not be started";
 }
 
-/// Its last words are for who looks for a reason: the first one's are told in full.
+/// Keeps only a short part of its last lines: those of the first failure are reported in full.
 void OtherFailures::add(Failure failure) {
   constexpr std::size_t kLines = 3;
   constexpr std::size_t kLineBytes = 200;
@@ -157,7 +159,7 @@ JobEnd end_by_failure(const Failure& failure) {
   return end;
 }
 
-/// From the wire the kind may be missing, or none of this verdict.
+/// From the wire, the kind may be missing or not fit the verdict.
 std::string_view advice_for(const JobEnd& end) {
   const EndRow& row = row_of(end.kind);
   return row.verdict == end.verdict ? row.advice : first_row_of(end.verdict).advice;

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a job ended, as every node of it reports: plain values that travel between agents.
+// Defines how a job ended, as every node reports it: plain values that travel between agents.
 
 #include "base/ranks.hpp"
 #include "supervise/exit_status.hpp"
@@ -21,8 +21,8 @@ enum class Verdict {
   Stopped,     ///< by a signal from outside
   Incomplete,  ///< the gang never became complete: nothing was started
   Lost,        ///< a node or the leader was lost
-  Hung,        ///< ranks ran on although another had ended long before
-  Suspended,   ///< it gave way after a notice, to be started again
+  Hung,        ///< ranks still ran long after another one had ended
+  Suspended,   ///< gave way after a notice, to be started again
 };
 
 /// The ways in which a job can end: each has a row in the table of ends.
@@ -30,19 +30,19 @@ enum class EndKind {
   Succeeded,
   WorkerFailed,
   NoProgress,     ///< over several attempts
-  SystemRefused,  ///< a call: no descriptors, no port
-  NodeRefused,    ///< this node is none of the job's, or its environment is wrong
-  BadInput,       ///< a file that was waited for is none that it could be
+  SystemRefused,  ///< a system call failed: no descriptors, no port
+  NodeRefused,    ///< this node is not part of the job, or its environment is wrong
+  BadInput,       ///< a file that the job waited for is invalid
   Stopped,
   Incomplete,
   Lost,
   Hung,
   NotExecutable,  ///< the program of a worker that was not started
-  NotFound,       ///< the same
+  NotFound,       ///< likewise
   Suspended
 };
 
-/// The worker or service that failed first in an attempt, with everything that its node knows about it.
+/// The worker or service that failed first in an attempt, with all that its node knows about it.
 struct Failure {
   NodeRank node;
   std::string host;
@@ -51,28 +51,28 @@ struct Failure {
   LocalRank local_rank;
   pid_t pid = -1;                    ///< -1: never started
   std::optional<ExitStatus> status;  ///< empty: never started
-  int exit_code = 0;                 ///< what the job ends with because of it
+  int exit_code = 0;                 ///< the job's exit code because of it
   double run_time_seconds = 0;
-  /// Why it could not be started, what a service met, or why a worker has failed that ended with 0; else empty.
+  /// Why it could not be started, the error of a service, or why a worker failed that exited with 0; else empty.
   std::string start_error;
-  std::string error_message;            ///< what its error file says; empty: nothing
+  std::string error_message;            ///< from its error file; empty: none
   std::vector<std::string> last_lines;  ///< of its standard error
-  bool is_early_exit = false;           ///< it ended with 0 while others worked on, and that was forbidden
-  bool knows_order = true;              ///< false: others ended so close to it that it was the first one, or not
-  std::string label{};                  ///< what it is called beside its rank, such as "ps 1"; usually empty
-  bool is_unranked = false;             ///< none of the job's ranks, as mpirun: called by its label alone
+  bool is_early_exit = false;           ///< it exited with 0 while others ran on, which was forbidden
+  bool knows_order = true;              ///< false: others ended so close to it that it may not be the first
+  std::string label{};                  ///< its name beside the rank, such as "ps 1"; usually empty
+  bool is_unranked = false;             ///< not a rank of the job, such as mpirun: named by its label alone
   std::string service{};                ///< its name; a service has no rank and no pid. Empty: a worker
-  bool was_passed_on = false;           ///< the signal that ended it had reached muster, which passed it on
-  std::vector<std::string> hints{};     ///< what only its node can know of how it ended, in sentences
+  bool was_passed_on = false;           ///< muster had received the signal that ended it, and forwarded it
+  std::vector<std::string> hints{};     ///< facts that only its node knows about its end, in sentences
 
   bool operator==(const Failure&) const = default;
 };
 
-/// Those that failed besides the first one.
+/// The failures besides the first one.
 struct OtherFailures {
   static constexpr std::size_t kMostListed = 16;
-  std::vector<Failure> listed;  ///< with fewer of their words, and at most so many
-  int count = 0;                ///< of all of them
+  std::vector<Failure> listed;  ///< with fewer last lines
+  int count = 0;                ///< of all, listed or not
 
   void add(Failure failure);
   void add(OtherFailures others);
@@ -87,7 +87,7 @@ struct OtherFailures {
 /// "exit code 9", or "signal SIGUSR1 (User defined signal 1), which muster passed on". Empty: it never ran.
 [[nodiscard]] std::string describe_status(const Failure& failure);
 
-/// Its program is not found or cannot be executed (126, 127), and will not be after a restart.
+/// True when the program is not found or not executable (127, 126), which a restart does not cure.
 [[nodiscard]] bool is_incurable(const Failure& failure);
 
 /// A node and how long after the first one it came.
@@ -104,7 +104,7 @@ struct PastAttempt {
   bool is_loss = false;  ///< of a node
 };
 
-/// What the report says about the nodes together.
+/// Facts about all nodes of the job, for the report.
 struct GangRecord {
   int nodes = 1;                           ///< that took part in the last attempt
   double arrival_skew_seconds = 0;         ///< between the first agent and the last one
@@ -112,7 +112,7 @@ struct GangRecord {
   std::vector<PastAttempt> past_attempts;  ///< the last ten
 };
 
-/// The end of a job. Every agent reports the same one and ends with its exit code.
+/// The end of a job. Every agent reports the same one and exits with its code.
 struct JobEnd {
   Verdict verdict = Verdict::Succeeded;
   EndKind kind = EndKind::Succeeded;
@@ -122,13 +122,12 @@ struct JobEnd {
   std::optional<Failure> first_failure;
   OtherFailures also_failed{};
   std::optional<int> stop_signal;  ///< the signal from outside that ended the job
-  /// Rank 0 had ended with 0 before the first failure: with PyTorch it took the store with it.
+  /// Rank 0 had exited with 0 before the first failure: with PyTorch, its store is gone since then.
   bool rank_zero_had_ended = false;
   GangRecord gang;
 };
 
-/// A row of the table of ends: what a job that ends so is called, what its agents end with, and what
-/// a scheduler should do about it.
+/// A row of the table of ends: the name of the verdict, the exit code of the agents, and advice for a scheduler.
 struct EndRow {
   EndKind kind = EndKind::Succeeded;
   Verdict verdict = Verdict::Succeeded;
@@ -141,17 +140,17 @@ struct EndRow {
 /// "succeeded", "failed" ...
 [[nodiscard]] std::string_view verdict_name(Verdict verdict);
 [[nodiscard]] std::optional<Verdict> find_verdict(std::string_view name);
-/// What the table says; 1 where it leaves the code to a worker or a signal.
+/// The exit code in the table; 1 for a row that leaves the code to a worker or a signal.
 [[nodiscard]] int exit_code_of(EndKind kind);
-/// What the row of its kind says; a worker may end with any number of ours.
+/// The advice for its kind, not for its exit code: a worker may exit with a code that is also one of muster's.
 [[nodiscard]] std::string_view advice_for(const JobEnd& end);
 
-// Every end is made by one of these; whoever knows them adds the attempt and the record.
+// Makers of ends; the caller adds the attempt and the record.
 
 [[nodiscard]] JobEnd make_end(EndKind kind, std::string reason);
 /// Stopped from outside: 128 plus the signal.
 [[nodiscard]] JobEnd end_by_signal(int signal);
-/// The failed worker's code; of one that never ran, or of a service, what was in the way.
+/// The failed worker's code; for one that never ran, or a service, the kind of the error.
 [[nodiscard]] JobEnd end_by_failure(const Failure& failure);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The supervisor's decisions. Pure: docs/architecture.md has the picture.
+// Decides what to do about this node's workers. Pure: docs/architecture.md has the picture.
 #include "supervise/supervisor.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace muster {
 
-// The margin between our kill and the platform's.
+// The margin keeps our SIGKILL before the platform's.
 
 std::chrono::milliseconds time_to_save(std::chrono::milliseconds limit) {
   using std::chrono::milliseconds;
@@ -35,7 +35,7 @@ std::vector<Action> Supervisor::start() {
   if (all_deciding_succeeded()) {
     actions.emplace_back(ReportSuccess{std::nullopt, /*is_last=*/true});
   }
-  if (alive_ == 0) {  // a role of which there is one per job, and it is elsewhere
+  if (alive_ == 0) {  // no role has a worker here, such as one that exists once per job
     const std::vector<Action> sweep = after_an_end();
     actions.insert(actions.end(), sweep.begin(), sweep.end());
   }
@@ -64,7 +64,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   }
   if (outcome == WorkerOutcome::Failed && has_notice_) {
     note_failure(ended.worker, std::max(ended.status.shell_code(), 1));
-    return after_an_end();  // others may be saving: whether it is a failure is decided when all have ended
+    return after_an_end();  // others may be saving: whether this is a failure is decided when all have ended
   }
   if (outcome == WorkerOutcome::Failed) {
     return fail(ended.worker, std::max(ended.status.shell_code(), 1));
@@ -76,7 +76,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   return actions;
 }
 
-/// An answer to our signal is its default effect, or what a handler makes of it: an exit code.
+/// A worker stopped because of our signal if it ended by that signal, or by an exit code of its handler.
 WorkerOutcome Supervisor::outcome_in_stop(const WorkerEnded& ended) const {
   const auto signal = ended.status.signal();
   const bool is_by_other_signal = signal && !sent_signals_.contains(*signal);
@@ -85,7 +85,7 @@ WorkerOutcome Supervisor::outcome_in_stop(const WorkerEnded& ended) const {
 }
 
 std::vector<Action> Supervisor::handle(const WorkerNotStarted& failed) {
-  // Nobody after it in the plan has been started, nor will be.
+  // No later worker of the plan has been started, nor will be.
   for (std::size_t i = failed.worker; i < outcomes_.size(); ++i) {
     alive_ -= outcomes_[i] == WorkerOutcome::Running ? 1 : 0;
     outcomes_[i] = WorkerOutcome::NeverStarted;
@@ -96,14 +96,14 @@ std::vector<Action> Supervisor::handle(const WorkerNotStarted& failed) {
   return fail(failed.worker, failed.exit_code);
 }
 
-/// Workers that have all ended, or are ending anyhow, need it no more.
+/// Ignores a failed service when all workers have ended or are ending: they need it no more.
 std::vector<Action> Supervisor::handle(const ServiceFailed& failed) {
   return state_ == State::Running ? fail(std::nullopt, failed.exit_code) : std::vector<Action>{};
 }
 
 std::vector<Action> Supervisor::handle(const StopRequested& request) {
   ++stop_debounce_;
-  sent_signals_.insert(request.signal);  // on a terminal it may reach a worker without us
+  sent_signals_.insert(request.signal);  // a terminal sends it to workers too
   if (stop_debounce_ > 1) {
     return state_ == State::Killing ? std::vector<Action>{} : kill();
   }
@@ -113,7 +113,7 @@ std::vector<Action> Supervisor::handle(const StopRequested& request) {
   if (!has_failed_ && !all_deciding_succeeded()) {
     stop_signal_ = request.signal;
   }
-  // Leftovers have been asked to end already; the grace goes on.
+  // Orphans have got SIGTERM already; their grace goes on.
   return state_ == State::Running ? send_stop_signal(request.signal) : std::vector<Action>{};
 }
 
@@ -132,7 +132,7 @@ std::vector<Action> Supervisor::handle(const NoticeWithdrawn& /*withdrawn*/) {
   has_notice_ = false;
   is_told_by_signal_ = false;
   for (std::size_t i = 0; i < outcomes_.size() && state_ == State::Running; ++i) {
-    if (outcomes_[i] == WorkerOutcome::Stopped) {  // its end was an answer, and the job is to go on without it
+    if (outcomes_[i] == WorkerOutcome::Stopped) {  // it ended because of the notice, and the job is to go on without it
       outcomes_[i] = WorkerOutcome::Failed;
       failed_.push_back({i, true});
       note_failure(i, std::max(statuses_[i]->shell_code(), 1));
@@ -171,7 +171,7 @@ std::vector<Action> Supervisor::handle(const GaveUpWaiting& /*gave_up*/) {
   return {Finish{}};
 }
 
-/// The first one alone.
+/// Records the first failure only.
 void Supervisor::note_failure(std::optional<std::size_t> worker, int exit_code) {
   if (!std::exchange(has_failed_, true)) {
     first_failure_ = worker;
