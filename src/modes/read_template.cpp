@@ -1,5 +1,5 @@
-// Turns the document of a template into a ModeTemplate, strictly: a typing error in a template is
-// found when it is read, not when a job misses a variable.
+// Reads a template's document into a ModeTemplate, strictly: a typing error in a template is found when it is read,
+// not when a job misses a variable.
 #include "modes/read_template.hpp"
 
 #include "base/encoding.hpp"
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-// Reads single fields: what is wrong is said with the file, the line and the path.
+// Reads single fields; errors name the file, the line and the path.
 
 namespace {
 
@@ -17,7 +17,7 @@ std::string suggestion(const std::optional<std::string>& nearest) {
   return nearest ? "; did you mean '" + *nearest + "'?" : std::string();
 }
 
-/// With its braces, as it would be written.
+/// The nearest placeholder, with its braces.
 std::optional<std::string> nearest_placeholder(const std::string& typed, const Place& place) {
   const auto nearest = nearest_name(typed, placeholder_names(place.parameters, place.roles));
   return nearest ? std::optional("{" + *nearest + "}") : std::nullopt;
@@ -60,7 +60,7 @@ bool Place::knows(const std::string& placeholder) const {
   const auto has = [&](const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), placeholder) != names.end();
   };
-  // Whole lists are made for few: this is asked of every text at every start.
+  // Called for every text at every start, so the combined list is built only for names that the cheap tests miss.
   return has(placeholder_names()) || parameters.contains(placeholder) || has(placeholder_names(parameters, roles));
 }
 
@@ -168,7 +168,7 @@ Result<RoleCount> read_count(const json::value& value, const std::string& path, 
   return place.error(path, "must be 'none', 'per job', 'per node', 'per other node' or 'per device'");
 }
 
-/// true, false, or "without ROLE": in a job that has none of that role.
+/// Reads true, false, or "without ROLE": the role decides in a job without that other role.
 Result<> read_decides(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
   constexpr std::string_view kWithoutRole = "without ";
   const json::value* const value = object.if_contains("decides_success");
@@ -207,7 +207,7 @@ const std::vector<std::string>& role_fields() {
   return fields;
 }
 
-/// What a process of the role is given.
+/// Reads the environment, program and arguments of a role.
 Result<> read_contract(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
   return all_of(
       {read_field(role.environment, object, path + "/environment", place, read_named_texts),
@@ -284,7 +284,7 @@ Result<Parameter> read_parameter(const json::value& value, const std::string& pa
   return parameter;
 }
 
-/// All of them, each of which has a name of its own, and is a placeholder from now on.
+/// Reads all parameters; their names must differ, and become placeholders.
 Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& place) {
   auto parameters = read_list(root, "parameters", place, read_parameter);
   if (!parameters) {
@@ -298,7 +298,7 @@ Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& 
   return parameters;
 }
 
-/// Only who has a port of its own can be met there.
+/// {endpoint} and {endpoints:ROLE} need a role that listens on ports of its own.
 Result<> check_listeners(const std::vector<std::string>& texts, bool listens, const std::vector<RoleTemplate>& roles,
                          const std::string& path, const Place& place) {
   if (!listens && use_placeholder(texts, "endpoint")) {
@@ -316,7 +316,7 @@ Result<> check_listeners(const std::vector<std::string>& texts, bool listens, co
   return {};
 }
 
-/// What can only be said of all fields together.
+/// Checks that need several fields.
 Result<> check_together(const ModeTemplate& mode, const Place& place) {
   if (mode.name.empty()) {
     return place.error("/mode", "is missing or empty; it is the mode's name");
@@ -350,7 +350,7 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
   return {};
 }
 
-/// The names of the roles, before they are read: texts of each may speak of all.
+/// The names of the roles, read first because each role's texts may refer to all of them.
 std::set<std::string> names_of_roles(const json::object& root) {
   std::set<std::string> names;
   const json::value* const roles = root.if_contains("roles");
@@ -366,7 +366,7 @@ std::set<std::string> names_of_roles(const json::object& root) {
   return names;
 }
 
-/// A file is written once on each node, so it knows no single worker.
+/// A file is written once per node, so its text must not refer to a worker.
 Result<> check_no_worker(const std::string& text, const std::string& path, const Place& place) {
   for (const char* const name : {"endpoint", "error_file", "global_rank", "local_rank", "role", "role_rank",
                                  "role_world_size", "task_config", "visible_local_rank"}) {
