@@ -1,4 +1,4 @@
-// The plan as a document: an interface that users and tests read. docs/interfaces.md fixes its fields.
+// Prints the plan as JSON documents for users and tests (docs/interfaces.md fixes the fields), and names log files.
 #include "plan/plan_document.hpp"
 
 #include "base/json.hpp"
@@ -10,25 +10,25 @@
 
 namespace muster {
 
-// The two layouts of a log folder: muster's own, and that of torchrun.
-// Source: DefaultLogsSpecs in torch/distributed/elastic/multiprocessing/api.py of torch 2.13.
+// Names log files in two layouts: muster's and torchrun's.
+// // Source: DefaultLogsSpecs in torch/distributed/elastic/multiprocessing/api.py of torch 2.13.
 
 namespace {
 
-/// The late value that tells the folders of runs apart: drawn once on each node, so that all attempts share it.
+/// A value filled at start that makes a run's directory unique: drawn once per node and shared by all attempts.
 constexpr const char* kToken = "log_token";
 
 std::string in_log_dir(const JobRequest& job, const std::string& name) {
   return job.log_dir.empty() ? name : job.log_dir + "/" + name;
 }
 
-/// A name of one folder.
+/// Makes a text the name of a single directory.
 std::string without_slashes(std::string text) {
   std::replace(text.begin(), text.end(), '/', '_');
   return text;
 }
 
-/// A name that ends with .txt is that of the one file.
+/// A name that ends with .txt is a complete file name.
 StreamLogs with_endings(const std::string& path, bool joins_streams) {
   if (!joins_streams) {
     return {path + ".out", path + ".err"};
@@ -67,8 +67,8 @@ std::string name_error_file(const RolePlan& shared, const Values& values) {
   return (here / file).lexically_normal().string();
 }
 
-/// In muster's own layout they lie beside the logs of the first worker. Several nodes may share that folder, so each of them has
-/// files of its own there.
+/// In muster's layout the files lie beside the logs of the first worker, with the node rank in their names, because
+/// several nodes may share that directory.
 StreamLogs name_chosen_lines(const LaunchPlan& plan, const JobRequest& job, const std::string& folder) {
   const bool is_own = job.log_layout == LogLayout::ByRank;
   const bool is_beside = is_own && !plan.workers.empty();
@@ -82,13 +82,13 @@ namespace {
 
 constexpr const char* kMasked = "***";
 
-/// An argument and what it says about its neighbour.
+/// An argument, and whether the next one is a secret.
 struct ShownArgument {
   std::string text;
-  bool announces_secret = false;  ///< "--password": the next argument is one
+  bool announces_secret = false;  ///< as "--password" does
 };
 
-/// "--api-token=x", "TOKEN=x" and "wandb.api_key=x" lose their x.
+/// Masks the x of "--api-token=x", "TOKEN=x" and "wandb.api_key=x".
 ShownArgument show(const std::string& argument) {
   std::string name = argument.substr(0, argument.find('='));
   std::replace(name.begin(), name.end(), '-', '_');
@@ -102,7 +102,7 @@ ShownArgument show(const std::string& argument) {
   return {argument, argument.starts_with('-')};
 }
 
-/// Arguments without their secrets: a plan is pasted into tickets.
+/// Arguments with masked secrets, because users paste plans into tickets.
 json::array masked_arguments(const std::vector<std::string>& argv) {
   json::array arguments;
   bool is_secret = false;
@@ -151,7 +151,7 @@ json::object process_document(const WorkerPlan& worker) {
 }
 
 json::object file_document(const PlannedFile& file) {
-  constexpr std::size_t kMostShown = 65'536;  // a rank table may have millions
+  constexpr std::size_t kMostShown = 65'536;  // a rank table may have millions of bytes
   json::object document{{"path", readable(file.path)}, {"mode", file.mode}};
   if (file.content.size() <= kMostShown) {
     document["content"] = readable(file.content);
