@@ -1,5 +1,5 @@
 // Reads nodes and pods as kubectl prints them.
-// Source: kubernetes.io, "Resource Management for Pods and Containers", "Sidecar Containers", "Pod Overhead".
+// // Source: kubernetes.io, "Resource Management for Pods and Containers", "Sidecar Containers", "Pod Overhead".
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "render/check_fit.hpp"
@@ -10,7 +10,7 @@
 namespace muster::render {
 namespace {
 
-/// What stands at the end of these keys; nullptr if one of them is missing.
+/// The value at a path of keys; nullptr if one of them is missing.
 const json::value* find(const json::value& from, std::initializer_list<std::string_view> keys) {
   const json::value* at = &from;
   for (const std::string_view key : keys) {
@@ -33,7 +33,7 @@ bool is_true_at(const json::value& from, std::initializer_list<std::string_view>
   return found != nullptr && found->is_bool() && found->get_bool();
 }
 
-/// The items of an array; none where it is missing.
+/// The items of an array; empty where it is missing.
 const json::array& items_at(const json::value& from, std::initializer_list<std::string_view> keys) {
   static const json::array none;
   const json::value* const found = find(from, keys);
@@ -74,7 +74,7 @@ Result<> read_amounts(Amounts& amounts, const json::value* found) {
   return {};
 }
 
-/// What is limited is requested, unless something else is.
+/// The requests of a container; a limit without a request counts as the request.
 Result<Amounts> requests_of_container(const json::value& container) {
   Amounts amounts;
   for (const char* const which : {"limits", "requests"}) {
@@ -85,10 +85,11 @@ Result<Amounts> requests_of_container(const json::value& container) {
   return amounts;
 }
 
-/// Those that run one after the other before the others, and beside them those that go on running.
+/// Requests of the init containers, which run one after the other, and of the sidecars, which keep running beside
+/// them.
 struct InitContainers {
-  Amounts most;      ///< at any moment
-  Amounts sidecars;  ///< that are still there afterwards
+  Amounts most;      ///< the largest sum at any moment
+  Amounts sidecars;  ///< the sum that remains afterwards
 };
 
 Result<InitContainers> read_init_containers(const json::value& pod) {
@@ -179,7 +180,7 @@ Result<> add_all(ClusterState& state, const json::value& document) {
   if (!kind.ends_with("List")) {
     return add_object(state, document, kind);
   }
-  // The items of a NodeList need not say what they are.
+  // The items of a NodeList need not name their kind.
   const std::string kind_of_items = kind.substr(0, kind.size() - std::string("List").size());
   for (const json::value& item : items_at(document, {"items"})) {
     const std::string own = text_at(item, {"kind"});
@@ -211,7 +212,7 @@ Result<Amounts> requests_of(const json::value& pod) {
   }
   add(amounts, init->sidecars);
   raise(amounts, init->most);
-  // What the pod as a whole asks for holds instead of the sums.
+  // Pod-level requests override the sums of the containers.
   const auto whole = requests_of_container(*spec);
   Amounts overhead;
   if (auto read = read_amounts(overhead, find(pod, {"spec", "overhead"})); !read) {
