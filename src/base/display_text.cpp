@@ -110,7 +110,7 @@ constexpr std::array<Range, 7> kBlank{{{0x0020, 0x0020},
                                        {0x205F, 0x205F},
                                        {0x3000, 0x3000}}};
 
-/// The ranges are in order.
+/// `ranges` are sorted.
 template <typename Ranges>
 bool is_among(const Ranges& ranges, char32_t character) {
   const auto* const at = std::lower_bound(ranges.begin(), ranges.end(), character,

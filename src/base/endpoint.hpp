@@ -1,5 +1,7 @@
 #pragma once
 
+// Splits and joins "host:port", and reads numeric addresses.
+
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
-#include <string>
-#include <string_view>
-
 // Writes muster's messages to standard error. Each line begins with "muster: ", or where one launcher prints the
 // lines of several hosts, "[host] muster: ". Hidden characters are escaped (base/display_text.hpp). Wraps spdlog,
 // which filters by level.
+
+#include <functional>
+#include <string>
+#include <string_view>
 
 namespace muster {
 

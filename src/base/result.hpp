@@ -1,5 +1,7 @@
 #pragma once
 
+// Defines Result, Error, and the sources of values with the errors about them.
+
 #include "base/display_text.hpp"
 #include "base/text.hpp"
 
@@ -61,7 +63,7 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-/// A value and what it was read from.
+/// A value and its origin.
 template <typename T>
 struct Sourced {
   T value{};

@@ -1,5 +1,7 @@
 #pragma once
 
+// Parses, formats and masks text; independent of the locale.
+
 #include <cstddef>
 #include <optional>
 #include <span>

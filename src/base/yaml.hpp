@@ -1,5 +1,7 @@
 #pragma once
 
+// Reads and prints YAML as JSON values.
+
 #include "base/json.hpp"
 #include "base/result.hpp"
 

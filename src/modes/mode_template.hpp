@@ -44,7 +44,7 @@ struct RoleTemplate {
   std::vector<std::string> unset;      ///< inherited variables that must not reach the process
   std::vector<std::string> arguments;  ///< appended to the program's own
   bool arguments_first = false;        ///< they stand before all of the program's own
-  std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
+  std::vector<std::string> arguments_of_several_nodes;  ///< follow `arguments` in a job with several nodes
   /// Inherited variables with the same meaning: where one of them is set, the arguments are left out.
   std::vector<std::string> arguments_unless_set;
   bool listens = false;           ///< each process has its own port, which all others know

@@ -23,7 +23,7 @@ std::optional<std::string> nearest_placeholder(const std::string& typed, const P
   return nearest ? std::optional("{" + *nearest + "}") : std::nullopt;
 }
 
-/// Every "{name}" must be a placeholder; "{{" and "}}" stand for braces.
+/// Fails unless every "{name}" is a placeholder; "{{" and "}}" stand for braces.
 Result<> check_placeholders(const std::string& text, const std::string& path, const Place& place) {
   for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at)) {
     if (at + 1 < text.size() && text[at + 1] == text[at]) {

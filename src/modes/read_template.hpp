@@ -34,7 +34,7 @@ using Templates = std::map<std::string, TemplateDocument>;
 /// The built-in templates, from which the user's templates may inherit.
 [[nodiscard]] Templates builtin_documents();
 
-// Strict readers of single fields of a template, whatever they mean.
+// Strict readers of single fields of a template.
 
 /// A document for error messages, and the placeholders that its texts may use.
 class Place {

@@ -1,5 +1,7 @@
 #pragma once
 
+// Binds the processes of a node to CPUs and memory nodes.
+
 #include "base/result.hpp"
 #include "environment/cpu_topology.hpp"
 #include "environment/snapshot.hpp"

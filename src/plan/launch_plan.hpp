@@ -1,5 +1,7 @@
 #pragma once
 
+// Describes a job request and the launch plan made from it, with the checks and documents of a plan.
+
 #include "base/endpoint.hpp"
 #include "base/json_fwd.hpp"
 #include "base/ranks.hpp"
@@ -36,7 +38,7 @@ enum class GiveArguments {
 enum class LogLayout {
   ByRank,    ///< "attempt_0/worker_3.out", or as the role says; error files as the role says
   Torchrun,  ///< "<run id>_<random>/attempt_0/<local rank>/stdout.log", an error file beside it
-  Nothing    ///< likewise for /dev/null: no file, no error file either
+  Nothing    ///< torchrun with /dev/null: no log files and no error files
 };
 
 /// The user's request, read from the command line.

@@ -1,5 +1,7 @@
 #pragma once
 
+// Describes the position of a node in an attempt.
+
 #include "base/endpoint.hpp"
 #include "base/ranks.hpp"
 

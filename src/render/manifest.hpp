@@ -25,7 +25,7 @@ enum class TokenFrom {
 struct ManifestRequest {
   std::string kind;  ///< one of `manifest_kinds`
   std::string name;
-  std::string image;  ///< empty: none, where the kind needs none
+  std::string image;  ///< empty: none, for kinds that need no image
   int nodes = 1;
   PodNeeds needs;             ///< of each node
   std::string shared_memory;  ///< size limit of /dev/shm; empty: no limit
