@@ -1,5 +1,5 @@
 // Computes the width of characters and escapes those that a terminal must not be given as they are. Pure.
-// // Widths follow Unicode 14: general categories Mn and Me and the parts of Hangul syllables take no column, East
+// Widths follow Unicode 14: general categories Mn and Me and the parts of Hangul syllables take no column, East
 // Asian Width W and F take two. Newer characters take one.
 #include "base/display_text.hpp"
 

@@ -1,5 +1,5 @@
 // Opens, reads and writes small files and descriptors.
-// // Links are followed one by one, since the last of them may lead to a missing file.
+// Links are followed one by one, since the last of them may lead to a missing file.
 #include "base/file_io.hpp"
 
 #include <fcntl.h>

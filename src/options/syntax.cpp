@@ -31,7 +31,7 @@ Error unknown_variable(const std::string& name, const std::optional<std::string>
 
 /// Kubernetes sets these in every pod for a Service called "muster" or "muster-anything": its host, its ports, and
 /// links such as tcp://10.0.0.1:80.
-/// /// Source: https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
+/// Source: https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
 bool is_of_a_service(const std::string& name, const std::string& value) {
   const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
   return name.ends_with("_SERVICE_HOST") || name.find("_SERVICE_PORT") != std::string::npos ||

@@ -44,7 +44,7 @@ struct CrossPlace {
 [[nodiscard]] CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int local_rank);
 
 /// TF_CONFIG of one process. Evaluators are in no cluster but their own.
-/// /// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
+/// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
 [[nodiscard]] std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::string& role, int index);
 
 /// The platform's TF_CONFIG without roles that have no process, and, except for evaluators, without the evaluators.

@@ -11,7 +11,7 @@
 namespace muster {
 
 // Names log files in two layouts: muster's and torchrun's.
-// // Source: DefaultLogsSpecs in torch/distributed/elastic/multiprocessing/api.py of torch 2.13.
+// Source: DefaultLogsSpecs in torch/distributed/elastic/multiprocessing/api.py of torch 2.13.
 
 namespace {
 

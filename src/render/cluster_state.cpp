@@ -1,5 +1,5 @@
 // Reads nodes and pods as kubectl prints them.
-// // Source: kubernetes.io, "Resource Management for Pods and Containers", "Sidecar Containers", "Pod Overhead".
+// Source: kubernetes.io, "Resource Management for Pods and Containers", "Sidecar Containers", "Pod Overhead".
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "render/check_fit.hpp"

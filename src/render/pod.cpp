@@ -12,7 +12,7 @@
 namespace muster::render {
 
 // Reads names strictly, because a manifest holds them without quotes.
-// // Source: kubernetes.io, "Object Names and IDs", "Labels and Selectors", "Taints and Tolerations".
+// Source: kubernetes.io, "Object Names and IDs", "Labels and Selectors", "Taints and Tolerations".
 
 namespace {
 

@@ -43,7 +43,7 @@ struct PodNeeds {
 /// An image reference for a container runtime.
 [[nodiscard]] Result<std::string> read_image(const Sourced<std::string>& text);
 /// An image for Slurm's plugin Pyxis: "registry.example#team/train:1.0", or the path of a file.
-/// /// Source: Pyxis, --container-image.
+/// Source: Pyxis, --container-image.
 [[nodiscard]] Result<std::string> read_slurm_image(const Sourced<std::string>& text);
 
 /// A resource name such as "nvidia.com/gpu".
