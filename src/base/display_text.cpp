@@ -203,10 +203,6 @@ std::string escape_for_json(char32_t character) {
   return text.data();
 }
 
-std::string replace_byte(char /*byte*/) {
-  return "\xEF\xBF\xBD";
-}
-
 /// The replacements for a hidden character and for a byte that is not UTF-8.
 struct Escapes {
   std::string (*of_character)(char32_t);
@@ -331,7 +327,7 @@ std::string escape_controls(std::string_view bytes) {
 }
 
 std::string visible_json(std::string_view document) {
-  return show(document, "\n\t", {escape_for_json, replace_byte});
+  return show(document, "\n\t", {escape_for_json, [](char) { return std::string("\xEF\xBF\xBD"); }});
 }
 
 std::string visible_line(std::string_view bytes) {

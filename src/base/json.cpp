@@ -29,13 +29,6 @@ void append_line_start(std::string& out, bool is_first, std::size_t depth) {
   out.append(2 * depth, ' ');
 }
 
-/// "0.526", where Boost.JSON writes 5.26E-1.
-void append_number(std::string& out, double number) {
-  std::array<char, 32> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
-  out += error == std::errc{} ? std::string(text.data(), end) : json::serialize(json::value(number));
-}
-
 void append_object(std::string& out, const json::object& object, std::size_t depth) {
   out += '{';
   bool is_first = true;
@@ -69,7 +62,9 @@ void append(std::string& out, const json::value& value, std::size_t depth) {
   } else if (value.is_array() && !is_flat(value.get_array())) {
     append_array(out, value.get_array(), depth);
   } else if (value.is_double()) {
-    append_number(out, value.get_double());
+    std::array<char, 32> text{};  // "0.526", where Boost.JSON writes 5.26E-1
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value.get_double());
+    out += error == std::errc{} ? std::string(text.data(), end) : json::serialize(value);
   } else {
     out += json::serialize(value);
   }

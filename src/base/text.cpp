@@ -69,10 +69,6 @@ bool is_about_language(const std::string& upper) {
   });
 }
 
-bool names_a_secret(const std::string& upper, std::string_view part) {
-  return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
-}
-
 /// Words before KEY that mean a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
 bool is_key_of_data(const std::vector<std::string>& words) {
   static constexpr auto kWords = std::to_array<std::string_view>(
@@ -347,7 +343,9 @@ bool is_secret_name(std::string_view name) {
       "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTHORIZATION"};
   const std::string upper = to_upper(name);
   return std::any_of(kParts.begin(), kParts.end(),
-                     [&](std::string_view part) { return names_a_secret(upper, part); }) ||
+                     [&](std::string_view part) {
+                       return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
+                     }) ||
          has_secret_word(upper);
 }
 

@@ -20,10 +20,6 @@ YamlDocument document_of(const BuiltinTemplate& builtin) {
   return {json::parse(json::string_view(builtin.json.data(), builtin.json.size())), {}};
 }
 
-Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
-  return read_template(document_of(builtin), builtin.name);
-}
-
 Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   if (path.value.empty()) {
     return wrong_value(path, "a file");
@@ -135,7 +131,7 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source&
 Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wanted, std::string_view template_name) {
   for (const BuiltinTemplate& builtin : builtin_templates()) {
     if (builtin.mode == wanted.value && (template_name.empty() || builtin.name == template_name)) {
-      auto mode = read_builtin(builtin);
+      auto mode = read_template(document_of(builtin), builtin.name);
       return mode ? Result<std::optional<ChosenMode>>(ChosenMode{std::move(*mode), wanted.source}) : mode.error();
     }
   }
@@ -176,20 +172,18 @@ Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiReq
       wanted, "auto or one of " + join(mode_names(), ", ") + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
 }
 
-/// Both are flags or both are variables: a flag removes the variable of the other option.
-Error two_answers(const Sourced<std::string>& file, const Sourced<std::string>& name) {
-  return Error{blame(file.source), file.source.name + " is '" + file.value + "' but " + name.source.name + " is '" +
-                                       name.value + "': both say how workers are started; leave one of them out"};
-}
-
 Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapshot) {
   const auto& name = request.name;
+  const auto& file = request.template_file;
   const bool is_named = name && name->value != "auto";
-  if (request.template_file && is_named) {
-    return two_answers(*request.template_file, *name);
+  // Both are flags or both are variables: a flag removes the variable of the other option.
+  if (file && is_named) {
+    return Error{blame(file->source), file->source.name + " is '" + file->value + "' but " + name->source.name +
+                                          " is '" + name->value +
+                                          "': both say how workers are started; leave one of them out"};
   }
-  if (request.template_file) {
-    auto chosen = read_template_file(*request.template_file);
+  if (file) {
+    auto chosen = read_template_file(*file);
     const auto checked = chosen ? check_no_mpi(request.mpi, chosen->mode.name) : Result<>();
     return checked ? std::move(chosen) : checked.error();
   }

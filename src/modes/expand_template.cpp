@@ -64,12 +64,6 @@ bool remove_everywhere(json::object& root, const std::string& name) {
   return is_removed;
 }
 
-const std::vector<std::string>& template_fields() {
-  static const std::vector<std::string> fields = {"mode",  "inherits", "without",  "common",           "parameters",
-                                                  "roles", "files",    "services", "takes_given_port", "inputs"};
-  return fields;
-}
-
 /// Merges a template into the one that it inherits from.
 class Expansion {
  public:
@@ -83,7 +77,9 @@ class Expansion {
         lines_[path] = line;
       }
     }
-    const auto checked = all_of({check_fields(own, template_fields(), "", place_), take_away(own), check_common(own)});
+    static const std::vector<std::string> fields = {"mode",  "inherits", "without",  "common",           "parameters",
+                                                    "roles", "files",    "services", "takes_given_port", "inputs"};
+    const auto checked = all_of({check_fields(own, fields, "", place_), take_away(own), check_common(own)});
     if (!checked) {
       return checked.error();
     }

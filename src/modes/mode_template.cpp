@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 namespace muster {
 
@@ -113,17 +112,14 @@ constexpr std::array<std::string_view, 9> kLateNames = {"job_secret",    "muster
 /// text looks like a mark.
 constexpr char kLateMark = '\0';
 
-bool is_late(std::string_view name) {
-  return std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
-}
-
 /// The value of a placeholder, or its mark until the start; empty for an unknown name.
 std::optional<std::string> value_or_mark(std::string_view name, const std::map<std::string, std::string>& values) {
   const auto value = values.find(std::string(name));
   if (value != values.end()) {
     return value->second;
   }
-  return is_late(name) ? std::optional(mark_deferred(name)) : std::nullopt;
+  const bool is_late = std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
+  return is_late ? std::optional(mark_deferred(name)) : std::nullopt;
 }
 
 /// Meaning of "{{" and "}}".
@@ -268,11 +264,6 @@ Result<InputTemplate> read_input(const json::value& value, const std::string& pa
   return input.file.empty() ? Result<InputTemplate>(place.error(path, "needs a file")) : input;
 }
 
-/// True for an element of a program that becomes several words.
-bool stands_for_words(std::string_view text) {
-  return text == kUsersProgram || text == kMpirunOptions || text == kOtherPrograms || text == kExports;
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> read_program(const json::value& value, const std::string& path, const Place& place) {
@@ -281,8 +272,9 @@ Result<std::vector<std::string>> read_program(const json::value& value, const st
   }
   std::vector<std::string> program;
   for (const json::value& item : value.get_array()) {
-    if (item.is_string() && stands_for_words(item.get_string())) {
-      program.emplace_back(item.get_string());
+    const std::string word = item.is_string() ? std::string(item.get_string()) : "";
+    if (word == kUsersProgram || word == kMpirunOptions || word == kOtherPrograms || word == kExports) {
+      program.push_back(word);
       continue;
     }
     auto text = read_text(item, path_of(path, std::to_string(program.size())), place);

@@ -13,16 +13,6 @@ namespace muster {
 
 namespace {
 
-std::string suggestion(const std::optional<std::string>& nearest) {
-  return nearest ? "; did you mean '" + *nearest + "'?" : std::string();
-}
-
-/// The nearest placeholder, with its braces.
-std::optional<std::string> nearest_placeholder(const std::string& typed, const Place& place) {
-  const auto nearest = nearest_name(typed, placeholder_names(place.parameters, place.roles));
-  return nearest ? std::optional("{" + *nearest + "}") : std::nullopt;
-}
-
 /// Fails unless every "{name}" is a placeholder; "{{" and "}}" stand for braces.
 Result<> check_placeholders(const std::string& text, const std::string& path, const Place& place) {
   for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at)) {
@@ -36,8 +26,9 @@ Result<> check_placeholders(const std::string& text, const std::string& path, co
     }
     const std::string name = text.substr(at + 1, end - at - 1);
     if (!place.knows(name)) {
-      return place.error(
-          path, "uses the unknown placeholder '{" + name + "}'" + suggestion(nearest_placeholder(name, place)));
+      const auto nearest = nearest_name(name, placeholder_names(place.parameters, place.roles));
+      return place.error(path, "uses the unknown placeholder '{" + name + "}'" +
+                                   (nearest ? "; did you mean '{" + *nearest + "}'?" : ""));
     }
     at = end + 1;
   }
@@ -69,7 +60,8 @@ Result<> check_fields(const json::object& object, const std::vector<std::string>
   for (const auto& member : object) {
     const std::string key(member.key());
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      return place.error(path_of(path, key), "is unknown" + suggestion(nearest_name(key, known)));
+      const auto nearest = nearest_name(key, known);
+      return place.error(path_of(path, key), "is unknown" + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
     }
   }
   return {};

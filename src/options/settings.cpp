@@ -98,12 +98,6 @@ std::string whole_seconds(double seconds) {
   return std::to_string(static_cast<long long>(seconds));
 }
 
-bool is_within(std::chrono::milliseconds duration, const DurationRange& range) {
-  const double seconds = static_cast<double>(duration.count()) / 1000;
-  return (seconds > range.least || (range.is_least_allowed && seconds == range.least)) &&
-         (range.most == 0 || seconds <= range.most);
-}
-
 std::string describe(const DurationRange& range) {
   if (range.most > 0) {
     return "seconds from " + whole_seconds(range.least) + " to " + whole_seconds(range.most);
@@ -126,7 +120,10 @@ Result<> read_duration(std::optional<std::chrono::milliseconds>& target, const S
   }
   const auto seconds = parse_seconds(setting->value);
   const std::chrono::milliseconds duration(static_cast<long long>(seconds.value_or(0) * 1000));
-  if (!seconds || !is_within(duration, range)) {
+  const double rounded = static_cast<double>(duration.count()) / 1000;
+  const bool is_within = (rounded > range.least || (range.is_least_allowed && rounded == range.least)) &&
+                         (range.most == 0 || rounded <= range.most);
+  if (!seconds || !is_within) {
     return wrong_value(*setting, describe(range));
   }
   target = duration;

@@ -17,15 +17,12 @@ constexpr std::string_view kQuotes = "\"'";
 /// The option that sets parameters of the mode.
 constexpr std::string_view kParameterOption = "set";
 
-std::string variable_name(std::string option) {
-  std::transform(option.begin(), option.end(), option.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-  return std::string(kVariableStart) + option;
-}
-
 Error unknown_variable(const std::string& name, const std::optional<std::string>& nearest) {
+  std::string meant = nearest.value_or("");
+  std::transform(meant.begin(), meant.end(), meant.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
   return Error{ErrorKind::BadEnvironment, "unknown variable '" + name + "'" +
-                                              (nearest ? "; did you mean '" + variable_name(*nearest) + "'?"
+                                              (nearest ? "; did you mean '" + std::string(kVariableStart) + meant + "'?"
                                                        : "; names that begin with MUSTER_ are options of muster")};
 }
 

@@ -6,7 +6,6 @@
 #include "plan/host_tasks.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace muster {

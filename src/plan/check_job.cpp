@@ -52,12 +52,6 @@ std::string describe_node(const LaunchPlan& plan) {
   return plan.has_node_rank ? "node " + to_string(plan.node_rank) + " of " + nodes : "one of " + nodes + " nodes";
 }
 
-/// ", ranktable by RANK_TABLE_FILE and Ascend devices": a mode detected from the environment.
-std::string describe_mode(const ChosenMode& chosen) {
-  const bool is_found = chosen.source.kind == SourceKind::Variable;
-  return is_found ? ", " + chosen.mode.name + " by " + chosen.source.name : std::string();
-}
-
 /// The number of workers in the job; for mpirun, which starts the ranks itself, the number of slots.
 std::string describe_job(const LaunchPlan& plan) {
   const bool has_ranks = plan.workers.empty() || ProcessNames::of(plan.workers).has_ranks();
@@ -75,7 +69,11 @@ void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& c
   const std::string in_job = plan.awaits_table ? "" : describe_job(plan);
   const std::string others =
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port) : in_job;
-  plan.notices.push_back(plan.platform + describe_mode(input.mode) + ": " + describe_node(plan) + ", " + here + others +
+  // Names a mode that was detected: ", ranktable by RANK_TABLE_FILE and Ascend devices".
+  const ChosenMode& chosen = input.mode;
+  const bool is_found = chosen.source.kind == SourceKind::Variable;
+  const std::string found_mode = is_found ? ", " + chosen.mode.name + " by " + chosen.source.name : "";
+  plan.notices.push_back(plan.platform + found_mode + ": " + describe_node(plan) + ", " + here + others +
                          (plan.awaits_table ? "" : describe_threads(plan, snapshot, cores)));
   const int devices = count_visible_devices(snapshot);
   if (plan.share && devices > 1 && devices < plan.share->local_size.value) {
@@ -112,10 +110,6 @@ namespace {
 /// Longest variable or argument, with its final NUL: Linux's MAX_ARG_STRLEN.
 constexpr std::size_t kMostBytes = 131'072;
 
-std::string suggestion(const std::optional<std::string>& nearest, const std::string& otherwise) {
-  return nearest ? "; did you mean '" + *nearest + "'?" : otherwise;
-}
-
 Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
   std::vector<std::string> names;
   for (const RoleTemplate& role : mode.roles) {
@@ -123,8 +117,10 @@ Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
   }
   for (const std::string& wanted : job.success_roles) {
     if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-      return Error{ErrorKind::BadUsage, "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
-                                            suggestion(nearest_name(wanted, names), ", only " + join(names, ", "))};
+      const auto nearest = nearest_name(wanted, names);
+      return Error{ErrorKind::BadUsage,
+                   "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
+                       (nearest ? "; did you mean '" + *nearest + "'?" : ", only " + join(names, ", "))};
     }
   }
   return {};

@@ -138,13 +138,6 @@ bool takes_table(const PlanInput& input, const std::vector<std::string>& texts) 
   return use_placeholder(texts, kOwnRankTable) && reads_table(input);
 }
 
-/// Copies the table into a file of this job: the controller's may change, or have an older format.
-void add_table(LaunchPlan& plan, const PlanInput& input, const Values& values) {
-  if (input.ranked) {
-    plan.files.push_back({values.at(kOwnRankTable), "0640", input.ranked->text, /*is_private=*/true});
-  }
-}
-
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
   std::vector<PlannedFile> files;
   for (const FileTemplate& file : mode.files) {
@@ -332,7 +325,9 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
   plan.chosen_lines = name_chosen_lines(plan, job, log_folder);
   plan.files = plan_files(chosen.mode, values);
-  add_table(plan, input, values);
+  if (ranked) {  // a copy, because the controller's table may change, or have an older format
+    plan.files.push_back({values.at(kOwnRankTable), "0640", ranked->text, /*is_private=*/true});
+  }
   add_remarks(plan, input, part.cores_text, texts);
   return plan;
 }
@@ -378,22 +373,13 @@ void fill_deferred(LaunchPlan& plan, const std::map<std::string, std::string>& v
 
 // Makes the plan inside another launcher's worker, and removes muster's own variables.
 
-namespace {
-
-/// True for muster's own variables, which no worker gets, except those for workers: the marker, which process/ sets,
-/// and the variables for talking to the job.
-bool is_own_variable(const std::string& name) {
-  const bool is_for_workers = name == kMarkerVariable || std::find(kWorkerVariables.begin(), kWorkerVariables.end(),
-                                                                   name) != kWorkerVariables.end();
-  return name.starts_with("MUSTER_") && !is_for_workers;
-}
-
-}  // namespace
-
 std::vector<std::string> own_variables(const Snapshot& snapshot) {
   std::vector<std::string> names;
   for (const auto& [name, value] : snapshot.variables) {
-    if (is_own_variable(name)) {
+    // Workers get the marker, which process/ sets, and the variables for talking to the job.
+    const bool is_for_workers = name == kMarkerVariable || std::find(kWorkerVariables.begin(), kWorkerVariables.end(),
+                                                                     name) != kWorkerVariables.end();
+    if (name.starts_with("MUSTER_") && !is_for_workers) {
       names.push_back(name);
     }
   }

@@ -22,12 +22,6 @@ std::string in_log_dir(const JobRequest& job, const std::string& name) {
   return job.log_dir.empty() ? name : job.log_dir + "/" + name;
 }
 
-/// Makes a text the name of a single directory.
-std::string without_slashes(std::string text) {
-  std::replace(text.begin(), text.end(), '/', '_');
-  return text;
-}
-
 /// A name that ends with .txt is a complete file name.
 StreamLogs with_endings(const std::string& path, bool joins_streams) {
   if (!joins_streams) {
@@ -40,8 +34,9 @@ StreamLogs with_endings(const std::string& path, bool joins_streams) {
 }  // namespace
 
 std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id) {
-  const std::string run =
-      job.log_layout == LogLayout::ByRank ? "" : without_slashes(run_id) + "_" + mark_deferred(kToken) + "/";
+  std::string run = run_id;
+  std::replace(run.begin(), run.end(), '/', '_');  // one directory
+  run = job.log_layout == LogLayout::ByRank ? "" : run + "_" + mark_deferred(kToken) + "/";
   return in_log_dir(job, run + "attempt_" + std::to_string(attempt));
 }
 

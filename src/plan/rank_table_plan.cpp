@@ -84,12 +84,6 @@ std::string describe_devices(std::vector<int> ids) {
   return describe_ranges(ids);
 }
 
-/// True where several pods share a server of the table.
-bool is_shared(const Cluster& cluster, const TableFile& file, const Instance& own) {
-  const bool is_part = is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(own.devices.size());
-  return !has_pod_names(file) && (cluster.job.total_slots ? is_part : count_nodes(file) < cluster.job.least_nodes);
-}
-
 Error hidden(const PlanInput& input, const TableFile& file, const Instance& own) {
   const std::string list = input.job.devices                                 ? input.job.devices->source.name
                            : input.snapshot.has("ASCEND_RT_VISIBLE_DEVICES") ? "ASCEND_RT_VISIBLE_DEVICES"
@@ -145,16 +139,19 @@ Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, 
     return !escape_controls.empty() &&
            std::find(escape_controls.begin(), escape_controls.end(), id) == escape_controls.end();
   });
-  if (input.cluster.share) {
+  const Cluster& cluster = input.cluster;
+  if (cluster.share) {
     return left.empty() ? all : left;
   }
   const bool is_part = left.size() < all.size();
-  const bool shares = is_shared(input.cluster, file, own);
+  const bool has_fewer = is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(all.size());
+  const bool shares = !has_pod_names(file) &&  // several pods have this server
+                      (cluster.job.total_slots ? has_fewer : count_nodes(file) < cluster.job.least_nodes);
   if (left.empty() || (is_part && !shares)) {
     return hidden(input, file, own);
   }
   const bool is_listed = !escape_controls.empty() && (is_part || file.table.instances.size() > 1);
-  return !shares || is_listed ? left : ids_by_ranks(input.cluster, file, own);
+  return !shares || is_listed ? left : ids_by_ranks(cluster, file, own);
 }
 
 Result<> check_slots(const PlanInput& input, const TableFile& file, const Instance& own) {
@@ -340,11 +337,6 @@ Result<std::vector<int>> local_devices(const PlanInput& input) {
   return devices;
 }
 
-Result<rank_table::Addresses> local_addresses(const GenerateRequest& request, const std::vector<int>& devices) {
-  return request.file.value.empty() ? rank_table::Addresses()
-                                    : rank_table::read_addresses(request.text, request.file.value, devices);
-}
-
 /// The table of a job with one node, which is complete; else a placeholder.
 Result<std::string> text_before_start(const PlanInput& input, const Instance& own) {
   if (input.cluster.job.most_nodes != 1) {
@@ -384,7 +376,9 @@ Result<> make_local_part(PlanInput& input) {
   if (!devices) {
     return devices.error();
   }
-  const auto addresses = local_addresses(request, *devices);
+  const auto addresses = request.file.value.empty()
+                             ? rank_table::Addresses()
+                             : rank_table::read_addresses(request.text, request.file.value, *devices);
   if (!addresses) {
     return addresses.error();
   }

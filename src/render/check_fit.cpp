@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 
 namespace muster::render {
 
@@ -249,17 +248,14 @@ Survey survey(const ClusterState& state, const PodNeeds& needs, const Amounts& n
   return result;
 }
 
-std::string in_units(std::int64_t thousandths) {
-  const std::string rest = std::to_string(kOne + thousandths % kOne).substr(1);
-  return std::to_string(thousandths / kOne) +
-         (thousandths % kOne == 0 ? "" : "." + rest.substr(0, rest.find_last_not_of('0') + 1));
-}
-
 /// "512Gi", or digits for an amount that is not round.
 std::string in_words(std::string_view resource, std::int64_t thousandths) {
   constexpr std::int64_t kGibi = kOne << 30U;
   if (resource != "memory") {
-    return in_units(thousandths) + " " + std::string(resource);
+    const std::string rest = std::to_string(kOne + thousandths % kOne).substr(1);
+    return std::to_string(thousandths / kOne) +
+           (thousandths % kOne == 0 ? "" : "." + rest.substr(0, rest.find_last_not_of('0') + 1)) + " " +
+           std::string(resource);
   }
   return (thousandths >= kGibi ? std::to_string(thousandths / kGibi) + "Gi"
                                : std::to_string(thousandths / (kOne << 20U)) + "Mi") +

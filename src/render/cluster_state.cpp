@@ -28,11 +28,6 @@ std::string text_at(const json::value& from, std::initializer_list<std::string_v
   return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
 }
 
-bool is_true_at(const json::value& from, std::initializer_list<std::string_view> keys) {
-  const json::value* const found = find(from, keys);
-  return found != nullptr && found->is_bool() && found->get_bool();
-}
-
 /// The items of an array; empty where it is missing.
 const json::array& items_at(const json::value& from, std::initializer_list<std::string_view> keys) {
   static const json::array none;
@@ -40,15 +35,11 @@ const json::array& items_at(const json::value& from, std::initializer_list<std::
   return found != nullptr && found->is_array() ? found->get_array() : none;
 }
 
-std::int64_t sum(std::int64_t one, std::int64_t other) {
-  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-  return one > kLargest - other ? kLargest : one + other;
-}
-
 void add(Amounts& amounts, const Amounts& more) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   for (const auto& [resource, amount] : more) {
     std::int64_t& total = amounts[resource];
-    total = sum(total, amount);
+    total = total > kLargest - amount ? kLargest : total + amount;
   }
 }
 
@@ -124,7 +115,8 @@ Result<> add_node(ClusterState& state, const json::value& document) {
     return {};
   }
   node.is_ready = is_ready(document);
-  node.is_unschedulable = is_true_at(document, {"spec", "unschedulable"});
+  const json::value* const unschedulable = find(document, {"spec", "unschedulable"});
+  node.is_unschedulable = unschedulable != nullptr && unschedulable->is_bool() && unschedulable->get_bool();
   for (const json::value& taint : items_at(document, {"spec", "taints"})) {
     node.taints.push_back({text_at(taint, {"key"}), text_at(taint, {"value"}), text_at(taint, {"effect"})});
   }
