@@ -149,27 +149,16 @@ bool is_blank(std::string_view character) {
 
 namespace {
 
-struct CodeRange {
-  char32_t first = 0;
-  char32_t last = 0;
-};
-
 /// Characters that move the cursor, change the direction of the following text, or are invisible: the controls of
 /// ASCII and Latin 1, line and paragraph separators, interlinear annotations, and the Default_Ignorable_Code_Point
 /// characters of Unicode 15.1, among them bidirectional controls, joiners and tags. Variation selectors are left out:
 /// they only choose the look of the character before them.
-constexpr std::array<CodeRange, 19> kHidden{{
+constexpr std::array<Range, 19> kHidden{{
     {0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},   {0x034F, 0x034F},   {0x061C, 0x061C},
     {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180E, 0x180E},   {0x200B, 0x200F},   {0x2028, 0x202E},
     {0x2060, 0x206F},   {0x3164, 0x3164},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB},
     {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE00FF}, {0xE01F0, 0xE0FFF},
 }};
-
-bool is_hidden(char32_t character) {
-  return std::any_of(kHidden.begin(), kHidden.end(), [character](const CodeRange& range) {
-    return character >= range.first && character <= range.last;
-  });
-}
 
 /// Python's notation: \x1b, \u202e, \U000e0001.
 std::string escape(char32_t character) {
@@ -222,7 +211,7 @@ std::string show(std::string_view bytes, std::string_view kept, const Escapes& e
     const std::string_view sequence = bytes.substr(0, length);
     if (length > 0) {
       const char32_t character = utf8_character(sequence);
-      text += is_hidden(character) ? escapes.of_character(character) : std::string(sequence);
+      text += is_among(kHidden, character) ? escapes.of_character(character) : std::string(sequence);
     } else if (!bytes.empty()) {
       text += escapes.of_byte(bytes.front());
     }

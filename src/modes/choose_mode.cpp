@@ -7,7 +7,6 @@
 #include "rank_table/local_instance.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <limits>

@@ -26,18 +26,14 @@ Error unknown_variable(const std::string& name, const std::optional<std::string>
                                                        : "; names that begin with MUSTER_ are options of muster")};
 }
 
-/// Kubernetes sets these in every pod for a Service called "muster" or "muster-anything": its host, its ports, and
-/// links such as tcp://10.0.0.1:80.
+/// True for other variables MUSTER_*. Kubernetes sets some in every pod for a Service called "muster" or
+/// "muster-anything": its host, its ports, and links such as tcp://10.0.0.1:80.
 /// Source: https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
-bool is_of_a_service(const std::string& name, const std::string& value) {
-  const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
-  return name.ends_with("_SERVICE_HOST") || name.find("_SERVICE_PORT") != std::string::npos ||
-         name.find("_PORT_") != std::string::npos || is_link;
-}
-
 bool is_no_option(const OptionTable& table, const std::string& name, const std::string& value) {
   const auto& others = table.no_options;
-  return std::find(others.begin(), others.end(), name) != others.end() || is_of_a_service(name, value);
+  const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
+  return std::find(others.begin(), others.end(), name) != others.end() || name.ends_with("_SERVICE_HOST") ||
+         name.find("_SERVICE_PORT") != std::string::npos || name.find("_PORT_") != std::string::npos || is_link;
 }
 
 /// --mode and --template exclude each other: a flag for one of them overrides the variable of the other.

@@ -34,9 +34,9 @@ StreamLogs with_endings(const std::string& path, bool joins_streams) {
 }  // namespace
 
 std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id) {
-  std::string run = run_id;
+  std::string run = run_id + "_" + mark_deferred(kToken);
   std::replace(run.begin(), run.end(), '/', '_');  // one directory
-  run = job.log_layout == LogLayout::ByRank ? "" : run + "_" + mark_deferred(kToken) + "/";
+  run = job.log_layout == LogLayout::ByRank ? "" : run + "/";
   return in_log_dir(job, run + "attempt_" + std::to_string(attempt));
 }
 

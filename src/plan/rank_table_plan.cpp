@@ -304,7 +304,6 @@ std::vector<int> runtime_devices(const PlanInput& input) {
 namespace {
 
 using rank_table::GenerateRequest;
-using rank_table::Instance;
 
 /// Stands in the plan for a table whose other parts are on other nodes.
 constexpr const char* kKnownAtStart = "{rank_table}";

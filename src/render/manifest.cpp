@@ -132,8 +132,6 @@ Result<std::string> render_manifest(const ManifestRequest& request) {
 
 namespace {
 
-using Values = std::map<std::string, std::string>;
-
 bool needs_what_is_empty(std::string_view line, const Values& values) {
   return std::any_of(values.begin(), values.end(), [&](const auto& value) {
     return value.second.empty() && line.find("{" + value.first + "}") != std::string_view::npos;
