@@ -254,15 +254,6 @@ std::string replace_other_blanks(std::string_view text, std::string (*replacemen
   return replaced;
 }
 
-bool is_control_character(char32_t character) {
-  const bool is_kept = character == '\n' || character == '\t' || character == '\r';
-  return !is_kept && (character < ' ' || (character >= 0x7F && character <= 0x9F));
-}
-
-bool is_plain(char c) {
-  return (c >= ' ' && c <= '~') || c == '\n' || c == '\t' || c == '\r';
-}
-
 /// Makes one character safe for a terminal; `length` is its size in bytes, 0 for a byte that is not UTF-8.
 std::string sanitize_character(std::string_view bytes, std::size_t length) {
   if (length == 0) {
@@ -271,13 +262,16 @@ std::string sanitize_character(std::string_view bytes, std::size_t length) {
   }
   const std::string_view sequence = bytes.substr(0, length);
   const char32_t character = utf8_character(sequence);
-  return is_control_character(character) ? escape(character) : std::string(sequence);
+  const bool is_kept = character == '\n' || character == '\t' || character == '\r';
+  const bool is_control = !is_kept && (character < ' ' || (character >= 0x7F && character <= 0x9F));
+  return is_control ? escape(character) : std::string(sequence);
 }
 
 }  // namespace
 
 std::string sanitize(std::string_view line) {
   constexpr std::string_view kEraseLine = "\x1b[2K";
+  const auto is_plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t' || c == '\r'; };
   std::string text;
   text.reserve(line.size());
   while (!line.empty()) {

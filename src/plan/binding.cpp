@@ -228,13 +228,6 @@ Result<> bind_roles(NodeBinding& node, const BindingUnit& desk) {
   return {};
 }
 
-/// The local rank of the process whose accelerator has index `place`.
-std::optional<std::size_t> local_rank_of(const BoundProcesses& processes, int place) {
-  const auto at = std::find(processes.places.begin(), processes.places.end(), place);
-  return at == processes.places.end() ? std::nullopt
-                                      : std::optional(static_cast<std::size_t>(at - processes.places.begin()));
-}
-
 int count_places(const BoundProcesses& processes) {
   int count = processes.least;
   for (const int place : processes.places) {
@@ -261,7 +254,11 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
   NodeBinding node;
   node.variables = request.variables;
   for (int i = 0; i < count; ++i) {
-    auto binding = bind_device(desk, static_cast<std::size_t>(i), local_rank_of(processes, i));
+    const auto& places = processes.places;
+    const auto at = std::find(places.begin(), places.end(), i);
+    const auto local_rank =
+        at == places.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - places.begin()));
+    auto binding = bind_device(desk, static_cast<std::size_t>(i), local_rank);
     if (!binding) {
       return binding.error();
     }

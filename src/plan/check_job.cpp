@@ -126,7 +126,7 @@ Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
   return {};
 }
 
-/// Fails unless roles that decide success have processes; checks the number of processes per role in the whole job.
+/// Fails where a role that should decide success, or the whole job, has no process.
 Result<> check_processes(const JobRequest& job, const Cluster& cluster, const ModeTemplate& mode) {
   const std::vector<RolePlace> places = place_roles(mode, cluster, assume_placement(cluster));
   int processes = 0;

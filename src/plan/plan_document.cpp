@@ -77,34 +77,20 @@ namespace {
 
 constexpr const char* kMasked = "***";
 
-/// An argument, and whether the next one is a secret.
-struct ShownArgument {
-  std::string text;
-  bool announces_secret = false;  ///< as "--password" does
-};
-
-/// Masks the x of "--api-token=x", "TOKEN=x" and "wandb.api_key=x".
-ShownArgument show(const std::string& argument) {
-  std::string name = argument.substr(0, argument.find('='));
-  std::replace(name.begin(), name.end(), '-', '_');
-  const bool has_value = name.size() < argument.size();
-  if (!is_secret_name(name)) {
-    return {argument};
-  }
-  if (has_value) {
-    return {argument.substr(0, name.size() + 1) + kMasked};
-  }
-  return {argument, argument.starts_with('-')};
-}
-
-/// Arguments with masked secrets, because users paste plans into tickets.
+/// Arguments with masked secrets, because users paste plans into tickets: the x of "--api-token=x", "TOKEN=x" and
+/// "wandb.api_key=x", and the argument behind "--password".
 json::array masked_arguments(const std::vector<std::string>& argv) {
   json::array arguments;
   bool is_secret = false;
   for (const std::string& argument : argv) {
-    const ShownArgument shown = show(readable(argument));
-    arguments.emplace_back(is_secret && !argument.starts_with('-') ? kMasked : shown.text);
-    is_secret = shown.announces_secret;
+    const std::string shown = readable(argument);
+    std::string name = shown.substr(0, shown.find('='));
+    std::replace(name.begin(), name.end(), '-', '_');
+    const bool names_secret = is_secret_name(name);
+    const bool has_value = name.size() < shown.size();
+    const std::string text = names_secret && has_value ? shown.substr(0, name.size() + 1) + kMasked : shown;
+    arguments.emplace_back(is_secret && !argument.starts_with('-') ? kMasked : text);
+    is_secret = names_secret && !has_value && shown.starts_with('-');
   }
   return arguments;
 }

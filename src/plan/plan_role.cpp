@@ -187,12 +187,6 @@ std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) 
   return has_device ? node.devices[place] : std::nullopt;
 }
 
-/// Limits the threads to the bound CPUs: more would only wait for each other.
-int cores_for(const RolePlan& shared, const std::optional<CpuBinding>& binding) {
-  const auto bound = binding ? static_cast<int>(binding->cpus.size()) : 0;
-  return bound > 0 ? std::min(bound, shared.cores_per_worker) : shared.cores_per_worker;
-}
-
 void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> binding) {
   if (shared.job.binding) {
     worker.environment.insert(shared.job.binding->variables.begin(), shared.job.binding->variables.end());
@@ -392,7 +386,10 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     add_own_values(values, shared, role_rank);
     values["neuron_rank"] = values.at("neuron_cores").empty() ? "" : values.at("global_rank");
     std::optional<CpuBinding> binding = binding_of(shared, bound_place);
-    values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
+    const int cores = shared.cores_per_worker;
+    const int bound = binding && !binding->cpus.empty() ? static_cast<int>(binding->cpus.size()) : cores;
+    // More threads than bound CPUs would only wait for each other.
+    values["cores_per_worker"] = std::to_string(std::min(bound, cores));
     WorkerPlan worker = plan_worker(shared, values);
     bind(worker, shared, std::move(binding));
     show_devices(worker, shared, place_on_host, i);

@@ -308,12 +308,6 @@ using rank_table::GenerateRequest;
 /// Stands in the plan for a table whose other parts are on other nodes.
 constexpr const char* kKnownAtStart = "{rank_table}";
 
-const InputTemplate* find_table(const ModeTemplate& mode) {
-  const auto at =
-      std::find_if(mode.inputs.begin(), mode.inputs.end(), [](const auto& input) { return input.is_rank_table; });
-  return at == mode.inputs.end() ? nullptr : &*at;
-}
-
 /// Clears the parameters that name a table, so that no table from the environment is read.
 void forget_table(ChosenMode& chosen, const InputTemplate& table) {
   for (auto& [name, value] : chosen.parameters) {
@@ -365,8 +359,9 @@ bool makes_table(const ChosenMode& chosen, const GenerateRequest& request) {
 Result<> make_local_part(PlanInput& input) {
   const GenerateRequest& request = input.job.generates;
   const Source source = request.wanted.value_or(request.file.source);
-  const InputTemplate* const table = find_table(input.mode.mode);
-  if (table == nullptr) {
+  const auto& inputs = input.mode.mode.inputs;
+  const auto table = std::find_if(inputs.begin(), inputs.end(), [](const auto& one) { return one.is_rank_table; });
+  if (table == inputs.end()) {
     return Error{blame(source),
                  source.name + " is 'generate', but the mode '" + input.mode.mode.name + "' takes no rank table"};
   }

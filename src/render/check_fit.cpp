@@ -203,7 +203,7 @@ Capacity room_in(const Amounts& free, const Amounts& need) {
   return room;
 }
 
-/// Free amounts of a node for the needed resources; negative where overcommitted.
+/// Free amounts of a node for the needed resources, at least 0.
 Amounts free_of(const Node& node, const PodUse* taken, const Amounts& need) {
   Amounts free;
   for (const auto& [resource, unused] : need) {

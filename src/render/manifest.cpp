@@ -132,12 +132,6 @@ Result<std::string> render_manifest(const ManifestRequest& request) {
 
 namespace {
 
-bool needs_what_is_empty(std::string_view line, const Values& values) {
-  return std::any_of(values.begin(), values.end(), [&](const auto& value) {
-    return value.second.empty() && line.find("{" + value.first + "}") != std::string_view::npos;
-  });
-}
-
 /// Indents the further lines of each value as far as the line itself.
 Values indented(const Values& values, std::string_view line) {
   const std::string blanks(std::min(line.find_first_not_of(' '), line.size()), ' ');
@@ -160,7 +154,10 @@ Values indented(const Values& values, std::string_view line) {
 std::string fill_lines(std::string_view text, const Values& values) {
   std::string filled;
   for (const std::string& line : split(text.substr(0, text.find_last_not_of('\n') + 1), '\n')) {
-    if (!needs_what_is_empty(line, values)) {
+    const bool needs_empty_value = std::any_of(values.begin(), values.end(), [&](const auto& value) {
+      return value.second.empty() && line.find("{" + value.first + "}") != std::string::npos;
+    });
+    if (!needs_empty_value) {
       filled += fill_placeholders(line, indented(values, line)) + "\n";
     }
   }
