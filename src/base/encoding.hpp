@@ -17,7 +17,7 @@ namespace muster {
 /// Compresses for speed rather than size; the result may be larger than the input.
 [[nodiscard]] std::string compress(std::string_view bytes);
 
-/// Reverses `compress`. Fails with `BadData` unless exactly `size` bytes result; never allocates more, because
+/// Reverses `compress`. Fails with `BadData` unless exactly `size` bytes result; stops one byte above, because
 /// `packed` may come from a stranger.
 [[nodiscard]] Result<std::string> decompress(std::string_view packed, std::size_t size);
 

@@ -21,7 +21,7 @@ enum class MpiStart {
   Ssh,    ///< mpirun, with sshd on the other nodes
 };
 
-/// Arguments of the mpirun that is started. Ranks that muster starts itself get their meaning in another way.
+/// Arguments for the mpirun that is started. Where muster starts the ranks itself, it applies their meaning instead.
 struct MpirunWords {
   /// The options as typed, and the names of variables for the ranks.
   std::vector<std::string> options{};

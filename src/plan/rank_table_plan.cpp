@@ -64,8 +64,8 @@ Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
   return error;
 }
 
-/// True for a value that was given: a merely counted one yields to the table, because two pods may see the same
-/// devices.
+/// True for a value that was given. A number that was only counted yields to the table, because two pods may see the
+/// same devices.
 bool is_said(const Source& source) {
   return is_given(source) || source.kind == SourceKind::Variable;
 }
