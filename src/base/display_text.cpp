@@ -1,5 +1,6 @@
-// The widths of characters by Unicode: general categories Mn and Me and the parts of Hangul syllables take no column,
-// East Asian Width W and F two. Made of the tables of version 14; what came later takes one. Pure.
+// Computes the width of characters and escapes those that a terminal must not be given as they are. Pure.
+// Widths follow Unicode 14: general categories Mn and Me and the parts of Hangul syllables take no column, East
+// Asian Width W and F take two. Newer characters take one.
 #include "base/display_text.hpp"
 
 #include "base/text.hpp"
@@ -109,7 +110,7 @@ constexpr std::array<Range, 7> kBlank{{{0x0020, 0x0020},
                                        {0x205F, 0x205F},
                                        {0x3000, 0x3000}}};
 
-/// The ranges are in order.
+/// `ranges` are sorted.
 template <typename Ranges>
 bool is_among(const Ranges& ranges, char32_t character) {
   const auto* const at = std::lower_bound(ranges.begin(), ranges.end(), character,
@@ -121,7 +122,7 @@ bool is_among(const Ranges& ranges, char32_t character) {
 
 int display_width(std::string_view character) {
   if (utf8_sequence(character) != character.size()) {
-    return 1;  // a replacement stands there
+    return 1;  // the terminal draws a replacement character
   }
   const char32_t number = utf8_character(character);
   if (escape_controls(character) != character || is_among(kCombining, number)) {
@@ -144,35 +145,24 @@ bool is_blank(std::string_view character) {
   return utf8_sequence(character) == character.size() && is_among(kBlank, utf8_character(character));
 }
 
-// What a terminal must not be given as it is. Pure.
+// Escapes of characters that a terminal acts upon or does not show.
 
 namespace {
 
-struct CodeRange {
-  char32_t first = 0;
-  char32_t last = 0;
-};
-
-/// Characters that move the cursor, turn the direction of what follows, or cannot be seen: the controls of ASCII and
-/// of Latin 1, the separators of lines and paragraphs, those of interlinear notes, and what Unicode 15.1 calls
-/// Default_Ignorable_Code_Point, where bidirectional controls, joiners and tags are. Without variation selectors: they
-/// choose how the character before them looks, no more.
-constexpr std::array<CodeRange, 19> kHidden{{
+/// Characters that move the cursor, change the direction of the following text, or are invisible: the controls of
+/// ASCII and Latin 1, line and paragraph separators, interlinear annotations, and the Default_Ignorable_Code_Point
+/// characters of Unicode 15.1, among them bidirectional controls, joiners and tags. Variation selectors are left out:
+/// they only choose the look of the character before them.
+constexpr std::array<Range, 19> kHidden{{
     {0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},   {0x034F, 0x034F},   {0x061C, 0x061C},
     {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180E, 0x180E},   {0x200B, 0x200F},   {0x2028, 0x202E},
     {0x2060, 0x206F},   {0x3164, 0x3164},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB},
     {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE00FF}, {0xE01F0, 0xE0FFF},
 }};
 
-bool is_hidden(char32_t character) {
-  return std::any_of(kHidden.begin(), kHidden.end(), [character](const CodeRange& range) {
-    return character >= range.first && character <= range.last;
-  });
-}
-
-/// As Python writes them: \x1b, \u202e, \U000e0001.
+/// Python's notation: \x1b, \u202e, \U000e0001.
 std::string escape(char32_t character) {
-  constexpr char32_t kOneByte = 0x7F;  // what follows is two bytes: \x85 is a byte that is not UTF-8
+  constexpr char32_t kOneByte = 0x7F;  // larger numbers take \u: \x85 means a byte that is not UTF-8
   constexpr char32_t kFourDigits = 0xFFFF;
   const char* const form = character <= kOneByte ? "\\x%02x" : character <= kFourDigits ? "\\u%04x" : "\\U%08x";
   std::array<char, 16> text{};
@@ -186,7 +176,7 @@ std::string escape_byte(char byte) {
   return text.data();
 }
 
-/// As JSON writes them: in units of UTF-16.
+/// JSON's notation, in UTF-16 units.
 std::string escape_for_json(char32_t character) {
   constexpr char32_t kFirstOfTwo = 0x10000;
   constexpr unsigned kBits = 10;
@@ -202,17 +192,13 @@ std::string escape_for_json(char32_t character) {
   return text.data();
 }
 
-std::string replace_byte(char /*byte*/) {
-  return "\xEF\xBF\xBD";
-}
-
-/// What is put in place of what.
+/// The replacements for a hidden character and for a byte that is not UTF-8.
 struct Escapes {
   std::string (*of_character)(char32_t);
-  std::string (*of_byte)(char);  ///< one that is not UTF-8
+  std::string (*of_byte)(char);
 };
 
-/// `kept`: of those that would be escaped.
+/// `kept` lists characters to leave alone although they are hidden.
 std::string show(std::string_view bytes, std::string_view kept, const Escapes& escapes) {
   const auto is_kept = [kept](char c) { return (c >= ' ' && c <= '~') || kept.find(c) != std::string_view::npos; };
   std::string text;
@@ -225,7 +211,7 @@ std::string show(std::string_view bytes, std::string_view kept, const Escapes& e
     const std::string_view sequence = bytes.substr(0, length);
     if (length > 0) {
       const char32_t character = utf8_character(sequence);
-      text += is_hidden(character) ? escapes.of_character(character) : std::string(sequence);
+      text += is_among(kHidden, character) ? escapes.of_character(character) : std::string(sequence);
     } else if (!bytes.empty()) {
       text += escapes.of_byte(bytes.front());
     }
@@ -234,7 +220,7 @@ std::string show(std::string_view bytes, std::string_view kept, const Escapes& e
   return text;
 }
 
-/// How long the sequence is that `bytes` begin with, if it colours or erases what follows in its line; 0: it does not.
+/// Length of the escape sequence at the start of `bytes` if it sets colours or erases to the end of the line, else 0.
 std::size_t length_of_colour(std::string_view bytes) {
   constexpr std::string_view kStart = "\x1b[";
   if (!bytes.starts_with(kStart)) {
@@ -249,7 +235,7 @@ std::size_t length_of_colour(std::string_view bytes) {
   return erases || bytes[last] == 'm' ? last + 1 : 0;
 }
 
-/// True for the characters of Unicode's category Space_Separator, but for the blank of ASCII.
+/// True for Unicode's category Space_Separator, except ASCII's blank.
 bool is_other_blank(char32_t character) {
   return character == 0x00A0 || character == 0x1680 || (character >= 0x2000 && character <= 0x200A) ||
          character == 0x202F || character == 0x205F || character == 0x3000;
@@ -268,16 +254,7 @@ std::string replace_other_blanks(std::string_view text, std::string (*replacemen
   return replaced;
 }
 
-bool is_control_character(char32_t character) {
-  const bool is_kept = character == '\n' || character == '\t' || character == '\r';
-  return !is_kept && (character < ' ' || (character >= 0x7F && character <= 0x9F));
-}
-
-bool is_plain(char c) {
-  return (c >= ' ' && c <= '~') || c == '\n' || c == '\t' || c == '\r';
-}
-
-/// What one character of a line is shown as; `length`: its bytes, 0 for a byte that is no character.
+/// Makes one character safe for a terminal; `length` is its size in bytes, 0 for a byte that is not UTF-8.
 std::string sanitize_character(std::string_view bytes, std::size_t length) {
   if (length == 0) {
     const auto byte = static_cast<std::uint8_t>(bytes.front());
@@ -285,13 +262,16 @@ std::string sanitize_character(std::string_view bytes, std::size_t length) {
   }
   const std::string_view sequence = bytes.substr(0, length);
   const char32_t character = utf8_character(sequence);
-  return is_control_character(character) ? escape(character) : std::string(sequence);
+  const bool is_kept = character == '\n' || character == '\t' || character == '\r';
+  const bool is_control = !is_kept && (character < ' ' || (character >= 0x7F && character <= 0x9F));
+  return is_control ? escape(character) : std::string(sequence);
 }
 
 }  // namespace
 
 std::string sanitize(std::string_view line) {
   constexpr std::string_view kEraseLine = "\x1b[2K";
+  const auto is_plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t' || c == '\r'; };
   std::string text;
   text.reserve(line.size());
   while (!line.empty()) {
@@ -303,7 +283,7 @@ std::string sanitize(std::string_view line) {
       line.remove_prefix(passing);
       continue;
     }
-    if (line.starts_with(kEraseLine)) {  // its prefix stays
+    if (line.starts_with(kEraseLine)) {  // erase only to the end of the line, so that the prefix stays
       text += "\x1b[K";
       line.remove_prefix(kEraseLine.size());
       continue;
@@ -330,7 +310,7 @@ std::string escape_controls(std::string_view bytes) {
 }
 
 std::string visible_json(std::string_view document) {
-  return show(document, "\n\t", {escape_for_json, replace_byte});
+  return show(document, "\n\t", {escape_for_json, [](char) { return std::string("\xEF\xBF\xBD"); }});
 }
 
 std::string visible_line(std::string_view bytes) {

@@ -1,4 +1,4 @@
-// Base64 by the C library's reader: see the header.
+// Decodes base64 with the C library, compresses with zlib, and computes digests.
 #include "base/encoding.hpp"
 
 #include <netinet/in.h>
@@ -14,10 +14,10 @@ namespace muster {
 
 std::optional<std::string> decode_base64(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) {
-    return std::nullopt;  // the reader would end there
+    return std::nullopt;  // b64_pton would stop at a NUL byte
   }
   const std::string ended(text);
-  // Three bytes of four letters; the reader wants room for a whole group.
+  // Four letters give three bytes; b64_pton wants room for a whole group.
   std::string bytes(ended.size() / 4 * 3 + 3, '\0');
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
   auto* const target = reinterpret_cast<unsigned char*>(bytes.data());
@@ -29,17 +29,15 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return bytes;
 }
 
-// zlib's streams: see the header.
-
 namespace {
 
-/// zlib only reads from there, but has no word for it.
+/// zlib only reads from this pointer, but its type is not const.
 Bytef* bytes_of(std::string_view bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast,cppcoreguidelines-pro-type-reinterpret-cast)
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
 }
 
-/// Of gzip's format; `decompress` reads zlib's own.
+/// Reads gzip's format; `decompress` reads zlib's.
 class Unpacking {
  public:
   explicit Unpacking(std::string_view packed) {
@@ -54,7 +52,7 @@ class Unpacking {
   Unpacking& operator=(const Unpacking&) = delete;
   ~Unpacking() { ::inflateEnd(&stream_); }
 
-  /// Adds what comes next, at most `most` bytes; what zlib says.
+  /// Appends the next bytes, at most `most`; returns zlib's status.
   int take(std::string& bytes, std::size_t most) {
     const std::size_t before = bytes.size();
     bytes.resize(before + most);
@@ -85,7 +83,7 @@ std::string compress(std::string_view bytes) {
 }
 
 Result<std::string> decompress(std::string_view packed, std::size_t size) {
-  // One byte more than there should be: what is longer shows.
+  // One byte more than announced shows a stream that is too long.
   std::string bytes(size + 1, '\0');
   auto made = static_cast<uLongf>(bytes.size());
   auto read = static_cast<uLong>(packed.size());
@@ -122,7 +120,7 @@ Result<std::optional<std::string>> unpack_gzip(std::string_view packed, std::siz
   }
 }
 
-// Digests of texts: see the header. Source: IETF, draft-eastlake-fnv.
+// Source of the digest: IETF, draft-eastlake-fnv.
 
 std::string digest_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Bytes that were written as letters.
+// Decodes base64, compresses and decompresses with zlib (nothing else includes it), and computes digests.
 
 #include "base/result.hpp"
 
@@ -11,25 +11,21 @@
 
 namespace muster {
 
-/// The bytes of a text in base64, whose last group is filled up with '='; blanks and line ends do not
-/// matter. Nothing for any other text.
+/// Decodes base64 whose last group is padded with '='; blanks and line ends are skipped. Empty for any other text.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 
-// The one door to zlib.
-
-/// The bytes in less space, quickly rather than well. Some take more space than before.
+/// Compresses for speed rather than size; the result may be larger than the input.
 [[nodiscard]] std::string compress(std::string_view bytes);
 
-/// The reverse. Fails with `BadData` unless exactly `size` bytes come out of it, and never makes more
-/// than that, whatever a stranger has packed.
+/// Reverses `compress`. Fails with `BadData` unless exactly `size` bytes result; stops one byte above, because
+/// `packed` may come from a stranger.
 [[nodiscard]] Result<std::string> decompress(std::string_view packed, std::size_t size);
 
-/// What gzip has packed; nothing where that ends too early. Fails with `BadData` for other bytes, and where
-/// more than `most` would come out; never makes more than one byte above that.
+/// Decompresses gzip data; empty where the data end too early. Fails with `BadData` for other bytes, and for more
+/// than `most` bytes of output; never makes more than one byte above `most`.
 [[nodiscard]] Result<std::optional<std::string>> unpack_gzip(std::string_view packed, std::size_t most);
 
-/// 16 hexadecimal digits that tell two texts apart which nodes of one job were given (FNV-1a). They keep no
-/// secret.
+/// FNV-1a digest as 16 hexadecimal digits, to compare the texts that the nodes of a job were given. Not for secrets.
 [[nodiscard]] std::string digest_of(std::string_view text);
 
 }  // namespace muster

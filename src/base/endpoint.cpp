@@ -1,4 +1,4 @@
-// Where a host ends and its port begins.
+// Splits and joins "host:port", and reads numeric addresses.
 #include "base/endpoint.hpp"
 
 #include "base/display_text.hpp"

@@ -1,19 +1,17 @@
-// Links are followed one by one, since the last of them may lead to what is not there.
+// Opens, reads and writes small files and descriptors.
+// Links are followed one by one, since the last of them may lead to a missing file.
 #include "base/file_io.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <utility>
 
 namespace muster {
 
 std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed) {
-  constexpr int kMost = 40;  // as many as the kernel follows
+  constexpr int kMost = 40;  // the kernel's limit
   failed.clear();
   for (int links = 0; links <= kMost; ++links) {
     std::error_code is_no_link;
@@ -27,8 +25,6 @@ std::filesystem::path follow_links(std::filesystem::path path, std::error_code& 
   return path;
 }
 
-// Something that stands for nothing, also in an image without devices.
-
 UniqueFd open_null(NullFor use) {
   UniqueFd device(::open("/dev/null", O_RDWR | O_CLOEXEC));
   int ends[2] = {-1, -1};
@@ -39,8 +35,6 @@ UniqueFd open_null(NullFor use) {
   UniqueFd write_end(ends[1]);
   return use == NullFor::Reading ? std::move(read_end) : std::move(write_end);
 }
-
-// Reads what may be anything.
 
 std::string read_untrusted_file(const std::string& path, std::size_t limit) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
@@ -61,11 +55,9 @@ std::string read_untrusted_file(const std::string& path, std::size_t limit) {
   return content;
 }
 
-// The one loop around write(2).
-
 namespace {
 
-/// True when it may be tried again.
+/// True when write(2) may be tried again.
 bool wait_until_writable(int fd, int error_number, std::chrono::milliseconds patience) {
   if (error_number == EINTR) {
     return true;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Files that somebody else has written.
+// Owns descriptors, and reads and writes small files, among them untrusted ones.
 
 #include "base/result.hpp"
 
@@ -39,7 +39,7 @@ class UniqueFd {
   [[nodiscard]] int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
 
-  /// Gives the descriptor up: the caller closes it.
+  /// Gives up ownership: the caller closes the descriptor.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
 
   void reset() {
@@ -52,8 +52,8 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// Where a file is in the end, if links stand under its name; unlike realpath(3) also where nothing is
-/// there yet. Folders on the way stay as they are named. Fails for links in a circle.
+/// The path behind a chain of links. Unlike realpath(3) it also works for a missing file, and keeps the directories
+/// of the path as they are named. Fails for a cycle of links.
 [[nodiscard]] std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed);
 
 enum class NullFor {
@@ -61,29 +61,30 @@ enum class NullFor {
   Writing
 };
 
-/// /dev/null, close-on-exec. Where there is none: a pipe whose other end is closed, which is at its end for who
-/// reads, and broken for who writes. Empty if not even that can be had.
+/// Opens /dev/null, close-on-exec. In an image without devices: a pipe whose other end is closed, so that reads see
+/// end of file and writes fail. Empty if the kernel refuses both.
 [[nodiscard]] UniqueFd open_null(NullFor use);
 
-/// The content of a regular file, at most `limit` bytes; empty when it cannot be read. A worker
-/// wrote it: it may be a pipe, a link or huge. Its file system may hang, and whoever calls with it.
+/// The content of a regular file, at most `limit` bytes; empty when it cannot be read. The file may be a worker's: a
+/// pipe, a link or huge. Blocks as long as the file system hangs.
 [[nodiscard]] std::string read_untrusted_file(const std::string& path, std::size_t limit);
 
-/// What became of the bytes that were to be written.
+/// Result of `write_all`.
 struct WriteResult {
-  std::size_t missing = 0;  ///< 0: all of them were taken
-  int error_number = 0;     ///< why the rest was not
+  std::size_t missing = 0;  ///< bytes not written; 0: all were
+  int error_number = 0;     ///< errno of the failed write
 };
 
-/// Writes all of it to a descriptor. One that takes nothing for now (a pipe without a reader) is waited
-/// for as long as `patience`, each time anew; a file never is.
+/// Writes all bytes to a descriptor. Each time the descriptor is not writable, as with a full pipe, waits up to
+/// `patience` for it; a regular file never waits.
 [[nodiscard]] WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds patience = {});
 
-/// Writes a small file that is there whole or not at all: a new one, of which only its owner may read, takes the place of the one
-/// that was there. Follows no link. Its file system may hang. Fails with `System`.
+/// Writes a small file atomically: writes a new file, readable by its owner only, and renames it over the old one.
+/// Follows no link. Blocks as long as the file system hangs. Fails with `System`.
 [[nodiscard]] Result<> write_whole_file(const std::string& path, std::string_view text);
 
-/// The text of the file at a path; empty: it cannot be read. Who decides by what files say is given this, and opens none.
+/// Returns the text of the file at a path, or empty when it cannot be read. Passed to code that decides by the
+/// content of files, so that this code opens none.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
 
 struct Unmap {
@@ -91,11 +92,11 @@ struct Unmap {
   void operator()(void* memory) const { (void)::munmap(memory, bytes); }
 };
 
-/// Things that a process made later writes for us: what it has written is there, however it ends.
+/// Memory shared with processes forked later: the parent sees what they wrote, however they end.
 template <typename Thing>
 using SharedThings = std::unique_ptr<Thing[], Unmap>;
 
-/// All bytes of them are 0. `count` is not.
+/// Maps `count` zeroed elements; `count` is not 0.
 template <typename Thing>
 [[nodiscard]] Result<SharedThings<Thing>> share_things(std::size_t count) {
   static_assert(std::is_trivial_v<Thing>);

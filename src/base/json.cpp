@@ -1,4 +1,4 @@
-// What Boost.JSON leaves to us: printing over several lines, and text that is no UTF-8.
+// Adds to Boost.JSON: indented output, repair of invalid UTF-8, repeated keys, and names for mistakes in JSON.
 #include "base/json.hpp"
 
 #include "base/display_text.hpp"
@@ -20,20 +20,13 @@ bool is_flat(const json::array& array) {
                       [](const json::value& item) { return item.is_object() || item.is_array(); });
 }
 
-// Documents are ours and a few levels deep.
+// The recursion is shallow: only the program's own documents, a few levels deep, are printed.
 // NOLINTBEGIN(misc-no-recursion)
 void append(std::string& out, const json::value& value, std::size_t depth);
 
 void append_line_start(std::string& out, bool is_first, std::size_t depth) {
   out += is_first ? "\n" : ",\n";
   out.append(2 * depth, ' ');
-}
-
-/// "0.526", where Boost.JSON writes 5.26E-1.
-void append_number(std::string& out, double number) {
-  std::array<char, 32> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
-  out += error == std::errc{} ? std::string(text.data(), end) : json::serialize(json::value(number));
 }
 
 void append_object(std::string& out, const json::object& object, std::size_t depth) {
@@ -69,14 +62,16 @@ void append(std::string& out, const json::value& value, std::size_t depth) {
   } else if (value.is_array() && !is_flat(value.get_array())) {
     append_array(out, value.get_array(), depth);
   } else if (value.is_double()) {
-    append_number(out, value.get_double());
+    std::array<char, 32> text{};  // "0.526", where Boost.JSON writes 5.26E-1
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value.get_double());
+    out += error == std::errc{} ? std::string(text.data(), end) : json::serialize(value);
   } else {
     out += json::serialize(value);
   }
 }
 // NOLINTEND(misc-no-recursion)
 
-/// Names the mistake where a parser stopped. Empty: it has no name.
+/// Names the mistake at which a parser stopped; empty: none of the known ones.
 std::string mistake_at(std::string_view text, std::size_t at) {
   const std::string_view before = trim(text.substr(0, at));
   const std::string_view rest = text.substr(at);
@@ -118,7 +113,7 @@ std::string pretty_json(const json::value& document) {
   return visible_json(out);
 }
 
-// Our own documents are a few levels deep.
+// The program's own documents are a few levels deep.
 // NOLINTNEXTLINE(misc-no-recursion)
 void make_valid_utf8(json::value& document) {
   if (document.is_string()) {
@@ -138,11 +133,11 @@ void make_valid_utf8(json::value& document) {
   }
 }
 
-// Looks for keys that occur twice in an object, of which Boost.JSON would keep the last in silence.
+// Finds keys that occur twice in an object: Boost.JSON silently keeps the last.
 
 namespace {
 
-/// What boost::json::basic_parser tells while it reads; only keys are looked at.
+/// Handler for boost::json::basic_parser that records keys only.
 struct KeyWatcher {
   // NOLINTBEGIN(readability-identifier-naming): the parser's names
   static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
@@ -154,8 +149,8 @@ struct KeyWatcher {
   using Text = json::string_view;
   using Error = boost::system::error_code;
 
-  std::vector<std::set<std::string>> objects;  ///< the keys of those that are open
-  std::string key;                             ///< as far as it has been read
+  std::vector<std::set<std::string>> objects;  ///< keys of the objects that are open
+  std::string key;                             ///< the part of the key that has been read
   std::optional<std::string> repeated;
 
   bool on_object_begin(Error& /*error*/) {
@@ -201,7 +196,7 @@ struct KeyWatcher {
 
 std::optional<std::string> find_repeated_key(std::string_view text) {
   json::basic_parser<KeyWatcher> parser{json::parse_options{}};
-  boost::system::error_code ignored;  // whoever reads the document says what is wrong with it
+  boost::system::error_code ignored;  // the code that reads the document reports its errors
   parser.write_some(false, text.data(), text.size(), ignored);
   return parser.handler().repeated;
 }

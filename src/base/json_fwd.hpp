@@ -1,6 +1,6 @@
 #pragma once
 
-// JSON values by name only, for headers that hand one on.
+// Declares JSON values for headers that only pass them on.
 
 #include <boost/json/fwd.hpp>
 

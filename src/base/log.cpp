@@ -1,4 +1,5 @@
-// The voice of muster, and the one place where what others wrote is made harmless for a terminal. spdlog's registry, threads and files are not used: one logger, one sink.
+// Writes muster's own messages with one spdlog logger and one sink; spdlog's registry, threads and files are not
+// used.
 #include "base/log.hpp"
 
 #include "base/display_text.hpp"
@@ -19,7 +20,7 @@
 namespace muster {
 namespace {
 
-/// Errors in red, warnings in yellow: the whole line is written by us, so colour is two strings.
+/// Errors are red, warnings yellow.
 std::string_view colour_of(spdlog::level::level_enum level) {
   switch (level) {
     case spdlog::level::err:
@@ -36,14 +37,15 @@ bool is_ready(int milliseconds) {
   return ::poll(&ready, 1, milliseconds) == 1;
 }
 
-/// A file is always ready, and takes nothing for as long as it wants. Of a pipe that is ready so much is certain.
+/// poll(2) reports a file as always ready although its file system may block; a pipe that is ready takes PIPE_BUF
+/// bytes.
 bool takes_at_once(const std::string& line) {
   struct stat status {};
   const bool is_file = ::fstat(STDERR_FILENO, &status) != 0 || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
   return !is_file && line.size() <= PIPE_BUF && is_ready(0);
 }
 
-/// A standard error that takes nothing must not keep us: the line is for nobody then.
+/// Drops the lines when standard error stays unwritable: a stalled reader must not block muster.
 void write_now(const std::string& lines) {
   constexpr int kPatienceMilliseconds = 500;
   if (is_ready(kPatienceMilliseconds)) {
@@ -54,7 +56,7 @@ void write_now(const std::string& lines) {
 class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   MessageSink target;
-  std::optional<std::string> kept;  ///< lines that wait for a target; empty: none do
+  std::optional<std::string> kept;  ///< lines that wait for a target; empty: no buffering
   bool with_colour = false;
   std::string start = "muster: ";
 
@@ -65,7 +67,7 @@ class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     line += start;
     for (const char c : escape_controls({message.payload.data(), message.payload.size()})) {
       line += c;
-      if (c == '\n') {  // of a value that is quoted: whose line it is must be seen all the same
+      if (c == '\n') {  // of a quoted value: each line gets the prefix
         line += start;
       }
     }

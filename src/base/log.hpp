@@ -1,12 +1,12 @@
 #pragma once
 
+// Writes muster's messages to standard error. Each line begins with "muster: ", or where one launcher prints the
+// lines of several hosts, "[host] muster: ". Hidden characters are escaped (base/display_text.hpp). Wraps spdlog,
+// which filters by level.
+
 #include <functional>
 #include <string>
 #include <string_view>
-
-// What muster itself says, on standard error, each line beginning "muster: ", or where a front gathers the
-// lines of several hosts, "[host] muster: ". What a message holds of others is made visible here
-// (base/visible.hpp). The one door to spdlog, which filters by level and formats.
 
 namespace muster {
 
@@ -17,30 +17,29 @@ enum class Level {
   Error
 };
 
-/// Takes one finished line, with its line end.
+/// Takes one finished line with its line end.
 using MessageSink = std::function<void(std::string_view line)>;
 
-/// Decides the least level that is said and whether levels are coloured. Lines are written to standard error at
-/// once, unless `buffer_log` or `set_log_sink` says otherwise.
+/// Sets the lowest level that is shown and whether levels are coloured. Lines are written to standard error at once,
+/// until `buffer_log` or `set_log_sink`.
 void set_up_messages(Level least, bool with_colour);
 
-/// From here on lines name this host; empty: none.
+/// Adds a host to the prefix of later lines; an empty one removes it.
 void set_log_host(const std::string& host);
 
-/// From here on waits for nobody: a line that standard error may not take at once is kept until there is somebody to take it, and so
-/// is every further one. It may be a file that takes nothing, for as long as it wants.
+/// From now on never blocks: lines are kept in memory, because standard error may be a file whose file system hangs.
 void buffer_log();
 
-/// What is kept goes to standard error, and so does what follows.
+/// Writes the kept lines to standard error and ends the buffering.
 void flush_log();
 
-/// Hands what is kept and every further line to `sink`. An empty function restores standard error, and forgets what
-/// is kept: somebody else says it.
+/// Hands the kept lines and every later one to `sink`. An empty function restores standard error and drops the kept
+/// lines: another process prints them.
 void set_log_sink(MessageSink sink);
 
 void say(Level level, std::string_view message);
 
-/// False when messages of this level are not shown, so that nobody need compose them.
+/// False when messages of this level are not shown, so that the caller need not compose them.
 [[nodiscard]] bool is_said(Level level);
 
 inline void log_debug(std::string_view message) {

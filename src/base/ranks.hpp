@@ -1,6 +1,6 @@
 #pragma once
 
-// How processes are called in sentences: by rank, by label, and what several of them are.
+// Rank types, and the names of processes in messages: by rank, by label, and in groups.
 
 #include "base/text.hpp"
 
@@ -25,8 +25,8 @@ struct LocalRank {
   auto operator<=>(const LocalRank&) const = default;
 };
 
-/// Position of a worker in the job, 0 to world size-1. Within a role contiguous on a node, in order
-/// of node rank.
+/// Position of a worker in the job, 0 to world size-1. The ranks of a role on a node are contiguous, in order of node
+/// rank.
 struct GlobalRank {
   int value = 0;
   auto operator<=>(const GlobalRank&) const = default;
@@ -47,18 +47,18 @@ inline std::string to_string(GlobalRank rank) {
   return "rank " + to_string(rank) + (label.empty() ? "" : " (" + label + ")");
 }
 
-/// "rank 3", "ranks 0-3, 7", "no rank". The ranks are sorted.
+/// "rank 3", "ranks 0-3, 7", "no rank". `ranks` must be sorted.
 [[nodiscard]] inline std::string describe_ranks(std::span<const int> ranks) {
   return ranks.empty() ? "no rank" : (ranks.size() == 1 ? "rank " : "ranks ") + describe_ranges(ranks);
 }
 
-/// The same of a process; the label alone, "mpirun", of one that is none of the ranks.
+/// `describe_rank` for a process; the label alone for one without a rank, such as mpirun.
 template <typename Process>
 [[nodiscard]] std::string describe_process(const Process& process) {
   return process.is_unranked ? process.label : describe_rank(process.global_rank, process.label);
 }
 
-/// Several processes, as sentences call them.
+/// Collects processes and names them together in a message.
 class ProcessNames {
  public:
   template <typename Process>
@@ -88,7 +88,7 @@ class ProcessNames {
     }
     return join(names, ", ");
   }
-  /// "4 workers"; "mpirun" where none of them is a rank.
+  /// "4 workers"; "mpirun" where no process has a rank.
   [[nodiscard]] std::string count(const char* noun) const {
     return has_ranks() || labels_.empty() ? count_of(size(), noun) : describe();
   }
@@ -98,8 +98,8 @@ class ProcessNames {
   std::vector<std::string> labels_;
 };
 
-/// What these processes are called together: "worker", but "process" where one has a label or a role
-/// of its own: a scheduler and a parameter server are no workers.
+/// The common noun for processes: "worker", but "process" where one has a label or another role, because a scheduler
+/// and a parameter server are no workers.
 template <typename Processes>
 [[nodiscard]] const char* noun_of(const Processes& processes) {
   const bool has_others = std::any_of(processes.begin(), processes.end(), [&](const auto& process) {

@@ -1,4 +1,4 @@
-// The two functions that Result and Error need out of line.
+// Defines the two functions of Result and Error that need not be inline.
 #include "base/result.hpp"
 
 #include <stdexcept>

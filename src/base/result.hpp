@@ -1,5 +1,7 @@
 #pragma once
 
+// Defines Result, Error, and the sources of values with the errors about them.
+
 #include "base/display_text.hpp"
 #include "base/text.hpp"
 
@@ -11,13 +13,13 @@
 
 namespace muster {
 
-/// What a caller may do about a failure. The value is the exit code that the program ends with if
-/// nobody can do anything (the table is in docs/interfaces.md).
+/// Kinds of failure, by what a caller can do about them. The value is the program's exit code for an unhandled error
+/// (the table is in docs/interfaces.md).
 enum class ErrorKind {
   BadUsage = 64,        ///< The command line is wrong. Retrying cannot help.
   BadData = 65,         ///< A file that describes the job is wrong. Retrying cannot help.
   System = 71,          ///< The kernel refused a call.
-  Incomplete = 75,      ///< Somebody who is needed has not come. Retrying may help.
+  Incomplete = 75,      ///< A participant that is needed has not come. Retrying may help.
   BadEnvironment = 78,  ///< A variable is wrong, or two contradict each other.
   NotExecutable = 126,  ///< The program exists and cannot be run.
   NotFound = 127,       ///< The program does not exist.
@@ -43,17 +45,17 @@ using Result = boost::system::result<T, Error>;
 /// An `Error` of kind System: "<attempt>: <text of errno>".
 [[nodiscard]] Error system_error(std::string_view attempt, int error_number);
 
-/// What a value was read from. Decisions go by this kind; the name is for people.
+/// Kinds of places where a value was read. Decisions go by this kind; the name is for people.
 enum class SourceKind {
   Flag,      ///< on the command line, such as --nnodes
   Option,    ///< the variable of an option: MUSTER_NNODES
-  Variable,  ///< a platform's or another launcher's: WORLD_SIZE, PET_NNODES
-  File,      ///< a file, such as /etc/volcano/worker.host, or what the system shows
-  Default,   ///< nobody said anything: ours, or the platform's own
-  Assumed    ///< learnt at start, and only assumed until then
+  Variable,  ///< a platform's or another launcher's variable: WORLD_SIZE, PET_NNODES
+  File,      ///< a file, such as /etc/volcano/worker.host, or facts read from the system
+  Default,   ///< not set anywhere: muster's default or the platform's
+  Assumed    ///< known only at start, and assumed until then
 };
 
-/// Where a value comes from: the kind, and the bare name of the flag, variable or file.
+/// Origin of a value: its kind, and the bare name of the flag, variable or file.
 struct Source {
   SourceKind kind = SourceKind::Default;
   std::string name = "default";
@@ -61,7 +63,7 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-/// A value and what it was read from.
+/// A value and its origin.
 template <typename T>
 struct Sourced {
   T value{};
@@ -84,27 +86,27 @@ struct Sourced {
 [[nodiscard]] inline Source from_variable(std::string name) {
   return {SourceKind::Variable, std::move(name)};
 }
-/// "default of hai": somebody's own, where nobody said anything.
+/// The default of a platform, such as "default of hai", where nothing was set.
 [[nodiscard]] inline Source default_of(std::string_view whose) {
   return {SourceKind::Default, "default of " + std::string(whose)};
 }
 
-/// True for what the user says to muster, as a flag or as the variable of an option.
+/// True where the user set an option of muster, as a flag or by its variable.
 [[nodiscard]] inline bool is_given(const Source& source) {
   return source.kind == SourceKind::Flag || source.kind == SourceKind::Option;
 }
 
-/// A part of it: "--set role_name", "TF_CONFIG task.index".
+/// A part of a source: "--set role_name", "TF_CONFIG task.index".
 [[nodiscard]] inline Source part_of(const Source& whole, std::string_view part) {
   return {whole.kind, whole.name + std::string(part)};
 }
 
-/// The kind of error that a wrong value is: the command line's or the environment's fault.
+/// Error kind for a wrong value: the command line or the environment is at fault.
 [[nodiscard]] inline ErrorKind blame(const Source& source) {
   return source.kind == SourceKind::Flag ? ErrorKind::BadUsage : ErrorKind::BadEnvironment;
 }
 
-/// "<source> is '<value>', expected <what>": how every wrong value is reported.
+/// Error for any wrong value: "<source> is '<value>', expected <what>".
 [[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
   return Error{blame(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
                                         "', expected " + std::string(expected)};

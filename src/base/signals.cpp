@@ -1,4 +1,4 @@
-// The names of signals, as people write them.
+// Parses the names of signals as people write them.
 #include "base/signals.hpp"
 
 #include "base/text.hpp"
@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-/// Second names of signals; the system knows only the first ones.
+/// Alternative names of signals; the C library knows only the first ones.
 constexpr auto kOtherNames =
     std::to_array<std::pair<std::string_view, int>>({{"CLD", SIGCHLD}, {"IO", SIGIO}, {"IOT", SIGABRT}});
 

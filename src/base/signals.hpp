@@ -1,5 +1,7 @@
 #pragma once
 
+// Parses the names of signals.
+
 #include <optional>
 #include <string_view>
 

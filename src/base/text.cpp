@@ -1,4 +1,4 @@
-// Small pure functions on text that more than one stage needs: strict numbers, lists, suggestions.
+// Pure functions on text that more than one stage needs: strict numbers, lists, suggestions, secrets, UTF-8.
 #include "base/text.hpp"
 
 #include "base/display_text.hpp"
@@ -44,8 +44,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
-/// True when `part` occurs in the name as a word: "TOKENIZER" and "MAX_TOKENS" are about language, not
-/// about access.
+/// True when `part` occurs in the name as a word: "TOKENIZER" and "MAX_TOKENS" are about language, not about access.
 bool names_part(std::string_view upper, std::string_view part) {
   std::size_t at = upper.find(part);
   const auto goes_on = [&] {
@@ -58,7 +57,7 @@ bool names_part(std::string_view upper, std::string_view part) {
   return at != std::string_view::npos;
 }
 
-/// Words beside TOKEN that tell of a piece of text which a model reads: --moe-token-dispatcher-type, PAD_TOKEN.
+/// Words beside TOKEN that mean a piece of a model's text: --moe-token-dispatcher-type, PAD_TOKEN.
 bool is_about_language(const std::string& upper) {
   static constexpr auto kWords = std::to_array<std::string_view>(
       {"AUDIO",   "BOS",   "CLS",  "DISPATCHER", "DROP", "DROPPING", "EMBEDDING", "EOS",   "IMAGE",
@@ -70,11 +69,7 @@ bool is_about_language(const std::string& upper) {
   });
 }
 
-bool names_a_secret(const std::string& upper, std::string_view part) {
-  return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
-}
-
-/// Words before KEY that tell of a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
+/// Words before KEY that mean a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
 bool is_key_of_data(const std::vector<std::string>& words) {
   static constexpr auto kWords = std::to_array<std::string_view>(
       {"AUDIO",    "CAPTION", "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",     "FEATURE", "IMAGE",
@@ -83,8 +78,8 @@ bool is_key_of_data(const std::vector<std::string>& words) {
   return words.size() > 1 && std::find(kWords.begin(), kWords.end(), words[words.size() - 2]) != kWords.end();
 }
 
-/// Words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_..., CRED_...
-/// (those of ModelArts).
+/// True for words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_...,
+/// CRED_... (those of ModelArts).
 bool has_secret_word(const std::string& upper) {
   const std::vector<std::string> words = split(upper, '_');
   return (words.size() > 1 && words.back() == "KEY" && !is_key_of_data(words)) ||
@@ -98,10 +93,10 @@ bool has_secret_word(const std::string& upper) {
 std::optional<int> parse_integer(std::string_view text, int least, int most) {
   int value = 0;
   const char* const end = text.data() + text.size();
-  if (text.empty() || !is_digit(text.front())) {  // from_chars would take a minus sign
+  if (text.empty() || !is_digit(text.front())) {  // from_chars would accept a minus sign
     return std::nullopt;
   }
-  if (text.front() == '0' && text.size() > 1) {  // to a shell 010 is 8, to Python it is an error
+  if (text.front() == '0' && text.size() > 1) {  // 010 is 8 in a shell and an error in Python
     return std::nullopt;
   }
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
@@ -281,7 +276,7 @@ std::string valid_utf8(std::string_view bytes) {
 
 std::string shortened(std::string_view bytes, std::size_t most) {
   constexpr std::string_view kCut = "...";
-  constexpr std::size_t kLongestCharacter = 4;  // so that one which is cut is cut off below
+  constexpr std::size_t kLongestCharacter = 4;  // a character that is cut here is removed below
   std::string text = valid_utf8(bytes.substr(0, most + kLongestCharacter));
   if (text.size() <= most) {
     return text;
@@ -298,7 +293,7 @@ std::string shortened(std::string_view bytes, std::size_t most) {
 
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=@%+";
-  // A word such as a=b is an assignment only in front of a command, where none of ours stands.
+  // A word such as a=b is an assignment only before a command, and no word of this program stands there.
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
     return std::string(text);
   }
@@ -307,7 +302,7 @@ std::string shell_word(std::string_view text) {
     if (c == '\'') {
       word += "'\\''";
     } else if (c == '\n') {
-      word += "'$'\\n''";  // on one line: what follows is no line of the script
+      word += "'$'\\n''";  // keeps the word on one line, so that no part of it is a line of the script
     } else {
       word += c;
     }
@@ -329,7 +324,7 @@ bool is_control(char c) {
 }
 
 std::string one_line(std::string_view bytes, std::size_t most) {
-  constexpr std::size_t kLongestCharacter = 4;  // so that one which is cut is cut off below
+  constexpr std::size_t kLongestCharacter = 4;  // a character that is cut here is removed below
   return shortened(visible_line(bytes.substr(0, most + kLongestCharacter)), most);
 }
 
@@ -348,7 +343,9 @@ bool is_secret_name(std::string_view name) {
       "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTHORIZATION"};
   const std::string upper = to_upper(name);
   return std::any_of(kParts.begin(), kParts.end(),
-                     [&](std::string_view part) { return names_a_secret(upper, part); }) ||
+                     [&](std::string_view part) {
+                       return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
+                     }) ||
          has_secret_word(upper);
 }
 
@@ -370,12 +367,10 @@ std::string masked(std::string_view name, const std::string& value) {
   return text;
 }
 
-// Which bytes are a character: the table of well-formed sequences, and nothing that knows what they mean.
-
 namespace {
 
-/// How long the UTF-8 sequence is that begins with `first`, and which second bytes it allows: the
-/// table of well-formed sequences in the Unicode standard (table 3-7). Length 0: none begins so.
+/// Length and second-byte range of the UTF-8 sequences with a given first byte, by table 3-7 of the Unicode standard
+/// (well-formed sequences). Length 0: no sequence begins with it.
 struct Utf8Form {
   std::size_t length = 0;
   std::uint8_t least_second = 0x80;
@@ -392,7 +387,7 @@ Utf8Form utf8_form(std::uint8_t first) {
   if (first < 0xE0) {
     return {.length = 2};
   }
-  if (first < 0xF0) {  // no second form of a shorter sequence, and no surrogates
+  if (first < 0xF0) {  // excludes overlong forms and surrogates
     return {.length = 3,
             .least_second = static_cast<std::uint8_t>(first == 0xE0 ? 0xA0 : 0x80),
             .most_second = static_cast<std::uint8_t>(first == 0xED ? 0x9F : 0xBF)};

@@ -1,5 +1,7 @@
 #pragma once
 
+// Parses, formats and masks text; independent of the locale.
+
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -9,14 +11,13 @@
 
 namespace muster {
 
-/// Of ASCII, whatever the locale says.
+/// For ASCII, whatever the locale.
 [[nodiscard]] constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Reads a plain decimal number from `least` to `most`: digits only, no sign, no blanks, no zeros
-/// in front, the whole text. Anything else is empty, so that "", "+4", " 4", "04", "4.0" and
-/// "99999999999" are all rejected.
+/// Reads a plain decimal number from `least` to `most`: the whole text, digits only, no sign, blanks or leading
+/// zeros. Empty for anything else, such as "", "+4", " 4", "04", "4.0" and "99999999999".
 [[nodiscard]] std::optional<int> parse_integer(std::string_view text, int least, int most);
 
 /// Reads a duration in seconds, such as "30" or "0.5": digits with at most one point.
@@ -30,27 +31,28 @@ namespace muster {
 /// The text without blanks, tabs and line ends at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
-/// The text without the byte order mark that some editors write before it.
+/// The text without the byte order mark that some editors write in front.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
 
-/// True where the name `one` goes before `other`, by the numbers in them: worker2 before worker10.
+/// Natural order of names: numbers in them compare by value, so worker2 is before worker10.
 [[nodiscard]] bool is_before(std::string_view one, std::string_view other);
 
-/// With small letters for capital ones; only the letters of ASCII have both.
+/// Lowers ASCII letters only.
 [[nodiscard]] std::string lower_case(std::string text);
 
-/// A word that says yes or no, in capitals too, as Python's strtobool has them: y, yes, t, true, on, 1 and their opposites.
+/// Reads a yes or no in any case, as Python's strtobool: y, yes, t, true, on, 1 and their opposites. Empty for other
+/// words.
 [[nodiscard]] std::optional<bool> parse_boolean(const std::string& text);
 
-/// The known name that is nearest to a mistyped one, if any is near enough to be meant: at most a
-/// third of its letters differ, or it begins with what was typed.
+/// The known name nearest to a mistyped one; empty unless at most a third of its letters differ or it begins with the
+/// typed text.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> known);
 
 /// "0-3, 7, 9-10" for a sorted list of numbers.
 [[nodiscard]] std::string describe_ranges(std::span<const int> sorted);
 
-/// The reverse of `describe_ranges`, with or without blanks: numbers from 0 to 65535, sorted, each
-/// once. Empty for anything else, such as "3-1", "0-" or a text without a number.
+/// Reverses `describe_ranges`, with or without blanks: numbers from 0 to 65535, sorted, without duplicates. Empty for
+/// anything else, such as "3-1", "0-" or a text without a number.
 [[nodiscard]] std::optional<std::vector<int>> parse_ranges(std::string_view text);
 
 /// "1 worker", "4 workers".
@@ -62,37 +64,37 @@ namespace muster {
 /// A copy that is valid UTF-8: each byte that is not part of a valid sequence becomes U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
 
-/// The same of at most `most` bytes, 3 or more: what is longer is cut between characters and ends with
-/// "...".
+/// `valid_utf8` cut to at most `most` bytes (3 or more), between characters; a cut text ends with "...".
 [[nodiscard]] std::string shortened(std::string_view bytes, std::size_t most);
 
-/// One word of bash, byte for byte and on one line; plain where nothing in it means anything to a shell.
+/// Quotes a word for bash, byte for byte and on one line; a word without special characters stays plain.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
-/// The words as a line of a shell.
+/// Quotes the words and joins them into a shell command.
 [[nodiscard]] std::string shell_line(std::span<const std::string> words);
 
-/// A byte that moves a terminal's cursor or worse, line ends and tabs too.
+/// True for control bytes, line ends and tabs included.
 [[nodiscard]] bool is_control(char c);
 
-/// `visible_line` of at most `most` bytes: what strangers wrote, fit for a line of ours.
+/// `visible_line` of at most `most` bytes, for text from outside in a message.
 [[nodiscard]] std::string one_line(std::string_view bytes, std::size_t most);
 
-/// A name like "*_NNODES" or "VC_*_NUM": one '*' at most, for any text, also for none.
+/// Matches a pattern with at most one '*', such as "*_NNODES" or "VC_*_NUM"; '*' stands for any text, also the empty
+/// one.
 [[nodiscard]] bool matches_pattern(std::string_view name, std::string_view pattern);
 
-/// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in
-/// capitals or not. "TOKENIZER", "MAX_TOKENS" and "PAD_TOKEN" are none.
+/// True for names whose values are never shown: tokens, secrets, passwords, keys, credentials, in any case. False for
+/// "TOKENIZER", "MAX_TOKENS" and "PAD_TOKEN".
 [[nodiscard]] bool is_secret_name(std::string_view name);
 
-/// The value, or "***" where the name is a secret's; in "name:password@host" and "://name@host" what stands
-/// before the host.
+/// The value, or "***" where `name` is a secret's. In "name:password@host" and "://name@host" the part before the
+/// host is masked.
 [[nodiscard]] std::string masked(std::string_view name, const std::string& value);
 
-/// Length of the valid UTF-8 sequence that `bytes`, which are not none, start with; 0 if they start with none.
+/// Length of the valid UTF-8 sequence at the start of `bytes`, which is not empty; 0 if there is none.
 [[nodiscard]] std::size_t utf8_sequence(std::string_view bytes);
 
-/// The character of a valid sequence.
+/// The code point of a valid sequence.
 [[nodiscard]] char32_t utf8_character(std::string_view sequence);
 
 }  // namespace muster

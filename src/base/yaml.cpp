@@ -1,4 +1,4 @@
-// The one door to yaml-cpp. It throws; nothing that it throws leaves this file.
+// Wraps yaml-cpp: its exceptions do not leave this file.
 #include "base/yaml.hpp"
 
 #include "base/display_text.hpp"
@@ -17,7 +17,7 @@ constexpr int kDeepest = 32;
 struct Reader {
   std::map<std::string, int>& lines;
 
-  // Depth is limited: the text comes from outside.
+  // Depth is limited because the text comes from outside.
   // NOLINTNEXTLINE(misc-no-recursion)
   json::value read(const YAML::Node& node, const std::string& path, int depth) {
     if (depth > kDeepest) {
@@ -48,7 +48,7 @@ struct Reader {
         throw YAML::Exception(member.first.Mark(), "the key '" + key + "' occurs twice");
       }
       const std::string member_path = path_of(path, key);
-      lines[member_path] = member.first.Mark().line + 1;  // where one looks for the field
+      lines[member_path] = member.first.Mark().line + 1;  // the field's line in messages is that of its key
       object[key] = read(member.second, member_path, depth + 1);
     }
     return object;
@@ -64,8 +64,8 @@ struct Reader {
   }
 };
 
-/// Looks for what we refuse: "&name" or "*name" where YAML would read an anchor or an alias, and a
-/// second document, which would be dropped in silence.
+/// Finds what is refused: "&name" or "*name" where YAML would read an anchor or an alias, and a second document,
+/// which would be dropped silently.
 class Inspector : public YAML::EventHandler {
  public:
   bool has_anchors = false;
@@ -136,7 +136,7 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name) {
     std::istringstream events(copy);
     Inspector inspector;
     YAML::Parser parser(events);
-    // Two are too many already; and yaml-cpp finds documents without end in some broken texts.
+    // The second document is refused anyway, and yaml-cpp finds documents without end in some broken texts.
     while (inspector.documents < 2 && parser.HandleNextDocument(inspector)) {
     }
     if (inspector.has_anchors) {

@@ -1,5 +1,7 @@
 #pragma once
 
+// Reads and prints YAML as JSON values.
+
 #include "base/json.hpp"
 #include "base/result.hpp"
 
@@ -9,18 +11,18 @@
 
 namespace muster {
 
-/// A YAML document as JSON values. Scalars stay text: who reads a field knows its type.
+/// A YAML document as JSON values. Scalars stay text: the reader of a field knows its type.
 struct YamlDocument {
   json::value root;
-  /// The line, counted from 1, of each value, or of its key where it has one; the key here is its
-  /// path, such as "/roles/0/name".
+  /// Maps the path of a value, such as "/roles/0/name", to the line of its key, or of the value where it has no key.
+  /// Lines count from 1.
   std::map<std::string, int> lines;
 };
 
-/// The key of a member in `YamlDocument::lines`, from that of what it belongs to.
+/// The path of a member in `YamlDocument::lines`.
 [[nodiscard]] std::string path_of(const std::string& parent, const std::string& member);
 
-/// Reads one document. Fails with `BadData`, naming `name` and the line, when it is no YAML.
+/// Reads one document. Fails with `BadData`, naming `name` and the line, for text that is not YAML.
 /// Anchors and aliases are refused: a document of a few lines could expand to gigabytes.
 [[nodiscard]] Result<YamlDocument> parse_yaml(std::string_view text, std::string_view name);
 

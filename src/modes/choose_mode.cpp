@@ -7,7 +7,6 @@
 #include "rank_table/local_instance.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -20,22 +19,18 @@ YamlDocument document_of(const BuiltinTemplate& builtin) {
   return {json::parse(json::string_view(builtin.json.data(), builtin.json.size())), {}};
 }
 
-Result<ModeTemplate> read_builtin(const BuiltinTemplate& builtin) {
-  return read_template(document_of(builtin), builtin.name);
-}
-
 Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   if (path.value.empty()) {
     return wrong_value(path, "a file");
   }
-  std::error_code ignored;                                       // what cannot be looked at cannot be read either
-  if (!std::filesystem::is_regular_file(path.value, ignored)) {  // a pipe could keep us for ever
+  std::error_code ignored;                                       // a path without access is reported below
+  if (!std::filesystem::is_regular_file(path.value, ignored)) {  // opening a pipe could block for ever
     return Error{ErrorKind::BadData,
                  path.source.name + " is '" + path.value + "', expected a template that can be read"};
   }
   std::ifstream file(path.value);
   std::ostringstream text;
-  // Of an empty file, << takes nothing and calls that a failure.
+  // For an empty file, << reads nothing and reports a failure.
   const bool is_empty = file.peek() == std::ifstream::traits_type::eof() && file.eof();
   if (!is_empty && !(file && text << file.rdbuf())) {
     return Error{ErrorKind::BadData,
@@ -56,8 +51,8 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
   return ChosenMode{std::move(*mode), path.source};
 }
 
-/// What says that these are tasks of TensorFlow, of which each agent is one. A TF_CONFIG that cannot be read is taken for
-/// one that does: reading the cluster will say what is wrong with it.
+/// Finds the variable that describes TensorFlow tasks, of which each agent is one. An unreadable TF_CONFIG counts:
+/// reading the cluster will report its error.
 std::optional<Source> find_tasks(const Snapshot& snapshot) {
   if (!snapshot.variable("TF_PS_HOSTS").value_or("").empty()) {
     return from_variable("TF_PS_HOSTS");
@@ -73,14 +68,14 @@ std::optional<Source> find_tasks(const Snapshot& snapshot) {
   }
   const auto* const cluster = config.get_object().if_contains("cluster");
   if (cluster == nullptr) {
-    return std::nullopt;  // TensorFlow's word for "no cluster"
+    return std::nullopt;  // TensorFlow's notation for "no cluster"
   }
   const bool has_tasks = !cluster->is_object() || !cluster->get_object().empty();
   return has_tasks ? std::optional(from_variable("TF_CONFIG")) : std::nullopt;
 }
 
-/// What says that a rank table is there, or will be: one that is named beside Ascend devices, or ModelArts, whose
-/// usual way it is for them.
+/// Finds the variable that announces a rank table: one that names it, with Ascend devices present, or one of
+/// ModelArts, whose usual way for these devices is a rank table.
 std::optional<Source> find_rank_table(const Snapshot& snapshot) {
   if (!has_ascend_devices(snapshot)) {
     return std::nullopt;
@@ -93,23 +88,23 @@ std::optional<Source> find_rank_table(const Snapshot& snapshot) {
   return std::nullopt;
 }
 
-/// What says that the processes do not meet by the rank table that is there all the same.
+/// Finds the variable by which the processes meet without the rank table, although there is one.
 std::optional<Source> find_torch(const Snapshot& snapshot) {
   for (const char* const name : {"RANK_ID", "OMPI_COMM_WORLD_RANK"}) {
-    if (snapshot.has(name)) {  // started once a device, by ModelArts' own boot code or by mpirun
+    if (snapshot.has(name)) {  // started once per device, by ModelArts' own boot code or by mpirun
       return from_variable(name);
     }
   }
-  if (snapshot.has("PET_NNODES")) {  // torchrun's own
+  if (snapshot.has("PET_NNODES")) {  // set for torchrun
     return from_variable("PET_NNODES");
   }
-  if (snapshot.has("MASTER_ADDR") && snapshot.has("WORLD_SIZE")) {  // what torch reads
+  if (snapshot.has("MASTER_ADDR") && snapshot.has("WORLD_SIZE")) {  // read by torch
     return from_variable("MASTER_ADDR and WORLD_SIZE");
   }
   return std::nullopt;
 }
 
-/// What the surroundings ask for when nobody names a mode.
+/// Detects the mode from the environment, where no mode is named.
 Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source& otherwise) {
   const auto wanted = mode_of_run_method(snapshot);
   if (!wanted) {
@@ -131,24 +126,24 @@ Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source&
   return Sourced<std::string>{"torchrun", otherwise};
 }
 
-/// The built-in template of the mode, or of one way of it; empty: there is none.
+/// The built-in template of a mode, or of one start method of that mode; empty: there is none.
 Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wanted, std::string_view template_name) {
   for (const BuiltinTemplate& builtin : builtin_templates()) {
     if (builtin.mode == wanted.value && (template_name.empty() || builtin.name == template_name)) {
-      auto mode = read_builtin(builtin);
+      auto mode = read_template(document_of(builtin), builtin.name);
       return mode ? Result<std::optional<ChosenMode>>(ChosenMode{std::move(*mode), wanted.source}) : mode.error();
     }
   }
   return std::optional<ChosenMode>();
 }
 
-/// How ranks of MPI start is a template each.
+/// Reads the built-in template of a start method for MPI ranks; each method has its own.
 Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStart way) {
   auto one = read_builtin_of({kMpiMode, source}, template_of(way));
   if (!one) {
     return one.error();
   }
-  ChosenMode chosen = one->value();  // each way has its template
+  ChosenMode chosen = one->value();  // every method has a template
   chosen.way = way;
   chosen.mpirun = mpi.mpirun;
   return chosen;
@@ -176,20 +171,18 @@ Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiReq
       wanted, "auto or one of " + join(mode_names(), ", ") + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
 }
 
-/// Both as flags, or both as variables: of a flag and a variable only the flag is here.
-Error two_answers(const Sourced<std::string>& file, const Sourced<std::string>& name) {
-  return Error{blame(file.source), file.source.name + " is '" + file.value + "' but " + name.source.name + " is '" +
-                                       name.value + "': both say how workers are started; leave one of them out"};
-}
-
 Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapshot) {
   const auto& name = request.name;
+  const auto& file = request.template_file;
   const bool is_named = name && name->value != "auto";
-  if (request.template_file && is_named) {
-    return two_answers(*request.template_file, *name);
+  // Both are flags or both are variables: a flag removes the variable of the other option.
+  if (file && is_named) {
+    return Error{blame(file->source), file->source.name + " is '" + file->value + "' but " + name->source.name +
+                                          " is '" + name->value +
+                                          "': both say how workers are started; leave one of them out"};
   }
-  if (request.template_file) {
-    auto chosen = read_template_file(*request.template_file);
+  if (file) {
+    auto chosen = read_template_file(*file);
     const auto checked = chosen ? check_no_mpi(request.mpi, chosen->mode.name) : Result<>();
     return checked ? std::move(chosen) : checked.error();
   }
@@ -205,7 +198,7 @@ bool is_integer(std::string_view text) {
   return parse_integer(text, 0, std::numeric_limits<int>::max()).has_value();
 }
 
-/// What the surroundings say of a parameter that nobody gives, else what the template says.
+/// The value of a parameter that is not given: from its variables, else the template's default.
 Sourced<std::string> find_parameter(const Parameter& parameter, const Snapshot& snapshot) {
   for (const std::string& name : parameter.variables) {
     const auto value = sourced_variable(snapshot, name);
@@ -217,7 +210,7 @@ Sourced<std::string> find_parameter(const Parameter& parameter, const Snapshot& 
   return table.value_or(Sourced<std::string>{parameter.otherwise, {}});
 }
 
-/// What the user gives to the template, else what is found.
+/// Sets each parameter: the user's value, else `find_parameter`'s.
 Result<> read_parameters(ChosenMode& chosen, const Parameters& given, const Snapshot& snapshot) {
   for (const Parameter& parameter : chosen.mode.parameters) {
     const auto value = given.find(parameter.name);
@@ -244,7 +237,7 @@ void add_parameter_names(std::vector<std::string>& names, const ChosenMode& chos
   }
 }
 
-/// Nothing is given to nobody.
+/// Fails for a given parameter that none of the templates has.
 Result<> check_parameters(const ChosenMode& chosen, const std::vector<ChosenMode>& others, const Parameters& given) {
   std::vector<std::string> names;
   add_parameter_names(names, chosen);
@@ -303,7 +296,7 @@ Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request, 
 }
 
 bool needs_token(const ChosenMode& chosen) {
-  return chosen.way == MpiStart::Agent ||  // a key of the user's is another one that they share
+  return chosen.way == MpiStart::Agent ||  // a key given by the user is another shared secret
          (chosen.way == MpiStart::Ssh && chosen.parameters.at("ssh_key").value.empty());
 }
 

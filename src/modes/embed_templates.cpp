@@ -1,6 +1,5 @@
-// Build tool: reads the YAML templates named on its command line, fills in what they take over from each
-// other, checks each as the program would and prints a C++ source that holds them as JSON. The program then
-// starts without a YAML parser.
+// Build tool: reads the YAML templates named on its command line, resolves inheritance, checks each template as the
+// program would, and prints a C++ source that holds them as JSON. The program then starts without a YAML parser.
 #include "modes/read_template.hpp"
 
 #include <fstream>
@@ -43,7 +42,7 @@ Result<std::string> embedded(const TemplateDocument& given, const muster::Templa
          muster::json::serialize(expanded->root) + ")json\"},\n";
 }
 
-/// All of them, in the order of the command line.
+/// The lines of all templates, in the order of the command line.
 Result<std::string> embed(const std::vector<std::string>& paths) {
   std::vector<TemplateDocument> documents;
   muster::Templates known;

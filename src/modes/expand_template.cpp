@@ -1,6 +1,5 @@
-// Fills in what a template takes over: the template that it inherits from, and the fields that its roles
-// have in common. It joins documents and asks little of them: read_template looks at what comes of it, so each
-// value keeps the line on which it stands.
+// Resolves the inheritance of a template: from another template, and from the fields that its roles have in common.
+// The documents are joined with few checks, since read_template checks the result; each value keeps its line.
 #include "base/text.hpp"
 #include "modes/read_template.hpp"
 
@@ -17,13 +16,13 @@ const json::value* member_of(const json::value& value, std::string_view name) {
   return value.is_object() ? value.get_object().if_contains(name) : nullptr;
 }
 
-/// The text of a member; empty if it has none.
+/// The text of a member; empty where it is missing.
 std::string text_of(const json::value& value, std::string_view name) {
   const json::value* const member = member_of(value, name);
   return member != nullptr && member->is_string() ? std::string(member->get_string()) : "";
 }
 
-/// The item of that name among the first `count`.
+/// Finds an item by its name among the first `count`.
 json::value* find_named(json::array& list, std::size_t count, const std::string& name) {
   const auto end = list.begin() + static_cast<std::ptrdiff_t>(count);
   const auto found = std::find_if(
@@ -39,7 +38,7 @@ bool remove_if_any(json::array& list, const Condition& condition) {
   return is_any;
 }
 
-/// Removes a variable, or a name in a list of names; false if it is not there.
+/// Removes a variable, or a name in a list of names; false where it is missing.
 bool remove_from(json::value& field, const std::string& name) {
   if (field.is_object()) {
     return field.get_object().erase(name) != 0;
@@ -49,7 +48,7 @@ bool remove_from(json::value& field, const std::string& name) {
          });
 }
 
-/// Removes a parameter, or a variable of all roles; false if there is none of that name.
+/// Removes a parameter, or a variable from all roles; false where it is missing.
 bool remove_everywhere(json::object& root, const std::string& name) {
   const auto is_named = [&](const json::value& item) { return text_of(item, "name") == name; };
   bool is_removed = false;
@@ -65,13 +64,7 @@ bool remove_everywhere(json::object& root, const std::string& name) {
   return is_removed;
 }
 
-const std::vector<std::string>& template_fields() {
-  static const std::vector<std::string> fields = {"mode",  "inherits", "without",  "common",           "parameters",
-                                                  "roles", "files",    "services", "takes_given_port", "inputs"};
-  return fields;
-}
-
-/// Lays a template over the one that it inherits from.
+/// Merges a template into the one that it inherits from.
 class Expansion {
  public:
   Expansion(const TemplateDocument& given, json::object parent)
@@ -84,7 +77,9 @@ class Expansion {
         lines_[path] = line;
       }
     }
-    const auto checked = all_of({check_fields(own, template_fields(), "", place_), take_away(own), check_common(own)});
+    static const std::vector<std::string> fields = {"mode",  "inherits", "without",  "common",           "parameters",
+                                                    "roles", "files",    "services", "takes_given_port", "inputs"};
+    const auto checked = all_of({check_fields(own, fields, "", place_), take_away(own), check_common(own)});
     if (!checked) {
       return checked.error();
     }
@@ -104,7 +99,7 @@ class Expansion {
   }
 
  private:
-  /// Takes away what the template does not want of the other.
+  /// Removes the inherited parameters and variables that the template lists under `without`.
   Result<> take_away(const json::object& own) {
     const json::value* const without = own.if_contains(kWithout);
     if (without == nullptr) {
@@ -134,7 +129,7 @@ class Expansion {
     return is_wrong ? place_.error(path_of("", kCommon), "must have fields of a role, but no name") : Result<>();
   }
 
-  /// Parameters replace those of the same name; files have none.
+  /// Merges a list: a parameter replaces the inherited one of its name; files have no names and are appended.
   void lay_list(const json::object& own, const char* field) {
     const json::value* const list = own.if_contains(field);
     if (list == nullptr) {
@@ -157,7 +152,7 @@ class Expansion {
     }
   }
 
-  /// To each role comes what all have in common, then what it has itself.
+  /// Merges the roles: each gets the common fields, then its own.
   void lay_roles(const json::object& own) {
     const json::value* const roles = own.if_contains("roles");
     if (roles != nullptr && !roles->is_array()) {
@@ -201,14 +196,14 @@ class Expansion {
     for (const auto& field : fields.get_object()) {
       const std::string name(field.key());
       json::value& target = role.as_object()[name];
-      if (name == "program") {  // a command, no list of things
+      if (name == "program") {  // a command is replaced as a whole
         target = nullptr;
       }
       lay(target, path_of(to, name), field.value(), path_of(from, name));
     }
   }
 
-  /// Variables are joined, of the same name the new one counts; lists are put behind; all else is replaced.
+  /// Merges a value: variables are joined and the new one wins, lists are appended, anything else is replaced.
   void lay(json::value& target, const std::string& to, const json::value& value, const std::string& from) {
     if (target.is_object() && value.is_object()) {
       for (const auto& member : value.get_object()) {
@@ -231,7 +226,7 @@ class Expansion {
     return path_of(path, std::to_string(&item - items.data()));
   }
 
-  /// The lines of a value and of all that is in it.
+  /// Copies the line of a value and those of all values inside it.
   void copy_lines(const std::string& to, const std::string& from) {
     const auto& lines = given_.document.lines;
     for (auto at = lines.lower_bound(from); at != lines.end() && at->first.starts_with(from); ++at) {
@@ -248,8 +243,7 @@ class Expansion {
   std::map<std::string, int> lines_;
 };
 
-/// The templates that one inherits from, the nearest first. Fails where there is none of that name, and
-/// where one would inherit from itself.
+/// The chain of inherited templates, the nearest first. Fails for an unknown name and for a cycle.
 Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument& given, const Templates& known) {
   std::vector<std::string> names;
   std::transform(known.begin(), known.end(), std::back_inserter(names), [](const auto& entry) { return entry.first; });
@@ -295,7 +289,7 @@ Result<YamlDocument> expand_template(const TemplateDocument& given, const Templa
     if (!expanded || next == &given) {
       return expanded;
     }
-    // Only what is right can be built on.
+    // A parent must be valid before another template is built on it.
     if (auto read = read_template(*expanded, next->name); !read) {
       return read.error();
     }

@@ -1,11 +1,11 @@
-// What can be asked of a template that has been read.
+// Answers questions about a template that has been read, fills {placeholders}, and reads services, inputs and
+// programs of roles. Pure.
 #include "modes/mode_template.hpp"
 
 #include "modes/read_template.hpp"
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 namespace muster {
 
@@ -99,36 +99,33 @@ std::vector<std::string> roles_to_be_given(const ModeTemplate& mode) {
   return names;
 }
 
-// Fills {placeholders}. Pure.
+// Fills {placeholders}.
 
 namespace {
 
-/// What only the system knows, and only at start.
+/// Placeholders whose values are known only at start.
 constexpr std::array<std::string_view, 9> kLateNames = {"job_secret",    "muster",     "own_address",
                                                         "own_interface", "run_dir",    "run_id",
                                                         "shm_dir",       "store_port", "worker_port"};
 
-/// Stands before a placeholder that is still to be filled. Templates, variables and arguments cannot
-/// hold this byte, so nothing else looks like one.
+/// Marks a placeholder that is filled later. Templates, variables and arguments cannot hold this byte, so no other
+/// text looks like a mark.
 constexpr char kLateMark = '\0';
 
-bool is_late(std::string_view name) {
-  return std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
-}
-
-/// What stands for this placeholder until the start; nothing when the name is unknown.
+/// The value of a placeholder, or its mark until the start; empty for an unknown name.
 std::optional<std::string> value_or_mark(std::string_view name, const std::map<std::string, std::string>& values) {
   const auto value = values.find(std::string(name));
   if (value != values.end()) {
     return value->second;
   }
-  return is_late(name) ? std::optional(mark_deferred(name)) : std::nullopt;
+  const bool is_late = std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
+  return is_late ? std::optional(mark_deferred(name)) : std::nullopt;
 }
 
-/// What "{{" and "}}" are.
+/// Meaning of "{{" and "}}".
 enum class Braces {
   Escaped,  ///< one brace, as in a template
-  Text      ///< two, as in an argument of the user's
+  Text      ///< two braces, as in an argument of the user
 };
 
 std::string fill(std::string_view text, const std::map<std::string, std::string>& values, Braces braces) {
@@ -187,11 +184,11 @@ std::string readable(std::string text) {
   return text;
 }
 
-// Reads what a mode needs beside its processes: services, inputs, programs of roles.
+// Reads the services, the inputs and the programs of roles.
 
 namespace {
 
-/// Placeholders with no value before the nodes have met.
+/// Placeholders without a value before the nodes have met.
 std::vector<std::string> deferred_placeholders(const std::set<std::string>& roles) {
   std::vector<std::string> names = placeholder_names();
   std::erase(names, "host_name");
@@ -204,7 +201,7 @@ std::vector<std::string> deferred_placeholders(const std::set<std::string>& role
   return names;
 }
 
-/// A file is waited for before the nodes have met, so it knows nothing that they tell each other.
+/// The path of an input must not use a value from the rendezvous: the file is awaited before it.
 Result<> check_known_early(const std::string& text, const std::string& path, const Place& place) {
   for (const std::string& name : deferred_placeholders(place.roles)) {
     if (use_placeholder({text}, name)) {
@@ -214,13 +211,13 @@ Result<> check_known_early(const std::string& text, const std::string& path, con
   return {};
 }
 
-/// The one thing that can be added to a rank table.
+/// Reads the only supported addition to a rank table.
 Result<bool> read_pod_ip(const json::value& value, const std::string& path, const Place& place) {
   const bool is_it = value.is_string() && value.get_string() == "pod_ip";
   return is_it ? Result<bool>(true) : place.error(path, "must be 'pod_ip'");
 }
 
-/// {field: status, is: completed}
+/// Reads the condition of an input: {field: status, is: completed}.
 Result<> read_until(InputTemplate& input, const json::object& object, const std::string& path, const Place& place) {
   const json::value* const value = object.if_contains("until");
   if (value == nullptr) {
@@ -267,11 +264,6 @@ Result<InputTemplate> read_input(const json::value& value, const std::string& pa
   return input.file.empty() ? Result<InputTemplate>(place.error(path, "needs a file")) : input;
 }
 
-/// One element of a program that becomes several words.
-bool stands_for_words(std::string_view text) {
-  return text == kUsersProgram || text == kMpirunOptions || text == kOtherPrograms || text == kExports;
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> read_program(const json::value& value, const std::string& path, const Place& place) {
@@ -280,8 +272,9 @@ Result<std::vector<std::string>> read_program(const json::value& value, const st
   }
   std::vector<std::string> program;
   for (const json::value& item : value.get_array()) {
-    if (item.is_string() && stands_for_words(item.get_string())) {
-      program.emplace_back(item.get_string());
+    const std::string word = item.is_string() ? std::string(item.get_string()) : "";
+    if (word == kUsersProgram || word == kMpirunOptions || word == kOtherPrograms || word == kExports) {
+      program.push_back(word);
       continue;
     }
     auto text = read_text(item, path_of(path, std::to_string(program.size())), place);

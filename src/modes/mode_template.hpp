@@ -1,6 +1,6 @@
 #pragma once
 
-// Fills {placeholders} in texts of a template.
+// Describes modes: templates of roles, files, inputs and services; the choice of a mode; and {placeholders} in texts.
 
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"
@@ -18,7 +18,7 @@
 
 namespace muster {
 
-/// How many processes of a role there are.
+/// Number of processes of a role.
 enum class RoleCount {
   None,          ///< none, unless --roles or the platform's task lists give a number
   PerJob,        ///< one, on the node with rank 0
@@ -36,34 +36,34 @@ struct RoleTemplate {
   RoleCount count = RoleCount::PerDevice;
   bool may_be_given = false;  ///< --roles, or a platform's task lists, replace `count`
   bool decides_success = true;
-  std::string decides_without;                          ///< decides only in a job without this role; empty: in each
-  NamedTexts environment;                               ///< set always
-  NamedTexts environment_unless_set;                    ///< set when the variable is not inherited
-  NamedTexts environment_if_given;                      ///< set when all parameters in the text have a value
-  std::vector<std::string> program;                     ///< instead of the command line's; empty: that one
-  std::vector<std::string> unset;                       ///< inherited variables that must not reach the process
-  std::vector<std::string> arguments;                   ///< appended to the program's own
-  bool arguments_first = false;                         ///< they stand before the program's own, all of them
-  std::vector<std::string> arguments_of_several_nodes;  ///< behind those when there are several
-  /// Inherited variables that say the same: where one of them is set, the arguments are left out.
+  std::string decides_without;         ///< the role decides only in a job without this role; empty: in each
+  NamedTexts environment;              ///< set always
+  NamedTexts environment_unless_set;   ///< set when the variable is not inherited
+  NamedTexts environment_if_given;     ///< set when all parameters in the text have a value
+  std::vector<std::string> program;    ///< replaces the command line's program; empty: does not
+  std::vector<std::string> unset;      ///< inherited variables that must not reach the process
+  std::vector<std::string> arguments;  ///< appended to the program's own
+  bool arguments_first = false;        ///< they stand before all of the program's own
+  std::vector<std::string> arguments_of_several_nodes;  ///< follow `arguments` in a job with several nodes
+  /// Inherited variables with the same meaning: where one of them is set, the arguments are left out.
   std::vector<std::string> arguments_unless_set;
-  bool listens = false;           ///< each process has a port of its own that all others know
-  std::string label;              ///< what its lines on the console begin with; empty: the global rank
-  bool is_unranked = false;       ///< none of the job's ranks, as mpirun: called by its label alone
-  std::string working_directory;  ///< made if it is missing; empty: where muster was started
+  bool listens = false;           ///< each process has its own port, which all others know
+  std::string label;              ///< prefix of its console lines; empty: the global rank
+  bool is_unranked = false;       ///< none of the job's ranks, such as mpirun: messages use its label alone
+  std::string working_directory;  ///< created if missing; empty: where muster was started
   std::string log;                ///< name of its log file; empty: attempt_<a>/<role>_<rank>
   bool joins_streams = false;     ///< output and error go into one file, NAME.log
-  std::string error_file;         ///< where the process writes why it failed: {error_file}
+  std::string error_file;         ///< path where the process writes its error: {error_file}
 };
 
 /// A value that the user may give to a template with --set, such as a timeout of the framework.
 struct Parameter {
   std::string name;
-  std::string otherwise;                 ///< when nobody gives it; may be empty
-  bool is_integer = false;               ///< what is given must be an integer
-  std::vector<std::string> variables{};  ///< the first that is set says it, where nobody gives it
-  bool finds_rank_table = false;         ///< then where the surroundings have a rank table
-  bool is_log_dir = false;               ///< log files go there where the user names no folder
+  std::string otherwise;                 ///< default; may be empty
+  bool is_integer = false;               ///< the value must be an integer
+  std::vector<std::string> variables{};  ///< supply the value where it is not given; the first that is set wins
+  bool finds_rank_table = false;         ///< then from a rank table in the environment
+  bool is_log_dir = false;               ///< log files go there where the user names no directory
 };
 
 /// A file to write before the processes start.
@@ -72,73 +72,72 @@ struct FileTemplate {
   std::string mode = "0640";  ///< octal permissions
   std::string content;
   bool is_private = false;  ///< removed when the workers have ended
-  std::string place{};      ///< where it stands, for messages: "mine.yaml:4: /files/0"
+  std::string place{};      ///< its place in the template, for messages: "mine.yaml:4: /files/0"
 };
 
-/// A file that somebody else writes, such as a controller, and without which nothing is started.
+/// A file that another program writes, such as a controller, and that must exist before anything starts.
 struct InputTemplate {
-  std::string file;                 ///< wanted if each parameter in it has a value
-  std::string what;                 ///< what messages call it, such as "rank table"
-  std::string field;                ///< of the JSON object in it; empty: it has to be there, and that is all
-  std::string wanted;               ///< what that field has to be
-  bool is_rank_table = false;       ///< instead: it has to be a rank table that is complete
-  bool adds_pod_addresses = false;  ///< the workers' copy has `pod_ip`, as far as that is known
+  std::string file;                 ///< wanted if each parameter in the path has a value
+  std::string what;                 ///< its name in messages, such as "rank table"
+  std::string field;                ///< field of the JSON object in it; empty: the file only has to exist
+  std::string wanted;               ///< required value of that field
+  bool is_rank_table = false;       ///< instead of a field: the file must be a complete rank table
+  bool adds_pod_addresses = false;  ///< adds the known `pod_ip` values to the workers' copy
 };
 
-/// How a framework wants its processes started: data, read from YAML. docs/modes.md describes
-/// each field.
+/// A framework's rules for starting its processes, read from YAML. docs/modes.md describes each field.
 struct ModeTemplate {
   std::string name;
   std::vector<Parameter> parameters;
   std::vector<RoleTemplate> roles;
   std::vector<FileTemplate> files;
-  std::vector<std::string> services{};                  ///< what runs beside the workers, by name
-  std::map<std::string, std::string> service_places{};  ///< where their names stand, as of a file
+  std::vector<std::string> services{};                  ///< names of the services that run beside the workers
+  std::map<std::string, std::string> service_places{};  ///< their places in the template, as `FileTemplate::place`
   std::vector<InputTemplate> inputs{};
-  bool takes_given_port = false;  ///< its processes meet at the rendezvous, if a port is given for it
-  std::string digest{};           ///< of what the template says: 16 hexadecimal digits
+  bool takes_given_port = false;  ///< its processes use the rendezvous port, if one is given
+  std::string digest{};           ///< 16 hexadecimal digits over the template's content
 };
 
-/// Services that a job needs without naming them: who uses {worker_port}, or has files to be written.
+/// Services that a job needs without naming them: for {worker_port}, and for files to be written.
 inline constexpr const char* kWorkerPortService = "worker_port";
 inline constexpr const char* kPlannedFilesService = "planned_files";
-/// Has the store at {store_port}.
+/// Serves the store at {store_port}.
 inline constexpr const char* kHorovodStoreService = "horovod_store";
-/// Has the store at {worker_port}, where {agent_store} is True.
+/// Serves the store at {worker_port}, where {agent_store} is True.
 inline constexpr const char* kTorchStoreService = "torch_store";
-/// Kills workers whose timers have expired, where that is asked for.
+/// Kills workers whose timers have expired, where the job asks for it.
 inline constexpr const char* kFileTimerService = "file_timer";
-/// By this one a process of each device is a rank of MPI.
+/// Makes one process per device a rank of MPI.
 inline constexpr const char* kPmixService = "pmix";
-/// By this one mpirun reaches the other nodes.
+/// Lets mpirun reach the other nodes.
 inline constexpr const char* kSshService = "ssh";
 
-/// The path of the table that the workers are to read; empty: the job has none.
+/// Placeholder for the path of the rank table that the workers read; empty: the job has none.
 inline constexpr const char* kOwnRankTable = "own_rank_table";
 
-/// Stands in a role's program for that of the command line, with its arguments.
+/// In a role's program: the command line's program with its arguments.
 inline constexpr const char* kUsersProgram = "{program}";
-/// Stands in a role's program for the options that the user gives mpirun.
+/// In a role's program: the user's options for mpirun.
 inline constexpr const char* kMpirunOptions = "{mpirun_options}";
-/// Stands there for the other programs of the same job of mpirun, each behind ":".
+/// In a role's program: the other programs of the same mpirun job, each behind ":".
 inline constexpr const char* kOtherPrograms = "{mpirun_programs}";
-/// Stands there for the names of variables that mpirun takes to other nodes.
+/// In a role's program: the names of variables that mpirun passes to other nodes.
 inline constexpr const char* kExports = "{exports}";
 
 /// Placeholders that name a role: {count:worker}, {endpoints:ps}.
 inline constexpr const char* kCountOf = "count";
 inline constexpr const char* kEndpointsOf = "endpoints";
 
-/// Every text of the role, or of the whole mode, in which placeholders are filled.
+/// All texts of the role, or of the whole mode, in which placeholders are filled.
 [[nodiscard]] std::vector<std::string> texts_of(const RoleTemplate& role);
 [[nodiscard]] std::vector<std::string> texts_of(const ModeTemplate& mode);
 
 /// True when a text uses the placeholder.
 [[nodiscard]] bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder);
-/// True when a text names the port where the workers meet.
+/// True when a text uses the port where the workers meet.
 [[nodiscard]] bool use_worker_port(const std::vector<std::string>& texts);
 
-/// True when processes of the role run the program of the command line.
+/// True when processes of the role run the command line's program.
 [[nodiscard]] bool runs_users_program(const RoleTemplate& role);
 
 /// The roles whose number may be given, in the order in which agents are numbered over them.
@@ -147,74 +146,72 @@ inline constexpr const char* kEndpointsOf = "endpoints";
 /// The names of the placeholders that any template may use.
 [[nodiscard]] const std::vector<std::string>& placeholder_names();
 
-/// Those, and the ones of a template with these parameters and roles.
+/// `placeholder_names()` and those of a template with these parameters and roles.
 [[nodiscard]] std::vector<std::string> placeholder_names(const std::set<std::string>& parameters,
                                                          const std::set<std::string>& roles);
 
 /// Values of a template's parameters, by name.
 using Parameters = std::map<std::string, Sourced<std::string>>;
 
-/// What the user says about the mode. Empty: nothing.
+/// The user's choice of a mode; empty fields were not given.
 struct ModeRequest {
-  std::optional<Sourced<std::string>> name;  ///< of a mode that is built in, or "auto"
+  std::optional<Sourced<std::string>> name;  ///< a built-in mode, or "auto"
   std::optional<Sourced<std::string>> template_file;
   Parameters parameters;
   MpiRequest mpi{};
 };
 
-/// The one reader of these settings, but for those of MPI.
+/// Reads the settings of a ModeRequest, except those of MPI.
 [[nodiscard]] ModeRequest read_mode_request(const Settings& settings);
 
-/// Which template to use and why.
+/// The template to use and the reason.
 struct ChosenMode {
   ModeTemplate mode;
-  Source source;            ///< what made the choice
-  Parameters parameters{};  ///< a value for each that it has
+  Source source;            ///< origin of the choice
+  Parameters parameters{};  ///< a value for each parameter of the mode
   MpirunWords mpirun{};
-  std::optional<MpiStart> way{};  ///< how ranks of MPI start; empty: another mode
+  std::optional<MpiStart> way{};  ///< start method of MPI ranks; empty: another mode
 };
 
-/// The user's template, else the built-in one that is named. For "auto", in this
-/// order: MA_RUN_METHOD; ps where TF_PS_HOSTS or a TF_CONFIG lists tasks; on Ascend devices, ranktable
-/// where a variable names the table, and on ModelArts; torchrun.
-/// Fails for a name that is none, a template that cannot be read, and parameters that it lacks.
+/// Chooses the user's template, else the named built-in one. "auto" means, in this order: MA_RUN_METHOD; ps where
+/// TF_PS_HOSTS or a TF_CONFIG lists tasks; on Ascend devices, ranktable where a variable names the table, and on
+/// ModelArts; torchrun. Fails for an unknown name, an unreadable template, and parameters that the template lacks.
 [[nodiscard]] Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snapshot = {});
 
-/// Of MPI: the ways that are taken instead, in this order, where those before do not work on all nodes; none
+/// For MPI: the start methods to try instead, in this order, where the previous ones do not work on all nodes. Empty
 /// for other modes. Fails as `choose_mode` does.
 [[nodiscard]] Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request, const ChosenMode& chosen,
                                                                   const Snapshot& snapshot);
 
-/// True of a way of MPI by which whoever speaks to the nodes could have them execute anything: on several nodes it needs
-/// a secret that they share.
+/// True for MPI start methods that let any peer who connects execute commands: on several nodes they need a shared
+/// secret.
 [[nodiscard]] bool needs_token(const ChosenMode& chosen);
 
 /// The names that `--mode` takes.
 [[nodiscard]] std::vector<std::string> mode_names();
 
-/// The text with each "{name}" of `values` replaced; "{{" and "}}" become braces. {worker_port} and
-/// {run_dir}, where `values` lacks them, are marked for `fill_late` by a NUL byte in front, which no
-/// other text of a template or of a plan can hold. Other names that `values` lacks stay as they are.
+/// Replaces each "{name}" of `values`; "{{" and "}}" become braces. Placeholders known only at start, such as
+/// {worker_port} and {run_dir}, are marked for `fill_late` by a NUL byte, which no other text of a template or a plan
+/// can hold. Other unknown names stay as they are.
 [[nodiscard]] std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values);
 
-/// The same for an argument of the user's, in which all other braces are text: "{name}" is replaced
-/// if it is a placeholder, nothing else is touched.
+/// Replaces placeholders in an argument of the user: all braces but those of a known "{name}" are text.
 [[nodiscard]] std::string fill_known(std::string_view text, const std::map<std::string, std::string>& values);
 
-/// What stands in a text for a value that is not known yet.
+/// The mark for a value that is not known yet.
 [[nodiscard]] std::string mark_deferred(std::string_view name);
 
-/// The text with the marks replaced for which there is a value, in one pass: a value that looks like
-/// a placeholder is not looked at again. A text that needs a value which is empty becomes empty.
+/// Replaces the marks that have a value, in one pass: values are not searched for placeholders. A text that needs an
+/// empty value becomes empty.
 [[nodiscard]] std::string fill_late(std::string_view text, const std::map<std::string, std::string>& values);
 
-/// A text as people read it: without those marks.
+/// The text without marks, for people.
 [[nodiscard]] std::string readable(std::string text);
 
-// The templates of templates/modes, made into JSON at build time by embed_templates.cpp.
+// The templates of templates/modes, embedded as JSON at build time by embed_templates.cpp.
 
 struct BuiltinTemplate {
-  std::string_view name;  ///< of its file: several templates may be of one mode
+  std::string_view name;  ///< name of the file; a mode may have several
   std::string_view mode;
   std::string_view json;
 };

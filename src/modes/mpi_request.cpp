@@ -1,4 +1,4 @@
-// Reads how ranks of MPI are to be started.
+// Reads the start method of MPI ranks and the options for mpirun.
 #include "modes/mpi_request.hpp"
 
 #include "options/syntax.hpp"
@@ -49,7 +49,7 @@ Result<> add_words(std::vector<std::string>& words, const Sourced<std::string>& 
   return {};
 }
 
-/// What a front end has made of a command line.
+/// Reads the parts of a translated mpirun command line.
 Result<> read_front_ends(MpiRequest& request, const Settings& settings) {
   request.mpirun.processes = settings.find(kMpirunProcesses).value_or(Sourced<std::string>{}).value;
   request.mpirun.says_places = settings.has(kDealtByMpirun);
@@ -58,7 +58,7 @@ Result<> read_front_ends(MpiRequest& request, const Settings& settings) {
   return programs ? add_words(request.mpirun.programs, *programs) : Result<>();
 }
 
-/// Words of a front end first, then those that are only mpirun's.
+/// Appends the words of a translated command line, then those of --mpirun-options.
 Result<> read_words(MpiRequest& request, const Settings& settings) {
   if (const auto words = settings.find(kMpirunWords)) {
     if (auto added = add_words(request.mpirun.options, *words); !added) {
@@ -75,8 +75,7 @@ Result<> read_words(MpiRequest& request, const Settings& settings) {
   return add_words(request.mpirun.options, *given);
 }
 
-/// mpirun is told the names of variables, and finds their values in its own environment. Parameters it takes
-/// from there anyway.
+/// Passes names only: mpirun takes the values from its own environment, and MCA parameters without being told.
 Result<> add_exported(MpiRequest& request, const Settings& settings) {
   const std::string_view prefix = kExportPrefix;
   for (const auto& [setting, value] : settings.starting_with(prefix)) {
@@ -88,7 +87,7 @@ Result<> add_exported(MpiRequest& request, const Settings& settings) {
   return {};
 }
 
-/// mpirun starts the ranks of its ways: muster gives none of them arguments, devices or a place of its own.
+/// Finds an option for ranks that muster starts itself: for mpirun's, muster sets no arguments, devices or places.
 Result<> find_only_pmix(MpiRequest& request, const Settings& settings) {
   for (const char* const name : {"fill-arguments", "virtual-local-rank", "local-ranks-filter"}) {
     const auto given = settings.find(name);

@@ -1,5 +1,5 @@
-// Turns the document of a template into a ModeTemplate, strictly: a typing error in a template is
-// found when it is read, not when a job misses a variable.
+// Reads a template's document into a ModeTemplate, strictly: a typing error in a template is found when it is read,
+// not when a job misses a variable.
 #include "modes/read_template.hpp"
 
 #include "base/encoding.hpp"
@@ -9,21 +9,11 @@
 
 namespace muster {
 
-// Reads single fields: what is wrong is said with the file, the line and the path.
+// Reads single fields; errors name the file, the line and the path.
 
 namespace {
 
-std::string suggestion(const std::optional<std::string>& nearest) {
-  return nearest ? "; did you mean '" + *nearest + "'?" : std::string();
-}
-
-/// With its braces, as it would be written.
-std::optional<std::string> nearest_placeholder(const std::string& typed, const Place& place) {
-  const auto nearest = nearest_name(typed, placeholder_names(place.parameters, place.roles));
-  return nearest ? std::optional("{" + *nearest + "}") : std::nullopt;
-}
-
-/// Every "{name}" must be a placeholder; "{{" and "}}" stand for braces.
+/// Fails unless every "{name}" is a placeholder; "{{" and "}}" stand for braces.
 Result<> check_placeholders(const std::string& text, const std::string& path, const Place& place) {
   for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at)) {
     if (at + 1 < text.size() && text[at + 1] == text[at]) {
@@ -36,8 +26,9 @@ Result<> check_placeholders(const std::string& text, const std::string& path, co
     }
     const std::string name = text.substr(at + 1, end - at - 1);
     if (!place.knows(name)) {
-      return place.error(
-          path, "uses the unknown placeholder '{" + name + "}'" + suggestion(nearest_placeholder(name, place)));
+      const auto nearest = nearest_name(name, placeholder_names(place.parameters, place.roles));
+      return place.error(path, "uses the unknown placeholder '{" + name + "}'" +
+                                   (nearest ? "; did you mean '{" + *nearest + "}'?" : ""));
     }
     at = end + 1;
   }
@@ -60,7 +51,7 @@ bool Place::knows(const std::string& placeholder) const {
   const auto has = [&](const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), placeholder) != names.end();
   };
-  // Whole lists are made for few: this is asked of every text at every start.
+  // Called for every text at every start, so the combined list is built only for names that the cheap tests miss.
   return has(placeholder_names()) || parameters.contains(placeholder) || has(placeholder_names(parameters, roles));
 }
 
@@ -69,7 +60,8 @@ Result<> check_fields(const json::object& object, const std::vector<std::string>
   for (const auto& member : object) {
     const std::string key(member.key());
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      return place.error(path_of(path, key), "is unknown" + suggestion(nearest_name(key, known)));
+      const auto nearest = nearest_name(key, known);
+      return place.error(path_of(path, key), "is unknown" + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
     }
   }
   return {};
@@ -168,7 +160,7 @@ Result<RoleCount> read_count(const json::value& value, const std::string& path, 
   return place.error(path, "must be 'none', 'per job', 'per node', 'per other node' or 'per device'");
 }
 
-/// true, false, or "without ROLE": in a job that has none of that role.
+/// Reads true, false, or "without ROLE": the role decides in a job without that other role.
 Result<> read_decides(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
   constexpr std::string_view kWithoutRole = "without ";
   const json::value* const value = object.if_contains("decides_success");
@@ -207,7 +199,7 @@ const std::vector<std::string>& role_fields() {
   return fields;
 }
 
-/// What a process of the role is given.
+/// Reads the environment, program and arguments of a role.
 Result<> read_contract(RoleTemplate& role, const json::object& object, const std::string& path, const Place& place) {
   return all_of(
       {read_field(role.environment, object, path + "/environment", place, read_named_texts),
@@ -284,7 +276,7 @@ Result<Parameter> read_parameter(const json::value& value, const std::string& pa
   return parameter;
 }
 
-/// All of them, each of which has a name of its own, and is a placeholder from now on.
+/// Reads all parameters; their names must differ, and become placeholders.
 Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& place) {
   auto parameters = read_list(root, "parameters", place, read_parameter);
   if (!parameters) {
@@ -298,7 +290,7 @@ Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& 
   return parameters;
 }
 
-/// Only who has a port of its own can be met there.
+/// {endpoint} and {endpoints:ROLE} need a role that listens on ports of its own.
 Result<> check_listeners(const std::vector<std::string>& texts, bool listens, const std::vector<RoleTemplate>& roles,
                          const std::string& path, const Place& place) {
   if (!listens && use_placeholder(texts, "endpoint")) {
@@ -316,7 +308,7 @@ Result<> check_listeners(const std::vector<std::string>& texts, bool listens, co
   return {};
 }
 
-/// What can only be said of all fields together.
+/// Checks that need several fields.
 Result<> check_together(const ModeTemplate& mode, const Place& place) {
   if (mode.name.empty()) {
     return place.error("/mode", "is missing or empty; it is the mode's name");
@@ -350,7 +342,7 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
   return {};
 }
 
-/// The names of the roles, before they are read: texts of each may speak of all.
+/// The names of the roles, read first because each role's texts may refer to all of them.
 std::set<std::string> names_of_roles(const json::object& root) {
   std::set<std::string> names;
   const json::value* const roles = root.if_contains("roles");
@@ -366,7 +358,7 @@ std::set<std::string> names_of_roles(const json::object& root) {
   return names;
 }
 
-/// A file is written once on each node, so it knows no single worker.
+/// A file is written once per node, so its text must not refer to a worker.
 Result<> check_no_worker(const std::string& text, const std::string& path, const Place& place) {
   for (const char* const name : {"endpoint", "error_file", "global_rank", "local_rank", "role", "role_rank",
                                  "role_world_size", "task_config", "visible_local_rank"}) {

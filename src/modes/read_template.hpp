@@ -1,7 +1,7 @@
 #pragma once
 
-// Templates as documents: inheritance, and the reader. Apart from mode_template.hpp, which most of the program includes, because
-// a document brings Boost.JSON with it.
+// Reads templates from documents, with inheritance. Separate from mode_template.hpp, which most of the program
+// includes, because a document includes Boost.JSON.
 
 #include "base/yaml.hpp"
 #include "modes/mode_template.hpp"
@@ -14,30 +14,29 @@
 
 namespace muster {
 
-/// A template as it was written, and the name by which errors call it.
+/// A template's document, and its name in errors.
 struct TemplateDocument {
   YamlDocument document;
   std::string name;
 };
 
-/// By the names of their modes.
+/// Templates by the names of their modes.
 using Templates = std::map<std::string, TemplateDocument>;
 
-/// The document with all that it takes over filled in: what it inherits from one of `known`, and what its
-/// roles have in common. Fails with `BadData`, naming the file, the line and the field, where it inherits from
-/// none of them or from itself.
+/// Resolves the inheritance of a document from one of `known` and from the fields that its roles have in common.
+/// Fails with `BadData`, naming the file, the line and the field, for an unknown parent or a cycle.
 [[nodiscard]] Result<YamlDocument> expand_template(const TemplateDocument& given, const Templates& known);
 
-/// Reads a template from its document, in which nothing is left to take over. Fails with `BadData`, naming `name`, the line and the field,
-/// for a field that is unknown, missing or of the wrong kind, and for an unknown placeholder.
+/// Reads a template from its expanded document. Fails with `BadData`, naming `name`, the line and the field, for a
+/// field that is unknown, missing or of the wrong kind, and for an unknown placeholder.
 [[nodiscard]] Result<ModeTemplate> read_template(const YamlDocument& document, std::string_view name);
 
-/// The templates that are built in. A template of the user's may inherit from them.
+/// The built-in templates, from which the user's templates may inherit.
 [[nodiscard]] Templates builtin_documents();
 
-// Strict readers of single fields of a template, whatever they mean.
+// Strict readers of single fields of a template.
 
-/// Where we are in the document, for messages, and what its texts may contain.
+/// A document for error messages, and the placeholders that its texts may use.
 class Place {
  public:
   Place(const YamlDocument& document, std::string_view name) : document_(document), name_(name) {}
@@ -48,7 +47,7 @@ class Place {
   /// "FILE:LINE: PATH".
   [[nodiscard]] std::string at(const std::string& path) const;
 
-  /// The names that the template itself defines, which placeholders may use as well.
+  /// Names that the template defines; placeholders may use them.
   std::set<std::string> parameters;
   std::set<std::string> roles;
 
@@ -63,23 +62,21 @@ class Place {
 [[nodiscard]] Result<> check_fields(const json::object& object, const std::vector<std::string>& known,
                                     const std::string& path, const Place& place);
 
-/// Text in which each {placeholder} is known.
+/// Reads a text and checks its placeholders.
 [[nodiscard]] Result<std::string> read_text(const json::value& value, const std::string& path, const Place& place);
 [[nodiscard]] Result<NamedTexts> read_named_texts(const json::value& value, const std::string& path,
                                                   const Place& place);
 [[nodiscard]] Result<std::vector<std::string>> read_texts(const json::value& value, const std::string& path,
                                                           const Place& place);
 [[nodiscard]] Result<bool> read_yes_or_no(const json::value& value, const std::string& path, const Place& place);
-// Each of these knows one word.
-/// "rank table".
+/// Each accepts one text only: "rank table", "log folder".
 [[nodiscard]] Result<bool> read_rank_table(const json::value& value, const std::string& path, const Place& place);
-/// "log folder".
 [[nodiscard]] Result<bool> read_log_folder(const json::value& value, const std::string& path, const Place& place);
 
 template <typename T>
 using Reader = Result<T> (*)(const json::value&, const std::string&, const Place&);
 
-/// Reads the member that `path` ends with into `target` by `reader`, if it is there.
+/// Reads the last member of `path` into `target` with `reader`, if it is there.
 template <typename T>
 [[nodiscard]] Result<> read_field(T& target, const json::object& object, const std::string& path, const Place& place,
                                   Reader<T> reader) {
@@ -95,7 +92,7 @@ template <typename T>
   return {};
 }
 
-/// Reads a list of things, such as the roles. No list is an empty one.
+/// Reads a list, such as the roles; a missing list is empty.
 template <typename T>
 [[nodiscard]] Result<std::vector<T>> read_list(const json::object& root, const char* field, const Place& place,
                                                Reader<T> reader) {
@@ -121,14 +118,13 @@ template <typename T>
 /// The first error among the steps, if any failed.
 [[nodiscard]] Result<> all_of(const std::vector<Result<>>& steps);
 
-// The parts of a template that say what a mode needs beside its processes.
+// Reads the services, the inputs and the programs of roles.
 
-/// A role's own program: texts, or the program of the command line in one place of it.
+/// Reads a role's own program; one of its elements may stand for the command line's program.
 [[nodiscard]] Result<std::vector<std::string>> read_program(const json::value& value, const std::string& path,
                                                             const Place& place);
 
-/// Reads the services and the inputs. A mode that uses {worker_port} needs that service, also when it
-/// does not name it.
+/// Reads the services and the inputs. Adds the service of {worker_port} to a mode that uses this placeholder.
 [[nodiscard]] Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& place);
 
 }  // namespace muster

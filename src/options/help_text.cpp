@@ -1,4 +1,4 @@
-// Lines of --help and the completions, from a table of options.
+// Formats --help and the shell completions from a table of options.
 #include "options/help_text.hpp"
 
 #include "base/text.hpp"
@@ -8,10 +8,10 @@
 namespace muster {
 namespace {
 
-/// A word, or a file or folder.
+/// Argument name of an option that takes a word, a file or a directory.
 constexpr std::string_view kWordOrFile = "WHERE";
 
-/// What follows an option that has choices; nothing for others.
+/// The bash case that completes an option with choices; empty for other options.
 std::string bash_choices(const Option& option) {
   if (option.choices == nullptr) {
     return {};
@@ -26,7 +26,7 @@ std::string function_of(std::string command) {
   return "_" + command;
 }
 
-/// What completes a command whose first word is the `position`-th of the line. `begin` comes before all else.
+/// The bash function for a command that is word `position` of the line. `begin` is the start of its body.
 std::string bash_function(const std::string& function, const CompletedCommand& command, int position,
                           const std::string& begin) {
   std::string words;
@@ -79,7 +79,7 @@ std::string bash_completion(const CompletedCommand& command, std::span<const Com
          command.name + "\n";
 }
 
-/// How zsh completes the value of an option.
+/// The zsh action that completes an option's value.
 std::string zsh_action(const Option& option) {
   const std::string argument(option.argument);
   if (option.choices != nullptr && argument == kWordOrFile) {
@@ -91,7 +91,7 @@ std::string zsh_action(const Option& option) {
   return argument == "FILE" ? "_files" : argument == "DIR" ? "_directories" : " ";
 }
 
-/// The call that completes these options; `last` says what follows them.
+/// The _arguments call for these options; `last` completes the words after them.
 std::string zsh_arguments(std::span<const Option> options, const std::string& last) {
   std::string text = "_arguments -s -S \\\n";
   for (const Option& option : options) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What --help and the completions of muster and of its front ends share.
+// Formats --help and shell completions of muster and of the programs that translate other launchers' command lines.
 
 #include "options/settings.hpp"
 #include "options/syntax.hpp"
@@ -17,12 +17,12 @@ namespace muster {
 
 /// A command that a shell completes.
 struct CompletedCommand {
-  std::string name;  ///< "muster"; of one behind it, "render"
+  std::string name;  ///< "muster"; for a subcommand "render"
   std::span<const Option> options;
-  std::string words{};  ///< offered as its first word
+  std::string words{};  ///< offered as the first word
 };
 
-/// The completions of a command, and of those that are its first word and have options of their own.
+/// The completion script of a command and of its subcommands that have options of their own.
 [[nodiscard]] Result<std::string> completion_script(const Sourced<std::string>& shell, const CompletedCommand& command,
                                                     std::span<const CompletedCommand> inner = {});
 

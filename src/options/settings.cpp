@@ -1,5 +1,5 @@
-// Reads options with Boost.Program_options. It would look for options behind the program too, so
-// the command line is cut there first.
+// Reads options into Settings with Boost.Program_options. The command line is cut before the program first, because
+// Boost would read options behind it.
 #include "options/settings.hpp"
 
 #include "base/text.hpp"
@@ -14,14 +14,14 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Whether a token may be this option: "--name", "--name=value" or, among letters, "-n".
+/// True where a token may be this option: "--name", "--name=value", or, for an option with a letter, any short form.
 bool may_be_given(const Option& option, const std::vector<std::string>& tokens) {
   return std::any_of(tokens.begin(), tokens.end(), [&](const std::string_view token) {
     return token.starts_with("--") ? token.substr(2).starts_with(option.name) : option.letter != '\0';
   });
 }
 
-/// The options that the tokens may name. Describing all of them costs more than reading a command line.
+/// Describes only the options that the tokens may name: describing all takes longer than reading a command line.
 po::options_description describe_options(const OptionTable& table, const std::vector<std::string>& tokens) {
   po::options_description given;
   for (const Option& option : table.options) {
@@ -90,18 +90,12 @@ Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& t
   }
 }
 
-// Strict readers of single options.
+// Reads single options strictly.
 
 namespace {
 
 std::string whole_seconds(double seconds) {
   return std::to_string(static_cast<long long>(seconds));
-}
-
-bool is_within(std::chrono::milliseconds duration, const DurationRange& range) {
-  const double seconds = static_cast<double>(duration.count()) / 1000;
-  return (seconds > range.least || (range.is_least_allowed && seconds == range.least)) &&
-         (range.most == 0 || seconds <= range.most);
 }
 
 std::string describe(const DurationRange& range) {
@@ -126,7 +120,10 @@ Result<> read_duration(std::optional<std::chrono::milliseconds>& target, const S
   }
   const auto seconds = parse_seconds(setting->value);
   const std::chrono::milliseconds duration(static_cast<long long>(seconds.value_or(0) * 1000));
-  if (!seconds || !is_within(duration, range)) {
+  const double rounded = static_cast<double>(duration.count()) / 1000;
+  const bool is_within = (rounded > range.least || (range.is_least_allowed && rounded == range.least)) &&
+                         (range.most == 0 || rounded <= range.most);
+  if (!seconds || !is_within) {
     return wrong_value(*setting, describe(range));
   }
   target = duration;

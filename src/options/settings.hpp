@@ -1,7 +1,7 @@
 #pragma once
 
-// Strict readers of single options. Each leaves its target as it is when the option is not given,
-// and fails by naming the source, the value and what was expected.
+// Holds the options of a job, and reads single ones strictly: a reader leaves its target unchanged when the option is
+// not given, and fails by naming the source, the value and the expectation.
 
 #include "base/result.hpp"
 
@@ -13,11 +13,11 @@
 
 namespace muster {
 
-/// The settings that hold parameters of the mode begin with this: --set role_name=x is "set:role_name".
+/// Prefix of the settings with parameters of the mode: --set role_name=x is "set:role_name".
 inline constexpr const char* kParameterPrefix = "set:";
 
-/// What the user asked for: options from the command line, then MUSTER_* variables. The key is the
-/// long name without dashes in front, such as "nproc-per-node".
+/// The user's options: from the command line, then from MUSTER_* variables. Keys are long names without leading
+/// dashes, such as "nproc-per-node".
 class Settings {
  public:
   void set(const std::string& name, Sourced<std::string> value) { values_.insert_or_assign(name, std::move(value)); }
@@ -25,7 +25,7 @@ class Settings {
     const auto at = values_.find(name);
     return at == values_.end() ? std::nullopt : std::optional(at->second);
   }
-  /// Those whose names begin with `start`, by name.
+  /// The settings whose names begin with `start`, by name.
   [[nodiscard]] std::map<std::string, Sourced<std::string>> starting_with(std::string_view start) const {
     std::map<std::string, Sourced<std::string>> found;
     for (auto at = values_.lower_bound(start); at != values_.end() && std::string_view(at->first).starts_with(start);
@@ -50,11 +50,11 @@ class Settings {
 /// True when a switch is on: given as a flag, or as MUSTER_<NAME>=1.
 [[nodiscard]] bool is_on(const Settings& settings, std::string_view name);
 
-/// Which durations an option takes.
+/// Range of durations that an option accepts, in seconds.
 struct DurationRange {
   double least = 0;
-  double most = 0;               ///< 0: no bound of its own
-  bool is_least_allowed = true;  ///< false: more than `least`
+  double most = 0;               ///< 0: no upper bound here
+  bool is_least_allowed = true;  ///< false: the value must exceed `least`
 };
 
 [[nodiscard]] Result<> read_duration(std::chrono::milliseconds& target, const Settings& settings, std::string_view name,
@@ -62,7 +62,7 @@ struct DurationRange {
 [[nodiscard]] Result<> read_duration(std::optional<std::chrono::milliseconds>& target, const Settings& settings,
                                      std::string_view name, const DurationRange& range = {});
 
-/// A name that is not empty; whether there is such a file is seen when it is used.
+/// Reads a file name that is not empty; its existence is checked at use.
 [[nodiscard]] Result<> read_file_name(std::string& target, const Settings& settings, std::string_view name);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Names of options, near misses, and the MUSTER_* variables.
+// Parses names of options, near misses, and MUSTER_* variables.
 #include "options/syntax.hpp"
 
 #include "base/text.hpp"
@@ -14,44 +14,36 @@ constexpr std::string_view kVariableStart = "MUSTER_";
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kQuotes = "\"'";
 
-/// The option that holds values of the mode's parameters.
+/// The option that sets parameters of the mode.
 constexpr std::string_view kParameterOption = "set";
 
-std::string variable_name(std::string option) {
-  std::transform(option.begin(), option.end(), option.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-  return std::string(kVariableStart) + option;
-}
-
 Error unknown_variable(const std::string& name, const std::optional<std::string>& nearest) {
+  std::string meant = nearest.value_or("");
+  std::transform(meant.begin(), meant.end(), meant.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
   return Error{ErrorKind::BadEnvironment, "unknown variable '" + name + "'" +
-                                              (nearest ? "; did you mean '" + variable_name(*nearest) + "'?"
+                                              (nearest ? "; did you mean '" + std::string(kVariableStart) + meant + "'?"
                                                        : "; names that begin with MUSTER_ are options of muster")};
 }
 
-/// Kubernetes sets these in every pod beside a Service called "muster" or "muster-anything": its
-/// host, its ports, and links such as tcp://10.0.0.1:80.
+/// True for other variables MUSTER_*. Kubernetes sets some in every pod for a Service called "muster" or
+/// "muster-anything": its host, its ports, and links such as tcp://10.0.0.1:80.
 /// Source: https://kubernetes.io/docs/concepts/services-networking/service (environment variables).
-bool is_of_a_service(const std::string& name, const std::string& value) {
-  const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
-  return name.ends_with("_SERVICE_HOST") || name.find("_SERVICE_PORT") != std::string::npos ||
-         name.find("_PORT_") != std::string::npos || is_link;
-}
-
 bool is_no_option(const OptionTable& table, const std::string& name, const std::string& value) {
   const auto& others = table.no_options;
-  return std::find(others.begin(), others.end(), name) != others.end() || is_of_a_service(name, value);
+  const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
+  return std::find(others.begin(), others.end(), name) != others.end() || name.ends_with("_SERVICE_HOST") ||
+         name.find("_SERVICE_PORT") != std::string::npos || name.find("_PORT_") != std::string::npos || is_link;
 }
 
-/// Two options with one question: how the workers are started. A flag for one of them is stronger than the
-/// variable of the other.
+/// --mode and --template exclude each other: a flag for one of them overrides the variable of the other.
 bool is_answered_by_flag(std::string_view name, const Settings& settings) {
   const char* const other = name == "mode" ? "template" : name == "template" ? "mode" : "";
   const auto setting = settings.find(other);
   return setting && setting->source.kind == SourceKind::Flag && setting->value != "auto";
 }
 
-/// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag wins over its variable.
+/// MUSTER_NPROC_PER_NODE is --nproc-per-node. A flag overrides its variable.
 Result<> read_own_variable(const std::string& variable, const std::string& value, const OptionTable& table,
                            Settings& settings) {
   std::string name = variable.substr(kVariableStart.size());
@@ -69,7 +61,7 @@ Result<> read_own_variable(const std::string& variable, const std::string& value
              : set_option(settings, name, {value, from_option(variable)});
 }
 
-/// "NAME=VALUE" as the parameter NAME of the mode.
+/// Sets "NAME=VALUE" as the parameter NAME of the mode.
 Result<> set_parameter(Settings& settings, std::string_view text, const Sourced<std::string>& whole) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
@@ -82,7 +74,7 @@ Result<> set_parameter(Settings& settings, std::string_view text, const Sourced<
   return {};
 }
 
-/// What stands for the character behind a backslash; NUL where there is none that can be meant.
+/// The character for an escape sequence without its backslash; NUL for an unknown one.
 char unescaped(std::string_view next) {
   constexpr std::string_view kThemselves = "\"'\\ \t\r\n";
   if (next == "n") {
@@ -91,7 +83,7 @@ char unescaped(std::string_view next) {
   return next.empty() || kThemselves.find(next) == std::string_view::npos ? '\0' : next.front();
 }
 
-/// The word that begins at `at`, which is behind it afterwards.
+/// Reads the word at `at` and moves `at` behind it.
 Result<std::string> read_word(const Sourced<std::string>& text, std::size_t& at) {
   std::string word;
   char quote = '\0';
@@ -115,7 +107,7 @@ Result<std::string> read_word(const Sourced<std::string>& text, std::size_t& at)
                        : wrong_value(text, "words as a shell takes them, with each quote closed");
 }
 
-/// True for "np2", which is "np" and its value, as mpirun takes it.
+/// True for an option joined with its number, such as mpirun's "np2".
 bool is_with_number(std::string_view typed, std::string_view name) {
   if (!typed.starts_with(name)) {
     return false;

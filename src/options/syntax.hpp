@@ -1,7 +1,7 @@
 #pragma once
 
-// How options are written: on muster's own command line, among another launcher's options, and as
-// MUSTER_* variables.
+// Parses the spellings of options: on muster's command line, among another launcher's options, and as MUSTER_*
+// variables.
 
 #include "options/settings.hpp"
 
@@ -15,36 +15,35 @@
 
 namespace muster {
 
-// A table of options: from it parsing, MUSTER_* variables, --help, the manual page and the completions
-// are made.
+// A table of options is the source of parsing, MUSTER_* variables, --help, the manual page and the completions.
 
-/// One option. Everything about it that a user can read stands here.
+/// One option with all of its texts for the user.
 struct Option {
   const char* name;               ///< long name without dashes
   char letter;                    ///< short form, or '\0'
-  const char* argument;           ///< what its value is called; nullptr: a switch
+  const char* argument;           ///< name of its value; nullptr: a switch
   const char* section;            ///< heading in --help
   const char* help;               ///< one or two sentences
-  const char* choices = nullptr;  ///< what completions offer, separated by blanks
+  const char* choices = nullptr;  ///< values that completions offer, separated by blanks
 };
 
-/// What another program calls an option: mpirun's "np".
+/// Another program's name for an option: mpirun's "np".
 struct OtherName {
   std::string_view other;
   std::string_view name;
 };
 
-/// The options of muster, as those see them who read them.
+/// The options of one command.
 struct OptionTable {
   std::span<const Option> options;
-  std::span<const std::string_view> no_options;  ///< variables MUSTER_* that are something else
-  std::span<const OtherName> other_names;        ///< how programs like muster call its options
-  const char* command = "muster";                ///< whose they are
+  std::span<const std::string_view> no_options;  ///< MUSTER_* variables that are not options
+  std::span<const OtherName> other_names;        ///< spellings of other launchers for the same options
+  const char* command = "muster";                ///< the program that has these options
 
-  /// The option of that name; nullptr if there is none.
+  /// Finds an option by its name; nullptr if there is none.
   [[nodiscard]] const Option* find(std::string_view name) const;
   [[nodiscard]] const Option* find_letter(char letter) const;
-  /// The name that is meant, if one is near enough.
+  /// The known name nearest to a mistyped one; empty unless it is near enough.
   [[nodiscard]] std::optional<std::string> nearest(std::string_view typed) const;
 };
 
@@ -55,25 +54,26 @@ struct OptionTable {
 [[nodiscard]] Error unknown_option(const std::string& typed, const std::optional<std::string>& nearest,
                                    const std::string& help);
 
-/// Many write options behind the program. They belong to it, unread, but the user is told: the sentence about the
-/// first one that `find` knows by what was typed, with dashes; it answers as it is spelled. None behind "--".
+/// Describes the first of muster's options behind the program: many users write them there, although they belong to
+/// the program, unread. `find` gets a word with dashes and returns the option's spelling, or empty for another word.
+/// Words behind "--" are skipped.
 [[nodiscard]] std::optional<std::string> describe_option_behind(
     std::span<const std::string> program, const std::string& whose,
     const std::function<std::optional<std::string>(const std::string& typed)>& find);
 
-/// The words of a text as a shell would take them: quotes and backslashes keep blanks.
+/// Splits a text into words as a shell does: quotes and backslashes keep blanks.
 [[nodiscard]] Result<std::vector<std::string>> split_words(const Sourced<std::string>& text);
 
-/// A text of which `split_words` makes these words again.
+/// Joins words so that `split_words` returns them again.
 [[nodiscard]] std::string quoted_words(std::span<const std::string> words);
 
-/// Reads options of muster; no program is among the tokens.
+/// Reads options of muster from tokens that do not include the program.
 [[nodiscard]] Result<> read_flags(const std::vector<std::string>& tokens, const OptionTable& table, Settings& settings);
 
-/// Sets what one of muster's own options says; --set takes NAME=VALUE apart.
+/// Sets one option of muster; --set is split into NAME and VALUE.
 [[nodiscard]] Result<> set_option(Settings& settings, const std::string& name, const Sourced<std::string>& value);
 
-/// MUSTER_* variables, for what `settings` do not have yet.
+/// Reads the MUSTER_* variables of options that `settings` do not have yet.
 [[nodiscard]] Result<> read_own_variables(const std::map<std::string, std::string>& variables, const OptionTable& table,
                                           Settings& settings);
 

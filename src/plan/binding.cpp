@@ -1,18 +1,17 @@
-// Decides which CPUs and which memory each process of this node gets. Pure: what the host has is in
-// the topology, and what it lacks is an error here, not a surprise in the worker.
+// Decides the CPUs and the memory nodes of each process on this node. Pure: whatever the topology lacks is an error
+// here instead of a surprise in the worker.
 #include "plan/binding.hpp"
 
 #include "base/text.hpp"
 #include "plan/host_tasks.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace muster {
 namespace {
 
-/// What all processes of a node are bound by.
+/// The inputs that all processes of a node share.
 struct BindingUnit {
   const BindingRequest& request;
   const Topology& topology;
@@ -29,7 +28,7 @@ Error refused(const BindingUnit& desk, const std::string& why) {
   return Error{blame(desk.request.source), desk.request.source.name + " " + why};
 }
 
-/// The CPUs that are written down for `who`; none where only memory is.
+/// The CPUs that the user gives to `who`; empty where only memory is given.
 Result<std::vector<int>> given_cpus(const BindingUnit& desk, const GivenPlace& place, const std::string& who) {
   const std::vector<int>& allowed = desk.topology.allowed_cpus;
   if (const auto missing = missing_from(allowed, place.cpus); !missing.empty()) {
@@ -59,7 +58,7 @@ Result<> check_memory(const BindingUnit& desk, const std::vector<int>& nodes, co
                            (there.empty() ? "none that is known" : describe_ranges(there)));
 }
 
-/// What is written down for one process, on top of what its form says.
+/// Applies the user's CPUs and memory for one process, which replace those of the form.
 Result<> add_given(CpuBinding& binding, const BindingUnit& desk, const GivenPlace& place, const std::string& who) {
   auto cpus = given_cpus(desk, place, who);
   if (!cpus) {
@@ -70,7 +69,7 @@ Result<> add_given(CpuBinding& binding, const BindingUnit& desk, const GivenPlac
   }
   if (!cpus->empty()) {
     binding.cpus = std::move(*cpus);
-    binding.variables.clear();  // the list of the form is not true any more
+    binding.variables.clear();  // the form's CPU list no longer applies
   }
   if (!place.memory_nodes.empty()) {
     binding.memory_nodes = place.memory_nodes;
@@ -80,8 +79,8 @@ Result<> add_given(CpuBinding& binding, const BindingUnit& desk, const GivenPlac
   return {};
 }
 
-/// The memory that goes with a form. A single node is preferred; of several, the one where memory is
-/// first touched is the best, which is what the kernel does without being told.
+/// Sets the memory nodes of a form. A single node is preferred; for several none is set, because the kernel's
+/// default, the node of first touch, is best.
 Result<> add_memory_of_form(CpuBinding& binding, const BindingUnit& desk, const Locality& locality) {
   const std::vector<int> nodes = nodes_of_form(*desk.request.form, desk.topology, locality.nodes);
   if (desk.request.binds_memory) {
@@ -95,7 +94,7 @@ Result<> add_memory_of_form(CpuBinding& binding, const BindingUnit& desk, const 
   return {};
 }
 
-/// As Python prints a list, which is how MindSpore reads it.
+/// A list in Python's notation, which MindSpore reads.
 std::string as_list(const std::vector<int>& values) {
   std::string text;
   for (const int value : values) {
@@ -123,7 +122,8 @@ Result<> add_form(CpuBinding& binding, const BindingUnit& desk, std::size_t plac
   return add_memory_of_form(binding, desk, locality);
 }
 
-/// An accelerator of which nothing is said: an error where others are named, and a process has it.
+/// Leaves an accelerator unbound that the request does not name; an error where it names others and a process has
+/// this one.
 Result<std::optional<CpuBinding>> leave_alone(const BindingUnit& desk, const std::string& who,
                                               std::optional<std::size_t> local_rank) {
   if (local_rank && !desk.request.devices.empty()) {
@@ -132,7 +132,7 @@ Result<std::optional<CpuBinding>> leave_alone(const BindingUnit& desk, const std
   return std::optional<CpuBinding>();
 }
 
-/// `local_rank` is that of the process that has it; empty: nobody knows of one.
+/// `local_rank` is the process that has the accelerator; empty: unknown.
 Result<std::optional<CpuBinding>> bind_device(const BindingUnit& desk, std::size_t place,
                                               std::optional<std::size_t> local_rank) {
   const BindingRequest& request = desk.request;
@@ -170,7 +170,7 @@ std::map<std::string, std::vector<int>> given_by_name(const BindingRequest& requ
   return given;
 }
 
-/// The CPUs that a process shares with one before it, by the name of that one.
+/// The CPUs that a process shares with an earlier one, by the name of the earlier one.
 std::map<std::string, std::vector<int>> shared_with(std::map<int, std::string>& owners, const std::string& name,
                                                     const std::vector<int>& cpus) {
   std::map<std::string, std::vector<int>> shared;
@@ -183,7 +183,7 @@ std::map<std::string, std::vector<int>> shared_with(std::map<int, std::string>& 
   return shared;
 }
 
-/// CPUs that the user gives to two processes: allowed, and seldom meant.
+/// Notices about CPUs that the user gives to two processes: allowed, but seldom meant.
 std::vector<std::string> remarks_on_overlaps(const BindingRequest& request) {
   std::map<int, std::string> owners;
   std::vector<std::string> notices;
@@ -228,13 +228,6 @@ Result<> bind_roles(NodeBinding& node, const BindingUnit& desk) {
   return {};
 }
 
-/// Of the process whose accelerator has that place.
-std::optional<std::size_t> local_rank_of(const BoundProcesses& processes, int place) {
-  const auto at = std::find(processes.places.begin(), processes.places.end(), place);
-  return at == processes.places.end() ? std::nullopt
-                                      : std::optional(static_cast<std::size_t>(at - processes.places.begin()));
-}
-
 int count_places(const BoundProcesses& processes) {
   int count = processes.least;
   for (const int place : processes.places) {
@@ -261,7 +254,11 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
   NodeBinding node;
   node.variables = request.variables;
   for (int i = 0; i < count; ++i) {
-    auto binding = bind_device(desk, static_cast<std::size_t>(i), local_rank_of(processes, i));
+    const auto& places = processes.places;
+    const auto at = std::find(places.begin(), places.end(), i);
+    const auto local_rank =
+        at == places.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - places.begin()));
+    auto binding = bind_device(desk, static_cast<std::size_t>(i), local_rank);
     if (!binding) {
       return binding.error();
     }
@@ -277,8 +274,7 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
   return node;
 }
 
-// The four ways to choose CPUs near an accelerator, the same as torchrun's. Pure.
-// Source: torch/numa/binding.py.
+// The four ways to choose CPUs near an accelerator. Source: torchrun's torch/numa/binding.py.
 
 namespace {
 
@@ -292,7 +288,7 @@ std::string describe_nodes(const std::vector<int>& nodes) {
   return (nodes.size() == 1 ? "NUMA node " : "NUMA nodes ") + describe_ranges(nodes);
 }
 
-/// The CPUs by what they share, in the order of the groups' names.
+/// Groups CPUs by a property of their place, in the order of the groups' numbers.
 CpuGroups group_by(const Topology& topology, const std::vector<int>& cpus, int CpuPlace::*group) {
   std::map<int, std::vector<int>> groups;
   for (const int cpu : cpus) {
@@ -305,9 +301,9 @@ CpuGroups group_by(const Topology& topology, const std::vector<int>& cpus, int C
   return result;
 }
 
-/// Who sits on the same NUMA nodes: how many, and how many of them before this one.
+/// Localities on the same NUMA nodes: their number, and the number before this one.
 struct Neighbours {
-  std::size_t count = 1;  ///< itself included
+  std::size_t count = 1;  ///< including this one
   std::size_t before = 0;
 };
 
@@ -322,8 +318,7 @@ Neighbours neighbours_of(const std::vector<Locality>& localities, std::size_t lo
   return neighbours;
 }
 
-/// The cores in shares of equal size; the first ones take what is left over. There is at least one
-/// neighbour: the locality itself.
+/// Divides the cores into shares of equal size; the first shares take the remainder. `count` is at least 1.
 std::vector<int> share_of_cores(const CpuGroups& cores, const Neighbours& neighbours) {
   const std::size_t each = cores.size() / neighbours.count;
   const std::size_t left_over = cores.size() % neighbours.count;
@@ -349,7 +344,7 @@ Result<std::vector<int>> exclusive_cpus(const Topology& topology, const std::vec
   return share_of_cores(cores, neighbours);
 }
 
-/// Large core complexes first: where a cpuset cuts one, the whole ones are better.
+/// Prefers large core complexes: where a cpuset cuts one, a whole one is better.
 std::vector<int> core_complex(const Topology& topology, const std::vector<int>& cpus, const Neighbours& neighbours) {
   CpuGroups complexes = group_by(topology, cpus, &CpuPlace::cache);
   std::stable_sort(complexes.begin(), complexes.end(),

@@ -1,5 +1,7 @@
 #pragma once
 
+// Binds the processes of a node to CPUs and memory nodes.
+
 #include "base/result.hpp"
 #include "environment/cpu_topology.hpp"
 #include "environment/snapshot.hpp"
@@ -12,8 +14,7 @@
 
 namespace muster {
 
-/// Which CPUs a process gets for the accelerator that it stands for; docs/options.md tells what each
-/// form means. The names are torchrun's.
+/// Choice of CPUs for a process by its accelerator; docs/options.md explains each form. The names are torchrun's.
 enum class NumaForm {
   Node,
   Socket,
@@ -21,56 +22,57 @@ enum class NumaForm {
   CoreComplex
 };
 
-/// What the user writes down for one process. What is empty is not said.
+/// The user's CPUs and memory for one process. Empty fields were not given.
 struct GivenPlace {
   std::vector<int> cpus;
   std::vector<int> cpu_nodes;     ///< all CPUs of these NUMA nodes
-  std::vector<int> memory_nodes;  ///< memory comes from these NUMA nodes and from no other
+  std::vector<int> memory_nodes;  ///< memory comes from these NUMA nodes only
 };
 
-/// What the user asked for.
+/// The user's request for a binding.
 struct BindingRequest {
   Source source;                                 ///< the options that ask for it
-  std::optional<NumaForm> form;                  ///< what is not given follows it; empty: is left alone
-  bool binds_memory = false;                     ///< with a form: memory of the node and no other
+  std::optional<NumaForm> form;                  ///< for processes without given CPUs; empty: not bound
+  bool binds_memory = false;                     ///< with a form: memory of its nodes only
   std::map<int, GivenPlace> devices;             ///< by the accelerator's number on this host
-  std::map<std::string, GivenPlace> roles;       ///< of processes that stand for no accelerator
-  std::map<std::string, std::string> variables;  ///< that every process is told
-  std::string cpu_list_variable;                 ///< tells a process "[0, 1]", its CPUs by the form; empty: none does
+  std::map<std::string, GivenPlace> roles;       ///< for processes without an accelerator
+  std::map<std::string, std::string> variables;  ///< set for every process
+  std::string cpu_list_variable;                 ///< variable for a process's CPUs by the form, "[0, 1]"; empty: none
 };
 
-/// How one process is bound.
+/// Binding of one process.
 struct CpuBinding {
-  std::vector<int> cpus;          ///< sorted; empty: those that are inherited
-  std::vector<int> memory_nodes;  ///< sorted; empty: memory is where it is first touched
+  std::vector<int> cpus;          ///< sorted; empty: the inherited ones
+  std::vector<int> memory_nodes;  ///< sorted; empty: the node of first touch
   bool is_memory_strict = false;  ///< false: other nodes help out when these are full
-  std::string how;                ///< why these, for people
+  std::string how;                ///< the reason, for people
   std::map<std::string, std::string> variables;
 
   bool operator==(const CpuBinding&) const = default;
 };
 
-/// The processes of a node that stand for one accelerator each.
+/// Processes of a node, one per accelerator.
 struct BoundProcesses {
-  /// By local rank: the place of its accelerator among those that the runtime counts.
+  /// By local rank: index of the process's accelerator among those that the runtime counts.
   std::vector<int> places;
-  int least = 0;  ///< places that are decided in any case: a rank table may name them later
+  int least = 0;  ///< number of indexes to decide in any case: a rank table may name them later
 };
 
-/// Process i has accelerator i.
+/// Gives accelerator i to process i.
 [[nodiscard]] BoundProcesses one_each(int workers);
 
-/// How the processes of this node are bound.
+/// Bindings of the processes of this node.
 struct NodeBinding {
-  /// By the place of their accelerator among those that the runtime counts.
+  /// By the accelerator's index among those that the runtime counts.
   std::vector<std::optional<CpuBinding>> devices;
   std::map<std::string, CpuBinding> roles;
   std::map<std::string, std::string> variables;
   std::vector<std::string> notices;
 };
 
-/// Decides it for these processes: the visibility lists of the snapshot say which accelerator the runtime
-/// calls how. Pure. Fails when the host does not have what is asked for, or does not say what one must know.
+/// Decides the bindings of these processes; the visibility lists of the snapshot map the runtime's device numbers to
+/// accelerators. Pure. Fails when the host lacks the requested hardware, or does not report a fact that the decision
+/// needs.
 [[nodiscard]] Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology& topology,
                                                  const Snapshot& snapshot, const BoundProcesses& processes);
 

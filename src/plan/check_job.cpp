@@ -1,4 +1,4 @@
-// What a user can ask for and a mode cannot give: found before anything is planned.
+// Finds requests that the mode or this node cannot satisfy, and writes the notices of a plan for the user.
 #include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
@@ -17,12 +17,11 @@
 
 namespace muster {
 
-// What a plan tells its user at the start: the one line, and what is odd.
+// Notices of a plan: the line at the start, and remarks on anything unusual.
 
 namespace {
 
-/// The thread count that muster chose for the workers; it decides how fast they compute, so it is
-/// said. Nothing when it was inherited.
+/// The thread count that muster chose for the workers, because it decides their speed. Empty when it was inherited.
 std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot, const std::string& cores) {
   if (plan.workers.empty()) {
     return {};
@@ -41,8 +40,8 @@ std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot, const s
          ")";
 }
 
-/// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes"; of a process that the
-/// platform has placed "task 9 of 16 (1 of 8 on this host)".
+/// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes"; for a process placed by the platform
+/// "task 9 of 16 (1 of 8 on this host)".
 std::string describe_node(const LaunchPlan& plan) {
   const std::string nodes =
       (plan.least_nodes < plan.nodes ? std::to_string(plan.least_nodes) + " to " : "") + std::to_string(plan.nodes);
@@ -53,13 +52,7 @@ std::string describe_node(const LaunchPlan& plan) {
   return plan.has_node_rank ? "node " + to_string(plan.node_rank) + " of " + nodes : "one of " + nodes + " nodes";
 }
 
-/// ", ranktable by RANK_TABLE_FILE and Ascend devices": a mode that the surroundings ask for.
-std::string describe_mode(const ChosenMode& chosen) {
-  const bool is_found = chosen.source.kind == SourceKind::Variable;
-  return is_found ? ", " + chosen.mode.name + " by " + chosen.source.name : std::string();
-}
-
-/// Who starts ranks by itself has slots for them.
+/// The number of workers in the job; for mpirun, which starts the ranks itself, the number of slots.
 std::string describe_job(const LaunchPlan& plan) {
   const bool has_ranks = plan.workers.empty() || ProcessNames::of(plan.workers).has_ranks();
   const int slots = std::accumulate(plan.slots.begin(), plan.slots.end(), 0);
@@ -76,7 +69,11 @@ void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& c
   const std::string in_job = plan.awaits_table ? "" : describe_job(plan);
   const std::string others =
       plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port) : in_job;
-  plan.notices.push_back(plan.platform + describe_mode(input.mode) + ": " + describe_node(plan) + ", " + here + others +
+  // Names a mode that was detected: ", ranktable by RANK_TABLE_FILE and Ascend devices".
+  const ChosenMode& chosen = input.mode;
+  const bool is_found = chosen.source.kind == SourceKind::Variable;
+  const std::string found_mode = is_found ? ", " + chosen.mode.name + " by " + chosen.source.name : "";
+  plan.notices.push_back(plan.platform + found_mode + ": " + describe_node(plan) + ", " + here + others +
                          (plan.awaits_table ? "" : describe_threads(plan, snapshot, cores)));
   const int devices = count_visible_devices(snapshot);
   if (plan.share && devices > 1 && devices < plan.share->local_size.value) {
@@ -110,12 +107,8 @@ void remark_binding(LaunchPlan& plan, const JobRequest& job) {
 
 namespace {
 
-/// Of one variable or argument, its end included: MAX_ARG_STRLEN of Linux.
+/// Longest variable or argument, with its final NUL: Linux's MAX_ARG_STRLEN.
 constexpr std::size_t kMostBytes = 131'072;
-
-std::string suggestion(const std::optional<std::string>& nearest, const std::string& otherwise) {
-  return nearest ? "; did you mean '" + *nearest + "'?" : otherwise;
-}
 
 Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
   std::vector<std::string> names;
@@ -124,14 +117,16 @@ Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
   }
   for (const std::string& wanted : job.success_roles) {
     if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-      return Error{ErrorKind::BadUsage, "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
-                                            suggestion(nearest_name(wanted, names), ", only " + join(names, ", "))};
+      const auto nearest = nearest_name(wanted, names);
+      return Error{ErrorKind::BadUsage,
+                   "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
+                       (nearest ? "; did you mean '" + *nearest + "'?" : ", only " + join(names, ", "))};
     }
   }
   return {};
 }
 
-/// Who decides success must be there; how many processes each role has in the whole job.
+/// Fails where a role that should decide success, or the whole job, has no process.
 Result<> check_processes(const JobRequest& job, const Cluster& cluster, const ModeTemplate& mode) {
   const std::vector<RolePlace> places = place_roles(mode, cluster, assume_placement(cluster));
   int processes = 0;
@@ -148,7 +143,7 @@ Result<> check_processes(const JobRequest& job, const Cluster& cluster, const Mo
                        : Error{ErrorKind::BadData, "the mode '" + mode.name + "' starts no process at all"};
 }
 
-/// The words in braces that could be meant as placeholders: "{global_rank}", "{count:worker}".
+/// The words in braces that may be placeholders: "{global_rank}", "{count:worker}".
 std::vector<std::string> words_in_braces(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
@@ -175,7 +170,7 @@ std::vector<std::string> all_placeholders(const ModeTemplate& mode) {
   return placeholder_names(parameters, roles);
 }
 
-/// A word in braces that is nearly a placeholder is a typing error; any other is the user's own.
+/// Fails for a word in braces that is nearly a placeholder, as a typing error; other words are the user's own.
 Result<> check_argument(const std::string& argument, const std::vector<std::string>& known) {
   for (const std::string& word : words_in_braces(argument)) {
     const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
@@ -200,7 +195,7 @@ Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
   return {};
 }
 
-/// Words of the user's that only processes which listen can have.
+/// Fails for placeholders in the user's arguments that only a listening process has.
 Result<> check_endpoints(const JobRequest& job, const RoleTemplate& role, const std::string& mode) {
   const auto is_used = [&](const std::string& word) {
     return std::any_of(job.program.begin(), job.program.end(), [&](const std::string& argument) {
@@ -218,7 +213,7 @@ Result<> check_endpoints(const JobRequest& job, const RoleTemplate& role, const 
   return {};
 }
 
-/// What the user wrote into the program's arguments to be filled.
+/// Checks the placeholders in the program's arguments.
 Result<> check_filled_arguments(const JobRequest& job, const ModeTemplate& mode) {
   if (auto checked = check_arguments(job, mode); !checked) {
     return checked;
@@ -242,7 +237,7 @@ Result<> check_devices(const Cluster& cluster, const Snapshot& snapshot) {
                      "a device for each of the " + count_of(workers, "worker") + " of this node");
 }
 
-/// A process of CUDA sees one part of a GPU, the first of its list, whatever else the list names.
+/// A CUDA process uses one MIG part of a GPU: the first of its list, whatever else the list names.
 Result<> check_gpu_parts(const PlanInput& input) {
   const DeviceMask mask = find_device_mask(input.snapshot);
   const auto& roles = input.mode.mode.roles;
@@ -259,7 +254,7 @@ Result<> check_gpu_parts(const PlanInput& input) {
                      "shows each worker its own");
 }
 
-/// JAX wants one process on each host of these, which has all cores or chips.
+/// JAX wants one process on each of these hosts, with all cores or chips.
 Result<> check_jax(const PlanInput& input) {
   const Cluster& cluster = input.cluster;
   const bool is_counted = !is_given(cluster.slots_from) && cluster.node.slots > 1;
@@ -275,7 +270,7 @@ Result<> check_jax(const PlanInput& input) {
                    " workers, but a process of JAX takes all of its devices: give --nproc-per-node 1"};
 }
 
-/// What is a default holds where it can.
+/// Fails for a requested store that the mode does not have; a default applies only where it can.
 Result<> check_store(const JobRequest& job, const ModeTemplate& mode) {
   const bool has_store = use_placeholder(texts_of(mode), "agent_store");
   if (!job.hosts_store || job.hosts_store->kind == SourceKind::Default || has_store) {

@@ -1,4 +1,5 @@
-// Deals processes to nodes, and says where they can be met.
+// Places processes on nodes, resolves visible accelerators to NUMA nodes, and divides a host among several agents.
+// Pure.
 #include "plan/host_tasks.hpp"
 
 #include "base/endpoint.hpp"
@@ -20,7 +21,7 @@ std::vector<int> numbers(int first, int count) {
   return result;
 }
 
-/// Who has how many slots: this node as it is placed.
+/// Slots of this node, of the nodes before it, and of all nodes.
 struct NodeSlots {
   int here = 0;
   int before = 0;
@@ -49,7 +50,8 @@ int count_of_role(const std::vector<RoleSize>& roles, const std::string& name) {
   return at == roles.end() ? 0 : at->count;
 }
 
-/// The processes of a role that this node gets when all are dealt in turn; `dealt` are gone already.
+/// The processes of a role that this node gets when roles are dealt round robin; `dealt` processes of other roles
+/// come first.
 RolePlace deal_role(int count, int dealt, const Placement& placement) {
   RolePlace place{{}, count};
   const int first = (placement.node_rank.value - dealt % placement.nodes + placement.nodes) % placement.nodes;
@@ -75,7 +77,7 @@ std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& clus
   return places;
 }
 
-/// Puts the endpoints of one node into the lists.
+/// Adds the endpoints of one node to the lists.
 void add_node(std::vector<RoleEndpoints>& lists, const std::vector<RolePlace>& places, const ModeTemplate& mode,
               const NodePorts& node) {
   std::size_t next = 0;
@@ -172,7 +174,7 @@ std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::
 }
 
 std::string task_config_of_platform(std::string_view given, std::string_view role) {
-  std::string text(without_byte_order_mark(given));  // which Python's parser refuses
+  std::string text(without_byte_order_mark(given));  // Python's parser refuses a byte order mark
   boost::system::error_code error;
   json::value config = json::parse(text, error);
   json::object* const members = error ? nullptr : config.if_object();
@@ -196,15 +198,15 @@ std::string task_config_of_platform(std::string_view given, std::string_view rol
   return json::serialize(config);
 }
 
-// From visibility lists and accelerators to the NUMA nodes of each process. Pure.
+// Resolves visibility lists to accelerators, and these to the NUMA nodes of each process.
 
 namespace {
 
-/// An entry of a visibility list, as far as it can be resolved.
+/// A resolved entry of a visibility list.
 struct Visible {
   int number = 0;                       ///< on this host
-  const Accelerator* device = nullptr;  ///< nullptr: nobody knows which one it is
-  std::string name;                     ///< as the list has it
+  const Accelerator* device = nullptr;  ///< nullptr: unknown
+  std::string name;                     ///< as in the list
 };
 
 std::vector<Visible> all_of(const std::vector<Accelerator>& devices) {
@@ -215,8 +217,8 @@ std::vector<Visible> all_of(const std::vector<Accelerator>& devices) {
   return visible;
 }
 
-/// "GPU-<uuid>", shortened as far as it stays unique, and "MIG-GPU-<uuid>/1/0". A "MIG-<uuid>" names
-/// a part of a GPU that only the driver knows.
+/// Finds a device by "GPU-<uuid>", which may be shortened as far as it stays unique, or by "MIG-GPU-<uuid>/1/0". A
+/// "MIG-<uuid>" names a part of a GPU that only the driver knows.
 Visible find_by_uuid(const std::vector<Visible>& devices, std::string_view entry) {
   std::string_view uuid = entry.substr(0, entry.find('/'));
   if (uuid.starts_with("MIG-GPU-")) {
@@ -230,8 +232,7 @@ Visible find_by_uuid(const std::vector<Visible>& devices, std::string_view entry
   return Visible{-1, nullptr, std::string(entry)};
 }
 
-/// What a list leaves of the devices, in its order. As the runtimes do, it ends at the first number
-/// that no device has.
+/// The devices that a list keeps, in its order. As the runtimes do, stops at the first number without a device.
 std::vector<Visible> filter(const std::vector<Visible>& devices, const std::string& list) {
   std::vector<Visible> visible;
   for (const DeviceEntry& entry : read_device_list(list)) {
@@ -246,7 +247,7 @@ std::vector<Visible> filter(const std::vector<Visible>& devices, const std::stri
   return visible;
 }
 
-/// Each variable that is set filters what the one before left.
+/// Applies the variables in order: each filters the devices that the previous one left.
 std::vector<Visible> filter_by(std::vector<Visible> devices, const Snapshot& snapshot,
                                const std::vector<const char*>& variables) {
   for (const char* const variable : variables) {
@@ -265,7 +266,7 @@ struct Found {
 };
 
 Found find_visible(const Topology& topology, const Snapshot& snapshot) {
-  // HIP takes CUDA's variable where its own is not set.
+  // HIP falls back to CUDA's variable where its own is not set.
   const char* const hip = snapshot.has("HIP_VISIBLE_DEVICES") ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
   Found nvidia{"GPU", &topology.nvidia, filter_by(all_of(topology.nvidia), snapshot, {"CUDA_VISIBLE_DEVICES"})};
   Found ascend{"NPU", &topology.ascend, filter_by(all_of(topology.ascend), snapshot, {"ASCEND_RT_VISIBLE_DEVICES"})};
@@ -276,7 +277,7 @@ Found find_visible(const Topology& topology, const Snapshot& snapshot) {
   return !ascend.visible.empty() ? ascend : amd;
 }
 
-/// The one node that all devices are on, if that is so: then it does not matter which is which.
+/// The NUMA node of all devices, if they share one: then their order does not matter.
 std::optional<int> common_node(const std::vector<Accelerator>& devices) {
   std::set<int> nodes;
   for (const Accelerator& device : devices) {
@@ -319,7 +320,7 @@ Locality locality_at(const Visible& visible, const Found& found, const std::set<
   return locality;
 }
 
-/// Blocks of nodes for few workers, blocks of workers for few nodes.
+/// Few workers get a block of nodes each; many workers share the nodes in blocks.
 std::vector<Locality> spread(const Topology& topology, const Snapshot& snapshot, int workers) {
   std::set<int> allowed;
   for (const int cpu : topology.allowed_cpus) {
@@ -371,13 +372,13 @@ std::string doubt_about_order(const Topology& topology, const Snapshot& snapshot
          "set CUDA_DEVICE_ORDER=PCI_BUS_ID";
 }
 
-// Shares a host among the agents that a platform has started on it, one a process.
+// Divides a host among the agents that a platform has started on it, one per process.
 
 namespace {
 
-/// A process that may use fewer cores than the one that started it was bound: what it has is its own.
-/// Otherwise those are for all that were started with it. More than an even share is never taken:
-/// several may be bound to the same socket.
+/// A process with fewer cores than its parent was bound by the platform: its cores are its own. Otherwise the cores
+/// belong to all processes started together. The result never exceeds an even share, since several processes may be
+/// bound to the same socket.
 int cores_of(const HostShare& share, const AllowedCores& allowed) {
   const int together = std::max(allowed.count, allowed.of_parent);
   const int part = share.cores.value_or(together / share.local_size.value);

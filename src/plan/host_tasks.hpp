@@ -1,6 +1,6 @@
 #pragma once
 
-// Which processes of which role run on which node. Pure, and private to plan/.
+// Places processes, accelerators and cores on nodes. Pure, and private to plan/.
 
 #include "base/result.hpp"
 #include "environment/cpu_topology.hpp"
@@ -16,76 +16,73 @@
 
 namespace muster {
 
-/// The processes of one role: those of one node, and all of the job.
+/// The processes of one role: those of this node, and their number in the job.
 struct RolePlace {
-  std::vector<int> here;  ///< their positions within the role
+  std::vector<int> here;  ///< positions within the role
   int total = 0;
 };
 
-/// One place for each role of the template, for this node.
+/// One RolePlace per role of the template, for this node.
 [[nodiscard]] std::vector<RolePlace> place_roles(const ModeTemplate& mode, const Cluster& cluster,
                                                  const Placement& placement);
 
-/// Where each process listens, "host:port" by role and by position within the role. The platform's
-/// word, else what the nodes have reserved; empty while that is not known.
+/// The endpoint "host:port" of each listening process, by role and by position within the role: the platform's, else
+/// the ports that the nodes have reserved. Empty while they are unknown.
 [[nodiscard]] std::vector<RoleEndpoints> find_endpoints(const ModeTemplate& mode, const Cluster& cluster,
                                                         const Placement& placement);
 
-/// How many processes there are on each node, as far as that is known; else empty.
+/// Number of processes on each node, by node rank; empty while it is unknown.
 [[nodiscard]] std::vector<int> find_slots(const Cluster& cluster, const Placement& placement);
 
-/// The nodes that have a process with a certain local rank: how many there are, and which of them this is.
+/// Position of a process among the nodes that have a process with its local rank, and the number of these nodes.
 struct CrossPlace {
   int rank = 0;
   int size = 1;
 };
 
-/// Of the process with this local rank on that node; `slots`: by node rank.
+/// Position of the process with this local rank on this node; `slots` is by node rank.
 [[nodiscard]] CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int local_rank);
 
 /// TF_CONFIG of one process. Evaluators are in no cluster but their own.
 /// Source: tensorflow.org, "Distributed training with TensorFlow", TF_CONFIG.
 [[nodiscard]] std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::string& role, int index);
 
-/// The TF_CONFIG that the platform gave, by the same rule: without roles that have no process, and without the
-/// evaluators, but for those. Otherwise as it is: it may say more than where the tasks are.
+/// The platform's TF_CONFIG without roles that have no process, and, except for evaluators, without the evaluators.
+/// The rest stays, because it may hold more than the places of tasks.
 [[nodiscard]] std::string task_config_of_platform(std::string_view given, std::string_view role);
 
-// Which accelerator, and so which NUMA nodes, a process of this node has.
+// Finds the accelerator of a process, and its NUMA nodes.
 
-/// The place of one process.
+/// Accelerator and NUMA nodes of one process.
 struct Locality {
   int device = 0;           ///< the accelerator's number on this host, else the local rank
-  std::vector<int> nodes;   ///< its NUMA nodes, sorted; empty: nobody knows
+  std::vector<int> nodes;   ///< its NUMA nodes, sorted; empty: unknown
   std::string name;         ///< for people: "GPU 3 (0000:dc:00.0)"
-  std::string unknown;      ///< why `nodes` is empty
-  bool is_assumed = false;  ///< the kernel does not say where it is: counted as NUMA node 0
+  std::string unknown;      ///< the reason why `nodes` is empty
+  bool is_assumed = false;  ///< the kernel reports no NUMA node: counted as node 0
 };
 
-/// The localities of this node: one for each accelerator that is visible, and when there are more
-/// `workers` than that they begin again with the first one. Without accelerators the workers are
-/// spread over the NUMA nodes in blocks of equal size.
+/// The localities of this node: one per visible accelerator, repeated from the first when there are more `workers`.
+/// Without accelerators the workers are spread over the NUMA nodes in blocks of equal size.
 [[nodiscard]] std::vector<Locality> find_localities(const Topology& topology, const Snapshot& snapshot, int workers);
 
-/// A sentence when the runtime may number the GPUs of this host in another way than we do.
+/// A notice for the user when the runtime may number the GPUs of this host in another order than muster does.
 [[nodiscard]] std::string doubt_about_order(const Topology& topology, const Snapshot& snapshot);
 
-// What a node has of its host: all of it, or the part of one process that the platform has placed.
-//
+// Divides a host among agents.
 
-/// This agent's part of its host. A host that it has to itself is one part of one.
+/// This agent's share of its host. An agent alone on its host has one share of one.
 struct HostTasks {
   HostShare share;
   bool is_shared = false;
-  int visible_devices = 0;  ///< accelerators that a process here may use; 0: none is known
-  int cores = 1;            ///< that the processes of this agent have together
+  int visible_devices = 0;  ///< accelerators that a process here may use; 0: unknown
+  int cores = 1;            ///< shared by all processes of this agent
   std::string cores_text;   ///< "8 of 64 allowed cores"
 
-  /// Where the process that is the i-th of this agent stands among those of its host.
+  /// The local rank, on the host, of this agent's i-th process.
   [[nodiscard]] int local_rank(int i) const { return share.local_rank.value + i * share.local_size.value; }
 
-  /// The accelerator of that process among those that it sees: a platform may show each process its
-  /// own ones alone.
+  /// The index of a process's accelerator among those visible to it: a platform may show each process only its own.
   [[nodiscard]] int device(int local_rank) const {
     return is_shared && visible_devices > 0 ? local_rank % visible_devices : local_rank;
   }
@@ -93,9 +90,9 @@ struct HostTasks {
 
 [[nodiscard]] HostTasks find_host_tasks(const PlanInput& input);
 
-// The forms of --numa-binding.
+// Chooses CPUs by the forms of --numa-binding.
 
-/// The CPUs of one locality among all of the node, sorted; `source` is who is to blame.
+/// The CPUs of one locality among all of the node, sorted; errors name `source`.
 [[nodiscard]] Result<std::vector<int>> cpus_of_locality(NumaForm form, const Topology& topology,
                                                         const std::vector<Locality>& localities, std::size_t locality,
                                                         const Source& source);
@@ -103,7 +100,7 @@ struct HostTasks {
 /// The CPUs of these NUMA nodes that this process may use, sorted.
 [[nodiscard]] std::vector<int> allowed_cpus_of(const Topology& topology, const std::vector<int>& nodes);
 
-/// The NUMA nodes that a form reaches from these, sorted: for `socket` all of their packages.
+/// The NUMA nodes that a form adds to these, sorted: `socket` adds all nodes of their packages.
 [[nodiscard]] std::vector<int> nodes_of_form(NumaForm form, const Topology& topology, const std::vector<int>& nodes);
 
 [[nodiscard]] const char* name_of(NumaForm form);

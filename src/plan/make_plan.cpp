@@ -1,4 +1,4 @@
-// Joins the cluster, the job and a template into the plan. Pure.
+// Makes the plan from the cluster, the job and a template, and fills values that are known only at start. Pure.
 #include "plan/make_plan.hpp"
 
 #include "base/endpoint.hpp"
@@ -19,8 +19,8 @@ bool is_numeric(const std::string& address) {
   return is_version_6 || address.find_first_not_of("0123456789.") == std::string::npos;
 }
 
-/// Which of how many hosts this is, by the platform, else by the gang, if that finds as many tasks here as
-/// there are. Where neither says it, each task counts as a host.
+/// The position of this host among the hosts: the platform's, else the gang's if it counts as many tasks here as
+/// there are. Otherwise each task counts as a host.
 HostPlace host_place(const Cluster& cluster, const Placement& placement) {
   const auto& share = cluster.share;
   if (share && share->host_rank && share->hosts) {
@@ -30,7 +30,7 @@ HostPlace host_place(const Cluster& cluster, const Placement& placement) {
   return is_counted ? placement.host : HostPlace{placement.node_rank.value, placement.nodes, 1};
 }
 
-/// Those that are known before the start.
+/// Adds the ports that are known before the start.
 void add_ports(Values& values, const Placement& placement) {
   if (placement.worker_port) {
     values["worker_port"] = std::to_string(*placement.worker_port);
@@ -40,7 +40,7 @@ void add_ports(Values& values, const Placement& placement) {
   }
 }
 
-/// What is the same for all workers of this node.
+/// The placeholder values that all workers of this node share.
 Values common_values(const PlanInput& input, const Placement& placement) {
   const Cluster& cluster = input.cluster;
   const Snapshot& snapshot = input.snapshot;
@@ -57,14 +57,14 @@ Values common_values(const PlanInput& input, const Placement& placement) {
                    {"restarts", std::to_string(placement.restarts)},
                    {"max_restarts", std::to_string(placement.max_restarts)}};
   if (cluster.job.job_id != kNoJobId || placement.nodes > 1) {
-    values["run_id"] = cluster.job.job_id;  // else one that no other job has, at start
+    values["run_id"] = cluster.job.job_id;  // otherwise a unique one is made at start
   }
   add_ports(values, placement);
-  // Several nodes are told a numeric address by their leader, which is not known before that.
+  // With several nodes the leader sends a numeric address, which is not known before.
   const bool is_known = placement.nodes > 1 || is_numeric(placement.master_address);
   values["master_ip"] = is_known ? placement.master_address : "127.0.0.1";
   if (placement.nodes == 1) {
-    values["own_address"] = "";  // nobody else has to reach it
+    values["own_address"] = "";  // no other node has to reach it
     values["own_interface"] = "";
   }
   values["master_endpoint"] = join_endpoint(placement.master_address, fill_placeholders("{worker_port}", values));
@@ -92,8 +92,8 @@ void add_sizes(Values& values, const ModeTemplate& mode, const std::vector<RoleP
   values["cores_per_worker"] = std::to_string(std::max(1, part.cores / local));
 }
 
-/// Where the processes of each role listen. Until the nodes have met, a mark stands for it; a role
-/// without processes has no endpoints in the end.
+/// Adds the endpoints of each role. Until the nodes have met, a mark takes their place; a role without processes ends
+/// up without endpoints.
 void add_endpoints(Values& values, const ModeTemplate& mode, const std::vector<RoleEndpoints>& endpoints,
                    bool is_decided) {
   const bool is_known = is_decided || !endpoints.empty();
@@ -108,7 +108,7 @@ void add_endpoints(Values& values, const ModeTemplate& mode, const std::vector<R
   }
 }
 
-/// Every text of the job in which placeholders are filled, on whichever node.
+/// All texts of the job in which placeholders are filled, on any node.
 std::vector<std::string> all_texts(const ModeTemplate& mode, const JobRequest& job) {
   std::vector<std::string> texts = texts_of(mode);
   if (job.fills_arguments) {
@@ -117,7 +117,7 @@ std::vector<std::string> all_texts(const ModeTemplate& mode, const JobRequest& j
   return texts;
 }
 
-/// What the template names, and what the user's arguments and the files need beside it.
+/// The services that the template names, and those for placeholders in the texts and for files.
 std::vector<std::string> find_services(const ModeTemplate& mode, const std::vector<std::string>& texts,
                                        const JobRequest& job, bool takes_table) {
   std::vector<std::string> services = mode.services;
@@ -133,16 +133,9 @@ std::vector<std::string> find_services(const ModeTemplate& mode, const std::vect
   return services;
 }
 
-/// True in a job whose processes are given a rank table: it is here, or will be at their start.
+/// True in a job whose processes get a rank table, now or at their start.
 bool takes_table(const PlanInput& input, const std::vector<std::string>& texts) {
   return use_placeholder(texts, kOwnRankTable) && reads_table(input);
-}
-
-/// The table goes into a file of this job alone: the controller's may change, or be of an older form.
-void add_table(LaunchPlan& plan, const PlanInput& input, const Values& values) {
-  if (input.ranked) {
-    plan.files.push_back({values.at(kOwnRankTable), "0640", input.ranked->text, /*is_private=*/true});
-  }
 }
 
 std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& values) {
@@ -154,7 +147,7 @@ std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& valu
   return files;
 }
 
-/// What the cluster and the placement say about the nodes.
+/// Starts a plan with the facts of the cluster and the placement.
 LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   LaunchPlan plan;
   plan.platform = cluster.platform;
@@ -171,15 +164,14 @@ LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   plan.gang_port = cluster.gang_port;
   plan.decisions = cluster.decisions;
   plan.lost = cluster.lost;
-  if (cluster.job.total_slots) {  // there may be as many nodes as workers, and there will not be
+  if (cluster.job.total_slots) {  // at most one node per worker, but fewer in fact
     plan.hosts.resize(static_cast<std::size_t>(placement.nodes));
     plan.slots.resize(static_cast<std::size_t>(placement.nodes));
   }
   return plan;
 }
 
-/// Scripts that read the platform's TF_CONFIG, or variables that the role names, need not know the
-/// arguments.
+/// Scripts that read the platform's TF_CONFIG, or variables that the role names, may not accept the arguments.
 bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
   if (input.job.template_arguments != GiveArguments::Auto) {
     return input.job.template_arguments == GiveArguments::Always;
@@ -190,7 +182,7 @@ bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
   });
 }
 
-/// Whether a role decides success: as the user says, else as the template does.
+/// True for a role that decides success: by the user's choice, else by the template.
 bool decides(const RoleTemplate& role, const JobRequest& job, const Values& values) {
   const auto& wanted = job.success_roles;
   if (!wanted.empty()) {
@@ -200,8 +192,8 @@ bool decides(const RoleTemplate& role, const JobRequest& job, const Values& valu
   return role.decides_success && (without == values.end() || without->second == "0");
 }
 
-/// A job in which nobody decides would never end well: then all do. Asked of the whole job, so that
-/// a node without a deciding process is not taken for one.
+/// A job without a deciding process would never succeed, so all processes decide. Counts those of the whole job,
+/// because a single node may have none.
 void decide_by_all_if_none_does(LaunchPlan& plan, const ModeTemplate& mode, const JobRequest& job,
                                 const Values& values) {
   const bool has_deciding = std::any_of(mode.roles.begin(), mode.roles.end(), [&](const RoleTemplate& role) {
@@ -212,7 +204,7 @@ void decide_by_all_if_none_does(LaunchPlan& plan, const ModeTemplate& mode, cons
   }
 }
 
-/// What is not as the template has it.
+/// Keeps the parameters that differ from the template's defaults.
 void add_parameters(LaunchPlan& plan, const std::vector<Parameter>& known) {
   Parameters given = plan.parameters;
   for (const Parameter& parameter : known) {
@@ -225,7 +217,7 @@ void add_parameters(LaunchPlan& plan, const std::vector<Parameter>& known) {
   }
 }
 
-/// How the processes are started, and what they see.
+/// Adds the mode, and the devices that the processes see.
 void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job) {
   plan.mode = chosen.mode.name;
   if (const auto& devices = job.devices) {
@@ -236,7 +228,7 @@ void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job)
   add_parameters(plan, chosen.mode.parameters);
 }
 
-/// What all nodes know of a role, wherever its processes are placed.
+/// Fills the fields of a role that do not depend on the node.
 void fill_role_plan(RolePlan& shared, const PlanInput& input, const Placement& placement, const Values& values) {
   const RoleTemplate& role = shared.role;
   shared.is_decided = placement.is_decided;
@@ -251,13 +243,13 @@ void fill_role_plan(RolePlan& shared, const PlanInput& input, const Placement& p
   shared.keeps_task_config = input.cluster.has_task_config;
   shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
   shared.gives_arguments = gives_arguments(input, role);
-  shared.reserves_ports = input.cluster.job.endpoints.empty();  // else the platform has chosen them
+  shared.reserves_ports = input.cluster.job.endpoints.empty();  // otherwise the platform has chosen them
   shared.decides_success = decides(role, input.job, values);
   shared.unset = own_variables(input.snapshot);
   shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
 }
 
-/// What is said of the nodes to each other, and to services.
+/// Adds the facts that the nodes exchange for each other and for services.
 void add_nodes(LaunchPlan& plan, const Placement& placement, const std::vector<std::string>& texts) {
   plan.tells_nodes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
                      plan.needs_service(kHorovodStoreService) || use_placeholder(texts, "cross_rank") ||
@@ -322,7 +314,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   values[kOwnRankTable] = has_table ? fill_placeholders("{run_dir}/jobstart_hccl.json", values) : "";
 
   const std::string log_folder = name_log_folder(job, placement.attempt, fill_placeholders("{run_id}", values));
-  plan.world_size = 0;  // grows role by role: the first rank of the next role
+  plan.world_size = 0;  // incremented per role: the first rank of the next role
   for (std::size_t i = 0; i < places.size(); ++i) {
     const RoleTemplate& role = chosen.mode.roles[i];
     RolePlan shared{role, chosen, job, snapshot, endpoints, part, log_folder};
@@ -333,7 +325,9 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   decide_by_all_if_none_does(plan, chosen.mode, job, values);
   plan.chosen_lines = name_chosen_lines(plan, job, log_folder);
   plan.files = plan_files(chosen.mode, values);
-  add_table(plan, input, values);
+  if (ranked) {  // a copy, because the controller's table may change, or have an older format
+    plan.files.push_back({values.at(kOwnRankTable), "0640", ranked->text, /*is_private=*/true});
+  }
   add_remarks(plan, input, part.cores_text, texts);
   return plan;
 }
@@ -342,11 +336,11 @@ LaunchPlan make_plan(const PlanInput& input) {
   return make_plan(input, assume_placement(input.cluster));
 }
 
-// What only the system knows is filled into a plan when an attempt starts.
+// Fills the values that are known only when an attempt starts.
 
 namespace {
 
-/// Calls `visit` with each text that the template wrote into a plan.
+/// Calls `visit` with each text of a plan that came from the template.
 template <typename Visit>
 void for_each_template_text(LaunchPlan& plan, const Visit& visit) {
   visit(plan.chosen_lines.out);
@@ -377,24 +371,15 @@ void fill_deferred(LaunchPlan& plan, const std::map<std::string, std::string>& v
   plan.mpi_job = fill_late(plan.mpi_job, values);
 }
 
-// The plan inside another launcher's worker, and what of muster's own no worker gets.
-
-namespace {
-
-/// Nothing of muster's own may reach a worker but what is for workers: the marker, which run/ adds, and the ways to talk to the
-/// job that it is a worker of.
-bool is_own_variable(const std::string& name) {
-  const bool is_for_workers = name == kMarkerVariable || std::find(kWorkerVariables.begin(), kWorkerVariables.end(),
-                                                                   name) != kWorkerVariables.end();
-  return name.starts_with("MUSTER_") && !is_for_workers;
-}
-
-}  // namespace
+// Makes the plan inside another launcher's worker, and removes muster's own variables.
 
 std::vector<std::string> own_variables(const Snapshot& snapshot) {
   std::vector<std::string> names;
   for (const auto& [name, value] : snapshot.variables) {
-    if (is_own_variable(name)) {
+    // Workers get the marker, which process/ sets, and the variables for talking to the job.
+    const bool is_for_workers = name == kMarkerVariable || std::find(kWorkerVariables.begin(), kWorkerVariables.end(),
+                                                                     name) != kWorkerVariables.end();
+    if (name.starts_with("MUSTER_") && !is_for_workers) {
       names.push_back(name);
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a plan tells its user at the start.
+// Parts of a plan: notices, rank tables, the processes of one role, values for MPI. Private to plan/.
 
 #include "plan/host_tasks.hpp"
 #include "plan/launch_plan.hpp"
@@ -11,38 +11,36 @@
 
 namespace muster {
 
-/// The one line at the start: who we think we are. How many workers the whole job has is not known
-/// before all nodes have met. It names a mode that nobody has asked muster for. `cores`: those that the workers here have, in words.
+/// Adds the start line with this node's place in the job, and a mode that was detected. The number of workers in the
+/// whole job is not known before the nodes have met. `cores` describes the cores of the workers here.
 void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& cores);
 
-/// What is odd about the binding, and a binding that no process of this node has.
+/// Adds notices about unusual bindings, and about a binding that no process of this node has.
 void remark_binding(LaunchPlan& plan, const JobRequest& job);
 
-// What no worker of any job gets.
-
-/// The inherited variables that are muster's own options.
+/// The inherited variables that are muster's own options; no worker gets them.
 [[nodiscard]] std::vector<std::string> own_variables(const Snapshot& snapshot);
 
 // Ranks and devices by a rank table.
 
-/// Puts the ranks of the table, if there is one, in the place of those that follow the placement.
+/// Replaces the ranks of the placement with those of the rank table, if there is one.
 void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input);
 
-/// True of a job that reads a rank table: it is here, or will be at the start.
+/// True for a job that reads a rank table, now or at the start.
 [[nodiscard]] bool reads_table(const PlanInput& input);
 
-/// True where only a rank table says how many workers there are, and it is not here yet.
+/// True where only a rank table that is not here yet decides the number of workers.
 [[nodiscard]] bool awaits_table(const PlanInput& input, bool takes_table);
 
-/// How the runtime calls the device of each process of this node; empty: no table says which they have.
+/// The runtime's number of the device of each process on this node; empty: no table assigns devices.
 [[nodiscard]] std::vector<int> runtime_devices(const PlanInput& input);
 
 // The processes of one role on this node.
 
-/// Placeholders and what stands for them.
+/// Values by placeholder.
 using Values = std::map<std::string, std::string>;
 
-/// Everything that the workers of one role share while they are planned.
+/// The facts that the workers of one role share.
 struct RolePlan {
   const RoleTemplate& role;
   const ChosenMode& chosen;
@@ -50,34 +48,34 @@ struct RolePlan {
   const Snapshot& snapshot;
   const std::vector<RoleEndpoints>& endpoints;
   const HostTasks& part;
-  std::string log_folder;  ///< of the attempt
+  std::string log_folder;  ///< log directory of the attempt
   int cores_per_worker = 1;
-  bool is_decided = false;         ///< by the gang: endpoints that are not known do not exist
-  bool keeps_task_config = false;  ///< TF_CONFIG is the platform's
+  bool is_decided = false;         ///< endpoints are final: unknown ones do not exist
+  bool keeps_task_config = false;  ///< passes the platform's TF_CONFIG on
   bool gives_arguments = true;
   bool reserves_ports = true;
   bool has_several_nodes = false;
   bool decides_success = true;
-  RoleSlots named = {};                 ///< among the nodes whose role has the same name
-  std::vector<int> devices = {};        ///< as the runtime calls them, by a rank table; empty: in turn
-  std::vector<int> slots = {};          ///< of each node; empty: hosts are counted instead
+  RoleSlots named = {};                 ///< place among the nodes whose role has the same name
+  std::vector<int> devices = {};        ///< runtime numbers by a rank table; empty: assigned in turn
+  std::vector<int> slots = {};          ///< by node; empty: hosts are counted instead
   std::vector<std::string> unset = {};  ///< inherited variables that no worker of the role gets
 };
 
-/// Adds the processes of the role to the plan, whose world size is the number of those before them.
+/// Adds the processes of the role to the plan; `plan.world_size` is the number of processes before them.
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values);
 
-// What mpirun, and the PMIx servers, have to be told of the nodes.
+// Values about the nodes for mpirun and the PMIx servers.
 
-/// {hostfile}, {interfaces}, {mpirun_mapping}, {mpirun_processes}, {networks}, {oversubscribed} and {slots}. `exported` is what the user says of variables
-/// of the ranks beside the environment.
+/// Adds {hostfile}, {interfaces}, {mpirun_mapping}, {mpirun_processes}, {networks}, {oversubscribed} and {slots}.
+/// `exported` holds the user's variables for the ranks beside the environment.
 void add_mpirun_values(std::map<std::string, std::string>& values, const Placement& placement, const Snapshot& snapshot,
                        const std::map<std::string, std::string>& exported, const MpirunWords& words);
 
-/// What the PMIx server of each node has to know, where there are any.
+/// Sets the plan's fields for the PMIx server of each node, in a job that has these servers.
 void add_mpi(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
-/// Says which interfaces of the user's choice this host does not have, in a job that is told {interfaces}.
+/// Adds a notice about interfaces of the user's choice that this host lacks, in a job that uses {interfaces}.
 void remark_interfaces(LaunchPlan& plan, const std::vector<std::string>& texts, const Snapshot& snapshot);
 
 }  // namespace muster

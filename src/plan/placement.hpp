@@ -1,5 +1,7 @@
 #pragma once
 
+// Describes the position of a node in an attempt.
+
 #include "base/endpoint.hpp"
 #include "base/ranks.hpp"
 
@@ -10,36 +12,35 @@
 
 namespace muster {
 
-/// Which of the hosts a task is on, where a platform has placed several on a host; as the gang counts them.
+/// Position of a task's host among the hosts, counted by the gang, where a platform places several tasks on a host.
 struct HostPlace {
   int rank = 0;
-  int hosts = 0;  ///< 0: nobody has counted them
+  int hosts = 0;  ///< 0: not counted
   int tasks = 0;  ///< on this host
 
   bool operator==(const HostPlace&) const = default;
 };
 
-/// Where the workers of a node stand among those of nodes whose role has the same name, where not all have.
+/// Slots of the nodes whose role has this node's role name, where nodes have different role names.
 struct RoleSlots {
   int before = 0;  ///< on nodes of lower rank
-  int total = 0;   ///< 0: all nodes have the same role, or nobody has counted them
+  int total = 0;   ///< 0: all nodes have the same role, or not counted
 
   bool operator==(const RoleSlots&) const = default;
 };
 
-/// What the leader has ready for the workers of all nodes, told with the start of the attempt.
+/// Ports that the leader has prepared for the workers of all nodes, sent with the start of the attempt.
 struct AttemptPorts {
-  std::uint16_t worker_port = 0;  ///< 0: the job needs none, or the plan has its own
-  std::uint16_t store_port = 0;   ///< where a store of the framework's listens; 0: there is none
+  std::uint16_t worker_port = 0;  ///< 0: not needed, or fixed by the plan
+  std::uint16_t store_port = 0;   ///< of the framework's store; 0: none
 
   bool operator==(const AttemptPorts&) const = default;
 };
 
-/// Where this node stands in one attempt: assumed when a plan is printed, decided by the gang when
-/// it starts.
+/// Position of this node in one attempt: assumed when a plan is printed, decided by the gang at start.
 struct Placement {
   int attempt = 0;
-  int restarts = 0;  ///< so far: as many attempts as ended by a failure, none that ended so that nodes could join
+  int restarts = 0;  ///< so far: counts attempts that failed, not those that ended so that nodes could join
   int max_restarts = 0;
   int nodes = 1;
   NodeRank node_rank;
@@ -48,11 +49,11 @@ struct Placement {
   int slots_total = 1;
   HostPlace host = {};
   RoleSlots role = {};
-  std::string master_address;                    ///< where the workers meet
+  std::string master_address;                    ///< host of the workers' rendezvous
   std::optional<std::uint16_t> worker_port;      ///< empty: {worker_port} is filled at start
   std::optional<std::uint16_t> store_port = {};  ///< likewise {store_port}
-  std::vector<NodePorts> ports;                  ///< by node rank; empty: not known yet, or nobody listens
-  bool is_decided = false;                       ///< by the gang: nothing is left to learn from the other nodes
+  std::vector<NodePorts> ports;                  ///< by node rank; empty: unknown, or no process listens
+  bool is_decided = false;                       ///< by the gang: no facts of other nodes are missing
 
   bool operator==(const Placement&) const = default;
 };

@@ -1,4 +1,4 @@
-// The plan as a document: an interface that users and tests read. docs/interfaces.md fixes its fields.
+// Prints the plan as JSON documents for users and tests (docs/interfaces.md fixes the fields), and names log files.
 #include "plan/plan_document.hpp"
 
 #include "base/json.hpp"
@@ -10,25 +10,19 @@
 
 namespace muster {
 
-// The two layouts of a log folder: muster's own, and that of torchrun.
+// Names log files in two layouts: muster's and torchrun's.
 // Source: DefaultLogsSpecs in torch/distributed/elastic/multiprocessing/api.py of torch 2.13.
 
 namespace {
 
-/// The late value that tells the folders of runs apart: drawn once on each node, so that all attempts share it.
+/// A value filled at start that makes a run's directory unique: drawn once per node and shared by all attempts.
 constexpr const char* kToken = "log_token";
 
 std::string in_log_dir(const JobRequest& job, const std::string& name) {
   return job.log_dir.empty() ? name : job.log_dir + "/" + name;
 }
 
-/// A name of one folder.
-std::string without_slashes(std::string text) {
-  std::replace(text.begin(), text.end(), '/', '_');
-  return text;
-}
-
-/// A name that ends with .txt is that of the one file.
+/// A name that ends with .txt is a complete file name.
 StreamLogs with_endings(const std::string& path, bool joins_streams) {
   if (!joins_streams) {
     return {path + ".out", path + ".err"};
@@ -40,8 +34,9 @@ StreamLogs with_endings(const std::string& path, bool joins_streams) {
 }  // namespace
 
 std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id) {
-  const std::string run =
-      job.log_layout == LogLayout::ByRank ? "" : without_slashes(run_id) + "_" + mark_deferred(kToken) + "/";
+  std::string run = run_id + "_" + mark_deferred(kToken);
+  std::replace(run.begin(), run.end(), '/', '_');  // one directory
+  run = job.log_layout == LogLayout::ByRank ? "" : run + "/";
   return in_log_dir(job, run + "attempt_" + std::to_string(attempt));
 }
 
@@ -67,8 +62,8 @@ std::string name_error_file(const RolePlan& shared, const Values& values) {
   return (here / file).lexically_normal().string();
 }
 
-/// In muster's own layout they lie beside the logs of the first worker. Several nodes may share that folder, so each of them has
-/// files of its own there.
+/// In muster's layout the files lie beside the logs of the first worker, with the node rank in their names, because
+/// several nodes may share that directory.
 StreamLogs name_chosen_lines(const LaunchPlan& plan, const JobRequest& job, const std::string& folder) {
   const bool is_own = job.log_layout == LogLayout::ByRank;
   const bool is_beside = is_own && !plan.workers.empty();
@@ -82,34 +77,20 @@ namespace {
 
 constexpr const char* kMasked = "***";
 
-/// An argument and what it says about its neighbour.
-struct ShownArgument {
-  std::string text;
-  bool announces_secret = false;  ///< "--password": the next argument is one
-};
-
-/// "--api-token=x", "TOKEN=x" and "wandb.api_key=x" lose their x.
-ShownArgument show(const std::string& argument) {
-  std::string name = argument.substr(0, argument.find('='));
-  std::replace(name.begin(), name.end(), '-', '_');
-  const bool has_value = name.size() < argument.size();
-  if (!is_secret_name(name)) {
-    return {argument};
-  }
-  if (has_value) {
-    return {argument.substr(0, name.size() + 1) + kMasked};
-  }
-  return {argument, argument.starts_with('-')};
-}
-
-/// Arguments without their secrets: a plan is pasted into tickets.
+/// Arguments with masked secrets, because users paste plans into tickets: the x of "--api-token=x", "TOKEN=x" and
+/// "wandb.api_key=x", and the argument behind "--password".
 json::array masked_arguments(const std::vector<std::string>& argv) {
   json::array arguments;
   bool is_secret = false;
   for (const std::string& argument : argv) {
-    const ShownArgument shown = show(readable(argument));
-    arguments.emplace_back(is_secret && !argument.starts_with('-') ? kMasked : shown.text);
-    is_secret = shown.announces_secret;
+    const std::string shown = readable(argument);
+    std::string name = shown.substr(0, shown.find('='));
+    std::replace(name.begin(), name.end(), '-', '_');
+    const bool names_secret = is_secret_name(name);
+    const bool has_value = name.size() < shown.size();
+    const std::string text = names_secret && has_value ? shown.substr(0, name.size() + 1) + kMasked : shown;
+    arguments.emplace_back(is_secret && !argument.starts_with('-') ? kMasked : text);
+    is_secret = names_secret && !has_value && shown.starts_with('-');
   }
   return arguments;
 }
@@ -151,7 +132,7 @@ json::object process_document(const WorkerPlan& worker) {
 }
 
 json::object file_document(const PlannedFile& file) {
-  constexpr std::size_t kMostShown = 65'536;  // a rank table may have millions
+  constexpr std::size_t kMostShown = 65'536;  // a rank table may have millions of bytes
   json::object document{{"path", readable(file.path)}, {"mode", file.mode}};
   if (file.content.size() <= kMostShown) {
     document["content"] = readable(file.content);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the files are called to which the output of workers goes. Private to plan/.
+// Names the files for the output of workers. Private to plan/.
 
 #include "plan/launch_plan.hpp"
 #include "plan/make_plan.hpp"
@@ -9,25 +9,25 @@
 
 namespace muster {
 
-/// What tells the log files of a process from those of others.
+/// The parts of a process's log file names that differ from other processes.
 struct LogOwner {
-  std::string name;        ///< of its role and its rank there
-  std::string local_rank;  ///< its number on this node
-  std::string path = {};   ///< what its role says, without ending; empty: nothing
+  std::string name;        ///< role and rank within it
+  std::string local_rank;  ///< number on this node
+  std::string path = {};   ///< path from its role, without ending; empty: none
   bool joins_streams = false;
 };
 
-/// The folder for the files of an attempt. `run_id`: the job's name, or what stands for it until the start.
+/// The directory for the files of an attempt. `run_id` is the job's name, or its mark until the start.
 [[nodiscard]] std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id);
 
-/// Where the streams of a process go. `folder`: that of the attempt.
+/// The log files of a process; `folder` is the attempt's.
 [[nodiscard]] StreamLogs name_logs(const JobRequest& job, const std::string& folder, const LogOwner& owner);
 
-/// Where it writes why it failed: a whole path, since it may change its directory. Empty: its mode knows no such file, or no files
-/// are wanted.
+/// The file where a process writes its error, as an absolute path, because the process may change its directory.
+/// Empty: the mode has no such file, or no files are wanted.
 [[nodiscard]] std::string name_error_file(const RolePlan& shared, const Values& values);
 
-/// Where lines of all workers of the plan go that hold chosen words.
+/// The files for lines of all workers that hold chosen words.
 [[nodiscard]] StreamLogs name_chosen_lines(const LaunchPlan& plan, const JobRequest& job, const std::string& folder);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What each process of a role is given: arguments, environment, CPUs, a log file.
+// Plans each process of a role: arguments, environment, CPUs, devices and log files; and the values for MPI.
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-/// True when each parameter in the text has a value, and the rank table.
+/// True when each parameter in the text, and the rank table, has a value.
 bool is_given(std::string_view text, const ChosenMode& chosen, const Values& values) {
   const bool needs_table = text.find("{" + std::string(kOwnRankTable) + "}") != std::string_view::npos;
   return !(needs_table && values.at(kOwnRankTable).empty()) &&
@@ -23,7 +23,7 @@ bool is_given(std::string_view text, const ChosenMode& chosen, const Values& val
          });
 }
 
-/// True when a placeholder in the text stands for nothing.
+/// True when a placeholder in the text has an empty value.
 bool needs_empty_value(const std::string& text, const Values& values) {
   return std::any_of(values.begin(), values.end(),
                      [&](const auto& one) { return one.second.empty() && use_placeholder({text}, one.first); });
@@ -47,7 +47,7 @@ std::map<std::string, std::string> plan_environment(const RolePlan& shared, cons
   return environment;
 }
 
-/// An argument of the user's with what they asked to be filled in.
+/// Fills the placeholders in one of the user's arguments, as far as the user enabled that.
 std::string fill_argument(std::string argument, const JobRequest& job, const Values& values) {
   constexpr std::string_view kLocalRank = "${local_rank}";
   for (std::size_t at = job.fills_local_rank ? argument.find(kLocalRank) : std::string::npos; at != std::string::npos;
@@ -57,18 +57,18 @@ std::string fill_argument(std::string argument, const JobRequest& job, const Val
   return job.fills_arguments ? fill_known(argument, values) : argument;
 }
 
-/// The same file from another folder.
+/// Resolves a relative path against `folder`, for a process that starts in another directory.
 std::string absolute_path(const std::string& path, const std::string& folder) {
   return (std::filesystem::path(folder) / path).lexically_normal().string();
 }
 
-/// True of a role whose processes have folders of their own.
+/// True for a role whose processes have directories of their own.
 bool changes_directory(const RolePlan& shared, const Values& values) {
   const std::string& folder = shared.role.working_directory;
   return !folder.empty() && is_given(folder, shared.chosen, values);
 }
 
-/// Those that the template adds, unless the program is to get none of them.
+/// The arguments that the template adds, unless they are disabled.
 std::vector<std::string> template_arguments(const RolePlan& shared, const Values& values) {
   std::vector<std::string> words;
   if (!shared.gives_arguments) {
@@ -85,8 +85,8 @@ std::vector<std::string> template_arguments(const RolePlan& shared, const Values
   return words;
 }
 
-/// The program of the command line with its arguments. What it names by a relative path is still that file for
-/// a process that is started in another folder.
+/// The command line's program with its arguments. Relative paths are resolved for a process that starts in another
+/// directory.
 std::vector<std::string> users_program(const RolePlan& shared, const Values& values) {
   std::vector<std::string> words;
   for (const std::string& argument : shared.job.program) {
@@ -105,12 +105,12 @@ std::vector<std::string> users_program(const RolePlan& shared, const Values& val
   return words;
 }
 
-/// True of mpirun where it gives the ranks of other nodes what this node has.
+/// True for an mpirun that passes this node's variables to the ranks of other nodes.
 bool takes_variables_along(const RoleTemplate& role) {
   return std::find(role.program.begin(), role.program.end(), kExports) != role.program.end();
 }
 
-/// "-x NAME" of what one program of mpirun's is to have on other nodes, beside the options of the first one.
+/// "-x NAME" for the variables of a further program of mpirun; the first one has them in its options.
 std::vector<std::string> exports_for_others(const RolePlan& shared) {
   std::vector<std::string> words;
   for (const auto& [name, value] : shared.job.exported) {
@@ -123,7 +123,7 @@ std::vector<std::string> exports_for_others(const RolePlan& shared) {
   return words;
 }
 
-/// The other programs of a line of mpirun's: it takes variables along for one program at a time.
+/// The further programs of an mpirun command line: each needs its own -x options.
 std::vector<std::string> other_programs(const RolePlan& shared, const Values& values) {
   const std::vector<std::string>& programs = shared.chosen.mpirun.programs;
   const std::vector<std::string> exports = exports_for_others(shared);
@@ -138,7 +138,7 @@ std::vector<std::string> other_programs(const RolePlan& shared, const Values& va
   return words;
 }
 
-/// That, or the role's own program, which may hold it.
+/// The user's program, or the role's own, which may contain it.
 std::vector<std::string> plan_program(const RolePlan& shared, const Values& values) {
   std::vector<std::string> users = users_program(shared, values);
   if (shared.role.program.empty()) {
@@ -164,7 +164,7 @@ std::vector<std::string> plan_program(const RolePlan& shared, const Values& valu
   return argv;
 }
 
-/// The program with its own arguments, and behind them those of the template, unless they stand before them.
+/// The program with its own arguments and those of the template, in the role's order.
 std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& values) {
   std::vector<std::string> argv = plan_program(shared, values);
   if (!shared.role.arguments_first) {
@@ -174,7 +174,7 @@ std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& va
   return argv;
 }
 
-/// How the process is bound whose accelerator has that place among those that the runtime counts.
+/// The binding of the process whose accelerator has index `place` among those that the runtime counts.
 std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) {
   if (!shared.job.binding) {
     return std::nullopt;
@@ -187,12 +187,6 @@ std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) 
   return has_device ? node.devices[place] : std::nullopt;
 }
 
-/// More threads than CPUs would only wait for each other.
-int cores_for(const RolePlan& shared, const std::optional<CpuBinding>& binding) {
-  const auto bound = binding ? static_cast<int>(binding->cpus.size()) : 0;
-  return bound > 0 ? std::min(bound, shared.cores_per_worker) : shared.cores_per_worker;
-}
-
 void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> binding) {
   if (shared.job.binding) {
     worker.environment.insert(shared.job.binding->variables.begin(), shared.job.binding->variables.end());
@@ -203,7 +197,7 @@ void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> 
   worker.binding = std::move(binding);
 }
 
-/// Modules that Python would find in the folder where muster was started are found from another one, too.
+/// Adds muster's directory to PYTHONPATH, because Python would find modules there if it started there.
 void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
   const auto [path, is_new] = worker.environment.try_emplace("PYTHONPATH");
   if (is_new) {
@@ -212,23 +206,22 @@ void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
   path->second = snapshot.working_directory + (path->second.empty() ? "" : ":") + path->second;
 }
 
-/// The folder that the user names for the program, which is named from there.
+/// Starts the program in the directory that the user names; a relative path of the program counts from there.
 void enter_users_folder(WorkerPlan& worker, const RolePlan& shared) {
   const std::string& folder = shared.job.folder;
-  // mpirun enters it for each program.
+  // mpirun changes the directory for each program.
   if (folder.empty() || shared.role.is_unranked || !runs_users_program(shared.role)) {
     return;
   }
   worker.changes_directory = true;
   worker.working_directory = folder;
   std::string& program = worker.argv.front();
-  if (program.find('/') != std::string::npos) {  // else it is looked for in PATH
+  if (program.find('/') != std::string::npos) {  // otherwise searched in PATH
     program = absolute_path(program, folder);
   }
 }
 
-/// A role may have folders of its own for its processes. Then what the user named by a relative path is
-/// still that file.
+/// Starts a process in its role's directory, if it has one; relative paths of the user keep their meaning.
 void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& values) {
   const std::string& here = shared.snapshot.working_directory;
   worker.working_directory = here;
@@ -246,7 +239,7 @@ void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& v
     add_python_path(worker, shared.snapshot);
   }
   std::string& program = worker.argv.front();
-  if (program.find('/') != std::string::npos) {  // else it is looked for in PATH
+  if (program.find('/') != std::string::npos) {  // otherwise searched in PATH
     program = absolute_path(program, here);
   }
 }
@@ -261,7 +254,7 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   worker.argv = plan_arguments(shared, values);
   worker.script = runs_users_program(role) ? shared.job.script : "";
   worker.environment = plan_environment(shared, values);
-  if (runs_users_program(role)) {  // what the user says of a variable counts more than the template
+  if (runs_users_program(role)) {  // the user's variables override the template
     for (const auto& [name, value] : shared.job.exported) {
       worker.environment[name] = value;
     }
@@ -285,7 +278,7 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   return worker;
 }
 
-/// Where a process that listens can be met, and whom else it can meet.
+/// Adds the endpoint of a listening process, and the endpoints of its peers.
 void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
   const bool is_known = shared.is_decided || !shared.endpoints.empty();
   values["endpoint"] = is_known ? "" : mark_deferred("endpoint");
@@ -302,7 +295,7 @@ void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
   }
 }
 
-/// Which of the nodes that have this local rank.
+/// Adds the position among the nodes that have this local rank.
 void add_cross_place(Values& values, const RolePlan& shared, NodeRank node, int local_rank) {
   if (shared.slots.empty()) {
     values["cross_rank"] = values.at("host_rank");
@@ -314,8 +307,8 @@ void add_cross_place(Values& values, const RolePlan& shared, NodeRank node, int 
   values["cross_size"] = std::to_string(place.size);
 }
 
-/// Tells JAX' plugin for Neuron what its documents ask for: how many cores each process has, and where they
-/// meet. PyTorch's finds it out by itself.
+/// Sets the values that JAX's plugin for Neuron documents: cores per process, and the rendezvous. PyTorch's plugin
+/// finds them itself.
 void add_neuron(Values& values, const RolePlan& shared, int world_size) {
   constexpr int kPort = 62'182;
   values["neuron_cores"] = "";
@@ -329,36 +322,36 @@ void add_neuron(Values& values, const RolePlan& shared, int world_size) {
   values["neuron_root"] = join_endpoint(values.at("master_address"), std::to_string(kPort));
 }
 
-/// What tells the worker from those of its role.
+/// Adds the values that differ between the workers of a role.
 void add_own_values(Values& values, const RolePlan& shared, int role_rank) {
   if (shared.role.listens) {
     add_own_endpoint(values, shared, role_rank);
   }
-  values.erase("error_file");  // the one before: the file's own name cannot hold it
+  values.erase("error_file");  // removes the previous worker's: the file's own name cannot hold it
   values["error_file"] = name_error_file(shared, values);
 }
 
-/// Sets a variable that hides devices, instead of those that would say the same in another way. What the
-/// template says about devices counts more.
+/// Sets the variable that limits the visible devices, and unsets variables with the same purpose. The template's own
+/// setting of it wins.
 void show_devices(WorkerPlan& worker, const std::string& variable, const std::string& list,
                   const std::vector<std::string>& unset) {
   worker.environment.emplace(variable, list);
   worker.unset.insert(worker.unset.end(), unset.begin(), unset.end());
 }
 
-/// What a rank table says of the i-th process of a role here: which of the devices that it sees it has.
+/// The device that a rank table assigns to the i-th process of a role here, among its visible ones; empty: none.
 std::optional<int> listed_device(const RolePlan& shared, std::size_t i) {
   const bool is_listed = shared.role.count == RoleCount::PerDevice && i < shared.devices.size();
   return is_listed ? std::optional(shared.devices[i]) : std::nullopt;
 }
 
-/// Which of the devices that it sees a process has, by its place on the host and among those of this node.
+/// The device of a process among its visible ones, by its local rank on the host and its index on this node.
 int device_of(const RolePlan& shared, int local_rank, std::size_t i) {
   return listed_device(shared, i).value_or(shared.part.device(local_rank));
 }
 
-/// Shows the worker that is number `place` of its role on this host its own device alone, if that is asked
-/// for and it has one, else those that were chosen.
+/// Shows a worker only its own device, if that is requested and it has one, else the chosen devices. `place` is its
+/// local rank on the host.
 void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place, std::size_t i) {
   if (shared.job.masks_devices && shared.role.count == RoleCount::PerDevice) {
     const DeviceMask mask = find_device_mask(shared.snapshot);
@@ -374,7 +367,7 @@ void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place,
 
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values) {
   values["role"] = shared.role.name;
-  const bool has_others = shared.named.total > 0;  // nodes whose role has another name
+  const bool has_others = shared.named.total > 0;  // there are nodes whose role has another name
   values["role_world_size"] = std::to_string(has_others ? shared.named.total : place.total);
   add_neuron(values, shared, place.total);
   for (std::size_t i = 0; i < place.here.size(); ++i) {
@@ -393,7 +386,10 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     add_own_values(values, shared, role_rank);
     values["neuron_rank"] = values.at("neuron_cores").empty() ? "" : values.at("global_rank");
     std::optional<CpuBinding> binding = binding_of(shared, bound_place);
-    values["cores_per_worker"] = std::to_string(cores_for(shared, binding));
+    const int cores = shared.cores_per_worker;
+    const int bound = binding && !binding->cpus.empty() ? static_cast<int>(binding->cpus.size()) : cores;
+    // More threads than bound CPUs would only wait for each other.
+    values["cores_per_worker"] = std::to_string(std::min(bound, cores));
     WorkerPlan worker = plan_worker(shared, values);
     bind(worker, shared, std::move(binding));
     show_devices(worker, shared, place_on_host, i);
@@ -404,11 +400,11 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
   }
 }
 
-// Hosts, slots, networks and ranks of all nodes, once they have met.
+// Fills the hosts, slots, networks and ranks of all nodes once they have met.
 
 namespace {
 
-/// As the nodes have said it; of one node, as it is.
+/// The nodes as they reported themselves; a single node is described here.
 std::vector<NodePorts> known_nodes(const Placement& placement, const Snapshot& snapshot) {
   if (placement.nodes == 1) {
     return {NodePorts{"", {}, placement.slots_total, snapshot.host_name}};
@@ -416,7 +412,7 @@ std::vector<NodePorts> known_nodes(const Placement& placement, const Snapshot& s
   return placement.ports;
 }
 
-/// Nodes of one machine need none: no bridge of it can be in the way.
+/// The networks of all nodes; empty for nodes on one machine, where no bridge can be in the way.
 std::string networks_of(const std::vector<NodePorts>& nodes) {
   std::vector<std::string> addresses;
   addresses.reserve(nodes.size());
@@ -426,19 +422,20 @@ std::string networks_of(const std::vector<NodePorts>& nodes) {
   return mpi::common_networks(addresses);
 }
 
-/// Images for ModelArts name interfaces for the ranks' messages in it: "eth0,bond0".
+/// ModelArts images set this variable to interfaces for the ranks' messages: "eth0,bond0".
 constexpr const char* kInterfaces = "MY_MPI_BTL_TCP_IF";
 
 mpi::NamedInterfaces wanted_interfaces(const Snapshot& snapshot) {
   return mpi::find_interfaces(snapshot.variable(kInterfaces).value_or(""), snapshot.interfaces.get());
 }
 
-/// By what mpirun and its daemons reach each other, and the ranks. `networks`: of all nodes, once they are known.
+/// Adds the networks for mpirun with its daemons, and for the ranks. `networks` covers all nodes, once they are
+/// known.
 void add_networks(std::map<std::string, std::string>& values, const std::optional<std::string>& networks,
                   const Placement& placement, const Snapshot& snapshot,
                   const std::map<std::string, std::string>& exported) {
   const auto is_set = [&](const char* name) { return snapshot.variable(name).has_value() || exported.contains(name); };
-  // Open MPI takes none at all where it is told both which to take and which not.
+  // Open MPI refuses to use any network where one is both included and excluded.
   const bool names_others = is_set("OMPI_MCA_oob_tcp_if_exclude") || is_set("PRTE_MCA_prte_if_exclude");
   values["networks"] = names_others ? "" : networks.value_or(mark_deferred("networks"));
   const std::string wanted = placement.nodes > 1 ? wanted_interfaces(snapshot).here : "";
@@ -456,7 +453,7 @@ void add_mpirun_values(std::map<std::string, std::string>& values, const Placeme
   values["hostfile"] = is_known ? mpi::write_hostfile(nodes) : mark_deferred("hostfile");
   const auto networks = is_known ? std::optional(networks_of(nodes)) : std::nullopt;
   add_networks(values, networks, placement, snapshot, exported);
-  // Where mpirun deals the ranks it knows how many are where.
+  // An mpirun that places the ranks knows their number per node.
   const bool is_known_here = !words.says_places;
   values["oversubscribed"] = is_known_here && placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
@@ -479,7 +476,7 @@ void remark_interfaces(LaunchPlan& plan, const std::vector<std::string>& texts, 
 void add_mpi(LaunchPlan& plan, const std::map<std::string, std::string>& values) {
   if (plan.needs_service(kPmixService)) {
     plan.needs_run_folder = true;
-    // libpmix believes who says that he is the job's user: its name has to be a secret.
+    // libpmix accepts any process of the job's user that knows the namespace, so the namespace is the secret.
     plan.mpi_job = fill_placeholders("muster-{job_secret}-{attempt}", values);
   }
 }

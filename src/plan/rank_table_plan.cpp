@@ -1,4 +1,4 @@
-// What a rank table says about the nodes, beside what others say about them. Pure.
+// Reads nodes, devices and ranks from a rank table and compares them with other sources; makes tables. Pure.
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "inputs/input_files.hpp"
@@ -30,7 +30,7 @@ int count_nodes(const TableFile& file) {
       std::count_if(instances.begin(), instances.end(), [](const auto& one) { return !one.devices.empty(); }));
 }
 
-/// Who says it, for people.
+/// The source of a fact about the cluster, for messages.
 std::string source_of(const Cluster& cluster, const std::string& field) {
   const auto at = std::find_if(cluster.decisions.begin(), cluster.decisions.end(),
                                [&](const Decision& decision) { return decision.field == field; });
@@ -43,8 +43,8 @@ bool has_pod_names(const TableFile& file) {
                      [](const Instance& instance) { return !instance.pod_name.empty(); });
 }
 
-/// Tasks that a platform has placed are no nodes of a table, and where workers are counted, nodes are not. A
-/// table without names of pods lists servers, of which each may have several.
+/// Compares the numbers of nodes. Tasks placed by a platform are not nodes of a table, and a job that counts workers
+/// does not count nodes. A table without pod names lists servers, each of which may have several nodes.
 Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
   const JobFacts& job = cluster.job;
   if (job.total_slots && *job.total_slots != file.table.size) {
@@ -57,14 +57,15 @@ Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
     return {};
   }
   Error error = differs(file, "nodes", nodes, {job.most_nodes, from_variable(source_of(cluster, "nodes.count"))});
-  if (job.most_nodes == 1) {  // nobody may have said anything
+  if (job.most_nodes == 1) {  // the number may never have been given
     error.message +=
         "; --nnodes " + std::to_string(nodes) + " takes all of them, with --node-rank and --master-addr on each";
   }
   return error;
 }
 
-/// What was only counted here gives way to the table: two pods may see the same devices.
+/// True for a value that was given. A number that was only counted yields to the table, because two pods may see the
+/// same devices.
 bool is_said(const Source& source) {
   return is_given(source) || source.kind == SourceKind::Variable;
 }
@@ -83,12 +84,6 @@ std::string describe_devices(std::vector<int> ids) {
   return describe_ranges(ids);
 }
 
-/// True where several pods have a server of the table between them.
-bool is_shared(const Cluster& cluster, const TableFile& file, const Instance& own) {
-  const bool is_part = is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(own.devices.size());
-  return !has_pod_names(file) && (cluster.job.total_slots ? is_part : count_nodes(file) < cluster.job.least_nodes);
-}
-
 Error hidden(const PlanInput& input, const TableFile& file, const Instance& own) {
   const std::string list = input.job.devices                                 ? input.job.devices->source.name
                            : input.snapshot.has("ASCEND_RT_VISIBLE_DEVICES") ? "ASCEND_RT_VISIBLE_DEVICES"
@@ -98,7 +93,7 @@ Error hidden(const PlanInput& input, const TableFile& file, const Instance& own)
                                        describe_devices(visible_ascend_devices(input.snapshot)) + " (CANN: EI0004)"};
 }
 
-/// A container may call as many devices by other numbers; what it has none for cannot be started.
+/// Fails where device files are missing. A container may number as many devices differently.
 Result<> check_files(const PlanInput& input, const TableFile& file, const std::vector<int>& ids) {
   const std::vector<int> files = files_without_ascend_devices(input.snapshot, ids);
   if (files.empty()) {
@@ -118,7 +113,7 @@ Error is_unsaid(const TableFile& file, const Cluster& cluster, const Instance& o
                                        "together with --nproc-per-node"};
 }
 
-/// Of a server that several pods share those of the ranks that this node has, if nodes have as many each.
+/// The devices of this node's ranks on a server that several pods share, if the nodes have equally many.
 Result<std::vector<int>> ids_by_ranks(const Cluster& cluster, const TableFile& file, const Instance& own) {
   if (!is_said(cluster.slots_from) || !cluster.node.rank) {
     return is_unsaid(file, cluster, own);
@@ -134,8 +129,8 @@ Result<std::vector<int>> ids_by_ranks(const Cluster& cluster, const TableFile& f
   return static_cast<int>(ids.size()) == slots ? Result<std::vector<int>>(ids) : is_unsaid(file, cluster, own);
 }
 
-/// Numbers of the devices of this node. A list of visible devices says which part of a shared server it has,
-/// and must not hide any of another's.
+/// Device numbers of this node. A list of visible devices selects this node's part of a shared server, and must not
+/// hide devices of an unshared one.
 Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, const Instance& own) {
   const std::vector<int> visible = visible_ascend_devices(input.snapshot);
   const std::vector<int> all = ids_of(own.devices);
@@ -144,16 +139,19 @@ Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, 
     return !visible.empty() &&
            std::find(visible.begin(), visible.end(), id) == visible.end();
   });
-  if (input.cluster.share) {
+  const Cluster& cluster = input.cluster;
+  if (cluster.share) {
     return left.empty() ? all : left;
   }
   const bool is_part = left.size() < all.size();
-  const bool shares = is_shared(input.cluster, file, own);
+  const bool has_fewer = is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(all.size());
+  const bool shares = !has_pod_names(file) &&  // several pods have this server
+                      (cluster.job.total_slots ? has_fewer : count_nodes(file) < cluster.job.least_nodes);
   if (left.empty() || (is_part && !shares)) {
     return hidden(input, file, own);
   }
   const bool is_listed = !visible.empty() && (is_part || file.table.instances.size() > 1);
-  return !shares || is_listed ? left : ids_by_ranks(input.cluster, file, own);
+  return !shares || is_listed ? left : ids_by_ranks(cluster, file, own);
 }
 
 Result<> check_slots(const PlanInput& input, const TableFile& file, const Instance& own) {
@@ -169,7 +167,7 @@ Result<> check_slots(const PlanInput& input, const TableFile& file, const Instan
   return cluster.share ? Result<>() : check_files(input, file, *ids);
 }
 
-/// The names of the surroundings, and the index that the platform or the user gives.
+/// The names in the environment, and the index from the platform or the user.
 rank_table::OwnNames names_of(const PlanInput& input, const TableFile& file) {
   const Cluster& cluster = input.cluster;
   rank_table::OwnNames names = rank_table::own_names(input.snapshot);
@@ -179,7 +177,7 @@ rank_table::OwnNames names_of(const PlanInput& input, const TableFile& file) {
   const int listed = count_nodes(file);
   const bool is_one_each = listed >= cluster.job.least_nodes && listed <= cluster.job.most_nodes;
   names.nodes = is_one_each ? listed : cluster.job.most_nodes;
-  if (cluster.job.total_slots) {  // nodes are not counted then
+  if (cluster.job.total_slots) {  // in that case nodes are not counted
     names.nodes = names.slots ? 0 : listed;
   }
   const bool is_alone = cluster.job.most_nodes == 1;
@@ -189,7 +187,7 @@ rank_table::OwnNames names_of(const PlanInput& input, const TableFile& file) {
   return names;
 }
 
-/// What nobody has said, the table does.
+/// Takes the slots from the table, where they are not given.
 void take_slots(Cluster& cluster, const TableFile& file, std::size_t own, int devices) {
   const auto& instances = file.table.instances;
   const bool is_in_order = instances.size() == cluster.slots.size() &&
@@ -255,7 +253,7 @@ std::vector<Device> local_devices(const PlanInput& input, const TableFile& file,
   }
   std::sort(devices.begin(), devices.end(),
             [](const Device& one, const Device& other) { return one.rank < other.rank; });
-  if (input.cluster.share) {  // a task that the platform has placed has one of them
+  if (input.cluster.share) {  // a task placed by the platform has one of the devices
     const auto own = static_cast<std::size_t>(input.cluster.share->local_rank.value);
     devices = own < devices.size() ? std::vector<Device>{devices[own]} : std::vector<Device>();
   }
@@ -301,23 +299,16 @@ std::vector<int> runtime_devices(const PlanInput& input) {
   return ascend_runtime_numbers(input.snapshot, ids);
 }
 
-// Rank tables that the nodes of a job make of what each of them has. Pure.
+// Makes rank tables from the devices of each node.
 
 namespace {
 
 using rank_table::GenerateRequest;
-using rank_table::Instance;
 
-/// What the plan shows where other nodes have the rest of it.
+/// Stands in the plan for a table whose other parts are on other nodes.
 constexpr const char* kKnownAtStart = "{rank_table}";
 
-const InputTemplate* find_table(const ModeTemplate& mode) {
-  const auto at =
-      std::find_if(mode.inputs.begin(), mode.inputs.end(), [](const auto& input) { return input.is_rank_table; });
-  return at == mode.inputs.end() ? nullptr : &*at;
-}
-
-/// Whatever the surroundings name, it is not read.
+/// Clears the parameters that name a table, so that no table from the environment is read.
 void forget_table(ChosenMode& chosen, const InputTemplate& table) {
   for (auto& [name, value] : chosen.parameters) {
     if (table.file.find("{" + name + "}") != std::string::npos) {
@@ -326,7 +317,7 @@ void forget_table(ChosenMode& chosen, const InputTemplate& table) {
   }
 }
 
-/// A task that a platform has placed has one device, by its place on the host.
+/// The device numbers of this node; a task placed by a platform has one device, by its local rank.
 Result<std::vector<int>> local_devices(const PlanInput& input) {
   const auto& share = input.cluster.share;
   if (!share) {
@@ -339,12 +330,7 @@ Result<std::vector<int>> local_devices(const PlanInput& input) {
   return devices;
 }
 
-Result<rank_table::Addresses> local_addresses(const GenerateRequest& request, const std::vector<int>& devices) {
-  return request.file.value.empty() ? rank_table::Addresses()
-                                    : rank_table::read_addresses(request.text, request.file.value, devices);
-}
-
-/// A job of one node has the whole table.
+/// The table of a job with one node, which is complete; else a placeholder.
 Result<std::string> text_before_start(const PlanInput& input, const Instance& own) {
   if (input.cluster.job.most_nodes != 1) {
     return std::string(kKnownAtStart);
@@ -373,8 +359,9 @@ bool makes_table(const ChosenMode& chosen, const GenerateRequest& request) {
 Result<> make_local_part(PlanInput& input) {
   const GenerateRequest& request = input.job.generates;
   const Source source = request.wanted.value_or(request.file.source);
-  const InputTemplate* const table = find_table(input.mode.mode);
-  if (table == nullptr) {
+  const auto& inputs = input.mode.mode.inputs;
+  const auto table = std::find_if(inputs.begin(), inputs.end(), [](const auto& one) { return one.is_rank_table; });
+  if (table == inputs.end()) {
     return Error{blame(source),
                  source.name + " is 'generate', but the mode '" + input.mode.mode.name + "' takes no rank table"};
   }
@@ -383,7 +370,9 @@ Result<> make_local_part(PlanInput& input) {
   if (!devices) {
     return devices.error();
   }
-  const auto addresses = local_addresses(request, *devices);
+  const auto addresses = request.file.value.empty()
+                             ? rank_table::Addresses()
+                             : rank_table::read_addresses(request.text, request.file.value, *devices);
   if (!addresses) {
     return addresses.error();
   }

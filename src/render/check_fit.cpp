@@ -1,5 +1,5 @@
-// Answers whether all pods of a gang fit. They are alike, so each node takes as many as it can, and no order is
-// better than another.
+// Checks whether all pods of a gang fit into a cluster, and parses quantities. The pods are alike, so each node takes
+// as many as it can, and the order does not matter.
 #include "render/check_fit.hpp"
 
 #include "base/text.hpp"
@@ -7,20 +7,19 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 
 namespace muster::render {
 
-// Reads quantities. Source: kubernetes.io, "Quantity" (k8s.io/apimachinery/pkg/api/resource).
+// Parses quantities. Source: kubernetes.io, "Quantity" (k8s.io/apimachinery/pkg/api/resource).
 
 namespace {
 
-/// Wide enough for the largest unit of the largest number that fits.
+/// Wide enough for the largest number times the largest unit.
 __extension__ using Wide = unsigned __int128;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-/// A unit is 10^exponent or 2^exponent.
+/// A unit of 10^exponent or 2^exponent.
 struct Suffix {
   std::string_view text;
   int base;
@@ -46,7 +45,7 @@ constexpr auto kSuffixes = std::to_array<Suffix>({
     {"Ei", 2, 60},
 });
 
-/// "e3" and "E-2".
+/// Reads an exponent such as "e3" or "E-2".
 std::optional<Suffix> read_exponent(std::string_view text) {
   constexpr int kMostDigits = 99;
   if (text.size() < 2 || (text.front() != 'e' && text.front() != 'E')) {
@@ -68,7 +67,7 @@ std::optional<Suffix> read_suffix(std::string_view text) {
   return read_exponent(text);
 }
 
-/// A number times 10^-decimals, which grows and shrinks without losing anything but what is too much.
+/// A number times 10^-decimals; its arithmetic is exact up to overflow.
 struct Scaled {
   Wide digits = 0;
   int decimals = 0;
@@ -101,7 +100,7 @@ std::int64_t in_thousandths(Scaled number, const Suffix& suffix) {
   return number.digits > static_cast<Wide>(kMost) ? kMost : static_cast<std::int64_t>(number.digits);
 }
 
-/// What does not fit any more is too much, or too little to matter.
+/// Appends digits; those that no longer fit only change the scale.
 void append(Scaled& number, std::string_view digits, bool are_decimals) {
   for (const char c : digits) {
     const bool fits = number.multiply(10);
@@ -110,7 +109,7 @@ void append(Scaled& number, std::string_view digits, bool are_decimals) {
   }
 }
 
-/// Takes digits, with at most one point among them, from the front of the text.
+/// Takes digits with at most one point from the front of the text.
 std::optional<Scaled> take_number(std::string_view& text) {
   text.remove_prefix(text.starts_with('+') ? 1 : 0);
   const std::string_view all = text.substr(0, text.find_first_not_of("0123456789."));
@@ -159,7 +158,7 @@ Amounts amounts_of(const PodNeeds& needs) {
 
 bool is_tolerated(const Taint& taint, const std::vector<Toleration>& tolerations) {
   if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
-    return true;  // a wish
+    return true;  // only a preference
   }
   return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& one) {
     return one.key == taint.key && (one.value.empty() || one.value == taint.value) &&
@@ -167,7 +166,7 @@ bool is_tolerated(const Taint& taint, const std::vector<Toleration>& tolerations
   });
 }
 
-/// Why no pod of the gang may stand there; empty: it may.
+/// The reason why no pod of the gang may run on the node; empty: pods may.
 std::string obstacle_of(const Node& node, const PodNeeds& needs) {
   if (!node.is_ready) {
     return "not ready";
@@ -187,7 +186,7 @@ std::string obstacle_of(const Node& node, const PodNeeds& needs) {
   return has_labels ? "" : "without the labels that were asked for";
 }
 
-/// How many times `need` goes into it, and what there is too little of for once more.
+/// Number of times that a need fits into free amounts, and the resource that is short for one more.
 struct Capacity {
   std::int64_t times = std::numeric_limits<std::int64_t>::max();
   std::string lacks;
@@ -204,7 +203,7 @@ Capacity room_in(const Amounts& free, const Amounts& need) {
   return room;
 }
 
-/// What is left of a node, of what matters; below zero is nothing.
+/// Free amounts of a node for the needed resources, at least 0.
 Amounts free_of(const Node& node, const PodUse* taken, const Amounts& need) {
   Amounts free;
   for (const auto& [resource, unused] : need) {
@@ -217,13 +216,13 @@ Amounts free_of(const Node& node, const PodUse* taken, const Amounts& need) {
   return free;
 }
 
-/// What was seen on the way through the nodes.
+/// The results of visiting all nodes.
 struct Survey {
   std::int64_t room = 0;                 ///< pods that fit now
-  std::int64_t empty_room = 0;           ///< that would fit if nothing else ran
-  Amounts largest;                       ///< of each resource the most that is left on one node
-  std::map<std::string, int> obstacles;  ///< nodes, by what keeps pods away from them
-  std::map<std::string, int> lacking;    ///< nodes that take none, by what they have too little of
+  std::int64_t empty_room = 0;           ///< pods that would fit if nothing else ran
+  Amounts largest;                       ///< per resource, the largest free amount on one node
+  std::map<std::string, int> obstacles;  ///< number of nodes by the reason that excludes them
+  std::map<std::string, int> lacking;    ///< number of nodes without room by the resource that is short
 };
 
 Survey survey(const ClusterState& state, const PodNeeds& needs, const Amounts& need) {
@@ -249,17 +248,14 @@ Survey survey(const ClusterState& state, const PodNeeds& needs, const Amounts& n
   return result;
 }
 
-std::string in_units(std::int64_t thousandths) {
-  const std::string rest = std::to_string(kOne + thousandths % kOne).substr(1);
-  return std::to_string(thousandths / kOne) +
-         (thousandths % kOne == 0 ? "" : "." + rest.substr(0, rest.find_last_not_of('0') + 1));
-}
-
-/// "512Gi", or digits where that is not round.
+/// "512Gi", or digits for an amount that is not round.
 std::string in_words(std::string_view resource, std::int64_t thousandths) {
   constexpr std::int64_t kGibi = kOne << 30U;
   if (resource != "memory") {
-    return in_units(thousandths) + " " + std::string(resource);
+    const std::string rest = std::to_string(kOne + thousandths % kOne).substr(1);
+    return std::to_string(thousandths / kOne) +
+           (thousandths % kOne == 0 ? "" : "." + rest.substr(0, rest.find_last_not_of('0') + 1)) + " " +
+           std::string(resource);
   }
   return (thousandths >= kGibi ? std::to_string(thousandths / kGibi) + "Gi"
                                : std::to_string(thousandths / (kOne << 20U)) + "Mi") +
@@ -281,7 +277,7 @@ std::string describe(const PodNeeds& needs) {
   return words.empty() ? "" : " with " + join(words, ", ");
 }
 
-/// What people look at first: the accelerators, else the CPUs, else the memory.
+/// The resource that people check first: accelerators, else CPUs, else memory.
 std::string main_resource(const PodNeeds& needs) {
   return needs.devices > 0       ? needs.device_resource
          : !needs.cpus.empty()   ? "cpu"
@@ -305,7 +301,7 @@ std::string first_sentence(const Fit& fit, const PodNeeds& needs, const Survey& 
          in_words(resource, amount_of(seen.largest, resource)) + "\n";
 }
 
-/// Pods that wait for the same resource may be first.
+/// Counts the waiting pods that need the same resource, since they may be scheduled first.
 std::size_t count_rivals(const ClusterState& state, const PodNeeds& needs) {
   const std::string resource = main_resource(needs);
   return static_cast<std::size_t>(std::count_if(state.waiting.begin(), state.waiting.end(), [&](const Amounts& one) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Does the whole gang fit into a cluster of Kubernetes, before anything is submitted? All of it is pure: JSON as
-// kubectl prints it in, an answer out.
+// Checks whether a whole gang fits into a Kubernetes cluster before it is submitted. Pure: reads JSON as kubectl
+// prints it.
 
 #include "base/json_fwd.hpp"
 #include "base/result.hpp"
@@ -17,7 +17,7 @@
 
 namespace muster::render {
 
-/// Of each resource, in thousandths: cpu, memory in bytes, nvidia.com/gpu ...
+/// Amounts by resource, in thousandths: cpu, memory in bytes, nvidia.com/gpu ...
 using Amounts = std::map<std::string, std::int64_t, std::less<>>;
 
 struct Taint {
@@ -35,7 +35,7 @@ struct Node {
   Amounts allocatable;
 };
 
-/// What pods take of a node.
+/// The pods on a node and the amounts that they request.
 struct PodUse {
   std::int64_t pods = 0;
   Amounts amounts;
@@ -43,32 +43,31 @@ struct PodUse {
 
 struct ClusterState {
   std::vector<Node> nodes;
-  std::map<std::string, PodUse, std::less<>> taken;  ///< by the name of the node
-  std::vector<Amounts> waiting;                      ///< of each pod that has no node yet
-  std::set<std::string> seen;                        ///< nodes and pods, each counts once
+  std::map<std::string, PodUse, std::less<>> taken;  ///< by node name
+  std::vector<Amounts> waiting;                      ///< one per pod without a node
+  std::set<std::string> seen;                        ///< nodes and pods already counted
   bool has_pods = false;
 };
 
-/// Adds what a document holds: a node, a pod, or a list of either or both. Fails with `BadData`, naming `name`, when it
-/// is something else.
+/// Adds a node, a pod, or a list of either or both. Fails with `BadData`, naming `name`, for any other document.
 [[nodiscard]] Result<> add_objects(ClusterState& state, const json::value& document, std::string_view name);
 
-/// What a pod asks for: the sum of its containers, or what one that runs before them asks for, if that is more.
-/// Fails with `BadData` for a quantity that is none.
+/// The requests of a pod: the sum of its containers, or those of a larger init container. Fails with `BadData` for an
+/// invalid quantity.
 [[nodiscard]] Result<Amounts> requests_of(const json::value& pod);
 
 struct Fit {
   int wanted = 0;
-  int fitting = 0;        ///< never more than wanted
-  std::string sentences;  ///< for people: what fits, and what is in the way
+  int fitting = 0;        ///< at most `wanted`
+  std::string sentences;  ///< for people: how many fit, and the obstacles
 };
 
 [[nodiscard]] Fit check_fit(const ClusterState& state, const PodNeeds& needs, int wanted);
 
 // Quantities as Kubernetes writes them: "8", "500m", "1.5Gi", "2e3".
 
-/// Thousandths of a unit, rounded up; what is more than fits is the most that fits. Empty for anything that
-/// Kubernetes would not read, and for what is below zero.
+/// Thousandths of a unit, rounded up; clamped to the largest value. Empty for text that Kubernetes would not accept,
+/// and for negative quantities.
 [[nodiscard]] std::optional<std::int64_t> parse_quantity(std::string_view text);
 
 }  // namespace muster::render

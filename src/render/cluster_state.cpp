@@ -10,7 +10,7 @@
 namespace muster::render {
 namespace {
 
-/// What stands at the end of these keys; nullptr if one of them is missing.
+/// The value at a path of keys; nullptr if one of them is missing.
 const json::value* find(const json::value& from, std::initializer_list<std::string_view> keys) {
   const json::value* at = &from;
   for (const std::string_view key : keys) {
@@ -28,27 +28,18 @@ std::string text_at(const json::value& from, std::initializer_list<std::string_v
   return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
 }
 
-bool is_true_at(const json::value& from, std::initializer_list<std::string_view> keys) {
-  const json::value* const found = find(from, keys);
-  return found != nullptr && found->is_bool() && found->get_bool();
-}
-
-/// The items of an array; none where it is missing.
+/// The items of an array; empty where it is missing.
 const json::array& items_at(const json::value& from, std::initializer_list<std::string_view> keys) {
   static const json::array none;
   const json::value* const found = find(from, keys);
   return found != nullptr && found->is_array() ? found->get_array() : none;
 }
 
-std::int64_t sum(std::int64_t one, std::int64_t other) {
-  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-  return one > kLargest - other ? kLargest : one + other;
-}
-
 void add(Amounts& amounts, const Amounts& more) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   for (const auto& [resource, amount] : more) {
     std::int64_t& total = amounts[resource];
-    total = sum(total, amount);
+    total = total > kLargest - amount ? kLargest : total + amount;
   }
 }
 
@@ -74,7 +65,7 @@ Result<> read_amounts(Amounts& amounts, const json::value* found) {
   return {};
 }
 
-/// What is limited is requested, unless something else is.
+/// The requests of a container; a limit without a request counts as the request.
 Result<Amounts> requests_of_container(const json::value& container) {
   Amounts amounts;
   for (const char* const which : {"limits", "requests"}) {
@@ -85,10 +76,11 @@ Result<Amounts> requests_of_container(const json::value& container) {
   return amounts;
 }
 
-/// Those that run one after the other before the others, and beside them those that go on running.
+/// Requests of the init containers, which run one after the other, and of the sidecars, which keep running beside
+/// them.
 struct InitContainers {
-  Amounts most;      ///< at any moment
-  Amounts sidecars;  ///< that are still there afterwards
+  Amounts most;      ///< the largest sum at any moment
+  Amounts sidecars;  ///< the sum that remains afterwards
 };
 
 Result<InitContainers> read_init_containers(const json::value& pod) {
@@ -123,7 +115,8 @@ Result<> add_node(ClusterState& state, const json::value& document) {
     return {};
   }
   node.is_ready = is_ready(document);
-  node.is_unschedulable = is_true_at(document, {"spec", "unschedulable"});
+  const json::value* const unschedulable = find(document, {"spec", "unschedulable"});
+  node.is_unschedulable = unschedulable != nullptr && unschedulable->is_bool() && unschedulable->get_bool();
   for (const json::value& taint : items_at(document, {"spec", "taints"})) {
     node.taints.push_back({text_at(taint, {"key"}), text_at(taint, {"value"}), text_at(taint, {"effect"})});
   }
@@ -179,7 +172,7 @@ Result<> add_all(ClusterState& state, const json::value& document) {
   if (!kind.ends_with("List")) {
     return add_object(state, document, kind);
   }
-  // The items of a NodeList need not say what they are.
+  // The items of a NodeList need not name their kind.
   const std::string kind_of_items = kind.substr(0, kind.size() - std::string("List").size());
   for (const json::value& item : items_at(document, {"items"})) {
     const std::string own = text_at(item, {"kind"});
@@ -211,7 +204,7 @@ Result<Amounts> requests_of(const json::value& pod) {
   }
   add(amounts, init->sidecars);
   raise(amounts, init->most);
-  // What the pod as a whole asks for holds instead of the sums.
+  // Pod-level requests override the sums of the containers.
   const auto whole = requests_of_container(*spec);
   Amounts overhead;
   if (auto read = read_amounts(overhead, find(pod, {"spec", "overhead"})); !read) {

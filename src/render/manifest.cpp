@@ -1,4 +1,5 @@
-// Chooses the file of templates/manifests, and fills it. Pure.
+// Renders a manifest from a file of templates/manifests: fills lines, quotes the user's texts, adds Slurm's values.
+// Pure.
 #include "render/manifest.hpp"
 
 #include "base/text.hpp"
@@ -16,7 +17,7 @@ struct Kind {
   const char* name;
   const char* file;        ///< in templates/manifests
   const char* pod_prefix;  ///< between the job's name and the number of a pod; nullptr: no pods
-  const char* pod_suffix;  ///< behind the number
+  const char* pod_suffix;  ///< behind that number
   bool brings_token;
 };
 
@@ -36,7 +37,7 @@ const Kind& find_kind(std::string_view name) {
 
 Result<> check_arguments(const ManifestRequest& request) {
   if (request.kind == "slurm") {
-    return {};  // a shell takes any byte
+    return {};  // a shell accepts any byte
   }
   const auto bad = std::find_if(request.arguments.begin(), request.arguments.end(),
                                 [](const auto& argument) { return !is_utf8(argument); });
@@ -127,25 +128,17 @@ Result<std::string> render_manifest(const ManifestRequest& request) {
   return fill_file(find_kind(request.kind).file, values);
 }
 
-// Fills the lines of a manifest. Pure.
+// Fills the lines of a manifest.
 
 namespace {
 
-using Values = std::map<std::string, std::string>;
-
-bool needs_what_is_empty(std::string_view line, const Values& values) {
-  return std::any_of(values.begin(), values.end(), [&](const auto& value) {
-    return value.second.empty() && line.find("{" + value.first + "}") != std::string_view::npos;
-  });
-}
-
-/// The values with their further lines as far to the right as the line begins.
+/// Indents the further lines of each value as far as the line itself.
 Values indented(const Values& values, std::string_view line) {
   const std::string blanks(std::min(line.find_first_not_of(' '), line.size()), ' ');
   Values result;
   for (const auto& [name, value] : values) {
     if (line.find("{" + name + "}") == std::string_view::npos) {
-      continue;  // most lines need few of them
+      continue;  // skips values that the line does not use
     }
     std::string& text = result[name];
     for (const char c : value) {
@@ -161,18 +154,21 @@ Values indented(const Values& values, std::string_view line) {
 std::string fill_lines(std::string_view text, const Values& values) {
   std::string filled;
   for (const std::string& line : split(text.substr(0, text.find_last_not_of('\n') + 1), '\n')) {
-    if (!needs_what_is_empty(line, values)) {
+    const bool needs_empty_value = std::any_of(values.begin(), values.end(), [&](const auto& value) {
+      return value.second.empty() && line.find("{" + value.first + "}") != std::string::npos;
+    });
+    if (!needs_empty_value) {
       filled += fill_placeholders(line, indented(values, line)) + "\n";
     }
   }
   return filled;
 }
 
-// Quotes what the user gives, so that it arrives byte for byte. Pure.
+// Quotes the user's texts so that they arrive byte for byte.
 
 namespace {
 
-/// The character at `at`, and the bytes that it takes. The text is valid UTF-8.
+/// The code point at `at` and its length in bytes. The text is valid UTF-8.
 std::pair<std::uint32_t, std::size_t> character_at(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   const std::size_t length = first < 0x80U ? 1 : first < 0xe0U ? 2 : first < 0xf0U ? 3 : 4;
@@ -183,7 +179,7 @@ std::pair<std::uint32_t, std::size_t> character_at(std::string_view text, std::s
   return {code, length};
 }
 
-/// What some reader of YAML would take for a line end, or refuse: they are written as escapes.
+/// False for characters that some YAML reader takes for a line end or refuses: they are escaped.
 bool is_plain(std::uint32_t code) {
   const bool is_break = code == 0x2028 || code == 0x2029 || code == 0xfeff;
   return (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && !is_break && code < 0xfffe) || code >= 0x10000;
@@ -233,26 +229,26 @@ std::string quoted_argument(std::string_view text) {
   return quoted_text(doubled);
 }
 
-// What a script for sbatch needs besides: numbers as Slurm writes them, and words of a shell.
+// Values of a script for sbatch: numbers in Slurm's notation, and words of a shell.
 
 namespace {
 
 constexpr std::int64_t kThousandths = 1000;
 
-/// Whole CPUs, at least one.
+/// Rounds up to whole CPUs.
 std::string cpus_of(const std::string& quantity) {
   const auto cpus = parse_quantity(quantity);
   return cpus ? std::to_string((*cpus + kThousandths - 1) / kThousandths) : "";
 }
 
-/// Mebibytes, which Slurm calls M.
+/// Rounds up to mebibytes, Slurm's M.
 std::string memory_of(const std::string& quantity) {
   constexpr std::int64_t kMebibyte = kThousandths << 20U;
   const auto bytes = parse_quantity(quantity);
   return bytes ? std::to_string((*bytes - 1) / kMebibyte + 1) + "M" : "";
 }
 
-/// "1-02:03:04"
+/// Slurm's notation of a duration: "1-02:03:04".
 std::string time_of(int seconds) {
   constexpr int kMinute = 60;
   constexpr int kHour = 60 * kMinute;
@@ -275,7 +271,7 @@ void add_slurm_values(Values& values, const ManifestRequest& request) {
   values["time"] = request.time_limit ? time_of(*request.time_limit) : "";
   values["requeue"] = request.is_expedited ? "requeue=expedite" : "requeue";
   values["notice"] = std::to_string(request.grace + kGraceMargin);
-  // Without one muster takes a port of the step's own.
+  // Without a port muster uses one from the Slurm step.
   values["port"] = request.port ? std::to_string(*request.port) : "";
   values["container"] = request.image.empty() ? "" : shell_word(request.image);
   values["token"] = request.token == TokenFrom::Platform ? std::string(trim(fill_file("slurm-token.sh", {}))) : "";

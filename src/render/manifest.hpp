@@ -1,6 +1,6 @@
 #pragma once
 
-// Manifests: what a platform is given so that it starts one agent of muster on each node.
+// Renders manifests: files with which a platform starts one agent of muster on each node.
 
 #include "base/result.hpp"
 #include "render/pod.hpp"
@@ -14,92 +14,92 @@
 
 namespace muster::render {
 
-/// Where the agents of a job have their common secret from.
+/// Origin of the agents' common secret.
 enum class TokenFrom {
-  Nowhere,   ///< they have none
-  Platform,  ///< it makes one for each job
-  Secret     ///< of Kubernetes, which somebody has made
+  Nowhere,   ///< no secret
+  Platform,  ///< the platform creates one per job
+  Secret     ///< an existing Secret of Kubernetes
 };
 
-/// What a manifest is made of. All texts have been checked for the kind: see `names.hpp`.
+/// The input of a manifest. The texts have been checked for the kind by the readers in `pod.hpp`.
 struct ManifestRequest {
   std::string kind;  ///< one of `manifest_kinds`
   std::string name;
-  std::string image;  ///< empty: none, where the kind needs none
+  std::string image;  ///< empty: none, for kinds that need no image
   int nodes = 1;
   PodNeeds needs;             ///< of each node
-  std::string shared_memory;  ///< most bytes of /dev/shm; empty: as many as there are
-  std::string name_space;     ///< empty: whatever `kubectl` uses
+  std::string shared_memory;  ///< size limit of /dev/shm; empty: no limit
+  std::string name_space;     ///< empty: kubectl's default
   std::string queue;          ///< empty: none
   std::string scheduler;      ///< one of `gang_schedulers`; empty: none
   TokenFrom token = TokenFrom::Nowhere;
-  std::string token_secret;            ///< its name, if the token is from one
-  int grace = 30;                      ///< seconds, of muster
-  int restarts = 3;                    ///< by the platform
+  std::string token_secret;            ///< name of the Secret, for TokenFrom::Secret
+  int grace = 30;                      ///< seconds; muster's --grace
+  int restarts = 3;                    ///< restarts by the platform
   std::optional<int> time_limit;       ///< seconds
-  std::optional<int> port;             ///< where the agents meet
-  std::vector<std::string> arguments;  ///< what stands behind `muster`
-  bool is_expedited = false;           ///< Slurm queues it again before all others
+  std::optional<int> port;             ///< of the agents' rendezvous
+  std::vector<std::string> arguments;  ///< arguments of `muster`
+  bool is_expedited = false;           ///< Slurm requeues the job before all others
 };
 
 [[nodiscard]] const std::vector<std::string>& manifest_kinds();
 
-/// Schedulers that start all pods of a group or none, and are asked for by a PodGroup.
+/// Schedulers with PodGroups, which start all pods of a group or none.
 [[nodiscard]] const std::vector<std::string>& gang_schedulers();
 
-/// True for a kind whose platform makes a token for each job.
+/// True for a kind whose platform creates a token per job.
 [[nodiscard]] bool brings_token(std::string_view kind);
 
-/// True for a kind that a cluster of Kubernetes is given.
+/// True for a kind that Kubernetes accepts.
 [[nodiscard]] bool is_of_kubernetes(std::string_view kind);
 
-/// What the name of the last pod has behind that of the job, such as "-worker-15": names of hosts are limited.
+/// The last pod's name behind the job's name, such as "-worker-15", because host names are limited in length.
 [[nodiscard]] std::string last_suffix(std::string_view kind, int nodes);
 
-/// Seconds that the platform leaves beyond the grace of muster before it kills.
+/// Seconds from the end of muster's grace to the platform's SIGKILL.
 inline constexpr int kGraceMargin = 15;
 
-/// The manifest. Fails with `BadUsage` for an argument that it cannot hold.
+/// Renders the manifest. Fails with `BadUsage` for an argument that it cannot hold.
 [[nodiscard]] Result<std::string> render_manifest(const ManifestRequest& request);
 
-// Fills a manifest's text, line by line.
+// Fills a manifest's text line by line.
 
-/// Each {placeholder} is replaced by its value. A line that needs a value which is empty is left out, and the
-/// further lines of a value are indented as the placeholder is.
+/// Replaces each {placeholder} with its value. A line with an empty value is left out, and the further lines of a
+/// value are indented like the placeholder.
 [[nodiscard]] std::string fill_lines(std::string_view text, const std::map<std::string, std::string>& values);
 
-// What each kind of manifest adds to the values that all have.
+// Values that single kinds of manifests add to the common ones.
 
-/// By the names of the placeholders in templates/manifests.
+/// Values by the names of the placeholders in templates/manifests.
 using Values = std::map<std::string, std::string>;
 
 void add_slurm_values(Values& values, const ManifestRequest& request);
 void add_pod_values(Values& values, const ManifestRequest& request);
 
-/// The codes of muster after which starting the job again may help: docs/interfaces.md.
+/// Exit codes of muster after which a restart of the job may help: docs/interfaces.md.
 [[nodiscard]] const std::vector<std::string>& restart_codes();
 
-/// The text of that file in templates/manifests, filled.
+/// The filled text of a file in templates/manifests.
 [[nodiscard]] std::string fill_file(std::string_view file, const Values& values);
 
-// The files of templates/manifests, made into C++ at build time by cmake/embed_texts.cmake.
+// The files of templates/manifests, embedded at build time by cmake/embed_texts.cmake.
 
 struct ManifestText {
-  std::string_view name;  ///< of the file: "slurm.sh"
+  std::string_view name;  ///< name of the file: "slurm.sh"
   std::string_view text;
 };
 
 [[nodiscard]] std::span<const ManifestText> manifest_texts();
 
-// Texts of the user's inside a YAML file, a shell script, a Dockerfile.
+// Quotes the user's texts for a YAML file, a shell script, a Dockerfile.
 
 /// True for text that YAML and JSON can hold: valid UTF-8.
 [[nodiscard]] bool is_utf8(std::string_view text);
 
-/// In double quotes, as every reader of YAML, old and new, takes it back byte for byte. It is a string of JSON, too.
+/// Quotes a text so that every YAML reader, old or new, returns it byte for byte; the result is a JSON string, too.
 [[nodiscard]] std::string quoted_text(std::string_view text);
 
-/// The same for an argument of a container: Kubernetes would replace "$(NAME)", and takes "$$" for one "$".
+/// Quotes an argument of a container: doubles "$", because Kubernetes replaces "$(NAME)" and reads "$$" as "$".
 [[nodiscard]] std::string quoted_argument(std::string_view text);
 
 }  // namespace muster::render

@@ -1,4 +1,4 @@
-// What the pods of a job are, for each of the kinds that Kubernetes is given.
+// Reads the needs and names of pods, and fills the values of manifests for Kubernetes.
 #include "render/pod.hpp"
 
 #include "base/endpoint.hpp"
@@ -11,7 +11,7 @@
 
 namespace muster::render {
 
-// Reads names strictly: whatever a manifest holds without quotes has been here.
+// Reads names strictly, because a manifest holds them without quotes.
 // Source: kubernetes.io, "Object Names and IDs", "Labels and Selectors", "Taints and Tolerations".
 
 namespace {
@@ -27,13 +27,13 @@ bool has_only(std::string_view text, std::string_view signs, bool with_capitals)
   });
 }
 
-/// Begins and ends with a letter or digit, has nothing but these and `signs` between, and is no longer than `most`.
+/// True for at most `most` letters, digits and `signs` that begin and end with a letter or digit.
 bool is_word(std::string_view text, std::string_view signs, std::size_t most) {
   return !text.empty() && text.size() <= most && is_letter_or_digit(text.front()) && is_letter_or_digit(text.back()) &&
          has_only(text, signs, true);
 }
 
-/// Words of small letters between dots.
+/// True for words of lower-case letters between dots.
 bool is_domain(std::string_view text) {
   const auto words = split(text, '.');
   return !words.empty() && text.size() <= kMostOfName &&
@@ -42,7 +42,7 @@ bool is_domain(std::string_view text) {
          });
 }
 
-/// "name" or "domain/name", as keys of labels and taints are.
+/// True for "name" or "domain/name", as keys of labels and taints.
 bool is_key(std::string_view text) {
   const std::size_t slash = text.find('/');
   const bool has_domain = slash != std::string_view::npos;
@@ -54,12 +54,12 @@ bool is_label_value(std::string_view text) {
   return text.empty() || is_word(text, "-_.", kMostOfLabel);
 }
 
-/// Between the commas, one at least.
+/// Splits at commas; at least one piece.
 std::vector<std::string> pieces_of(const std::string& text) {
   return text.empty() ? std::vector<std::string>{""} : split(text, ',');
 }
 
-/// "key=value:effect" in three.
+/// Splits "key=value:effect".
 Toleration cut_toleration(std::string_view text) {
   Toleration toleration;
   const std::size_t colon = text.find(':');
@@ -192,7 +192,7 @@ namespace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// A heading and what stands below it, indented; nothing where that is nothing.
+/// A heading with indented lines below it; empty without lines.
 std::string block(const std::string& heading, const std::string& lines) {
   if (lines.empty()) {
     return "";
@@ -253,7 +253,7 @@ std::string tolerations_of(const PodNeeds& needs) {
   return block("tolerations:", lines);
 }
 
-/// The label of a pod in a JobSet, by the variable as which the reader of that platform looks for it.
+/// The labels of a JobSet's pod, by the variables that the reader of this platform uses.
 const Variables& labels_of_jobset() {
   static const Variables labels = {
       {"JOBSET_NAME", "jobset.sigs.k8s.io/jobset-name"},
@@ -264,7 +264,7 @@ const Variables& labels_of_jobset() {
   return labels;
 }
 
-/// What the platform does not say by itself, and its reader wants to know.
+/// The variables that the reader of the platform needs and the platform does not set.
 Variables variables_of(const ManifestRequest& request) {
   Variables variables;
   if (request.kind == "indexed-job") {
@@ -275,7 +275,7 @@ Variables variables_of(const ManifestRequest& request) {
     variables.emplace_back("JOBSET_PODS_PER_JOB", "1");
     variables.emplace_back("MASTER_ADDR", request.name + "-node-0-0." + request.name);
   }
-  if (request.port && request.kind != "kubeflow") {  // there the operator reads the container's port
+  if (request.port && request.kind != "kubeflow") {  // Kubeflow's operator reads the container's port
     variables.emplace_back("MUSTER_MASTER_PORT", std::to_string(*request.port));
   }
   if (request.needs.devices > 0) {
@@ -326,8 +326,8 @@ void add_scheduling(Values& values, const ManifestRequest& request) {
   }
 }
 
-/// All agents end with the job's code; 143 is that of one whose pod was taken away, or is out of time: a
-/// job of Volcano's has no time limit but that of its pods.
+/// Sets the exit codes and events that restart a job. All agents exit with the job's code; 143 means that the pod was
+/// evicted or out of time. Volcano has no time limit but that of the pods, so with a limit 143 does not restart.
 void add_policies(Values& values, const ManifestRequest& request) {
   std::vector<std::string> codes = restart_codes();
   if (values["pod_time_limit"].empty()) {
@@ -339,7 +339,7 @@ void add_policies(Values& values, const ManifestRequest& request) {
     add_line(policies, "- exitCode: " + code + "\n  action: RestartJob");
   }
   add_line(policies, "- event: PodEvicted\n  action: RestartJob");
-  // Volcano takes a maxRetry of 0 for none that was given, and Kubeflow counts a restart when it has happened.
+  // Volcano treats a maxRetry of 0 as missing, and Kubeflow counts a restart after it has happened.
   const bool may_restart = request.restarts > 0;
   values["restart_policies"] = may_restart ? policies : "";
   values["max_retry"] = may_restart ? std::to_string(request.restarts) : "";
@@ -348,13 +348,13 @@ void add_policies(Values& values, const ManifestRequest& request) {
   values["backoff_limit"] = std::to_string(request.nodes * request.restarts + least_of_too_many);
 }
 
-/// Names that the controllers of Kubeflow look for.
+/// Adds names that Kubeflow's controllers require.
 void add_names(Values& values, const ManifestRequest& request) {
   const bool is_pytorchjob = request.kind == "kubeflow";
   values["container"] = is_pytorchjob ? "pytorch" : request.kind == "trainjob" ? "node" : "muster";
   values["port_name"] = is_pytorchjob ? "pytorchjob-port" : "muster";
   values["subdomain"] = request.kind == "indexed-job" ? request.name : "";
-  // A controller that restarts pods in place says so itself.
+  // A controller that restarts pods in place sets this itself.
   values["restart_policy"] = is_pytorchjob ? "" : "Never";
   values["pod_time_limit"] = request.kind == "volcano" ? values["time_limit"] : "";
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What one pod, or one node of Slurm, asks for.
+// Describes the needs of a pod or of a Slurm node, and reads the names in a manifest.
 
 #include "base/result.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace muster::render {
 
-/// A pod may stand on a node that carries this taint.
+/// Lets a pod run on a node with this taint.
 struct Toleration {
   std::string key;
   std::string value;   ///< empty: any
@@ -19,46 +19,46 @@ struct Toleration {
   bool operator==(const Toleration&) const = default;
 };
 
-/// Of each pod of the gang: all are alike.
+/// Needs of each pod of the gang; all pods are alike.
 struct PodNeeds {
   int devices = 0;
   std::string device_resource;  ///< such as nvidia.com/gpu, or Slurm's gpu
-  std::string cpus;             ///< a quantity as Kubernetes writes it; empty: not said
-  std::string memory;           ///< the same
+  std::string cpus;             ///< a Kubernetes quantity; empty: not given
+  std::string memory;           ///< a Kubernetes quantity; empty: not given
   std::map<std::string, std::string> node_selector{};
   std::vector<Toleration> tolerations{};
 };
 
-// Strict readers of what a manifest names. Each fails by naming the source, the value and what was expected.
+// Strict readers: each fails by naming the source, the value and the expectation.
 
-/// A name that Kubernetes takes for a Job and a Service (RFC 1035), with at most `most` characters.
+/// A name for a Job and a Service in Kubernetes (RFC 1035), with at most `most` characters.
 [[nodiscard]] Result<std::string> read_name(const Sourced<std::string>& text, std::size_t most = 63);
 
-/// A name of something that is there already, such as a Secret (RFC 1123): dots too.
+/// A name of an existing object, such as a Secret (RFC 1123): dots are allowed.
 [[nodiscard]] Result<std::string> read_object_name(const Sourced<std::string>& text);
 
-/// A name of a queue or a partition: what is no blank, quote or other sign that could mean something.
+/// A name of a queue or a partition, without blanks, quotes and other special characters.
 [[nodiscard]] Result<std::string> read_queue(const Sourced<std::string>& text);
 
-/// An image, as a runtime would be asked for it.
+/// An image reference for a container runtime.
 [[nodiscard]] Result<std::string> read_image(const Sourced<std::string>& text);
-/// The same as Slurm's plugin Pyxis takes it: "registry.example#team/train:1.0", or the path of a file.
+/// An image for Slurm's plugin Pyxis: "registry.example#team/train:1.0", or the path of a file.
 /// Source: Pyxis, --container-image.
 [[nodiscard]] Result<std::string> read_slurm_image(const Sourced<std::string>& text);
 
-/// "nvidia.com/gpu".
+/// A resource name such as "nvidia.com/gpu".
 [[nodiscard]] Result<std::string> read_resource(const Sourced<std::string>& text);
 
 /// Slurm's "gpu" or "gpu:a100".
 [[nodiscard]] Result<std::string> read_gres(const Sourced<std::string>& text);
 
-/// A quantity that is more than nothing.
+/// A quantity above zero.
 [[nodiscard]] Result<std::string> read_quantity(const Sourced<std::string>& text);
 
-/// "pool=train,disk=ssd".
+/// Labels such as "pool=train,disk=ssd".
 [[nodiscard]] Result<std::map<std::string, std::string>> read_selector(const Sourced<std::string>& text);
 
-/// "dedicated=train:NoSchedule,spot": the taints that the pods stand.
+/// Taints that the pods tolerate, such as "dedicated=train:NoSchedule,spot".
 [[nodiscard]] Result<std::vector<Toleration>> read_tolerations(const Sourced<std::string>& text);
 
 }  // namespace muster::render
