@@ -18,7 +18,6 @@
 #include <chrono>
 #include <csignal>
 #include <limits>
-#include <utility>
 
 namespace muster::file_timer {
 namespace {
@@ -32,11 +31,6 @@ std::optional<int> read_integer(const json::object& request, const char* name) {
   return static_cast<int>(value->get_int64());
 }
 
-std::optional<double> read_number(const json::object& request, const char* name) {
-  const json::value* const value = request.if_contains(name);
-  return value != nullptr && value->is_number() ? std::optional(value->to_number<double>()) : std::nullopt;
-}
-
 /// Parses one request. `version` is 1 in all releases, and torch's server does not read it.
 std::optional<Timer> read_request(std::string_view line) {
   boost::system::error_code error;
@@ -48,14 +42,15 @@ std::optional<Timer> read_request(std::string_view line) {
   }
   const json::object& request = document.get_object();
   const auto pid = read_integer(request, "pid");
-  const auto expires = read_number(request, "expiration_time");
   const auto signal = read_integer(request, "signal");
+  const json::value* const expires = request.if_contains("expiration_time");
   const json::value* const scope = request.if_contains("scope_id");
-  const bool has_numbers = pid && *pid > 0 && expires && signal && *signal <= SIGRTMAX;
-  if (!has_numbers || scope == nullptr || !scope->is_string()) {
+  const bool has_integers = pid && *pid > 0 && signal && *signal <= SIGRTMAX;
+  const bool has_time = expires != nullptr && expires->is_number();
+  if (!has_integers || !has_time || scope == nullptr || !scope->is_string()) {
     return std::nullopt;
   }
-  return Timer{*pid, std::string(scope->get_string()), *expires, *signal};
+  return Timer{*pid, std::string(scope->get_string()), expires->to_number<double>(), *signal};
 }
 
 }  // namespace
@@ -121,7 +116,8 @@ std::optional<Timer> Timers::expire(double now) {
   }
   const auto& [time, pid, scope] = *by_time_.begin();
   Timer chosen = timers_.at({pid, std::string(scope)});
-  for (auto at = timers_.lower_bound({chosen.pid, ""}); is_of(at, chosen.pid); remove(at++)) {
+  for (auto at = timers_.lower_bound({chosen.pid, ""}); at != timers_.end() && at->first.first == chosen.pid;
+       remove(at++)) {
     const Timer& timer = at->second;
     const bool is_first = chosen.signal <= 0 || timer.expires < chosen.expires;
     if (timer.expires <= now && timer.signal > 0 && is_first) {
@@ -129,10 +125,6 @@ std::optional<Timer> Timers::expire(double now) {
     }
   }
   return chosen;
-}
-
-bool Timers::is_of(std::map<Key, Timer>::const_iterator timer, int pid) const {
-  return timer != timers_.end() && timer->first.first == pid;
 }
 
 }  // namespace muster::file_timer
@@ -154,10 +146,6 @@ constexpr double kLongestWait = 24 * 3600;
 /// Most processes that are signalled in one turn of the event loop; the others follow in the next turn.
 constexpr int kMostAtOnce = 64;
 constexpr std::size_t kMostOfScope = 200;
-
-double seconds_since_epoch() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 /// True: a process reads the pipe at `path`, such as a launcher that started this one or runs beside it.
 bool is_read(const std::string& path) {
@@ -283,7 +271,7 @@ class FileTimer final : public Service {
   }
 
   void look() {
-    const double now = seconds_since_epoch();
+    const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     for (int i = 0; i < kMostAtOnce; ++i) {
       const auto timer = timers_.expire(now);
       if (!timer) {

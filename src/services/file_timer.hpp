@@ -4,7 +4,6 @@
 // Source: FileTimerServer in torch/distributed/elastic/timer/file_based_local_timer.py of torch 2.13.
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,7 +57,6 @@ class Timers {
   [[nodiscard]] bool take_line(std::string_view line);
   [[nodiscard]] bool set(Timer timer);
   void remove(std::map<Key, Timer>::iterator timer);
-  [[nodiscard]] bool is_of(std::map<Key, Timer>::const_iterator timer, int pid) const;
 
   Limits limits_;
   std::map<Key, Timer> timers_;

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace muster::horovod {
 
@@ -104,7 +103,7 @@ class Store {
   struct Place {
     std::string scope;
     std::string key;
-    // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes has a zero
+    // NOLINTNEXTLINE(modernize-use-nullptr): the generated code compares with a zero
     auto operator<=>(const Place&) const = default;
   };
   struct Ready {

@@ -9,14 +9,12 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,11 +33,6 @@ constexpr int kPort = 65'535;
 /// Milliseconds between two attempts to connect, at first and at most.
 constexpr int kFirstPause = 10;
 constexpr int kMostPause = 250;
-
-const Error& gone() {
-  static const Error error{ErrorKind::System, "the other end has closed the link"};
-  return error;
-}
 
 Result<> wait_until(int fd, short events, const Deadline& deadline) {
   pollfd ready{fd, events, 0};
@@ -182,7 +175,7 @@ Result<std::string> receive_some(int fd, std::size_t most) {
   std::string bytes(most, '\0');
   const ssize_t size = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (size == 0) {
-    return gone();
+    return Error{ErrorKind::System, "the other end has closed the link"};
   }
   if (size < 0 && errno != EAGAIN && errno != EINTR) {
     return system_error("cannot read from the other end", errno);

@@ -2,7 +2,6 @@
 #include "services/mpi_roles.hpp"
 
 #include "base/endpoint.hpp"
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "mpi/agent_call.hpp"
 #include "mpi/ssh_files.hpp"

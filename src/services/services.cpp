@@ -12,9 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <random>
 #include <utility>
 
@@ -296,11 +294,6 @@ std::string write_files(const FileWriteJob& writing) {
   return {};
 }
 
-bool is_still_ours(const fs::path& place, const Trace& trace) {
-  struct stat status {};
-  return ::lstat(place.c_str(), &status) == 0 && status.st_dev == trace.device && status.st_ino == trace.number;
-}
-
 /// Ignores errors: a file that cannot be removed does no harm.
 void remove_file(const FileWriteJob& writing, std::size_t index) {
   const PlannedFile& planned = writing.files[index];
@@ -314,7 +307,9 @@ void remove_file(const FileWriteJob& writing, std::size_t index) {
   if (trace.has_temporary) {
     (void)::unlink(temporary_beside(place, writing).c_str());
   }
-  if (is_to_go && is_still_ours(place, trace)) {
+  struct stat status {};
+  const bool is_there = is_to_go && ::lstat(place.c_str(), &status) == 0;
+  if (is_there && status.st_dev == trace.device && status.st_ino == trace.number) {
     (void)::unlink(place.c_str());
   }
 }

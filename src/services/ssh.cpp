@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace muster {
 namespace {

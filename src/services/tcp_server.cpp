@@ -287,7 +287,6 @@ Result<std::unique_ptr<Server>> start_server(boost::asio::io_context& io, Server
 namespace {
 
 using Address = boost::asio::ip::address;
-using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kMostRemarks = 16;
 constexpr const char* kThisMachine = "127.0.0.1";
@@ -296,13 +295,6 @@ constexpr const char* kThisMachine = "127.0.0.1";
 Address plain(const Address& address) {
   const bool is_mapped = address.is_v6() && address.to_v6().is_v4_mapped();
   return is_mapped ? Address(boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())) : address;
-}
-
-/// Address of this end of a connection; unspecified if there is none.
-Address local_address(int fd) {
-  boost::asio::ip::tcp::endpoint own;
-  auto size = static_cast<socklen_t>(own.capacity());
-  return ::getsockname(fd, own.data(), &size) == 0 ? plain(own.address()) : Address();
 }
 
 }  // namespace
@@ -315,7 +307,11 @@ std::string peer_of(boost::asio::ip::tcp::socket& socket) {
 
 std::string peer_of(int fd, const boost::asio::ip::tcp::endpoint& remote) {
   const Address peer = plain(remote.address());
-  return peer.is_loopback() || peer == local_address(fd) ? kThisMachine : peer.to_string();
+  boost::asio::ip::tcp::endpoint own;
+  auto size = static_cast<socklen_t>(own.capacity());
+  const bool is_here =
+      peer.is_loopback() || (::getsockname(fd, own.data(), &size) == 0 && peer == plain(own.address()));
+  return is_here ? kThisMachine : peer.to_string();
 }
 
 void IpAllowList::admit_only(const std::vector<std::string>& addresses) {
@@ -371,8 +367,6 @@ class OutputPipe final : public NamedPipe {
   }
 
  private:
-  using ErrorCode = boost::system::error_code;
-
   /// Asio still calls handlers that completed before they were cancelled; this tells whether the object still exists.
   [[nodiscard]] std::weak_ptr<bool> watch() const { return is_here_; }
 

@@ -39,7 +39,7 @@ Result<UniqueFd> take_port(std::uint16_t port) {
   int error_number = 0;
   for (const int family : {AF_INET6, AF_INET}) {
     AnyAddress any = any_address(family);
-    reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(port);     // NOLINT: as port_of
+    reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(port);     // NOLINT: the socket API
     const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
     UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (socket && family == AF_INET6) {
@@ -57,11 +57,6 @@ Result<UniqueFd> take_port(std::uint16_t port) {
   return system_error("cannot reserve ports for the workers", error_number);
 }
 
-std::uint16_t port_of(const sockaddr_storage& address) {
-  // sin_port and sin6_port are at the same place.
-  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);  // NOLINT
-}
-
 }  // namespace
 
 Result<WorkerPort> WorkerPort::reserve() {
@@ -73,7 +68,8 @@ Result<WorkerPort> WorkerPort::reserve() {
     auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
     if (socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
         ::bind(socket.get(), address, any.size) == 0 && ::getsockname(socket.get(), address, &any.size) == 0) {
-      return WorkerPort(std::move(socket), port_of(any.storage));
+      const auto& bound = reinterpret_cast<const sockaddr_in&>(any.storage);  // NOLINT: sin6_port is at the same place
+      return WorkerPort(std::move(socket), ntohs(bound.sin_port));
     }
     error_number = errno;
   }
@@ -84,7 +80,7 @@ Result<> WorkerPort::check_is_free(std::uint16_t number) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   AnyAddress any = any_address(AF_INET);
-  reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(number);   // NOLINT: as port_of
+  reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(number);   // NOLINT: the socket API
   const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
   const bool is_free = !socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
                        ::bind(socket.get(), address, any.size) == 0;

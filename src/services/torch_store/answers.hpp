@@ -95,10 +95,10 @@ struct ClientMemory {
 struct LargestHolder {
   Process process;
   std::size_t connections = 0;  ///< 0: there are no connections
-  /// Its connections to close: at most half, and no more than it has beyond its share. If some have asked for
-  /// nothing, half of those, from the middle: the oldest may be the second connections of ranks of torch 1.13 and
-  /// 2.0, which are silent for good, and the newest may be about to ask. Else half of all, the newest, as a rank's
-  /// own store is its oldest. Empty: it has no more than its share.
+  /// Its connections to close: at least one, and no more than it has beyond its share. If some have asked for nothing,
+  /// up to half of those, from the middle: the oldest may be the second connections of ranks of torch 1.13 and 2.0,
+  /// which are silent for good, and the newest may be about to ask. Else up to half of all, the newest, as a rank's own
+  /// store is its oldest. Empty: it has no more than its share.
   std::vector<ClientId> give_way;
 };
 

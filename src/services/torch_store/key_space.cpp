@@ -6,10 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <memory>
 #include <utility>
-#include <vector>
 
 namespace muster::store {
 
@@ -120,11 +117,6 @@ std::optional<std::int64_t> read_number(std::string_view text) {
   return read.ec == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-/// Adds without overflow: unsigned sums wrap around.
-std::int64_t sum(std::int64_t one, std::int64_t other) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) + static_cast<std::uint64_t>(other));
-}
-
 }  // namespace
 
 KeySpace::~KeySpace() {
@@ -207,7 +199,9 @@ Result<std::int64_t> KeySpace::add(const std::string& key, std::int64_t amount) 
     return Error{ErrorKind::BadData, "it counts with the key '" + one_line(key, kLongestShown) + "', which has '" +
                                          one_line(*stored, kLongestShown) + "', expected a number"};
   }
-  const std::int64_t total = sum(*number, amount);
+  // Unsigned sums wrap around.
+  const auto total =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(*number) + static_cast<std::uint64_t>(amount));
   if (auto set_total = set(key, std::to_string(total)); !set_total) {
     return set_total.error();
   }

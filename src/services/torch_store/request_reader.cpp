@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstring>
-#include <span>
 #include <stdexcept>
-#include <utility>
 
 namespace muster::store {
 

@@ -17,11 +17,6 @@ namespace {
 /// Each rank adds to this key first. Users' keys begin with "/".
 constexpr std::string_view kArrivalKey = "init/";
 
-bool is_arrival(const KeyRequest& request) {
-  const auto* const add = std::get_if<request::Add>(&request);
-  return add != nullptr && add->key == kArrivalKey && add->amount > 0;
-}
-
 /// Beginning of the message about a closed connection.
 std::string closed(const Process& process) {
   return "closed the store's connection to " + describe(process) + ": ";
@@ -53,7 +48,6 @@ class Store::Parts {
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
   [[nodiscard]] Answers& answers() { return answers_; }
-  [[nodiscard]] const Answers& answers() const { return answers_; }
   [[nodiscard]] const Generations& generations() const { return generations_; }
   [[nodiscard]] const Budget& data() const { return data_; }
 
@@ -148,7 +142,8 @@ Result<> Store::Parts::Carry::operator()(request::WatchKey& watch) const {
 
 Result<> Store::Parts::Carry::operator()(KeyRequest& request) {
   if (connection.generation == nullptr) {
-    const bool is_rank = is_arrival(request);
+    const auto* const add = std::get_if<request::Add>(&request);
+    const bool is_rank = add != nullptr && add->key == kArrivalKey && add->amount > 0;
     connection.generation = &parts.generations_.join(connection.process, is_rank);
     if (is_rank) {
       connection.reader.speak_for_all();
@@ -320,7 +315,7 @@ std::size_t Store::bytes() const {
 }
 
 std::size_t Store::unread() const {
-  return std::as_const(*parts_).answers().bytes();
+  return parts_->answers().bytes();
 }
 
 // Gathers parts and hands them out as pieces.

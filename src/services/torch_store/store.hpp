@@ -26,7 +26,7 @@ struct Process {
   std::optional<std::uint32_t> pid{};
 
   bool operator==(const Process&) const = default;
-  // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes has a zero
+  // NOLINTNEXTLINE(modernize-use-nullptr): the generated code compares with a zero
   auto operator<=>(const Process&) const = default;
 };
 

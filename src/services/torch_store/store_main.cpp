@@ -14,10 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <deque>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -330,7 +328,7 @@ class StoreLoop {
   void follow_arrivals() {
     const store::InitBarrier init_barrier = store_.init_barrier();
     if (init_barrier.ranks == 0 || init_barrier.generation < notified_.generation) {
-      return;  // a later one is already complete
+      return;  // a later one is already over
     }
     const bool has_begun = init_barrier.generation > notified_.generation || notified_.ranks == 0;
     const bool is_complete = init_barrier.ranks >= expected_;

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -115,12 +114,6 @@ Result<std::vector<StoreMessage>> StoreMessageReader::feed(std::string_view byte
 
 // The process's end: lines are buffered until the agent reads them.
 
-namespace {
-
-constexpr int kMostRemarks = 16;
-
-}  // namespace
-
 AgentLink::AgentLink(Poller& poller, int agent, std::uint64_t number)
     : poller_(poller), agent_(agent), number_(number) {
   poller_.add(agent_, number_, EPOLLIN);
@@ -135,6 +128,7 @@ void AgentLink::send(const StoreMessage& line) {
 }
 
 void AgentLink::remark(const std::string& text) {
+  constexpr int kMostRemarks = 16;
   if (++remarks_ <= kMostRemarks) {
     send(StoreNotice{text + (remarks_ < kMostRemarks ? "" : " (the last time that it is said)")});
   }

@@ -7,12 +7,10 @@
 #include "base/text.hpp"
 #include "services/services.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace muster {
 
@@ -95,7 +93,7 @@ std::string describe_clients(const store::AwaitedKey& awaited, const std::string
   }
   std::vector<std::string> words;
   if (!ranks.empty()) {
-    words.push_back(describe_ranks(std::vector<int>(ranks.begin(), ranks.end())));
+    words.push_back(describe_ranks_of(ranks));
   }
   for (const auto& [address, count] : others) {
     words.push_back(count_of(count, "client") + " of " + address);

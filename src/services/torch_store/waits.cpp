@@ -24,10 +24,6 @@ void note(Awaited& awaited, const std::string& key, const Process& process) {
   }
 }
 
-bool is_wanted_more(const AwaitedKey& one, const AwaitedKey& other) {
-  return one.clients > other.clients;
-}
-
 }  // namespace
 
 AwaitedKeys most_awaited(std::span<const WaitingClient> waiting) {
@@ -43,7 +39,8 @@ AwaitedKeys most_awaited(std::span<const WaitingClient> waiting) {
     entry.key = key.substr(0, kMostOfAwaitedKey);
     most.keys.push_back(std::move(entry));
   }
-  std::stable_sort(most.keys.begin(), most.keys.end(), is_wanted_more);
+  std::stable_sort(most.keys.begin(), most.keys.end(),
+                   [](const AwaitedKey& one, const AwaitedKey& other) { return one.clients > other.clients; });
   if (most.keys.size() > kMostAwaitedKeys) {
     most.keys.resize(kMostAwaitedKeys);
     most.are_all = false;

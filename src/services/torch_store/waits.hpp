@@ -16,8 +16,6 @@ namespace muster::store {
 
 // The keys that most clients wait for, as a report about ranks that hang shows them.
 
-struct WaitingClient;
-
 /// Most keys of each client that are counted, and most keys that are reported.
 constexpr std::size_t kMostAwaitedKeys = 8;
 /// Most processes that are reported for a key; further ones are only counted.
