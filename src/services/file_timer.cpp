@@ -1,4 +1,5 @@
-// Reads requests for timers. Whoever may open the pipe can write anything: nothing is taken for granted.
+// Implements the file timer of torch.distributed.elastic: parses timer requests from a named pipe and kills workers
+// whose timers have expired. Any process that may open the pipe can write to it, so every request is validated.
 #include "services/file_timer.hpp"
 
 #include "base/file_io.hpp"
@@ -17,7 +18,6 @@
 #include <chrono>
 #include <csignal>
 #include <limits>
-#include <utility>
 
 namespace muster::file_timer {
 namespace {
@@ -31,12 +31,7 @@ std::optional<int> read_integer(const json::object& request, const char* name) {
   return static_cast<int>(value->get_int64());
 }
 
-std::optional<double> read_number(const json::object& request, const char* name) {
-  const json::value* const value = request.if_contains(name);
-  return value != nullptr && value->is_number() ? std::optional(value->to_number<double>()) : std::nullopt;
-}
-
-/// `version` is 1 in all releases, and the original does not look at it.
+/// Parses one request. `version` is 1 in all releases, and torch's server does not read it.
 std::optional<Timer> read_request(std::string_view line) {
   boost::system::error_code error;
   json::parse_options limits;
@@ -47,14 +42,15 @@ std::optional<Timer> read_request(std::string_view line) {
   }
   const json::object& request = document.get_object();
   const auto pid = read_integer(request, "pid");
-  const auto expires = read_number(request, "expiration_time");
   const auto signal = read_integer(request, "signal");
+  const json::value* const expires = request.if_contains("expiration_time");
   const json::value* const scope = request.if_contains("scope_id");
-  const bool has_numbers = pid && *pid > 0 && expires && signal && *signal <= SIGRTMAX;
-  if (!has_numbers || scope == nullptr || !scope->is_string()) {
+  const bool has_integers = pid && *pid > 0 && signal && *signal <= SIGRTMAX;
+  const bool has_time = expires != nullptr && expires->is_number();
+  if (!has_integers || !has_time || scope == nullptr || !scope->is_string()) {
     return std::nullopt;
   }
-  return Timer{*pid, std::string(scope->get_string()), *expires, *signal};
+  return Timer{*pid, std::string(scope->get_string()), expires->to_number<double>(), *signal};
 }
 
 }  // namespace
@@ -120,7 +116,8 @@ std::optional<Timer> Timers::expire(double now) {
   }
   const auto& [time, pid, scope] = *by_time_.begin();
   Timer chosen = timers_.at({pid, std::string(scope)});
-  for (auto at = timers_.lower_bound({chosen.pid, ""}); is_of(at, chosen.pid); remove(at++)) {
+  for (auto at = timers_.lower_bound({chosen.pid, ""}); at != timers_.end() && at->first.first == chosen.pid;
+       remove(at++)) {
     const Timer& timer = at->second;
     const bool is_first = chosen.signal <= 0 || timer.expires < chosen.expires;
     if (timer.expires <= now && timer.signal > 0 && is_first) {
@@ -130,42 +127,34 @@ std::optional<Timer> Timers::expire(double now) {
   return chosen;
 }
 
-bool Timers::is_of(std::map<Key, Timer>::const_iterator timer, int pid) const {
-  return timer != timers_.end() && timer->first.first == pid;
-}
-
 }  // namespace muster::file_timer
 
 namespace muster {
 
-// Makes the pipe, and has those killed whose timers have expired. Without a timer nothing wakes us.
-// Source: _setup_local_watchdog in torch/distributed/elastic/agent/server/local_elastic_agent.py of torch 2.13.
+// The service: makes the pipe and kills workers whose timers have expired. Without a timer it never wakes up. Source:
+// _setup_local_watchdog in torch/distributed/elastic/agent/server/local_elastic_agent.py of torch 2.13.
 
 namespace {
 
 constexpr const char* kSwitch = "TORCHELASTIC_ENABLE_FILE_TIMER";
 constexpr const char* kFile = "TORCHELASTIC_TIMER_FILE";
 constexpr mode_t kOwnersAlone = 0600;
-/// Woken before a timer expires we would wait once more.
+/// Added to each delay: a wakeup before the timer expires would need a second one.
 constexpr std::chrono::milliseconds kRounding{1};
-/// No wait of the system's is longer; what is left of it then is waited for again.
+/// Longest delay asked of the system at once, in seconds; the rest is waited for afterwards.
 constexpr double kLongestWait = 24 * 3600;
-/// Processes that are signalled in one turn of the event loop, however many have expired.
+/// Most processes that are signalled in one turn of the event loop; the others follow in the next turn.
 constexpr int kMostAtOnce = 64;
 constexpr std::size_t kMostOfScope = 200;
 
-double seconds_since_epoch() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-/// Another process listens there: a launcher that has started us, or one beside us.
+/// True: a process reads the pipe at `path`, such as a launcher that started this one or runs beside it.
 bool is_read(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode) &&
          UniqueFd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
 }
 
-/// What an earlier one has left, or who has chosen the name. A device, a folder or a socket stays.
+/// Removes a pipe, file or link of an earlier run or of the user at `path`. A device, directory or socket stays.
 void remove_old(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0 &&
@@ -174,14 +163,14 @@ void remove_old(const std::string& path) {
   }
 }
 
-/// Returns why not; empty: it is there.
+/// Returns an error message; empty: the pipe exists.
 std::string make_pipe(const std::string& path) {
   remove_old(path);
   return ::mkfifo(path.c_str(), kOwnersAlone) == 0 ? std::string()
                                                    : system_error("cannot make the pipe '" + path + "'", errno).message;
 }
 
-/// Ours, unless another launcher has put its own there.
+/// Removes the pipe, unless another launcher has put its own there and reads it.
 std::string remove_pipe(const std::string& path) {
   if (!is_read(path)) {
     remove_old(path);
@@ -233,7 +222,7 @@ class FileTimer final : public Service {
     return at == input_.variables.end() ? std::string() : at->second;
   }
 
-  /// As `AsyncFileIo::write`; nothing follows once this has been stopped.
+  /// Runs `AsyncFileIo::write`; `then` is not called after `stop`.
   void work(AsyncFileIo::Work work, std::function<void(const AsyncFileIo::Answer&)> then) {
     input_.file_work.write("'" + path_ + "'", std::move(work),
                            guarded([this, then = std::move(then)](const auto& answer) {
@@ -282,7 +271,7 @@ class FileTimer final : public Service {
   }
 
   void look() {
-    const double now = seconds_since_epoch();
+    const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     for (int i = 0; i < kMostAtOnce; ++i) {
       const auto timer = timers_.expire(now);
       if (!timer) {
@@ -299,7 +288,7 @@ class FileTimer final : public Service {
     pipe_->wake_after(std::chrono::duration_cast<std::chrono::nanoseconds>(delay) + kRounding);
   }
 
-  /// Of a process that is none of ours nothing is said: anybody who may open the pipe can name one.
+  /// A process that is no worker's is only logged at debug level: any process that may open the pipe can name it.
   void end(const file_timer::Timer& timer) {
     const std::string what = "the timer '" + one_line(timer.scope, kMostOfScope) + "' of process " +
                              std::to_string(timer.pid) + " has expired";
@@ -316,12 +305,12 @@ class FileTimer final : public Service {
   }
 
   ServiceInput input_;
-  std::string path_;        ///< empty: there is none
-  std::vector<int> ranks_;  ///< by worker
+  std::string path_;        ///< empty: no pipe
+  std::vector<int> ranks_;  ///< global ranks, by worker
   std::unique_ptr<NamedPipe> pipe_;
   file_timer::Timers timers_;
   bool has_refused_ = false;
-  std::map<int, std::string> expired_;  ///< by rank: what it has got a signal for
+  std::map<int, std::string> expired_;  ///< by rank: why it was sent a signal
 };
 
 }  // namespace

@@ -1,10 +1,9 @@
 #pragma once
 
-// What the watchdog of torch.distributed.elastic decides: bytes of its pipe become timers, a time tells who has expired. Pure.
-// Source: FileTimerServer in torch/distributed/elastic/timer/file_based_local_timer.py of torch 2.13. Private to service/.
+// Timers of torch.distributed.elastic's watchdog: parses requests and finds expired timers. Pure; private to services/.
+// Source: FileTimerServer in torch/distributed/elastic/timer/file_based_local_timer.py of torch 2.13.
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,16 +14,16 @@
 
 namespace muster::file_timer {
 
-/// A time by which a process was to leave a scope of its program.
+/// A deadline for a process to leave a scope of its program.
 struct Timer {
   int pid = 0;
   std::string scope;
   double expires = 0;  ///< seconds since the epoch
-  int signal = 0;      ///< that the process is to get, up to SIGRTMAX; none if it is not above 0
+  int signal = 0;      ///< sent to the process, up to SIGRTMAX; 0 or less: none
   bool operator==(const Timer&) const = default;
 };
 
-/// How much is kept at most. A request is a line of at most as many bytes as a pipe takes in one piece.
+/// Limits of what is kept. A request is a line of at most as many bytes as a pipe takes in one piece (PIPE_BUF).
 struct Limits {
   std::size_t line_bytes = 4'096;
   std::size_t timers = 16'384;
@@ -36,29 +35,28 @@ class Timers {
  public:
   explicit Timers(Limits limits = {}) : limits_(limits) {}
 
-  /// What has been read from the pipe: lines of JSON, each of which sets a timer, or takes one back where `expiration_time` is
-  /// negative. A line may come in pieces. Returns how many lines were no requests, or more than is kept.
+  /// Takes bytes that were read from the pipe: lines of JSON, in any pieces. Each line sets a timer, or removes it if
+  /// `expiration_time` is negative. Returns the number of lines that were invalid or over a limit.
   std::size_t take(std::string_view bytes);
 
-  /// When the next one expires, in seconds since the epoch; empty: there is none.
+  /// Time of the next expiry, in seconds since the epoch; empty: there is no timer.
   [[nodiscard]] std::optional<double> next() const;
 
-  /// One process whose timers have expired, the earliest such: its earliest that has expired and has a signal, else its earliest.
-  /// All timers of that process are gone. Empty: none has.
+  /// Takes the process with the earliest expired timer and removes all its timers. Returns its earliest expired timer
+  /// that has a signal, else its earliest one. Empty: no timer has expired.
   [[nodiscard]] std::optional<Timer> expire(double now);
 
   [[nodiscard]] std::size_t size() const { return timers_.size(); }
-  /// Of scopes and of a line that is not whole.
+  /// Bytes kept: scopes and an incomplete line.
   [[nodiscard]] std::size_t bytes() const { return scope_bytes_ + line_.size(); }
 
  private:
   using Key = std::pair<int, std::string>;                  ///< pid and scope
-  using Place = std::tuple<double, int, std::string_view>;  ///< by time; the scope is the key's
+  using Place = std::tuple<double, int, std::string_view>;  ///< by expiry time; the scope points into the key
 
   [[nodiscard]] bool take_line(std::string_view line);
   [[nodiscard]] bool set(Timer timer);
   void remove(std::map<Key, Timer>::iterator timer);
-  [[nodiscard]] bool is_of(std::map<Key, Timer>::const_iterator timer, int pid) const;
 
   Limits limits_;
   std::map<Key, Timer> timers_;

@@ -1,4 +1,4 @@
-// HTTP is Boost.Beast's business: this is the only place that knows it.
+// Implements Horovod's store and its service. Boost.Beast parses the HTTP; only this file includes it.
 #include "services/horovod.hpp"
 
 #include "services/services.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-/// A rank puts the addresses of all others there: about 140 bytes each.
+/// Largest body in bytes: a rank puts the addresses of all others there, about 140 bytes each.
 constexpr std::uint64_t kMostBody = std::uint64_t{1} << 20U;
 constexpr std::uint32_t kMostHeader = 8'192;
 constexpr std::size_t kMostName = 512;
@@ -54,7 +54,7 @@ std::variant<Request, Status> to_request(http::request<http::string_body> messag
 
 struct RequestReader::Parser {
   http::request_parser<http::string_body> http;
-  std::string pending;  ///< read, and not enough for the next step
+  std::string pending;  ///< read, but too short for the parser's next step
 };
 
 RequestReader::RequestReader() : parser_(std::make_unique<Parser>()) {
@@ -83,7 +83,7 @@ std::optional<std::variant<Request, Status>> RequestReader::feed(std::string_vie
   return to_request(parser_->http.release());
 }
 
-/// The capitals of Content-Length matter: gloo's client knows the name in no other form.
+/// The capitals of Content-Length matter: gloo's client accepts no other spelling.
 std::string write_answer(Status status, std::string_view body) {
   const std::string words(http::obsolete_reason(static_cast<http::status>(status)));
   std::string answer = "HTTP/1.1 " + std::to_string(static_cast<int>(status)) + " " + words +
@@ -91,14 +91,14 @@ std::string write_answer(Status status, std::string_view body) {
   return answer.append(body);
 }
 
-// Scopes, keys, and those who wait for one: see the header.
+// The values, and the clients that wait for them.
 
 namespace {
 
-/// What a name costs beside its bytes, so that many small values are not free.
+/// Cost of a key beside its bytes, so that many small values are not free.
 constexpr std::size_t kOverhead = 128;
 
-/// A member's addresses stand under its rank. Other keys ("rank_3") are asked for once, and are not waited for.
+/// A member's addresses stand under its rank. Clients ask once for other keys ("rank_3"), without waiting.
 bool is_rank(std::string_view key) {
   return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -191,7 +191,7 @@ Status Store::put(const Place& place, std::string value) {
   return Status::Ok;
 }
 
-/// A member's "I am done" is counted; what others have put is removed.
+/// A DELETE of a rank marks that member as finished; any other key is removed.
 void Store::remove(const Place& place) {
   const auto at = scopes_.find(place.scope);
   if (at == scopes_.end() || !at->second.values.contains(place.key)) {
@@ -221,7 +221,7 @@ void Store::forget(const std::string& scope) {
   scopes_.erase(scope);
 }
 
-/// Those who waited for it get it.
+/// Answers the clients that wait for this key.
 void Store::release(const Place& place) {
   const auto at = awaited_.find(place);
   if (at == awaited_.end()) {
@@ -260,7 +260,7 @@ const std::string* Store::find(const Place& place) const {
 
 namespace muster {
 
-// The leader listens before any worker starts, and all nodes are told where. Answers go a few at a time.
+// The service: the leader listens before any worker starts, and all nodes are told the port.
 
 namespace {
 
@@ -305,7 +305,7 @@ class HorovodStoreService final : public Service {
   void stop() override { server_.reset(); }
 
  private:
-  /// What hundreds have waited for is not sent to all of them in one turn.
+  /// Sends a few answers per turn of the event loop: hundreds of clients may have waited for the same value.
   void answer() {
     constexpr int kInOneTurn = 16;
     int answered = 0;
@@ -317,7 +317,7 @@ class HorovodStoreService final : public Service {
     }
   }
 
-  /// False: nobody waits for an answer.
+  /// False: there is no answer to send.
   bool answer_one() {
     auto reply = store_.take_reply();
     if (reply) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A request of Horovod's store as HTTP has it, and its answer. Pure, and private to service/.
+// Horovod's store: parses HTTP requests, keeps values, and lets clients wait for a key. Pure; private to services/.
 
 #include "services/service.hpp"
 
@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace muster::horovod {
 
@@ -40,7 +39,7 @@ enum class Status {
   Full = 507
 };
 
-/// Reads one request, however it is torn.
+/// Parses one HTTP request from bytes in any pieces.
 class RequestReader {
  public:
   RequestReader();
@@ -48,7 +47,7 @@ class RequestReader {
   RequestReader& operator=(const RequestReader&) = delete;
   ~RequestReader();
 
-  /// Nothing: there is more to come. A status is the answer to what is no request of the store.
+  /// Empty: the request is incomplete. A status is the answer to an invalid or unsupported request.
   [[nodiscard]] std::optional<std::variant<Request, Status>> feed(std::string_view bytes);
 
  private:
@@ -56,42 +55,42 @@ class RequestReader {
   std::unique_ptr<Parser> parser_;
 };
 
-/// An answer as it goes over the wire, after which the connection is closed.
+/// Formats an HTTP response, after which the connection is closed.
 [[nodiscard]] std::string write_answer(Status status, std::string_view body = {});
 
-// What Horovod's ranks tell each other through the store, and who waits for what. Pure, and private to service/.
+// The values by scope and key, and the clients that wait for a key.
 
-/// What a client is to be sent.
+/// A response for a client.
 struct Reply {
   ClientId client = 0;
   std::string bytes;
 };
 
 /// The members of a scope ("global", "local_<host>", "cross_<local rank>") put their addresses under their ranks,
-/// read those of all others, and delete their own when they are connected. A scope is forgotten when all who came
-/// have done so.
+/// read the addresses of all others, and delete their own once they are connected. A scope is removed when all its
+/// members have deleted theirs.
 ///
-/// They ask for a rank every 10 ms until it is there. Here the answer to that waits for the rank, for a moment, so
-/// that hundreds of them cost little.
+/// Horovod's clients ask for a rank every 10 ms until it is there. The store defers the answer for a moment while the
+/// rank is missing, so that hundreds of clients cost little.
 class Store {
  public:
   enum class Next {
-    Read,   ///< more of the client's bytes
-    Reply,  ///< `take_reply` has it
-    Hold    ///< the answer, which comes later
+    Read,   ///< read more of the client's bytes
+    Reply,  ///< `take_reply` has the answer
+    Hold    ///< the answer comes later
   };
 
-  /// The most bytes that it keeps.
+  /// Most bytes that the store keeps.
   static constexpr std::size_t kMostBytes = std::size_t{512} << 20U;
 
   explicit Store(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
   [[nodiscard]] Next on_bytes(ClientId client, std::string_view bytes);
-  /// A client has waited long enough, or is gone.
+  /// The client's wait has timed out, or the client is gone.
   void on_deferred(ClientId client);
   void on_closed(ClientId client);
 
-  /// The next one, in the order in which they became known; empty: there is none.
+  /// The next response, in the order in which they became known; empty: none.
   [[nodiscard]] std::optional<Reply> take_reply();
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -99,18 +98,18 @@ class Store {
  private:
   struct KeyScope {
     std::map<std::string, std::string> values;
-    std::set<std::string> finished;  ///< ranks that have deleted theirs
+    std::set<std::string> finished;  ///< ranks that have deleted their key
   };
   struct Place {
     std::string scope;
     std::string key;
-    // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes has a zero
+    // NOLINTNEXTLINE(modernize-use-nullptr): the generated code compares with a zero
     auto operator<=>(const Place&) const = default;
   };
   struct Ready {
     ClientId client = 0;
     Status status = Status::Ok;
-    std::optional<Place> place;  ///< its value is the answer
+    std::optional<Place> place;  ///< the answer is the value stored there
   };
 
   [[nodiscard]] Next handle(ClientId client, Request request);

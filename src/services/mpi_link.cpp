@@ -1,5 +1,5 @@
-// The bytes: the daemon sends 32 digits; the agent a proof for these with the command, the command's size in 8
-// digits, and the command; the daemon a proof for the digits.
+// Implements both ends of the link. The daemon sends 32 digits; the agent a proof for these with the command, the
+// command's size in 8 digits, and the command; the daemon a proof for the digits.
 #include "services/mpi_link.hpp"
 
 #include "base/endpoint.hpp"
@@ -9,14 +9,12 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,21 +23,16 @@ namespace {
 
 constexpr std::size_t kDigits = 32;
 constexpr std::size_t kProofSize = 64;
-/// Behind this number the command's size always has so many digits.
+/// Added to the command's size, so that it always has 8 digits.
 constexpr int kLengthBase = 10'000'000;
 constexpr std::size_t kLengthSize = 8;
 constexpr std::size_t kHeadSize = kProofSize + kLengthSize;
-/// The kernel takes no longer argument: MAX_ARG_STRLEN.
+/// The kernel's limit of an argument: MAX_ARG_STRLEN.
 constexpr int kMostCommand = 128 << 10;
 constexpr int kPort = 65'535;
-/// Between two tries to connect, at first and at most.
+/// Milliseconds between two attempts to connect, at first and at most.
 constexpr int kFirstPause = 10;
 constexpr int kMostPause = 250;
-
-const Error& gone() {
-  static const Error error{ErrorKind::System, "the other end has closed the link"};
-  return error;
-}
 
 Result<> wait_until(int fd, short events, const Deadline& deadline) {
   pollfd ready{fd, events, 0};
@@ -53,7 +46,7 @@ Result<> wait_until(int fd, short events, const Deadline& deadline) {
   return found > 0 ? Result<>() : Result<>(system_error("cannot wait for the other end", errno));
 }
 
-/// An address of either version with a port.
+/// An IPv4 or IPv6 address with a port.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -63,7 +56,7 @@ struct SocketAddress {
   }
 };
 
-/// `bytes`: 4 or 16 of them.
+/// `bytes`: 4 of an IPv4 address, or 16 of an IPv6 address.
 SocketAddress address_of(std::string_view bytes, std::uint16_t port) {
   SocketAddress address;
   if (bytes.size() == sizeof(in_addr)) {
@@ -84,7 +77,7 @@ SocketAddress address_of(std::string_view bytes, std::uint16_t port) {
   return address;
 }
 
-/// One try. Empty: nobody listens there yet.
+/// Tries once. Empty: no process listens there yet.
 Result<UniqueFd> try_to_connect(const SocketAddress& address, const Deadline& deadline) {
   UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) {
@@ -105,7 +98,7 @@ Result<UniqueFd> try_to_connect(const SocketAddress& address, const Deadline& de
   return is_known && error == 0 ? std::move(fd) : UniqueFd();
 }
 
-/// Adds to `bytes` until there are so many.
+/// Appends to `bytes` until it has `count` bytes.
 Result<> receive(int fd, std::string& bytes, std::size_t count, const Deadline& deadline) {
   while (bytes.size() < count) {
     if (auto ready = wait_until(fd, POLLIN, deadline); !ready) {
@@ -129,7 +122,7 @@ int Deadline::left() const {
 
 Result<UniqueFd> listen_at(std::uint16_t port) {
   int error_number = 0;
-  for (const std::size_t size : {sizeof(in6_addr), sizeof(in_addr)}) {  // some have no version 6
+  for (const std::size_t size : {sizeof(in6_addr), sizeof(in_addr)}) {  // some hosts have no IPv6
     const SocketAddress any = address_of(std::string(size, '\0'), port);
     UniqueFd fd(::socket(any.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
@@ -182,7 +175,7 @@ Result<std::string> receive_some(int fd, std::size_t most) {
   std::string bytes(most, '\0');
   const ssize_t size = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (size == 0) {
-    return gone();
+    return Error{ErrorKind::System, "the other end has closed the link"};
   }
   if (size < 0 && errno != EAGAIN && errno != EINTR) {
     return system_error("cannot read from the other end", errno);
@@ -249,24 +242,24 @@ std::string CommandReader::answer() const {
   return gang::prove(secret_, digits_);
 }
 
-// Hears all who have connected at once.
+// Serves all connected clients concurrently.
 
 namespace {
 
-/// Who connects knows what to say.
+/// Time for a client's message, which the client knows when it connects.
 constexpr std::chrono::seconds kMpiTimeout{10};
-/// For one more, who has waited longest has to go.
+/// Most clients at a time. For one more, the oldest one is closed.
 constexpr std::size_t kMostMpiClients = 64;
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10U;
 
 struct MpiClient {
-  UniqueFd link;  ///< empty: refused
+  UniqueFd link;  ///< empty: the client was refused
   CommandReader reader;
   Deadline deadline{kMpiTimeout};
 };
 using Clients = std::vector<MpiClient>;
 
-/// Nothing that goes away by asking again.
+/// True: calling accept again does not help.
 bool is_lasting(int error_number) {
   return error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS || error_number == ENOMEM ||
          error_number == EINVAL || error_number == EBADF;
@@ -277,7 +270,7 @@ void refuse(MpiClient& client, const std::string& why) {
   client.link.reset();
 }
 
-/// Takes what is there. True: it was the last of a command that is to be obeyed, and the client knows.
+/// Reads the available bytes. True: a command is complete and valid, and the client has been told so.
 Result<bool> read_commands(MpiClient& client) {
   const int fd = client.link.get();
   const auto bytes = receive_some(fd, std::min(client.reader.missing(), kMostAtOnce));
@@ -292,7 +285,7 @@ Result<bool> read_commands(MpiClient& client) {
   return told ? std::move(whole) : told.error();
 }
 
-/// `polled`: the listener, and then the clients.
+/// `polled`: the listener, then the clients.
 std::optional<CommandRequest> read_all(Clients& clients, const std::vector<pollfd>& polled) {
   for (std::size_t i = 0; i < clients.size(); ++i) {
     if (polled[i + 1].revents == 0) {
@@ -319,7 +312,7 @@ void refuse_late(Clients& clients) {
 
 Result<> admit(Clients& clients, const UniqueFd& listener, const std::string& secret) {
   UniqueFd link(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!link) {  // a client that has gone, or a signal
+  if (!link) {  // the client has gone, or a signal came
     return is_lasting(errno) ? Result<>(system_error("the daemon of mpirun cannot be reached", errno)) : Result<>();
   }
   if (clients.size() == kMostMpiClients) {
@@ -346,7 +339,7 @@ std::vector<pollfd> ends_of(const UniqueFd& listener, const Clients& clients) {
 }  // namespace
 
 Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::string& secret) {
-  (void)::fcntl(listener.get(), F_SETFL, O_NONBLOCK);  // who has connected may be gone
+  (void)::fcntl(listener.get(), F_SETFL, O_NONBLOCK);  // a client may be gone before accept
   Clients clients;
   while (true) {
     auto ends = ends_of(listener, clients);

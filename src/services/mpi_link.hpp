@@ -1,7 +1,7 @@
 #pragma once
 
-// The link from mpirun's remote shell to the daemon on another node: who connects shows that it knows the job's
-// secret, has one command run, and sees the end of the link when that has ended.
+// The connection from mpirun's remote shell (the agent) to the daemon on another node. The agent proves that it knows
+// the job's secret and sends a command; the connection ends when that command has ended.
 
 #include "base/file_io.hpp"
 #include "base/result.hpp"
@@ -14,47 +14,47 @@
 
 namespace muster {
 
-/// Until when a peer may take its time.
+/// Time limit for a peer.
 class Deadline {
  public:
   explicit Deadline(std::chrono::milliseconds patience) : end_(std::chrono::steady_clock::now() + patience) {}
 
   [[nodiscard]] bool is_over() const { return left() == 0; }
-  /// Milliseconds, as poll() wants them.
+  /// Milliseconds left, as poll() takes them.
   [[nodiscard]] int left() const;
 
  private:
   std::chrono::steady_clock::time_point end_;
 };
 
-/// Listens at that port of all addresses, beside who has reserved it.
+/// Listens at the port of all addresses, beside the socket that has it reserved.
 [[nodiscard]] Result<UniqueFd> listen_at(std::uint16_t port);
 
-/// Connects to "address:port"; again and again until somebody listens there.
+/// Connects to "address:port", and retries until a process listens there.
 [[nodiscard]] Result<UniqueFd> connect_to(const std::string& endpoint, const Deadline& deadline);
 
-/// All bytes, or an error.
+/// Sends all bytes, or fails.
 [[nodiscard]] Result<> send_all(int fd, std::string_view bytes, const Deadline& deadline);
-/// At most so many: those that are there, which may be none. Fails at the end of the link.
+/// Reads at most `most` of the available bytes, which may be none. Fails at the end of the connection.
 [[nodiscard]] Result<std::string> receive_some(int fd, std::size_t most);
 
-/// The agent's half: what asks, and what has to be answered, for a command to run.
+/// Agent side: sends a command with a proof, and waits for the daemon's proof.
 [[nodiscard]] Result<> ask_for_command(int fd, std::string_view secret, std::string_view command,
                                        const Deadline& deadline);
 
-/// The daemon's half: puts together what somebody says, however it is cut.
+/// Daemon side: parses the agent's message from bytes in any pieces.
 class CommandReader {
  public:
   explicit CommandReader(std::string secret);
 
-  /// What is sent first: 32 digits that are used this once.
+  /// The challenge that is sent first: 32 digits that are used only once.
   [[nodiscard]] const std::string& digits() const { return digits_; }
-  /// So many bytes may be read before something has to be decided.
+  /// Bytes missing until the next part of the message is complete.
   [[nodiscard]] std::size_t missing() const;
-  /// True: the command is here. Fails for who does not know the secret.
+  /// True: the command is complete. Fails if the peer does not know the secret.
   [[nodiscard]] Result<bool> feed(std::string_view bytes);
   [[nodiscard]] std::string command() const;
-  /// Tells the other side that the command is run now, by somebody who knows the secret.
+  /// Tells the agent that the command starts now, and proves that the daemon knows the secret.
   [[nodiscard]] std::string answer() const;
 
  private:
@@ -64,16 +64,15 @@ class CommandReader {
   std::optional<std::size_t> length_;  ///< of the command
 };
 
-// Where a daemon waits for mpirun's remote shell: many may come, and only who knows the job's secret is obeyed.
-//
+// Accepts connections of mpirun's remote shell: many may come, and only one that knows the job's secret is obeyed.
 
 struct CommandRequest {
-  UniqueFd link;  ///< which ends when the command has ended
+  UniqueFd link;  ///< closed when the command has ended
   std::string command;
 };
 
-/// The first command of somebody who knows the secret, and who has been told that it runs. Whoever connects is heard
-/// while others take their time, which is ten seconds. Fails where nobody can come in.
+/// Returns the first command of a client that knows the secret, after telling the client that the command runs.
+/// Clients are served concurrently and have ten seconds each. Fails if no client can be accepted.
 [[nodiscard]] Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::string& secret);
 
 }  // namespace muster

@@ -1,8 +1,7 @@
-// mpirun's remote shell, what it reaches, and what it starts.
+// Implements muster's roles below mpirun: the remote shell, its daemon on another node, and the wrapper of a rank.
 #include "services/mpi_roles.hpp"
 
 #include "base/endpoint.hpp"
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "mpi/agent_call.hpp"
 #include "mpi/ssh_files.hpp"
@@ -22,7 +21,7 @@
 namespace muster {
 namespace {
 
-/// The nodes of a job start at nearly the same time.
+/// Time for a daemon to listen: the nodes of a job start at nearly the same time.
 constexpr std::chrono::seconds kDaemonPatience{30};
 constexpr int kMostPort = 65'535;
 
@@ -33,7 +32,7 @@ Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {
              : Result<std::string>(found->second);
 }
 
-/// What was taken over is given back: signals, and the limit of descriptors.
+/// Restores what muster changed at its start: signals, and the limit of descriptors.
 void give_back(const Inherited& inherited) {
   restore_ignored_signals(inherited);
   if (inherited.descriptors) {
@@ -42,7 +41,7 @@ void give_back(const Inherited& inherited) {
   release_signals(inherited);
 }
 
-/// Becomes that program. Returns only if it cannot be.
+/// Execs the program. Returns only if that fails.
 Error become(std::vector<std::string> words, const std::map<std::string, std::string>& variables,
              const Inherited& inherited) {
   std::vector<std::string> entries;
@@ -67,7 +66,7 @@ Error become(std::vector<std::string> words, const std::map<std::string, std::st
                system_error("cannot start '" + words.front() + "'", error_number).message};
 }
 
-/// Where the daemon of that host listens: the daemons are those of all hosts but the first.
+/// Endpoint of the daemon of `host`. The list of daemons has all hosts but the first.
 Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& input) {
   const auto path = variable_of(input, mpi::variable::kHostfile);
   const auto daemons = variable_of(input, mpi::variable::kDaemons);
@@ -84,7 +83,7 @@ Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& inp
   return endpoints[static_cast<std::size_t>(line) - 1];
 }
 
-/// The link to a daemon that runs the command.
+/// Connects to a daemon and has it run the command.
 Result<UniqueFd> start_there(const mpi::AgentCall& call, const MpiRoleInput& input) {
   const auto secret = variable_of(input, mpi::variable::kSecret);
   const auto endpoint = secret ? find_daemon(call.host, input) : secret;
@@ -117,7 +116,7 @@ MpiRole find_mpi_role(std::span<char* const> argv) {
 }
 
 Result<int> serve_as_agent(const MpiRoleInput& input) {
-  release_signals(input.inherited);  // it is mpirun's to end
+  release_signals(input.inherited);  // so that mpirun can end it
   const auto call = mpi::parse_agent_call(input.words);
   if (!call) {
     return call.error();
@@ -145,13 +144,13 @@ Result<int> serve_as_daemon(const MpiRoleInput& input) {
   if (!listener) {
     return listener.error();
   }
-  release_signals(input.inherited);  // they end it while it waits
+  release_signals(input.inherited);  // so that signals end it while it waits
   const auto asked = wait_for_command(*listener, *secret);
   if (!asked) {
     return asked.error();
   }
   const auto& [link, command] = *asked;
-  // The link ends when the last process has ended that has it: the command.
+  // The command inherits the link, which ends with the last process that has it.
   (void)::fcntl(link.get(), F_SETFD, 0);
   auto variables = input.variables;
   variables.erase(mpi::variable::kSecret);

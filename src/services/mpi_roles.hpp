@@ -1,7 +1,7 @@
 #pragma once
 
-// muster in the roles that it has for mpirun: its remote shell, what waits on the other nodes, and what stands in front
-// of the user's program. None of them is for people; docs/mpi.md tells who starts them.
+// Runs muster in its roles below mpirun: the remote shell, the daemon on the other nodes, and the wrapper of the
+// user's program. Users start none of them; docs/mpi.md says which process does.
 
 #include "base/result.hpp"
 #include "process/inherited.hpp"
@@ -13,26 +13,26 @@
 
 namespace muster {
 
-/// What such a process was given.
+/// Input of a role.
 struct MpiRoleInput {
-  std::vector<std::string> words;  ///< behind the one that names the role
+  std::vector<std::string> words;  ///< arguments after the one that names the role
   std::map<std::string, std::string> variables;
   const Inherited& inherited;
 };
 
 using MpiRole = Result<int> (*)(const MpiRoleInput& input);
 
-/// The role that this command line asks for; nothing: it is no such command line.
+/// Role that this command line names; null: none.
 [[nodiscard]] MpiRole find_mpi_role(std::span<char* const> argv);
 
-/// mpirun's remote shell on node 0: has the command run by the daemon of its host, and stays until that has
-/// ended. Fails when there is none within half a minute.
+/// mpirun's remote shell on node 0: has the daemon of its host run the command, and stays until that command has
+/// ended. Fails if no daemon listens within half a minute.
 [[nodiscard]] Result<int> serve_as_agent(const MpiRoleInput& input);
 
-/// On the other nodes: waits for the one command of an agent that knows the job's secret, and becomes it.
+/// On the other nodes: waits for one command of an agent that knows the job's secret, and execs it.
 [[nodiscard]] Result<int> serve_as_daemon(const MpiRoleInput& input);
 
-/// Becomes the user's program, with the environment of a rank.
+/// Execs the user's program with the environment of an MPI rank.
 [[nodiscard]] Result<int> serve_as_rank(const MpiRoleInput& input);
 
 }  // namespace muster

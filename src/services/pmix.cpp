@@ -1,4 +1,4 @@
-// The PMIx server, carried in this program, as a file.
+// Starts MPI ranks without mpirun: runs a PMIx server on each node, and connects the servers through the gang.
 #include "services/pmix.hpp"
 
 #include "base/file_io.hpp"
@@ -28,25 +28,25 @@ Result<std::string> write_pmix_server(const std::string& run_folder) {
   std::string path = run_folder + "/muster-pmix";
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
   if (!file) {
-    return errno == EEXIST ? Result<std::string>(std::move(path))  // of an earlier attempt
+    return errno == EEXIST ? Result<std::string>(std::move(path))  // written by an earlier attempt
                            : system_error("cannot write '" + path + "'", errno);
   }
   const WriteResult written = write_all(file.get(), mpi::pmix_server_program());
   if (written.error_number != 0) {
-    ::unlink(path.c_str());  // nobody shall take a part for the whole
+    ::unlink(path.c_str());  // an incomplete program must not be started
     return system_error("cannot write '" + path + "'", written.error_number);
   }
   return path;
 }
 
-// MPI ranks without mpirun: a PMIx server on each node, and the gang between the servers.
+// The service that runs the server of this node.
 
 namespace {
 
 namespace fs = std::filesystem;
 using Nodes = std::vector<NodeRank>;
 
-/// The ranks of each node, from node to node.
+/// Ranks of each node, numbered from node to node.
 std::vector<mpi::PmixNode> find_ranks(const std::vector<NodePorts>& told) {
   std::vector<mpi::PmixNode> nodes;
   nodes.reserve(told.size());
@@ -74,7 +74,7 @@ class PmixService final : public Service {
     }
     nodes_ = find_ranks(plan.notified_nodes);
     plan_size_ = plan.world_size;
-    // Of this attempt alone: a server that is still going takes its folder with it.
+    // A directory of this attempt alone: a server of an earlier one that is still exiting removes its own.
     const std::string folder = input_.run_folder + "/pmix_" + std::to_string(plan.attempt);
     std::error_code failed;
     fs::create_directory(folder, failed);
@@ -99,7 +99,7 @@ class PmixService final : public Service {
     }
     const int rank = rank_of(worker);
     if (sidecar_) {
-      sidecar_->read_now();  // what it said before its end
+      sidecar_->read_now();  // events that the server sent before the rank's exit
     }
     if (const auto abort = aborts_.find(rank); abort != aborts_.end()) {
       return Error{ErrorKind::System, "called MPI_Abort(" + std::to_string(abort->second) + ")"};
@@ -111,12 +111,12 @@ class PmixService final : public Service {
 
   void on_worker_ended(std::size_t worker, bool has_succeeded) override {
     const int rank = rank_of(worker);
-    // One that has failed ends the job by that, and is the first failure.
+    // A rank that has failed ends the job by that, and is the first failure.
     if (!has_succeeded || rank < 0 || connected_.contains(rank) || absent_) {
       return;
     }
     absent_ = rank;
-    // Ranks that wait for it on other nodes learn it by the fence that they all begin with.
+    // Ranks of other nodes that wait for this one learn it from the fence with which all begin.
     if (auto told = input_.contribute({pmix_fence_key().name, write_absent_rank(rank), {}}); !told) {
       fail_later(told.error());
     }
@@ -137,9 +137,9 @@ class PmixService final : public Service {
     if (value.id.key != pmix_fence_key().name) {
       return;
     }
-    const auto end = read_fence_end(value.bytes).value();  // written by the same program
+    const auto end = read_fence_end(value.bytes).value();  // valid: written by the same program
     if (end.absent_rank) {
-      // Where no rank is one of MPI's this says nothing.
+      // Without effect where no rank uses MPI.
       absent_ = end.absent_rank;
       poll_waiting();
       return;
@@ -154,12 +154,12 @@ class PmixService final : public Service {
   void stop() override { sidecar_.reset(); }
 
  private:
-  /// Of a worker of this node; -1: it is none of MPI's.
+  /// Rank of a worker of this node; -1: not an MPI rank.
   [[nodiscard]] int rank_of(std::size_t worker) const {
     return worker < local_ranks_.size() ? local_ranks_[worker] : -1;
   }
 
-  /// A rank in MPI_Init would wait for ever for one that has ended without it.
+  /// Fails if ranks are in MPI_Init: they would wait for ever for a rank that exited without it.
   void poll_waiting() {
     if (absent_ && !connected_.empty()) {
       fail_later({ErrorKind::System,
@@ -167,7 +167,7 @@ class PmixService final : public Service {
     }
   }
 
-  /// In a turn of its own: who has called this is not done with us.
+  /// Fails in a later turn of the event loop, because the caller has not finished yet.
   void fail_later(const Error& error) {
     do_later(input_, [this, error] { on_failure(error); });
   }
@@ -183,7 +183,7 @@ class PmixService final : public Service {
     }
   }
 
-  /// Nobody has asked it to.
+  /// The server has ended without being stopped.
   void on_closed() {
     on_failure({ErrorKind::System, "the PMIx server has ended"});
     sidecar_.reset();
@@ -228,7 +228,7 @@ class PmixService final : public Service {
     }
   }
 
-  /// Where these ranks are; empty: all nodes.
+  /// Nodes on which these ranks run; empty: all nodes.
   [[nodiscard]] Nodes nodes_of(const std::vector<int>& ranks) const {
     Nodes nodes;
     for (std::size_t i = 0; i < nodes_.size() && !ranks.empty(); ++i) {
@@ -254,7 +254,7 @@ class PmixService final : public Service {
   std::map<int, int> aborts_;                          ///< codes of MPI_Abort, by rank
   std::optional<int> absent_;                          ///< a rank that has ended without MPI_Init
   int plan_size_ = 0;                                  ///< ranks in the job
-  std::map<Nodes, std::deque<std::uint32_t>> fences_;  ///< by who takes part: those not over yet
+  std::map<Nodes, std::deque<std::uint32_t>> fences_;  ///< open fences, by the participating nodes
 };
 
 }  // namespace

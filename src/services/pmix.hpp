@@ -1,6 +1,6 @@
 #pragma once
 
-// The program that serves MPI's ranks of one node.
+// Writes the PMIx server, the program that serves the MPI ranks of one node, to a file.
 
 #include "base/result.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Writes it to the private folder of the run, once, and returns its path.
+/// Writes the program to the private directory of the run, once, and returns its path.
 [[nodiscard]] Result<std::string> write_pmix_server(const std::string& run_folder);
 
 }  // namespace muster

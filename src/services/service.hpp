@@ -1,7 +1,7 @@
 #pragma once
 
-// What runs beside the workers of an attempt has one shape. A new service is a file in src/service/
-// and one line in src/service/services.cpp.
+// Interface of services, which run beside the workers of an attempt, and of what they may use. A new service is a
+// file in src/services/ and one line in src/services/services.cpp.
 
 #include "base/result.hpp"
 #include "gang/events.hpp"
@@ -21,25 +21,25 @@
 
 namespace muster {
 
-// A port of this node where programs of the job meet a service, such as a store. What services ask for; run/ opens it.
+// A TCP port of this node where programs of the job meet a service, such as a store. tcp_server.cpp implements it.
 
-/// One connection; no other has had the number.
+/// Number of a connection, never reused.
 using ClientId = std::uint64_t;
 
-/// What clients do. Called from the event loop, never from within a call of ours.
+/// Events of clients. Called from the event loop, never from within a call to the server.
 struct ServerEvents {
   std::function<void(ClientId client, std::string_view bytes)> on_bytes;
-  /// It has been held for a moment, and is to be answered now.
+  /// The client has been deferred for `kPatienceMilliseconds` and must be answered now.
   std::function<void(ClientId client)> on_deferred;
-  /// It is gone without an answer.
+  /// The client is gone without an answer.
   std::function<void(ClientId client)> on_closed;
 };
 
-/// Listens from its birth until it is destroyed. A client is read until it is answered, and is closed then. Only
-/// some are read at a time and the others wait for their turn, so that many clients do not hold up the event loop.
+/// Listens from its construction to its destruction. A client is read until it is answered, and is closed then. Only
+/// some clients are read at a time and the others queue, so that many of them do not hold up the event loop.
 class Server {
  public:
-  /// The longest that a client is held.
+  /// Longest time that a client is deferred.
   static constexpr int kPatienceMilliseconds = 250;
 
   Server() = default;
@@ -48,35 +48,35 @@ class Server {
   virtual ~Server() = default;
 
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// From here on clients are let in from these numeric addresses and from this machine only.
+  /// Accepts clients only from these numeric addresses and from this machine from now on.
   virtual void admit_only(std::vector<std::string> addresses) = 0;
-  /// Sends that, and closes. Nothing happens for a client that is gone.
+  /// Sends the answer, then closes. Does nothing for a client that is gone.
   virtual void answer(ClientId client, std::string bytes) = 0;
-  /// The answer is not known yet: others have their turn.
+  /// Delays a client whose answer is not known yet, so that others have their turn.
   virtual void defer(ClientId client) = 0;
 };
 
 /// Opens a port that the kernel chooses.
 using StartServer = std::function<Result<std::unique_ptr<Server>>(ServerEvents)>;
 
-// A program of muster's own that serves the workers of this node, such as the PMIx server. What services ask for;
-// run/ starts it.
+// A sidecar: a program of muster that serves the workers of this node, such as the PMIx server. process/ starts it.
 
 struct SidecarRequest {
-  std::string executable;                               ///< its path
-  std::vector<std::string> argv;                        ///< with its name
-  std::map<std::string, std::string> environment = {};  ///< beside what muster itself was given
+  std::string executable;                               ///< path of the program
+  std::vector<std::string> argv;                        ///< with the program's name
+  std::map<std::string, std::string> environment = {};  ///< added to muster's own environment
 };
 
-/// What happens to it. Called from the event loop, never from within a call of ours but `read_now`.
+/// Events of a sidecar. Called from the event loop, never from within a call except `read_now`.
 struct SidecarEvents {
   std::function<void(std::string_view bytes)> on_bytes;
-  /// It has closed its stream: it ends, or is gone.
+  /// The sidecar has closed its stream: it is ending or gone.
   std::function<void()> on_closed;
 };
 
-/// Holds on to one of them: a stream socket, which it has as its standard input. Its output is muster's standard error. When this is
-/// destroyed the stream is closed, at which it is to end; it is killed with the last processes of the attempt if it does not.
+/// Owns a sidecar, and the stream socket that is its standard input. Its output goes to muster's standard error.
+/// Destruction closes the stream, at which the sidecar has to exit; else it is killed with the last processes of the
+/// attempt.
 class Sidecar {
  public:
   Sidecar() = default;
@@ -84,25 +84,25 @@ class Sidecar {
   Sidecar& operator=(const Sidecar&) = delete;
   virtual ~Sidecar() = default;
 
-  /// In this order, and when it takes them.
+  /// Queues bytes, in order, until the sidecar takes them.
   virtual void send(std::string bytes) = 0;
-  /// Tells now what it has said so far, from within this call.
+  /// Reads what the sidecar has sent so far, and calls `on_bytes` from within this call.
   virtual void read_now() = 0;
 };
 
-/// Fails as a worker's start does.
+/// Starts a sidecar. Fails as the start of a worker does.
 using StartSidecar = std::function<Result<std::unique_ptr<Sidecar>>(const SidecarRequest&, SidecarEvents)>;
 
-// A named pipe into which processes of this node write, such as requests for a timer. What services ask for; run/ opens it.
+// A named pipe into which processes of this node write, such as requests for a timer. tcp_server.cpp implements it.
 
-/// What happens. Called from the event loop, never from within a call of ours.
+/// Events of a pipe. Called from the event loop, never from within a call to the pipe.
 struct PipeEvents {
   std::function<void(std::string_view bytes)> on_bytes;
-  /// It is as late as was asked for.
+  /// The delay of `wake_after` is over.
   std::function<void()> on_time;
 };
 
-/// Read from its birth until it is destroyed; whoever has opened it for writing may come and go.
+/// Reads from its construction to its destruction; writers may come and go.
 class NamedPipe {
  public:
   NamedPipe() = default;
@@ -110,26 +110,25 @@ class NamedPipe {
   NamedPipe& operator=(const NamedPipe&) = delete;
   virtual ~NamedPipe() = default;
 
-  /// So long from now `on_time` is called, once, and not when that was asked for before. Empty: never.
+  /// Calls `on_time` once after this delay, and cancels an earlier request. Empty: never.
   virtual void wake_after(std::optional<std::chrono::nanoseconds> delay) = 0;
 };
 
-/// Opens one that is there. Its file system has just answered: nobody waits for it here.
+/// Opens an existing pipe, without waiting: its file system has just responded.
 using OpenPipe = std::function<Result<std::unique_ptr<NamedPipe>>(const std::string& path, PipeEvents)>;
 
-/// What a service adds before the workers start.
+/// Additions of a service to the plan, before the workers start.
 struct PlanAdditions {
-  std::map<std::string, std::string> environment;      ///< of each worker, unless its role sets it
+  std::map<std::string, std::string> environment;      ///< of each worker, unless its role sets the variable
   std::map<std::string, std::string> deferred_values;  ///< for placeholders of the plan
-  /// Of single workers, by their place in the plan, in the same way.
+  /// Likewise for single workers, by their index in the plan.
   std::map<std::size_t, std::map<std::string, std::string>> environment_of = {};
 };
 
 struct ServiceInput;
 
-/// One thing that runs beside the workers of one attempt of this node. It is made anew for each
-/// attempt, and destroyed when the attempt is over. No call may block for long: while it does, no
-/// signal, no death and no heartbeat is looked at.
+/// One service beside the workers of one attempt of this node. It is made anew for each attempt, and destroyed when
+/// the attempt is over. No call may block for long: until it returns, no signal, exit or heartbeat is handled.
 class Service {
  public:
   Service() = default;
@@ -137,35 +136,35 @@ class Service {
   Service& operator=(const Service&) = delete;
   virtual ~Service() = default;
 
-  /// To be called by a service that runs and cannot go on: the node has failed then, by its name. Only
-  /// from the event loop, between `start` and `stop`, and never inside a call from outside.
+  /// The service calls this when it runs and cannot go on: the node fails, and the error names the service. Only from
+  /// the event loop, between `start` and `stop`, and never inside a call from outside.
   std::function<void(const Error&)> on_failure;
-  /// To be called once, in the same way, by a service that has become ready after `start`.
+  /// The service calls this once, in the same way, when it becomes ready after `start`.
   std::function<void(PlanAdditions)> on_ready;
 
-  /// On the leader alone, before the nodes are told to start.
+  /// Called on the leader alone, before the nodes are told to start.
   [[nodiscard]] virtual Result<> prepare(AttemptPorts& /*offer*/) { return {}; }
-  /// Before the first worker. The plan has what earlier services of the list have added. Empty: it needs
-  /// a moment, and the workers wait for `on_ready`.
+  /// Called before the first worker starts. The plan has the additions of earlier services. Empty: the service is not
+  /// ready, and the workers wait for `on_ready`.
   [[nodiscard]] virtual Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) = 0;
   virtual void on_worker_started(std::size_t /*worker*/) {}
-  /// A worker has ended. Why it has failed all the same where that was with 0, as the end of a sentence that begins with its
-  /// name: "called MPI_Abort(0)"; else what is known of why it has failed.
+  /// Called when a worker has exited. Returns why an exit with 0 is a failure all the same, as the end of a sentence
+  /// that begins with the worker's name: "called MPI_Abort(0)"; after a failure, its cause if that is known.
   [[nodiscard]] virtual std::optional<Error> find_failure_at_exit_0(std::size_t /*worker*/, bool /*has_succeeded*/) {
     return std::nullopt;
   }
   virtual void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) {}
-  /// No worker of this node is alive, nor will be: a program that serves them is to end.
+  /// No worker of this node is alive or will be: a program that serves them must end.
   virtual void on_workers_over(bool /*is_success*/) {}
-  /// What the nodes have brought together while the attempt runs.
+  /// A value that was merged from all nodes while the attempt runs.
   virtual void on_merged(const gang::Value& /*value*/) {}
-  /// Nothing of the attempt is alive any more.
+  /// No process of the attempt is alive any more.
   virtual void stop() {}
 
  protected:
-  /// Does it in a later turn of the event loop, if this is still there then. `input`: what it was made with.
+  /// Runs `what` in a later turn of the event loop, if this service still exists then. `input`: of the constructor.
   void do_later(const ServiceInput& input, std::function<void()> what) const;
-  /// The same call, which does nothing if this is gone by then.
+  /// Wraps `call`, so that it does nothing once this service is destroyed.
   template <typename Call>
   [[nodiscard]] auto guarded(Call call) const {
     return [call = std::move(call), is_here = std::weak_ptr<bool>(is_here_)](const auto&... given) {
@@ -179,86 +178,86 @@ class Service {
   std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
 };
 
-/// Work on files, whose file system may hang: it is done beside us, and nothing that it changes in memory is
-/// seen afterwards. One piece after the other.
+/// File I/O in a helper process, because the file system may hang. Changes that the work makes in memory are lost.
+/// Tasks run one after the other.
 struct AsyncFileIo {
   using Work = std::function<std::string()>;
-  using Answer = std::optional<std::string>;  ///< what the work returned; empty: its time was over
-  /// Calls `then` in a later turn of the event loop. `what` is said where it takes long.
+  using Answer = std::optional<std::string>;  ///< result of the work; empty: it timed out
+  /// Calls `then` in a later turn of the event loop. Messages name `what` if the work takes long.
   std::function<void(std::string what, Work work, std::function<void(Answer)> then)> write = nullptr;
-  /// Ends the `write` that goes on, and those that have not begun. The end of the job waits for it, for a moment.
+  /// Cancels the running `write` and the queued ones. The end of the job waits for `work`, for a moment.
   std::function<void(Work work)> remove = nullptr;
 };
 
-/// What services need to know beside the plan, and what they may ask for.
+/// Settings and functions that services use beside the plan.
 struct ServiceInput {
-  std::optional<std::uint16_t> worker_port;  ///< fixed by the user; empty: a fresh one
-  std::string run_folder;                    ///< empty: there is none
+  std::optional<std::uint16_t> worker_port;  ///< set by the user; empty: a free one
+  std::string run_folder;                    ///< empty: none
   std::string host_name = {};
-  bool is_protected = false;                          ///< a token protects what the nodes tell each other
-  std::map<std::string, std::string> variables = {};  ///< what workers inherit, with the job's mark
+  bool is_protected = false;                          ///< a token protects the messages between nodes
+  std::map<std::string, std::string> variables = {};  ///< inherited by workers, with the job's mark
   StartSidecar start_sidecar = nullptr;
   StartServer start_server = nullptr;
   OpenPipe open_pipe = nullptr;
-  /// Contributes to the exchange, while an attempt runs.
+  /// Contributes a value to the exchange, while an attempt runs.
   std::function<Result<>(gang::Contributed)> contribute = nullptr;
-  /// Whole lines that somebody else writes in a worker's name: they go where its standard error goes.
+  /// Writes whole lines of another program in a worker's name, to where its standard error goes.
   std::function<void(std::size_t worker, std::string_view lines)> write_as_worker = nullptr;
-  /// Calls back in a later turn of the event loop.
+  /// Runs a function in a later turn of the event loop.
   std::function<void(std::function<void()>)> later = nullptr;
   AsyncFileIo file_work = {};
   StoreServer* store = nullptr;  ///< outlives the service
-  /// By their rank, on the leader, once an attempt starts.
+  /// Nodes by rank; on the leader, once an attempt starts.
   std::function<std::vector<gang::NodePlace>()> nodes = nullptr;
-  /// Of the worker of this node that the process is, or descends from.
+  /// Rank of the worker of this node that is the process or its ancestor; empty: none.
   std::function<std::optional<int>(std::uint32_t pid)> rank_of = nullptr;
-  /// Sends a signal, or 0 for none, to a process of this node if it is a worker, or descends from one; returns the rank of that.
-  /// Empty: it is none of theirs, and has got nothing.
+  /// Sends a signal, or 0 for none, to a process of this node if it is a worker or descends from one, and returns
+  /// that worker's rank. Empty: the process is no worker's, and nothing was sent.
   std::function<std::optional<int>(int pid, int signal)> signal_process = nullptr;
-  /// All ranks have called init_process_group, so long after the start.
+  /// All ranks have called init_process_group, this long after the start.
   std::function<void(std::chrono::nanoseconds)> note_init = nullptr;
 };
 
-/// A service by its name, as templates call it.
+/// A service with the name that templates use.
 struct NamedService {
   std::string name;
   std::unique_ptr<Service> service;
   bool is_started = false;
 };
 
-/// What a service could not do, at its start or later.
+/// Failure of a service, at its start or later.
 struct ServiceFailure {
   std::string service;
   Error error;
 };
 
-/// The services of one attempt, in the order in which they start; they stop in the opposite one.
+/// The services of one attempt, in the order of their start; they stop in reverse order.
 class Services {
  public:
   explicit Services(std::vector<NamedService> services) : services_(std::move(services)) {}
-  /// Those that the plan names; `check_services` has seen the names.
+  /// Makes the services that the plan names; `check_services` has validated the names.
   Services(const std::vector<std::string>& names, const ServiceInput& input);
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
   ~Services() { stop(); }
 
-  /// Before the start: these are wanted after all. Those that are there already stay as they are.
+  /// Changes the list before the start. Services that are in both lists are kept.
   void adjust(const std::vector<std::string>& names);
 
-  /// One that has been started cannot go on. Each says so once.
+  /// A started service cannot go on. Called once for each.
   std::function<void(const ServiceFailure&)> on_failure;
-  /// All run, where they did not when `start` returned.
+  /// All services are ready, if they were not when `start` returned.
   std::function<void()> on_ready;
 
   /// The error begins with the service's name: "service 'worker_port': cannot ...".
   [[nodiscard]] Result<AttemptPorts> prepare();
-  /// Starts one after the other and puts what they add into the plan, which outlives them. What was started
-  /// before a failure runs until `stop`. Empty: all run, or `awaited` names the one that needs a moment.
+  /// Starts the services in order and puts their additions into the plan, which outlives them. After a failure, the
+  /// services that were started run until `stop`. Empty: all are ready, or `awaited` names the one that is not.
   [[nodiscard]] std::optional<ServiceFailure> start(LaunchPlan& plan);
-  /// The one that is not ready yet, by its name; empty: all are.
+  /// Name of the service that is not ready yet; empty: all are.
   [[nodiscard]] std::string awaited() const;
   void on_worker_started(std::size_t worker);
-  /// The first service that knows of a fault says what it is.
+  /// Asks each service, and returns the first fault.
   [[nodiscard]] std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded);
   void on_worker_ended(std::size_t worker, bool has_succeeded);
   void on_workers_over(bool is_success);
@@ -270,15 +269,15 @@ class Services {
   [[nodiscard]] std::optional<ServiceFailure> start_next(LaunchPlan& plan);
   void take(const PlanAdditions& additions, LaunchPlan& plan);
 
-  ServiceInput input_;  ///< its port is told in any case: a platform may count on it
+  ServiceInput input_;  ///< its port is offered in any case: a platform may count on it
   std::vector<NamedService> services_;
-  std::size_t next_ = 0;  ///< the first one that is not ready
+  std::size_t next_ = 0;  ///< first service that is not ready
 };
 
-/// The names that a template may use.
+/// Names that a template may use.
 [[nodiscard]] std::vector<std::string> service_names();
 
-/// Fails with `BadData` for a name that is none, and says which there are.
+/// Fails with `BadData` for an unknown name; the message lists the known ones.
 [[nodiscard]] Result<> check_services(const ModeTemplate& mode);
 
 }  // namespace muster

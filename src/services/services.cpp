@@ -1,4 +1,4 @@
-// The table of services, and the list of those that one attempt needs.
+// The table of services, the list of those of one attempt, and the service that writes the planned files.
 #include "services/services.hpp"
 
 #include "base/file_io.hpp"
@@ -12,9 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <random>
 #include <utility>
 
@@ -26,7 +24,7 @@ struct KnownService {
   std::unique_ptr<Service> (*make)(const ServiceInput& input);
 };
 
-/// In the order in which they start: files are written last, with what the others have added.
+/// In start order: files are written last, with the additions of all other services.
 constexpr auto kServices = std::to_array<KnownService>({
     {kWorkerPortService, make_worker_port_service},
     {kTorchStoreService, make_torch_store},
@@ -87,11 +85,11 @@ std::optional<ServiceFailure> Services::start(LaunchPlan& plan) {
   return start_next(plan);
 }
 
-/// Each one that is ready at once; then the others wait for the first that is not.
+/// Starts services in order; stops at the first that is not ready at once.
 std::optional<ServiceFailure> Services::start_next(LaunchPlan& plan) {
   while (next_ < services_.size()) {
     NamedService& one = services_[next_];
-    one.is_started = true;  // also one that fails half way has something to take back
+    one.is_started = true;  // `stop` also cleans up after a start that failed half way
     one.service->on_failure = [this, &one](const Error& error) { fail(one, error); };
     one.service->on_ready = [this, &plan](const PlanAdditions& additions) { take(additions, plan); };
     const auto additions = one.service->start(plan);
@@ -107,7 +105,7 @@ std::optional<ServiceFailure> Services::start_next(LaunchPlan& plan) {
   return std::nullopt;
 }
 
-/// The one that was waited for is ready.
+/// The awaited service is ready.
 void Services::take(const PlanAdditions& additions, LaunchPlan& plan) {
   add(plan, additions);
   ++next_;
@@ -189,29 +187,29 @@ Result<> check_services(const ModeTemplate& mode) {
   return {};
 }
 
-// Writes the files of a plan so that no reader ever sees half of one: into a file beside it, to the
-// disk, and only then under its name. A process beside the agent does it, since a disk may hang, and may be
-// killed at any moment: what it has begun it notes in memory that it shares with us.
+// Writes the files of a plan so that no reader ever sees half of one: to a temporary file in the same directory,
+// synced to the disk, then renamed. A helper process does so, since a disk may hang. It may be killed at any moment,
+// so it notes its progress in memory that it shares with the agent.
 
 namespace {
 
 namespace fs = std::filesystem;
 
-/// What has come of a file.
+/// Progress of one file.
 struct Trace {
-  bool has_temporary;  ///< or may have
-  dev_t device;        ///< whoever has put another one under its name keeps that
-  ino_t number;        ///< 0: nothing of ours is under its name
+  bool has_temporary;  ///< a temporary file exists, or may exist
+  dev_t device;        ///< with `number`, identifies our file: one that replaced it is kept
+  ino_t number;        ///< inode; 0: our file is not under its name
 };
 
-/// The plan's files, for their writer and for who removes what that has left.
+/// The plan's files, for the helper process that writes them and the one that removes them.
 struct FileWriteJob {
   std::vector<PlannedFile> files;
-  std::string temporary_name;  ///< in each one's folder
-  SharedThings<Trace> traces;  ///< of each one
+  std::string temporary_name;  ///< in the directory of each file
+  SharedThings<Trace> traces;  ///< one for each file
 };
 
-/// Nobody else's: who removes it has not heard of it from the writer.
+/// Unique, and chosen before the writer starts: the helper process that removes the file cannot ask the writer.
 std::string choose_temporary_name() {
   std::random_device random;
   return ".muster_" + std::to_string(random()) + "_" + std::to_string(random());
@@ -225,7 +223,7 @@ Error cannot_write(const std::string& path, int error_number) {
   return system_error("cannot write '" + path + "'", error_number);
 }
 
-/// Where the file is in the end, if a link stands under its name. Refuses a folder and a device.
+/// Resolves links to the final place of the file. Refuses a directory and a device.
 Result<std::string> find_place(const std::string& path) {
   std::error_code failed;
   const fs::path target = follow_links(path, failed);
@@ -242,25 +240,25 @@ Result<std::string> find_place(const std::string& path) {
   return target.string();
 }
 
-/// 0 when all of it was written, has its permissions and is on the disk; else why not.
+/// Writes the content, sets the permissions and syncs to the disk. Returns 0 or the error number.
 int fill(int file, const PlannedFile& planned) {
   const WriteResult written = write_all(file, planned.content);
   if (written.error_number != 0) {
     return written.error_number;
   }
   const auto mode = static_cast<mode_t>(std::stoul(planned.mode, nullptr, 8));
-  const bool is_done = ::fchmod(file, mode) == 0 && ::fsync(file) == 0;  // whatever the umask is
+  const bool is_done = ::fchmod(file, mode) == 0 && ::fsync(file) == 0;  // independent of the umask
   return is_done ? 0 : errno;
 }
 
-/// 0 when it is under its name; else why not.
+/// Renames the file to its name. Returns 0 or the error number.
 int move_to_place(int file, const std::string& temporary, const std::string& place, Trace& trace) {
   struct stat status {};
   if (::fstat(file, &status) != 0) {
     return errno;
   }
   trace.device = status.st_dev;
-  trace.number = status.st_ino;  // first: if we are killed in between, no file has that name and number
+  trace.number = status.st_ino;  // before the rename: if we are killed in between, no file has that name and inode
   return ::rename(temporary.c_str(), place.c_str()) == 0 ? 0 : errno;
 }
 
@@ -286,7 +284,7 @@ Result<> write_file(const FileWriteJob& writing, std::size_t index) {
   return error_number == 0 ? Result<>() : cannot_write(planned.path, error_number);
 }
 
-/// Why not all of them are there; empty: they are.
+/// Returns an error message; empty: all files are written.
 std::string write_files(const FileWriteJob& writing) {
   for (std::size_t i = 0; i < writing.files.size(); ++i) {
     if (const auto written = write_file(writing, i); !written) {
@@ -296,25 +294,22 @@ std::string write_files(const FileWriteJob& writing) {
   return {};
 }
 
-bool is_still_ours(const fs::path& place, const Trace& trace) {
-  struct stat status {};
-  return ::lstat(place.c_str(), &status) == 0 && status.st_dev == trace.device && status.st_ino == trace.number;
-}
-
-/// What cannot be removed harms nobody.
+/// Ignores errors: a file that cannot be removed does no harm.
 void remove_file(const FileWriteJob& writing, std::size_t index) {
   const PlannedFile& planned = writing.files[index];
   const Trace& trace = writing.traces[index];
   const bool is_to_go = planned.is_private && trace.number != 0;
   if (!trace.has_temporary && !is_to_go) {
-    return;  // its file system may hang
+    return;  // nothing to remove, and its file system may hang
   }
-  std::error_code ignored;  // it could be followed when it was written
+  std::error_code ignored;  // the links could be followed when the file was written
   const fs::path place = follow_links(planned.path, ignored);
   if (trace.has_temporary) {
     (void)::unlink(temporary_beside(place, writing).c_str());
   }
-  if (is_to_go && is_still_ours(place, trace)) {
+  struct stat status {};
+  const bool is_there = is_to_go && ::lstat(place.c_str(), &status) == 0;
+  if (is_there && status.st_dev == trace.device && status.st_ino == trace.number) {
     (void)::unlink(place.c_str());
   }
 }
@@ -342,7 +337,7 @@ class PlannedFiles final : public Service {
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     for (const PlannedFile& planned : plan.files) {
-      if (planned.path.empty()) {  // it was to be in the folder of the run
+      if (planned.path.empty()) {  // its place is the directory of the run, which is missing
         return Error{ErrorKind::System, "there is no folder for files of the workers (TMPDIR names another place)"};
       }
     }
@@ -392,7 +387,7 @@ class PlannedFiles final : public Service {
   }
 
   AsyncFileIo work_;
-  std::shared_ptr<const FileWriteJob> writing_;  ///< empty: nothing is to be removed
+  std::shared_ptr<const FileWriteJob> writing_;  ///< empty: nothing to remove
   bool is_awaited_ = false;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The files that a plan names, as a service.
+// Constructors of the services, for the table in services.cpp.
 
 #include "services/service.hpp"
 
@@ -8,30 +8,26 @@
 
 namespace muster {
 
+/// Writes the files that a plan names.
 [[nodiscard]] std::unique_ptr<Service> make_planned_files(const ServiceInput& input);
 
-// The watchdog of torch.distributed.elastic: a worker sets a timer, and is killed if it does not take it back in time.
-//
-
-/// Does nothing unless TORCHELASTIC_ENABLE_FILE_TIMER is 1.
+/// The watchdog of torch.distributed.elastic: kills a worker that does not release its timer in time. Does nothing
+/// unless TORCHELASTIC_ENABLE_FILE_TIMER is 1.
 [[nodiscard]] std::unique_ptr<Service> make_file_timer(const ServiceInput& input);
 
-// Horovod's store on the leader, as a service.
-
+/// Horovod's store on the leader.
 [[nodiscard]] std::unique_ptr<Service> make_horovod_store(const ServiceInput& input);
 
+/// The PMIx server of this node, for MPI ranks without mpirun.
 [[nodiscard]] std::unique_ptr<Service> make_pmix_service(const ServiceInput& input);
 
-// The service "ssh": what mpirun needs to reach the other nodes by ssh.
-
+/// Keys and configuration with which mpirun reaches the other nodes by ssh.
 [[nodiscard]] std::unique_ptr<Service> make_ssh_service(const ServiceInput& input);
 
-// The store by which the ranks of PyTorch meet, as a service.
-
+/// PyTorch's store on the leader, where the ranks meet.
 [[nodiscard]] std::unique_ptr<Service> make_torch_store(const ServiceInput& input);
 
-// The port where the workers of an attempt meet, as a service.
-
+/// The port where the workers of an attempt meet.
 [[nodiscard]] std::unique_ptr<Service> make_worker_port_service(const ServiceInput& input);
 
 }  // namespace muster

@@ -1,5 +1,6 @@
-// Keys and configurations of this attempt in the folder of the run: each node makes a key, tells the others its public
-// part, and writes down whom it trusts. sshd itself is a process of the plan, and starts when this is ready.
+// The service "ssh": makes what mpirun needs to reach the other nodes by ssh, in the directory of the run. Each node
+// makes a key, sends its public part to the others, and writes the keys that it trusts. sshd itself is a process of
+// the plan, and starts when this service is ready.
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -19,7 +20,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace muster {
 namespace {
@@ -27,8 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 namespace ssh_file = mpi::ssh_file;
 
-/// Makes in the folder $1 the keys for the program $2: ssh on node 0, sshd elsewhere. $3: the user's own key, if any.
-/// What it has to say goes to muster by its standard input.
+/// Makes keys in the directory $1 for the program $2: ssh on node 0, sshd elsewhere. $3: the user's own key, if any.
+/// Messages go to muster through the socket that is standard input.
 constexpr const char* kMakeKeys = R"(
 exec >&0 2>&0
 umask 077
@@ -47,13 +47,14 @@ else
 fi && : >ready
 )";
 
-/// Two jobs of one host that look at the same moment would both find the port free. The name belongs to the network, as
-/// the port does, and is gone with who has it, however that ends. False: another job has it.
+/// Claims a port by an abstract socket name, because two jobs of one host that check the port at the same moment
+/// would both find it free. The name belongs to the network namespace, as the port does, and the kernel frees it with
+/// its owner. False: another job has the port.
 bool claim_port(std::uint16_t port, UniqueFd& claim) {
   const std::string name = "muster-sshd-port-" + std::to_string(port);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // behind a zero: no file
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // after a zero byte: no file
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   claim = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto* const place = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the socket API
@@ -78,7 +79,7 @@ class SshService final : public Service {
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     if (plan.nodes == 1) {
-      return std::optional<PlanAdditions>(std::in_place);  // nobody to reach
+      return std::optional<PlanAdditions>(std::in_place);  // no other node to reach
     }
     is_first_ = plan.node_rank.value == 0;
     given_key_ = plan.parameters.at("ssh_key").value;
@@ -130,18 +131,18 @@ class SshService final : public Service {
                                           input_.run_folder + "' (TMPDIR names another place)"};
     }
     std::error_code failed;
-    fs::remove_all(folder_, failed);  // of an earlier attempt
+    fs::remove_all(folder_, failed);  // left by an earlier attempt
     if (::mkdir(folder_.c_str(), 0700) != 0) {
       return system_error("cannot make the folder '" + folder_ + "'", errno);
     }
     if (::geteuid() == 0) {
-      // Debian's sshd wants it, and only its start script makes it. It is the system's: it stays.
+      // Debian's sshd needs it, and only its start script makes it. It belongs to the system and stays.
       (void)::mkdir("/run/sshd", 0755);
     }
     return {};
   }
 
-  /// The one that was asked for; where somebody has it, as another job on this host may, a fresh one.
+  /// Takes the wanted port or, if that is in use, for example by another job of this host, a free one.
   Result<> choose_port(const std::string& wanted) {
     const auto number = parse_integer(wanted, 1, 65'535);
     if (!number) {
@@ -215,8 +216,8 @@ class SshService final : public Service {
                    : written;
   }
 
-  /// What sshd was given by the plan, and what a daemon of mpirun needs to be found. The user's own variables come
-  /// from node 0, and are written nowhere.
+  /// Collects the variables of ssh sessions: those that the plan gives to sshd, and those by which the shell finds
+  /// mpirun's daemon. The user's own variables come from node 0, and are not written to any file.
   void set_session(const LaunchPlan& plan) {
     for (const WorkerPlan& worker : plan.workers) {
       session_.insert(worker.environment.begin(), worker.environment.end());
@@ -236,14 +237,14 @@ class SshService final : public Service {
   ServiceInput input_;
   std::string folder_;
   bool is_first_ = false;
-  std::string given_key_;  ///< the user's file; empty: keys are made
+  std::string given_key_;  ///< path of the user's key; empty: keys are made
   std::uint16_t port_number_ = 0;
-  UniqueFd claim_;                  ///< of the usual port
-  std::optional<WorkerPort> port_;  ///< a fresh one, until the attempt is over
+  UniqueFd claim_;                  ///< of the wanted port
+  std::optional<WorkerPort> port_;  ///< a free port, until the attempt is over
   std::unique_ptr<Sidecar> sidecar_;
   std::string said_;
   mpi::SshNode own_;
-  std::map<std::string, std::string> session_;  ///< variables of who comes by ssh
+  std::map<std::string, std::string> session_;  ///< variables of ssh sessions
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A port, and its clients, of which a few are read at a time.
+// Implements TCP servers that read a few clients at a time, the check of client addresses, and named pipes.
 #include "services/tcp_server.hpp"
 
 #include "base/file_io.hpp"
@@ -28,15 +28,15 @@ using boost::asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
 using ErrorCode = boost::system::error_code;
 
-/// So many are read at a time: what they do in one turn of the event loop takes a few milliseconds.
+/// Most clients that are read at a time: their requests take a few milliseconds per turn of the event loop.
 constexpr std::size_t kMostActive = 64;
-/// More than a process of each device of a large job.
+/// Most clients: more than one process for each device of a large job.
 constexpr std::size_t kMostClients = 8'192;
 constexpr std::chrono::milliseconds kAnswerTimeout{Server::kPatienceMilliseconds};
-/// The whole life of a client.
+/// Longest life of a client.
 constexpr std::chrono::seconds kLongest{10};
 
-/// Calls for each number that was added, so long after that.
+/// Calls `on_due` for each added client, after a fixed delay.
 class Deadlines {
  public:
   Deadlines(boost::asio::io_context& io, std::chrono::milliseconds delay) : timer_(io), delay_(delay) {}
@@ -91,8 +91,8 @@ enum class ClientState {
 struct Client {
   tcp::socket socket;
   ClientState state = ClientState::Queued;
-  std::string bytes = {};  ///< of the answer
-  std::size_t sent = 0;    ///< of them
+  std::string bytes = {};  ///< the answer
+  std::size_t sent = 0;    ///< bytes of the answer
 };
 
 class TcpServer {
@@ -129,7 +129,7 @@ class TcpServer {
     }
   }
 
-  /// Nothing is told any more, and nobody is listened to.
+  /// Accepts no client and calls no handler any more.
   void stop() {
     is_stopped_ = true;
     clients_.clear();
@@ -140,9 +140,9 @@ class TcpServer {
  private:
   void accept(tcp::socket socket) {
     if (is_stopped_ || clients_.size() >= kMostClients || !admission_.admits(peer_of(socket))) {
-      return;  // the socket closes itself
+      return;  // the destructor closes the socket
     }
-    ErrorCode ignored;  // a small answer is slower without it
+    ErrorCode ignored;  // failure only makes small answers slower
     socket.set_option(tcp::no_delay(true), ignored);
     const ClientId id = ++last_;
     clients_.emplace(id, Client{std::move(socket)});
@@ -249,7 +249,7 @@ class TcpServer {
   bool is_stopped_ = false;
 };
 
-/// The port goes a turn later than whoever holds it: what the loop has ready for it may still be called.
+/// Destroys the port one turn of the event loop after its owner, because handlers that are ready may still be called.
 class DeferringServer final : public Server {
  public:
   DeferringServer(boost::asio::io_context& io, std::shared_ptr<TcpServer> port) : io_(io), port_(std::move(port)) {}
@@ -282,27 +282,19 @@ Result<std::unique_ptr<Server>> start_server(boost::asio::io_context& io, Server
   return std::unique_ptr<Server>(std::make_unique<DeferringServer>(io, std::move(port)));
 }
 
-// Addresses are compared as numbers: names are never looked up.
+// Addresses are compared as numbers: no name is resolved.
 
 namespace {
 
 using Address = boost::asio::ip::address;
-using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kMostRemarks = 16;
 constexpr const char* kThisMachine = "127.0.0.1";
 
-/// An address of version 4 may come in the clothes of version 6.
+/// Converts an IPv4 address that is mapped to IPv6.
 Address plain(const Address& address) {
   const bool is_mapped = address.is_v6() && address.to_v6().is_v4_mapped();
   return is_mapped ? Address(boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())) : address;
-}
-
-/// Of this end of a connection; not specified where there is none.
-Address local_address(int fd) {
-  boost::asio::ip::tcp::endpoint own;
-  auto size = static_cast<socklen_t>(own.capacity());
-  return ::getsockname(fd, own.data(), &size) == 0 ? plain(own.address()) : Address();
 }
 
 }  // namespace
@@ -315,7 +307,11 @@ std::string peer_of(boost::asio::ip::tcp::socket& socket) {
 
 std::string peer_of(int fd, const boost::asio::ip::tcp::endpoint& remote) {
   const Address peer = plain(remote.address());
-  return peer.is_loopback() || peer == local_address(fd) ? kThisMachine : peer.to_string();
+  boost::asio::ip::tcp::endpoint own;
+  auto size = static_cast<socklen_t>(own.capacity());
+  const bool is_here =
+      peer.is_loopback() || (::getsockname(fd, own.data(), &size) == 0 && peer == plain(own.address()));
+  return is_here ? kThisMachine : peer.to_string();
 }
 
 void IpAllowList::admit_only(const std::vector<std::string>& addresses) {
@@ -344,7 +340,8 @@ void IpAllowList::remark(const std::string& peer) {
   }
 }
 
-// Reads a named pipe. We hold its other end as well: without a writer it would be at its end, and wake us without a pause.
+// Reads a named pipe. It is open for writing as well: without a writer, reading would meet EOF and wake the loop
+// without a pause.
 
 namespace {
 
@@ -370,9 +367,7 @@ class OutputPipe final : public NamedPipe {
   }
 
  private:
-  using ErrorCode = boost::system::error_code;
-
-  /// What is over when something is cancelled is called all the same.
+  /// Asio still calls handlers that completed before they were cancelled; this tells whether the object still exists.
   [[nodiscard]] std::weak_ptr<bool> watch() const { return is_here_; }
 
   void read() {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Opens the ports of services.
+// TCP servers and named pipes for services, and the list of addresses that may connect.
 
 #include "services/service.hpp"
 
@@ -16,16 +16,16 @@ namespace muster {
 
 [[nodiscard]] Result<std::unique_ptr<Server>> start_server(boost::asio::io_context& io, ServerEvents events);
 
-// Who may connect to a port of a service: this machine, and the nodes of the job.
+// Clients that may connect to a port of a service: this machine, and the nodes of the job.
 
 class IpAllowList {
  public:
-  /// A sentence for the user: one for each address, and only for the first ones.
+  /// A message for the user: once per refused address, and for the first addresses only.
   std::function<void(const std::string&)> on_remark;
 
-  /// From here on those with these numeric addresses, and this machine. Before, everybody may.
+  /// Admits only these numeric addresses and this machine from now on. Before this call, all are admitted.
   void admit_only(const std::vector<std::string>& addresses);
-  /// `peer`, as `peer_of` has it.
+  /// `peer`: an address as `peer_of` returns it.
   [[nodiscard]] bool admits(const std::string& peer);
 
  private:
@@ -36,15 +36,13 @@ class IpAllowList {
   std::set<std::string> refused_;
 };
 
-/// The address of the other end as a number, "127.0.0.1" for all of this machine; empty: it is gone. One of version 4 is
-/// shown as such, whatever it came by.
+/// Numeric address of the other end; "127.0.0.1" for all addresses of this machine; empty: the peer is gone. An IPv4
+/// address mapped to IPv6 is returned as IPv4.
 [[nodiscard]] std::string peer_of(boost::asio::ip::tcp::socket& socket);
-/// The same of a connected socket whose other end is known.
+/// Likewise, for a connected socket whose other end is known.
 [[nodiscard]] std::string peer_of(int fd, const boost::asio::ip::tcp::endpoint& remote);
 
-// Opens the named pipes of services.
-
-/// Fails with `System`, also for what is no pipe.
+/// Opens a named pipe for reading. Fails with `System`, also for a file that is not a pipe.
 [[nodiscard]] Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const std::string& path,
                                                            PipeEvents events);
 

@@ -1,4 +1,4 @@
-// Bound, never listening: see the header.
+// Reserves ports by sockets that are bound and never listen, and implements the service of the workers' port.
 #include "services/worker_port.hpp"
 
 #include "base/log.hpp"
@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-/// The wildcard address of a family with port 0: the kernel chooses.
+/// The wildcard address of a family with port 0, for which the kernel chooses a port.
 struct AnyAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -29,18 +29,17 @@ AnyAddress any_address(int family) {
   return any;  // both wildcard addresses and port 0 are all zero
 }
 
-/// Bound to this port for both versions of IP, or for version 4 where the host has no other; empty:
-/// somebody has it.
+/// Binds this port for both versions of IP, or for version 4 where the host has no other. Empty: the port is in use.
 ///
-/// Sockets with SO_REUSEADDR do not exclude each other as long as none listens, so ours gets the
-/// option when it has the port: other reservations are noticed, and a worker is let in.
+/// Sockets with SO_REUSEADDR do not exclude each other as long as none listens, so ours gets the option once it has
+/// the port: other reservations are noticed, and a worker can still bind the port.
 Result<UniqueFd> take_port(std::uint16_t port) {
   const int on = 1;
   const int off = 0;
   int error_number = 0;
   for (const int family : {AF_INET6, AF_INET}) {
     AnyAddress any = any_address(family);
-    reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(port);     // NOLINT: as port_of
+    reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(port);     // NOLINT: the socket API
     const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
     UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (socket && family == AF_INET6) {
@@ -58,11 +57,6 @@ Result<UniqueFd> take_port(std::uint16_t port) {
   return system_error("cannot reserve ports for the workers", error_number);
 }
 
-std::uint16_t port_of(const sockaddr_storage& address) {
-  // sin_port and sin6_port are at the same place.
-  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);  // NOLINT
-}
-
 }  // namespace
 
 Result<WorkerPort> WorkerPort::reserve() {
@@ -74,7 +68,8 @@ Result<WorkerPort> WorkerPort::reserve() {
     auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
     if (socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
         ::bind(socket.get(), address, any.size) == 0 && ::getsockname(socket.get(), address, &any.size) == 0) {
-      return WorkerPort(std::move(socket), port_of(any.storage));
+      const auto& bound = reinterpret_cast<const sockaddr_in&>(any.storage);  // NOLINT: sin6_port is at the same place
+      return WorkerPort(std::move(socket), ntohs(bound.sin_port));
     }
     error_number = errno;
   }
@@ -85,7 +80,7 @@ Result<> WorkerPort::check_is_free(std::uint16_t number) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   AnyAddress any = any_address(AF_INET);
-  reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(number);   // NOLINT: as port_of
+  reinterpret_cast<sockaddr_in&>(any.storage).sin_port = htons(number);   // NOLINT: the socket API
   const auto* const address = reinterpret_cast<sockaddr*>(&any.storage);  // NOLINT: the socket API
   const bool is_free = !socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
                        ::bind(socket.get(), address, any.size) == 0;
@@ -120,7 +115,7 @@ Result<std::vector<WorkerPort>> WorkerPort::reserve_several(int count) {
   return ports;
 }
 
-// Each attempt has a port of its own, so no worker of an older one can be met there. The leader
+// The service: each attempt has a port of its own, so that no worker of an older attempt can be met there. The leader
 // reserves it and tells all nodes, whose plans have it when their services start.
 
 namespace {
@@ -132,7 +127,7 @@ class WorkerPortService final : public Service {
   Result<> prepare(AttemptPorts& offer) override {
     if (fixed_) {
       if (const auto checked = WorkerPort::check_is_free(*fixed_); !checked) {
-        log_warning(checked.error().message);  // a worker may bind another address, and knows better
+        log_warning(checked.error().message);  // only a warning: a worker may bind another address
       }
       offer.worker_port = *fixed_;
       return {};

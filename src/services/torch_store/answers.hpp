@@ -1,6 +1,7 @@
 #pragma once
 
-// What clients are to be sent, until they have been. Pure.
+// The answers that clients of the store have not read, the choice of connections to close when there are too many,
+// and the actions of requests. Pure.
 
 #include "base/result.hpp"
 #include "services/torch_store/key_space.hpp"
@@ -20,21 +21,21 @@
 
 namespace muster::store {
 
-/// Columns of a key that an error message shows.
+/// Most columns of a key in an error message.
 inline constexpr std::size_t kLongestShown = 60;
 
-/// Answers of a client are sent in their order, a piece at a time; clients take turns. Large values are not copied
-/// before it is their turn.
+/// Queues answers. A client's answers are sent in order, a piece at a time, and clients take turns. A large value is
+/// not copied before its turn.
 class Answers {
  public:
-  /// `most_unread`: the bytes that one client may leave unread.
+  /// `most_unread`: limit of the bytes that one client has not read.
   explicit Answers(std::size_t most_unread) : most_unread_(most_unread) {}
 
-  /// Fails when the client leaves too many unread with so many more. It is asked when something is requested; what
-  /// comes later of it, one byte, may be over the limit.
+  /// Fails if the client would exceed its limit with these additional bytes. Requests are checked; the later answer
+  /// to a wait, one byte, may exceed the limit.
   [[nodiscard]] Result<> may_add(ClientId client, std::size_t bytes) const;
   void add(ClientId client, std::string_view bytes);
-  /// The bytes of the number, in the order of this machine.
+  /// Adds the bytes of the number, in the byte order of this machine.
   template <typename Number>
   void add_number(ClientId client, Number number) {
     static_assert(std::is_integral_v<Number>);
@@ -42,17 +43,17 @@ class Answers {
     std::memcpy(bytes, &number, sizeof number);
     add(client, {bytes, sizeof bytes});
   }
-  /// The bytes of the value, without their length.
+  /// Adds the bytes of the value, without its length.
   void add_value(ClientId client, SharedValue value);
 
   [[nodiscard]] std::optional<Answer> next();
   void on_written(ClientId client);
   void forget(ClientId client);
 
-  /// What all clients together have not been sent, or not read, takes so many bytes of memory: a large value that
-  /// several are sent is there once, and the piece that each has been handed.
+  /// Memory of all answers that are not sent or not read: a large value that several clients are sent counts once,
+  /// and the piece that each has been handed counts for each.
   [[nodiscard]] std::size_t bytes() const { return kept_ + writing_; }
-  /// Who leaves most unread, and how many bytes.
+  /// The client with the most unread bytes.
   struct Largest {
     ClientId client = 0;
     std::size_t bytes = 0;
@@ -63,7 +64,7 @@ class Answers {
   using Part = std::variant<std::string, SharedValue>;
   struct Unsent {
     std::deque<Part> parts;
-    std::size_t begin = 0;  ///< of the first part: so much is sent
+    std::size_t begin = 0;  ///< bytes of the first part that are sent
     std::size_t bytes = 0;
     std::size_t writing = 0;  ///< bytes of the piece that was handed out
   };
@@ -75,38 +76,38 @@ class Answers {
   std::size_t most_unread_;
   std::size_t kept_ = 0;                                        ///< bytes of all parts
   std::size_t writing_ = 0;                                     ///< bytes of all pieces that were handed out
-  std::unordered_map<const std::string*, std::size_t> shared_;  ///< in how many parts a value is
-  std::unordered_map<ClientId, Unsent> unsent_;                 ///< clients of whom nothing is unread have none
-  /// Of whom a piece can be handed out. Who is gone may stand here and is passed over.
+  std::unordered_map<const std::string*, std::size_t> shared_;  ///< number of parts that have a value
+  std::unordered_map<ClientId, Unsent> unsent_;                 ///< clients that have read everything have no entry
+  /// Clients that can be handed a piece. A client that is gone may be listed, and is skipped.
   std::deque<ClientId> turns_;
 };
 
-// Who gives way when there are no connections left for others. Pure.
+// Chooses connections to close when none is left for others.
 
-/// A connection, as far as it counts here.
+/// A connection, as far as the choice depends on it.
 struct ClientMemory {
   ClientId client = 0;
   Process process;
-  bool has_asked = false;  ///< for something, and not only said who it is
+  bool has_asked = false;  ///< for a key, beyond its ping
 };
 
-/// The process that has most connections.
+/// The process with the most connections.
 struct LargestHolder {
   Process process;
-  std::size_t connections = 0;  ///< 0: there is nobody
-  /// Those of its connections that give way, at least one of those beyond its share, and not more: up to half of those
-  /// that have asked for nothing, from the middle, as the oldest may be the second connections of ranks of torch 1.13
-  /// and 2.0, which are silent for good, and the newest may be about to ask; where there are none, up to half of all,
-  /// the newest, as a rank's own store is its oldest. None: it has no more than its share.
+  std::size_t connections = 0;  ///< 0: there are no connections
+  /// Its connections to close: at least one, and no more than it has beyond its share. If some have asked for nothing,
+  /// up to half of those, from the middle: the oldest may be the second connections of ranks of torch 1.13 and 2.0,
+  /// which are silent for good, and the newest may be about to ask. Else up to half of all, the newest, as a rank's own
+  /// store is its oldest. Empty: it has no more than its share.
   std::vector<ClientId> give_way;
 };
 
-/// All without a pid at one address are one process. `share`: the connections that each may have.
+/// All connections without a pid at one address count as one process. `share`: the connections that each may have.
 [[nodiscard]] LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::size_t share);
 
-// What a client's request about keys does, and what is answered to whom. Pure.
+// Runs a client's requests about keys, and queues the answers.
 
-/// For one client in its generation; a visitor of `KeyRequest`. Fails when the client is to be refused: why.
+/// For one client in its generation; a visitor of `KeyRequest`. Fails if the client has to be refused.
 class KeyActions {
  public:
   KeyActions(ClientId client, Generation& generation, Answers& answers)
@@ -133,7 +134,7 @@ class KeyActions {
  private:
   template <typename Number>
   [[nodiscard]] Result<> answer(Number number);
-  /// With its length; null is empty.
+  /// Answers a value with its length; null counts as empty.
   [[nodiscard]] Result<> answer_value(SharedValue value);
   [[nodiscard]] Result<> wait_for(const std::vector<std::string>& missing);
   void wake(const std::string& key);

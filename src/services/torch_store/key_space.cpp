@@ -1,4 +1,4 @@
-// Values and queues: see the header.
+// Implements the generations of clients, their keys and queues, and the requests about them.
 #include "services/torch_store/key_space.hpp"
 
 #include "base/text.hpp"
@@ -6,18 +6,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <memory>
 #include <utility>
-#include <vector>
 
 namespace muster::store {
 
-// Who belongs to which generation: see the header.
+// Assigns clients to generations.
 
 namespace {
 
-/// A process is one rank, however often it comes.
+/// Ranks of a process: at most one, however often it arrives, if its pid is known.
 std::size_t ranks_of(const Process& process, const Generation::Member& member) {
   return process.pid ? std::min<std::size_t>(member.joined_ranks, 1) : member.joined_ranks;
 }
@@ -57,7 +54,7 @@ bool Generations::must_stay(const Generation& generation, const Process& process
   return member.open > 0 && (member.joined_ranks == 0 || !is_complete(generation));
 }
 
-/// The first after that one, or of all, for which ranks are still to come.
+/// The first generation after `last`, or of all, that lacks ranks.
 Generation& Generations::lacking_after(const Generation* last) {
   const auto at = std::find_if(generations_.begin(), generations_.end(), [&](const auto& one) {
     return (last == nullptr || one.number > last->number) && !is_complete(one);
@@ -65,7 +62,7 @@ Generation& Generations::lacking_after(const Generation* last) {
   return at == generations_.end() ? begin() : *at;
 }
 
-/// Those before it that nobody has any more are over with it.
+/// Drops the earlier generations that have no connection any more.
 Generation& Generations::begin() {
   std::erase_if(generations_, [](const Generation& one) { return one.open == 0; });
   return generations_.emplace_back(next_++, *budget_);
@@ -109,7 +106,7 @@ bool Generations::is_over(const Generation& generation) const {
 
 namespace {
 
-/// As torch's servers read it: blanks and a sign before the digits, and anything behind them.
+/// Parses a number as torch's servers do: blanks and a sign before the digits, and anything after them.
 std::optional<std::int64_t> read_number(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
   if (text.starts_with('+') && !text.starts_with("+-")) {
@@ -118,11 +115,6 @@ std::optional<std::int64_t> read_number(std::string_view text) {
   std::int64_t number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   return read.ec == std::errc() ? std::optional(number) : std::nullopt;
-}
-
-/// Without a sign there is an answer to every sum.
-std::int64_t sum(std::int64_t one, std::int64_t other) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(one) + static_cast<std::uint64_t>(other));
 }
 
 }  // namespace
@@ -166,7 +158,7 @@ Result<> KeySpace::set(const std::string& key, std::string value) {
   return {};
 }
 
-/// First everything is spent, as if no key were there yet, so that nothing can fail in the middle.
+/// Spends the whole cost first, as if no key existed yet, so that nothing can fail in the middle.
 Result<> KeySpace::set_all(std::vector<KeyAndValue> pairs) {
   std::size_t wanted = 0;
   for (const KeyAndValue& pair : pairs) {
@@ -193,7 +185,7 @@ Result<> KeySpace::append(const std::string& key, std::string_view value) {
   if (auto spent = spend(key, value.size()); !spent) {
     return spent;
   }
-  if (at->second.use_count() > 1) {  // somebody is being told it as it was
+  if (at->second.use_count() > 1) {  // an answer that is not sent yet has the old value
     at->second = std::make_shared<std::string>(*at->second);
   }
   at->second->append(value);
@@ -207,7 +199,9 @@ Result<std::int64_t> KeySpace::add(const std::string& key, std::int64_t amount) 
     return Error{ErrorKind::BadData, "it counts with the key '" + one_line(key, kLongestShown) + "', which has '" +
                                          one_line(*stored, kLongestShown) + "', expected a number"};
   }
-  const std::int64_t total = sum(*number, amount);
+  // Unsigned sums wrap around.
+  const auto total =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(*number) + static_cast<std::uint64_t>(amount));
   if (auto set_total = set(key, std::to_string(total)); !set_total) {
     return set_total.error();
   }
@@ -282,11 +276,11 @@ std::size_t KeySpace::cost_of_stored(const std::string& key) const {
   return at == values_.end() ? 0 : cost_of(key, at->second->size());
 }
 
-// One function for each request: see the header. Numbers are answered as torch's clients read them, by their sizes.
+// One function for each request. Numbers are answered in the sizes that torch's clients read.
 
 namespace {
 
-// What CHECK, WAIT, BARRIER and CANCEL_WAIT are answered.
+// Answers to CHECK, WAIT, BARRIER and CANCEL_WAIT.
 constexpr std::uint8_t kReady = 0;
 constexpr std::uint8_t kNotReady = 1;
 constexpr std::uint8_t kCancelled = 1;
@@ -377,7 +371,8 @@ Result<> KeyActions::operator()(request::MultiSet& request) {
   return {};
 }
 
-/// It is answered whether the client waits or not: its 0 may be on the way already, and then it reads both.
+/// Always answered, whether the client waits or not: the answer to the wait may be on its way, and then the client
+/// reads both.
 Result<> KeyActions::operator()(request::CancelWait& /*request*/) {
   generation_.waits.end(client_);
   return answer(kCancelled);
@@ -413,7 +408,7 @@ Result<> KeyActions::operator()(request::ListKeys& /*request*/) {
   return all;
 }
 
-/// Counting is no change of the key: who waits for it waits until all have come.
+/// Counting does not wake the key's waiters: they wait until all ranks have come.
 Result<> KeyActions::operator()(request::Barrier& request) {
   const auto count = generation_.keys.add(request.key, 1);
   if (!count) {

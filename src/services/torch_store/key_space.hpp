@@ -1,6 +1,6 @@
 #pragma once
 
-// The keys and the queues of one generation of clients, and what changing them means. Pure; who waits is in waits.hpp.
+// Keys and queues of one generation of clients, and the assignment of clients to generations. Pure.
 
 #include "base/result.hpp"
 #include "services/torch_store/request_reader.hpp"
@@ -13,7 +13,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,11 +20,11 @@
 
 namespace muster::store {
 
-/// Shared, so that a large one that thousands ask for at once is there once. Never null.
+/// Shared, so that a large value that thousands ask for at once exists once. Never null.
 using SharedValue = std::shared_ptr<const std::string>;
 
-/// What one client has set is taken out of the budget, and given back when it is replaced, deleted, or with all.
-/// What does not fit changes nothing, and fails with `Incomplete`: what "it sets" or so.
+/// Keys with their values, and queues. Stored data is charged to the budget, until it is replaced or deleted, or this
+/// is destroyed. Data that does not fit changes nothing, and fails with `Incomplete`.
 class KeySpace {
  public:
   explicit KeySpace(Budget& budget) : budget_(&budget) {}
@@ -33,30 +32,30 @@ class KeySpace {
   KeySpace& operator=(const KeySpace&) = delete;
   ~KeySpace();
 
-  /// In the keys, or a queue that is not empty.
+  /// True: the key has a value, or a queue that is not empty.
   [[nodiscard]] bool has(const std::string& key) const;
-  /// Null: it is not there. Queues are no values.
+  /// Null: the key has no value. Queues are not searched.
   [[nodiscard]] SharedValue find(const std::string& key) const;
   [[nodiscard]] std::size_t size() const { return values_.size(); }
   void for_each_key(const std::function<void(const std::string&)>& see) const;
 
   [[nodiscard]] Result<> set(const std::string& key, std::string value);
-  /// All or none of them. Of a key that stands there twice the last counts.
+  /// Sets all pairs or none. If a key is given twice, the last value counts.
   [[nodiscard]] Result<> set_all(std::vector<KeyAndValue> pairs);
   [[nodiscard]] Result<> append(const std::string& key, std::string_view value);
-  /// What is stored there is a number in decimal digits. The sum; it begins anew behind the largest number, as
-  /// torch's. Fails with `BadData` where something else is stored.
+  /// Adds to a value, a number in decimal digits, and returns the sum. It wraps around at the largest number, as
+  /// torch's does. Fails with `BadData` if the value is not a number.
   [[nodiscard]] Result<std::int64_t> add(const std::string& key, std::int64_t amount);
   struct Compared {
     SharedValue answer;
     bool is_set = false;
   };
   [[nodiscard]] Result<Compared> compare_and_set(request::CompareSet request);
-  /// True: it was there.
+  /// True: the key had a value.
   bool erase(const std::string& key);
 
   [[nodiscard]] Result<> push(const std::string& key, std::string value);
-  /// Null: it is empty.
+  /// Null: the queue is empty.
   [[nodiscard]] SharedValue pop(const std::string& key);
   [[nodiscard]] std::size_t queue_size(const std::string& key) const;
 
@@ -74,17 +73,18 @@ class KeySpace {
   std::size_t spent_ = 0;
 };
 
-// Which clients see the same keys. Pure.
+// Decides which clients see the same keys.
 //
-// A store that a worker hosts lives as long as that worker's process group: who calls init_process_group again finds
-// a new one, and may use the same keys again. This one outlives them, so it has a new space of keys each time.
+// A store that a worker hosts lives as long as that worker's process group: a rank that calls init_process_group
+// again finds a new store, and may use the same keys again. This store outlives the process groups, so each gets a
+// new key space.
 
-/// One space of keys, and who has it.
+/// One key space with its clients.
 struct Generation {
-  /// A process, by its connections. Those that have told no pid count as one, with their address.
+  /// A process, by its connections. All connections of an address without a pid count as one process.
   struct Member {
-    std::size_t open = 0;          ///< how many there are
-    std::size_t joined_ranks = 0;  ///< how many of all have arrived
+    std::size_t open = 0;          ///< connections
+    std::size_t joined_ranks = 0;  ///< of all its connections, those that have arrived
   };
 
   Generation(std::size_t its_number, Budget& budget) : number(its_number), keys(budget), waits(budget) {}
@@ -94,27 +94,28 @@ struct Generation {
   Waits waits;
   std::map<Process, Member> members{};
   std::size_t open = 0;   ///< connections
-  std::size_t ranks = 0;  ///< that have arrived
+  std::size_t ranks = 0;  ///< ranks that have arrived
 };
 
-/// A connection belongs to one generation from its first request about keys on. It *arrives* if that adds to the key by
-/// which torch counts the ranks that have called init_process_group.
+/// A connection belongs to one generation from its first request about keys on. A connection *arrives* if this
+/// request adds to the key by which torch counts the ranks that have called init_process_group.
 class Generations {
  public:
-  /// Of a job of so many workers.
+  /// For a job of `workers` workers.
   Generations(std::size_t workers, Budget& budget) : workers_(workers), budget_(&budget) {}
 
-  /// Where a new connection of the process belongs. It is counted there.
+  /// Chooses the generation of a new connection of the process, and counts the connection there.
   ///
-  /// Who arrives comes to the first generation that lacks ranks, after those in which it has arrived; one without a
-  /// pid cannot be told from others and has arrived in none. Who does not comes where it was last, else to the latest.
+  /// An arrival joins the first generation that lacks ranks, after those in which its process has arrived; a process
+  /// without a pid cannot be told from others and counts as arrived in none. Any other connection joins the last
+  /// generation of its process, else the latest one.
   ///
-  /// While a generation lacks ranks, a process that arrives there again and has connections stays: it may be another
-  /// one, of which the pid is the same in another pid namespace. When nobody lacks it is left though connections
-  /// are open: torch's DistributedDataParallel keeps its store for ever.
+  /// While a generation lacks ranks, a process that has connections there and arrives again stays: it may be another
+  /// process with the same pid in another pid namespace. A complete generation is left even with open connections:
+  /// torch's DistributedDataParallel keeps its store for ever.
   [[nodiscard]] Generation& join(const Process& process, bool is_arrival);
-  /// A generation is dropped with its last connection, when nobody can come any more who would look for its keys:
-  /// all workers have been there, or there is a later one.
+  /// Drops a generation with its last connection, once no client can come that would look for its keys: all workers
+  /// have been there, or there is a later generation.
   void leave(Generation& generation, const Process& process);
 
   [[nodiscard]] JoinedRanks joined_ranks() const;
@@ -122,7 +123,7 @@ class Generations {
 
  private:
   [[nodiscard]] Generation& choose(const Process& process, bool is_arrival);
-  /// The last that the process is in; null: none.
+  /// The last generation of the process; null: none.
   [[nodiscard]] Generation* last_of(const Process& process);
   [[nodiscard]] bool must_stay(const Generation& generation, const Process& process) const;
   [[nodiscard]] Generation& lacking_after(const Generation* last);
@@ -132,7 +133,7 @@ class Generations {
 
   std::size_t workers_;
   Budget* budget_;
-  std::list<Generation> generations_;  ///< by their numbers
+  std::list<Generation> generations_;  ///< in the order of their numbers
   std::size_t next_ = 0;
 };
 

@@ -1,17 +1,14 @@
-// A part at a time: see the header.
+// Implements the parser of requests, and the tables of torch's operations and their fields.
 #include "services/torch_store/request_reader.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstring>
-#include <span>
 #include <stdexcept>
-#include <utility>
 
 namespace muster::store {
 
-// The three tables of numbers: the place in a table is the number.
+// The tables of operations: the index is the operation's number on the wire.
 
 namespace {
 
@@ -44,7 +41,7 @@ std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code) {
   return code < table.size() ? std::optional(table[code]) : std::nullopt;
 }
 
-// One table of layouts, and one of requests.
+// The fields of each operation, and the request made of them.
 
 namespace {
 
@@ -160,9 +157,9 @@ Request make_request(Operation operation, Contents contents) {
 namespace {
 
 constexpr std::uint32_t kGreeting = 0x3C85F7CE;
-/// The number of the greeting, and what follows it.
+/// The number of the greeting, and the word after it.
 constexpr std::size_t kGreetingSize = 1 + sizeof kGreeting;
-/// 1.13 to 2.1 number the operations below it alike.
+/// The lower numbers mean the same operations in torch 1.13 to 2.1.
 constexpr std::uint8_t kFirstThatDiffers = 7;
 
 Error it_sent(const std::string& what) {
@@ -197,7 +194,7 @@ std::optional<Request> RequestReader::on_silence() {
   return finish();
 }
 
-/// True: the part is here.
+/// True: the part is complete.
 bool RequestReader::gather(std::string_view& bytes) {
   if (part_ == Part::Undecided) {
     return !bytes.empty();
@@ -213,7 +210,7 @@ bool RequestReader::gather(std::string_view& bytes) {
   return have + count == wanted_;
 }
 
-/// Memory is asked for as bytes come, for a length is only a claim, and ends up being what the text needs.
+/// Allocates as bytes come, because a length is only a claim; the text ends with the capacity that it needs.
 void RequestReader::gather_text(std::string_view bytes) {
   std::string& text = contents_.texts.back();
   const std::size_t size = text.size() + bytes.size();
@@ -245,7 +242,7 @@ Result<bool> RequestReader::on_part() {
   return on_bytes_after_key();
 }
 
-/// Without a greeting a 0 is SET, whose key is never as long as the greeting would make it.
+/// Without a greeting, 0 is SET: no key is as long as the greeting, read as a length, would say.
 Result<bool> RequestReader::on_start() {
   if (pending_.front() != 0) {
     return on_code();
@@ -282,9 +279,9 @@ Result<bool> RequestReader::on_code() {
   return layout_.is_list ? expect(Part::Count, sizeof(std::uint64_t)) : next_field();
 }
 
-/// Where it is not settled yet, what the number most likely means: what it is in 2.1, but for watching a key, which
-/// is what the second connection of a client of 1.13 or 2.0 begins with. That is refused and settles nothing: a
-/// client of 2.1 may begin with a deletion.
+/// If the dialect is not settled, assumes 2.1's meaning of the number. Exception: the first request of a connection
+/// may be WATCH_KEY, with which the second connection of a client of 1.13 or 2.0 begins. It is refused and settles
+/// nothing: a client of 2.1 may begin with DELETE_KEY, which has the same number.
 std::optional<Operation> RequestReader::operation_of_code(std::uint8_t code) {
   const auto settled = has_greeted_ ? Dialect::Torch22 : ungreeted_dialect();
   if (settled || code < kFirstThatDiffers) {
@@ -353,7 +350,7 @@ Result<bool> RequestReader::next_field() {
   return expect(Part::Length, sizeof(std::uint64_t));
 }
 
-/// Never whole with that: more is to come.
+/// Starts a part. Never true: the request goes on.
 Result<bool> RequestReader::expect(Part part, std::uint64_t bytes) {
   part_ = part;
   wanted_ = static_cast<std::size_t>(bytes);
@@ -383,7 +380,7 @@ Request RequestReader::finish() {
   return make_request(operation_, std::exchange(contents_, {}));
 }
 
-/// The number at the front of what is pending, in the order of this machine, which is that of its clients.
+/// Takes the number at the front of `pending_`, in the byte order of this machine, which is that of its clients.
 template <typename Number>
 Number RequestReader::take() {
   Number number = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The bytes of one client, made requests. Pure.
+// Parses the bytes of one client into requests. Pure.
 
 #include "base/result.hpp"
 #include "services/torch_store/store.hpp"
@@ -17,7 +17,7 @@
 
 namespace muster::store {
 
-// What a client asks for: one value for each operation. The greeting is none, it only says how the client speaks.
+// One type for each operation. The greeting has none: it only tells how the client numbers operations.
 
 struct KeyAndValue {
   std::string key;
@@ -63,7 +63,7 @@ struct MultiSet {
 };
 struct CancelWait {};
 struct Ping {
-  std::uint32_t nonce = 0;  ///< the client's pid, as it sees itself
+  std::uint32_t nonce = 0;  ///< the client's pid in its own namespace
 };
 struct QueuePush : KeyAndValue {};
 struct QueuePop {
@@ -80,7 +80,7 @@ struct Barrier {
 
 }  // namespace request
 
-/// What changes or reads keys, or waits for them.
+/// Requests that change or read keys, or wait for them.
 using KeyRequest = std::variant<request::Set, request::CompareSet, request::Get, request::Add, request::Check,
                                 request::Wait, request::CountKeys, request::DeleteKey, request::Append,
                                 request::MultiGet, request::MultiSet, request::CancelWait, request::QueuePush,
@@ -88,7 +88,7 @@ using KeyRequest = std::variant<request::Set, request::CompareSet, request::Get,
 
 using Request = std::variant<request::Ping, request::WatchKey, KeyRequest>;
 
-// What clients of torch's TCPStore can ask for, and by which number each release of torch asks for it.
+// The operations of torch's TCPStore, and their numbers in each release of torch.
 //
 // The numbers are those of the enumeration in torch/csrc/distributed/c10d/TCPStoreBackend.hpp (TCPStore.cpp before
 // 2.1), as it is in the released wheels.
@@ -116,83 +116,82 @@ enum class Operation {
   Barrier
 };
 
-/// How a client numbers operations. No release says which it is: only those from 2.2 on greet the store.
+/// Numbering of the operations. Clients do not name their release: only those from 2.2 on greet the store.
 enum class Dialect {
   Torch20,  ///< 1.13 and 2.0
   Torch21,
   Torch22  ///< 2.2 and later, which only add numbers at the end
 };
 
-/// Empty: that dialect has no such number.
+/// Empty: the dialect has no such number.
 [[nodiscard]] std::optional<Operation> operation_of(Dialect dialect, std::uint8_t code);
 
-/// By which dialect the clients of a job speak that do not greet. It is settled by the first rank that says what
-/// only one of the two can mean, for all: they are the same program.
+/// Dialect of all clients of a job that do not greet, which run the same program. Settled by the first rank that
+/// sends what only one of the two dialects can mean.
 class Ungreeted {
  public:
   /// Empty: not settled yet.
   [[nodiscard]] std::optional<Dialect> dialect() const { return dialect_; }
-  /// The first word counts.
+  /// Only the first call counts.
   void settle(Dialect dialect) { dialect_ = dialect_.value_or(dialect); }
 
  private:
   std::optional<Dialect> dialect_;
 };
 
-// What follows the number of an operation on the wire, and the request that is made of it.
+// Fields that follow an operation's number on the wire, and the request that is made of them.
 
 enum class Field {
-  Key,    ///< a length of 8 bytes, and so many
-  Value,  ///< the same
+  Key,    ///< a length in 8 bytes, then the text
+  Value,  ///< likewise
   Nonce,  ///< 4 bytes
   Amount  ///< 8 bytes, with a sign
 };
 
 struct Layout {
   std::span<const Field> fields;
-  /// 8 bytes say first how often the fields come.
+  /// The fields repeat; 8 bytes before them say how often.
   bool is_list = false;
 };
 
-/// Of the greeting nothing: it is read before there is a request.
+/// Empty for the greeting, which is not read as a request.
 [[nodiscard]] Layout layout_of(Operation operation);
 
-/// What was read for the fields of the layout.
+/// Values of a layout's fields.
 struct Contents {
   std::vector<std::string> texts;  ///< keys and values, in order
   std::uint64_t number = 0;        ///< the nonce, or the bits of the amount
 };
 
-/// `contents` are those of its layout. There is no request for the greeting.
+/// `contents`: the values of the operation's layout. There is no request for the greeting.
 [[nodiscard]] Request make_request(Operation operation, Contents contents);
 
-/// Takes bytes as they come, in any pieces, and gives requests in order. No byte is looked at twice: it knows in which
-/// field of which request it is, and how many bytes of that are missing. A length is compared with its limit before
-/// its bytes are waited for.
+/// Parses bytes in any pieces into requests, in order. No byte is read twice: the reader knows the current field and
+/// its missing bytes. A length is compared with its limit before its bytes are waited for.
 ///
-/// After an error it is of no use: where the next request would begin is not known.
+/// Unusable after an error, because the begin of the next request is unknown.
 class RequestReader {
  public:
-  /// Both are those of the store, and outlive it.
+  /// Both belong to the store and outlive the reader.
   RequestReader(const Limits& limits, Ungreeted& ungreeted) : limits_(&limits), ungreeted_(&ungreeted) {}
 
-  /// Takes what it needs from the front of `bytes`. Empty: all are taken, and the request is not whole. Fails with
-  /// `BadData` for what no client sends, or what is over a limit: what "it sent".
+  /// Takes bytes from the front of `bytes`. Empty: all are taken, and the request is incomplete. Fails with `BadData`
+  /// for invalid bytes or a value over a limit; the message continues "it sent".
   [[nodiscard]] Result<std::optional<Request>> next(std::string_view& bytes);
 
-  /// True: the request is whole if nothing follows for a moment, unless it is settled meanwhile what it means: 8 and a
-  /// key is 1.13's DELETE_KEY, whose sender waits now, and the beginning of 2.1's APPEND.
+  /// True: the request is complete if nothing follows for a moment, unless the dialect is settled meanwhile. 8 and a
+  /// key are 1.13's DELETE_KEY, whose sender now waits, or the beginning of 2.1's APPEND.
   [[nodiscard]] bool awaits_silence() const {
     return part_ == Part::Undecided && ungreeted_dialect() != Dialect::Torch21;
   }
-  /// Nothing has followed. Empty: it is not whole all the same.
+  /// Call when nothing has followed. Empty: the request is still incomplete.
   [[nodiscard]] std::optional<Request> on_silence();
 
-  /// The client is a rank: what it settles from here on is settled for the others that do not greet. What anybody else
-  /// says, which may be a stray byte, counts for its own connection only.
+  /// Call for a rank: the dialect that its requests settle counts for all clients that do not greet. Any other
+  /// client, which may have sent a stray byte, settles it for its own connection only.
   void speak_for_all() { speaks_for_all_ = true; }
 
-  /// What the request that is not whole takes in memory.
+  /// Memory of the incomplete request, in bytes.
   [[nodiscard]] std::size_t held() const { return held_; }
 
  private:
@@ -208,7 +207,7 @@ class RequestReader {
 
   [[nodiscard]] bool gather(std::string_view& bytes);
   void gather_text(std::string_view bytes);
-  // True: the request is whole.
+  // True: the request is complete.
   [[nodiscard]] Result<bool> on_part();
   [[nodiscard]] Result<bool> on_start();
   [[nodiscard]] Result<bool> on_code();
@@ -219,7 +218,7 @@ class RequestReader {
   [[nodiscard]] Result<bool> next_field();
   [[nodiscard]] Result<bool> expect(Part part, std::uint64_t bytes);
   void expect_code();
-  /// Empty: not settled yet.
+  /// Empty: not settled.
   [[nodiscard]] std::optional<Dialect> ungreeted_dialect() const { return own_ ? own_ : ungreeted_->dialect(); }
   [[nodiscard]] std::optional<Operation> operation_of_code(std::uint8_t code);
   [[nodiscard]] Request finish();
@@ -230,20 +229,20 @@ class RequestReader {
   Ungreeted* ungreeted_;
   bool has_greeted_ = false;
   bool speaks_for_all_ = false;
-  std::optional<Dialect> own_;  ///< settled by what this client has said, without a greeting
+  std::optional<Dialect> own_;  ///< settled by this client's requests, without a greeting
   bool is_first_ = true;
 
   Part part_ = Part::Start;
-  std::size_t wanted_ = 1;  ///< bytes of this part in all
-  std::string pending_;     ///< those that are here, but for a text's
+  std::size_t wanted_ = 1;  ///< bytes of the whole part
+  std::string pending_;     ///< bytes of the part so far, except of a text
 
   Operation operation_ = Operation::Validate;
-  std::optional<Dialect> means_;  ///< the dialect in which it is this operation, where that was not settled
+  std::optional<Dialect> means_;  ///< dialect that gives this operation, if none was settled
   Layout layout_;
-  std::uint64_t rounds_ = 0;  ///< of the fields, with the one that is read
-  std::size_t field_ = 0;     ///< the next one
+  std::uint64_t rounds_ = 0;  ///< repetitions of the fields that are left, with the current one
+  std::size_t field_ = 0;     ///< index of the next field
   Contents contents_;
-  std::size_t size_ = 1;  ///< of the request, as far as it is known
+  std::size_t size_ = 1;  ///< bytes of the request, as far as known
   std::size_t held_ = 0;
 };
 

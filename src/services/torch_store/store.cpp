@@ -1,4 +1,4 @@
-// The clients: who they are, what they send, and where they belong. What requests do is in key_actions.cpp.
+// Implements the store: its clients, the queue of their answers, and the choice of connections to close.
 #include "services/torch_store/store.hpp"
 
 #include "base/text.hpp"
@@ -14,15 +14,10 @@
 namespace muster::store {
 namespace {
 
-/// Users' keys begin with "/". Each rank adds to this one first.
+/// Each rank adds to this key first. Users' keys begin with "/".
 constexpr std::string_view kArrivalKey = "init/";
 
-bool is_arrival(const KeyRequest& request) {
-  const auto* const add = std::get_if<request::Add>(&request);
-  return add != nullptr && add->key == kArrivalKey && add->amount > 0;
-}
-
-/// How a refusal begins.
+/// Beginning of the message about a closed connection.
 std::string closed(const Process& process) {
   return "closed the store's connection to " + describe(process) + ": ";
 }
@@ -53,7 +48,6 @@ class Store::Parts {
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
   [[nodiscard]] Answers& answers() { return answers_; }
-  [[nodiscard]] const Answers& answers() const { return answers_; }
   [[nodiscard]] const Generations& generations() const { return generations_; }
   [[nodiscard]] const Budget& data() const { return data_; }
 
@@ -61,7 +55,7 @@ class Store::Parts {
   struct Connection {
     Process process;
     RequestReader reader;
-    std::size_t held = 0;  ///< what is counted of its unfinished request
+    std::size_t held = 0;  ///< bytes counted in `unfinished_`
     Generation* generation = nullptr;
     std::optional<Error> refusal{};
   };
@@ -148,7 +142,8 @@ Result<> Store::Parts::Carry::operator()(request::WatchKey& watch) const {
 
 Result<> Store::Parts::Carry::operator()(KeyRequest& request) {
   if (connection.generation == nullptr) {
-    const bool is_rank = is_arrival(request);
+    const auto* const add = std::get_if<request::Add>(&request);
+    const bool is_rank = add != nullptr && add->key == kArrivalKey && add->amount > 0;
     connection.generation = &parts.generations_.join(connection.process, is_rank);
     if (is_rank) {
       connection.reader.speak_for_all();
@@ -320,19 +315,19 @@ std::size_t Store::bytes() const {
 }
 
 std::size_t Store::unread() const {
-  return std::as_const(*parts_).answers().bytes();
+  return parts_->answers().bytes();
 }
 
-// Parts are gathered, and handed out as pieces: see the header.
+// Gathers parts and hands them out as pieces.
 
 namespace {
 
-/// The longest piece: who reads slowly keeps no more of a large value.
+/// Longest piece: a client that reads slowly holds no more of a large value.
 constexpr std::size_t kPiece = std::size_t{64} << 10U;
-/// Where thousands read slowly, it is a short one.
+/// Longest piece while all pieces together exceed `kMuchInPieces`, as when thousands read slowly.
 constexpr std::size_t kShortPiece = std::size_t{4} << 10U;
 constexpr std::size_t kMuchInPieces = std::size_t{64} << 20U;
-/// Up to here a copy costs less than keeping the value as it was.
+/// Values up to this size are copied, which costs less than sharing them.
 constexpr std::size_t kSmallValue = std::size_t{4} << 10U;
 
 }  // namespace
@@ -458,14 +453,14 @@ std::string Answers::take_piece(Unsent& unsent) {
   return piece;
 }
 
-// By process, and then by what its connections have done: see the header.
+// Chooses by process, and then by what its connections have asked.
 
 namespace {
 
-/// Of one process, the oldest first.
+/// Connections of one process, the oldest first.
 struct Held {
   std::vector<ClientId> all;
-  std::vector<ClientId> silent;  ///< those that have asked for nothing
+  std::vector<ClientId> silent;  ///< have asked for nothing
 };
 
 std::map<Process, Held> by_process(const std::vector<ClientMemory>& connections) {
@@ -484,7 +479,7 @@ std::map<Process, Held> by_process(const std::vector<ClientMemory>& connections)
   return processes;
 }
 
-/// So many of them, with as many on each side.
+/// `count` clients with as many on each side.
 std::vector<ClientId> middle_of(const std::vector<ClientId>& clients, std::size_t count) {
   const auto begin = clients.begin() + static_cast<std::ptrdiff_t>((clients.size() - count) / 2);
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};

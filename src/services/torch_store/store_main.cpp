@@ -1,4 +1,4 @@
-// One epoll set: see the header.
+// Implements the process of the store: its epoll set and its event loop.
 #include "services/torch_store/store_main.hpp"
 
 #include "base/file_io.hpp"
@@ -14,10 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <deque>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -65,9 +63,9 @@ std::span<const epoll_event> Poller::ready(std::optional<std::chrono::millisecon
   return {ready_.data(), static_cast<std::size_t>(std::max(count, 0))};
 }
 
-// A loop of its own. Each turn takes what has happened in the order that the store wants: who has gone, who has come,
-// what was sent; then it writes answers. It waits for its clients by epoll itself: with thousands of them that come at
-// once, what a library keeps for each socket would cost more than what they ask for.
+// The event loop. Each turn handles events in the order that the store needs: closed connections, new ones, then
+// bytes; then it writes answers. It calls epoll itself: when thousands of clients connect at once, a library's state
+// for each socket would cost more than their requests.
 
 namespace {
 
@@ -76,25 +74,25 @@ using store::ClientId;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// In one turn; what is left has the next one.
+/// Per turn of the loop; the rest waits for the next turn.
 constexpr int kMostAccepted = 256;
 constexpr int kMostAnswers = 4'096;
-/// After which a request with two meanings has the one that waits for an answer.
+/// Silence that settles a request with two meanings.
 constexpr milliseconds kSilence{100};
-/// Without a descriptor for another client.
+/// Pause of accepting when no descriptor is left for another client.
 constexpr milliseconds kRest{100};
 
-// Numbers of what is waited for; those of clients follow.
+// Numbers in the epoll set; clients' numbers follow.
 constexpr std::uint64_t kListener = 0;
 constexpr std::uint64_t kAgent = 1;
-/// A client's. Its end is told by the kernel, so that nobody has to be asked for it.
+/// Events of a client. With EPOLLRDHUP the kernel reports its end, so that no client has to be polled for that.
 constexpr std::uint32_t kWhatAClientDoes = EPOLLIN | EPOLLRDHUP;
 constexpr std::uint32_t kAnEnd = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
 struct StoreClient {
   UniqueFd fd;
-  std::string answer{};  ///< the piece that is on its way
-  std::size_t sent = 0;  ///< of it
+  std::string answer{};  ///< the piece that is in flight
+  std::size_t sent = 0;  ///< bytes of the piece
   std::optional<Clock::time_point> silent_until{};
 };
 
@@ -144,7 +142,7 @@ class StoreLoop {
     }
   }
 
-  // Who comes and goes.
+  // Connections.
   void close_who_has_gone(Events events) {
     for (const epoll_event& event : events) {
       const auto at = (event.events & kAnEnd) != 0 ? clients_.find(event.data.u64) : clients_.end();
@@ -154,7 +152,7 @@ class StoreLoop {
     }
   }
 
-  /// Those that it sent before it went count. Nothing is taken.
+  /// True: bytes that were sent before the end are still to be read. Peeks only.
   [[nodiscard]] static bool has_bytes(const StoreClient& client) {
     char byte = 0;
     return ::recv(client.fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
@@ -209,7 +207,7 @@ class StoreLoop {
     have_some_give_way();
   }
 
-  /// Who takes most of what all share.
+  /// Closes clients that use most of an exhausted shared resource.
   void have_some_give_way() {
     while (const auto some = store_.clients_to_close()) {
       close_all(*some);
@@ -232,7 +230,7 @@ class StoreLoop {
     clients_.erase(id);
   }
 
-  // What clients say.
+  // Requests.
   void read(ClientId id) {
     const auto at = clients_.find(id);
     if (at == clients_.end()) {
@@ -259,7 +257,6 @@ class StoreLoop {
     have_some_give_way();
   }
 
-  // Time.
   [[nodiscard]] std::optional<milliseconds> time_to_wait() const {
     if (has_more_answers_) {
       return milliseconds(0);
@@ -290,14 +287,13 @@ class StoreLoop {
     const auto at = clients_.find(id);
     if (at == clients_.end() || !at->second.silent_until || now < *at->second.silent_until ||
         !store_.awaits_silence(id)) {
-      return;  // it has said something meanwhile
+      return;  // it has sent bytes meanwhile
     }
     if (const auto settled = store_.on_silence(id); !settled) {
       refuse(id, settled.error());
     }
   }
 
-  // Answers.
   void answer_some() {
     for (int i = 0; i < kMostAnswers; ++i) {
       auto answer = store_.next_answer();
@@ -328,11 +324,11 @@ class StoreLoop {
     }
   }
 
-  /// The first rank of a meeting, and the last one.
+  /// Reports the first rank of a rendezvous, and the last one.
   void follow_arrivals() {
     const store::InitBarrier init_barrier = store_.init_barrier();
     if (init_barrier.ranks == 0 || init_barrier.generation < notified_.generation) {
-      return;  // a later one is over already
+      return;  // a later one is already over
     }
     const bool has_begun = init_barrier.generation > notified_.generation || notified_.ranks == 0;
     const bool is_complete = init_barrier.ranks >= expected_;
@@ -342,7 +338,7 @@ class StoreLoop {
     }
   }
 
-  /// First: it asks who waits before it asks the ranks to end, and then nobody does.
+  /// Comes first in a turn: the agent asks which ranks wait before it stops them, and later none does.
   void read_heartbeat(Events events) {
     for (const epoll_event& event : events) {
       if (event.data.u64 == kAgent) {
@@ -378,14 +374,15 @@ class StoreLoop {
   store::InitBarrier notified_;
   std::unordered_map<ClientId, StoreClient> clients_;
   ClientId last_ = kAgent;
-  std::deque<std::pair<Clock::time_point, ClientId>> silences_;  ///< all are as long
+  std::deque<std::pair<Clock::time_point, ClientId>> silences_;  ///< all have the same length
   std::optional<Clock::time_point> rests_until_;
   bool has_rested_ = false;
   bool has_more_answers_ = false;
   std::array<char, std::size_t{64} << 10U> buffer_{};
 };
 
-/// The agent takes it, and ends us: else a rank that loses its connection would be the first failure.
+/// The agent reads the line and then kills this process. Waits for that: if a rank lost its connection earlier, that
+/// would be taken for the first failure.
 void print_fatal(int agent, const std::string& line) {
   (void)write_all(agent, line, std::chrono::seconds(1));
   pollfd readable{agent, POLLIN, 0};
@@ -397,10 +394,10 @@ void print_fatal(int agent, const std::string& line) {
 }  // namespace
 
 void serve_store(const StoreChannel& ends, const StoreJob& job) {
-  // Made now: when they are needed there is no memory for them.
+  // Allocated in advance: when they are needed, there is no memory left.
   const std::string end = write_line(StoreEnd{"it has no memory left for what the ranks keep in it"});
   const UniqueFd agent(::fcntl(ends.agent, F_DUPFD_CLOEXEC, 0));
-  std::optional<StoreLoop> loop;  // the clients of which stay connected until the agent knows
+  std::optional<StoreLoop> loop;  // keeps clients connected until the agent knows
   try {
     loop.emplace(ends, job);
     loop->run();

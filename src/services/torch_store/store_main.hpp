@@ -1,6 +1,6 @@
 #pragma once
 
-// Descriptors that are waited for together.
+// The process of the store: its epoll set and its event loop.
 
 #include "base/file_io.hpp"
 #include "services/torch_store/store_server.hpp"
@@ -16,19 +16,19 @@
 
 namespace muster {
 
-/// epoll(7), as long as something is ready. Each descriptor has a number of its own, and is forgotten when it is closed.
-/// Throws `std::bad_alloc` where the kernel has no memory for it.
+/// Wraps epoll(7), level-triggered. Each descriptor has a number of its own, and is removed when it is closed. Throws
+/// `std::bad_alloc` if the kernel has no memory for it.
 class Poller {
  public:
   Poller();
 
-  /// `events`: those of EPOLLIN and so on that are waited for.
+  /// `events`: EPOLLIN and so on.
   void add(int fd, std::uint64_t number, std::uint32_t events);
   void change(int fd, std::uint64_t number, std::uint32_t events);
   void remove(int fd);
 
-  /// Those that are ready, with their numbers, `most` of them; none: the time is over, or a signal has come. Without a
-  /// time it waits for good. The next call takes them back.
+  /// Waits, and returns at most `most` ready descriptors by their numbers. Empty: the time is over, or a signal came.
+  /// Without a time it waits for ever. Valid until the next call.
   [[nodiscard]] std::span<const epoll_event> ready(std::optional<std::chrono::milliseconds> time, std::size_t most);
 
  private:
@@ -36,16 +36,15 @@ class Poller {
   std::vector<epoll_event> ready_;
 };
 
-// What the process of the store does: it accepts clients, reads what they send and writes what the store answers. Private
-// to run/.
+// Accepts clients, reads their requests and writes the store's answers. Private to services/.
 
-/// What it has of the agent's.
+/// Descriptors that the process inherits from the agent.
 struct StoreChannel {
   int listener = -1;
-  int agent = -1;  ///< a stream: it tells what store_lines.hpp says, and is asked by a byte
+  int agent = -1;  ///< a stream: messages of store_process.hpp to the agent, and a byte for each of its requests
 };
 
-/// Serves until the agent is gone, or the process is killed.
+/// Serves until the agent is gone, or this process is killed.
 void serve_store(const StoreChannel& ends, const StoreJob& job);
 
 }  // namespace muster

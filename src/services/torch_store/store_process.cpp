@@ -1,4 +1,5 @@
-// One object a line; its first key says what it is.
+// Implements the messages between the store's process and the agent, and both ends of their link. A message is a JSON
+// object a line, and its first key tells its type.
 #include "services/torch_store/store_process.hpp"
 
 #include "base/json.hpp"
@@ -13,7 +14,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -103,7 +103,7 @@ Result<std::vector<StoreMessage>> StoreMessageReader::feed(std::string_view byte
   for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
     try {
       lines.push_back(read_object(json::parse(std::string_view(rest_).substr(begin, end - begin)).as_object()));
-    } catch (const std::exception& wrong) {  // Boost.JSON throws for what is not as it is asked to be
+    } catch (const std::exception& wrong) {  // Boost.JSON throws for an unexpected type or a missing key
       return Error{ErrorKind::BadData,
                    std::string("the store's process says what is none of its words: ") + wrong.what()};
     }
@@ -112,13 +112,7 @@ Result<std::vector<StoreMessage>> StoreMessageReader::feed(std::string_view byte
   return lines;
 }
 
-// Lines go out as far as the agent takes them: see the header.
-
-namespace {
-
-constexpr int kMostRemarks = 16;
-
-}  // namespace
+// The process's end: lines are buffered until the agent reads them.
 
 AgentLink::AgentLink(Poller& poller, int agent, std::uint64_t number)
     : poller_(poller), agent_(agent), number_(number) {
@@ -134,6 +128,7 @@ void AgentLink::send(const StoreMessage& line) {
 }
 
 void AgentLink::remark(const std::string& text) {
+  constexpr int kMostRemarks = 16;
   if (++remarks_ <= kMostRemarks) {
     send(StoreNotice{text + (remarks_ < kMostRemarks ? "" : " (the last time that it is said)")});
   }
@@ -149,23 +144,23 @@ std::string AgentLink::on_ready(std::uint32_t events) {
   return {asked.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-/// An error is found out by reading as well.
+/// Ignores errors: reading reports them as well.
 void AgentLink::write() {
   const ssize_t size = ::send(agent_, unread_.data(), unread_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   unread_.erase(0, static_cast<std::size_t>(size > 0 ? size : 0));
   poller_.change(agent_, number_, unread_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
 
-// The listening socket is shared with the process; what they say to each other goes through a pair of sockets.
+// The agent's end. The process inherits the listening socket; messages go through a socket pair.
 
 namespace {
 
-/// Of address space: what the store keeps of keys and of unfinished requests (docs/gang.md), its clients' buffers, and ours.
+/// Limit of the address space: stored data, incomplete requests (docs/gang.md), clients' buffers, and the process.
 constexpr rlim_t kMostMemory = rlim_t{2} << 30U;
 
-/// It ends alone where it would take the memory of the ranks.
+/// Makes the store fail alone before it takes the memory of the ranks.
 void limit_memory() {
-#ifndef __SANITIZE_ADDRESS__  // which has terabytes of its own
+#ifndef __SANITIZE_ADDRESS__  // which maps terabytes of its own
   const rlimit limit{kMostMemory, kMostMemory};
   (void)::setrlimit(RLIMIT_AS, &limit);
 #endif
@@ -263,7 +258,7 @@ void StoreProcess::take(const StoreMessage& line) {
   } else {
     const auto& news = std::get<StoreStatus>(line);
     if (news.is_complete) {
-      later_.cancel();  // an idle job sleeps
+      later_.cancel();  // so that an idle job has no wakeups
     }
     if (events_.on_news) {
       events_.on_news(news);
@@ -308,7 +303,7 @@ void StoreProcess::fail(const Error& why) {
   end();
   if (events.on_failure) {
     events.on_failure(why);
-  } else {  // the workers of this node have ended, and their node with them
+  } else {  // the workers of this node, and its part in the attempt, have ended
     log_error("the store of the ranks, which others may still need, has ended: " + why.message);
   }
 }
@@ -318,14 +313,14 @@ void StoreProcess::end() {
   events_ = {};
   later_.cancel();
   patience_.cancel();
-  ErrorCode ignored;  // they are gone in any case
+  ErrorCode ignored;  // the stream is closed in any case
   stream_.close(ignored);
   if (listener_.is_open()) {
     served_ = UniqueFd(listener_.release());
   }
   if (served_) {
     (void)::shutdown(served_.get(),
-                     SHUT_RDWR);  // the process has it as well, and may live on for a moment
+                     SHUT_RDWR);  // the process has the socket as well, and may live on for a moment
     served_.reset();
   }
   if (pid_) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the process of the store and the agent tell each other: it a line of JSON, the agent a byte.
+// The store's process, and its messages: it sends lines of JSON to the agent, and the agent sends it single bytes.
 
 #include "base/file_io.hpp"
 #include "process/helper_process.hpp"
@@ -25,48 +25,48 @@
 
 namespace muster {
 
-/// What the agent asks: who has arrived, who waits for which keys.
+/// Requests of the agent: which ranks have arrived, and which clients wait for which keys.
 constexpr char kWhoArrived = '?';
 constexpr char kWhoWaits = 'w';
 
-/// For the user.
+/// A message for the user.
 struct StoreNotice {
   std::string text;
 };
-/// It ends: nobody is served any more.
+/// The store ends and serves no client any more.
 struct StoreEnd {
   std::string why;
 };
 using StoreMessage = std::variant<StoreNotice, StoreEnd, StoreStatus, store::AwaitedKeys>;
 
-/// With its line end.
+/// With a newline at the end.
 [[nodiscard]] std::string write_line(const StoreMessage& line);
 
-/// Puts lines together, however they are cut.
+/// Parses lines from bytes in any pieces.
 class StoreMessageReader {
  public:
-  /// Fails with `BadData` for what is none of these lines.
+  /// Fails with `BadData` for an invalid line.
   [[nodiscard]] Result<std::vector<StoreMessage>> feed(std::string_view bytes);
 
  private:
   std::string rest_;
 };
 
-// The store's process's end of its link to the agent.
+// The process's end of the link to the agent.
 
-/// The ranks do not wait for an agent that reads nothing: what it has not read is kept.
+/// Buffers messages that the agent has not read: the ranks never wait for the agent.
 class AgentLink {
  public:
-  /// `agent` is a stream, and not ours. It is waited for by that number.
+  /// `agent` is a stream, which the caller owns. `number` is its number in the poller.
   AgentLink(Poller& poller, int agent, std::uint64_t number);
 
   void send(const StoreMessage& line);
-  /// For the user: the first ones only, as others behave alike.
+  /// Sends a message for the user. Only the first few are sent, as later ones are alike.
   void remark(const std::string& text);
 
-  /// What was waited for has happened. What the agent asks, a byte each (store_lines.hpp).
+  /// Handles poller events, and returns the agent's requests, a byte each.
   [[nodiscard]] std::string on_ready(std::uint32_t events);
-  /// The agent is gone.
+  /// True: the agent is gone.
   [[nodiscard]] bool is_over() const { return is_over_; }
 
  private:
@@ -80,10 +80,9 @@ class AgentLink {
   bool is_over_ = false;
 };
 
-// The agent's half of the store: it has the port from before the start on, and makes the process that serves it when the
-// first client comes.
+// The agent's end: has the port from before the start, and forks the store's process when the first client connects.
 
-/// The process may take its time: thousands of ranks that are answered at once hold up nobody but it.
+/// In a process of its own, so that answering thousands of ranks at once holds up only the store.
 class StoreProcess final : public StoreServer {
  public:
   StoreProcess(boost::asio::io_context& io, HelperProcesses& helpers)
@@ -100,19 +99,20 @@ class StoreProcess final : public StoreServer {
   void request_later(std::chrono::seconds delay) override;
   void forget_events() override { events_ = {}; }
 
-  /// Tells `on_awaited` which keys clients wait for now, later; nothing where nobody has connected. What is asked before a
-  /// signal is told as it was then. A process that takes too long has told that nobody waits.
+  /// Calls `on_awaited` later with the keys that clients wait for now, or not at all if no client has connected. A
+  /// request before a signal is answered with the state before that signal. If the process does not answer in time,
+  /// the list is empty.
   void request_waiting_ranks();
   [[nodiscard]] bool is_asked_who_waits() const { return patience_.is_pending(); }
   std::function<void(const store::AwaitedKeys&)> on_awaited;
 
-  /// The port is free from here on, and the process is killed.
+  /// Frees the port, and kills the process.
   void end();
 
  private:
   using ErrorCode = boost::system::error_code;
 
-  /// A turn in which 8,192 clients are answered takes less.
+  /// A turn in which 8,192 clients are answered takes less time.
   static constexpr std::chrono::milliseconds kPatience{300};
 
   void on_first_client(const ErrorCode& error, std::uint64_t run);
@@ -125,16 +125,16 @@ class StoreProcess final : public StoreServer {
   void fail(const Error& why);
 
   HelperProcesses& helpers_;
-  boost::asio::posix::stream_descriptor listener_;  ///< until the first client comes
-  UniqueFd served_;                                 ///< then: no further client wakes us
+  boost::asio::posix::stream_descriptor listener_;  ///< until the first client connects
+  UniqueFd served_;                                 ///< after that, so that no further client wakes the agent
   boost::asio::posix::stream_descriptor stream_;    ///< to the process
   boost::asio::steady_timer later_;
-  DelayedCall patience_;  ///< with a process that has been asked who waits
+  DelayedCall patience_;  ///< time limit of a request for the waiting clients
   StoreJob job_;
   StoreEvents events_;
   StoreMessageReader lines_;
   std::optional<pid_t> pid_;
-  std::uint64_t run_ = 0;  ///< what is over when something is cancelled is called all the same
+  std::uint64_t run_ = 0;  ///< Asio calls handlers that completed before cancel(): the number tells stale calls
   std::array<char, std::size_t{16} << 10U> buffer_{};
 };
 

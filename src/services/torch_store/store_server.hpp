@@ -1,6 +1,7 @@
 #pragma once
 
-// The store by which the ranks of PyTorch meet, in a process of its own. What the service asks for; run/ has it.
+// Interface of PyTorch's store, where the ranks meet. The service uses it; store_process.cpp runs the store in a
+// process of its own.
 
 #include "base/result.hpp"
 #include "services/torch_store/store.hpp"
@@ -14,30 +15,30 @@
 
 namespace muster {
 
-/// Whom it serves.
+/// Clients of the store.
 struct StoreJob {
   std::size_t workers = 1;             ///< of the attempt, on all nodes
-  std::vector<std::string> addresses;  ///< numeric: who may connect, beside this machine
+  std::vector<std::string> addresses;  ///< numeric; may connect, as this machine may
 };
 
-/// How far the ranks have come.
+/// Progress of the ranks in init_process_group.
 struct StoreStatus {
-  std::size_t init_barrier = 0;  ///< counts the times that they have come together, from 0
+  std::size_t init_barrier = 0;  ///< number of the rendezvous, from 0
   std::size_t expected = 0;      ///< ranks
-  bool is_complete = false;      ///< all have
+  bool is_complete = false;      ///< all have arrived
   std::vector<store::Process> arrived =
-      {};  ///< a rank each, where that was asked for; empty: a meeting has begun or is complete
+      {};  ///< one for each rank, if that was requested; empty: a rendezvous has begun or is complete
 };
 
-/// Called from the event loop, never from within a call of ours.
+/// Called from the event loop, never from within a call to the server.
 struct StoreEvents {
   std::function<void(const StoreStatus&)> on_news;
-  /// It serves nobody any more.
+  /// The store has ended.
   std::function<void(const Error&)> on_failure;
 };
 
-/// One at a time: the store of an attempt ends when the next one listens, or with the job. It may serve longer than the
-/// workers of this node live, since those of others go on.
+/// One store at a time: that of an attempt ends when the next one listens, or with the job. It may serve longer than
+/// the workers of this node live, since those of other nodes go on.
 class StoreServer {
  public:
   StoreServer() = default;
@@ -45,13 +46,13 @@ class StoreServer {
   StoreServer& operator=(const StoreServer&) = delete;
   virtual ~StoreServer() = default;
 
-  /// At every address of this machine, beside who has reserved the port. Who connects waits until it serves.
+  /// Listens at every address, beside the socket that has the port reserved. Clients wait until `serve`.
   [[nodiscard]] virtual Result<> listen(std::uint16_t port) = 0;
-  /// From now on, with an empty store. Its process is made when somebody connects.
+  /// Serves with an empty store from now on. Its process is forked when the first client connects.
   virtual void serve(StoreJob job, StoreEvents events) = 0;
-  /// So long from now `on_news` says who has arrived, unless all have.
+  /// After this delay `on_news` tells which ranks have arrived, unless all have.
   virtual void request_later(std::chrono::seconds delay) = 0;
-  /// Nothing is told any more; it goes on.
+  /// Calls no event any more; the store goes on.
   virtual void forget_events() = 0;
 };
 

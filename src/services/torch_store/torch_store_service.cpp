@@ -1,5 +1,5 @@
-// The leader listens at the workers' port before the start is told to anybody, so no worker comes too early and nobody
-// else can take the port.
+// The service of PyTorch's store, and its messages about ranks that are missing or wait. The leader listens at the
+// workers' port before any node is told to start: no worker comes too early, and no other program takes the port.
 #include "services/torch_store/torch_store_service.hpp"
 
 #include "base/log.hpp"
@@ -7,23 +7,21 @@
 #include "base/text.hpp"
 #include "services/services.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace muster {
 
-// Nodes with the same address, such as those of a test on one machine, are looked at as one.
+// Nodes with the same address, such as those of a test on one machine, count as one.
 
 namespace {
 
-/// What is at one address.
+/// The ranks at one address.
 struct Place {
-  std::set<int> missing;    ///< ranks; all of them at first
-  std::size_t unknown = 0;  ///< have come, and nobody knows which they are
+  std::set<int> missing;    ///< all of them at first
+  std::size_t unknown = 0;  ///< arrived, but not known by their ranks
 };
 
 using Places = std::map<std::string, Place, decltype(&is_before)>;  ///< by address
@@ -76,11 +74,11 @@ std::string describe_missing(const std::vector<store::Process>& arrived, const s
   return join(words, " and ");
 }
 
-// Ranks where their pids tell them, else how many clients of which address.
+// Names ranks if their pids are known, else the number of clients of each address.
 
 namespace {
 
-/// Bytes of a key that are shown.
+/// Most bytes of a key in a message.
 constexpr std::size_t kMostShown = 200;
 
 std::string describe_clients(const store::AwaitedKey& awaited, const std::string& here, const RankOf& rank_of) {
@@ -95,7 +93,7 @@ std::string describe_clients(const store::AwaitedKey& awaited, const std::string
   }
   std::vector<std::string> words;
   if (!ranks.empty()) {
-    words.push_back(describe_ranks(std::vector<int>(ranks.begin(), ranks.end())));
+    words.push_back(describe_ranks_of(ranks));
   }
   for (const auto& [address, count] : others) {
     words.push_back(count_of(count, "client") + " of " + address);
@@ -122,7 +120,7 @@ std::string describe_awaited(const store::AwaitedKeys& awaited, const std::strin
 
 namespace {
 
-/// After the first rank; then twice as late each time.
+/// Delay after the first rank; doubled each time.
 constexpr std::chrono::seconds kFirstPoll{60};
 
 std::string text_of(std::chrono::nanoseconds time) {
@@ -155,7 +153,7 @@ class TorchStoreService final : public Service {
     return std::optional<PlanAdditions>(std::in_place);
   }
 
-  /// The workers of other nodes may go on: the store ends with the job, or when the next attempt listens.
+  /// The store serves on for workers of other nodes. It ends with the job, or when the next attempt listens.
   void stop() override {
     if (is_leader_) {
       input_.store->forget_events();
@@ -203,7 +201,7 @@ class TorchStoreService final : public Service {
   ServiceInput input_;
   bool is_leader_ = false;
   std::vector<gang::NodePlace> nodes_;
-  bool go_by_nodes_ = true;  ///< the ranks; else a rank table has given them
+  bool go_by_nodes_ = true;  ///< ranks follow the nodes; false: a rank table gives them
   Clock::time_point started_;
   Clock::time_point meeting_began_;
   std::chrono::seconds next_poll_ = kFirstPoll;

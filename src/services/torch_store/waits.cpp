@@ -1,4 +1,4 @@
-// Each wait has a ticket, by which it is found among those who wait for a key: see the header.
+// Implements the waits of clients for keys. Each wait has a ticket, by which it is found among the waiters of a key.
 #include "services/torch_store/waits.hpp"
 
 #include "services/torch_store/store.hpp"
@@ -10,7 +10,7 @@
 
 namespace muster::store {
 
-// Clients by the keys that they wait for, see the header.
+// Counts the clients of each key.
 
 namespace {
 
@@ -22,10 +22,6 @@ void note(Awaited& awaited, const std::string& key, const Process& process) {
   if (entry.processes.size() < kMostAwaitingProcesses) {
     entry.processes.push_back(process);
   }
-}
-
-bool is_wanted_more(const AwaitedKey& one, const AwaitedKey& other) {
-  return one.clients > other.clients;
 }
 
 }  // namespace
@@ -43,7 +39,8 @@ AwaitedKeys most_awaited(std::span<const WaitingClient> waiting) {
     entry.key = key.substr(0, kMostOfAwaitedKey);
     most.keys.push_back(std::move(entry));
   }
-  std::stable_sort(most.keys.begin(), most.keys.end(), is_wanted_more);
+  std::stable_sort(most.keys.begin(), most.keys.end(),
+                   [](const AwaitedKey& one, const AwaitedKey& other) { return one.clients > other.clients; });
   if (most.keys.size() > kMostAwaitedKeys) {
     most.keys.resize(kMostAwaitedKeys);
     most.are_all = false;
@@ -53,7 +50,7 @@ AwaitedKeys most_awaited(std::span<const WaitingClient> waiting) {
 
 namespace {
 
-/// A waiter, and a pointer to the key.
+/// Bytes of a waiter and of a pointer to the key.
 constexpr std::size_t kCostOfPair = 24;
 
 std::size_t cost_of_key(const std::string& key) {
@@ -75,12 +72,12 @@ bool Waits::begin(ClientId client, const std::vector<std::string>& keys) {
   return true;
 }
 
-/// False: there is no room.
+/// False: the budget is exhausted.
 bool Waits::add(Wait& wait, ClientId client, const std::string& key) {
   const auto at = awaited_.find(key);
   const bool is_new = at == awaited_.end();
   if (!is_new && !at->second.waiters.empty() && at->second.waiters.back().ticket == wait.ticket) {
-    return true;  // it stands there twice
+    return true;  // the key is listed twice
   }
   const std::size_t cost = kCostOfPair + (is_new ? cost_of_key(key) : 0);
   if (!budget_->spend(cost)) {
@@ -102,7 +99,7 @@ void Waits::end(ClientId client) {
   }
 }
 
-/// It is found no more in any key that it names.
+/// Removes the wait from all its keys.
 void Waits::release(const Wait& wait) {
   for (auto* const key : wait.keys) {
     auto& waiters = key->second.waiters;
@@ -114,7 +111,7 @@ void Waits::release(const Wait& wait) {
   }
 }
 
-/// One wait less names it.
+/// One wait fewer lists the key; the last one removes it.
 void Waits::forget(AwaitedKeys::value_type& key) {
   const bool is_last = --key.second.named == 0;
   budget_->give_back(kCostOfPair + (is_last ? cost_of_key(key.first) : 0));

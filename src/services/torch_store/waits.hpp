@@ -1,6 +1,6 @@
 #pragma once
 
-// Which clients of a generation wait for which keys. Pure.
+// Records which clients of a generation wait for which keys, and finds the keys that most of them wait for. Pure.
 
 #include "services/torch_store/store.hpp"
 
@@ -14,34 +14,32 @@
 
 namespace muster::store {
 
-// Which keys most clients wait for: what a report of ranks that hang has room for. Pure.
+// The keys that most clients wait for, as a report about ranks that hang shows them.
 
-struct WaitingClient;
-
-/// How many keys of each client are looked at, and how many are told in all.
+/// Most keys of each client that are counted, and most keys that are reported.
 constexpr std::size_t kMostAwaitedKeys = 8;
-/// How many of those who wait for a key are told, the others are counted.
+/// Most processes that are reported for a key; further ones are only counted.
 constexpr std::size_t kMostAwaitingProcesses = 1'024;
-/// Bytes of a key; the rest is cut off.
+/// Most bytes of a reported key; the rest is cut off.
 constexpr std::size_t kMostOfAwaitedKey = 256;
 
 struct AwaitedKey {
   std::string key;
-  std::size_t clients = 0;         ///< that wait for it
-  std::vector<Process> processes;  ///< of the first of them, in the order in which they came
+  std::size_t clients = 0;         ///< that wait for the key
+  std::vector<Process> processes;  ///< of the first of these clients, in the order in which they came
 };
 
 struct AwaitedKeys {
-  std::vector<AwaitedKey> keys;  ///< the one that most clients wait for first
+  std::vector<AwaitedKey> keys;  ///< by the number of clients, descending
   bool are_all = true;
 };
 
-/// `waiting`: all that wait, with `kMostAwaitedKeys` keys of each or fewer.
+/// `waiting`: all waiting clients, with at most `kMostAwaitedKeys` keys of each.
 [[nodiscard]] AwaitedKeys most_awaited(std::span<const WaitingClient> waiting);
 
-/// A client waits for one set of keys, and for each of them until it was there once. Thousands may wait for thousands
-/// of keys: a pair of client and key takes some 24 bytes, and nobody is looked for one by one. Each wait is ended before
-/// this is destroyed, or the budget misses what it took.
+/// Clients and the keys that they wait for. A client waits for one set of keys, until each of them has been there
+/// once. Thousands may wait for thousands of keys, so a pair of client and key takes some 24 bytes and is found
+/// without a linear search. End each wait before destruction, else the budget stays charged.
 class Waits {
  public:
   explicit Waits(Budget& budget) : budget_(&budget) {}
@@ -49,46 +47,46 @@ class Waits {
   Waits& operator=(const Waits&) = delete;
   ~Waits() = default;
 
-  /// The client waits for these from now on, and for nothing else. `keys` are not there, are not empty, and may stand
-  /// there twice. False: they do not fit into the budget, and it waits for nothing.
+  /// Starts a wait, which replaces the client's earlier one. `keys` are missing in the store, at least one, possibly
+  /// with duplicates. False: they do not fit into the budget, and the client waits for nothing.
   [[nodiscard]] bool begin(ClientId client, const std::vector<std::string>& keys);
-  /// It waits for nothing.
+  /// Ends the client's wait, if any.
   void end(ClientId client);
 
-  /// The key has changed: those who missed nothing else wait no more, the one that has waited longest first.
+  /// The key has changed: ends waits that miss no other key, and returns their clients, the longest wait first.
   [[nodiscard]] std::vector<ClientId> on_changed(const std::string& key);
-  /// The same for the one that has waited longest only.
+  /// Likewise, but only for the client that has waited longest.
   [[nodiscard]] std::optional<ClientId> on_pushed(const std::string& key);
 
-  /// What it misses still, in the order in which it asked, `most` of them.
+  /// Up to `most` keys that the client still misses, in the order of its request.
   [[nodiscard]] std::vector<std::string> missing(ClientId client, std::size_t most) const;
-  /// How many; 0: it waits for nothing.
+  /// Number of keys that the client still misses; 0: it waits for nothing.
   [[nodiscard]] std::size_t count_missing(ClientId client) const;
-  /// How many clients wait.
+  /// Number of waiting clients.
   [[nodiscard]] std::size_t size() const { return waits_.size(); }
 
  private:
-  /// Numbers of waits: the lower began first.
+  /// Numbers of waits, in the order of their begin.
   using Ticket = std::uint64_t;
   struct Waiter {
     Ticket ticket = 0;
     ClientId client = 0;
   };
   struct Awaited {
-    std::vector<Waiter> waiters;  ///< by their tickets
-    std::size_t named = 0;        ///< in how many waits it stands; it stays here as long
+    std::vector<Waiter> waiters;  ///< in the order of their tickets
+    std::size_t named = 0;        ///< number of waits that list the key; at 0 the entry is removed
   };
   using AwaitedKeys = std::unordered_map<std::string, Awaited>;
   struct Wait {
     Ticket ticket = 0;
-    std::vector<AwaitedKeys::value_type*> keys;  ///< with those that have come
+    std::vector<AwaitedKeys::value_type*> keys;  ///< including keys that have come
     std::size_t missing = 0;
   };
 
   [[nodiscard]] bool add(Wait& wait, ClientId client, const std::string& key);
   void release(const Wait& wait);
   void forget(AwaitedKeys::value_type& key);
-  /// True: the client misses nothing any more.
+  /// True: the client misses no key any more.
   [[nodiscard]] bool on_came(ClientId client);
   [[nodiscard]] static std::vector<Waiter>::iterator find(std::vector<Waiter>& waiters, Ticket ticket);
 
