@@ -15,7 +15,7 @@
 
 namespace muster {
 
-// The other launchers whose command lines muster reads.
+// Lists the launchers that muster stands in for.
 
 namespace {
 
@@ -130,7 +130,7 @@ std::string original_of(const CompatLauncher& compat) {
   return compat.original == nullptr ? compat.name : compat.original;
 }
 
-// --help, the completions and the table for the documentation, from the options of a front end.
+// Makes --help, the completions and the documentation's table from the options of a launcher.
 
 namespace {
 
@@ -204,7 +204,7 @@ std::string row_of(const std::string& option, const CompatOption& row) {
   return "| `" + option + "` | " + word_of(row.fate) + " | " + row.note + " | " + setting + " |\n";
 }
 
-/// The options as completions take them, which know a name behind two dashes only.
+/// The options for completions, which know names behind two dashes only.
 std::vector<Option> as_options(const CompatLauncher& compat) {
   std::vector<Option> options;
   for (const CompatOption& option : compat.options()) {
