@@ -9,18 +9,12 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
 
 namespace muster {
 namespace {
 
 using Setting = Sourced<std::string>;
-
-/// Error for a part of a JSON value, named as "--bind-core device0".
-Error wrong_part(const Setting& setting, const std::string& part, const json::value& value, std::string_view expected) {
-  return wrong_value({json::serialize(value), part_of(setting.source, " " + part)}, expected);
-}
 
 /// Value of an msrun option: off, on, or a JSON object.
 struct Given {
@@ -106,7 +100,8 @@ Result<> read_places(BindingRequest& request, const Setting& setting, const json
     }
     const auto numbers = numbers_of(value);
     if (!numbers) {
-      return wrong_part(setting, std::string(key), value, "a list such as [\"0-9\", \"12,13\"]");
+      return wrong_value({json::serialize(value), part_of(setting.source, " " + std::string(key))},
+                         "a list such as [\"0-9\", \"12,13\"]");
     }
     for (auto GivenPlace::*const field : fields) {
       place->*field = *numbers;

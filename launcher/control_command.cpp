@@ -33,13 +33,9 @@ double now_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string temporary_folder(const Snapshot& snapshot) {
-  return snapshot.variable("TMPDIR").value_or("/tmp");
-}
-
 Result<std::string> find_socket(const CommandLine& line, const Snapshot& snapshot) {
   const auto wanted = line.settings.find("job");
-  const auto agent = control::choose_agent(control::find_agents(temporary_folder(snapshot)),
+  const auto agent = control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")),
                                            wanted ? std::optional(wanted->value) : std::nullopt);
   return agent ? Result<std::string>(agent->socket) : agent.error();
 }

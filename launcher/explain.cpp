@@ -71,13 +71,6 @@ std::string decisions_of(const LaunchPlan& plan) {
   return table_of(rows);
 }
 
-/// A plan that holds only the values that were seen, where nothing could be decided.
-LaunchPlan plan_without(const Snapshot& snapshot) {
-  LaunchPlan plan;
-  plan.lost = seen_of_nodes(snapshot, "nothing was decided");
-  return plan;
-}
-
 /// Table of values that looked relevant and were not used.
 std::string unused_of(const LaunchPlan& plan) {
   std::vector<Decision> rows = {{"NOT USED", "VALUE", "WHY"}};
@@ -173,7 +166,9 @@ Result<int> explain(const LaunchPlan& plan, bool is_json) {
 }
 
 Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json) {
-  return explain_refusal(std::move(error), plan_without(snapshot), is_json);
+  LaunchPlan plan;
+  plan.lost = seen_of_nodes(snapshot, "nothing was decided");
+  return explain_refusal(std::move(error), plan, is_json);
 }
 
 Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json) {
@@ -293,12 +288,6 @@ std::string line_of(const std::string& name, const std::string& version, const s
   return name + " " + version + from + "\n";
 }
 
-/// A static program has the glibc of its build, any other that of the machine.
-std::string glibc_line() {
-  const std::string version = ::gnu_get_libc_version();
-  return kIsStatic ? line_of("glibc", version, kGlibcPackage) : "glibc " + version + " (of this machine)\n";
-}
-
 }  // namespace
 
 std::string version_text(const CompatLauncher* compat) {
@@ -314,7 +303,10 @@ std::string version_details() {
   }
   text += std::string("built for ") + kTarget + " by " + kCompiler +
           (kIsStatic ? ", linked statically\n" : ", linked with the machine's C library\n");
-  text += line_of("OpenSSL", gang::openssl_version(), kOpensslPackage) + glibc_line();
+  text += line_of("OpenSSL", gang::openssl_version(), kOpensslPackage);
+  // A static program has the glibc of its build, any other that of the machine.
+  const std::string glibc = ::gnu_get_libc_version();
+  text += kIsStatic ? line_of("glibc", glibc, kGlibcPackage) : "glibc " + glibc + " (of this machine)\n";
   for (const Carried& part : kCarried) {
     text += line_of(part.name, part.version, part.package);
   }
@@ -435,10 +427,6 @@ json::value document_of(const std::string& file, const Inspection& verdict) {
   return document;
 }
 
-Error no_table(const std::string& file, const std::string& why) {
-  return {ErrorKind::BadData, "rank table '" + file + "': " + why};
-}
-
 /// Prints the verdict on standard error; returns the exit code.
 Result<int> speak(const std::string& file, const Inspection& verdict) {
   for (const Breach& breach : verdict.breaches) {
@@ -448,7 +436,7 @@ Result<int> speak(const std::string& file, const Inspection& verdict) {
     log_info("note: " + describe(remark));
   }
   if (const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading)) {
-    return no_table(file, unfinished->reason);
+    return Error{ErrorKind::BadData, "rank table '" + file + "': " + unfinished->reason};
   }
   if (const auto* error = std::get_if<Error>(&verdict.reading); error != nullptr && verdict.breaches.empty()) {
     return *error;

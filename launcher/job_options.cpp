@@ -388,17 +388,12 @@ std::optional<Clock::time_point> parse_end(const std::string& text) {
   return Clock::time_point(std::chrono::seconds(seconds));
 }
 
-/// Removes a leading zero: "05" is "5".
-std::string_view without_zero(std::string_view digits) {
-  return digits.size() == 2 && digits.front() == '0' ? digits.substr(1) : digits;
-}
-
 /// The first line that a command prints. `timeout` kills a hanging command before the helper process times out.
 std::optional<std::string> probe_program(const std::string& command) {
   constexpr std::chrono::seconds kQueryTimeout{6};
   const auto run = [&] {
     std::array<char, 256> line{};
-    // NOLINTNEXTLINE(cert-env33-c): the words are ours, and the job's number is one
+    // NOLINTNEXTLINE(cert-env33-c): the command is muster's own, with a number for the job
     std::FILE* const output = ::popen(("timeout -k 1 4 " + command + " 2>/dev/null").c_str(), "re");
     if (output != nullptr) {
       (void)std::fgets(line.data(), line.size(), output);
@@ -435,7 +430,10 @@ std::optional<std::chrono::seconds> parse_lsf_time_left(std::string_view text) {
     return std::nullopt;
   }
   const auto hours = parse_integer(text.substr(0, colon), 0, kMostNumber / 3600 - 1);
-  const auto minutes = parse_integer(without_zero(text.substr(colon + 1, text.size() - colon - 3)), 0, 59);
+  std::string_view digits = text.substr(colon + 1, text.size() - colon - 3);
+  // "05" is 5.
+  digits.remove_prefix(digits.size() == 2 && digits.front() == '0' ? 1 : 0);
+  const auto minutes = parse_integer(digits, 0, 59);
   if (!hours || !minutes) {
     return std::nullopt;
   }

@@ -277,10 +277,6 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
-std::string man_entry(const Option& option) {
-  return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
-}
-
 /// The options under their headings, for the manual page.
 std::string man_entries(std::span<const Option> table) {
   std::string text;
@@ -289,7 +285,7 @@ std::string man_entries(std::span<const Option> table) {
     text += section;
     text += '\n';
     for (const Option& option : options_of(table, section)) {
-      text += man_entry(option);
+      text += ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
     }
   }
   return text;

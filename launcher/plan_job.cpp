@@ -100,12 +100,6 @@ Planned plan_worker(const Options& options, const Snapshot& snapshot) {
   return planned;
 }
 
-/// Fails if the line names no program and a role of the template runs one.
-Result<> check_program(const JobRequest& job, const ModeTemplate& mode) {
-  const bool is_needed = std::any_of(mode.roles.begin(), mode.roles.end(), runs_users_program);
-  return job.program.empty() && is_needed ? Result<>(no_program()) : Result<>();
-}
-
 Result<ChosenMode> find_mode(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   auto mode = choose_mode(options.mode, snapshot);
   if (!mode) {
@@ -145,12 +139,6 @@ Result<> check_table(const ChosenMode& chosen, const rank_table::GenerateRequest
   return {};
 }
 
-/// Why the mode needs a rank table: "the mode is 'ranktable' by MA_NUM_HOSTS and Ascend devices". Empty if the user
-/// names the mode.
-std::string why_mode(const ChosenMode& mode) {
-  return mode.source.kind == SourceKind::Variable ? "the mode is '" + mode.mode.name + "' by " + mode.source.name : "";
-}
-
 /// Applies the existing rank table, or this node's part of a generated one. A plan does not wait for a table; a run
 /// waits later, and tells the other nodes about errors in the table.
 Result<> read_table(PlanInput& input, bool is_run) {
@@ -170,9 +158,11 @@ Result<> read_table(PlanInput& input, bool is_run) {
   if (const auto* const error = std::get_if<Error>(&answer)) {
     return *error;
   }
-  const std::string why = why_mode(input.mode);
-  return Error{ErrorKind::BadData, std::get<Pending>(answer).reason + "; a run would wait for it, a plan does not" +
-                                       (why.empty() ? "" : "; " + why)};
+  const ChosenMode& mode = input.mode;
+  const bool is_by_variable = mode.source.kind == SourceKind::Variable;
+  return Error{ErrorKind::BadData,
+               std::get<Pending>(answer).reason + "; a run would wait for it, a plan does not" +
+                   (is_by_variable ? "; the mode is '" + mode.mode.name + "' by " + mode.source.name : "")};
 }
 
 /// Reads the route plan. Only a rank table can assign other ranks than the placement does.
@@ -193,13 +183,6 @@ Result<> read_route(PlanInput& input) {
     job.route = std::move(**request);
   }
   return {};
-}
-
-/// Reads ranks that differ from the placement. Returns the error, since `explain` still prints the plan.
-std::optional<Error> read_ranks(PlanInput& input, bool is_run) {
-  auto read = read_table(input, is_run);
-  read = read ? read_route(input) : read;
-  return read ? std::nullopt : std::optional(read.error());
 }
 
 /// Makes the directory if it is missing. Fails if no file can be created in it.
@@ -254,8 +237,9 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
   if (!mode) {
     return mode.error();
   }
-  if (auto checked = check_program(options.job, mode->mode); !checked) {
-    return checked.error();
+  const auto& roles = mode->mode.roles;
+  if (options.job.program.empty() && std::any_of(roles.begin(), roles.end(), runs_users_program)) {
+    return no_program();
   }
   if (auto checked = check_table(*mode, options.job.generates); !checked) {
     return checked.error();
@@ -269,9 +253,10 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
     return added.error();
   }
   std::string log_dir = choose_log_dir(input, line.command == Command::Run);
-  const auto refusal = read_ranks(input, line.command == Command::Run);
-  if (refusal && line.command != Command::Explain) {
-    return *refusal;
+  auto ranks = read_table(input, line.command == Command::Run);
+  ranks = ranks ? read_route(input) : ranks;
+  if (!ranks && line.command != Command::Explain) {
+    return ranks.error();
   }
   if (auto checked = check_job(input); !checked) {
     return checked.error();
@@ -288,7 +273,8 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
     return doubt.error();
   }
   add_remarks(plan, *doubt, compat_notices(line, input.cluster));
-  return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir), refusal};
+  return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir),
+                 ranks ? std::nullopt : std::optional(ranks.error())};
 }
 
 /// Makes the plan for the devices that the user chooses, as if no others were visible.
@@ -326,11 +312,6 @@ Result<Planned> plan_job(const CommandLine& line, const Options& options, const 
 // Chooses the leader, the gang's address and the key of its links.
 
 namespace {
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32U) | device();
-}
 
 gang::Lead choose_leader(const Cluster& cluster, const gang::GangOptions& options) {
   if (options.lead || !cluster.node.rank) {
@@ -391,7 +372,8 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   policy.host_from = cluster.master_address_from;
   policy.port = cluster.gang_port;
   policy.hosts = cluster.hosts;
-  policy.seed = random_number();
+  std::random_device device;
+  policy.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
   return setup;
 }
 

@@ -42,12 +42,6 @@ std::string random_text(int words) {
   return text;
 }
 
-/// Path of this program; empty if /proc does not have it.
-std::string own_path() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-}
-
 Sourced<std::string> list_of(const Settings& settings) {
   const auto hosts = settings.find("hosts");
   return hosts ? *hosts : *settings.find("hostfile");
@@ -147,15 +141,12 @@ CommandLine line_of_agents(const CommandLine& line, const Options& options, cons
   return result;
 }
 
-/// True for a login as the user of this process, on ssh's default port.
-bool is_own_login(const GivenHost& host, const Snapshot& snapshot) {
-  const std::string user = ::geteuid() == 0 ? "root" : snapshot.variable("USER").value_or("");
-  return host.login == host.host || host.login == user + "@" + host.host;
-}
-
+/// Marks the hosts that are this machine, with a login as the user of this process on ssh's default port.
 void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
+  const std::string user = ::geteuid() == 0 ? "root" : snapshot.variable("USER").value_or("");
   for (GivenHost& host : hosts) {
-    host.is_here = is_this_host(host.host, snapshot) && is_own_login(host, snapshot);
+    const bool is_own_login = host.login == host.host || host.login == user + "@" + host.host;
+    host.is_here = is_own_login && is_this_host(host.host, snapshot);
   }
 }
 
@@ -257,7 +248,9 @@ Result<FanOut> plan_fan_out(const CommandLine& line, const Options& options, con
   if (!order) {
     return order.error();
   }
-  return FanOut{std::move(*hosts), std::move(*shell), agent_command(own_path()), snapshot.host_name, std::move(*order)};
+  std::error_code ignored;  // the path is empty if /proc does not have it
+  const std::string own_path = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  return FanOut{std::move(*hosts), std::move(*shell), agent_command(own_path), snapshot.host_name, std::move(*order)};
 }
 
 Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const Inherited& inherited,

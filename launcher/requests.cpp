@@ -9,8 +9,6 @@
 #include "platforms/request.hpp"
 #include "subcommands.hpp"
 
-#include <map>
-
 namespace muster {
 namespace {
 
@@ -104,12 +102,6 @@ std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
   return beside.empty() ? "python3" : beside;
 }
 
-/// True for launchers that end in torch's own launcher.
-bool is_torchs(const CompatLauncher& compat) {
-  const std::string_view mode = compat.mode;
-  return mode == "torchrun" || mode == "accelerate";
-}
-
 /// Reads the program. A template of the user's may need none, which is checked when the template has been read.
 Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& snapshot) {
   const std::string python = find_python(line, snapshot);
@@ -128,8 +120,10 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   const bool is_python_added = !job.program.empty();
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
   job.files = find_program_files(job.program, is_python_added);
-  // Source: torch/distributed/elastic/agent/server/local_elastic_agent.py, macros.substitute.
-  job.fills_local_rank = line.compat != nullptr && is_torchs(*line.compat);
+  // For launchers that end in torch's. Source: macros.substitute of torch/distributed/elastic/agent/server/
+  // local_elastic_agent.py.
+  const std::string_view mode = line.compat != nullptr ? line.compat->mode : "";
+  job.fills_local_rank = mode == "torchrun" || mode == "accelerate";
   return {};
 }
 
@@ -288,10 +282,6 @@ bool takes_next(const OptionTable& table, const std::string& token) {
   return option != nullptr && option->argument != nullptr;
 }
 
-bool is_module_option(const std::string& token) {
-  return token.starts_with("-m") || token == "--module" || token.starts_with("--module=");
-}
-
 /// A command line cut at its program.
 struct SplitLine {
   std::vector<std::string> options;
@@ -318,7 +308,8 @@ SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
     if (takes_next(table, token) && i + 1 < tokens.size()) {
       result.options.push_back(tokens[++i]);
     }
-    is_done = is_module_option(token);  // the module's arguments follow
+    // The module's arguments follow.
+    is_done = token.starts_with("-m") || token == "--module" || token.starts_with("--module=");
     result.may_be_front_end = !is_done;
   }
   result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());

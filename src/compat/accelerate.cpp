@@ -22,12 +22,6 @@ std::optional<int> read_count(const std::string& text) {
   return parse_integer(text, 1, std::numeric_limits<int>::max());
 }
 
-Result<> check_count(const std::optional<Sourced<std::string>>& text, int least) {
-  return !text || parse_integer(text->value, least, std::numeric_limits<int>::max())
-             ? Result<>()
-             : wrong_value(*text, least == 0 ? "a number" : "a number above 0");
-}
-
 bool is_one_machine(const Translation& t) {
   const auto machines = t.find("num-machines");
   return machines && machines->value == "1";
@@ -181,8 +175,9 @@ void take_file_for_given(Translation& t) {
 Result<> check_counts(const Translation& t) {
   for (const auto& [name, least] :
        {std::pair("num-processes", 0), std::pair("num-machines", 1), std::pair("num-cpu-threads-per-process", 1)}) {
-    if (auto checked = check_count(t.find(name), least); !checked) {
-      return checked;
+    const auto count = t.find(name);
+    if (count && !parse_integer(count->value, least, std::numeric_limits<int>::max())) {
+      return wrong_value(*count, least == 0 ? "a number" : "a number above 0");
     }
   }
   return {};

@@ -159,11 +159,6 @@ Result<std::string> bit_text(const Sourced<std::string>& value) {
   return truth ? Result<std::string>(*truth ? "1" : "0") : wrong_value(value, "true or false");
 }
 
-Result<std::string> check_number(const Sourced<std::string>& value) {
-  return value.source.kind == SourceKind::File || find_python_integer(value.value) ? Result<std::string>(value.value)
-                                                                                   : wrong_value(value, "a number");
-}
-
 Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std::string>& value) {
   switch (variable.spelling) {
     case Spelling::Nonempty:
@@ -174,7 +169,9 @@ Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std:
       break;
   }
   const bool is_number = std::string_view(variable.argument) == "N";
-  return is_number && variable.choices == nullptr ? check_number(value) : Result<std::string>(value.value);
+  const bool is_wrong = is_number && variable.choices == nullptr && value.source.kind != SourceKind::File &&
+                        !find_python_integer(value.value);
+  return is_wrong ? wrong_value(value, "a number") : Result<std::string>(value.value);
 }
 
 }  // namespace

@@ -66,16 +66,12 @@ namespace {
 constexpr const char* kRun = "colossalai run";
 constexpr const char* kNoAddress = "127.0.0.1";  ///< the option's default, which stands for the first host
 
-auto find_host(HostList& list, const std::string& name) {
-  return std::find_if(list.entries.begin(), list.entries.end(),
-                      [&](const ListedHost& one) { return one.host == name; });
-}
-
 /// Keeps the named hosts, in the order of their names; with `is_exclusion`, all hosts but those.
 Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclusion) {
   std::vector<ListedHost> chosen;
   for (const std::string& name : split(names.value, ',')) {
-    const auto at = find_host(list, name);
+    const auto at =
+        std::find_if(list.entries.begin(), list.entries.end(), [&](const ListedHost& one) { return one.host == name; });
     if (at == list.entries.end()) {
       return wrong_value(names, "hosts of " + list.source.name + ", and '" + name + "' is none");
     }

@@ -9,9 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
-#include <filesystem>
 
 namespace muster {
 
@@ -104,11 +101,6 @@ constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
      .aliases = "horovod.runner horovod.runner.launch"},
 });
 
-bool is_called(const CompatLauncher& one, std::string_view name) {
-  const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
-  return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
-}
-
 }  // namespace
 
 std::span<const CompatLauncher> compat_launchers() {
@@ -116,8 +108,10 @@ std::span<const CompatLauncher> compat_launchers() {
 }
 
 const CompatLauncher* find_front_end(std::string_view name) {
-  const auto at = std::find_if(kFrontEnds.begin(), kFrontEnds.end(),
-                               [&](const CompatLauncher& one) { return is_called(one, name); });
+  const auto at = std::find_if(kFrontEnds.begin(), kFrontEnds.end(), [&](const CompatLauncher& one) {
+    const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
+    return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+  });
   return at == kFrontEnds.end() ? nullptr : &*at;
 }
 

@@ -9,18 +9,11 @@
 #include "options/syntax.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 
 namespace muster {
 namespace {
-
-bool is_choice(const CompatOption& option, const std::string& value) {
-  const std::vector<std::string> choices = split(option.choices, ' ');
-  return std::find(choices.begin(), choices.end(), value) != choices.end();
-}
 
 /// Checks a number of seconds even though the option is ignored: an invalid value is an error as with the original.
 Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& value) {
@@ -35,8 +28,9 @@ Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& v
 
 /// Applies the table's row to a given option.
 Result<> translate_one(const CompatOption& option, const Sourced<std::string>& value, Translation& translation) {
-  if (option.is_strict && !is_choice(option, value.value)) {
-    return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
+  const auto choices = option.is_strict ? split(option.choices, ' ') : std::vector<std::string>();
+  if (option.is_strict && std::find(choices.begin(), choices.end(), value.value) == choices.end()) {
+    return wrong_value(value, "one of " + join(choices, ", "));
   }
   if (option.fate == OptionSupport::Refused && !value.value.empty()) {
     return Error{blame(value.source), value.source.name + " is refused: " + option.note};
@@ -101,12 +95,6 @@ void notice_options_behind(CommandLine& line, const CompatLauncher& compat) {
 bool has_subcommand(const CompatNames& words) {
   const char* const wanted = words.compat.subcommand;
   return wanted == nullptr || (!words.tokens.empty() && words.tokens.front() == wanted);
-}
-
-/// The tokens behind the name and the subcommand.
-std::span<const std::string> options_of(const CompatNames& words) {
-  const bool is_word = words.compat.subcommand != nullptr && has_subcommand(words);
-  return words.tokens.subspan(is_word ? 1 : 0);
 }
 
 /// Fails for the original's other subcommands, which do not launch and are left to the original.
@@ -189,7 +177,8 @@ Result<const CompatLauncher*> compat_of(std::string_view argv0) {
 Result<> read_front_end(CommandLine& line, const CompatNames& words, const OptionTable& own_options,
                         const Snapshot& snapshot, const ReadText& read_text) {
   const CompatLauncher& compat = words.compat;
-  auto read = read_tokens(compat, options_of(words), &own_options);
+  const bool is_behind_word = compat.subcommand != nullptr && has_subcommand(words);
+  auto read = read_tokens(compat, words.tokens.subspan(is_behind_word ? 1 : 0), &own_options);
   if (!read) {
     return read.error();
   }

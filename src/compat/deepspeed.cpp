@@ -237,18 +237,6 @@ void set_list(Translation& t, const Text& file, const std::optional<Text>& choic
   }
 }
 
-std::optional<Text> find_hostfile(const Translation& t) {
-  const auto file = t.find("hostfile");
-  return file && file->value == kNoFile ? std::nullopt : file;
-}
-
-/// Decides whether the list means the platform's nodes, or other hosts that muster has to start.
-Result<> settle_list(Translation& t, const Text& file, const std::optional<Text>& choice) {
-  Settings kept;
-  set_choice(t, choice, kept);
-  return settle_starter(t, file, kept);
-}
-
 /// Defaults to one node, without a rendezvous, if neither a list, a count nor the platform has the number.
 void default_nodes(Translation& t) {
   const bool is_about = t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
@@ -269,17 +257,22 @@ Result<> translate_hosts(Translation& t) {
   if (!choice) {
     return choice.error();
   }
-  const auto file = find_hostfile(t);
+  auto file = t.find("hostfile");
+  if (file && file->value == kNoFile) {
+    file.reset();
+  }
   const bool is_started = t.is_on("no-ssh");
-  if (auto settled = file && !is_started ? settle_list(t, *file, *choice) : Result<>(); !settled) {
-    return settled;
-  }
-  const auto starter = file && !is_started ? find_starter(t) : std::nullopt;
-  if (file && !is_started && !starter) {
-    set_list(t, *file, *choice);
-    return {};
-  }
-  if (starter) {
+  if (file && !is_started) {
+    Settings kept;
+    set_choice(t, *choice, kept);
+    if (auto settled = settle_starter(t, *file, kept); !settled) {
+      return settled;
+    }
+    const auto starter = find_starter(t);
+    if (!starter) {
+      set_list(t, *file, *choice);
+      return {};
+    }
     t.ignore("hostfile", "hostfile", starter->platform + " starts muster on each node");
   }
   const bool is_listed = file && is_started;

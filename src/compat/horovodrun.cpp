@@ -273,12 +273,6 @@ Result<HostList> read_hosts(const Translation& t) {
   return added ? Result<HostList>(std::move(list)) : added.error();
 }
 
-void add_once(std::vector<std::string>& all, const std::string& name) {
-  if (std::find(all.begin(), all.end(), name) == all.end()) {
-    all.push_back(name);
-  }
-}
-
 /// All named network interfaces, each once, in order.
 std::vector<std::string> interfaces_of(const Translation& t) {
   std::vector<std::string> all;
@@ -287,7 +281,9 @@ std::vector<std::string> interfaces_of(const Translation& t) {
       continue;
     }
     for (const std::string& name : split(typed.values.front(), ',')) {
-      add_once(all, name);
+      if (std::find(all.begin(), all.end(), name) == all.end()) {
+        all.push_back(name);
+      }
     }
   }
   return all;
@@ -315,17 +311,13 @@ void translate_start(Translation& t) {
   t.set("no-python", {"1", default_of(kRun)});
 }
 
-bool is_variable_name(std::string_view name) {
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-
 /// Reads "NAME=value" in front of the program as a variable of the program, since the original starts ranks by `env`.
 void take_assignments(Translation& t) {
   std::vector<std::string>& program = t.line.program;
   const auto is_assignment = [](const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
-    return name != word && is_variable_name(name);
+    return name != word && !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   };
   const auto first = std::find_if_not(program.begin(), program.end(), is_assignment);
   for (auto word = program.begin(); word != first; ++word) {

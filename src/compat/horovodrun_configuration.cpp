@@ -19,12 +19,6 @@ Error no_configuration(const std::string& name) {
   return Error{ErrorKind::BadData, name + ": expected keys and values of horovodrun's configuration"};
 }
 
-/// Truth of a YAML word in Python.
-bool is_true(const std::string& text) {
-  const std::string word = lower_case(text);
-  return word != "false" && word != "no" && word != "off" && word != "0" && !word.empty();
-}
-
 /// nullptr if horovodrun has no such key.
 const Tuning* find_tuning(std::string_view key) {
   const auto rows = tunings();
@@ -47,7 +41,9 @@ struct Reader {
       t.given[tuning.option] = value;
       return;
     }
-    const bool is_on = is_true(value.value) != tuning.is_off_where_true;
+    const std::string word = lower_case(value.value);  // true or false as for Python
+    const bool is_true = word != "false" && word != "no" && word != "off" && word != "0" && !word.empty();
+    const bool is_on = is_true != tuning.is_off_where_true;
     t.given[is_on ? tuning.option : tuning.off] = {"1", value.source};
   }
 

@@ -54,13 +54,6 @@ void add_host(HostList& list, const ListedHost& host) {
   }
 }
 
-/// True if hosts are named and all of them are this machine.
-bool are_here(const HostList& hosts, const Snapshot& snapshot) {
-  return !hosts.entries.empty() &&
-         std::all_of(hosts.entries.begin(), hosts.entries.end(),
-                     [&](const ListedHost& entry) { return is_this_host(entry.host, snapshot); });
-}
-
 using GivenHosts = Sourced<std::vector<GivenHost>>;
 
 HostList as_list(const GivenHosts& hosts, int silent) {
@@ -249,12 +242,14 @@ Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
     place_on_nodes(t, placing);
     return Placed::OnNodes;
   }
-  if (are_here(placing.hosts, t.snapshot)) {
+  const std::vector<ListedHost>& entries = placing.hosts.entries;
+  if (!entries.empty() && std::all_of(entries.begin(), entries.end(),
+                                      [&](const ListedHost& entry) { return is_this_host(entry.host, t.snapshot); })) {
     auto placed = place_on_own_slots(t, placing);
     return placed ? Result<Placed>(Placed::Here) : placed.error();
   }
   const bool is_listed =
-      !placing.hosts.entries.empty() || placing.file || t.line.settings.has("hosts") || t.line.settings.has("hostfile");
+      !entries.empty() || placing.file || t.line.settings.has("hosts") || t.line.settings.has("hostfile");
   if (!is_listed) {
     place_here(t, placing.all, placing.per_node);
     return Placed::Here;

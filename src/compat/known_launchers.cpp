@@ -102,7 +102,7 @@ std::string line_of(const KnownLauncher& launcher, Strings arguments) {
   return line_inside(launcher.name, arguments);
 }
 
-/// True for more than one node, the launchers' default, as in --nnodes 2, --nnodes=$N, --num-machines 2.
+/// True if the option sets another number of nodes than 1, the default: --nnodes 2, --nnodes=$N, --num-machines 2.
 bool tells_of_nodes(Strings words, std::string_view option) {
   for (std::size_t i = 0; i < words.size() && !option.empty(); ++i) {
     std::string word = words[i].substr(0, words[i].find('='));
@@ -124,18 +124,15 @@ bool requests_text(Strings words) {
   });
 }
 
-/// True for a shell redirection, as far as the word shows it: ">", "2>&1", ">>log".
-bool is_redirection(const std::string& word) {
-  return word.find_first_of("<>") == word.find_first_not_of("0123456789&");
-}
-
 std::string quoted(const std::string& word) {
   const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     constexpr std::string_view kSigns = "%+,-./:=@_{}";
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            kSigns.find(c) != std::string_view::npos;
   });
-  return is_plain || is_redirection(word) ? word : '"' + word + '"';
+  // A redirection of the shell, as far as the word shows it: ">", "2>&1", ">>log".
+  const bool is_redirection = word.find_first_of("<>") == word.find_first_not_of("0123456789&");
+  return is_plain || is_redirection ? word : '"' + word + '"';
 }
 
 }  // namespace
@@ -224,17 +221,12 @@ PythonRun read_options(Strings words) {
   return {};
 }
 
-/// True for modules that run a script behind their options.
-bool runs_a_script(std::string_view module) {
-  constexpr auto kModules = std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
-  return std::find(kModules.begin(), kModules.end(), module) != kModules.end();
-}
-
 /// Finds what `python3 -m pdb train.py` runs in the end.
 PythonRun without_modules(PythonRun run) {
   const auto script = std::find_if(run.arguments.begin(), run.arguments.end(),
                                    [](const std::string& word) { return word.ends_with(".py"); });
-  if (!runs_a_script(run.module) || script == run.arguments.end()) {
+  constexpr auto kModules = std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
+  if (std::find(kModules.begin(), kModules.end(), run.module) == kModules.end() || script == run.arguments.end()) {
     return run;
   }
   const auto behind = static_cast<std::size_t>(script - run.arguments.begin()) + 1;

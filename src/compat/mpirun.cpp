@@ -204,11 +204,6 @@ bool is_count(const std::string& name) {
   return name == "np" || name == "n";
 }
 
-/// True for options that concern all programs at once.
-bool is_about_hosts(const TypedOption& typed) {
-  return !typed.option->is_passed && !is_count(typed.name) && typed.name != "x";
-}
-
 /// The words for mpirun of one further program; they begin with ":".
 struct OtherProgram {
   int processes = 0;
@@ -229,7 +224,7 @@ Words take_option(Translation& t, const TypedOption& typed) {
 Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>& options) {
   OtherProgram other;
   for (const TypedOption& typed : options) {
-    if (is_about_hosts(typed)) {
+    if (!typed.option->is_passed && !is_count(typed.name) && typed.name != "x") {
       return Error{ErrorKind::BadUsage, typed.source +
                                             " is behind ':', expected it in front of the first program: it is "
                                             "for all of them"};

@@ -28,10 +28,6 @@ std::vector<std::string> modifiers_of(const std::vector<std::string>& words, std
   return modifiers;
 }
 
-bool is_about_slots(const std::string& modifier) {
-  return modifier == "oversubscribe" || modifier == "nooversubscribe";
-}
-
 }  // namespace
 
 Mapping read_mapping(std::string_view text) {
@@ -45,7 +41,10 @@ Mapping read_mapping(std::string_view text) {
   const auto modifiers = modifiers_of(words, is_count ? kWordsOfCount : 1);
   mapping.may_oversubscribe = std::find(modifiers.begin(), modifiers.end(), "oversubscribe") != modifiers.end();
   const bool is_by_slot = words.empty() || words[0].empty() || words[0] == "slot";
-  mapping.is_own = (is_by_slot || mapping.per_node) && std::all_of(modifiers.begin(), modifiers.end(), is_about_slots);
+  mapping.is_own = (is_by_slot || mapping.per_node) &&
+                   std::all_of(modifiers.begin(), modifiers.end(), [](const std::string& modifier) {
+                     return modifier == "oversubscribe" || modifier == "nooversubscribe";
+                   });
   return mapping;
 }
 
@@ -93,11 +92,6 @@ Sourced<std::string> last_of(const TypedOption& typed) {
   return {typed.values.empty() ? "1" : typed.values.back(), from_flag(typed.source)};
 }
 
-/// True for parameters that tell mpirun how to start its daemons.
-bool is_about_daemons(const std::string& parameter) {
-  return parameter.starts_with("plm") || parameter == "orte_launch_agent" || parameter == "prte_launch_agent";
-}
-
 /// Result of one option: whether mpirun gets it, and whether only mpirun can do it.
 struct OptionMeaning {
   bool is_passed = false;
@@ -108,7 +102,7 @@ struct OptionMeaning {
 OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
   const std::string& name = typed.values.front();
   const Source source = from_flag(typed.source + " " + name);
-  if (is_about_daemons(name)) {
+  if (name.starts_with("plm") || name == "orte_launch_agent" || name == "prte_launch_agent") {
     t.line.notices.push_back("ignoring " + source.name + ": how daemons start is muster's");
     return {};
   }
@@ -137,12 +131,6 @@ OptionMeaning translate_variable(Translation& t, const TypedOption& typed) {
     t.line.notices.push_back("ignoring " + source.name + ": there is no such variable here");
   }
   return {};
-}
-
-/// Passes --map-by to mpirun unless the slots express the same.
-OptionMeaning translate_mapping(const TypedOption& typed) {
-  const Mapping mapping = read_mapping(typed.values.front());
-  return {!mapping.is_own || !mapping.per_node, !mapping.is_own};
 }
 
 /// Makes a directory absolute: a relative one is relative to where mpirun is started.
@@ -185,7 +173,8 @@ OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
     return translate_parameter(t, typed);
   }
   if (typed.name == "map-by") {
-    return translate_mapping(typed);
+    const Mapping mapping = read_mapping(typed.values.front());
+    return {!mapping.is_own || !mapping.per_node, !mapping.is_own};  // without mpirun if the slots express the same
   }
   if (is_folder(typed)) {
     t.set(kProgramFolder, {whole_folder(t, typed), from_flag(typed.source)});

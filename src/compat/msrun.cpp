@@ -202,12 +202,6 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   return {};
 }
 
-void translate_time_out(Translation& t) {
-  if (const auto seconds = t.find("cluster-time-out")) {
-    t.set("gang-timeout", gang_timeout_of(*seconds));
-  }
-}
-
 std::string replaced(std::string text, std::string_view what, const std::string& by) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
     text.replace(at, what.size(), by);
@@ -280,12 +274,6 @@ void translate_join(Translation& t) {
   }
 }
 
-/// "python", "python3" and "pytest" are programs; any other word is a script for Python.
-void translate_script(Translation& t) {
-  const std::string first = t.line.program.empty() ? "" : t.line.program.front();
-  t.line.is_python_script = first != "python" && first != "python3" && first != "pytest";
-}
-
 }  // namespace
 
 Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds) {
@@ -305,13 +293,17 @@ Result<> translate_msrun(Translation& t) {
   if (auto translated = level ? translate_simulation(t, *level, *workers) : translate_nodes(t, *workers); !translated) {
     return translated;
   }
-  translate_time_out(t);
+  if (const auto seconds = t.find("cluster-time-out")) {
+    t.set("gang-timeout", gang_timeout_of(*seconds));
+  }
   translate_logs(t);
   if (auto tail = translate_tail(t, *workers); !tail) {
     return tail;
   }
   translate_join(t);
-  translate_script(t);
+  // Any other word than the name of a program is a script for Python.
+  const std::string first = t.line.program.empty() ? "" : t.line.program.front();
+  t.line.is_python_script = first != "python" && first != "python3" && first != "pytest";
   return {};
 }
 

@@ -10,7 +10,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <span>
 #include <sstream>
 
 namespace muster {
@@ -387,13 +386,9 @@ bool takes_next(const Wrapper& wrapper, Strings words) {
          is_program(words.subspan(place + 1));
 }
 
-bool is_option(const std::string& word) {
-  return word.size() > 1 && word.front() == '-';
-}
-
 /// Number of leading words that form an option with its value; 0: none.
 std::size_t count_option(const Wrapper& wrapper, Strings words) {
-  const bool is_one = is_option(words[0]) && !(wrapper.is_python && words[0] == "-m");
+  const bool is_one = words[0].size() > 1 && words[0].front() == '-' && !(wrapper.is_python && words[0] == "-m");
   const bool is_variable = wrapper.name == "env" && words[0].find('=') != std::string::npos;
   if (is_one && takes_next(wrapper, words)) {
     return 2;

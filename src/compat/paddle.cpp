@@ -312,17 +312,12 @@ void export_all_devices(Translation& t, int count) {
                     {join(device_numbers(count), ","), workers->source});
 }
 
-/// True for a backend's name; "auto" is none.
-bool is_backend(const Sourced<std::string>& backend) {
-  static constexpr std::array<std::string_view, 3> kBackends = {"nccl", "bkcl", "gloo"};
-  return std::find(kBackends.begin(), kBackends.end(), backend.value) != kBackends.end();
-}
-
 /// Exports the backend. Without devices workers use gloo, and with devices of a plugin xccl.
 Result<> export_backend(Translation& t, int count) {
   const auto backend = t.find("backend");
   const bool is_auto = !backend || backend->value == "auto";
-  if (!is_auto && !is_backend(*backend)) {
+  static constexpr std::array<std::string_view, 3> kBackends = {"nccl", "bkcl", "gloo"};
+  if (!is_auto && std::find(kBackends.begin(), kBackends.end(), backend->value) == kBackends.end()) {
     return only_original(*backend, "auto, nccl, bkcl or gloo");
   }
   if (!is_auto) {

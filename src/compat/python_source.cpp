@@ -228,10 +228,6 @@ constexpr auto kOfLaunchers =
     std::to_array<std::string_view>({"LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "RANK", "WORLD_SIZE",
                                      "TORCHELASTIC_RUN_ID", "is_torchelastic_launched"});
 
-bool is_of_launchers(std::string_view text) {
-  return std::find(kOfLaunchers.begin(), kOfLaunchers.end(), text) != kOfLaunchers.end();
-}
-
 }  // namespace
 
 void PythonNames::learn(Words statement) {
@@ -310,7 +306,8 @@ std::string_view PythonNames::number_of(Words value) const {
 
 bool PythonNames::name_launcher(Words words) const {
   return std::any_of(words.begin(), words.end(), [&](const PythonWord& word) {
-    return is_of_launchers(word.text) || (word.kind == PythonWordKind::Name && from_launcher_.contains(word.text));
+    return std::find(kOfLaunchers.begin(), kOfLaunchers.end(), word.text) != kOfLaunchers.end() ||
+           (word.kind == PythonWordKind::Name && from_launcher_.contains(word.text));
   });
 }
 

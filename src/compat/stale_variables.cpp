@@ -137,10 +137,6 @@ std::string count_of_nodes(const Translation& t) {
   return own ? own->value : "1";
 }
 
-std::string original_of_line(const Translation& t) {
-  return t.line.compat == nullptr ? "torchrun" : original_of(*t.line.compat);
-}
-
 const char* describe_orphan(const BareSign& sign, bool is_about_nodes) {
   return is_about_nodes          ? "the command line says which nodes there are"
          : sign.is_list_of_tasks ? "it is for TensorFlow"
@@ -156,7 +152,7 @@ void drop_stale_variables(Translation& t, bool is_about_nodes) {
   if (!sign || (!is_about_nodes && sign->is_whole && !sign->is_list_of_tasks)) {
     return;
   }
-  const std::string original = original_of_line(t);
+  const std::string original = t.line.compat == nullptr ? "torchrun" : original_of(*t.line.compat);
   if (const auto names = names_of_ignored(t); !names.empty()) {
     t.line.notices.push_back("ignoring " + join(names, ", ") + ": " + original + " does not read " +
                              (names.size() == 1 ? "it" : "them") + ", and " + describe_orphan(*sign, is_about_nodes));

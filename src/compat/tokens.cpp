@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace muster {
 namespace {
@@ -28,10 +27,6 @@ struct Typed {
   const CompatOption* option = nullptr;  ///< nullptr: an option of muster
   std::optional<std::string> inline_value;
 };
-
-std::size_t count_arguments(const char* argument) {
-  return argument == nullptr ? 0 : split(argument, ' ').size();
-}
 
 bool is_argparse(const CompatLauncher& compat) {
   return compat.syntax == Syntax::Argparse;
@@ -64,7 +59,7 @@ const CompatOption& resolved(const CompatLauncher& compat, const CompatOption& o
 void take(Typed& typed, const CompatLauncher& compat, const CompatOption& option) {
   typed.option = &resolved(compat, option);
   typed.name = dashed(typed.option->name);
-  typed.arguments = count_arguments(option.argument);
+  typed.arguments = option.argument == nullptr ? 0 : split(option.argument, ' ').size();
 }
 
 /// The typed name, without leading dashes and "=" with its value.
@@ -254,21 +249,8 @@ Result<> keep(Tokens& result, const CompatLauncher& compat, const Typed& typed, 
   return {};
 }
 
-/// Reads the option at tokens[i]. Moves `i` to its last token.
-Result<> read_option(Tokens& result, const CompatLauncher& compat, const Typed& typed,
-                     std::span<const std::string> tokens, std::size_t& i) {
-  auto values = values_of(compat, typed, tokens, i);
-  return values ? keep(result, compat, typed, std::move(*values)) : values.error();
-}
-
 bool is_option(const std::string& token) {
   return token.size() > 1 && token.front() == '-';
-}
-
-/// True if an unknown option belongs to the program.
-bool is_program_named(const Tokens& result) {
-  return !result.program.empty() || std::any_of(result.typed.begin(), result.typed.end(),
-                                                [](const TypedOption& typed) { return typed.option->names_program; });
 }
 
 /// Removes the first "--" as the originals do wherever it is, since scripts are started with "torchrun script.py --
@@ -301,9 +283,12 @@ std::optional<Typed> find_typed(const CompatLauncher& compat, const OptionTable*
 Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const OptionTable* own,
                         std::span<const std::string> tokens, std::size_t& i) {
   const std::string& token = tokens[i];
-  const bool is_behind = is_program_named(result);
+  const bool is_behind =
+      !result.program.empty() || std::any_of(result.typed.begin(), result.typed.end(),
+                                             [](const TypedOption& typed) { return typed.option->names_program; });
   if (const auto typed = find_typed(compat, own, token, is_behind)) {
-    const auto read = read_option(result, compat, *typed, tokens, i);
+    auto values = values_of(compat, *typed, tokens, i);
+    const auto read = values ? keep(result, compat, *typed, std::move(*values)) : values.error();
     return read ? Result<bool>(true) : Result<bool>(read.error());
   }
   if (is_option(token) && !is_behind) {

@@ -365,28 +365,6 @@ void translate_signals(Translation& t) {
   }
 }
 
-/// Allows all restarts that were asked for, even if attempts make no progress.
-void translate_torchrun_restarts(Translation& t) {
-  if (!t.line.settings.has("no-progress-limit")) {
-    t.set("no-progress-limit", {"0", default_of("torchrun")});
-  }
-}
-
-/// Restarts at once when a node joins later.
-/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
-void translate_scale_up(Translation& t) {
-  if (!t.line.settings.has("scale-up")) {
-    t.set("scale-up", {"now", default_of("torchrun")});
-  }
-}
-
-/// Has the agents serve the store, as torchrun's agents do.
-void translate_store(Translation& t) {
-  if (!t.line.settings.has("store")) {
-    t.set("store", {"agent", default_of("torchrun")});
-  }
-}
-
 /// Lets all workers inherit standard input, since a debugger may run in any of them. Other hosts do not get it.
 /// Source: torch/distributed/elastic/multiprocessing/subprocess_handler/subprocess_handler.py.
 void translate_input(Translation& t) {
@@ -435,9 +413,14 @@ Result<> translate_torchrun(Translation& t) {
   translate_signals(t);
   if (t.is_whole) {
     translate_grace(t);
-    translate_torchrun_restarts(t);
-    translate_scale_up(t);
-    translate_store(t);
+    // As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store.
+    // Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
+    for (const auto& [name, value] :
+         {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
+      if (!t.line.settings.has(name)) {
+        t.set(name, {value, default_of("torchrun")});
+      }
+    }
     translate_input(t);
   }
   return translate_script(t);

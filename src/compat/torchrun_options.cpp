@@ -137,11 +137,6 @@ std::string unknown_key(const std::string& source, const std::string& name) {
          (nearest ? "; did you mean " + *nearest + "?" : "");
 }
 
-/// Source of a key: a flag is named with the key, a variable without it.
-Source source_of(const Source& source, const std::string& key) {
-  return source.kind == SourceKind::Flag ? part_of(source, " " + key) : source;
-}
-
 /// Removes quotes that a shell line has once too often: "--rdzv-conf='timeout=5'" is in PyTorch's own tests.
 std::string_view without_quotes(std::string_view text) {
   text = trim(text);
@@ -171,7 +166,8 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
     } else if (key->fate == OptionSupport::Ignored) {
       t.line.notices.push_back("ignoring " + name + " in " + text.source.name + ": " + key->note);
     } else {
-      values[name] = {value, source_of(text.source, name)};
+      const bool is_flag = text.source.kind == SourceKind::Flag;
+      values[name] = {value, is_flag ? part_of(text.source, " " + name) : text.source};
     }
   }
   return values;
