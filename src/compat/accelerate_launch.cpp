@@ -255,7 +255,7 @@ Result<> give_parallelism(Translation& t) {
 
 Result<> give_fsdp(Translation& t) {
   give(t, "ACCELERATE_USE_FSDP", "true");
-  if (const auto modules = t.find("fsdp-ignored-modules")) {  // of the file alone
+  if (const auto modules = t.find("fsdp-ignored-modules")) {  // only the file has it
     give(t, "FSDP_IGNORED_MODULES", *modules);
   }
   return give_group(t, Group::Fsdp);
@@ -293,7 +293,7 @@ Result<> give_common(Translation& t, const Launch& launch) {
   return launch.mixed_precision.value == "fp8" ? give_fp8(t) : Result<>();
 }
 
-/// Source: prepare_simple_launcher_cmd_env.
+/// Sets the variables of a launch of one process. Source: prepare_simple_launcher_cmd_env.
 void give_simple(Translation& t, const Launch& launch) {
   give(t, "ACCELERATE_USE_CPU", python_bool(launch.uses_cpu));
   if (launch.uses_cpu) {

@@ -8,14 +8,6 @@
 #include <algorithm>
 #include <array>
 
-namespace muster::deepspeed {
-
-/// Translates --hostfile, --include, --exclude, --num_nodes and related options into settings. Fails for a chosen
-/// host that is not listed, and for options that contradict each other.
-[[nodiscard]] Result<> translate_hosts(Translation& t);
-
-}  // namespace muster::deepspeed
-
 namespace muster {
 
 // The options of DeepSpeed's launcher, of DeepSpeed 0.19, and what each becomes.
@@ -80,10 +72,6 @@ constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
 std::span<const CompatOption> deepspeed_options() {
   return kDeepspeedOptions;
 }
-
-}  // namespace muster
-
-namespace muster::deepspeed {
 
 // Chooses the nodes and devices for a line of DeepSpeed's launcher. Facts: main and parse_resource_filter in
 // deepspeed/launcher/runner.py of DeepSpeed 0.19.
@@ -250,8 +238,8 @@ void default_nodes(Translation& t) {
   }
 }
 
-}  // namespace
-
+/// Translates --hostfile, --include, --exclude, --num_nodes and related options into settings. Fails for a chosen
+/// host that is not listed, and for options that contradict each other.
 Result<> translate_hosts(Translation& t) {
   const auto choice = find_choice(t);
   if (!choice) {
@@ -287,13 +275,7 @@ Result<> translate_hosts(Translation& t) {
   return {};
 }
 
-}  // namespace muster::deepspeed
-
-namespace muster {
-
 // Translates the options of DeepSpeed's launcher.
-
-namespace {
 
 /// Drops a setting with -1 or an empty address, which mean "not given" to DeepSpeed.
 void drop_unset(Translation& t, const char* setting) {
@@ -328,7 +310,7 @@ Result<> translate_deepspeed(Translation& t) {
     drop_unset(t, setting);
   }
   set_ssh(t, t.find("ssh-port"));
-  if (auto translated = deepspeed::translate_hosts(t); !translated) {
+  if (auto translated = translate_hosts(t); !translated) {
     return translated;
   }
   if (!t.settings.contains("nproc-per-node")) {

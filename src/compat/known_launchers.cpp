@@ -186,8 +186,6 @@ std::string_view base_name(std::string_view path) {
 
 namespace {
 
-using Strings = std::span<const std::string>;
-
 /// The options -m and -c name what is run, as in "-um module" and "-cprint()". Other options do not matter here.
 struct PythonOption {
   char letter = '\0';

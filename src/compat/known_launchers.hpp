@@ -40,7 +40,7 @@ struct PythonRun {
   std::span<const std::string> arguments{};  ///< the words behind it
 };
 
-/// Reads `words`, which begin with Python. A module that runs a script, as in `-m pdb train.py`, is replaced by it.
+/// Reads `words`, which begin with Python. A module that runs a script, as in `-m pdb train.py`, becomes that script.
 [[nodiscard]] PythonRun read_python_words(std::span<const std::string> words);
 
 /// The script or code that a command line of a shell runs, as indexes of the words; 0: none.

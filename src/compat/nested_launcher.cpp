@@ -35,7 +35,7 @@ std::optional<std::string> read_text_of(const PythonRun& run, const ReadText& re
   return run.script.empty() ? std::nullopt : read_text(run.script);
 }
 
-/// Runs the script once on each node, without the mode's arguments unless the script takes them.
+/// Line that runs the script once on each node, without the mode's arguments unless the script takes them.
 std::string line_of_script(Strings typed, const std::string& text) {
   const bool takes_arguments = text.find("--init_method") != std::string::npos;
   return std::string("muster --mode once ") + (takes_arguments ? "" : "--template-arguments never ") +
@@ -310,8 +310,6 @@ ProgramFiles find_program_files(const std::vector<std::string>& program, bool is
 // Skips wrappers that are known by name, with their options.
 
 namespace {
-
-using Strings = std::span<const std::string>;
 
 struct Wrapper {
   std::string_view name;

@@ -195,7 +195,7 @@ class CallSearch {
 
   struct Span {
     std::size_t begin;
-    std::size_t end;  ///< the bracket that opens
+    std::size_t end;  ///< index of the opening bracket
   };
 
   void read_call(Words words, Span name, const PythonLine& line) {
@@ -307,11 +307,6 @@ std::optional<SpawnCall> find_spawn(std::string_view script) {
 // Cuts a shell script into simple commands. Source: POSIX.1-2017, Shell Command Language.
 
 namespace {
-
-template <typename List>
-bool contains_word(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
 
 /// Words behind which another command begins at once.
 constexpr auto kBefore = std::to_array<std::string_view>(
@@ -432,9 +427,9 @@ class ShellReader {
       command.words.push_back(std::move(word));
       return;
     }
-    depth_ += contains_word(kOpening, word) ? 1 : 0;
-    depth_ -= contains_word(kClosing, word) && depth_ > 0 ? 1 : 0;
-    const bool is_in_front = contains_word(kBefore, word) || contains_word(kShellPrefixes, word) || is_assignment(word);
+    depth_ += contains(kOpening, word) ? 1 : 0;
+    depth_ -= contains(kClosing, word) && depth_ > 0 ? 1 : 0;
+    const bool is_in_front = contains(kBefore, word) || contains(kShellPrefixes, word) || is_assignment(word);
     if (!is_in_front) {
       command.line = line_;
       command.is_conditional = depth_ > 0 || is_alternative_ || may_have_ended_ || (is_chained_ && is_behind_test_);
@@ -446,7 +441,7 @@ class ShellReader {
     end_word();
     is_alternative_ = false;
     if (!command_.words.empty()) {
-      is_behind_test_ = contains_word(kTests, command_.words.front());
+      is_behind_test_ = contains(kTests, command_.words.front());
       note_end(command_.words);
       commands_.push_back(std::exchange(command_, {}));
     }

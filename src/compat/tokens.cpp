@@ -253,21 +253,17 @@ bool is_option(const std::string& token) {
   return token.size() > 1 && token.front() == '-';
 }
 
-/// Removes the first "--" as the originals do wherever it is, since scripts are started with "torchrun script.py --
-/// --its-own-option". Returns true if there was one.
-bool drop_dashes(std::vector<std::string>& program, bool has_dashes_before) {
-  const bool has_dashes_behind = !has_dashes_before && program.size() > 1 && program[1] == "--";
-  if (has_dashes_behind) {
+/// Takes the rest of the tokens, which holds no options. The originals remove the first "--" wherever it is, since
+/// scripts are started with "torchrun script.py -- --its-own-option".
+void take_rest(Tokens& result, std::span<const std::string> rest) {
+  const bool is_in_front = !rest.empty() && rest.front() == "--";
+  std::vector<std::string>& program = result.program;
+  program.insert(program.end(), rest.begin() + (is_in_front ? 1 : 0), rest.end());
+  const bool is_behind = !is_in_front && program.size() > 1 && program[1] == "--";
+  if (is_behind) {
     program.erase(program.begin() + 1);
   }
-  return has_dashes_before || has_dashes_behind;
-}
-
-/// Takes the rest of the tokens, which holds no options.
-void take_rest(Tokens& result, std::span<const std::string> rest) {
-  const bool has_dashes = !rest.empty() && rest.front() == "--";
-  result.program.insert(result.program.end(), rest.begin() + (has_dashes ? 1 : 0), rest.end());
-  result.is_set_apart = drop_dashes(result.program, has_dashes);
+  result.is_set_apart = is_in_front || is_behind;
 }
 
 /// Finds an option before the program's name, or behind it. Empty if the token is no option, or an unknown one.

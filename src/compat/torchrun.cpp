@@ -11,10 +11,8 @@
 
 namespace muster {
 
-/// Translates the options of output: files, their layout, prefixes, and the ranks that are shown.
-void translate_output(Translation& translation);
-
-// Translates torchrun's options of output. Facts: torch/distributed/run.py and elastic/multiprocessing of torch 2.13.
+// Translates torchrun's options of output: files, their layout, prefixes, and the ranks that are shown. Facts:
+// torch/distributed/run.py and elastic/multiprocessing of torch 2.13.
 
 namespace {
 
@@ -80,8 +78,6 @@ void translate_texts(Translation& t) {
   }
 }
 
-}  // namespace
-
 void translate_output(Translation& t) {
   if (t.is_whole || t.has("log-dir")) {
     translate_logs(t);
@@ -95,8 +91,6 @@ void translate_output(Translation& t) {
 
 // Translates torchrun's options: the nodes, their rendezvous and the script. Facts: torch/distributed/run.py of torch
 // 2.13.
-
-namespace {
 
 const Source kDefaultNodes = {SourceKind::Default, "torchrun's default of --nnodes"};
 
