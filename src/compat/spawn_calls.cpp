@@ -143,15 +143,11 @@ class CallSearch {
   void read_statements(Words words, const PythonLine& line) {
     for (const Words& statement : cut(words, ";")) {
       if (!statement.empty()) {
-        read_statement(statement, line);
+        names_.learn(statement);
+        read_leaving(statement);
+        read_calls(statement, line);
       }
     }
-  }
-
-  void read_statement(Words words, const PythonLine& line) {
-    names_.learn(words);
-    read_leaving(words);
-    read_calls(words, line);
   }
 
   /// Notes return, sys.exit(), sys.exit(0), raise SystemExit. An exit with another argument reports an error.
