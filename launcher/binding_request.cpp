@@ -1,5 +1,5 @@
-// Reads --numa-binding, --bind-core and --bind-numa: torchrun's forms, and what msrun takes.
-// Source: mindspore/parallel/cluster/run.py and process_entity/_bind.py.
+// Reads --numa-binding, --bind-core and --bind-numa (in torchrun's and msrun's forms), the options of rank tables,
+// and files that options name. Source: mindspore/parallel/cluster/run.py and process_entity/_bind.py.
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "rank_table/topology.hpp"
@@ -9,7 +9,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
 
 namespace muster {
@@ -17,18 +16,11 @@ namespace {
 
 using Setting = Sourced<std::string>;
 
-/// A part of a JSON value, named as "--bind-core device0".
-Error wrong_part(const Setting& setting, const std::string& part, const json::value& value, std::string_view expected) {
-  return wrong_value({json::serialize(value), part_of(setting.source, " " + part)}, expected);
-}
-
-// --- Values --------------------------------------------------------------------------------------
-
-/// What an option of msrun says: off, on, or a JSON object.
+/// Value of an msrun option: off, on, or a JSON object.
 struct Given {
   bool is_on = false;
-  json::object places;  ///< empty: it is only switched on
-  std::string file;     ///< where the object was read
+  json::object places;  ///< empty: the option is only switched on
+  std::string file;     ///< file from which the object was read
   Setting setting;
 };
 
@@ -63,7 +55,7 @@ Result<Given> read_given(const Settings& settings, std::string_view name) {
   return given;
 }
 
-/// Numbers in a list of texts such as ["0-3", "8,9"], in one text, or alone.
+/// Numbers from a list of texts such as ["0-3", "8,9"], from one text, or a single number.
 std::optional<std::vector<int>> numbers_of(const json::value& value) {
   std::vector<std::string> pieces;
   const json::array alone = {value};
@@ -79,11 +71,9 @@ std::optional<std::vector<int>> numbers_of(const json::value& value) {
   return parse_ranges(join(pieces, ","));
 }
 
-// --- Places --------------------------------------------------------------------------------------
-
 constexpr const char* kScheduler = "scheduler";
 
-/// The place that a key names: "device3", "device_3" or "scheduler"; nullptr for anything else.
+/// The place for a key: "device3", "device_3" or "scheduler"; nullptr for any other key.
 GivenPlace* place_of(BindingRequest& request, std::string_view key) {
   if (key == kScheduler) {
     return &request.roles[kScheduler];
@@ -106,11 +96,12 @@ Result<> read_places(BindingRequest& request, const Setting& setting, const json
       return wrong_value({std::string(key), part_of(setting.source, " key")}, "device<number> or scheduler");
     }
     if (value.is_null()) {
-      continue;  // named, and left alone
+      continue;  // null leaves the device alone
     }
     const auto numbers = numbers_of(value);
     if (!numbers) {
-      return wrong_part(setting, std::string(key), value, "a list such as [\"0-9\", \"12,13\"]");
+      return wrong_value({json::serialize(value), part_of(setting.source, " " + std::string(key))},
+                         "a list such as [\"0-9\", \"12,13\"]");
     }
     for (auto GivenPlace::*const field : fields) {
       place->*field = *numbers;
@@ -119,14 +110,12 @@ Result<> read_places(BindingRequest& request, const Setting& setting, const json
   return {};
 }
 
-// --- The file with "bind_config" -----------------------------------------------------------------
-
 bool is_configuration(const json::object& object) {
   constexpr std::array kKeys = {"bind_config", "bind_cpu", "bind_memory"};
   return std::any_of(kKeys.begin(), kKeys.end(), [&](const char* key) { return object.contains(key); });
 }
 
-/// "cpu", "numa" or "none", in small letters.
+/// "cpu", "numa" or "none", in lower case.
 std::string mode_of(const json::object& configuration, const char* name) {
   const json::value* const config = configuration.if_contains("bind_config");
   const json::value* const mode =
@@ -139,7 +128,7 @@ json::object object_of(const json::object& configuration, const char* name) {
   return value != nullptr && value->is_object() ? value->as_object() : json::object();
 }
 
-/// Of the CPUs for the threads of MindSpore only "main" are the process's; the threads bind themselves.
+/// The CPUs of each process: "main" only. MindSpore's other threads bind themselves.
 json::object main_cpus_of(const json::object& places) {
   json::object cpus;
   for (const auto& [key, value] : places) {
@@ -172,8 +161,6 @@ Result<> read_configuration(BindingRequest& request, const Given& numa) {
   }
   return {};
 }
-
-// --- What the options mean together --------------------------------------------------------------
 
 Result<> read_core(BindingRequest& request, const Given& core) {
   if (!core.is_on) {
@@ -288,14 +275,14 @@ Result<std::optional<BindingOptions>> read_binding_options(const Settings& setti
   return std::optional(std::move(options));
 }
 
-// Reads where the rank table is, or that the nodes make one.
+// Reads the path of the rank table, or the request to have the nodes generate one.
 
 namespace {
 
 constexpr const char* kParameter = "rank_table_file";
 constexpr const char* kExpected = "a file such as /etc/hccn.conf that can be read";
 
-/// The file that is named, else the driver's if it is here.
+/// Reads the device addresses from the file of --hccn-conf, else from the driver's file if it exists.
 Result<> read_addresses(rank_table::GenerateRequest& request, const Settings& settings, const Snapshot& snapshot) {
   const auto setting = settings.find("hccn-conf");
   const std::string path = setting ? setting->value : rank_table::kHccnFile;
@@ -330,8 +317,8 @@ Result<> read_rank_table(Options& options, const Settings& settings, const Snaps
 // Reads the files that options name.
 
 std::optional<std::string> read_regular_file(const std::string& path) {
-  std::error_code ignored;                                 // what cannot be looked at cannot be read either
-  if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe could keep us for ever
+  std::error_code ignored;                                 // a file that cannot be examined cannot be read either
+  if (!std::filesystem::is_regular_file(path, ignored)) {  // opening a pipe could block for ever
     return std::nullopt;
   }
   std::ifstream file(path);

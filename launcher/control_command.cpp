@@ -1,4 +1,4 @@
-// Commands for a running job: what they ask is in docs/control.md.
+// Answers `muster status`, `stop` and `suspend` (docs/control.md), and sets up the workers on HAI.
 #include "base/text.hpp"
 #include "control/control.hpp"
 #include "control/status.hpp"
@@ -19,10 +19,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The agent itself gives an answer from the whole job 15 s.
+/// Longer than the 15 s in which the agent collects an answer from the whole job.
 constexpr milliseconds kAnswerTimeout{20'000};
 constexpr milliseconds kBetweenTables{2'000};
-/// Cursor to the upper left corner, and nothing below it.
+/// Moves the cursor to the upper left corner and erases all below it.
 constexpr const char* kRepaint = "\033[H\033[J";
 
 const char* name_of(Command command) {
@@ -33,13 +33,9 @@ double now_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string temporary_folder(const Snapshot& snapshot) {
-  return snapshot.variable("TMPDIR").value_or("/tmp");
-}
-
 Result<std::string> find_socket(const CommandLine& line, const Snapshot& snapshot) {
   const auto wanted = line.settings.find("job");
-  const auto agent = control::choose_agent(control::find_agents(temporary_folder(snapshot)),
+  const auto agent = control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")),
                                            wanted ? std::optional(wanted->value) : std::nullopt);
   return agent ? Result<std::string>(agent->socket) : agent.error();
 }
@@ -76,7 +72,7 @@ std::string describe_status(const json::object& answer, bool is_json) {
   return pretty_json(document);
 }
 
-/// What has become of the request, in a sentence.
+/// Sentence for the user about the result of the request.
 std::string describe_answer(const CommandLine& line, const json::object& answer) {
   if (line.command == Command::Stop) {
     return "the job is ending\n";
@@ -95,7 +91,7 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   return "all workers are told: they have " + format_seconds(std::max(until - now_since_1970(), 0.0)) + " s to save\n";
 }
 
-/// Until the job ends, or the terminal does.
+/// Prints the status repeatedly until the job ends or the terminal closes.
 Result<int> watch(const std::string& socket) {
   const std::string before_table = is_terminal(STDOUT_FILENO) ? kRepaint : "";
   while (true) {
@@ -153,7 +149,7 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   return print(line.command == Command::Status ? describe_status(*answer, is_json) : describe_answer(line, *answer));
 }
 
-// HAI: the package hfai, and the task whose manager tells of notices.
+// HAI: finds the package hfai, and the training task whose manager sends notices.
 // Source: HFAiLab/hai-platform, the environment of a training task and the names of its pods.
 
 namespace {
@@ -161,13 +157,13 @@ namespace {
 constexpr const char* kHai = "hai";
 constexpr const char* kOption = "compat-hfai";
 
-/// Both folders where the modules would be.
+/// Names both directories where the modules are expected.
 std::string describe_places() {
   const auto places = own_module_places();
   return "neither '" + places[0] + "' nor '" + places[1] + "' is there";
 }
 
-/// In front of what is there. An empty part of the list would be the folder where a worker is.
+/// Puts the directory first in PYTHONPATH. An empty part of the list would mean the worker's directory.
 void add_python_path(PlanInput& input, const std::string& folder) {
   const auto [path, is_new] = input.job.exported.try_emplace("PYTHONPATH");
   if (is_new) {

@@ -1,4 +1,4 @@
-// Everything that answers a question instead of running a job.
+// Answers commands and options that print something and run no job: explain, plan, doctor, version, token, check.
 #include "base/display_text.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -30,7 +30,7 @@
 namespace muster {
 namespace {
 
-/// Rows of three columns, each as wide as it must be. A very long value does not push the others away.
+/// Table of three columns, each as wide as its texts. A very long value does not widen its column.
 std::string table_of(std::vector<Decision> rows) {
   constexpr std::size_t kWidest = 40;
   std::size_t field_width = 0;
@@ -51,7 +51,7 @@ std::string table_of(std::vector<Decision> rows) {
   return text;
 }
 
-/// What else was seen for a field, below it; or of no one field.
+/// Adds the unused values of a field below it, or those of no particular field.
 void add_lost(std::vector<Decision>& rows, const LaunchPlan& plan, const std::string& field) {
   for (const UnusedValue& lost : plan.lost) {
     if (lost.field == field) {
@@ -71,14 +71,7 @@ std::string decisions_of(const LaunchPlan& plan) {
   return table_of(rows);
 }
 
-/// Why there is nothing to explain, and what was seen all the same.
-LaunchPlan plan_without(const Snapshot& snapshot) {
-  LaunchPlan plan;
-  plan.lost = seen_of_nodes(snapshot, "nothing was decided");
-  return plan;
-}
-
-/// What looked relevant and was not used.
+/// Table of values that looked relevant and were not used.
 std::string unused_of(const LaunchPlan& plan) {
   std::vector<Decision> rows = {{"NOT USED", "VALUE", "WHY"}};
   add_lost(rows, plan, "");
@@ -133,7 +126,7 @@ Result<int> print(const Result<std::string>& text) {
   if (!text) {
     return text.error();
   }
-  if (was_closed(STDOUT_FILENO)) {  // what is there now would take everything
+  if (was_closed(STDOUT_FILENO)) {  // another file, which accepts everything, may have it now
     return system_error("cannot write to standard output", EBADF);
   }
   std::string_view rest(*text);
@@ -173,7 +166,9 @@ Result<int> explain(const LaunchPlan& plan, bool is_json) {
 }
 
 Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json) {
-  return explain_refusal(std::move(error), plan_without(snapshot), is_json);
+  LaunchPlan plan;
+  plan.lost = seen_of_nodes(snapshot, "nothing was decided");
+  return explain_refusal(std::move(error), plan, is_json);
 }
 
 Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json) {
@@ -184,7 +179,7 @@ Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json) {
   return printed ? std::move(error) : printed.error();
 }
 
-// Answers `muster doctor`: the table of guarantees, for people or as JSON. What it says is decided in run/guarantees.cpp.
+// Answers `muster doctor`: prints the table of guarantees, as text or as JSON. guarantees.cpp decides its content.
 
 namespace {
 
@@ -210,7 +205,7 @@ std::string kernel_release() {
   return ::uname(&names) == 0 ? names.release : "unknown";
 }
 
-/// What explains refusals, in one line.
+/// One line with the properties of the system that explain missing guarantees.
 std::string describe_surroundings(const SystemCapabilities& answers) {
   return "Linux " + kernel_release() + ", user " + std::to_string(::geteuid()) + ", system calls " +
          (answers.is_filtered ? "filtered (seccomp)" : "not filtered") +
@@ -283,20 +278,14 @@ Result<int> run_doctor(const CommandLine& line) {
   return is_lost ? static_cast<int>(ErrorKind::System) : 0;
 }
 
-// --version, and with --verbose what the program is made of: who must rebuild when OpenSSL or the C
-// library is mended sees it here.
+// Prints --version, and with --verbose the libraries in the program: they show who must rebuild after a fix in
+// OpenSSL or the C library.
 
 namespace {
 
 std::string line_of(const std::string& name, const std::string& version, const std::string& package) {
   const std::string from = package.empty() ? "" : " (Debian package " + package + ")";
   return name + " " + version + from + "\n";
-}
-
-/// Linked statically it is the one of the build, else that of the machine.
-std::string glibc_line() {
-  const std::string version = ::gnu_get_libc_version();
-  return kIsStatic ? line_of("glibc", version, kGlibcPackage) : "glibc " + version + " (of this machine)\n";
 }
 
 }  // namespace
@@ -314,14 +303,17 @@ std::string version_details() {
   }
   text += std::string("built for ") + kTarget + " by " + kCompiler +
           (kIsStatic ? ", linked statically\n" : ", linked with the machine's C library\n");
-  text += line_of("OpenSSL", gang::openssl_version(), kOpensslPackage) + glibc_line();
+  text += line_of("OpenSSL", gang::openssl_version(), kOpensslPackage);
+  // A static program has the glibc of its build, any other that of the machine.
+  const std::string glibc = ::gnu_get_libc_version();
+  text += kIsStatic ? line_of("glibc", glibc, kGlibcPackage) : "glibc " + glibc + " (of this machine)\n";
   for (const Carried& part : kCarried) {
     text += line_of(part.name, part.version, part.package);
   }
   return text;
 }
 
-// Answers `muster token`: a secret that nobody guesses, on one line.
+// Answers `muster token`: prints an unguessable secret on one line.
 
 namespace {
 
@@ -355,7 +347,7 @@ Result<int> run_token() {
 
 namespace {
 
-/// Where the words behind `check` are kept.
+/// Names of the settings that hold the words behind `check`.
 constexpr const char* kKind = "what to check";
 constexpr const char* kFile = "the file to check";
 
@@ -367,9 +359,9 @@ constexpr auto kCheckTable = std::to_array<Option>({
 using rank_table::Breach;
 using rank_table::Inspection;
 
-/// Such as /dev/stdin, or what the shell makes of <(...).
+/// True for a stream such as /dev/stdin, or the shell's <(...).
 bool is_stream(const std::string& file) {
-  std::error_code failed;  // then it cannot be read either
+  std::error_code failed;  // then the file cannot be read either
   const auto kind = std::filesystem::status(file, failed).type();
   return kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::character;
 }
@@ -435,11 +427,7 @@ json::value document_of(const std::string& file, const Inspection& verdict) {
   return document;
 }
 
-Error no_table(const std::string& file, const std::string& why) {
-  return {ErrorKind::BadData, "rank table '" + file + "': " + why};
-}
-
-/// The lines on standard error; the exit code.
+/// Prints the verdict on standard error; returns the exit code.
 Result<int> speak(const std::string& file, const Inspection& verdict) {
   for (const Breach& breach : verdict.breaches) {
     log_error("rank table '" + file + "': " + describe(breach));
@@ -448,7 +436,7 @@ Result<int> speak(const std::string& file, const Inspection& verdict) {
     log_info("note: " + describe(remark));
   }
   if (const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading)) {
-    return no_table(file, unfinished->reason);
+    return Error{ErrorKind::BadData, "rank table '" + file + "': " + unfinished->reason};
   }
   if (const auto* error = std::get_if<Error>(&verdict.reading); error != nullptr && verdict.breaches.empty()) {
     return *error;

@@ -1,4 +1,4 @@
-// Reads the options of several nodes, of restarting and of ranks that end early.
+// Reads the options of gangs, logs, suspending and control commands, and the end of a batch system's allocation.
 #include "base/signals.hpp"
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
@@ -21,7 +21,7 @@
 namespace muster {
 namespace {
 
-/// The token itself, unlike MUSTER_TOKEN_FILE: command lines are public, so there is no --token.
+/// Variable with the token itself, unlike MUSTER_TOKEN_FILE. There is no --token because command lines are public.
 constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 
 Result<> read_restarts(gang::RestartPolicy& restarts, const Settings& settings, const Snapshot& snapshot) {
@@ -98,7 +98,7 @@ Result<> read_early_exit(gang::GangOptions& options, const Settings& settings) {
   return read_duration(options.early_exit_timeout, settings, "early-exit-timeout", {.is_least_allowed = false});
 }
 
-/// No message shows the token.
+/// Reads the token. No error message may show it.
 Result<> read_token(gang::GangOptions& options, const Settings& settings, const Snapshot& snapshot) {
   if (auto read = read_file_name(options.token_file, settings, "token-file"); !read) {
     return read;
@@ -156,7 +156,7 @@ Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snap
 
 namespace {
 
-/// torchrun knows its template as this variable alone.
+/// torchrun reads its template from this variable only.
 constexpr const char* kTemplateOfTorchrun = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE";
 
 Result<> read_when(When& target, const Settings& settings, std::string_view name) {
@@ -226,7 +226,7 @@ Result<> read_log_options(RunOptions& options, const Settings& settings, const S
   auto selection = Selection::read({.redirects = settings.find("redirects"),
                                     .tee = settings.find("tee"),
                                     .local_ranks = settings.find("local-ranks-filter"),
-                                    // In the layout of another launcher, files are those that are asked for.
+                                    // With another launcher's layout, only requested files are written.
                                     .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)});
   if (!selection) {
     return selection.error();
@@ -249,11 +249,11 @@ Result<> read_log_options(RunOptions& options, const Settings& settings, const S
   return read_prefix(options, settings, snapshot);
 }
 
-// Reads how the job gives way after a notice.
+// Reads the options that suspend the job after a notice.
 
 namespace {
 
-/// These are handled by the kernel, or come without that anybody sends a notice.
+/// Signals that cannot be notices: the kernel handles them, or they arrive without a sender of notices.
 constexpr auto kNoNotices =
     std::to_array({SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH});
 
@@ -322,7 +322,7 @@ Result<> read_suspend_options(RunOptions& options, const Settings& settings, con
   return {};
 }
 
-// What may be said to `muster status`, `stop` and `suspend`.
+// The options of `muster status`, `stop` and `suspend`.
 
 namespace {
 
@@ -368,7 +368,7 @@ OptionTable control_options(Command command) {
                                   : OptionTable{kSuspendTable, {}, {}, "muster suspend"};
 }
 
-// Batch systems and their clocks. Source: sbatch(1), flux-job(1), bjobs(1).
+// Reads the time limit of batch systems. Source: sbatch(1), flux-job(1), bjobs(1).
 
 namespace {
 
@@ -376,11 +376,11 @@ using Clock = std::chrono::system_clock;
 
 constexpr int kMostNumber = std::numeric_limits<int>::max();
 
-/// Seconds since 1970. What is no whole number says nothing.
+/// Reads seconds since 1970. Empty for anything but a positive whole number.
 std::optional<Clock::time_point> parse_end(const std::string& text) {
   std::int64_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  constexpr std::int64_t kLatestEnd = 9'000'000'000;  // the clock counts nanoseconds in 64 bits
+  constexpr std::int64_t kLatestEnd = 9'000'000'000;  // the clock has 64-bit nanoseconds
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
   if (!is_whole || seconds <= 0 || seconds > kLatestEnd) {
     return std::nullopt;
@@ -388,17 +388,12 @@ std::optional<Clock::time_point> parse_end(const std::string& text) {
   return Clock::time_point(std::chrono::seconds(seconds));
 }
 
-/// "05" as a number is written.
-std::string_view without_zero(std::string_view digits) {
-  return digits.size() == 2 && digits.front() == '0' ? digits.substr(1) : digits;
-}
-
-/// The first line that it prints. `timeout` ends it where it hangs, before the helper process is given up.
+/// The first line that a command prints. `timeout` kills a hanging command before the helper process times out.
 std::optional<std::string> probe_program(const std::string& command) {
   constexpr std::chrono::seconds kQueryTimeout{6};
   const auto run = [&] {
     std::array<char, 256> line{};
-    // NOLINTNEXTLINE(cert-env33-c): the words are ours, and the job's number is one
+    // NOLINTNEXTLINE(cert-env33-c): the command is muster's own, with a number for the job
     std::FILE* const output = ::popen(("timeout -k 1 4 " + command + " 2>/dev/null").c_str(), "re");
     if (output != nullptr) {
       (void)std::fgets(line.data(), line.size(), output);
@@ -435,7 +430,10 @@ std::optional<std::chrono::seconds> parse_lsf_time_left(std::string_view text) {
     return std::nullopt;
   }
   const auto hours = parse_integer(text.substr(0, colon), 0, kMostNumber / 3600 - 1);
-  const auto minutes = parse_integer(without_zero(text.substr(colon + 1, text.size() - colon - 3)), 0, 59);
+  std::string_view digits = text.substr(colon + 1, text.size() - colon - 3);
+  // "05" is 5.
+  digits.remove_prefix(digits.size() == 2 && digits.front() == '0' ? 1 : 0);
+  const auto minutes = parse_integer(digits, 0, 59);
   if (!hours || !minutes) {
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// muster: from the environment to the report. Each step is a stage with a folder of its name.
+// The entry point, from the environment to the report. Each step is a stage with a folder of its name.
 #include "base/log.hpp"
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-/// The front of a job on other hosts.
+/// Runs, plans or explains a job on other hosts, as their remote launcher.
 Result<int> fan_out(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                     const Inherited& inherited) {
   const auto planned = plan_fan_out(line, options, snapshot);
@@ -31,7 +31,7 @@ Result<int> fan_out(const CommandLine& line, const Options& options, const Snaps
   return line.command == Command::Explain ? explain(plan, options.is_json) : show_plan(plan, options.is_json);
 }
 
-/// The part of a job that this host has.
+/// Runs, plans or explains this host's part of a job.
 Result<int> run_here(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                      const Inherited& inherited) {
   auto planned = plan_job(line, options, snapshot);
@@ -56,7 +56,7 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
   return start_job(std::move(*planned), options, inherited, snapshot);
 }
 
-/// An agent that the front of a job has started here.
+/// Runs as an agent that the remote launcher of a job has started on this host.
 Result<int> serve_front(const Inherited& inherited) {
   buffer_log();
   const auto remote_order = read_remote_order();
@@ -75,7 +75,7 @@ Result<int> serve_front(const Inherited& inherited) {
   return run_here(order.line, *options, snapshot, inherited);
 }
 
-/// Commands that make no plan of a job; empty: it is another one.
+/// Answers commands that make no plan of a job; empty for any other command.
 std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snapshot) {
   switch (line.command) {
     case Command::Render:
@@ -113,7 +113,7 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   const auto text = requested_text(*line);
   if (text || line->command != Command::Run) {
-    release_signals(inherited);  // nothing will be started that would have to be ended in order
+    release_signals(inherited);  // starts nothing that would need an orderly end
   } else {
     die_on_stop_signals(inherited);
     probe_streams();
@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
     }
     muster::print_fatal(exit_code.error().message);
     return exit_code.error().exit_code();
-  } catch (const std::exception& error) {  // a bug, or no memory: nothing below catches these
+  } catch (const std::exception& error) {  // a bug, or no memory: no code below catches these
     muster::print_fatal(std::string("internal error: ") + error.what());
     return 70;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The options of muster: a new one is a new row here and its use.
+// The table of muster's options. A new option needs a row here, and code that uses it.
 
 #include "options/syntax.hpp"
 
@@ -32,7 +32,7 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
     {"platform", '\0', "NAME", "Job",
      "Who describes the cluster: flags, single, or a platform by its name in docs/platforms.md; "
      "^NAME asks all but that one. Default: detected.",
-     ""},  // see with_platforms
+     ""},  // with_platforms adds the names
     {"mode", '\0', "NAME", "Job",
      "How workers are started: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, "
      "deepspeed, accelerate, accelerate-single, paddle, oneflow, horovod or mpirun.",

@@ -1,4 +1,4 @@
-// The table of muster's options, and what looks like one of them and is not.
+// Makes the table of muster's options, --help, the manual page and the completions.
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 #include "environment/snapshot.hpp"
@@ -17,8 +17,8 @@ namespace muster {
 
 namespace {
 
-/// Our marker; what workers find, in which another muster may run; what muster's own processes for mpirun are told; the token, for which there is no flag since command lines are public; and what others
-/// mean by a name of ours: images say which version they hold.
+/// MUSTER_* variables that are no options: muster's marker, variables for workers and for muster's mpirun processes,
+/// the token (command lines are public), and the version that images set. Another muster may run in a worker.
 constexpr std::array<std::string_view, 15> kNoOptions = {kMarkerVariable,          "MUSTER_TOKEN",
                                                          "MUSTER_VERSION",         kControlSocketVariable,
                                                          kSuspendFileVariable,     kHeartbeatFileVariable,
@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 15> kNoOptions = {kMarkerVariable,       
                                                          mpi::variable::kHostfile, mpi::variable::kInterfaces,
                                                          mpi::variable::kShared};
 
-/// Of mpirun, srun, DeepSpeed, msrun and others.
+/// Names in mpirun, srun, DeepSpeed, msrun and others.
 constexpr auto kOtherNames = std::to_array<OtherName>({
     {"n", "nproc-per-node"},
     {"np", "nproc-per-node"},
@@ -44,7 +44,7 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"num-nodes", "nnodes"},
 });
 
-/// The platforms are listed by those who read them.
+/// The option rows, with the platforms' names as choices of --platform.
 auto with_platforms(const std::string& choices) {
   auto table = kOptionRows;
   for (Option& option : table) {
@@ -63,7 +63,7 @@ OptionTable own_options() {
   return {table, kNoOptions, kOtherNames};
 }
 
-// --help, the manual page and the completions, from the table of options.
+// Makes --help, the manual page and the completions from the table of options.
 
 namespace {
 
@@ -249,7 +249,7 @@ std::vector<Option> options_of(std::span<const Option> table, const std::string&
   return options;
 }
 
-/// The options under their headings.
+/// The options under their headings, for --help.
 std::string help_of(std::span<const Option> table) {
   std::string text;
   for (const std::string& section : sections(table)) {
@@ -263,7 +263,7 @@ std::string help_of(std::span<const Option> table) {
   return text;
 }
 
-/// Text as roff wants it: "-" would become a hyphen, a leading "." or "'" a request.
+/// Escapes text for roff, which reads "-" as a hyphen and a leading "." or "'" as a request.
 std::string roff(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -277,11 +277,7 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
-std::string man_entry(const Option& option) {
-  return ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
-}
-
-/// The same on the manual page.
+/// The options under their headings, for the manual page.
 std::string man_entries(std::span<const Option> table) {
   std::string text;
   for (const std::string& section : sections(table)) {
@@ -289,7 +285,7 @@ std::string man_entries(std::span<const Option> table) {
     text += section;
     text += '\n';
     for (const Option& option : options_of(table, section)) {
-      text += man_entry(option);
+      text += ".TP\n.B " + roff(trim(spelled(option))) + "\n" + roff(option.help) + "\n";
     }
   }
   return text;

@@ -1,4 +1,4 @@
-// Joins the stages up to the plan.
+// Runs the stages up to the plan, and decides how this node joins the gang.
 #include "plan_job.hpp"
 
 #include "base/log.hpp"
@@ -20,7 +20,7 @@
 namespace muster {
 namespace {
 
-/// Reads where CPUs and accelerators are, but only for a job that is to be bound to them.
+/// Binds processes to CPUs and accelerators. The topology is read only if binding is asked for.
 Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options) {
   if (!options) {
     return {};
@@ -38,7 +38,7 @@ Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options
   return {};
 }
 
-/// torchrun's workers find the signals that were asked for.
+/// Passes the requested stop signals to torchrun's workers.
 void pass_stop_signals(ChosenMode& mode, const Options& options) {
   const auto parameter = mode.parameters.find("signals_to_handle");
   if (options.stop_signals && parameter != mode.parameters.end()) {
@@ -46,7 +46,7 @@ void pass_stop_signals(ChosenMode& mode, const Options& options) {
   }
 }
 
-/// What can be wrong with a plan that the template and the user make together.
+/// Fails for what is wrong only in the combination of template and options.
 Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Selection& selection) {
   if (auto checked = check_sizes(plan); !checked) {
     return checked;
@@ -59,7 +59,7 @@ Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Select
   });
 }
 
-/// How often the user's program is started here.
+/// Number of processes on this node that run the user's program.
 int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
   const auto count = std::count_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& worker) {
     return std::any_of(mode.roles.begin(), mode.roles.end(),
@@ -68,8 +68,8 @@ int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
   return static_cast<int>(count);
 }
 
-/// Refuses to start a launcher, or a script that spawns, several times, unless that was asked for.
-/// What remains is a sentence; empty: there is nothing to say.
+/// Refuses to start a launcher, or a script that spawns, several times, unless the user asks for that. Returns a
+/// warning otherwise; empty: none is needed.
 Result<std::string> warn_of_nested_launcher(const LaunchPlan& plan, const PlanInput& input, const ModeRequest& asked) {
   const JobRequest& job = input.job;
   const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
@@ -91,19 +91,13 @@ Result<std::string> warn_of_nested_launcher(const LaunchPlan& plan, const PlanIn
   return check_nested_launcher(*own, starts);
 }
 
-/// A process that another launcher has placed already: only what has no effect is to be said.
+/// Plan for a process that is a worker of another launcher already; notices name the options without effect.
 Planned plan_worker(const Options& options, const Snapshot& snapshot) {
   Planned planned{make_worker_plan(options.job, snapshot), std::nullopt};
   for (const Source& source : options.ignored) {
     planned.plan.notices.push_back("ignoring " + source.name + ": this is a worker already");
   }
   return planned;
-}
-
-/// Whether the command line must name a program, the template says.
-Result<> check_program(const JobRequest& job, const ModeTemplate& mode) {
-  const bool is_needed = std::any_of(mode.roles.begin(), mode.roles.end(), runs_users_program);
-  return job.program.empty() && is_needed ? Result<>(no_program()) : Result<>();
 }
 
 Result<ChosenMode> find_mode(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
@@ -128,7 +122,7 @@ Result<Cluster> find_cluster(const Options& options, const ChosenMode& chosen, c
                            role_name == chosen.parameters.end() ? "" : role_name->second.value});
 }
 
-/// A mode that goes by a rank table needs one to be named or found, or the nodes make one.
+/// Fails if the mode needs a rank table that is neither named nor found, and the nodes do not generate one.
 Result<> check_table(const ChosenMode& chosen, const rank_table::GenerateRequest& generates) {
   if (makes_table(chosen, generates)) {
     return {};
@@ -145,14 +139,8 @@ Result<> check_table(const ChosenMode& chosen, const rank_table::GenerateRequest
   return {};
 }
 
-/// Why a rank table is wanted at all: "the mode is 'ranktable' by MA_NUM_HOSTS and Ascend devices". Empty: the user
-/// has named the mode.
-std::string why_mode(const ChosenMode& mode) {
-  return mode.source.kind == SourceKind::Variable ? "the mode is '" + mode.mode.name + "' by " + mode.source.name : "";
-}
-
-/// Goes by a rank table that is there, or by this node's part of one that is made. A question does not wait
-/// for a table; a run waits when it has begun, and tells the other nodes what is wrong with it.
+/// Applies the existing rank table, or this node's part of a generated one. A plan does not wait for a table; a run
+/// waits later, and tells the other nodes about errors in the table.
 Result<> read_table(PlanInput& input, bool is_run) {
   if (makes_table(input.mode, input.job.generates)) {
     return make_local_part(input);
@@ -170,12 +158,14 @@ Result<> read_table(PlanInput& input, bool is_run) {
   if (const auto* const error = std::get_if<Error>(&answer)) {
     return *error;
   }
-  const std::string why = why_mode(input.mode);
-  return Error{ErrorKind::BadData, std::get<Pending>(answer).reason + "; a run would wait for it, a plan does not" +
-                                       (why.empty() ? "" : "; " + why)};
+  const ChosenMode& mode = input.mode;
+  const bool is_by_variable = mode.source.kind == SourceKind::Variable;
+  return Error{ErrorKind::BadData,
+               std::get<Pending>(answer).reason + "; a run would wait for it, a plan does not" +
+                   (is_by_variable ? "; the mode is '" + mode.mode.name + "' by " + mode.source.name : "")};
 }
 
-/// Ranks can be others than the placement's only where a rank table says them.
+/// Reads the route plan. Only a rank table can assign other ranks than the placement does.
 Result<> read_route(PlanInput& input) {
   JobRequest& job = input.job;
   const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
@@ -195,14 +185,7 @@ Result<> read_route(PlanInput& input) {
   return {};
 }
 
-/// The ranks that do not follow the placement. What is wrong with them is no reason to explain nothing.
-std::optional<Error> read_ranks(PlanInput& input, bool is_run) {
-  auto read = read_table(input, is_run);
-  read = read ? read_route(input) : read;
-  return read ? std::nullopt : std::optional(read.error());
-}
-
-/// Makes the folder if it is missing. Fails where no file can be made in it.
+/// Makes the directory if it is missing. Fails if no file can be created in it.
 Result<> make_log_dir(const Sourced<std::string>& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder.value, error);
@@ -213,8 +196,8 @@ Result<> make_log_dir(const Sourced<std::string>& folder) {
                                  error_number));
 }
 
-/// Where the mode has log files written if the user names no folder; empty: nowhere. Nobody has asked for it,
-/// so that a run goes on where it cannot be written.
+/// Directory for the mode's log files if the user names none; empty: no files. The user did not ask for them, so that
+/// a run only warns if it cannot write there.
 std::string choose_log_dir(PlanInput& input, bool is_run) {
   if (!input.job.log_dir.empty()) {
     return {};
@@ -248,14 +231,15 @@ void add_remarks(LaunchPlan& plan, const std::string& doubt, const std::vector<s
   plan.notices.insert(plan.notices.end(), more.begin(), more.end());
 }
 
-/// Decides it for the devices that the snapshot shows.
+/// Makes the plan for the visible devices.
 Result<Planned> plan_visible(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   auto mode = find_mode(line, options, snapshot);
   if (!mode) {
     return mode.error();
   }
-  if (auto checked = check_program(options.job, mode->mode); !checked) {
-    return checked.error();
+  const auto& roles = mode->mode.roles;
+  if (options.job.program.empty() && std::any_of(roles.begin(), roles.end(), runs_users_program)) {
+    return no_program();
   }
   if (auto checked = check_table(*mode, options.job.generates); !checked) {
     return checked.error();
@@ -269,9 +253,10 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
     return added.error();
   }
   std::string log_dir = choose_log_dir(input, line.command == Command::Run);
-  const auto refusal = read_ranks(input, line.command == Command::Run);
-  if (refusal && line.command != Command::Explain) {
-    return *refusal;
+  auto ranks = read_table(input, line.command == Command::Run);
+  ranks = ranks ? read_route(input) : ranks;
+  if (!ranks && line.command != Command::Explain) {
+    return ranks.error();
   }
   if (auto checked = check_job(input); !checked) {
     return checked.error();
@@ -288,10 +273,11 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
     return doubt.error();
   }
   add_remarks(plan, *doubt, compat_notices(line, input.cluster));
-  return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir), refusal};
+  return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir),
+                 ranks ? std::nullopt : std::optional(ranks.error())};
 }
 
-/// The same for the devices that the user chooses: as if no others were visible.
+/// Makes the plan for the devices that the user chooses, as if no others were visible.
 Result<Planned> plan_chosen(const CommandLine& line, Options options, Snapshot snapshot) {
   auto choice = choose_devices(*options.devices, snapshot);
   if (!choice) {
@@ -312,7 +298,7 @@ Result<Planned> plan_chosen(const CommandLine& line, Options options, Snapshot s
 
 Result<Planned> plan_job(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   if (options.is_worker_already && options.job.program.empty()) {
-    return no_program();  // its one process has nothing else to run
+    return no_program();  // its only process has nothing else to run
   }
   if (options.is_worker_already) {
     return plan_worker(options, snapshot);
@@ -323,14 +309,9 @@ Result<Planned> plan_job(const CommandLine& line, const Options& options, const 
   return options.devices ? plan_chosen(line, options, snapshot) : plan_visible(line, options, snapshot);
 }
 
-// Who leads, where the gang meets, and what secret its links have.
+// Chooses the leader, the gang's address and the key of its links.
 
 namespace {
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32U) | device();
-}
 
 gang::Lead choose_leader(const Cluster& cluster, const gang::GangOptions& options) {
   if (options.lead || !cluster.node.rank) {
@@ -339,7 +320,7 @@ gang::Lead choose_leader(const Cluster& cluster, const gang::GangOptions& option
   return cluster.node.rank->value == 0 ? gang::Lead::Always : gang::Lead::Never;
 }
 
-/// The token that the user gives, else the secret that the platform has shared already.
+/// Makes the key from the user's token, else from the secret that the platform shares among the nodes.
 Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& options, const Cluster& cluster) {
   std::string token = options.token;
   std::string source = "MUSTER_TOKEN";
@@ -374,7 +355,7 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   gang::GangSetup setup;
   setup.lead = choose_leader(cluster, options);
   const bool has_token = !options.token.empty() || !options.token_file.empty();
-  if (cluster.job.most_nodes > 1 || has_token) {  // a wrong one is wrong with one node, too
+  if (cluster.job.most_nodes > 1 || has_token) {  // an invalid token is reported on one node too
     auto key = make_key(options, cluster);
     if (!key) {
       return key.error();
@@ -385,13 +366,14 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   policy.job = cluster.job;
   policy.node = cluster.node;
   policy.options = options;
-  policy.options.token.clear();  // it is in the key
+  policy.options.token.clear();  // the key holds it
   policy.version = MUSTER_VERSION;
   policy.host = cluster.master_address;
   policy.host_from = cluster.master_address_from;
   policy.port = cluster.gang_port;
   policy.hosts = cluster.hosts;
-  policy.seed = random_number();
+  std::random_device device;
+  policy.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
   return setup;
 }
 

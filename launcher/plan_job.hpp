@@ -1,6 +1,6 @@
 #pragma once
 
-// From the command line and the surroundings to the plan: what `plan`, `explain` and a run share.
+// Makes the plan of a job from the command line and the environment. Used by `plan`, `explain` and a run.
 
 #include "agent/run.hpp"
 #include "gang/gang_config.hpp"
@@ -12,27 +12,24 @@
 
 namespace muster {
 
-/// Who runs where with what, as far as it is known before the nodes have met.
+/// Plan of the job, as far as it is known before the nodes have met.
 struct Planned {
   LaunchPlan plan;
-  std::optional<PlanInput> input;  ///< what it was made from; empty: a worker of another launcher
-  std::string doubt{};             ///< of the plan's remarks: about a program that starts processes
-  std::string log_dir{};           ///< what the mode says where the user names none; empty: nothing
-  /// Why nothing would be started, of a question that is answered as far as it goes, such as a rank table that is
-  /// missing.
+  std::optional<PlanInput> input;  ///< input of the plan; empty: a worker of another launcher
+  std::string doubt{};             ///< the remark about a program that starts processes itself
+  std::string log_dir{};           ///< the mode's log directory if the user names none; empty: none
+  /// Reason why a run would be refused, although the plan can be shown, such as a missing rank table.
   std::optional<Error> refusal{};
 };
 
-/// Decides who runs where.
+/// Decides the placement and the processes of the job.
 [[nodiscard]] Result<Planned> plan_job(const CommandLine& line, const Options& options, const Snapshot& snapshot);
 
-// From what is known about the job to the part that this node has in its gang.
-
-/// How this node meets the others of the job. Reads the token file. Fails when the token cannot be
-/// read or is too short, blaming what named it.
+/// Decides how this node meets the other nodes of the job. Reads the token file. Fails if the token cannot be read or
+/// is too short, and names its source.
 [[nodiscard]] Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::GangOptions& options);
 
-/// A job of one node that nobody else takes part in: a worker of another launcher.
+/// Setup for a job of one node without a gang: a worker of another launcher.
 [[nodiscard]] gang::GangSetup make_lone_setup(const RunOptions& options);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The front of a job, from its options to its last words.
+// Starts the agents of a job on listed hosts: makes the plan of the remote launcher, runs it and reports the end.
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -23,12 +23,12 @@ namespace {
 
 constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 
-/// What only the front goes by.
+/// Options for the remote launcher only.
 constexpr auto kOfFront = std::to_array<const char*>(
     {"hosts", "hostfile", kIncludedHosts, kExcludedHosts, kProcessesOfHosts, kProcessesPerHost, kMayOversubscribe,
      "remote-shell", "forward-env", "nnodes", "token-file", "report", "color", "json"});
 
-/// What says who a node is, where the list of hosts does.
+/// Options that the list of hosts replaces.
 constexpr auto kSaidByList = std::to_array<const char*>({"node-rank", "total-workers"});
 
 std::string random_text(int words) {
@@ -42,12 +42,6 @@ std::string random_text(int words) {
   return text;
 }
 
-/// Empty where /proc does not say.
-std::string own_path() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-}
-
 Sourced<std::string> list_of(const Settings& settings) {
   const auto hosts = settings.find("hosts");
   return hosts ? *hosts : *settings.find("hostfile");
@@ -59,7 +53,7 @@ Error contradict(const Sourced<std::string>& one, const Sourced<std::string>& li
                                       list.value + "': " + why};
 }
 
-/// Fewer nodes than are listed are the first ones.
+/// Keeps the first --nnodes hosts of the list.
 Result<> limit_nodes(Sourced<std::vector<GivenHost>>& hosts, const Settings& settings) {
   const auto nodes = settings.find("nnodes");
   if (!nodes) {
@@ -101,7 +95,7 @@ Result<RemoteShell> choose_shell(const Settings& settings, const Snapshot& snaps
   return snapshot.has("SLURM_JOB_ID") && is_in_path("srun", snapshot) ? slurms_srun() : plain_ssh();
 }
 
-/// Where each node has its muster already, each of them would start the whole job again.
+/// Fails if the platform starts muster on each node: each of them would start the whole job again.
 Result<> check_starter(const Settings& settings, const Snapshot& snapshot) {
   const Sourced<std::string> list = list_of(settings);
   const auto platform = settings.find("platform");
@@ -112,7 +106,7 @@ Result<> check_starter(const Settings& settings, const Snapshot& snapshot) {
   return starter ? refuse_list(list, *starter) : Result<>();
 }
 
-/// The user's token, or a new one: the links of a job that a front starts are always secret.
+/// The user's token, or a new one: a job from a remote launcher always has secret links.
 Result<std::string> choose_token(const gang::GangOptions& options) {
   constexpr int kWords = 8;
   if (!options.token.empty()) {
@@ -131,7 +125,7 @@ Result<std::string> choose_token(const gang::GangOptions& options) {
   return std::move(file->token);
 }
 
-/// What the agents run and how, without what is the front's.
+/// Command line for the agents, without the remote launcher's options.
 CommandLine line_of_agents(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   CommandLine result = line;
   result.command = Command::Run;
@@ -147,15 +141,12 @@ CommandLine line_of_agents(const CommandLine& line, const Options& options, cons
   return result;
 }
 
-/// A login by the user who runs us, on the port that ssh has by default.
-bool is_own_login(const GivenHost& host, const Snapshot& snapshot) {
-  const std::string user = ::geteuid() == 0 ? "root" : snapshot.variable("USER").value_or("");
-  return host.login == host.host || host.login == user + "@" + host.host;
-}
-
+/// Marks the hosts that are this machine, with a login as the user of this process on ssh's default port.
 void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
+  const std::string user = ::geteuid() == 0 ? "root" : snapshot.variable("USER").value_or("");
   for (GivenHost& host : hosts) {
-    host.is_here = is_this_host(host.host, snapshot) && is_own_login(host, snapshot);
+    const bool is_own_login = host.login == host.host || host.login == user + "@" + host.host;
+    host.is_here = is_own_login && is_this_host(host.host, snapshot);
   }
 }
 
@@ -180,7 +171,7 @@ Result<AgentOrder> make_order(const CommandLine& line, const Options& options, c
   return order;
 }
 
-/// Of a job that the front has ended. Else its agents have said how it ended.
+/// Outcome of a job that the remote launcher has ended. Otherwise the agents report the outcome.
 Outcome outcome_of(const RemoteOutcome& front, const Options& options) {
   Outcome outcome;
   outcome.end = *front.end;
@@ -189,7 +180,7 @@ Outcome outcome_of(const RemoteOutcome& front, const Options& options) {
   return outcome;
 }
 
-/// The first node's report, unless the front knows better.
+/// Writes the report of the first node, or the remote launcher's own if it has ended the job.
 LauncherExitReport make_words(const Options& options) {
   LauncherExitReport words;
   if (options.report) {
@@ -210,7 +201,7 @@ LauncherExitReport make_words(const Options& options) {
   return words;
 }
 
-/// What cannot be said beside a list of hosts.
+/// Fails for options that contradict a list of hosts.
 Result<> check_alone(const Settings& settings, const Options& options, const Snapshot& snapshot) {
   if (options.is_worker_already) {
     return contradict(list_of(settings), {snapshot.variable("LOCAL_RANK").value_or(""), from_variable("LOCAL_RANK")},
@@ -257,7 +248,9 @@ Result<FanOut> plan_fan_out(const CommandLine& line, const Options& options, con
   if (!order) {
     return order.error();
   }
-  return FanOut{std::move(*hosts), std::move(*shell), agent_command(own_path()), snapshot.host_name, std::move(*order)};
+  std::error_code ignored;  // the path is empty if /proc does not have it
+  const std::string own_path = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  return FanOut{std::move(*hosts), std::move(*shell), agent_command(own_path), snapshot.host_name, std::move(*order)};
 }
 
 Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const Inherited& inherited,

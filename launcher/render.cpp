@@ -1,4 +1,4 @@
-// Answers `muster render`.
+// Answers `muster render`, also with --check-fit.
 #include "base/file_io.hpp"
 #include "base/json.hpp"
 #include "options/settings.hpp"
@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <vector>
 
@@ -25,11 +24,11 @@ Result<int> run_render(const CommandLine& line) {
   return print(render::render_manifest(*request));
 }
 
-// Answers `muster render --check-fit`: reads what kubectl has printed, and says whether the gang fits.
+// Answers `muster render --check-fit`: reads the output of kubectl, and reports whether the gang fits.
 
 namespace {
 
-/// A cluster that is too small now: submit it later.
+/// Exit code for a cluster that is too small now: submit the job later.
 constexpr int kDoesNotFit = 75;
 constexpr std::size_t kDeepest = 256;
 
@@ -38,7 +37,7 @@ Error no_json(const std::string& name, const std::string& why) {
                name + " is no JSON (" + why + "), expected what 'kubectl get nodes -o json' prints"};
 }
 
-/// Feeds the parser until the end of the file, piece by piece: a cluster's pods are hundreds of megabytes.
+/// Feeds the parser in chunks until the end of the file: the pods of a cluster are hundreds of megabytes.
 Result<> feed(json::stream_parser& parser, int fd, const std::string& name) {
   constexpr std::size_t kPiece = std::size_t{1} << 18U;
   std::vector<char> piece(kPiece);
@@ -71,7 +70,7 @@ Result<> add_file(render::ClusterState& state, const Sourced<std::string>& given
     const Error error = system_error(given.source.name + " is '" + name + "'", errno);
     return Error{ErrorKind::BadData, error.message};
   }
-  json::monotonic_resource memory;  // given back at once; nothing in it outlives this function
+  json::monotonic_resource memory;  // freed at once; nothing in it outlives this function
   json::parse_options options;
   options.max_depth = kDeepest;
   json::stream_parser parser(&memory, options);

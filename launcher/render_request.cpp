@@ -1,4 +1,4 @@
-// Reads what the options of `muster render` say, strictly, and refuses what would be lost.
+// Reads the options of `muster render` strictly, and refuses those that the manifest would lose.
 #include "base/text.hpp"
 #include "options/settings.hpp"
 #include "render/pod.hpp"
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-// The options of `muster render`. Nothing else of muster has them.
+// The options of `muster render`. No other command has them.
 
 namespace {
 
@@ -67,7 +67,7 @@ constexpr auto kTable = std::to_array<Option>({
     {"help", 'h', nullptr, "Help", "Print this text."},
 });
 
-/// Of muster itself, sbatch, kubectl and others.
+/// Names in muster's other commands, sbatch, kubectl and others.
 constexpr auto kOtherNames = std::to_array<OtherName>({
     {"nnodes", "nodes"},
     {"N", "nodes"},
@@ -99,7 +99,7 @@ constexpr int kMostPort = 65'535;
 constexpr int kMostSeconds = 365 * 24 * 60 * 60;
 constexpr std::size_t kMostOfHostName = 63;
 
-/// Of each kind of accelerator, what a resource of it is called where nobody says anything.
+/// Default resource names of each kind of accelerator.
 struct DeviceNames {
   std::string_view kind;
   const char* of_kubernetes;
@@ -111,7 +111,7 @@ constexpr auto kDeviceNames = std::to_array<DeviceNames>({
     {"amd", "amd.com/gpu", "gpu"},
 });
 
-/// A whole number, such as one of nodes.
+/// Range of a whole number, and its name in messages.
 struct Bounds {
   int least;
   int most;
@@ -122,7 +122,7 @@ Error missing(const std::string& option, const std::string& what) {
   return Error{ErrorKind::BadUsage, option + " is missing: " + what};
 }
 
-/// Each reader leaves its target as it is when the option is not given. The first error counts.
+/// Reads options into a request. A target keeps its value if the option is not given. The first error is kept.
 class Reader {
  public:
   explicit Reader(const Settings& settings) : settings_(settings) {}
@@ -252,7 +252,7 @@ Result<> read_numbers(ManifestRequest& request, const Settings& settings) {
       .result();
 }
 
-/// Slurm tells the job so many seconds before the limit that it has to end.
+/// Fails if the time limit is shorter than the notice that Slurm sends before it.
 Result<> check_time_limit(const ManifestRequest& request, const Settings& settings) {
   const int notice = request.grace + render::kGraceMargin;
   if (request.kind != "slurm" || !request.time_limit || *request.time_limit > notice) {
@@ -263,7 +263,7 @@ Result<> check_time_limit(const ManifestRequest& request, const Settings& settin
       "more than " + std::to_string(notice) + " seconds: so long before it the job is asked to end, by --grace");
 }
 
-/// Each node would be a job of its own where what stands behind '--' makes it one.
+/// Fails if the arguments behind '--' make each node a job of its own.
 Result<> check_nodes_behind(const Settings& settings, int nodes) {
   const auto count = settings.find("nnodes");
   const auto platform = settings.find("platform");
@@ -281,7 +281,7 @@ Result<> check_nodes_behind(const Settings& settings, int nodes) {
   return {};
 }
 
-/// What is true of one node only, or asks for what no pod has.
+/// Fails for options that describe a single node, or need what no pod has.
 Result<> check_alike(const Settings& settings) {
   for (const char* const name : {"node-rank", "master-addr", "hosts", "hostfile", "token-file"}) {
     if (const auto given = settings.find(name)) {
@@ -292,7 +292,7 @@ Result<> check_alike(const Settings& settings) {
   return {};
 }
 
-/// What the manifest says itself must not be said otherwise to muster.
+/// Fails if the arguments behind '--' repeat what the manifest sets.
 Result<> check_words(const ManifestRequest& request) {
   if (request.arguments.empty()) {
     return request.kind == "dockerfile" ? Result<>()
@@ -319,7 +319,7 @@ Result<> check_words(const ManifestRequest& request) {
   return checked ? check_nodes_behind(*all, request.nodes) : checked;
 }
 
-/// What a kind has no place for must not be lost in silence.
+/// Fails for options that this kind of manifest would silently lose.
 Result<> check_use(const ManifestRequest& request, const Settings& settings) {
   constexpr auto kOfPods = std::to_array<const char*>(
       {"namespace", "token-secret", "shared-memory", "scheduler", "node-selector", "tolerations"});

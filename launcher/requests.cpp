@@ -1,4 +1,4 @@
-// Reads what to run, and how.
+// Reads muster's command line, and turns its settings into requests for the stages.
 #include "requests.hpp"
 
 #include "base/text.hpp"
@@ -8,8 +8,6 @@
 #include "options/syntax.hpp"
 #include "platforms/request.hpp"
 #include "subcommands.hpp"
-
-#include <map>
 
 namespace muster {
 namespace {
@@ -32,8 +30,8 @@ Result<> read_stdin(RunOptions& options, const Settings& settings) {
   return {};
 }
 
-/// Up to torch 2.13 the ranks of an agent's store are clients of every store that a script makes: so it is for those who
-/// expect torchrun. A word of MA_RUN_METHOD that is none is refused where the mode is chosen.
+/// Reads --store. Like the ranks of torchrun's agent store, up to torch 2.13, the ranks are clients of every store
+/// that a script makes where the user expects torchrun. Choosing the mode refuses an unknown MA_RUN_METHOD.
 Result<> read_store(JobRequest& job, const Settings& settings, const Snapshot& snapshot) {
   const auto given = settings.find("store");
   if (!given) {
@@ -52,7 +50,7 @@ Result<> read_store(JobRequest& job, const Settings& settings, const Snapshot& s
   return {};
 }
 
-/// What the workers are given besides what the mode says.
+/// Reads the options that give workers more than the mode does.
 Result<> read_contract(JobRequest& job, const Settings& settings) {
   job.fills_arguments = is_on(settings, "fill-arguments");
   job.masks_devices = is_on(settings, "virtual-local-rank");
@@ -73,7 +71,7 @@ Result<> read_contract(JobRequest& job, const Settings& settings) {
   return {};
 }
 
-/// Options that say where workers are.
+/// Sources of the options that place workers.
 std::vector<Source> placed_by(const Settings& settings) {
   std::vector<Source> sources;
   for (const char* const name : {"nnodes", "node-rank", "master-addr", "master-port", "devices", "platform", "hosts",
@@ -91,7 +89,8 @@ std::optional<Source> source_of(const Settings& settings, std::string_view name)
   return setting ? std::optional(setting->source) : std::nullopt;
 }
 
-/// Under another launcher's name it is the Python of that launcher's folder, as in a virtual environment that is not active.
+/// The Python interpreter; under another launcher's name, the one beside it, as in a virtual environment not
+/// activated.
 std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
   if (const auto given = snapshot.variable("PYTHON_EXEC")) {
     return *given;
@@ -103,19 +102,13 @@ std::string find_python(const CommandLine& line, const Snapshot& snapshot) {
   return beside.empty() ? "python3" : beside;
 }
 
-/// Those that end in torch's own launcher.
-bool is_torchs(const CompatLauncher& compat) {
-  const std::string_view mode = compat.mode;
-  return mode == "torchrun" || mode == "accelerate";
-}
-
-/// What to execute. A template of the user's own may need nothing: that is seen when it has been read.
+/// Reads the program. A template of the user's may need none, which is checked when the template has been read.
 Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& snapshot) {
   const std::string python = find_python(line, snapshot);
   if (const auto module = line.settings.find("module")) {
     job.program = {python, "-m", module->value};
   } else if (line.command == Command::Explain && line.program.empty()) {
-    job.program = {"program"};  // what is explained needs none to be named
+    job.program = {"program"};  // `explain` needs no program
   } else if (line.program.empty() && line.settings.has("template")) {
     return {};
   } else if (line.program.empty() || line.program.front().empty()) {
@@ -127,12 +120,14 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
   const bool is_python_added = !job.program.empty();
   job.program.insert(job.program.end(), line.program.begin(), line.program.end());
   job.files = find_program_files(job.program, is_python_added);
-  // Source: torch/distributed/elastic/agent/server/local_elastic_agent.py, macros.substitute.
-  job.fills_local_rank = line.compat != nullptr && is_torchs(*line.compat);
+  // For launchers that end in torch's. Source: macros.substitute of torch/distributed/elastic/agent/server/
+  // local_elastic_agent.py.
+  const std::string_view mode = line.compat != nullptr ? line.compat->mode : "";
+  job.fills_local_rank = mode == "torchrun" || mode == "accelerate";
   return {};
 }
 
-/// Where the job runs, how its processes are started, and what they are bound to.
+/// Reads where the job runs, how its processes start, and their binding.
 Result<> read_places(Options& options, const CommandLine& line, const Snapshot& snapshot) {
   if (auto read = read_network(options.job, line.settings, snapshot); !read) {
     return read.error();
@@ -206,7 +201,7 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
       return read.error();
     }
   }
-  std::string report;  // that a file is named is what counts here
+  std::string report;  // only the check of the file name matters here
   if (auto read = read_file_name(report, settings, "report"); !read) {
     return read.error();
   }
@@ -277,26 +272,22 @@ Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan) {
 
 namespace {
 
-/// True when the option's value is the next token.
+/// True if the option's value is the next token.
 bool takes_next(const OptionTable& table, const std::string& token) {
   if (token.starts_with("--")) {
-    const Option* const option = table.find(token.substr(2));  // with "=value" it is not found
+    const Option* const option = table.find(token.substr(2));  // no option is found with "=value"
     return option != nullptr && option->argument != nullptr;
   }
   const Option* const option = token.size() == 2 ? table.find_letter(token[1]) : nullptr;
   return option != nullptr && option->argument != nullptr;
 }
 
-bool is_module_option(const std::string& token) {
-  return token.starts_with("-m") || token == "--module" || token.starts_with("--module=");
-}
-
-/// The tokens before the program, and the program with its arguments.
+/// A command line cut at its program.
 struct SplitLine {
   std::vector<std::string> options;
   std::vector<std::string> program;
-  bool may_be_front_end = true;  ///< false: the program was set apart, or is a module's arguments
-  bool is_set_apart = false;     ///< by "--"
+  bool may_be_front_end = true;  ///< false: the program is behind "--", or is a module's arguments
+  bool is_set_apart = false;     ///< "--" is in front of the program
 };
 
 SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
@@ -317,19 +308,20 @@ SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
     if (takes_next(table, token) && i + 1 < tokens.size()) {
       result.options.push_back(tokens[++i]);
     }
-    is_done = is_module_option(token);  // what follows are the module's arguments
+    // The module's arguments follow.
+    is_done = token.starts_with("-m") || token == "--module" || token.starts_with("--module=");
     result.may_be_front_end = !is_done;
   }
   result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());
   return result;
 }
 
-/// The other launcher whose name the program is, if that is meant.
+/// The other launcher that the program's name stands for; nullptr if it stands for none.
 const CompatLauncher* compat_behind(const SplitLine& parts) {
   return parts.may_be_front_end && !parts.program.empty() ? find_front_end(parts.program.front()) : nullptr;
 }
 
-/// What the program surely has of its own, such as --help, is not spoken of.
+/// Adds a notice for an option of muster behind the program. Options that any program has, such as --help, get none.
 void notice_own_options(CommandLine& line) {
   const OptionTable table = own_options();
   auto notice =
@@ -343,7 +335,7 @@ void notice_own_options(CommandLine& line) {
   }
 }
 
-/// There are no such commands: who tries them is told what to write.
+/// Fails for `help` and `version`, which are no commands, and names the options to use.
 Result<> check_first_word(const std::vector<std::string>& tokens) {
   if (tokens.empty() || (tokens.front() != "help" && tokens.front() != "version")) {
     return {};
@@ -352,7 +344,7 @@ Result<> check_first_word(const std::vector<std::string>& tokens) {
                                         tokens.front() + "', and put a program of that name behind '--'"};
 }
 
-/// What the first word asks for; nothing where it is no command.
+/// The command in the first word; empty if it is none.
 std::optional<Command> command_of(const std::vector<std::string>& tokens) {
   static const std::map<std::string, Command> commands = {{"run", Command::Run},         {"plan", Command::Plan},
                                                           {"explain", Command::Explain}, {"check", Command::Check},
@@ -363,7 +355,7 @@ std::optional<Command> command_of(const std::vector<std::string>& tokens) {
   return found == commands.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// `muster render KIND [options] -- what stands behind muster`: MUSTER_* variables are not for it.
+/// Reads `muster render KIND [options] -- arguments of muster`. MUSTER_* variables do not apply to it.
 Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens) {
   if (!tokens.empty() && !tokens.front().starts_with('-')) {
     line.settings.set(kRenderKind, {tokens.front(), from_flag(kRenderKind)});
@@ -374,8 +366,8 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
   return read_flags(parts.options, render_options(), line.settings);
 }
 
-/// `muster [plan|explain|run|check|doctor|token|status|stop|suspend|render] [options] program ...`, where the program may be another launcher's
-/// name with its command line.
+/// Reads `muster [plan|explain|run|check|doctor|token|status|stop|suspend|render] [options] program ...`. The program
+/// may be another launcher's name with its command line.
 Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>& tokens, const Snapshot& snapshot,
                                const ReadText& read_text) {
   if (auto checked = check_first_word(tokens); !checked) {

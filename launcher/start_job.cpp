@@ -1,4 +1,4 @@
-// From the plan to the end of the job: what the run is given, and what is said when it is over.
+// Starts the job from its plan and reports its end; reads the order if a remote launcher has started this agent.
 #include "start_job.hpp"
 
 #include "agent/run.hpp"
@@ -29,10 +29,10 @@ namespace {
 
 constexpr int kMostDescriptors = 1'048'576;
 
-/// By which a launcher that has started us, such as torchrun or TorchX, hears why we failed.
+/// File for the error, named by a launcher that has started muster, such as torchrun or TorchX.
 constexpr const char* kErrorFile = "TORCHELASTIC_ERROR_FILE";
 
-/// What the front of the job is told at the end; empty: there is none.
+/// Lines for the remote launcher at the end of the job; empty if there is none.
 std::string control_lines_for_launcher(const Outcome& outcome, const std::optional<LauncherInfo>& launcher) {
   if (!launcher) {
     return {};
@@ -43,8 +43,8 @@ std::string control_lines_for_launcher(const Outcome& outcome, const std::option
   return report + write_word(launcher->nonce, kExit, std::to_string(outcome.end.exit_code));
 }
 
-/// The last words of the job. `report` says whether the file that --report names is written. Who `is_later_task`
-/// leaves the first failure, which all know alike, to the first one: they share a console.
+/// Prints the outcome of the job. `report` is the result of writing the file of --report. A later task leaves the
+/// first failure, which all tasks know, to the first task: they share a console.
 void conclude(const Outcome& outcome, const Result<>& report, bool is_later_task) {
   if (!report) {
     log_warning(report.error().message);
@@ -57,14 +57,14 @@ void conclude(const Outcome& outcome, const Result<>& report, bool is_later_task
   }
 }
 
-/// What is written at the end, beside the report.
+/// Files to write at the end, beside the report.
 struct EndFiles {
-  std::string error;         ///< empty: nobody asks for it
-  std::string state_folder;  ///< likewise
-  RunHistory history;        ///< before this run
+  std::string error;         ///< error file; empty: none
+  std::string state_folder;  ///< empty: none
+  RunHistory history;        ///< of the runs before this one
 };
 
-/// All of them, if one fails, too.
+/// Writes all files, even if one fails.
 Result<> write_files(const Outcome& outcome, const Options& options, const EndFiles& files) {
   const auto report = options.report ? write_report(outcome, options.report->value) : Result<>();
   const auto error = files.error.empty() ? Result<>() : write_error_file(outcome, files.error);
@@ -73,7 +73,7 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
   return !report ? report : !error ? error : state;
 }
 
-/// What is written at the end. Fails where the report cannot be.
+/// Prepares the report at exit. Fails if it cannot be written.
 Result<ExitReport> make_exit_report(const Options& options, const EndFiles& files) {
   ExitReport words;
   if (options.report) {
@@ -89,7 +89,7 @@ Result<ExitReport> make_exit_report(const Options& options, const EndFiles& file
   return words;
 }
 
-/// A job whose state cannot be kept runs without: what it computes counts more.
+/// Opens the state of the job. If the state cannot be kept, the job runs without it.
 EndFiles open_end_files(const Planned& planned, const Options& options, const Snapshot& snapshot) {
   EndFiles files;
   files.error = snapshot.variable(kErrorFile).value_or("");
@@ -106,8 +106,8 @@ EndFiles open_end_files(const Planned& planned, const Options& options, const Sn
   return files;
 }
 
-/// The socket by which an MPI process talks to what has started it: Hydra, srun --mpi=pmi2, Flux. It is for
-/// one process, so several workers are not given it.
+/// Passes on the socket by which an MPI process talks to its launcher: Hydra, srun --mpi=pmi2, Flux. The socket
+/// serves one process, so several workers do not get it.
 void pass_mpi_socket(const LaunchPlan& plan, const Snapshot& snapshot) {
   const auto descriptor = parse_integer(snapshot.variable("PMI_FD").value_or(""), 3, kMostDescriptors);
   if (descriptor && plan.workers.size() == 1) {
@@ -115,7 +115,7 @@ void pass_mpi_socket(const LaunchPlan& plan, const Snapshot& snapshot) {
   }
 }
 
-/// What the nodes may agree on instead.
+/// Adds the other start methods on which the nodes may agree.
 Result<> add_start_methods(JobPlan& job, const PlanInput& input, const ModeRequest& request) {
   auto others = other_start_methods(request, input.mode, input.snapshot);
   if (!others) {
@@ -131,7 +131,7 @@ Result<> add_start_methods(JobPlan& job, const PlanInput& input, const ModeReque
   return {};
 }
 
-/// The one way that is left needs a secret. Where there are others the nodes agree on one of those.
+/// Fails if the only start method needs a missing secret. With several methods the nodes agree on another one.
 Result<> check_is_protected(const JobPlan& job, const ChosenMode& mode) {
   const bool is_open = job.gang.policy.job.most_nodes > 1 && !job.gang.key;
   if (!is_open || !job.others.empty() || !needs_token(mode)) {
@@ -143,7 +143,7 @@ Result<> check_is_protected(const JobPlan& job, const ChosenMode& mode) {
                                         (mode.way == MpiStart::Ssh ? ", or a key with --set ssh_key=FILE" : "")};
 }
 
-/// How this node's part of the job is started, again and again if need be.
+/// Plan of this node's part of the job, for all its attempts.
 Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
   JobPlan job;
   job.plan = std::move(planned.plan);
@@ -208,13 +208,13 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
   return run(*job, run_options, inherited, without_token(snapshot.variables), *exit_report);
 }
 
-// A file system that hangs would keep whoever tries, before there is an agent that hears a request to end.
+// Tries the report in a helper process: a hanging file system would block before an agent can handle stop signals.
 
 Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
   constexpr std::chrono::seconds kTrialTimeout{1};
   const auto try_in_helper = [&]() -> std::string {
     if (const auto stream = stream_of(file.value)) {
-      return std::to_string(*stream);  // which is open here alone
+      return std::to_string(*stream);  // open in this process only
     }
     const auto prepared = prepare_report(file);
     return prepared ? "" : prepared.error().message;
@@ -233,11 +233,11 @@ Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
   return prepared ? Result<std::optional<int>>(stream) : prepared.error();
 }
 
-// How an agent learns what to do where no command line says it.
+// Reads the order of the remote launcher, which an agent gets instead of a command line.
 
 namespace {
 
-/// A front sends its order at once.
+/// Timeout for the order, which a remote launcher sends at once.
 constexpr int kPatienceMilliseconds = 60'000;
 
 Error no_order(const std::string& why) {
@@ -245,7 +245,7 @@ Error no_order(const std::string& why) {
                std::string("cannot read the order of a front, as ") + kAgentOption + " asks for: " + why};
 }
 
-/// No byte beyond the order: what follows is the agent's.
+/// Reads no byte beyond the order, since the agent reads what follows.
 Result<> read_some(FrameReader& reader) {
   pollfd ready{STDIN_FILENO, POLLIN, 0};
   if (::poll(&ready, 1, kPatienceMilliseconds) == 0) {
@@ -263,7 +263,7 @@ Result<> read_some(FrameReader& reader) {
   return {};
 }
 
-/// The next frame, however many reads it comes in.
+/// Reads the next frame, in as many reads as it needs.
 Result<Frame> next_frame(FrameReader& reader) {
   while (true) {
     auto frame = reader.next();

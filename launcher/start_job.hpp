@@ -1,6 +1,6 @@
 #pragma once
 
-// From the plan to the end of the job.
+// Runs a job from its plan to its end: on this node, as an agent of a remote launcher, or as the remote launcher.
 
 #include "base/file_io.hpp"
 #include "base/result.hpp"
@@ -16,41 +16,39 @@
 
 namespace muster {
 
-/// Runs this node's part of the job, says how it ended, and returns the program's exit code.
+/// Runs this node's part of the job, reports how it ended, and returns the program's exit code.
 [[nodiscard]] Result<int> start_job(Planned planned, const Options& options, const Inherited& inherited,
                                     const Snapshot& snapshot);
 
-// The report, before anything is started.
-
-/// Removes an older report and finds out whether a new one can be written (report/report.hpp). A file system that does
-/// not answer is said, and not waited for. Returns the descriptor of ours that the path names, if it does.
+/// Removes an older report and finds out whether a new one can be written (report/report.hpp). If the file system
+/// does not respond, only warns. Returns the descriptor of this process that the path names, if it names one.
 [[nodiscard]] Result<std::optional<int>> try_report(const Sourced<std::string>& file);
 
-// muster as an agent that the front of a job has started on its host.
+// An agent that a remote launcher has started on its host.
 
-/// What it has been told, and where it hears more.
+/// The order of the remote launcher, and the link for its further messages.
 struct RemoteOrder {
   AgentOrder order;
   UniqueFd launcher;
 };
 
-/// True when a front has started this program: its order comes on standard input.
+/// True if a remote launcher has started this program: its order comes on standard input.
 [[nodiscard]] bool is_agent_of_front(std::span<char* const> argv);
 
-/// Reads the order, and goes to the folder of the job. Standard input is /dev/null afterwards. Fails when
-/// the front is gone, and for a folder that is not there.
+/// Reads the order, and changes to the directory of the job. Standard input is /dev/null afterwards. Fails if the
+/// remote launcher is gone, and if the directory does not exist.
 [[nodiscard]] Result<RemoteOrder> read_remote_order();
 
-/// The surroundings of this process, with the variables of the order.
+/// Snapshot of this process's environment, with the variables of the order.
 [[nodiscard]] Snapshot take_snapshot(const AgentOrder& order);
 
-// muster as the front of a job: starts its agents on other hosts.
+// The remote launcher of a job, which starts agents on other hosts.
 
-/// True when the user lists hosts for muster to start agents on.
+/// True if the user lists hosts for muster to start agents on.
 [[nodiscard]] bool lists_hosts(const CommandLine& line);
 
-/// Decides who is started where. Reads the list of hosts and the token file. Fails where two settings
-/// contradict each other, or where the platform starts muster on each node already.
+/// Decides which agents to start, and where. Reads the list of hosts and the token file. Fails if two settings
+/// contradict each other, or the platform starts muster on each node already.
 [[nodiscard]] Result<FanOut> plan_fan_out(const CommandLine& line, const Options& options, const Snapshot& snapshot);
 
 /// Runs the job to its end, and returns its exit code.

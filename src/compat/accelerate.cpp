@@ -1,5 +1,5 @@
-// What the options of `accelerate launch` mean together. Its launcher calls that of torch with what it was told, and so
-// is it here. Facts: accelerate/commands/launch.py and accelerate/utils/launch.py of accelerate 1.15.
+// Translates `accelerate launch`, which calls torch's launcher, and lists the variables that tell its workers how to
+// train. Facts: accelerate/commands/launch.py and accelerate/utils/launch.py of accelerate 1.15.
 #include "compat/accelerate.hpp"
 
 #include "base/text.hpp"
@@ -22,18 +22,12 @@ std::optional<int> read_count(const std::string& text) {
   return parse_integer(text, 1, std::numeric_limits<int>::max());
 }
 
-Result<> check_count(const std::optional<Sourced<std::string>>& text, int least) {
-  return !text || parse_integer(text->value, least, std::numeric_limits<int>::max())
-             ? Result<>()
-             : wrong_value(*text, least == 0 ? "a number" : "a number above 0");
-}
-
 bool is_one_machine(const Translation& t) {
   const auto machines = t.find("num-machines");
   return machines && machines->value == "1";
 }
 
-/// DeepSpeed's filters of a hostfile.
+/// DeepSpeed's include or exclude filter of a hostfile.
 Settings chosen_hosts(const Translation& t) {
   const auto included = t.find("deepspeed-inclusion-filter");
   const auto excluded = t.find("deepspeed-exclusion-filter");
@@ -44,7 +38,7 @@ Settings chosen_hosts(const Translation& t) {
   return choice;
 }
 
-/// A hostfile, where it is for us to start its hosts.
+/// Sets the hostfile if muster is to start the hosts; a notice says why the file is ignored otherwise.
 Result<> translate_hostfile(Translation& t, const Launch& launch) {
   const auto file = t.find(launch.is_deepspeed ? "deepspeed-hostfile" : "mpirun-hostfile");
   if (!file || is_one_machine(t)) {
@@ -70,7 +64,7 @@ Result<> translate_hostfile(Translation& t, const Launch& launch) {
   return {};
 }
 
-/// torch's launcher calls these otherwise. One machine has no rank, and meets nobody.
+/// Gives options the names that torch's launcher has for them. A single machine has no rank and no rendezvous.
 void rename_options(Translation& t) {
   const auto give = [&](const char* theirs, const char* torchs) {
     if (const auto value = t.find(theirs)) {
@@ -99,7 +93,7 @@ void rename_options(Translation& t) {
   give("main-process-port", "master-port");
 }
 
-/// The nodes of the job, as far as they are known here.
+/// Number of nodes in the job, as far as it is known on this node.
 int count_machines(const Translation& t) {
   const auto given = t.find("num-machines");
   const auto translated = t.settings.find("nnodes");
@@ -117,8 +111,8 @@ int count_machines(const Translation& t) {
   return cluster ? cluster->job.most_nodes : 1;
 }
 
-/// Does the launcher start several processes? It looks at what the accelerators' drivers see; where none is seen here, as of a
-/// kind that muster does not know, the number that was asked for counts.
+/// True if the launcher starts one process only. It decides by what the drivers of accelerators see; where none is
+/// seen, or a kind that muster does not know, the requested number counts.
 bool is_simple(const Translation& t, const Launch& launch, int machines) {
   if (launch.is_distributed() || machines > 1 || t.settings.contains("hostfile")) {
     return false;
@@ -136,7 +130,7 @@ bool is_simple(const Translation& t, const Launch& launch, int machines) {
   return processes ? wanted == 1 || devices == 1 : devices < 2;
 }
 
-/// One process that is no rank.
+/// Starts one process that is no rank.
 void translate_simple(Translation& t) {
   const auto processes = t.find("num-processes");
   const Source source = processes ? processes->source : default_of("accelerate launch");
@@ -149,7 +143,7 @@ void translate_simple(Translation& t) {
   }
 }
 
-/// The number of processes is that of all machines, which have the same share each.
+/// Divides --num_processes, which is for all machines, equally among them.
 Result<> translate_processes(Translation& t, int machines) {
   const auto processes = t.find("num-processes");
   if (!processes) {
@@ -169,7 +163,7 @@ Result<> translate_processes(Translation& t, int machines) {
   return {};
 }
 
-/// What the file of an option says, the user says to muster.
+/// Values from a file that an option names count as options of the user.
 void take_file_for_given(Translation& t) {
   for (auto& [name, value] : t.settings) {
     if (value.source.kind == SourceKind::File) {
@@ -181,8 +175,9 @@ void take_file_for_given(Translation& t) {
 Result<> check_counts(const Translation& t) {
   for (const auto& [name, least] :
        {std::pair("num-processes", 0), std::pair("num-machines", 1), std::pair("num-cpu-threads-per-process", 1)}) {
-    if (auto checked = check_count(t.find(name), least); !checked) {
-      return checked;
+    const auto count = t.find(name);
+    if (count && !parse_integer(count->value, least, std::numeric_limits<int>::max())) {
+      return wrong_value(*count, least == 0 ? "a number" : "a number above 0");
     }
   }
   return {};
@@ -221,8 +216,8 @@ Result<> translate_accelerate(Translation& t) {
 
 namespace muster::accelerate {
 
-// What each of the variables is called, and what the launcher has for it where nobody says anything.
-// Facts: accelerate/commands/launch.py and accelerate/utils/launch.py of accelerate 1.15.
+// Tables of the workers' variables: option, variable and the launcher's default. Facts: accelerate/commands/launch.py
+// and accelerate/utils/launch.py of accelerate 1.15.
 
 namespace {
 

@@ -1,37 +1,38 @@
 #pragma once
 
-// The configuration file of accelerate, as `accelerate config` writes it.
+// Reads the options and the file of `accelerate launch`, and sets its workers' variables. Private to compat/.
 
 #include "compat/compat_launcher.hpp"
 
 namespace muster::accelerate {
 
-/// What it says, by names of options with dashes. Null is as if nothing was said.
+/// A configuration file, as `accelerate config` writes it. Keys are names of options with dashes; null values are
+/// left out.
 struct Configuration {
-  std::map<std::string, Sourced<std::string>> values;   ///< of the file itself
-  std::map<std::string, Sourced<std::string>> members;  ///< of its sections; a list has commas
-  std::vector<std::string> deepspeed_fields;            ///< keys of its deepspeed_config
-  bool has_parallelism = false;                         ///< its parallelism_config says something
-  std::string name;                                     ///< of the file, for people
+  std::map<std::string, Sourced<std::string>> values;   ///< top-level values
+  std::map<std::string, Sourced<std::string>> members;  ///< values in sections; a list is joined by commas
+  std::vector<std::string> deepspeed_fields;            ///< keys of deepspeed_config
+  bool has_parallelism = false;                         ///< parallelism_config is not empty
+  std::string name;                                     ///< name of the file, for messages
 
   [[nodiscard]] std::optional<Sourced<std::string>> find(const std::string& key) const;
 };
 
-/// Where it is if no option says it; empty: nobody has a home here.
+/// Path of the configuration file if no option names one; empty if the user has no home directory.
 /// Source: accelerate/commands/config/config_args.py.
 [[nodiscard]] std::string default_place(const Snapshot& snapshot);
 
-/// Reads its text: YAML, or JSON, which is YAML as well. Fails with `BadData` for what is neither, and for a key that
-/// accelerate does not know.
+/// Reads the text of a configuration file: YAML, or JSON, which is YAML as well. Fails with `BadData` for any other
+/// text, and for a key that accelerate does not know.
 [[nodiscard]] Result<Configuration> read_configuration(const std::string& text, const std::string& name);
 
-// How `accelerate launch` would launch, from its flags and its configuration file.
+// Kind of launch that the flags and the configuration file of `accelerate launch` ask for.
 
 struct Launch {
   bool has_file = false;      ///< a configuration file has been read
-  bool is_cpu = false;        ///< --cpu: none of the following counts
-  bool is_multi_gpu = false;  ///< or what the file calls so of other accelerators
-  bool is_multi_cpu = false;  ///< the file's
+  bool is_cpu = false;        ///< --cpu: none of the following kinds counts
+  bool is_multi_gpu = false;  ///< also MULTI_NPU and the file's other kinds of accelerators
+  bool is_multi_cpu = false;  ///< MULTI_CPU in the file
   bool is_deepspeed = false;
   bool is_fsdp = false;
   bool is_megatron_lm = false;
@@ -39,48 +40,46 @@ struct Launch {
   bool uses_cpu = false;  ///< --cpu, or the file's use_cpu
   bool is_debugged = false;
   Sourced<std::string> mixed_precision{"no", {}};
-  std::string deepspeed_fields;  ///< keys of the file's deepspeed_config, and mixed_precision, with commas
+  std::string deepspeed_fields;  ///< keys of the file's deepspeed_config, and mixed_precision, joined by commas
 
-  /// True where the launcher starts torchrun's processes, whatever their number.
+  /// True if the launcher starts torchrun's processes, whatever their number.
   [[nodiscard]] bool is_distributed() const {
     return !is_cpu && (is_multi_gpu || is_deepspeed || is_fsdp || is_megatron_lm);
   }
 };
 
-/// Reads both. What the file says for options that are not given stands in `Translation::given` afterwards.
+/// Reads the flags and the file. The file's values for options without a flag are in `Translation::given` afterwards.
 /// Fails for what accelerate refuses, and for what only accelerate itself can do.
 [[nodiscard]] Result<Launch> read_launch(Translation& translation);
 
-// What workers of accelerate find in their environment.
-
-/// Sets the variables that the launcher gives workers of this kind, beside those of torchrun. `is_simple`: one process that is
-/// no rank. Fails for a value that its option does not take.
+/// Sets the variables that the launcher gives workers of this kind, beside those of torchrun. `is_simple`: the job is
+/// one process that is no rank. Fails for a value that its option does not take.
 [[nodiscard]] Result<> export_environment(Translation& translation, const Launch& launch, bool is_simple);
 
-// The variables by which `accelerate launch` tells workers how to train.
+// The variables that tell workers how to train.
 
-/// How the launcher writes a value: as Python's str() does, of what argparse or the configuration file made of it.
+/// Spelling of a value by the launcher: as Python's str() writes what argparse or the configuration file has read.
 enum class Spelling {
   Text,      ///< as it was given
-  Lower,     ///< in small letters
-  Upper,     ///< in capital letters
-  Truth,     ///< as it was given, or True or False of the file
-  Nonempty,  ///< argparse's type=bool: True of any text, "False" too; else True or False of the file
-  Bit,       ///< 1 or 0, or True or False of the file
+  Lower,     ///< in lower case
+  Upper,     ///< in upper case
+  Truth,     ///< as it was given; True or False for a boolean of the file
+  Nonempty,  ///< argparse's type=bool: True for any text, "False" too; else True or False for a boolean of the file
+  Bit,       ///< 1 or 0; True or False for a boolean of the file
   Decimal    ///< a float
 };
 
-/// An option that only tells workers something: the same name in the configuration file.
+/// An option that only sets a variable of the workers. Its key in the configuration file has the same name.
 struct WorkerVariable {
   const char* option;
-  const char* argument;  ///< what its value is called; nullptr: a switch
+  const char* argument;  ///< name of its value in --help; nullptr: a switch
   const char* variable;
-  const char* otherwise;  ///< its value where nobody gives one; nullptr: it is not set then
+  const char* otherwise;  ///< its default; nullptr: the variable is not set
   Spelling spelling = Spelling::Text;
-  const char* choices = nullptr;  ///< anything else is an error
+  const char* choices = nullptr;  ///< any other value is an error
 };
 
-/// What makes a group count.
+/// Groups of variables; each is set if its kind of training is used.
 enum class Group {
   Dynamo,
   Fp8,
@@ -88,20 +87,20 @@ enum class Group {
   DeepSpeed,
   MegatronLm,
   Parallelism,         ///< --use_parallelism_config
-  ContextParallelism,  ///< that, with more than one process for a context
-  SequenceParallelism  ///< that, with more than one process for a sequence
+  ContextParallelism,  ///< parallelism with more than one process for a context
+  SequenceParallelism  ///< parallelism with more than one process for a sequence
 };
 
 [[nodiscard]] std::span<const WorkerVariable> variables_of(Group group);
 
-/// A row for each of them, in the order of the groups.
+/// One row for each worker variable, in the order of the groups.
 [[nodiscard]] std::span<const CompatOption> variable_options();
 
-/// The text that workers find. Fails for a value that is none.
+/// Text of the variable for the workers. Fails for a value that the option does not take.
 [[nodiscard]] Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value);
 
-/// True for what Python's YAML reader takes for true, or for false. Empty for anything else.
-/// Source: YAML 1.1, "Boolean Language-Independent Type"; accelerate's str_to_bool takes the single letters and digits as well.
+/// Boolean value of a text in Python's YAML reader; empty for any other text. accelerate's str_to_bool takes the
+/// single letters and digits as well. Source: YAML 1.1, "Boolean Language-Independent Type".
 [[nodiscard]] std::optional<bool> read_truth(std::string_view text);
 
 }  // namespace muster::accelerate

@@ -1,5 +1,5 @@
-// Reads the configuration file of accelerate. Facts: ClusterConfig in accelerate/commands/config/config_args.py of
-// accelerate 1.15, and what accelerate/commands/launch.py makes of it.
+// Reads accelerate's configuration file, decides the kind of launch and sets the workers' variables. Facts:
+// accelerate 1.15, ClusterConfig in accelerate/commands/config/config_args.py, and accelerate/commands/launch.py.
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "compat/accelerate.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 struct Section {
   const char* key;
-  const char* prefix;  ///< its keys are options with this in front, where they do not begin so
+  const char* prefix;  ///< in front of a key to form the option, unless the key begins with it
 };
 
 constexpr auto kSections = std::to_array<Section>({
@@ -63,7 +63,7 @@ const Section* find_section(std::string_view key) {
   return at == kSections.end() ? nullptr : &*at;
 }
 
-/// Empty: null, or more than a value.
+/// The value as text. Empty for null, and for a list or an object.
 std::optional<std::string> scalar_of(const json::value& value) {
   if (const json::string* const text = value.if_string()) {
     return std::string(*text);
@@ -116,7 +116,7 @@ struct Reader {
   }
 };
 
-/// Files of older releases.
+/// Renames keys that files of older releases have.
 void renew(Configuration& configuration) {
   const auto backend = configuration.find("dynamo-backend");
   if (backend && backend->value != "NO") {
@@ -184,7 +184,7 @@ void give(Translation& t, const std::string& variable, Sourced<std::string> valu
   t.set(kExportPrefix + variable, std::move(value));
 }
 
-/// As a consequence of what else was said.
+/// Sets a variable that follows from other options.
 void give(Translation& t, const std::string& variable, const std::string& value) {
   give(t, variable, {value, default_of("accelerate launch")});
 }
@@ -216,7 +216,7 @@ Result<> give_group(Translation& t, Group group) {
   return {};
 }
 
-/// Three words that stand for three variables; and whatever else the file has of FP8.
+/// Sets --fp8_override_linear_precision as three variables, and the file's other FP8 values.
 Result<> give_fp8(Translation& t) {
   constexpr const char* kOverride = "fp8-override-linear-precision";
   const auto words = t.find(kOverride);
@@ -255,13 +255,13 @@ Result<> give_parallelism(Translation& t) {
 
 Result<> give_fsdp(Translation& t) {
   give(t, "ACCELERATE_USE_FSDP", "true");
-  if (const auto modules = t.find("fsdp-ignored-modules")) {  // of the file alone
+  if (const auto modules = t.find("fsdp-ignored-modules")) {  // only the file has it
     give(t, "FSDP_IGNORED_MODULES", *modules);
   }
   return give_group(t, Group::Fsdp);
 }
 
-/// DeepSpeed's ranks import what lies in the working directory.
+/// Sets the variables of DeepSpeed. PYTHONPATH gets the working directory, from which DeepSpeed's ranks import.
 Result<> give_deepspeed(Translation& t, const Launch& launch) {
   give(t, "ACCELERATE_USE_DEEPSPEED", "true");
   std::string fields = launch.deepspeed_fields;
@@ -275,7 +275,7 @@ Result<> give_deepspeed(Translation& t, const Launch& launch) {
   return give_group(t, Group::DeepSpeed);
 }
 
-/// What all kinds have.
+/// Sets the variables that all kinds of launch have.
 Result<> give_common(Translation& t, const Launch& launch) {
   give(t, "ACCELERATE_MIXED_PRECISION", launch.mixed_precision);
   if (launch.is_debugged) {
@@ -293,7 +293,7 @@ Result<> give_common(Translation& t, const Launch& launch) {
   return launch.mixed_precision.value == "fp8" ? give_fp8(t) : Result<>();
 }
 
-/// Source: prepare_simple_launcher_cmd_env.
+/// Sets the variables of a launch of one process. Source: prepare_simple_launcher_cmd_env.
 void give_simple(Translation& t, const Launch& launch) {
   give(t, "ACCELERATE_USE_CPU", python_bool(launch.uses_cpu));
   if (launch.uses_cpu) {
@@ -302,7 +302,7 @@ void give_simple(Translation& t, const Launch& launch) {
   }
 }
 
-/// One of the ways to train, and the groups that belong to it.
+/// Sets the variables of one kind of training, and the groups that belong to it.
 Result<> give_kind(Translation& t, const Launch& launch) {
   if (launch.is_deepspeed) {
     return give_deepspeed(t, launch);
@@ -336,12 +336,12 @@ Result<> export_environment(Translation& t, const Launch& launch, bool is_simple
   return launch.has_parallelism ? give_parallelism(t) : Result<>();
 }
 
-// How `accelerate launch` would launch: flags, then the configuration file, then defaults. Facts:
+// Decides how `accelerate launch` would launch: by flags, then the configuration file, then defaults. Facts:
 // _validate_launch_command in accelerate/commands/launch.py of accelerate 1.15.
 
 namespace {
 
-/// At most one of these can be given.
+/// Fails if more than one kind of launch is given.
 Result<> check_kinds(const Translation& t) {
   std::vector<std::string> given;
   for (const char* const name : {"cpu", "multi-gpu", "use-deepspeed", "use-fsdp"}) {
@@ -361,7 +361,7 @@ Result<> check_kinds(const Translation& t) {
              : Result<>();
 }
 
-/// Nothing where no option names a file and the default one is not there, or is not asked with --cpu.
+/// Reads the configuration file. Empty if it is the default one, and is missing or not used because of --cpu.
 Result<std::optional<Configuration>> find_configuration(const Translation& t) {
   const auto given = t.find("config-file");
   const std::string place = given ? given->value : default_place(t.snapshot);
@@ -377,8 +377,8 @@ Result<std::optional<Configuration>> find_configuration(const Translation& t) {
   return read ? Result<std::optional<Configuration>>(std::move(*read)) : read.error();
 }
 
-/// The launcher gives these the file's value where no flag has one; what has a default of its own, such as --rdzv_backend,
-/// keeps that. Members of sections replace defaults as well.
+/// Takes the file's value for options without a flag, as the launcher does. An option with a default of its own, such
+/// as --rdzv_backend, keeps its default. Members of sections replace defaults as well.
 void take_over(Translation& t, const Configuration& file) {
   for (const char* const name :
        {"num-processes", "num-machines", "machine-rank", "main-process-ip", "main-process-port", "gpu-ids"}) {
@@ -392,7 +392,7 @@ void take_over(Translation& t, const Configuration& file) {
   }
 }
 
-/// What the file calls several processes.
+/// The file's values of distributed_type that mean several processes.
 constexpr auto kMultiGpu = std::to_array<std::string_view>(
     {"MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON"});
 
@@ -415,7 +415,7 @@ Result<> take_kind(Launch& launch, const Configuration& file) {
                                 "MEGATRON_LM: all else only accelerate itself starts");
 }
 
-/// A word that Python's YAML reader takes for false is what is meant by it.
+/// Reads --mixed_precision. A word that Python's YAML reader takes for false means "no".
 Result<> take_precision(Launch& launch, Sourced<std::string> value) {
   static constexpr std::array<std::string_view, 4> kKnown = {"no", "fp16", "bf16", "fp8"};
   std::transform(value.value.begin(), value.value.end(), value.value.begin(),
@@ -434,7 +434,7 @@ bool is_true(const Configuration& file, const char* key) {
   return value && read_truth(value->value) == true;
 }
 
-/// The kind is the file's where no flag says one.
+/// Takes the file's values; its kind of launch counts only if no flag sets one.
 Result<> take_file(Launch& launch, const Translation& t, const Configuration& file) {
   static constexpr std::array<const char*, 4> kKinds = {"multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm"};
   launch.has_file = true;

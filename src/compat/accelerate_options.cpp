@@ -1,4 +1,4 @@
-// The options of `accelerate launch`, of accelerate 1.15, and what becomes of each.
+// Lists the options of `accelerate launch`, of accelerate 1.15, and what each becomes; writes values as Python does.
 // Facts: accelerate/commands/launch.py.
 #include "base/text.hpp"
 #include "compat/accelerate.hpp"
@@ -88,7 +88,7 @@ constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
     {"tpu", '\0', nullptr, OptionSupport::Refused, kTpu},
 });
 
-/// Those that only tell workers something stand behind the others.
+/// The options of the launcher itself, then those that only set a variable of the workers.
 std::vector<CompatOption> all_options() {
   std::vector<CompatOption> options(kAccelerateOptions.begin(), kAccelerateOptions.end());
   const auto variables = accelerate::variable_options();
@@ -107,7 +107,7 @@ std::span<const CompatOption> accelerate_options() {
 
 namespace muster::accelerate {
 
-// How values of variables are written: as Python writes what it has read.
+// Writes values of variables as Python writes what it has read.
 
 namespace {
 
@@ -117,7 +117,7 @@ std::string in_letters(std::string text, int (*letter)(int)) {
   return text;
 }
 
-/// As repr() writes a float: the fewest digits that are read back as the same, and a point. Empty: the text is none.
+/// Writes a number as repr() writes a float: the fewest digits that read back as it, and a point. Empty: no number.
 /// Source: Python's "Floating Point Arithmetic"; float_repr_style "short", exponents below -4 and from 16 on.
 std::optional<std::string> find_python_float(std::string_view text) {
   constexpr double kSmallest = 1e-4;
@@ -138,7 +138,7 @@ std::optional<std::string> find_python_float(std::string_view text) {
   return is_plain && result.find('.') == std::string::npos ? result + ".0" : result;
 }
 
-/// A single letter or digit is none in YAML.
+/// "True" or "False" for a boolean of YAML, else the text. YAML takes no single letter or digit for a boolean.
 std::string truth_text(const Sourced<std::string>& value) {
   const auto truth = value.value.size() > 1 ? read_truth(value.value) : std::nullopt;
   return truth ? (*truth ? "True" : "False") : value.value;
@@ -159,11 +159,6 @@ Result<std::string> bit_text(const Sourced<std::string>& value) {
   return truth ? Result<std::string>(*truth ? "1" : "0") : wrong_value(value, "true or false");
 }
 
-Result<std::string> check_number(const Sourced<std::string>& value) {
-  return value.source.kind == SourceKind::File || find_python_integer(value.value) ? Result<std::string>(value.value)
-                                                                                   : wrong_value(value, "a number");
-}
-
 Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std::string>& value) {
   switch (variable.spelling) {
     case Spelling::Nonempty:
@@ -174,7 +169,9 @@ Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std:
       break;
   }
   const bool is_number = std::string_view(variable.argument) == "N";
-  return is_number && variable.choices == nullptr ? check_number(value) : Result<std::string>(value.value);
+  const bool is_wrong = is_number && variable.choices == nullptr && value.source.kind != SourceKind::File &&
+                        !find_python_integer(value.value);
+  return is_wrong ? wrong_value(value, "a number") : Result<std::string>(value.value);
 }
 
 }  // namespace

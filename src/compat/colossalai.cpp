@@ -1,4 +1,4 @@
-// The options of `colossalai run`, of ColossalAI 0.5, and what becomes of each.
+// Lists the options of `colossalai run`, of ColossalAI 0.5, and what each becomes.
 // Facts: colossalai/cli/launcher/__init__.py.
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
@@ -58,24 +58,20 @@ std::span<const CompatOption> colossalai_options() {
   return kColossalaiOptions;
 }
 
-// What the options of `colossalai run` mean together: which hosts there are, and a line of torchrun's on each.
+// Translates the options of `colossalai run`: the hosts, and torchrun options for each of them.
 // Facts: colossalai/cli/launcher/run.py of ColossalAI 0.5.
 
 namespace {
 
 constexpr const char* kRun = "colossalai run";
-constexpr const char* kNoAddress = "127.0.0.1";  ///< its default, which stands for the first host
+constexpr const char* kNoAddress = "127.0.0.1";  ///< the option's default, which stands for the first host
 
-auto find_host(HostList& list, const std::string& name) {
-  return std::find_if(list.entries.begin(), list.entries.end(),
-                      [&](const ListedHost& one) { return one.host == name; });
-}
-
-/// Those that are chosen, in the order in which they are; or all but those.
+/// Keeps the named hosts, in the order of their names; with `is_exclusion`, all hosts but those.
 Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclusion) {
   std::vector<ListedHost> chosen;
   for (const std::string& name : split(names.value, ',')) {
-    const auto at = find_host(list, name);
+    const auto at =
+        std::find_if(list.entries.begin(), list.entries.end(), [&](const ListedHost& one) { return one.host == name; });
     if (at == list.entries.end()) {
       return wrong_value(names, "hosts of " + list.source.name + ", and '" + name + "' is none");
     }
@@ -90,7 +86,7 @@ Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclu
   return list.entries.empty() ? wrong_value(names, "a host that is left") : Result<>();
 }
 
-/// The first hosts of the file, if their number is given. -1 is all.
+/// Keeps the first --num_nodes hosts of the file; -1, the default, keeps all.
 Result<> count_nodes(const Translation& t, HostList& list) {
   const auto wanted = t.find("num-nodes");
   const auto nodes = wanted ? parse_integer(wanted->value, -1, std::numeric_limits<int>::max()) : std::optional(-1);
@@ -148,7 +144,7 @@ Result<HostList> read_hosts(Translation& t) {
   return is_list ? Result<HostList>(std::move(list)) : wrong_value(*hosts, "hosts such as a,b");
 }
 
-/// "a=1,b" is "--a=1 --b" of torchrun.
+/// Reads --extra_launch_args as options of torchrun: "a=1,b" is "--a=1 --b".
 Result<Given> read_extra(const Translation& t) {
   const auto extra = t.find("extra-launch-args");
   if (!extra) {
@@ -171,7 +167,7 @@ Result<Given> read_extra(const Translation& t) {
   return std::move(read->given);
 }
 
-/// A module stands in front of what it is given, a script has its name.
+/// Puts a module's name in front of its arguments. Fails if a script's name does not end with .py.
 Result<> check_script(Translation& t) {
   std::vector<std::string>& program = t.line.program;
   const auto module = t.find("m");
@@ -187,7 +183,7 @@ Result<> check_script(Translation& t) {
                         "the script is '" + program.front() + "', expected one that ends with .py, or -m MODULE"};
 }
 
-/// What is told to torchrun.
+/// The options for torchrun.
 Result<Given> torchrun_options_of(const Translation& t, const HostList& hosts, Placed placed) {
   auto given = read_extra(t);
   if (!given) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A command line after it has been read, muster's own or another launcher's.
+// A command line after reading: muster's own, or another launcher's.
 
 #include "options/settings.hpp"
 
@@ -22,7 +22,7 @@ enum class Command {
   Suspend
 };
 
-/// An option of the front ends, which prints their table for the documentation.
+/// An option of the launchers that muster stands in for: prints their table for the documentation.
 inline constexpr const char* kPrintOptions = "print-options";
 
 struct CompatLauncher;
@@ -30,17 +30,17 @@ struct CompatLauncher;
 struct CommandLine {
   Command command = Command::Run;
   Settings settings;                 ///< flags, then MUSTER_* variables
-  std::vector<std::string> words;    ///< all of it, as it was typed
+  std::vector<std::string> words;    ///< the whole line, as it was typed
   std::vector<std::string> program;  ///< the program and its arguments, untouched
-  // Of another launcher's command line:
-  const CompatLauncher* compat = nullptr;     ///< whose command line it was; empty: muster's own
-  bool is_python_script = false;              ///< the program is for Python, whatever its name ends with
-  std::vector<std::string> worker_arguments;  ///< what the original adds to the program's, with
+  // Set for another launcher's command line:
+  const CompatLauncher* compat = nullptr;     ///< the launcher; nullptr: muster's own command line
+  bool is_python_script = false;              ///< Python runs the program, whatever its name ends with
+  std::vector<std::string> worker_arguments;  ///< arguments that the original adds to the program's, with
                                               ///< {placeholders}
-  std::vector<std::string> notices;           ///< sentences about what is done otherwise than asked for
+  std::vector<std::string> notices;           ///< sentences about what is done differently from the request
 };
 
-/// True when a text is wanted and no job, so that nothing about a job can be wrong.
+/// True if the line asks for a text and not for a job, so that errors about a job do not matter.
 [[nodiscard]] bool requests_text(const Settings& settings);
 
 }  // namespace muster

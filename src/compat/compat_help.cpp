@@ -9,13 +9,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
-#include <filesystem>
 
 namespace muster {
 
-// The other launchers whose command lines muster reads.
+// Lists the launchers that muster stands in for.
 
 namespace {
 
@@ -104,11 +101,6 @@ constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
      .aliases = "horovod.runner horovod.runner.launch"},
 });
 
-bool is_called(const CompatLauncher& one, std::string_view name) {
-  const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
-  return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
-}
-
 }  // namespace
 
 std::span<const CompatLauncher> compat_launchers() {
@@ -116,8 +108,10 @@ std::span<const CompatLauncher> compat_launchers() {
 }
 
 const CompatLauncher* find_front_end(std::string_view name) {
-  const auto at = std::find_if(kFrontEnds.begin(), kFrontEnds.end(),
-                               [&](const CompatLauncher& one) { return is_called(one, name); });
+  const auto at = std::find_if(kFrontEnds.begin(), kFrontEnds.end(), [&](const CompatLauncher& one) {
+    const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
+    return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+  });
   return at == kFrontEnds.end() ? nullptr : &*at;
 }
 
@@ -130,7 +124,7 @@ std::string original_of(const CompatLauncher& compat) {
   return compat.original == nullptr ? compat.name : compat.original;
 }
 
-// --help, the completions and the table for the documentation, from the options of a front end.
+// Makes --help, the completions and the documentation's table from the options of a launcher.
 
 namespace {
 
@@ -204,7 +198,7 @@ std::string row_of(const std::string& option, const CompatOption& row) {
   return "| `" + option + "` | " + word_of(row.fate) + " | " + row.note + " | " + setting + " |\n";
 }
 
-/// The options as completions take them, which know a name behind two dashes only.
+/// The options for completions, which know names behind two dashes only.
 std::vector<Option> as_options(const CompatLauncher& compat) {
   std::vector<Option> options;
   for (const CompatOption& option : compat.options()) {

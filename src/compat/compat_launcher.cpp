@@ -1,5 +1,5 @@
-// Reads the command line of another launcher: options up to the script, its variables, and what
-// muster adds of its own. Then the options become settings.
+// Reads the command line of another launcher: options up to the script, its variables, and muster's own options. Then
+// turns the options into settings.
 #include "compat/compat_launcher.hpp"
 
 #include "base/text.hpp"
@@ -9,20 +9,13 @@
 #include "options/syntax.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 
 namespace muster {
 namespace {
 
-bool is_choice(const CompatOption& option, const std::string& value) {
-  const std::vector<std::string> choices = split(option.choices, ' ');
-  return std::find(choices.begin(), choices.end(), value) != choices.end();
-}
-
-/// What is ignored is not done, and what makes no sense is an error all the same.
+/// Checks a number of seconds even though the option is ignored: an invalid value is an error as with the original.
 Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& value) {
   const bool is_number = option.argument != nullptr && std::string_view(option.argument) == "SECONDS";
   double seconds = 0;
@@ -33,10 +26,11 @@ Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& v
   return is_number && is_given && !is_right ? wrong_value(value, "a number of seconds") : Result<>();
 }
 
-/// What the table says of an option that is given.
+/// Applies the table's row to a given option.
 Result<> translate_one(const CompatOption& option, const Sourced<std::string>& value, Translation& translation) {
-  if (option.is_strict && !is_choice(option, value.value)) {
-    return wrong_value(value, "one of " + join(split(option.choices, ' '), ", "));
+  const auto choices = option.is_strict ? split(option.choices, ' ') : std::vector<std::string>();
+  if (option.is_strict && std::find(choices.begin(), choices.end(), value.value) == choices.end()) {
+    return wrong_value(value, "one of " + join(choices, ", "));
   }
   if (option.fate == OptionSupport::Refused && !value.value.empty()) {
     return Error{blame(value.source), value.source.name + " is refused: " + option.note};
@@ -51,7 +45,7 @@ Result<> translate_one(const CompatOption& option, const Sourced<std::string>& v
   return {};
 }
 
-/// All of them, and then what only the front end knows.
+/// Applies the table to all options, then the front end's own function.
 Result<> translate(const CompatLauncher& compat, Translation& translation) {
   for (const CompatOption& option : compat.options()) {
     const auto given = translation.given.find(dashed(option.name));
@@ -68,7 +62,7 @@ Error started_otherwise(const Sourced<std::string>& setting, const CompatNames& 
                                           "' starts workers by '" + words.compat.mode + "'; leave one of them out"};
 }
 
-/// The name decides how workers are started: what else says that must say the same.
+/// Fails if --mode or --template contradicts the launcher's name, which decides how workers are started.
 Result<> check_mode(const Settings& settings, const CompatNames& words) {
   const auto mode = settings.find("mode");
   if (mode && mode->value != words.compat.mode && mode->value != "auto") {
@@ -78,7 +72,7 @@ Result<> check_mode(const Settings& settings, const CompatNames& words) {
   return file ? Result<>(started_otherwise(*file, words)) : Result<>();
 }
 
-/// The option as the original spells it, if it has that one.
+/// The option's name as the original spells it; empty if the original does not have it.
 std::optional<std::string> find_name(const CompatLauncher& compat, std::string_view name) {
   for (const CompatOption& option : compat.options()) {
     if (dashed(option.name) == name) {
@@ -88,7 +82,7 @@ std::optional<std::string> find_name(const CompatLauncher& compat, std::string_v
   return std::nullopt;
 }
 
-/// An option of the original behind the script belongs to that, unless it is set apart by "--".
+/// Adds a notice for an original's option behind the script, which is the script's unless "--" sets it apart.
 void notice_options_behind(CommandLine& line, const CompatLauncher& compat) {
   auto notice = describe_option_behind(line.program, original_of(compat),
                                        [&](const std::string& typed) { return find_name(compat, typed); });
@@ -97,19 +91,13 @@ void notice_options_behind(CommandLine& line, const CompatLauncher& compat) {
   }
 }
 
-/// True where the word is there that the name asks for, or it asks for none.
+/// True if the required subcommand is there, or none is required.
 bool has_subcommand(const CompatNames& words) {
   const char* const wanted = words.compat.subcommand;
   return wanted == nullptr || (!words.tokens.empty() && words.tokens.front() == wanted);
 }
 
-/// What stands behind the name and that word.
-std::span<const std::string> options_of(const CompatNames& words) {
-  const bool is_word = words.compat.subcommand != nullptr && has_subcommand(words);
-  return words.tokens.subspan(is_word ? 1 : 0);
-}
-
-/// The original does more than to launch, and that is its own business.
+/// Fails for the original's other subcommands, which do not launch and are left to the original.
 Result<> check_subcommand(const CompatNames& words) {
   if (has_subcommand(words)) {
     return {};
@@ -148,7 +136,7 @@ std::optional<Sourced<std::string>> Translation::find(const std::string& name) c
 }
 
 bool Translation::is_on(const std::string& name) const {
-  return has(name);  // a switch that is off is not given
+  return has(name);  // a switch that is off counts as not given
 }
 
 void Translation::set(const std::string& setting, Sourced<std::string> value) {
@@ -189,7 +177,8 @@ Result<const CompatLauncher*> compat_of(std::string_view argv0) {
 Result<> read_front_end(CommandLine& line, const CompatNames& words, const OptionTable& own_options,
                         const Snapshot& snapshot, const ReadText& read_text) {
   const CompatLauncher& compat = words.compat;
-  auto read = read_tokens(compat, options_of(words), &own_options);
+  const bool is_behind_word = compat.subcommand != nullptr && has_subcommand(words);
+  auto read = read_tokens(compat, words.tokens.subspan(is_behind_word ? 1 : 0), &own_options);
   if (!read) {
     return read.error();
   }

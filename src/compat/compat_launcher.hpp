@@ -1,7 +1,7 @@
 #pragma once
 
-// The command lines of other launchers: one table of options for each, from which parsing, --help,
-// the completions and the tables in docs/command-lines.md are made.
+// Describes the command lines of other launchers: one table of options for each, from which parsing, --help, the
+// completions and the tables in docs/command-lines.md are made.
 
 #include "base/file_io.hpp"
 #include "compat/command_line.hpp"
@@ -14,35 +14,35 @@
 
 namespace muster {
 
-/// A setting that no option has: how log files are laid out, where it is not muster's own way: `kTorchrunLogs` or `kNoLogs`.
+/// A setting without an option: layout of the log files where it is not muster's own, `kTorchrunLogs` or `kNoLogs`.
 inline constexpr const char* kLogLayout = "log-layout";
 inline constexpr const char* kTorchrunLogs = "torchrun";
 inline constexpr const char* kNoLogs = "nothing";
 
-/// What becomes of an option of another launcher.
+/// Treatment of an option of another launcher.
 enum class OptionSupport {
   Same,
   Better,   ///< the note says how
-  Passed,   ///< given to the original, which muster starts for it; only the original can do that
+  Passed,   ///< passed to the original, which muster starts because only it has this feature
   Ignored,  ///< the note says why
-  Refused   ///< the note says why: to ignore it would run something else than what is asked for
+  Refused   ///< the note says why: without the option something else would run
 };
 
 /// One option of another launcher.
 struct CompatOption {
   const char* name;      ///< as the original spells it, without the dashes in front
   char letter;           ///< short form, or '\0'
-  const char* argument;  ///< what its values are called, separated by blanks; nullptr: a switch
+  const char* argument;  ///< names of its values in --help, separated by blanks; nullptr: a switch
   OptionSupport fate;
   const char* note;               ///< for users: what it does here
-  const char* setting = nullptr;  ///< gets what is given; nullptr: `translate` knows, or nobody
+  const char* setting = nullptr;  ///< takes the value; nullptr: `translate` does, or no code needs it
   const char* choices = nullptr;  ///< for completions, separated by blanks
-  bool is_strict = false;         ///< anything else than the choices is an error
+  bool is_strict = false;         ///< any other value than the choices is an error
   bool may_be_variable = true;    ///< false: the original reads no variable for it
-  bool is_passed = false;         ///< the original gets it, too, where muster starts it
-  const char* same_as = nullptr;  ///< the option of which this is another name
+  bool is_passed = false;         ///< the original gets it too, if muster starts the original
+  const char* same_as = nullptr;  ///< the option for which this is another name
   bool has_one_dash = false;      ///< a long name behind one dash: "-np"
-  bool names_program = false;     ///< for click: unknown options behind it are the program's
+  bool names_program = false;     ///< for click: unknown options behind it belong to the program
 };
 
 /// An option of another launcher as it was typed.
@@ -50,61 +50,61 @@ struct TypedOption {
   const CompatOption* option;
   std::string name;                 ///< with dashes: "np"
   std::string source;               ///< as it was typed: "-np"
-  std::vector<std::string> values;  ///< as many as it has arguments
+  std::vector<std::string> values;  ///< one for each of its arguments
 };
 
-/// Between the options of another launcher and muster's settings.
+/// Translates the options of another launcher into muster's settings.
 struct Translation {
   const Snapshot& snapshot;
-  /// What is known already, program and notices, which may be changed, and muster's own options: a
-  /// variable among them is weaker than what is given as a flag here.
+  /// Program, notices (both may be changed) and muster's own options. A variable among those is weaker than a flag of
+  /// the other launcher.
   CommandLine& line;
   const ReadText& read_text;  ///< for files that the line names
-  bool is_whole = true;       ///< false: options beside a description of the job, which have no defaults
-  std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes: the last of each
-  std::vector<TypedOption> typed;                        ///< all of the command line, in its order
-  std::map<std::string, Sourced<std::string>> settings;  ///< what comes out
+  bool is_whole = true;       ///< false: options that accompany a description of the job, and have no defaults
+  std::map<std::string, Sourced<std::string>> given;     ///< by name, with dashes: the last value of each option
+  std::vector<TypedOption> typed;                        ///< all options of the command line, in order
+  std::map<std::string, Sourced<std::string>> settings;  ///< the result
 
   [[nodiscard]] bool has(const std::string& name) const { return given.contains(name); }
-  /// What is given, if it is given and not empty.
+  /// The option's value, if the option is given and not empty.
   [[nodiscard]] std::optional<Sourced<std::string>> find(const std::string& name) const;
-  /// True for a switch that is given.
+  /// True if the switch is given.
   [[nodiscard]] bool is_on(const std::string& name) const;
   void set(const std::string& setting, Sourced<std::string> value);
-  /// Gives the workers a variable.
+  /// Sets a variable of the workers.
   void export_variable(const std::string& name, Sourced<std::string> value);
-  /// Leaves out what an option would have set, and says why.
+  /// Drops the setting of an option and adds a notice with the reason.
   void ignore(const std::string& name, const std::string& setting, const std::string& why);
 };
 
-/// By whose rules the original reads its command line.
+/// Rules by which the original parses its command line.
 enum class Syntax {
-  Argparse,  ///< Python's: a beginning that only one option has is that option, and no value looks like one
-  Click,     ///< click's: whole names alone, wherever they stand, also behind the script
+  Argparse,  ///< Python's: an unambiguous beginning is the option, and a value never looks like an option
+  Click,     ///< click's: whole names only, in any place, also behind the script
   OpenMpi    ///< one dash or two: "-np 4" is "--np 4"
 };
 
 /// Another launcher whose command line muster reads.
 struct CompatLauncher {
   const char* name;       ///< as a command of muster and as the name of a symlink
-  const char* mode;       ///< which template starts the workers
-  const char* program;    ///< for --help: what stands behind the options
-  const char* summary;    ///< for --help: what is better as a whole, in sentences
-  const char* variables;  ///< options are read from variables that begin so; nullptr: from none
+  const char* mode;       ///< template that starts the workers
+  const char* program;    ///< for --help: the words behind the options
+  const char* summary;    ///< for --help: sentences on what muster does better
+  const char* variables;  ///< prefix of the variables that stand for options; nullptr: it reads none
   std::span<const CompatOption> (*options)();
-  Result<> (*translate)(Translation& translation);  ///< what the table cannot say
+  Result<> (*translate)(Translation& translation);  ///< does what the table cannot express
   Syntax syntax = Syntax::Argparse;
   const char* aliases = nullptr;  ///< its other names, separated by blanks
-  /// What others look for where they ask for the version of the original.
+  /// Product name for --version, by which other programs recognize the original.
   const char* product = nullptr;
-  /// The word that must stand behind the name, where the original has others as well: "launch". nullptr: none.
+  /// Subcommand that must stand behind the name because the original has others too: "launch". nullptr: none.
   const char* subcommand = nullptr;
-  /// Name of the original in texts, where it has another than this.
+  /// Name of the original in texts, if it differs from `name`.
   const char* original = nullptr;
   bool variables_win = false;  ///< over flags, as Paddle's do
 };
 
-/// The words by which muster takes its command line: "torchrun", "accelerate launch".
+/// The words that start it as a command of muster: "torchrun", "accelerate launch".
 [[nodiscard]] std::string command_of(const CompatLauncher& compat);
 
 /// Name of the original in texts.
@@ -112,44 +112,44 @@ struct CompatLauncher {
 
 [[nodiscard]] std::span<const CompatLauncher> compat_launchers();
 
-/// The front end of that name; nullptr if there is none.
+/// The launcher with that name or alias; nullptr if there is none.
 [[nodiscard]] const CompatLauncher* find_front_end(std::string_view name);
 
-/// The front end that the program's own name asks for: nullptr for "muster" and for all names that
-/// begin so. Fails for a name that means nothing.
+/// The launcher that the program's own name (argv[0]) stands for: nullptr for "muster" and all names that begin with
+/// it. Fails for an unknown name.
 [[nodiscard]] Result<const CompatLauncher*> compat_of(std::string_view argv0);
 
-/// A command line of a front end.
+/// A command line of another launcher.
 struct CompatNames {
   const CompatLauncher& compat;
-  std::string called;                   ///< how the user named it
-  std::span<const std::string> tokens;  ///< what stands behind its name
+  std::string called;                   ///< the name as the user wrote it
+  std::span<const std::string> tokens;  ///< the tokens behind the name
 };
 
-/// Reads the words, the front end's variables, and MUSTER_*, into `line`, whose settings are what
-/// muster's own flags in front have said. `own` are muster's options, which may stand among them. Files that the line
-/// names are read by `read_text`.
+/// Reads the tokens, the launcher's variables and MUSTER_* into `line`, whose settings hold muster's flags in front
+/// of the launcher's name. `own` are muster's options, which may stand among the tokens. `read_text` reads the files
+/// that the line names.
 [[nodiscard]] Result<> read_front_end(CommandLine& line, const CompatNames& words, const OptionTable& own,
                                       const Snapshot& snapshot, const ReadText& read_text);
 
-/// Options of a front end that a variable of the platform holds. They win over everything, and name no file.
+/// Reads options of a launcher from a variable of the platform. They win over everything, and name no file.
 [[nodiscard]] Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat,
                                           const Sourced<std::string>& words, const Snapshot& snapshot);
 
-/// What a platform says about how to run, beside who the nodes are: ModelArts' variables for its
-/// MA_RUN_METHOD. A worker of another launcher is not asked to be that job again.
+/// Reads the platform's variables on how to run the job, such as ModelArts' for its MA_RUN_METHOD. A worker of
+/// another launcher ignores them, since it is part of a job already.
 [[nodiscard]] Result<> read_run_method(CommandLine& line, const Snapshot& snapshot);
 
-/// Gives the workers of the mode the arguments that the original would give them.
+/// Adds the arguments that the original would give to the workers of the mode.
 void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 
-/// An option as the command line that was read spells it: "--master_addr" for msrun's, else muster's own.
+/// Spelling of an option in the command line that was read: "--master_addr" for msrun's, else muster's own.
 [[nodiscard]] std::string spelled(const CommandLine& line, std::string_view name);
 
-/// What the user should know where the original would have done otherwise, for the start.
+/// Sentences for the start of the job on what the original would have done differently.
 [[nodiscard]] std::vector<std::string> compat_notices(const CommandLine& line, const Cluster& cluster);
 
-// The tables
+// Tables of the launchers.
 [[nodiscard]] std::span<const CompatOption> torchrun_options();
 [[nodiscard]] std::span<const CompatOption> torch_launch_options();
 [[nodiscard]] std::span<const CompatOption> msrun_options();
@@ -169,16 +169,16 @@ void add_worker_arguments(ModeTemplate& mode, const CommandLine& line);
 [[nodiscard]] std::span<const CompatOption> mpirun_options();
 [[nodiscard]] Result<> translate_mpirun(Translation& translation);
 
-/// How long the gang waits where msrun's cluster is given so many seconds: below 0, a year.
+/// Gang timeout for msrun's cluster timeout in seconds: a negative number is a year.
 [[nodiscard]] Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds);
 
-/// The keys of torchrun's --rdzv-conf, as options without dashes.
+/// Keys of torchrun's --rdzv-conf, as options without dashes.
 [[nodiscard]] std::span<const CompatOption> rendezvous_keys();
 
-/// torchrun's --rdzv-conf: each key becomes a setting, or is said to be ignored.
+/// Translates torchrun's --rdzv-conf: each key becomes a setting, or a notice that it is ignored.
 [[nodiscard]] Result<> translate_rendezvous_conf(Translation& translation, const Sourced<std::string>& text);
 
-// Texts for users, made from a table.
+// Texts for users, made from a table of options.
 [[nodiscard]] std::string compat_help(const CompatLauncher& compat);
 [[nodiscard]] std::string compat_table(const CompatLauncher& compat);
 [[nodiscard]] Result<std::string> compat_completion(const CompatLauncher& compat, const Sourced<std::string>& shell);

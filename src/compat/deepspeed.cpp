@@ -1,4 +1,4 @@
-// The nodes and devices of a line of DeepSpeed's launcher.
+// Lists the options of DeepSpeed's launcher and translates them, with the nodes and devices that they choose.
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
@@ -8,17 +8,9 @@
 #include <algorithm>
 #include <array>
 
-namespace muster::deepspeed {
-
-/// --hostfile, --include, --exclude, --num_nodes and what stands beside them, as settings. Fails for a choice of hosts that are not
-/// listed, and where two of them contradict each other.
-[[nodiscard]] Result<> translate_hosts(Translation& t);
-
-}  // namespace muster::deepspeed
-
 namespace muster {
 
-// The options of DeepSpeed's launcher, of DeepSpeed 0.19, and what becomes of each.
+// The options of DeepSpeed's launcher, of DeepSpeed 0.19, and what each becomes.
 // Facts: deepspeed/launcher/runner.py.
 
 namespace {
@@ -81,11 +73,7 @@ std::span<const CompatOption> deepspeed_options() {
   return kDeepspeedOptions;
 }
 
-}  // namespace muster
-
-namespace muster::deepspeed {
-
-// Which nodes and devices a line of DeepSpeed's launcher means. Facts: main and parse_resource_filter in
+// Chooses the nodes and devices for a line of DeepSpeed's launcher. Facts: main and parse_resource_filter in
 // deepspeed/launcher/runner.py of DeepSpeed 0.19.
 
 namespace {
@@ -104,10 +92,10 @@ std::vector<std::string> names_of(const std::vector<int>& devices) {
   return names;
 }
 
-/// What is no file is none for DeepSpeed, and lines say so by this one.
+/// DeepSpeed ignores a hostfile that does not exist; command lines name this one to have none.
 constexpr const char* kNoFile = "/dev/null";
 
-/// One of the two, which numbers of nodes and workers contradict.
+/// The value of --include or --exclude. Fails if both are given, or one beside a number of nodes or workers.
 Result<std::optional<Text>> find_choice(const Translation& t) {
   const auto included = t.find("include");
   const auto excluded = t.find("exclude");
@@ -128,7 +116,7 @@ bool is_exclusion(const Translation& t) {
   return t.find("exclude").has_value();
 }
 
-/// Without a list of hosts there is this node alone.
+/// Names of the chosen devices without a list of hosts: only this node can be chosen from.
 Result<std::vector<std::string>> choose_own(const Translation& t, const Text& choice) {
   const auto chosen = read_host_choice(choice);
   if (!chosen || chosen->size() != 1 || chosen->front().host != kHere) {
@@ -161,7 +149,7 @@ Result<> translate_own_devices(Translation& t, const Text& choice) {
   if (!names) {
     return names.error();
   }
-  return names->empty() ? Result<>() : set_devices(t, *names, choice);  // none is named: all
+  return names->empty() ? Result<>() : set_devices(t, *names, choice);  // no device is named: all
 }
 
 void set_choice(const Translation& t, const std::optional<Text>& choice, Settings& settings) {
@@ -170,7 +158,7 @@ void set_choice(const Translation& t, const std::optional<Text>& choice, Setting
   }
 }
 
-/// The hosts that are left of the file.
+/// The hosts of the file that the choice and the number of nodes leave.
 Result<GivenHosts> read_list(const Translation& t, const Text& text, const std::optional<Text>& choice) {
   auto listed = read_hosts_of_file(text);
   if (!listed) {
@@ -189,7 +177,7 @@ Result<GivenHosts> read_list(const Translation& t, const Text& text, const std::
   return listed;
 }
 
-/// What the list says of the node that this is.
+/// Sets the slots and devices that the list has for this node.
 Result<> set_own_share(Translation& t, const std::vector<GivenHost>& hosts, const Text& file,
                        const std::optional<Text>& choice) {
   const auto rank = t.settings.find("node-rank");
@@ -208,7 +196,7 @@ Result<> set_own_share(Translation& t, const std::vector<GivenHost>& hosts, cons
   return names.empty() ? Result<>() : set_devices(t, names, {join(names, ","), source});
 }
 
-/// Each node is started by itself, and the file says how many there are and what each of them has.
+/// Takes the nodes, the address and this node's share from the file: --no_ssh starts each node by itself.
 Result<> count_nodes_of_file(Translation& t, const Text& file, const std::optional<Text>& choice) {
   const auto text = t.read_text(file.value);
   if (!text && t.settings.contains("nnodes")) {
@@ -229,7 +217,7 @@ Result<> count_nodes_of_file(Translation& t, const Text& file, const std::option
   return set_own_share(t, listed->value, file, choice);
 }
 
-/// Its hosts are for us to start, and are chosen when the file is read.
+/// Sets the list of hosts for muster to start. The choice applies when the file is read.
 void set_list(Translation& t, const Text& file, const std::optional<Text>& choice) {
   t.set("hostfile", file);
   if (choice) {
@@ -237,19 +225,7 @@ void set_list(Translation& t, const Text& file, const std::optional<Text>& choic
   }
 }
 
-std::optional<Text> find_hostfile(const Translation& t) {
-  const auto file = t.find("hostfile");
-  return file && file->value == kNoFile ? std::nullopt : file;
-}
-
-/// The platform's nodes, or other hosts for us to start.
-Result<> settle_list(Translation& t, const Text& file, const std::optional<Text>& choice) {
-  Settings kept;
-  set_choice(t, choice, kept);
-  return settle_starter(t, file, kept);
-}
-
-/// Without a list and a number of nodes there is one, unless the platform says how many. It meets nobody.
+/// Defaults to one node, without a rendezvous, if neither a list, a count nor the platform has the number.
 void default_nodes(Translation& t) {
   const bool is_about = t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
   const bool is_said = t.settings.contains("nnodes") || t.line.settings.has("nnodes");
@@ -262,24 +238,29 @@ void default_nodes(Translation& t) {
   }
 }
 
-}  // namespace
-
+/// Translates --hostfile, --include, --exclude, --num_nodes and related options into settings. Fails for a chosen
+/// host that is not listed, and for options that contradict each other.
 Result<> translate_hosts(Translation& t) {
   const auto choice = find_choice(t);
   if (!choice) {
     return choice.error();
   }
-  const auto file = find_hostfile(t);
+  auto file = t.find("hostfile");
+  if (file && file->value == kNoFile) {
+    file.reset();
+  }
   const bool is_started = t.is_on("no-ssh");
-  if (auto settled = file && !is_started ? settle_list(t, *file, *choice) : Result<>(); !settled) {
-    return settled;
-  }
-  const auto starter = file && !is_started ? find_starter(t) : std::nullopt;
-  if (file && !is_started && !starter) {
-    set_list(t, *file, *choice);
-    return {};
-  }
-  if (starter) {
+  if (file && !is_started) {
+    Settings kept;
+    set_choice(t, *choice, kept);
+    if (auto settled = settle_starter(t, *file, kept); !settled) {
+      return settled;
+    }
+    const auto starter = find_starter(t);
+    if (!starter) {
+      set_list(t, *file, *choice);
+      return {};
+    }
     t.ignore("hostfile", "hostfile", starter->platform + " starts muster on each node");
   }
   const bool is_listed = file && is_started;
@@ -294,15 +275,9 @@ Result<> translate_hosts(Translation& t) {
   return {};
 }
 
-}  // namespace muster::deepspeed
+// Translates the options of DeepSpeed's launcher.
 
-namespace muster {
-
-// What the options of DeepSpeed's launcher mean together.
-
-namespace {
-
-/// -1 is "not given" for several options, and so is an empty address.
+/// Drops a setting with -1 or an empty address, which mean "not given" to DeepSpeed.
 void drop_unset(Translation& t, const char* setting) {
   const auto value = t.settings.find(setting);
   if (value != t.settings.end() && (value->second.value == "-1" || value->second.value.empty())) {
@@ -335,7 +310,7 @@ Result<> translate_deepspeed(Translation& t) {
     drop_unset(t, setting);
   }
   set_ssh(t, t.find("ssh-port"));
-  if (auto translated = deepspeed::translate_hosts(t); !translated) {
+  if (auto translated = translate_hosts(t); !translated) {
     return translated;
   }
   if (!t.settings.contains("nproc-per-node")) {

@@ -1,4 +1,4 @@
-// The options of horovodrun, of Horovod 0.28, and what becomes of each.
+// Lists the options of horovodrun, of Horovod 0.28, and translates them for ranks that muster or mpirun starts.
 // Facts: horovod/runner/launch.py and horovod/runner/common/util/config_parser.py.
 #include "compat/horovodrun.hpp"
 
@@ -35,7 +35,7 @@ constexpr CompatOption option(const char* name, char letter, const char* argumen
   return {name, letter, argument, fate, note};
 }
 
-/// The variable that tells the ranks.
+/// An option that sets a variable of the ranks.
 constexpr CompatOption told(const char* name, const char* argument, const char* variable) {
   return option(name, '\0', argument, OptionSupport::Same, variable);
 }
@@ -45,7 +45,7 @@ constexpr CompatOption set(CompatOption row, const char* setting) {
   return row;
 }
 
-/// Another name of an option, which has the same fate.
+/// Another name of an option, with the same effect.
 constexpr CompatOption alias(CompatOption row, const char* same_as) {
   row.same_as = same_as;
   return row;
@@ -158,19 +158,19 @@ std::span<const CompatOption> horovodrun_options() {
 
 namespace muster::horovodrun {
 
-// Makes the line of mpirun that horovodrun makes, and reads it. Facts: horovod/runner/mpi_run.py of Horovod 0.28.
+// Makes the mpirun line that horovodrun would make, and reads it. Facts: horovod/runner/mpi_run.py of Horovod 0.28.
 
 namespace {
 
 using Strings = std::vector<std::string>;
 
-/// A word of mpirun's without its dashes and its value.
+/// Name of an mpirun option, without dashes and value.
 std::string bare_name(const std::string& word) {
   const std::size_t start = std::min(word.find_first_not_of('-'), word.size());
   return word.substr(start, word.find('=') - start);
 }
 
-/// What horovodrun tells Open MPI where its user says nothing of it.
+/// Adds horovodrun's defaults for Open MPI unless the user's options set them.
 void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
   const std::array<Strings, 4> defaults = {Strings{"--bind-to", "none"}, Strings{"--map-by", "slot"},
                                            Strings{"--mca", "pml", "ob1"}, Strings{"--mca", "btl", "^openib"}};
@@ -185,7 +185,7 @@ void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
   }
 }
 
-/// The line that horovodrun makes for mpirun, but for what is so anyway.
+/// The line that horovodrun makes for mpirun, without the options that muster does not need.
 Result<Strings> mpirun_line_of(const Translation& t) {
   Strings words;
   for (const auto& [name, theirs] :
@@ -235,7 +235,7 @@ Result<> translate_mpi(Translation& t, const Sourced<std::string>& mpi) {
 
 namespace muster {
 
-// What the options of horovodrun mean together: how many ranks on which hosts, and what they find.
+// Translates the options of horovodrun: the number of ranks, their hosts and their variables.
 // Facts: horovod/runner/launch.py and gloo_run.py of Horovod 0.28.
 
 namespace {
@@ -243,7 +243,7 @@ namespace {
 constexpr const char* kRun = "horovodrun";
 constexpr const char* kStartTimeout = "HOROVOD_START_TIMEOUT";
 
-/// Of each pair one can be given.
+/// Fails if both options of a pair are given.
 Result<> check_pairs(const Translation& t) {
   for (const auto& [one, other] : {std::pair("hosts", "hostfile"), std::pair("gloo", "mpi")}) {
     const auto first = t.find(one);
@@ -273,13 +273,7 @@ Result<HostList> read_hosts(const Translation& t) {
   return added ? Result<HostList>(std::move(list)) : added.error();
 }
 
-void add_once(std::vector<std::string>& all, const std::string& name) {
-  if (std::find(all.begin(), all.end(), name) == all.end()) {
-    all.push_back(name);
-  }
-}
-
-/// All interfaces that are named, each once, in their order.
+/// All named network interfaces, each once, in order.
 std::vector<std::string> interfaces_of(const Translation& t) {
   std::vector<std::string> all;
   for (const TypedOption& typed : t.typed) {
@@ -287,7 +281,9 @@ std::vector<std::string> interfaces_of(const Translation& t) {
       continue;
     }
     for (const std::string& name : split(typed.values.front(), ',')) {
-      add_once(all, name);
+      if (std::find(all.begin(), all.end(), name) == all.end()) {
+        all.push_back(name);
+      }
     }
   }
   return all;
@@ -315,17 +311,13 @@ void translate_start(Translation& t) {
   t.set("no-python", {"1", default_of(kRun)});
 }
 
-bool is_variable_name(std::string_view name) {
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-
-/// The original starts ranks by `env`, which takes "NAME=value" in front of the program for a variable of it.
+/// Reads "NAME=value" in front of the program as a variable of the program, since the original starts ranks by `env`.
 void take_assignments(Translation& t) {
   std::vector<std::string>& program = t.line.program;
   const auto is_assignment = [](const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
-    return name != word && is_variable_name(name);
+    return name != word && !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   };
   const auto first = std::find_if_not(program.begin(), program.end(), is_assignment);
   for (auto word = program.begin(); word != first; ++word) {
@@ -335,7 +327,7 @@ void take_assignments(Translation& t) {
   program.erase(program.begin(), first);
 }
 
-/// By gloo, whose ranks muster starts itself.
+/// Translates a job with gloo, whose ranks muster starts itself.
 Result<> translate_gloo(Translation& t) {
   for (const char* const name : {"mpi-args", "binding-args"}) {
     t.ignore(name, name, "it is of --mpi, and ranks meet through gloo without that");

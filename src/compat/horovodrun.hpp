@@ -1,28 +1,26 @@
 #pragma once
 
-// The file of horovodrun's --config-file.
+// Parts of horovodrun's translation: its configuration file, a line with --mpi, and the variables of the ranks.
 
 #include "compat/compat_launcher.hpp"
 
 namespace muster::horovodrun {
 
-/// What the file says and no flag does is given as if its option were. Nothing where no file is named. Fails for one that
-/// cannot be read.
+/// Gives the options that the file of --config-file sets and no flag does. Does nothing if no file is named. Fails
+/// for a file that cannot be read.
 [[nodiscard]] Result<> take_configuration(Translation& t);
 
-// A line of horovodrun with --mpi.
-
-/// What mpirun would be told, as muster's front end of mpirun understands it; `mpi` is what asked for that. Fails for options that
-/// mpirun has not.
+/// Translates a line with --mpi: makes the mpirun options and reads them with muster's mpirun front end. `mpi` is the
+/// option that asked for it. Fails for options that mpirun does not have.
 [[nodiscard]] Result<> translate_mpi(Translation& t, const Sourced<std::string>& mpi);
 
-// What horovodrun tells the ranks by variables, from options and from its configuration file.
+// The variables that horovodrun sets for the ranks, from options and from its configuration file.
 
-/// How the value of an option is read, and written for the ranks.
+/// Type of an option's value, which decides how it is read, and written for the ranks.
 enum class Kind {
-  Switch,     ///< "1" where it is given, "0" where `off` is
+  Switch,     ///< "1" if it is given, "0" if `off` is given
   Count,      ///< an integer of at least 0
-  Mebibytes,  ///< the same, for the ranks in bytes
+  Mebibytes,  ///< a count, written in bytes for the ranks
   Number,     ///< of at least 0
   Share,      ///< from 0 to 1
   Text
@@ -30,17 +28,17 @@ enum class Kind {
 
 struct Tuning {
   const char* option;    ///< its name, with dashes
-  const char* variable;  ///< which the ranks read
+  const char* variable;  ///< read by the ranks
   Kind kind;
-  const char* key = nullptr;       ///< "section.name" in the file; nullptr: it is not in there
-  const char* off = nullptr;       ///< the option that says the contrary
-  const char* needs = nullptr;     ///< says nothing without this option
-  bool is_off_where_true = false;  ///< what is true in the file is `off`
+  const char* key = nullptr;       ///< "section.name" in the file; nullptr: the file has no such key
+  const char* off = nullptr;       ///< the option that turns it off
+  const char* needs = nullptr;     ///< it has no effect without this option
+  bool is_off_where_true = false;  ///< true in the file means `off`
 };
 
 [[nodiscard]] std::span<const Tuning> tunings();
 
-/// Gives the ranks the variables. Fails for a value that is none, and where an option and its contrary are given.
+/// Exports the variables to the ranks. Fails for an invalid value, and if an option and its contrary are given.
 [[nodiscard]] Result<> export_tuning(Translation& t);
 
 }  // namespace muster::horovodrun

@@ -1,4 +1,4 @@
-// Reads the configuration file of horovodrun. Facts: set_args_from_config in
+// Reads the configuration file of horovodrun and sets the variables of the ranks. Facts: set_args_from_config in
 // horovod/runner/common/util/config_parser.py of Horovod 0.28.
 #include "base/text.hpp"
 #include "base/yaml.hpp"
@@ -13,19 +13,13 @@ namespace muster::horovodrun {
 namespace {
 
 constexpr const char* kController = "controller";
-constexpr const char* kStallCheck = "stall_check";  ///< whose other keys turn the check on
+constexpr const char* kStallCheck = "stall_check";  ///< its other keys turn the check on
 
 Error no_configuration(const std::string& name) {
   return Error{ErrorKind::BadData, name + ": expected keys and values of horovodrun's configuration"};
 }
 
-/// As Python has the words of YAML.
-bool is_true(const std::string& text) {
-  const std::string word = lower_case(text);
-  return word != "false" && word != "no" && word != "off" && word != "0" && !word.empty();
-}
-
-/// nullptr where horovodrun has no such key.
+/// nullptr if horovodrun has no such key.
 const Tuning* find_tuning(std::string_view key) {
   const auto rows = tunings();
   const auto at = std::find_if(rows.begin(), rows.end(),
@@ -35,9 +29,9 @@ const Tuning* find_tuning(std::string_view key) {
 
 struct Reader {
   Translation& t;
-  const std::string& name;  ///< of the file
+  const std::string& name;  ///< name of the file
 
-  /// The option, or its contrary, unless a flag has said one of them.
+  /// Gives the option or its contrary, unless a flag gives one of them.
   void take(const Tuning& tuning, const Sourced<std::string>& value) const {
     const bool has_contrary = tuning.off != nullptr;
     if (t.has(tuning.option) || (has_contrary && t.has(tuning.off))) {
@@ -47,7 +41,9 @@ struct Reader {
       t.given[tuning.option] = value;
       return;
     }
-    const bool is_on = is_true(value.value) != tuning.is_off_where_true;
+    const std::string word = lower_case(value.value);  // true or false as for Python
+    const bool is_true = word != "false" && word != "no" && word != "off" && word != "0" && !word.empty();
+    const bool is_on = is_true != tuning.is_off_where_true;
     t.given[is_on ? tuning.option : tuning.off] = {"1", value.source};
   }
 
@@ -119,7 +115,7 @@ Result<> take_configuration(Translation& t) {
   return {};
 }
 
-// What horovodrun tells the ranks. Facts: set_env_from_args and validate_config_args in
+// Sets the variables of the ranks. Facts: set_env_from_args and validate_config_args in
 // horovod/runner/common/util/config_parser.py of Horovod 0.28.
 
 namespace {
@@ -174,7 +170,7 @@ Result<std::string> read_number(const Sourced<std::string>& value, double most) 
                                    : wrong_value(value, most == 1 ? "a number from 0 to 1" : "a number of at least 0");
 }
 
-/// As the ranks read it.
+/// The value as the ranks read it.
 Result<std::string> read_for_ranks(Kind kind, const Sourced<std::string>& value) {
   constexpr long long kMebibyte = 1024LL * 1024;
   switch (kind) {
@@ -194,7 +190,7 @@ Result<std::string> read_for_ranks(Kind kind, const Sourced<std::string>& value)
   return value.value;
 }
 
-/// On, off, a value, or nothing where the line says nothing of it.
+/// Sets the variable to on, off or a value; leaves it alone if no option is given.
 Result<> export_one(Translation& t, const Tuning& tuning) {
   const auto value = t.find(tuning.option);
   const auto contrary = tuning.off == nullptr ? std::nullopt : t.find(tuning.off);

@@ -1,4 +1,4 @@
-// Whether a list of hosts is for us, and the settings that put processes on them.
+// Decides whether muster has to start the hosts of a list, and makes the settings that place processes on them.
 #include "compat/host_placing.hpp"
 
 #include "base/text.hpp"
@@ -16,9 +16,9 @@ namespace {
 
 using Text = Sourced<std::string>;
 
-/// An address of version 6 gets its brackets here, so that no number of slots is taken for its end.
+/// Puts an IPv6 address in brackets, so that its end is not read as a number of slots.
 std::string in_brackets(const std::string& host) {
-  const std::size_t name = host.rfind('@') + 1;  // 0 where nobody logs in
+  const std::size_t name = host.rfind('@') + 1;  // 0 without a login name
   const bool is_bare = host.find(':') != std::string::npos && host.find('[') == std::string::npos;
   return is_bare ? host.substr(0, name) + "[" + host.substr(name) + "]" : host;
 }
@@ -32,7 +32,7 @@ std::optional<ListedHost> read_host(const std::string& word) {
     return std::nullopt;
   }
   if (colon == std::string::npos || is_bare_address) {
-    const bool is_host = word.front() != '+';  // "+n0" is one of another list
+    const bool is_host = word.front() != '+';  // "+n0" is a host of another list
     return is_host ? std::optional(ListedHost{in_brackets(word)}) : std::nullopt;
   }
   const std::string slots = word.substr(colon + 1);
@@ -54,13 +54,6 @@ void add_host(HostList& list, const ListedHost& host) {
   }
 }
 
-/// True where hosts are named, and all of them are this machine.
-bool are_here(const HostList& hosts, const Snapshot& snapshot) {
-  return !hosts.entries.empty() &&
-         std::all_of(hosts.entries.begin(), hosts.entries.end(),
-                     [&](const ListedHost& entry) { return is_this_host(entry.host, snapshot); });
-}
-
 using GivenHosts = Sourced<std::vector<GivenHost>>;
 
 HostList as_list(const GivenHosts& hosts, int silent) {
@@ -71,7 +64,7 @@ HostList as_list(const GivenHosts& hosts, int silent) {
   return list;
 }
 
-/// As --hosts takes them.
+/// The list in the form of --hosts.
 Text as_text(const HostList& hosts) {
   std::vector<std::string> words;
   for (const ListedHost& entry : hosts.entries) {
@@ -80,7 +73,7 @@ Text as_text(const HostList& hosts) {
   return {join(words, ","), hosts.source};
 }
 
-/// Muster runs on each of several nodes already: together they have to have so many slots.
+/// Sets the counts where muster runs on each of the nodes already: their slots together must suffice.
 void place_on_nodes(Translation& t, const HostPlacing& placing) {
   if (placing.per_node) {
     t.set("nproc-per-node", *placing.per_node);
@@ -90,7 +83,7 @@ void place_on_nodes(Translation& t, const HostPlacing& placing) {
   }
 }
 
-/// Without a list, this machine has what is asked for.
+/// Sets the count of this machine, which has no list of hosts.
 void place_here(Translation& t, const std::optional<Text>& all, const std::optional<Text>& here) {
   const bool is_less = all && here && number_of(*all) < number_of(*here);
   if (here && !is_less) {
@@ -100,7 +93,7 @@ void place_here(Translation& t, const std::optional<Text>& all, const std::optio
   }
 }
 
-/// A list that names this machine alone is no list of hosts to go to.
+/// Places the processes on this machine, the only one that the list names.
 Result<> place_on_own_slots(Translation& t, const HostPlacing& placing) {
   const HostList& hosts = placing.hosts;
   std::optional<Text> all = placing.all;
@@ -124,7 +117,7 @@ void ignore(Translation& t, const Text& list, const std::string& why) {
   t.line.notices.push_back("ignoring " + list.source.name + ": " + why);
 }
 
-/// Why a list of hosts says nothing here; empty: it is for us.
+/// The reason to ignore a list of hosts; empty if muster has to start them.
 std::string find_other_starter(const Translation& t) {
   const auto starter = find_starter(t);
   if (starter) {
@@ -135,7 +128,7 @@ std::string find_other_starter(const Translation& t) {
   return has_nodes ? "each node is started by itself" : "";
 }
 
-/// The hosts of a file that `choice` leaves, as many of them as the line wants nodes; none where it cannot be read or is no list.
+/// Hosts of the file after `choice`, at most the wanted number of nodes. Empty if it cannot be read or is no list.
 HostList hosts_of_readable_file(const Translation& t, const Sourced<std::string>& file, const Settings& choice) {
   const auto mounted = t.snapshot.files.find(file.value);
   const auto text = mounted == t.snapshot.files.end() ? t.read_text(file.value) : std::optional(mounted->second);
@@ -181,7 +174,7 @@ Result<> settle_starter(Translation& t, const Text& file, const Settings& choice
 
 namespace {
 
-/// Somebody else says who runs where.
+/// Ignores the lists of hosts, with a notice, because the platform or the user places the nodes.
 void ignore_hosts(Translation& t, const HostPlacing& placing, const std::string& why) {
   if (!placing.hosts.entries.empty()) {
     ignore(t, as_text(placing.hosts), why);
@@ -191,7 +184,7 @@ void ignore_hosts(Translation& t, const HostPlacing& placing, const std::string&
   }
 }
 
-/// The hosts that are listed get the processes when the list has been read.
+/// Sets the lists of hosts; the processes are placed when the list has been read.
 void place_on_list(Translation& t, const HostPlacing& placing) {
   const HostList& hosts = placing.hosts;
   if (!hosts.entries.empty()) {
@@ -200,7 +193,7 @@ void place_on_list(Translation& t, const HostPlacing& placing) {
   const bool is_by_variable = placing.file && placing.file->source.kind == SourceKind::Variable;
   if (placing.file && hosts.entries.empty()) {
     t.set("hostfile", *placing.file);
-  } else if (placing.file && !is_by_variable) {  // it only says which hosts could be named
+  } else if (placing.file && !is_by_variable) {  // the file only lists the possible hosts
     ignore(t, *placing.file, hosts.source.name + " says which hosts are used, and their slots");
   }
   for (const auto& [setting, value] :
@@ -219,13 +212,13 @@ Result<> add_hosts(HostList& list, const Sourced<std::string>& text) {
   for (const std::string& listed : split(text.value, ',')) {
     const std::string word(trim(listed));
     if (word.empty()) {
-      continue;  // as mpirun does with a comma at the end
+      continue;  // mpirun accepts a comma at the end
     }
     const auto host = read_host(word);
     if (!host) {
       return wrong_value(text, expected_of_host(word));
     }
-    if (host->slots > 0 || host->is_open) {  // else it is listed, and not to be used
+    if (host->slots > 0 || host->is_open) {  // else the host is listed but not to be used
       add_host(list, *host);
     }
   }
@@ -249,12 +242,14 @@ Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
     place_on_nodes(t, placing);
     return Placed::OnNodes;
   }
-  if (are_here(placing.hosts, t.snapshot)) {
+  const std::vector<ListedHost>& entries = placing.hosts.entries;
+  if (!entries.empty() && std::all_of(entries.begin(), entries.end(),
+                                      [&](const ListedHost& entry) { return is_this_host(entry.host, t.snapshot); })) {
     auto placed = place_on_own_slots(t, placing);
     return placed ? Result<Placed>(Placed::Here) : placed.error();
   }
   const bool is_listed =
-      !placing.hosts.entries.empty() || placing.file || t.line.settings.has("hosts") || t.line.settings.has("hostfile");
+      !entries.empty() || placing.file || t.line.settings.has("hosts") || t.line.settings.has("hostfile");
   if (!is_listed) {
     place_here(t, placing.all, placing.per_node);
     return Placed::Here;
@@ -278,13 +273,12 @@ void set_ssh(Translation& t, const std::optional<Sourced<std::string>>& port,
   t.set("remote-shell", {words, port ? port->source : identity->source});
 }
 
-// Options that the platform's way to start a job holds in variables become settings, unless the user says
-// something else. Which variables those are, and what mode that is, `cluster` knows.
+// Reads the options that a platform has in variables for its way to start a job, unless the user sets them. `cluster`
+// knows the variables and the mode.
 
 namespace {
 
-/// The way to start the job that ModelArts is asked for and the user leaves to it. A mode of the user's
-/// own leaves nothing of the platform's.
+/// The way to start the job that ModelArts' variables ask for; nullptr if the user sets a mode of their own.
 const RunMethod* method_of(const CommandLine& line, const Snapshot& snapshot) {
   const RunMethod* const method = find_run_method(snapshot);
   const auto mode = line.settings.find("mode");
@@ -293,7 +287,7 @@ const RunMethod* method_of(const CommandLine& line, const Snapshot& snapshot) {
   return is_left ? method : nullptr;
 }
 
-/// A mode of msrun's, whoever asks for it.
+/// True if the mode is msrun's, by the user, the platform or a MindSpore pod.
 bool is_msrun(const CommandLine& line, const RunMethod* method, const Snapshot& snapshot) {
   if (method != nullptr || line.settings.has("template")) {
     return method != nullptr && std::string_view(method->mode) == "msrun";
@@ -303,7 +297,7 @@ bool is_msrun(const CommandLine& line, const RunMethod* method, const Snapshot& 
   return is_left ? find_mindspore_pod(snapshot).has_value() : mode->value == "msrun";
 }
 
-/// What a variable says, unless it is empty or nullptr.
+/// The variable's value, unless it is empty or `variable` is nullptr.
 std::optional<Sourced<std::string>> find_given(const Snapshot& snapshot, const char* variable) {
   const auto value = variable == nullptr ? std::nullopt : snapshot.variable(variable);
   return value && !value->empty() ? std::optional(Sourced<std::string>{*value, from_variable(variable)}) : std::nullopt;
@@ -315,7 +309,7 @@ void set_if_missing(CommandLine& line, const char* setting, const std::optional<
   }
 }
 
-/// Whether MS_RANKTABLE_ENABLE asks for the platform's rank table. Fails for what is neither yes nor no.
+/// True if MS_RANKTABLE_ENABLE asks for the platform's rank table. Fails for a value other than true and false.
 Result<bool> wants_rank_table(const Snapshot& snapshot) {
   const auto wish = find_given(snapshot, "MS_RANKTABLE_ENABLE");
   const std::string word = wish ? lower_case(wish->value) : "false";
@@ -325,7 +319,7 @@ Result<bool> wants_rank_table(const Snapshot& snapshot) {
   return word == "true";
 }
 
-/// MS_RANKTABLE_ENABLE=true brings the platform's rank table, unless the user names one.
+/// Sets the platform's rank table for MS_RANKTABLE_ENABLE=true, unless the user names one.
 Result<> set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   constexpr const char* kSetting = "set:rank_table_file";
   const auto is_wanted = wants_rank_table(snapshot);
@@ -353,7 +347,7 @@ Result<> set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   return {};
 }
 
-/// ModelArts' own start of MPI counts the processes of a node by this, where its user does.
+/// Takes MY_MPI_SLOTS, the processes of a node in ModelArts' own start of MPI, unless the user sets their number.
 void set_mpi_slots(CommandLine& line, const Snapshot& snapshot) {
   const auto mode = line.settings.find("mode");
   const bool is_listed = line.settings.has("hosts") || line.settings.has("hostfile");

@@ -1,4 +1,4 @@
-// The launchers that are known by name, and what to write instead of each.
+// Lists the launchers that are known by name, with their replacements, and reads the options of Python and of shells.
 #include "compat/known_launchers.hpp"
 
 #include "compat/compat_launcher.hpp"
@@ -9,19 +9,19 @@
 namespace muster {
 namespace {
 
-/// What does under muster what the launcher did.
+/// Ways in which muster replaces a launcher.
 enum class Replacement {
-  CompatLauncher,  ///< muster reads its command line: `word` is the front end's name
-  Mode,            ///< the script behind its options, in the mode `word`; empty: the usual one
-  Inside           ///< the other way round: its processes are musters
+  CompatLauncher,  ///< muster reads its command line: `word` is the launcher's name
+  Mode,            ///< muster runs the script behind its options in the mode `word`; empty: the default mode
+  Inside           ///< the launcher starts muster in its processes
 };
 
 struct KnownLauncher {
   std::string_view name;
-  std::string_view command;  ///< which of its commands launches; empty: it has none
+  std::string_view command;  ///< its subcommand that launches; empty: it has none
   Replacement instead;
   std::string_view word;
-  std::string_view nodes_option = {};  ///< tells it of the other nodes: where each node starts one
+  std::string_view nodes_option = {};  ///< names the number of nodes for a launcher that is started on each node
   std::string_view nodes_variable = {};
 };
 
@@ -58,7 +58,7 @@ constexpr auto kLaunchers = std::to_array<KnownLauncher>({
 
 using Strings = std::span<const std::string>;
 
-/// Where the program stands among a launcher's words; their number if that cannot be seen.
+/// Index of the program among a launcher's words; the number of words if it cannot be found.
 std::size_t find_script(Strings words) {
   const auto at = std::find_if(words.begin(), words.end(),
                                [](const std::string& word) { return word.ends_with(".py") || is_python(word); });
@@ -102,7 +102,7 @@ std::string line_of(const KnownLauncher& launcher, Strings arguments) {
   return line_inside(launcher.name, arguments);
 }
 
-/// --nnodes 2, --nnodes=$N, --num-machines 2. One node is what they take without it.
+/// True if the option sets another number of nodes than 1, the default: --nnodes 2, --nnodes=$N, --num-machines 2.
 bool tells_of_nodes(Strings words, std::string_view option) {
   for (std::size_t i = 0; i < words.size() && !option.empty(); ++i) {
     std::string word = words[i].substr(0, words[i].find('='));
@@ -117,16 +117,11 @@ bool tells_of_nodes(Strings words, std::string_view option) {
   return false;
 }
 
-/// It prints something, and starts nothing.
+/// True if the launcher only prints a text and starts nothing.
 bool requests_text(Strings words) {
   return std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word == "--help" || word == "-h" || word == "--version" || word == "-V";
   });
-}
-
-/// A redirection of the shell's, as far as that can be seen: ">", "2>&1", ">>log".
-bool is_redirection(const std::string& word) {
-  return word.find_first_of("<>") == word.find_first_not_of("0123456789&");
 }
 
 std::string quoted(const std::string& word) {
@@ -135,7 +130,9 @@ std::string quoted(const std::string& word) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            kSigns.find(c) != std::string_view::npos;
   });
-  return is_plain || is_redirection(word) ? word : '"' + word + '"';
+  // A redirection of the shell, as far as the word shows it: ">", "2>&1", ">>log".
+  const bool is_redirection = word.find_first_of("<>") == word.find_first_not_of("0123456789&");
+  return is_plain || is_redirection ? word : '"' + word + '"';
 }
 
 }  // namespace
@@ -153,7 +150,7 @@ std::optional<SuggestedCommand> suggest_command(std::string_view name, Strings a
   }
   SuggestedCommand instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
   instead.knows_nodes = tells_of_nodes(own.first(find_script(own)), at->nodes_option);
-  if (at->instead == Replacement::Inside) {  // it reaches the other nodes itself
+  if (at->instead == Replacement::Inside) {  // it starts the other nodes itself
     instead.on_nodes = "'" + instead.line + "' on one node, with all hosts";
   }
   return instead;
@@ -185,17 +182,15 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The options of Python and of shells, as far as they say what is run.
+// Reads the options of Python and of shells that name what is run.
 
 namespace {
 
-using Strings = std::span<const std::string>;
-
-/// -m and -c say what to run, as in "-um module" and "-cprint()"; the others have no meaning here.
+/// The options -m and -c name what is run, as in "-um module" and "-cprint()". Other options do not matter here.
 struct PythonOption {
   char letter = '\0';
   bool takes_next = false;  ///< its value is the next word
-  std::string value{};      ///< else
+  std::string value{};      ///< the value in the same word
 };
 
 PythonOption read_python_option(const std::string& word) {
@@ -224,17 +219,12 @@ PythonRun read_options(Strings words) {
   return {};
 }
 
-/// Modules that run the script which stands behind their options.
-bool runs_a_script(std::string_view module) {
-  constexpr auto kModules = std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
-  return std::find(kModules.begin(), kModules.end(), module) != kModules.end();
-}
-
-/// What `python3 -m pdb train.py` runs in the end.
+/// Finds what `python3 -m pdb train.py` runs in the end.
 PythonRun without_modules(PythonRun run) {
   const auto script = std::find_if(run.arguments.begin(), run.arguments.end(),
                                    [](const std::string& word) { return word.ends_with(".py"); });
-  if (!runs_a_script(run.module) || script == run.arguments.end()) {
+  constexpr auto kModules = std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
+  if (std::find(kModules.begin(), kModules.end(), run.module) == kModules.end() || script == run.arguments.end()) {
     return run;
   }
   const auto behind = static_cast<std::size_t>(script - run.arguments.begin()) + 1;

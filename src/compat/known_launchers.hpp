@@ -1,6 +1,6 @@
 #pragma once
 
-// Programs that start the processes of a job: other launchers.
+// Recognizes programs that start the processes of a job themselves, and finds what Python or a shell runs.
 
 #include <cstddef>
 #include <optional>
@@ -10,45 +10,43 @@
 
 namespace muster {
 
-/// What to write instead of a launcher.
+/// The command that replaces a launcher.
 struct SuggestedCommand {
-  std::string line;              ///< the command line that means the same
-  std::string on_nodes;          ///< where that is right for a job of several nodes; empty: on each
-  bool knows_nodes = false;      ///< the launcher is told of the other nodes
-  std::string nodes_variable{};  ///< it is told by this one too, if that is set
+  std::string line;              ///< the equivalent command line of muster
+  std::string on_nodes;          ///< where to use it in a job of several nodes; empty: on each node
+  bool knows_nodes = false;      ///< the launcher's options name the other nodes
+  std::string nodes_variable{};  ///< the variable that names them too, if it is set
 };
 
-/// `name` is a program's or a Python module's, `arguments` is what stands behind it. Empty: it is no
-/// launcher that is known.
+/// Finds the replacement of a launcher. `name` is a program's or a Python module's, `arguments` are the words behind
+/// it. Empty if it is no known launcher.
 [[nodiscard]] std::optional<SuggestedCommand> suggest_command(std::string_view name,
                                                               std::span<const std::string> arguments);
 
-/// Words as a shell takes them.
+/// The words as a shell command line, quoted where needed.
 [[nodiscard]] std::string as_command_line(std::span<const std::string> words);
 
-/// "python3", "/usr/bin/python3.11".
+/// True for "python3", "/usr/bin/python3.11".
 [[nodiscard]] bool is_python(std::string_view word);
 
-/// What stands behind the last slash.
+/// The part of a path behind the last slash.
 [[nodiscard]] std::string_view base_name(std::string_view path);
 
-// What Python or a shell is told to run, by the words of a command line.
-
-/// What Python is told to run.
+/// The one of script, module and code that a command line of Python runs.
 struct PythonRun {
   std::string script;  ///< a path
   std::string module;
   std::string code;
-  std::span<const std::string> arguments{};  ///< behind it, to the end of the words
+  std::span<const std::string> arguments{};  ///< the words behind it
 };
 
-/// `words` begin with Python. A module that runs a script, as in `-m pdb train.py`, is looked through.
+/// Reads `words`, which begin with Python. A module that runs a script, as in `-m pdb train.py`, becomes that script.
 [[nodiscard]] PythonRun read_python_words(std::span<const std::string> words);
 
-/// What a shell is told to run, as places among the words; 0: no such thing.
+/// The script or code that a command line of a shell runs, as indexes of the words; 0: none.
 struct ShellWords {
   std::size_t script = 0;
-  std::size_t code = 0;  ///< of -c
+  std::size_t code = 0;  ///< the argument of -c
 };
 
 [[nodiscard]] ShellWords read_shell_words(std::span<const std::string> words);

@@ -1,4 +1,4 @@
-// The options of Open MPI's mpirun, of 4.1 and 5, and what becomes of each.
+// Lists the options of Open MPI's mpirun, of 4.1 and 5, and translates its lines, also those of several programs.
 // Facts: "mpirun --help all" of 4.1.4; docs.open-mpi.org, "mpirun" and "prterun" of 5.0.
 #include "compat/mpirun.hpp"
 
@@ -44,7 +44,7 @@ constexpr CompatOption owned(const char* name, char letter, const char* argument
   return {name, letter, argument, fate, note};
 }
 
-/// What muster understands, and gives to mpirun as well where that is started.
+/// An option that muster reads, and passes to mpirun as well if mpirun is started.
 constexpr CompatOption shared(const char* name, const char* argument, OptionSupport fate, const char* note) {
   return {name, '\0', argument, fate, note, nullptr, nullptr, false, true, true};
 }
@@ -194,7 +194,7 @@ std::span<const CompatOption> mpirun_options() {
   return kMpirunTable;
 }
 
-// Cuts a line of mpirun's at each ":".
+// Cuts an mpirun line at each ":" into its programs.
 
 namespace {
 
@@ -204,19 +204,13 @@ bool is_count(const std::string& name) {
   return name == "np" || name == "n";
 }
 
-/// Those that muster has to know for all programs at once.
-bool is_about_hosts(const TypedOption& typed) {
-  return !typed.option->is_passed && !is_count(typed.name) && typed.name != "x";
-}
-
-/// The words for mpirun that one program becomes, which begin with ":".
+/// The words for mpirun of one further program; they begin with ":".
 struct OtherProgram {
   int processes = 0;
   Words words;
 };
 
-/// The words for mpirun that one option becomes. Of what it sets only variables are for all programs: mpirun does the
-/// rest.
+/// The words for mpirun of one option. Only its variables become settings of all programs; mpirun does the rest.
 Words take_option(Translation& t, const TypedOption& typed) {
   Translation own{t.snapshot, t.line, t.read_text, t.is_whole, {}, {}, {}};
   Words words = mpirun_words_of(own, typed);
@@ -226,11 +220,11 @@ Words take_option(Translation& t, const TypedOption& typed) {
   return words;
 }
 
-/// How many processes, and the options for mpirun.
+/// Reads the number of processes and the options for mpirun.
 Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>& options) {
   OtherProgram other;
   for (const TypedOption& typed : options) {
-    if (is_about_hosts(typed)) {
+    if (!typed.option->is_passed && !is_count(typed.name) && typed.name != "x") {
       return Error{ErrorKind::BadUsage, typed.source +
                                             " is behind ':', expected it in front of the first program: it is "
                                             "for all of them"};
@@ -295,11 +289,11 @@ Result<int> take_other_programs(Translation& t) {
   return processes;
 }
 
-// What a command line of mpirun's means: how many processes, on which hosts, with which variables.
+// Translates an mpirun line: the number of processes, their hosts and their variables.
 
 namespace {
 
-/// What mpirun will be given where it is started, and what rules out that muster starts the ranks itself.
+/// Collects the options for mpirun, and the reasons why muster cannot start the ranks itself.
 void translate_options(Translation& t) {
   std::vector<std::string> words;
   for (const TypedOption& typed : t.typed) {
@@ -311,7 +305,7 @@ void translate_options(Translation& t) {
   }
 }
 
-/// mpirun binds the ranks that it starts.
+/// Drops muster's binding where mpirun starts the ranks, since mpirun binds them.
 void leave_binding(Translation& t) {
   const auto way = t.line.settings.find("mpi-start");
   const bool is_by_mpirun = way && (way->value == name_of(MpiStart::Agent) || way->value == name_of(MpiStart::Ssh));
@@ -320,7 +314,7 @@ void leave_binding(Translation& t) {
   }
 }
 
-/// In the place of the mpirun that muster has started, there is no other one.
+/// Fails if muster was started in place of the mpirun that muster itself had started.
 Result<> check_no_circle(const Translation& t) {
   return t.snapshot.has(mpi::variable::kShared)
              ? Result<>(Error{ErrorKind::NotExecutable,
@@ -329,19 +323,19 @@ Result<> check_no_circle(const Translation& t) {
              : Result<>();
 }
 
-/// mpirun looks for a plain name in this folder as well.
+/// mpirun also searches this directory for a plain file name.
 constexpr const char* kParameterFolder = ".openmpi/amca-param-sets";
 
 bool is_there(const Translation& t, const std::string& file) {
   const std::filesystem::path here(t.snapshot.working_directory);
   const std::filesystem::path home(t.snapshot.variable("HOME").value_or("/"));
-  std::error_code ignored;  // what cannot be looked at cannot be read either
+  std::error_code ignored;  // a file that cannot be examined cannot be read either
   const bool is_plain = file.find('/') == std::string::npos;
   return std::filesystem::exists(here / file, ignored) ||
          (is_plain && std::filesystem::exists(home / kParameterFolder / file, ignored));
 }
 
-/// mpirun goes on without a file that is not there.
+/// Fails for a missing --tune file, without which mpirun would go on silently.
 Result<> check_files(const Translation& t) {
   const auto tune = t.find("tune");
   const std::vector<std::string> files = tune ? split(tune->value, ',') : std::vector<std::string>();

@@ -1,4 +1,4 @@
-// The policy of a mapping, and its modifiers.
+// Translates mpirun's mapping, its single options, and its counts and hosts.
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostPerNode = 10'000'000;
 constexpr std::size_t kWordsOfCount = 3;  ///< "ppr", "2" and "node"
 
-/// What stands behind the policy, where colons and commas separate.
+/// The modifiers behind the policy, separated by colons and commas.
 std::vector<std::string> modifiers_of(const std::vector<std::string>& words, std::size_t first) {
   std::vector<std::string> modifiers;
   for (std::size_t i = first; i < words.size(); ++i) {
@@ -26,10 +26,6 @@ std::vector<std::string> modifiers_of(const std::vector<std::string>& words, std
     modifiers.insert(modifiers.end(), some.begin(), some.end());
   }
   return modifiers;
-}
-
-bool is_about_slots(const std::string& modifier) {
-  return modifier == "oversubscribe" || modifier == "nooversubscribe";
 }
 
 }  // namespace
@@ -45,15 +41,18 @@ Mapping read_mapping(std::string_view text) {
   const auto modifiers = modifiers_of(words, is_count ? kWordsOfCount : 1);
   mapping.may_oversubscribe = std::find(modifiers.begin(), modifiers.end(), "oversubscribe") != modifiers.end();
   const bool is_by_slot = words.empty() || words[0].empty() || words[0] == "slot";
-  mapping.is_own = (is_by_slot || mapping.per_node) && std::all_of(modifiers.begin(), modifiers.end(), is_about_slots);
+  mapping.is_own = (is_by_slot || mapping.per_node) &&
+                   std::all_of(modifiers.begin(), modifiers.end(), [](const std::string& modifier) {
+                     return modifier == "oversubscribe" || modifier == "nooversubscribe";
+                   });
   return mapping;
 }
 
-// What muster does for each option of mpirun, and what mpirun itself is told.
+// Translates each option of mpirun into settings and words for mpirun.
 
 namespace {
 
-/// A value that muster can do itself, and the setting that does it; nullptr: nothing has to be done.
+/// A value that muster implements, and the setting for it; nullptr: no setting is needed.
 struct OwnSetting {
   std::string_view option;
   std::string_view value;
@@ -70,21 +69,21 @@ constexpr auto kOwnValues = std::to_array<OwnSetting>({
     {"rank-by", "slot"},
 });
 
-/// Old names that mpirun refuses where the environment says something else.
+/// Old names that mpirun refuses if the environment sets something else.
 /// Source: Open MPI 4.1, "mpirun(1)".
 constexpr std::pair<std::string_view, const char*> kOldNames[] = {
     {"bind-to-core", "core"},
     {"bind-to-socket", "socket"},
 };
 
-/// Options that say which slots are filled, beside --map-by.
+/// Options beside --map-by that decide which slots are filled.
 constexpr auto kPlacing = std::to_array<std::string_view>(
     {"bynode", "bycore", "npersocket", "ppr", "rankfile", "rf", "cpus-per-proc", "cpus-per-rank"});
 
 constexpr std::string_view kMappingParameter = "rmaps_base_mapping_policy";
 constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
 
-/// Options of which only some values are muster's as well.
+/// True for options of which muster implements only some values.
 bool has_own_values(const std::string& name) {
   return std::any_of(kOwnValues.begin(), kOwnValues.end(), [&](const OwnSetting& own) { return name == own.option; });
 }
@@ -93,28 +92,22 @@ Sourced<std::string> last_of(const TypedOption& typed) {
   return {typed.values.empty() ? "1" : typed.values.back(), from_flag(typed.source)};
 }
 
-/// Parameters by which mpirun is told how to start daemons.
-bool is_about_daemons(const std::string& parameter) {
-  return parameter.starts_with("plm") || parameter == "orte_launch_agent" || parameter == "prte_launch_agent";
-}
-
-/// What the rest of the translation knows of one option: whether mpirun is to get it, and whether only that can
-/// do what it says.
+/// Result of one option: whether mpirun gets it, and whether only mpirun can do it.
 struct OptionMeaning {
   bool is_passed = false;
   bool is_only_mpirun = false;
 };
 
-/// "--mca btl self": a variable for ranks of muster's own, and the option for mpirun.
+/// Translates "--mca btl self": a variable for ranks that muster starts, and the option for mpirun.
 OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
   const std::string& name = typed.values.front();
   const Source source = from_flag(typed.source + " " + name);
-  if (is_about_daemons(name)) {
+  if (name.starts_with("plm") || name == "orte_launch_agent" || name == "prte_launch_agent") {
     t.line.notices.push_back("ignoring " + source.name + ": how daemons start is muster's");
     return {};
   }
   if (is_hostfile_parameter(name)) {
-    return {};  // it lists the hosts
+    return {};  // it only lists the hosts
   }
   const bool is_mpiruns_own = typed.name == "prtemca" || name.starts_with("hwloc_") ||
                               (name.starts_with("rmaps_") && name != kOversubscribeParameter);
@@ -125,7 +118,7 @@ OptionMeaning translate_parameter(Translation& t, const TypedOption& typed) {
   return {true, false};
 }
 
-/// "-x NAME" takes the value that the variable has here.
+/// Exports a variable: "-x NAME" takes its value from this environment.
 OptionMeaning translate_variable(Translation& t, const TypedOption& typed) {
   const std::string& text = typed.values.front();
   const std::size_t equals = text.find('=');
@@ -140,13 +133,7 @@ OptionMeaning translate_variable(Translation& t, const TypedOption& typed) {
   return {};
 }
 
-/// Where the slots say it already, mpirun need not.
-OptionMeaning translate_mapping(const TypedOption& typed) {
-  const Mapping mapping = read_mapping(typed.values.front());
-  return {!mapping.is_own || !mapping.per_node, !mapping.is_own};
-}
-
-/// A relative folder is one of where mpirun is started.
+/// Makes a directory absolute: a relative one is relative to where mpirun is started.
 std::string whole_folder(const Translation& t, const TypedOption& typed) {
   const std::filesystem::path here(t.snapshot.working_directory);
   return (here / typed.values.front()).lexically_normal().string();
@@ -156,7 +143,7 @@ bool is_folder(const TypedOption& typed) {
   return typed.name == "wdir" || typed.name == "wd";
 }
 
-/// Options whose meaning is in their value.
+/// Translates options whose value decides how they are handled.
 OptionMeaning translate_value(Translation& t, const TypedOption& typed) {
   const auto* const own = std::find_if(std::begin(kOwnValues), std::end(kOwnValues), [&](const OwnSetting& one) {
     return typed.name == one.option && typed.values.front() == one.value;
@@ -186,7 +173,8 @@ OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
     return translate_parameter(t, typed);
   }
   if (typed.name == "map-by") {
-    return translate_mapping(typed);
+    const Mapping mapping = read_mapping(typed.values.front());
+    return {!mapping.is_own || !mapping.per_node, !mapping.is_own};  // without mpirun if the slots express the same
   }
   if (is_folder(typed)) {
     t.set(kProgramFolder, {whole_folder(t, typed), from_flag(typed.source)});
@@ -204,7 +192,7 @@ OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
   return {typed.option->is_passed, typed.option->fate == OptionSupport::Passed};
 }
 
-/// As it was typed, but for old names, and with the folder as it is seen from everywhere.
+/// The option as it was typed, with old names replaced and the directory absolute.
 std::vector<std::string> as_words(const Translation& t, const TypedOption& typed) {
   const auto* const old = std::find_if(std::begin(kOldNames), std::end(kOldNames),
                                        [&](const auto& one) { return typed.name == one.first; });
@@ -260,13 +248,13 @@ const TypedOption* find_own_placing(const Translation& t) {
   return one == t.typed.end() ? nullptr : &*one;
 }
 
-// How many processes of mpirun's there are, and on which hosts.
+// Reads the number of mpirun's processes and their hosts.
 
 namespace {
 
 using Text = Sourced<std::string>;
 
-/// The later one of several wins, as for mpirun.
+/// The last value of these options, which wins as for mpirun.
 std::optional<Text> last_typed(const Translation& t, std::span<const std::string_view> names) {
   for (auto typed = t.typed.rbegin(); typed != t.typed.rend(); ++typed) {
     if (std::find(names.begin(), names.end(), typed->name) != names.end()) {
@@ -290,7 +278,7 @@ std::optional<Text> find_per_node(const Translation& t) {
   return std::nullopt;
 }
 
-/// Where the MPI Operator and others say it to mpirun of Open MPI, of Intel's MPI and of MPICH.
+/// Variables by which the MPI Operator and others pass a hostfile to mpirun of Open MPI, of Intel's MPI and of MPICH.
 constexpr std::array<const char*, 4> kHostfiles = {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile",
                                                    "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"};
 constexpr std::array<const char*, 4> kShellWords = {"OMPI_MCA_plm_rsh_args", "PRTE_MCA_plm_ssh_args",
@@ -306,7 +294,7 @@ std::optional<Text> first_variable(const Translation& t, std::span<const char* c
   return std::nullopt;
 }
 
-/// A hostfile as option, as parameter, or as the variable of the parameter.
+/// The hostfile of an option, a parameter, or the parameter's variable.
 std::optional<Text> find_hostfile(const Translation& t) {
   static constexpr std::array<std::string_view, 3> kNames = {"hostfile", "machinefile", "default-hostfile"};
   if (auto given = last_typed(t, kNames)) {
@@ -339,13 +327,13 @@ struct Counts {
   std::optional<Text> per_node;
 };
 
-/// Of options that say how many there are on what only the machine knows.
+/// True for options whose number of processes depends on the machine.
 bool needs_count(const TypedOption& typed) {
   return typed.name == "ppr" || typed.name == "npersocket" || typed.name == "rankfile" || typed.name == "rf" ||
          (typed.name == "map-by" && read_mapping(typed.values.front()).counts_objects);
 }
 
-/// Whether there is a number of processes where muster needs one.
+/// Fails if the number of processes is missing where muster needs it.
 Result<> check_counts(const Translation& t, const Counts& counts, int others) {
   if (!counts.all && others > 0) {
     return Error{ErrorKind::BadUsage,
@@ -359,7 +347,7 @@ Result<> check_counts(const Translation& t, const Counts& counts, int others) {
                      one->source + " needs -np beside it: muster does not see how many ranks it makes"};
 }
 
-/// mpirun is told of its first program, everybody else of all of them.
+/// Adds the processes of the other programs to the total; mpirun still gets the number of its first program.
 void count_others(Translation& t, Counts& counts, int others) {
   const TypedOption* const placing = counts.per_node ? nullptr : find_own_placing(t);
   if (placing != nullptr) {
@@ -382,7 +370,7 @@ Result<Counts> read_counts(const Translation& t) {
   return counts;
 }
 
-/// mpirun's words for ssh go along with it.
+/// Appends mpirun's arguments for ssh to the remote shell.
 void translate_shell(Translation& t) {
   const auto words = first_variable(t, kShellWords);
   if (words && !t.line.settings.has("remote-shell")) {

@@ -1,4 +1,4 @@
-// msrun's options, of MindSpore 2.3 to 2.10, and what becomes of each.
+// Lists msrun's options, of MindSpore 2.3 to 2.10, and translates them into settings.
 // Facts: mindspore/parallel/cluster/run.py and process_entity/_api.py.
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
@@ -63,7 +63,7 @@ std::span<const CompatOption> msrun_options() {
   return kMsrunOptions;
 }
 
-// What msrun's options mean together: how many workers, on which nodes, and what the script is.
+// Translates msrun's options: the number of workers, the nodes and the script.
 // Facts: mindspore/parallel/cluster/process_entity/_api.py.
 
 namespace {
@@ -71,10 +71,10 @@ namespace {
 constexpr const char* kDefaultWorkers = "8";
 constexpr const char* kDefaultPort = "8118";
 
-/// "Wait infinitely". The gang knows no such time, but no job waits for a year.
+/// A year in seconds, for "wait infinitely": the gang has no such timeout, but no job waits that long.
 constexpr const char* kYear = "31536000";
 
-/// Starting more than this many at once is msrun's idea of too much.
+/// msrun's limit for the number of simulated workers.
 constexpr int kMostSimulated = 128;
 
 Sourced<std::string> or_default(const Translation& t, const std::string& name, const char* value) {
@@ -86,7 +86,7 @@ Result<int> read_count(const Sourced<std::string>& text) {
   return count ? Result<int>(*count) : wrong_value(text, "a number of workers of at least 1");
 }
 
-/// -1 is "not given" for several options of msrun.
+/// The option's value; empty for -1, which means "not given" to several options of msrun.
 std::optional<Sourced<std::string>> find_set(const Translation& t, const std::string& name) {
   const auto value = t.find(name);
   return value && value->value == "-1" ? std::nullopt : value;
@@ -108,7 +108,7 @@ Result<Workers> read_workers(const Translation& t) {
   return Workers{*all, *here};
 }
 
-/// As many workers here as in the job: one node.
+/// Sets the number of nodes: there is one if all workers of the job are local.
 Result<> translate_nodes(Translation& t, const Workers& workers) {
   const Sourced<std::string> total = or_default(t, "worker-num", kDefaultWorkers);
   const Sourced<std::string> local = or_default(t, "local-worker-num", kDefaultWorkers);
@@ -145,7 +145,7 @@ Result<> translate_nodes(Translation& t, const Workers& workers) {
   return {};
 }
 
-/// How large the job would be: where a variable asks for the dry run, another one may say it.
+/// Size of the simulated job. If a variable asks for the dry run, RANK_SIZE may hold the size.
 Sourced<std::string> simulated_size(const Translation& t) {
   const auto exported = t.snapshot.variable("RANK_SIZE");
   return !find_set(t, "sim-level") && exported && !exported->empty()
@@ -153,7 +153,7 @@ Sourced<std::string> simulated_size(const Translation& t) {
              : or_default(t, "worker-num", kDefaultWorkers);
 }
 
-/// A rank that is played is one of the job.
+/// Fails for a simulated rank that is not below the size of the job.
 Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::string>& size) {
   const auto number = parse_integer(rank.value, 0, 10'000'000);
   if (!number) {
@@ -169,7 +169,7 @@ Result<> check_played_rank(const Sourced<std::string>& rank, const Sourced<std::
                    " is '" + size.value + "': a rank must be below its count"};
 }
 
-/// A dry run: processes that know how large the job would be, and meet nobody.
+/// Sets up a dry run: processes know the size of the job but do not connect.
 Result<> translate_simulation(Translation& t, const Sourced<std::string>& level, const Workers& workers) {
   t.set("mode", {"msrun-simulation", level.source});
   t.set("set:sim_level", level);
@@ -179,7 +179,7 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   }
   t.set("set:worker_num", size);
   t.settings.erase("total-workers");
-  t.settings.erase("set:cluster_time_out");  // there is no cluster
+  t.settings.erase("set:cluster_time_out");  // a dry run has no cluster
   t.set("nnodes", {"1", level.source});
   t.set("nproc-per-node", or_default(t, "local-worker-num", kDefaultWorkers));
   auto rank = find_set(t, "sim-rank-id");
@@ -202,12 +202,6 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   return {};
 }
 
-void translate_time_out(Translation& t) {
-  if (const auto seconds = t.find("cluster-time-out")) {
-    t.set("gang-timeout", gang_timeout_of(*seconds));
-  }
-}
-
 std::string replaced(std::string text, std::string_view what, const std::string& by) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
     text.replace(at, what.size(), by);
@@ -216,7 +210,7 @@ std::string replaced(std::string text, std::string_view what, const std::string&
   return text;
 }
 
-/// --tail_worker_log names workers by their rank in the job: those of this node, as msrun counts them.
+/// Translates --tail_worker_log from global ranks into the local ranks of this node, by msrun's numbering.
 Result<> translate_tail(Translation& t, const Workers& workers) {
   const auto ranks = find_set(t, "tail-worker-log");
   const auto node = find_set(t, "node-rank");
@@ -242,7 +236,7 @@ Result<> translate_tail(Translation& t, const Workers& workers) {
       here.push_back(std::to_string(local));
     }
   }
-  if (here.empty()) {  // files alone
+  if (here.empty()) {  // log files only
     t.settings.erase("tee");
     t.set("redirects", {"3", ranks->source});
   } else {
@@ -251,7 +245,7 @@ Result<> translate_tail(Translation& t, const Workers& workers) {
   return {};
 }
 
-/// Both streams of a worker in one file.
+/// Writes both streams of a worker into one file.
 void translate_logs(Translation& t) {
   if (!t.find("log-dir")) {
     t.set("log-dir", {".", default_of("msrun")});
@@ -269,7 +263,7 @@ void translate_logs(Translation& t) {
   }
 }
 
-/// msrun returns at once unless it is told otherwise.
+/// Without --join, msrun returns at once.
 void translate_join(Translation& t) {
   const auto join = t.find("join");
   if (!join) {
@@ -278,12 +272,6 @@ void translate_join(Translation& t) {
     t.line.notices.push_back("waiting for the workers in spite of " + join->source.name + "=" + join->value +
                              ": somebody must see when one fails");
   }
-}
-
-/// "python", "python3" and "pytest" are programs; everything else is a script for Python.
-void translate_script(Translation& t) {
-  const std::string first = t.line.program.empty() ? "" : t.line.program.front();
-  t.line.is_python_script = first != "python" && first != "python3" && first != "pytest";
 }
 
 }  // namespace
@@ -301,17 +289,21 @@ Result<> translate_msrun(Translation& t) {
   if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL"); !level && inherited && !inherited->empty()) {
     level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
   }
-  t.settings.erase("set:sim_level");  // -1 is none
+  t.settings.erase("set:sim_level");  // -1 means none
   if (auto translated = level ? translate_simulation(t, *level, *workers) : translate_nodes(t, *workers); !translated) {
     return translated;
   }
-  translate_time_out(t);
+  if (const auto seconds = t.find("cluster-time-out")) {
+    t.set("gang-timeout", gang_timeout_of(*seconds));
+  }
   translate_logs(t);
   if (auto tail = translate_tail(t, *workers); !tail) {
     return tail;
   }
   translate_join(t);
-  translate_script(t);
+  // Any other word than the name of a program is a script for Python.
+  const std::string first = t.line.program.empty() ? "" : t.line.program.front();
+  t.line.is_python_script = first != "python" && first != "python3" && first != "pytest";
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Is the program a launcher itself, or a script that spawns? And what is to be done about it. Pure, but for
-// the one reader of a file.
+// Finds out whether the program is a launcher or a script that spawns, and suggests another command line. Pure, but
+// for one function that reads a file.
 #include "compat/nested_launcher.hpp"
 
 #include "base/text.hpp"
@@ -10,7 +10,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <span>
 #include <sstream>
 
 namespace muster {
@@ -18,7 +17,7 @@ namespace {
 
 using Strings = std::span<const std::string>;
 
-/// The file of a module that is found from here.
+/// Text of a module that is found from the working directory.
 std::optional<std::string> read_module(const std::string& module, const ReadText& read_text) {
   std::string path = module;
   std::replace(path.begin(), path.end(), '.', '/');
@@ -36,7 +35,7 @@ std::optional<std::string> read_text_of(const PythonRun& run, const ReadText& re
   return run.script.empty() ? std::nullopt : read_text(run.script);
 }
 
-/// Once a node, and without the arguments of that mode unless the script takes them.
+/// Line that runs the script once on each node, without the mode's arguments unless the script takes them.
 std::string line_of_script(Strings typed, const std::string& text) {
   const bool takes_arguments = text.find("--init_method") != std::string::npos;
   return std::string("muster --mode once ") + (takes_arguments ? "" : "--template-arguments never ") +
@@ -58,7 +57,7 @@ NestedLauncher launcher_of(const std::string& name, SuggestedCommand instead) {
   return own;
 }
 
-/// "bash" of "#!/usr/bin/env bash"; empty: it is no script.
+/// "bash" for "#!/usr/bin/env bash"; empty if the text is no script.
 std::string interpreter_of(const std::string& text) {
   if (!text.starts_with("#!")) {
     return {};
@@ -72,9 +71,9 @@ std::string interpreter_of(const std::string& text) {
   return std::string(base_name(word));
 }
 
-/// What a shell is told to run.
+/// The script that a shell runs.
 struct ShellRun {
-  std::string name;  ///< of the script, or "-c"
+  std::string name;  ///< name of the script, or "-c"
   std::optional<std::string> text;
 };
 
@@ -86,24 +85,24 @@ ShellRun read_shell_run(Strings words, const ReadText& read_text) {
   return read.code > 0 ? ShellRun{"-c", words[read.code]} : ShellRun();
 }
 
-/// A command line that is to be looked at: the user's, or one of a shell script.
+/// A command line to examine: the user's, or one of a shell script.
 struct Line {
   std::vector<std::string> words;
   bool is_python_added = false;
-  std::string program{};  ///< what the user starts; empty: this
-  std::string where{};    ///< "line 2 runs "
+  std::string program{};  ///< the program that the user starts; empty: the one of this line
+  std::string where{};    ///< position in scripts, as "line 2 runs "
   bool is_certain = true;
-  int scripts = 2;  ///< how many more shell scripts, one inside the other, are looked into
+  int scripts = 2;  ///< number of nested shell scripts that may still be read
 };
 
-/// Goes from a command line to what it runs.
+/// Follows a command line to the programs that it runs.
 class LauncherSearch {
  public:
   explicit LauncherSearch(const ReadText& read_text) : read_text_(read_text) {}
 
-  /// The first line that surely starts several processes, else the first that may.
+  /// The first line that certainly starts several processes, else the first that may.
   std::optional<NestedLauncher> find(Line line) {
-    constexpr int kMostLines = 10'000;  // more is no script that somebody wrote
+    constexpr int kMostLines = 10'000;  // no handwritten script is longer
     left_.push_back(std::move(line));
     std::optional<NestedLauncher> first;
     for (int i = 0; i < kMostLines && !left_.empty(); ++i) {
@@ -143,7 +142,7 @@ class LauncherSearch {
     return look_at_file(line, words);
   }
 
-  /// One that the system would start by what its first line names.
+  /// Examines a file that the kernel would start by its "#!" line.
   std::optional<NestedLauncher> look_at_file(const Line& line, Strings words) {
     const std::string& path = words.front();
     const auto text = path.find('/') == std::string::npos ? std::nullopt : read_text_(path);
@@ -168,7 +167,7 @@ class LauncherSearch {
     return found(line, {what.empty() ? "-c" : what, describe(*call), call->is_certain, line_of_script(typed, *text)});
   }
 
-  /// Its commands are the next to be looked at, the first one first.
+  /// Queues the script's commands, so that its first one is examined next.
   void search_shell(const Line& line, const ShellRun& run) {
     if (line.scripts == 0 || !run.text) {
       return;
@@ -182,7 +181,7 @@ class LauncherSearch {
     }
   }
 
-  /// What was found, as it looks to who starts the whole.
+  /// The result as seen from the line that the user started.
   static NestedLauncher found(const Line& line, NestedLauncher own) {
     own.is_in_script = !line.where.empty();
     if (own.is_in_script) {
@@ -197,10 +196,10 @@ class LauncherSearch {
   std::vector<Line> left_;
 };
 
-/// What goes wrong when it is started like this.
+/// The consequence of starting the program like this.
 struct Impact {
   bool is_any = false;
-  bool is_of_nodes = false;  ///< the job falls apart into one a node
+  bool is_of_nodes = false;  ///< each node would run a job of its own
   std::string does{};
   std::string would{};
 };
@@ -225,7 +224,7 @@ Impact impact_of(const NestedLauncher& own, const LaunchContext& starts) {
   return {true, true, each + "starts a job of its own", each + "would start a job of its own"};
 }
 
-/// "'muster torchrun train.py'", and where that is to be written.
+/// The command that was probably meant, as "'muster torchrun train.py'", and where to write it.
 std::string intended_command(const NestedLauncher& own, const LaunchContext& starts) {
   if (starts.nodes > 1 && !own.on_nodes.empty()) {
     return own.on_nodes;
@@ -266,8 +265,8 @@ Result<std::string> check_nested_launcher(const NestedLauncher& own, const Launc
 
 std::optional<std::string> read_script(const std::string& path) {
   constexpr std::size_t kMost = 1U << 20U;
-  std::error_code ignored;                                 // what cannot be looked at cannot be read either
-  if (!std::filesystem::is_regular_file(path, ignored)) {  // a pipe could keep us for ever
+  std::error_code ignored;                                 // a file that cannot be examined cannot be read either
+  if (!std::filesystem::is_regular_file(path, ignored)) {  // opening a pipe could block for ever
     return std::nullopt;
   }
   std::ifstream file(path, std::ios::binary);
@@ -278,7 +277,7 @@ std::optional<std::string> read_script(const std::string& path) {
   return file.bad() ? std::nullopt : std::optional(std::move(text));
 }
 
-// Which words of a command line are files where it is started, and where its arguments begin. Pure.
+// Finds the words of a command line that are files, and where its arguments begin. Pure.
 
 ProgramFiles find_program_files(const std::vector<std::string>& program, bool is_python_added) {
   ProgramFiles files;
@@ -308,21 +307,19 @@ ProgramFiles find_program_files(const std::vector<std::string>& program, bool is
   return files;
 }
 
-// The wrappers that are known by name, and which of their words are their own.
+// Skips wrappers that are known by name, with their options.
 
 namespace {
 
-using Strings = std::span<const std::string>;
-
 struct Wrapper {
   std::string_view name;
-  std::string_view command;      ///< which of its commands runs another; empty: it has none
-  std::string_view values = {};  ///< options whose value is the next word, between blanks
-  int operands = 0;              ///< words in front of the program
-  bool is_python = false;        ///< it runs Python's scripts, and -m, itself
+  std::string_view command;      ///< its subcommand that runs another command; empty: it has none
+  std::string_view values = {};  ///< options whose value is the next word, each between blanks
+  int operands = 0;              ///< number of words in front of the program
+  bool is_python = false;        ///< it runs Python scripts, and -m, itself
 };
 
-/// Source: their manual pages.
+/// Source: the wrappers' manual pages.
 constexpr auto kWrappers = std::to_array<Wrapper>({
     {"env", "", " -u -C "},
     {"timeout", "", " -k -s ", 1},
@@ -370,13 +367,13 @@ bool is_script(const std::string& word) {
   return word.ends_with(".py");
 }
 
-/// One that could be no value of an option.
+/// True for a program, which cannot be the value of an option.
 bool is_program(Strings words) {
   return !words.empty() &&
          (is_python(words[0]) || is_script(words[0]) || suggest_command(base_name(words[0]), words.subspan(1)));
 }
 
-/// The value of --option is the next word if the program that is looked for stands right behind it.
+/// True if the next word is the option's value; for an unknown --option if the program stands right behind the word.
 bool takes_next(const Wrapper& wrapper, Strings words) {
   const std::string& option = words[0];
   if (!option.starts_with("--")) {
@@ -387,13 +384,9 @@ bool takes_next(const Wrapper& wrapper, Strings words) {
          is_program(words.subspan(place + 1));
 }
 
-bool is_option(const std::string& word) {
-  return word.size() > 1 && word.front() == '-';
-}
-
-/// How many words at the beginning are an option, with its value.
+/// Number of leading words that form an option with its value; 0: none.
 std::size_t count_option(const Wrapper& wrapper, Strings words) {
-  const bool is_one = is_option(words[0]) && !(wrapper.is_python && words[0] == "-m");
+  const bool is_one = words[0].size() > 1 && words[0].front() == '-' && !(wrapper.is_python && words[0] == "-m");
   const bool is_variable = wrapper.name == "env" && words[0].find('=') != std::string::npos;
   if (is_one && takes_next(wrapper, words)) {
     return 2;
@@ -401,7 +394,7 @@ std::size_t count_option(const Wrapper& wrapper, Strings words) {
   return is_one || is_variable ? 1 : 0;
 }
 
-/// Where the program stands, or behind the end.
+/// Index of the program, or past the end.
 std::size_t skip_own_words(const Wrapper& wrapper, Strings words) {
   int operands = wrapper.operands;
   std::size_t at = wrapper.command.empty() ? 1 : 2;

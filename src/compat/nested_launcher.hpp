@@ -1,6 +1,6 @@
 #pragma once
 
-// Commands that run the one that their words name, as in "timeout 5 torchrun train.py".
+// Finds launchers, spawning scripts and wrappers in a command line, as in "timeout 5 torchrun train.py".
 
 #include "base/result.hpp"
 
@@ -15,61 +15,60 @@ namespace muster {
 
 /// A program that starts the processes of its job itself: another launcher, or a script that spawns.
 struct NestedLauncher {
-  std::string program;           ///< what people call it: "torchrun", "train.py"
-  std::string how;               ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty: it is a launcher
-  bool is_certain = true;        ///< false: under a condition that only it knows
+  std::string program;           ///< its usual name: "torchrun", "train.py"
+  std::string how;               ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty for a launcher
+  bool is_certain = true;        ///< false: it depends on a condition in the program
   std::string instead;           ///< the command line that was probably meant
-  bool is_in_script = false;     ///< that is a line of the shell script that is started
+  bool is_in_script = false;     ///< `instead` replaces a line of the shell script that is started
   bool is_launcher = false;      ///< it is another launcher in the end
-  std::string on_nodes{};        ///< what was meant if the job has several nodes; empty: `instead`
-  bool knows_nodes = false;      ///< a launcher that is told of the job's other nodes
-  std::string nodes_variable{};  ///< tells it of them, too
+  std::string on_nodes{};        ///< replacement for a job of several nodes; empty: `instead`
+  bool knows_nodes = false;      ///< the launcher's options name the job's other nodes
+  std::string nodes_variable{};  ///< the variable that names them too
 };
 
-/// The text of a file; empty if there is none that can be read.
+/// Reads the text of a file; empty if it cannot be read.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// What is known of the program by its name and, if Python or a shell is to run a script, by its text. What a
-/// script imports is not looked into.
-/// `is_python_added`: the first word is an interpreter that the user has not written.
+/// Examines the program by its name and, if Python or a shell runs a script, by the script's text. Imports of a
+/// script are not followed. `is_python_added`: muster added the first word, an interpreter.
 [[nodiscard]] std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program,
                                                                  bool is_python_added, const ReadText& read_text);
 
-/// How a program would be started on this node.
+/// The start of the program on this node.
 struct LaunchContext {
   int count = 1;
   std::string mode;
-  bool is_mode_given = false;   ///< by the user, who has it so then
-  int nodes = 1;                ///< of the job
-  bool is_once_a_node = false;  ///< that is the mode's meaning: for programs that spawn
-  int tasks_here = 1;           ///< musters that the platform has placed on this host; each starts it
+  bool is_mode_given = false;   ///< the user names the mode, which is then respected
+  int nodes = 1;                ///< number of nodes in the job
+  bool is_once_a_node = false;  ///< the mode starts one process for each node, for programs that spawn
+  int tasks_here = 1;           ///< agents that the platform runs on this host; each one starts the program
 };
 
-/// A program that surely starts its own processes is not started several times on a node, nor a launcher that
-/// knows of no other node on several, unless the user says so by naming the mode: `BadUsage`. What remains is a sentence for the start; empty: there is nothing to say.
+/// Refuses with `BadUsage` to start a program that certainly starts its own processes several times on a node, or a
+/// launcher without other nodes on several, unless the user names the mode. Else returns a warning; empty: none.
 [[nodiscard]] Result<std::string> check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts);
 
-/// The beginning of a file: the first MiB. Empty if it is no file that can be read.
+/// The first MiB of a file; empty if it is no regular file that can be read.
 [[nodiscard]] std::optional<std::string> read_script(const std::string& path);
 
-/// Which words of a command line are the program, and which it is given.
+/// The words of a command line that are the program, and those that are its arguments.
 struct ProgramFiles {
-  /// Places of the words that are paths from there: a program, and the script that Python or a shell runs.
+  /// Indexes of the words that are paths: a program, and the script that Python or a shell runs.
   std::vector<std::size_t> words;
-  bool imports_from_here = false;  ///< Python's -m and -c look there for modules
-  /// Where the program's own arguments begin, or those of the script that it runs. Empty: it may be a wrapper of something else.
+  bool imports_from_here = false;  ///< Python's -m and -c search the working directory for modules
+  /// Index of the first argument of the program, or of the script that it runs. Empty: it may be an unknown wrapper.
   std::optional<std::size_t> arguments{};
 };
 
-/// `is_python_added`: the first word is an interpreter that the user has not written.
+/// `is_python_added`: muster added the first word, an interpreter.
 [[nodiscard]] ProgramFiles find_program_files(const std::vector<std::string>& program, bool is_python_added);
 
 struct Wrapped {
   std::span<const std::string> words;
-  bool is_python = false;  ///< the first word stands where Python's name would
+  bool is_python = false;  ///< the first word takes the place of Python's name
 };
 
-/// What is run in the end. A wrapper that is not known, or whose options are not, is taken for the program.
+/// The words without known wrappers. An unknown wrapper, or one with unknown options, counts as the program.
 [[nodiscard]] Wrapped without_wrappers(std::span<const std::string> words);
 
 }  // namespace muster

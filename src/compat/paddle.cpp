@@ -1,5 +1,5 @@
-// The options of `python -m paddle.distributed.launch`, of PaddlePaddle 2.3 to 3.0, with those of its old launcher, for which it
-// still starts that, and what becomes of each. Facts: paddle/distributed/launch/context/args_envs.py and
+// Lists and translates the options of `python -m paddle.distributed.launch`, of PaddlePaddle 2.3 to 3.0, with those
+// of the old launcher that it still starts. Facts: paddle/distributed/launch/context/args_envs.py,
 // paddle/distributed/fleet/launch.py of Paddle 3.0, python/paddle/distributed/launch.py of 1.8.
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
@@ -34,7 +34,7 @@ constexpr CompatOption option(const char* name, const char* argument, OptionSupp
   return {name, '\0', argument, fate, note, setting};
 }
 
-/// For which Paddle reads no variable, or one of another name.
+/// An option without a variable, or with a variable of another name.
 constexpr CompatOption without_variable(CompatOption row) {
   row.may_be_variable = false;
   return row;
@@ -51,7 +51,7 @@ constexpr CompatOption device_name(const char* name) {
   return alias(name, "LIST", "devices", "As --devices.");
 }
 
-/// Of parameter servers, and only Paddle's own launcher starts them.
+/// An option of parameter servers, which only Paddle's own launcher starts.
 constexpr CompatOption of_servers(const char* name, const char* argument) {
   return without_variable(option(name, argument, OptionSupport::Refused, kServers));
 }
@@ -140,7 +140,7 @@ std::span<const CompatOption> paddle_options() {
   return kPaddleOptions;
 }
 
-// What the options of Paddle's launcher mean together. Facts: paddle/distributed/launch/context/args_envs.py,
+// Translates the options of Paddle's launcher. Facts: paddle/distributed/launch/context/args_envs.py,
 // controllers/collective.py, controllers/controller.py and controllers/master.py of Paddle 3.0.
 
 namespace {
@@ -160,7 +160,7 @@ Error only_original(const Sourced<std::string>& value, const std::string& expect
   return wrong_value(value, expected + ": all else only Paddle's own launcher starts");
 }
 
-/// Devices of which muster could not give one to each worker.
+/// Fails for devices that muster cannot give to single workers.
 Result<> check_accelerators(const Translation& t) {
   for (const char* const name : {kPlugin, "XPU_VISIBLE_DEVICES", "XPULINK_VISIBLE_DEVICES"}) {
     const auto sign = find_variable(t, name);
@@ -171,7 +171,7 @@ Result<> check_accelerators(const Translation& t) {
   return {};
 }
 
-/// What only Paddle's own launcher does.
+/// Fails for the features that only Paddle's own launcher has.
 Result<> check_kind(const Translation& t) {
   const auto mode = t.find("run-mode");
   if (mode && mode->value != "collective") {
@@ -194,7 +194,7 @@ Result<> check_kind(const Translation& t) {
   return {};
 }
 
-/// A variable of the process counts more than --rank, and another one more than that.
+/// The node's rank. PADDLE_TRAINER_ID wins over --rank, and the variable of --rank wins over both.
 std::optional<Sourced<std::string>> find_rank(const Translation& t) {
   auto rank = t.find("rank");
   auto trainer = find_variable(t, "PADDLE_TRAINER_ID");
@@ -205,7 +205,7 @@ std::optional<Sourced<std::string>> find_rank(const Translation& t) {
   return rank && rank->value.starts_with('-') ? std::nullopt : rank;
 }
 
-/// Where the nodes meet. Fails for what is no address with a port.
+/// Sets the rendezvous address. Fails if it is no address with a port.
 Result<> translate_paddle_master(Translation& t) {
   const auto master = t.find("master");
   if (!master) {
@@ -224,7 +224,7 @@ Result<> translate_paddle_master(Translation& t) {
   return {};
 }
 
-/// Where this node is in a list: by what it is said to be, else by its addresses.
+/// Index of this node in a list: by POD_IP or --host, else by its own addresses.
 std::optional<std::size_t> find_place(const Translation& t, const std::vector<std::string>& ips) {
   const auto pod = find_variable(t, "POD_IP");
   const auto host = pod ? pod : t.find("host");
@@ -236,7 +236,7 @@ std::optional<std::size_t> find_place(const Translation& t, const std::vector<st
   return here == ips.end() ? std::nullopt : std::optional(static_cast<std::size_t>(here - ips.begin()));
 }
 
-/// Every node has the same list.
+/// Takes the nodes from a list of addresses, which is the same on every node.
 Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
   std::vector<std::string> ips = split(with_plain_blanks(list.value), ',');
   for (std::string& ip : ips) {
@@ -257,7 +257,7 @@ Result<> translate_ips(Translation& t, const Sourced<std::string>& list) {
   return {};
 }
 
-/// Without a number of nodes, an option that speaks of them means one, as for Paddle.
+/// Sets the nodes. Without their number, an option about nodes means one node, as for Paddle.
 Result<> translate_nodes(Translation& t) {
   const auto ips = t.find("ips");
   if (ips && !t.find("master")) {
@@ -269,7 +269,7 @@ Result<> translate_nodes(Translation& t) {
   }
   const auto nodes = t.settings.find("nnodes");
   if (nodes != t.settings.end() && nodes->second.value == "1") {
-    return {};  // one node has rank 0, and meets nobody
+    return {};  // one node has rank 0 and no rendezvous
   }
   if (rank) {
     t.set("node-rank", *rank);
@@ -288,7 +288,7 @@ void translate_paddle_restarts(Translation& t) {
   }
 }
 
-/// Devices are named as the list of the visible ones has them.
+/// Translates device names, which are those of the list of visible devices.
 Result<> translate_devices(Translation& t, const Sourced<std::string>& listed) {
   std::vector<std::string> names = split(listed.value, ',');
   for (std::string& name : names) {
@@ -302,7 +302,7 @@ Result<> translate_devices(Translation& t, const Sourced<std::string>& listed) {
   return {};
 }
 
-/// One worker alone has all devices.
+/// Names all devices in a variable if there is one worker.
 void export_all_devices(Translation& t, int count) {
   const auto workers = t.find("nproc-per-node");
   if (!workers || workers->value != "1" || count < 2) {
@@ -312,17 +312,12 @@ void export_all_devices(Translation& t, int count) {
                     {join(device_numbers(count), ","), workers->source});
 }
 
-/// "auto" is none.
-bool is_backend(const Sourced<std::string>& backend) {
-  static constexpr std::array<std::string_view, 3> kBackends = {"nccl", "bkcl", "gloo"};
-  return std::find(kBackends.begin(), kBackends.end(), backend.value) != kBackends.end();
-}
-
-/// Without devices, workers talk through gloo, and through xccl with those of a plugin.
+/// Exports the backend. Without devices workers use gloo, and with devices of a plugin xccl.
 Result<> export_backend(Translation& t, int count) {
   const auto backend = t.find("backend");
   const bool is_auto = !backend || backend->value == "auto";
-  if (!is_auto && !is_backend(*backend)) {
+  static constexpr std::array<std::string_view, 3> kBackends = {"nccl", "bkcl", "gloo"};
+  if (!is_auto && std::find(kBackends.begin(), kBackends.end(), backend->value) == kBackends.end()) {
     return only_original(*backend, "auto, nccl, bkcl or gloo");
   }
   if (!is_auto) {

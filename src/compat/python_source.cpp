@@ -1,4 +1,4 @@
-// Cuts Python's source into logical lines and words. Source: The Python Language Reference, 2. Lexical analysis.
+// Cuts Python's source into words and follows its names. Source: The Python Language Reference, 2. Lexical analysis.
 #include "compat/python_source.hpp"
 
 #include "base/text.hpp"
@@ -18,7 +18,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// r, b, u, f and their pairs, which may stand before a quote.
+/// True for r, b, u, f and their pairs, which may stand before a quote.
 bool is_prefix(std::string_view word) {
   return word.size() <= 2 && word.find_first_not_of("rRbBuUfF") == std::string_view::npos;
 }
@@ -94,7 +94,7 @@ class PythonReader {
     line_.words.push_back({kind, text_.substr(from, end - from)});
   }
 
-  /// From the opening quote on. One of a single quote that is not closed ends with its line.
+  /// Takes a string, from its opening quote on. An unclosed string of single quotes ends with its line.
   void take_string() {
     const std::string three(3, text_[at_]);
     const bool is_long = text_.substr(at_, 3) == three;
@@ -107,7 +107,7 @@ class PythonReader {
     at_ = is_cut ? end : end + (is_long ? 3 : 1);
   }
 
-  /// Where the closing quotes are, or what ends the string without them.
+  /// Index of the closing quotes, or of the end of an unclosed string.
   [[nodiscard]] std::size_t find_string_end(std::size_t from, std::string_view quotes) const {
     std::size_t end = from;
     while (end < text_.size() && text_.substr(end, quotes.size()) != quotes) {
@@ -219,18 +219,14 @@ std::string as_written(Words words) {
   return shortened(text, kMost);
 }
 
-// Follows imports and assignments of a Python script, without executing anything.
+// Follows imports and assignments of a Python script without executing it.
 
 namespace {
 
-/// What only the worker of a launcher finds in its environment.
+/// Names that a script finds only as a worker of a launcher, in its environment or in torch.
 constexpr auto kOfLaunchers =
     std::to_array<std::string_view>({"LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "RANK", "WORLD_SIZE",
                                      "TORCHELASTIC_RUN_ID", "is_torchelastic_launched"});
-
-bool is_of_launchers(std::string_view text) {
-  return std::find(kOfLaunchers.begin(), kOfLaunchers.end(), text) != kOfLaunchers.end();
-}
 
 }  // namespace
 
@@ -244,7 +240,7 @@ void PythonNames::learn(Words statement) {
   }
 }
 
-/// A, B.C as D
+/// Reads `A, B.C as D`.
 void PythonNames::learn_import(Words words, const std::string& of) {
   for (const Words& part : cut(words, ",")) {
     const std::vector<Words> names = cut(part, "as");
@@ -257,7 +253,7 @@ void PythonNames::learn_import(Words words, const std::string& of) {
   }
 }
 
-/// A.B import C as D, (E)
+/// Reads `A.B import C as D, (E)`.
 void PythonNames::learn_from(Words words) {
   const std::vector<Words> parts = cut(words, "import");
   if (parts.size() != 2 || parts.front().empty()) {
@@ -270,7 +266,7 @@ void PythonNames::learn_from(Words words) {
   learn_import(names, as_dotted(parts.front()) + ".");
 }
 
-/// NAME = ...
+/// Reads `NAME = ...`.
 void PythonNames::learn_assignment(Words words) {
   const bool is_one =
       words.size() > 2 && words[0].kind == PythonWordKind::Name && words[1].is("=") && !words[2].is("=");
@@ -310,7 +306,8 @@ std::string_view PythonNames::number_of(Words value) const {
 
 bool PythonNames::name_launcher(Words words) const {
   return std::any_of(words.begin(), words.end(), [&](const PythonWord& word) {
-    return is_of_launchers(word.text) || (word.kind == PythonWordKind::Name && from_launcher_.contains(word.text));
+    return std::find(kOfLaunchers.begin(), kOfLaunchers.end(), word.text) != kOfLaunchers.end() ||
+           (word.kind == PythonWordKind::Name && from_launcher_.contains(word.text));
   });
 }
 
@@ -338,9 +335,9 @@ std::vector<std::string> FunctionCalls::take_new(const std::vector<Caller>& call
 
 Reachability FunctionCalls::reach_of(const std::string& function) const {
   std::vector<std::string> left = {function};
-  std::set<std::string> seen = {function};  // they surely lead to it
-  bool is_decided = false;                  // a launcher's variable decides about some way to it
-  bool is_free = false;                     // about another it does not
+  std::set<std::string> seen = {function};  // functions that certainly lead to it
+  bool is_decided = false;                  // a launcher's variable decides about one way to it
+  bool is_free = false;                     // no launcher's variable decides about another way
   while (!left.empty()) {
     const std::vector<Caller>& callers = callers_of(left.back());
     left.pop_back();

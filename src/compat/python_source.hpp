@@ -1,7 +1,7 @@
 #pragma once
 
-// Python's source as words: enough to see what is called where, without comments and strings. Private to
-// program/.
+// Reads Python's source as words, without comments and strings, and follows names and calls in it. Private to
+// compat/.
 
 #include <cstddef>
 #include <map>
@@ -14,10 +14,10 @@
 namespace muster {
 
 enum class PythonWordKind {
-  Name,  ///< keywords too
+  Name,  ///< also keywords
   Number,
-  String,  ///< `text` is what stands between the quotes
-  Sign     ///< one character; of "==" there are two
+  String,  ///< `text` is between the quotes
+  Sign     ///< one character; "==" is two signs
 };
 
 struct PythonWord {
@@ -29,47 +29,46 @@ struct PythonWord {
 
 using Words = std::span<const PythonWord>;
 
-/// One logical line: brackets, and a backslash at the end, join lines.
+/// One logical line: open brackets, and a backslash at the end, join lines.
 struct PythonLine {
-  std::size_t number = 1;  ///< of the first of its lines in the file
+  std::size_t number = 1;  ///< number of its first line in the file
   std::size_t indent = 0;  ///< a tab counts up to the next multiple of 8
   std::vector<PythonWord> words;
 };
 
-/// The lines that hold any words. The words point into `text`. Any text is taken: what is no Python
-/// gives other words, and no error.
+/// The lines that hold any words. The words point into `text`. Any text is accepted: text that is not Python gives
+/// odd words, and no error.
 [[nodiscard]] std::vector<PythonLine> read_python(std::string_view text);
 
-/// Where the bracket is closed that the word at `from` opens; the number of words if it is not.
+/// Index of the word that closes the bracket at `from`; the number of words if none does.
 [[nodiscard]] std::size_t find_close(Words words, std::size_t from);
 
-/// Cuts at each word that stands in no bracket.
+/// Cuts the words at each `at` outside brackets.
 [[nodiscard]] std::vector<Words> cut(Words words, std::string_view at);
 
-/// "torch.multiprocessing".
+/// The words as a dotted name: "torch.multiprocessing".
 [[nodiscard]] std::string as_dotted(Words words);
 
-/// For people: with quotes around strings, and the beginning only if it is long.
+/// The words as text for messages: strings are quoted, and a long text is cut.
 [[nodiscard]] std::string as_written(Words words);
 
-// What the names of a Python script stand for, as far as its imports and plain assignments say. Private to
-// program/.
+// Resolves the names of a Python script by its imports and plain assignments.
 
 class PythonNames {
  public:
   using Meanings = std::set<std::string, std::less<>>;
 
-  /// Takes in a statement: an import, or an assignment to a name.
+  /// Reads a statement: an import, or an assignment to a name.
   void learn(Words statement);
 
-  /// "mp.spawn" after `import torch.multiprocessing as mp`: torch.multiprocessing.spawn. A name that
-  /// several imports define means each of these.
+  /// Full names of a dotted name: "mp.spawn" after `import torch.multiprocessing as mp` is
+  /// torch.multiprocessing.spawn. A name from several imports means each of them.
   [[nodiscard]] Meanings meanings_of(Words dotted) const;
 
-  /// The digits of a number, or those that a name always stands for; empty for all else.
+  /// The digits of a number, or of a name that always has the same number; empty for anything else.
   [[nodiscard]] std::string_view number_of(Words value) const;
 
-  /// True if a variable that launchers set for their workers is named, or what was made from one.
+  /// True if the words name a variable that launchers set for their workers, or a name derived from one.
   [[nodiscard]] bool name_launcher(Words words) const;
 
  private:
@@ -78,20 +77,18 @@ class PythonNames {
   void learn_assignment(Words words);
 
   std::map<std::string, Meanings, std::less<>> imports_;
-  std::map<std::string, std::string_view, std::less<>> numbers_;  ///< empty: not always the same
+  std::map<std::string, std::string_view, std::less<>> numbers_;  ///< empty: the number is not always the same
   Meanings from_launcher_;
 };
 
-// Which functions of a Python script everybody comes to who runs it.
-
-/// Whether who runs a script comes to a place in it.
+/// Certainty that a run of the script reaches a place in it.
 enum class Reachability {
   Certain,
-  Possible,  ///< under a condition, or nobody sees how
-  Launched   ///< a variable of a launcher decides
+  Possible,  ///< under a condition, or not known
+  Launched   ///< a launcher's variable decides
 };
 
-/// Functions go by their names; the script itself is "". A method's name begins with a dot.
+/// Calls between functions, which are known by name: the script itself is "", and a method's name begins with a dot.
 class FunctionCalls {
  public:
   void add(const std::string& callee, const std::string& caller, Reachability reach) {
@@ -107,7 +104,7 @@ class FunctionCalls {
   };
 
   static bool has(const std::vector<Caller>& callers, Reachability reach);
-  /// Those that surely call, and are not in `seen` yet.
+  /// Functions that certainly call and are not in `seen` yet; adds them to `seen`.
   static std::vector<std::string> take_new(const std::vector<Caller>& callers, std::set<std::string>& seen);
   [[nodiscard]] const std::vector<Caller>& callers_of(const std::string& function) const;
 

@@ -1,4 +1,4 @@
-// Looks for calls such as torch.multiprocessing.spawn(main, nprocs=8), and whether they stand under a condition.
+// Finds calls such as torch.multiprocessing.spawn(main, nprocs=8) in Python, and the commands of shell scripts.
 #include "compat/spawn_calls.hpp"
 
 #include "compat/python_source.hpp"
@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <utility>
-#include <vector>
 
 namespace muster {
 namespace {
 
-/// What starts processes, with the number of them as its third argument or as `nprocs`.
+/// A function that starts processes; their number is its third argument or `nprocs`.
 struct Spawner {
   std::string_view name;
   bool starts_one_by_default;
@@ -38,21 +37,21 @@ bool contains(const List& list, std::string_view text) {
 
 /// A block of the script, such as the body of an `if`.
 struct Block {
-  std::size_t indent = 0;               ///< of the line that begins it
-  bool is_function = false;             ///< or the whole script
-  bool is_conditional = false;          ///< not everybody who comes by goes in
-  bool is_for_launchers = false;        ///< a variable of a launcher decides who goes in
-  bool may_be_left = false;             ///< a function: before its end, under some condition
-  bool is_left_by_workers = false;      ///< likewise: under one that a launcher's variable decides
-  bool is_chain_for_launchers = false;  ///< the condition of the last `if` in it
-  std::string name{};                   ///< of a function or class, as FunctionCalls has it
+  std::size_t indent = 0;               ///< indent of the line that begins it
+  bool is_function = false;             ///< a function, or the whole script
+  bool is_conditional = false;          ///< not every run enters it
+  bool is_for_launchers = false;        ///< a launcher's variable decides whether it is entered
+  bool may_be_left = false;             ///< a function that may return before its end, under a condition
+  bool is_left_by_workers = false;      ///< likewise, under a condition on a launcher's variable
+  bool is_chain_for_launchers = false;  ///< the condition of the last `if` in it is on such a variable
+  std::string name{};                   ///< name of a function or class, in the form of FunctionCalls
   bool is_class = false;
 };
 
 struct FoundCall {
   SpawnCall call;
-  Words count;           ///< empty: the default
-  std::string function;  ///< where it stands
+  Words count;           ///< empty: the call has no number
+  std::string function;  ///< the function around the call
 };
 
 class CallSearch {
@@ -104,7 +103,7 @@ class CallSearch {
     }
   }
 
-  /// The block that such a line begins.
+  /// The block that a line with this head begins.
   Block block_of(Words head, std::size_t indent) {
     const std::string_view word = head.front().text;
     Block block{indent};
@@ -124,7 +123,7 @@ class CallSearch {
     return block;
   }
 
-  /// Who makes an object calls its __init__.
+  /// Name of a function in the form of FunctionCalls. A call of the class calls its __init__.
   [[nodiscard]] std::string name_of(std::string_view name, bool is_method) const {
     if (is_method && name == "__init__") {
       return blocks_.back().name;
@@ -132,7 +131,7 @@ class CallSearch {
     return (is_method ? "." : "") + std::string(name);
   }
 
-  /// if __name__ == "__main__"
+  /// True for `if __name__ == "__main__"`.
   static bool asks_for_main(Words head) {
     const auto has = [&](auto kind, std::string_view text) {
       return std::any_of(head.begin(), head.end(),
@@ -144,18 +143,14 @@ class CallSearch {
   void read_statements(Words words, const PythonLine& line) {
     for (const Words& statement : cut(words, ";")) {
       if (!statement.empty()) {
-        read_statement(statement, line);
+        names_.learn(statement);
+        read_leaving(statement);
+        read_calls(statement, line);
       }
     }
   }
 
-  void read_statement(Words words, const PythonLine& line) {
-    names_.learn(words);
-    read_leaving(words);
-    read_calls(words, line);
-  }
-
-  /// return; sys.exit(); sys.exit(0); raise SystemExit. One with another argument is how a script refuses something.
+  /// Notes return, sys.exit(), sys.exit(0), raise SystemExit. An exit with another argument reports an error.
   void read_leaving(Words words) {
     const bool is_exit = words.size() > 2 &&
                          contains(std::array<std::string_view, 3>{"exit", "quit", "sys"}, words[0].text) &&
@@ -196,7 +191,7 @@ class CallSearch {
 
   struct Span {
     std::size_t begin;
-    std::size_t end;  ///< the bracket that opens
+    std::size_t end;  ///< index of the opening bracket
   };
 
   void read_call(Words words, Span name, const PythonLine& line) {
@@ -233,7 +228,7 @@ class CallSearch {
     functions_.add(callee, function().name, is_workers_own() ? Reachability::Launched : here);
   }
 
-  /// app.run(main), fire.Fire(main)
+  /// Notes the function in app.run(main) and fire.Fire(main).
   void note_entry(Words words, Span name) {
     constexpr auto kStarters = std::to_array<std::string_view>({"run", "Fire"});
     const bool is_entry = name.end + 2 < words.size() && contains(kStarters, words[name.end - 1].text) &&
@@ -244,7 +239,7 @@ class CallSearch {
     }
   }
 
-  /// False: the call does not say how many. Of `*args` and `**options` nobody knows what is in them.
+  /// Reads the number of processes; false if the call has none. The contents of `*args` and `**options` are unknown.
   static bool read_count(FoundCall& found, Words arguments) {
     bool is_counted = false;
     std::size_t position = 0;
@@ -267,7 +262,7 @@ class CallSearch {
     return is_counted;
   }
 
-  /// Nothing but the call, or what becomes of it: context = mp.spawn(...).
+  /// True if the statement is only the call, returned or assigned: context = mp.spawn(...).
   static bool is_whole(Words words, std::size_t begin, std::size_t close) {
     const Words before = words.first(begin);
     const bool is_begin = before.empty() || before.back().is("=") || (begin == 1 && before.front().is("return"));
@@ -278,7 +273,7 @@ class CallSearch {
   [[nodiscard]] const Block& function() const {
     const auto at =
         std::find_if(blocks_.rbegin(), blocks_.rend(), [](const Block& block) { return block.is_function; });
-    return *at;  // the script itself is one
+    return *at;  // the script itself is a function too
   }
 
   [[nodiscard]] bool is_under_condition() const {
@@ -286,7 +281,7 @@ class CallSearch {
            std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.is_conditional; });
   }
 
-  /// A launcher's variable decides about it.
+  /// True if a launcher's variable decides whether this place is reached.
   [[nodiscard]] bool is_workers_own() const {
     return function().is_left_by_workers ||
            std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.is_for_launchers; });
@@ -309,21 +304,16 @@ std::optional<SpawnCall> find_spawn(std::string_view script) {
 
 namespace {
 
-template <typename List>
-bool contains_word(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-/// Words behind which another command begins, at once.
+/// Words behind which another command begins at once.
 constexpr auto kBefore = std::to_array<std::string_view>(
     {"then", "do", "else", "elif", "if", "case", "while", "until", "!", "{", "}", "fi", "done", "esac"});
 constexpr auto kOpening = std::to_array<std::string_view>({"if", "case", "{"});
 constexpr auto kClosing = std::to_array<std::string_view>({"fi", "esac", "}"});
 constexpr auto kTests = std::to_array<std::string_view>({"[", "[[", "test"});
-/// Commands of the shell itself that run the one that their words name.
+/// Builtins of the shell that run the command in their words.
 constexpr auto kShellPrefixes = std::to_array<std::string_view>({"exec", "command"});
 
-/// NAME=value
+/// True for NAME=value.
 bool is_assignment(std::string_view word) {
   const std::size_t equals = word.find('=');
   return equals != 0 && equals != std::string_view::npos &&
@@ -357,7 +347,7 @@ class ShellReader {
     } else if (c == ' ' || c == '\t' || c == '\r') {
       ++at_;
       end_word();
-    } else if (text_.substr(at_, 3) == "<<<") {  // a word for the input
+    } else if (text_.substr(at_, 3) == "<<<") {  // "<<<": the next word is the input
       has_word_ = true;
       word_ += "<<<";
       at_ += 3;
@@ -372,7 +362,7 @@ class ShellReader {
     }
   }
 
-  /// $(command): what it prints is wanted, such as a list of hosts.
+  /// Skips $(command), which is used for its output, such as a list of hosts.
   void skip_substitution() {
     int depth = 0;
     do {
@@ -385,7 +375,7 @@ class ShellReader {
   void take_separator(char c) {
     const bool is_or = text_.substr(at_, 2) == "||";
     const bool is_of_redirection = c == '&' && !word_.empty() && word_.back() == '>';
-    if (is_of_redirection) {  // 2>&1
+    if (is_of_redirection) {  // "2>&1"
       take_letter(c);
       return;
     }
@@ -433,9 +423,9 @@ class ShellReader {
       command.words.push_back(std::move(word));
       return;
     }
-    depth_ += contains_word(kOpening, word) ? 1 : 0;
-    depth_ -= contains_word(kClosing, word) && depth_ > 0 ? 1 : 0;
-    const bool is_in_front = contains_word(kBefore, word) || contains_word(kShellPrefixes, word) || is_assignment(word);
+    depth_ += contains(kOpening, word) ? 1 : 0;
+    depth_ -= contains(kClosing, word) && depth_ > 0 ? 1 : 0;
+    const bool is_in_front = contains(kBefore, word) || contains(kShellPrefixes, word) || is_assignment(word);
     if (!is_in_front) {
       command.line = line_;
       command.is_conditional = depth_ > 0 || is_alternative_ || may_have_ended_ || (is_chained_ && is_behind_test_);
@@ -447,14 +437,14 @@ class ShellReader {
     end_word();
     is_alternative_ = false;
     if (!command_.words.empty()) {
-      is_behind_test_ = contains_word(kTests, command_.words.front());
+      is_behind_test_ = contains(kTests, command_.words.front());
       note_end(command_.words);
       commands_.push_back(std::exchange(command_, {}));
     }
     is_chained_ = false;
   }
 
-  /// exit, exit 0, return. With another number it is how a script refuses something.
+  /// Notes exit, exit 0 and return. An exit with another number is how a script reports an error.
   void note_end(const std::vector<std::string>& words) {
     const bool is_end = (words.front() == "exit" || words.front() == "return") &&
                         (words.size() == 1 || words[1] == "0" || words[1].starts_with('$'));
@@ -466,7 +456,7 @@ class ShellReader {
     }
   }
 
-  /// << WORD: what follows the line, up to that word, is no part of the script.
+  /// Notes << WORD: the lines behind this one, up to WORD, are a here-document.
   void open_document() {
     at_ += text_.substr(at_, 3) == "<<-" ? 3 : 2;
     at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size());
@@ -497,8 +487,8 @@ class ShellReader {
   std::size_t depth_ = 0;
   bool has_word_ = false;
   bool is_alternative_ = false;  ///< behind "||"
-  bool is_chained_ = false;      ///< behind "&&": what goes before has nearly always succeeded
-  bool is_behind_test_ = false;  ///< the last command was one: who comes behind its "&&" is seldom sure
+  bool is_chained_ = false;      ///< behind "&&": the command before it nearly always succeeds
+  bool is_behind_test_ = false;  ///< the last command was a test, so a command behind its "&&" is uncertain
   bool may_have_ended_ = false;
   bool is_over_ = false;
   std::string word_;

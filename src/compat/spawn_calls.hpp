@@ -1,6 +1,6 @@
 #pragma once
 
-// Python scripts that start the processes of their job themselves.
+// Finds Python scripts that start the processes of their job themselves, and reads the commands of shell scripts.
 
 #include <cstddef>
 #include <optional>
@@ -12,28 +12,28 @@ namespace muster {
 
 struct SpawnCall {
   std::size_t line = 0;
-  std::string callee;  ///< such as torch.multiprocessing.spawn, whatever the script calls it
-  std::string count;   ///< as it is written, such as "nprocs=ngpus"; empty: as many as there are devices
-  /// Whoever runs the script comes here: it stands under no condition but that it is the main module, and
-  /// so do the calls of the function that it stands in.
+  std::string callee;  ///< full name, such as torch.multiprocessing.spawn
+  std::string count;   ///< as the script has it, such as "nprocs=ngpus"; empty: one for each device
+  /// Every run reaches the call: it and the calls of the function around it are under no condition, except that the
+  /// script is the main module.
   bool is_certain = false;
 };
 
-/// The first call that surely starts several processes, else the first that may. A call that a variable
-/// of torchrun decides about, such as LOCAL_RANK, is none: such a script knows when it is started by a
-/// launcher. Nothing is executed, and names are followed through imports only.
+/// The first call that certainly starts several processes, else the first that may. A call that depends on a variable
+/// of torchrun, such as LOCAL_RANK, does not count: such a script knows that a launcher started it. Nothing is
+/// executed, and names are followed through imports only.
 [[nodiscard]] std::optional<SpawnCall> find_spawn(std::string_view script);
 
-// The commands of a shell script, as far as they can be seen without running it.
+// A command of a shell script, as far as the text shows it.
 
 struct ShellCommand {
   std::size_t line = 1;
-  std::vector<std::string> words;  ///< without assignments in front; "$N" stays as it is
-  bool is_conditional = false;     ///< not everybody who runs the script comes here
+  std::vector<std::string> words;  ///< without assignments in front; "$N" is not expanded
+  bool is_conditional = false;     ///< not every run of the script reaches it
 };
 
-/// In their order, without comments and here-documents. Any text is taken: what is no shell script gives
-/// other commands, and no error.
+/// The commands in order, without comments and here-documents. Any text is accepted: text that is no shell script
+/// gives odd commands, and no error.
 [[nodiscard]] std::vector<ShellCommand> read_shell(std::string_view text);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Reads what options say: numbers as Python has them, and variables that stand for options.
+// Reads numbers and variables as Python launchers do, drops stale variables, and translates host device numbers.
 #include "compat/stale_variables.hpp"
 
 #include "base/text.hpp"
@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-/// Numbers as Python reads them, in all that is counted; "1:04" has two.
+/// Rewrites each number of the text as Python reads it; "1:04" has two.
 std::string as_counted(const std::string& text) {
   std::vector<std::string> pieces = split(text, ':');
   for (std::string& piece : pieces) {
@@ -23,13 +23,13 @@ std::string as_counted(const std::string& text) {
   return join(pieces, ":");
 }
 
-/// Whether the value is a number, or may be one.
+/// True if the option's value is a number, or may be one.
 bool is_counted(const CompatOption& option) {
   static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
   return option.argument != nullptr && std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
 }
 
-/// A switch by variable: a number, as torchrun reads it, or a word.
+/// Reads a switch from a variable: a number, as torchrun reads it, or a word.
 Result<bool> read_switch(const Sourced<std::string>& variable) {
   if (variable.value == "true" || variable.value == "True") {
     return true;
@@ -41,7 +41,7 @@ Result<bool> read_switch(const Sourced<std::string>& variable) {
   return number ? Result<bool>(*number != "0") : wrong_value(variable, "0, 1, true or false");
 }
 
-/// "nproc-per-node" is NPROC_PER_NODE in a variable's name.
+/// The option's part of a variable's name: NPROC_PER_NODE for "nproc-per-node".
 std::string variable_part(std::string_view option) {
   std::string part;
   for (const char c : option) {
@@ -95,11 +95,11 @@ Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, 
   return {};
 }
 
-// Which variables are meant, and which are merely there.
+// Decides which variables describe the job, and which are left from another start.
 
 namespace {
 
-/// What says who the nodes are, and the option that says the same.
+/// Variables that describe the nodes, and the option that means the same.
 constexpr auto kVariables = std::to_array<std::pair<const char*, const char*>>({
     {"RANK", "node-rank"},
     {"NODE_RANK", "node-rank"},
@@ -114,7 +114,7 @@ constexpr auto kVariables = std::to_array<std::pair<const char*, const char*>>({
     {"TF_WORKER_HOSTS", ""},
 });
 
-/// Those that say something else than the command line: many lines pass on what is set.
+/// Variables that contradict the command line. Many command lines pass on the variables themselves, which agree then.
 std::vector<std::string> names_of_ignored(const Translation& t) {
   std::vector<std::string> names;
   for (const auto& [variable, option] : kVariables) {
@@ -137,10 +137,6 @@ std::string count_of_nodes(const Translation& t) {
   return own ? own->value : "1";
 }
 
-std::string original_of_line(const Translation& t) {
-  return t.line.compat == nullptr ? "torchrun" : original_of(*t.line.compat);
-}
-
 const char* describe_orphan(const BareSign& sign, bool is_about_nodes) {
   return is_about_nodes          ? "the command line says which nodes there are"
          : sign.is_list_of_tasks ? "it is for TensorFlow"
@@ -152,11 +148,11 @@ const char* describe_orphan(const BareSign& sign, bool is_about_nodes) {
 void drop_stale_variables(Translation& t, bool is_about_nodes) {
   const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
   const auto sign = t.is_whole && !is_decided ? find_bare_sign(t.snapshot, t.line.settings) : std::nullopt;
-  // Tasks of TensorFlow's are none of torchrun's nodes, however well they are described.
+  // Tasks of TensorFlow are not nodes of torchrun, even if their description is complete.
   if (!sign || (!is_about_nodes && sign->is_whole && !sign->is_list_of_tasks)) {
     return;
   }
-  const std::string original = original_of_line(t);
+  const std::string original = t.line.compat == nullptr ? "torchrun" : original_of(*t.line.compat);
   if (const auto names = names_of_ignored(t); !names.empty()) {
     t.line.notices.push_back("ignoring " + join(names, ", ") + ": " + original + " does not read " +
                              (names.size() == 1 ? "it" : "them") + ", and " + describe_orphan(*sign, is_about_nodes));
@@ -166,11 +162,11 @@ void drop_stale_variables(Translation& t, bool is_about_nodes) {
                      {SourceKind::Default, original + ", which does not read " + sign->source.name}});
 }
 
-// Turns numbers of the host's devices into places among those that this node shows.
+// Turns device numbers of the host into indexes among the devices that this node shows.
 
 namespace {
 
-/// Names that are no numbers, such as GPU-5f1c, are not what another launcher's line has.
+/// True if all names are numbers. Command lines of other launchers have no names such as GPU-5f1c.
 bool are_numbers(const std::vector<std::string>& names) {
   return std::all_of(names.begin(), names.end(), [](const std::string& name) {
     return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
@@ -211,14 +207,14 @@ Result<Sourced<std::string>> places_of_devices(const std::vector<std::string>& n
   return Sourced<std::string>{join(places, ","), text.source};
 }
 
-// https://docs.python.org/3/library/functions.html#int, of base 10 and the digits of ASCII.
+// Source: https://docs.python.org/3/library/functions.html#int, for base 10 and ASCII digits.
 
 std::optional<std::string> find_python_integer(std::string_view text) {
   std::string_view rest = trim(text);
   const bool is_negative = rest.starts_with('-');
   rest.remove_prefix(is_negative || rest.starts_with('+') ? 1 : 0);
   std::string digits;
-  bool may_be_underscore = false;  // between digits only
+  bool may_be_underscore = false;  // allowed between digits only
   for (const char c : rest) {
     const bool is_digit = c >= '0' && c <= '9';
     if (!is_digit && (c != '_' || !may_be_underscore)) {

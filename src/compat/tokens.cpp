@@ -8,36 +8,31 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace muster {
 namespace {
 
-/// What muster has of its own beside the options of a front end, which says what the program is.
+/// muster's own option, unless it says what the program is: the other launcher has its own options for that.
 const Option* find_own(const OptionTable* own, const std::string& name) {
   static constexpr std::array<std::string_view, 2> kDecided = {"module", "no-python"};
   const bool is_decided = std::find(kDecided.begin(), kDecided.end(), name) != kDecided.end();
   return is_decided || own == nullptr ? nullptr : own->find(name);
 }
 
-/// One option as it was typed, found in one of the two tables.
+/// One option as it was typed, found in muster's or the launcher's table.
 struct Typed {
   std::string name;  ///< with dashes
   std::string source;
   std::size_t arguments = 0;
-  const CompatOption* option = nullptr;  ///< nullptr: muster's own
+  const CompatOption* option = nullptr;  ///< nullptr: an option of muster
   std::optional<std::string> inline_value;
 };
-
-std::size_t count_arguments(const char* argument) {
-  return argument == nullptr ? 0 : split(argument, ' ').size();
-}
 
 bool is_argparse(const CompatLauncher& compat) {
   return compat.syntax == Syntax::Argparse;
 }
 
-/// The options that begin with what was typed: argparse takes that for the option if it is only one.
+/// The options that begin with the typed name: argparse accepts the name if there is only one.
 std::vector<const CompatOption*> find_abbreviated(const CompatLauncher& compat, const std::string& beginning) {
   std::vector<const CompatOption*> found;
   for (const CompatOption& option : compat.options()) {
@@ -49,7 +44,7 @@ std::vector<const CompatOption*> find_abbreviated(const CompatLauncher& compat, 
   return found;
 }
 
-/// The option itself, of which the one that was typed may be another name.
+/// The option for which `option` is another name, or `option` itself.
 const CompatOption& resolved(const CompatLauncher& compat, const CompatOption& option) {
   if (option.same_as == nullptr) {
     return option;
@@ -64,10 +59,10 @@ const CompatOption& resolved(const CompatLauncher& compat, const CompatOption& o
 void take(Typed& typed, const CompatLauncher& compat, const CompatOption& option) {
   typed.option = &resolved(compat, option);
   typed.name = dashed(typed.option->name);
-  typed.arguments = count_arguments(option.argument);
+  typed.arguments = option.argument == nullptr ? 0 : split(option.argument, ' ').size();
 }
 
-/// As it was typed, without the dashes in front and what stands behind "=".
+/// The typed name, without leading dashes and "=" with its value.
 std::string name_in(const std::string& token) {
   const std::size_t start = token.find_first_not_of('-');
   return start == std::string::npos ? "" : dashed(token.substr(start, token.find('=') - start));
@@ -103,7 +98,7 @@ std::optional<Typed> find_long(const CompatLauncher& compat, const OptionTable* 
   return typed;
 }
 
-/// Of the front end, or muster's own. Empty: no option has that letter.
+/// The launcher's or muster's option with this letter; empty if there is none.
 std::optional<Typed> find_letter(const CompatLauncher& compat, const OptionTable* own_options, char letter) {
   Typed typed;
   for (const CompatOption& option : compat.options()) {
@@ -124,7 +119,7 @@ std::optional<Typed> find_letter(const CompatLauncher& compat, const OptionTable
   return typed;
 }
 
-/// "-r", "-r3" and "-r=3".
+/// Finds a short option: "-r", "-r3" and "-r=3".
 std::optional<Typed> find_short(const CompatLauncher& compat, const OptionTable* own_options,
                                 const std::string& token) {
   auto typed = find_letter(compat, own_options, token[1]);
@@ -154,7 +149,7 @@ std::optional<std::string> nearest_of(const CompatLauncher& compat, const std::s
   return compat.options()[static_cast<std::size_t>(at)].name;
 }
 
-/// "--log" may be two of them, and which one is meant nobody knows.
+/// The error for a beginning such as "--log" that several options have.
 std::optional<Error> find_ambiguity(const CompatLauncher& compat, const std::string& token) {
   const std::string beginning = name_in(token);
   const bool is_long = token.starts_with("--") && !beginning.empty();
@@ -179,14 +174,14 @@ Error unknown_token(const CompatLauncher& compat, const std::string& token, cons
                             "behind '--'");
 }
 
-/// What argparse takes for a value: nothing that looks like an option.
+/// True if argparse takes the token for a value: it must not look like an option.
 bool is_value(const CompatLauncher& compat, const Typed& typed, const std::string& token) {
   const bool is_negative = token.find_first_not_of("0123456789.", 1) == std::string::npos && token.size() > 1;
   return !is_argparse(compat) || typed.option == nullptr || !token.starts_with('-') || token.size() == 1 ||
          is_negative || token.find(' ') != std::string::npos;
 }
 
-/// The values of an option, of which the last token is tokens[i] afterwards.
+/// The values of an option. Moves `i` to its last token.
 Result<std::vector<std::string>> values_of(const CompatLauncher& compat, const Typed& typed,
                                            std::span<const std::string> tokens, std::size_t& i) {
   std::vector<std::string> values;
@@ -205,7 +200,7 @@ Result<std::vector<std::string>> values_of(const CompatLauncher& compat, const T
   return values;
 }
 
-/// True for "-np" where that is no short option with its value.
+/// True for "-np" if it is a long name, and no short option with its value.
 bool is_long_behind_one_dash(const CompatLauncher& compat, const std::string& token) {
   const auto options = compat.options();
   return compat.syntax == Syntax::OpenMpi ||
@@ -214,7 +209,7 @@ bool is_long_behind_one_dash(const CompatLauncher& compat, const std::string& to
          });
 }
 
-/// "--name", "-n"; "-name" where the original takes it so.
+/// Finds "--name" and "-n"; also "-name" if the original accepts it.
 std::optional<Typed> find_option(const CompatLauncher& compat, const OptionTable* own, const std::string& token) {
   if (token.starts_with("--")) {
     return find_long(compat, own, token);
@@ -232,7 +227,7 @@ std::optional<Typed> find_option(const CompatLauncher& compat, const OptionTable
   return typed;
 }
 
-/// Behind the script an option has its original's spelling: with another one it is the script's.
+/// Finds an option behind the script: it must have the original's spelling, or it is the script's.
 std::optional<Typed> find_option_behind(const CompatLauncher& compat, const std::string& token) {
   auto typed = find_option(compat, nullptr, token);
   const bool is_spelled_so =
@@ -254,42 +249,24 @@ Result<> keep(Tokens& result, const CompatLauncher& compat, const Typed& typed, 
   return {};
 }
 
-/// Reads the option at tokens[i], of which the last token is tokens[i] afterwards.
-Result<> read_option(Tokens& result, const CompatLauncher& compat, const Typed& typed,
-                     std::span<const std::string> tokens, std::size_t& i) {
-  auto values = values_of(compat, typed, tokens, i);
-  return values ? keep(result, compat, typed, std::move(*values)) : values.error();
-}
-
 bool is_option(const std::string& token) {
   return token.size() > 1 && token.front() == '-';
 }
 
-/// True when an option that nobody knows is the program's.
-bool is_program_named(const Tokens& result) {
-  return !result.program.empty() || std::any_of(result.typed.begin(), result.typed.end(),
-                                                [](const TypedOption& typed) { return typed.option->names_program; });
-}
-
-/// The originals take the first "--" away wherever it is, so that scripts are started with
-/// "torchrun script.py -- --its-own-option".
-/// True when there was one.
-bool drop_dashes(std::vector<std::string>& program, bool has_dashes_before) {
-  const bool has_dashes_behind = !has_dashes_before && program.size() > 1 && program[1] == "--";
-  if (has_dashes_behind) {
+/// Takes the rest of the tokens, which holds no options. The originals remove the first "--" wherever it is, since
+/// scripts are started with "torchrun script.py -- --its-own-option".
+void take_rest(Tokens& result, std::span<const std::string> rest) {
+  const bool is_in_front = !rest.empty() && rest.front() == "--";
+  std::vector<std::string>& program = result.program;
+  program.insert(program.end(), rest.begin() + (is_in_front ? 1 : 0), rest.end());
+  const bool is_behind = !is_in_front && program.size() > 1 && program[1] == "--";
+  if (is_behind) {
     program.erase(program.begin() + 1);
   }
-  return has_dashes_before || has_dashes_behind;
+  result.is_set_apart = is_in_front || is_behind;
 }
 
-/// All that no option is among.
-void take_rest(Tokens& result, std::span<const std::string> rest) {
-  const bool has_dashes = !rest.empty() && rest.front() == "--";
-  result.program.insert(result.program.end(), rest.begin() + (has_dashes ? 1 : 0), rest.end());
-  result.is_set_apart = drop_dashes(result.program, has_dashes);
-}
-
-/// Before the program's name, or behind it. Empty: the token is no option, or not known.
+/// Finds an option before the program's name, or behind it. Empty if the token is no option, or an unknown one.
 std::optional<Typed> find_typed(const CompatLauncher& compat, const OptionTable* own, const std::string& token,
                                 bool is_behind) {
   if (!is_option(token)) {
@@ -298,13 +275,16 @@ std::optional<Typed> find_typed(const CompatLauncher& compat, const OptionTable*
   return is_behind ? find_option_behind(compat, token) : find_option(compat, own, token);
 }
 
-/// With the values of an option. False: this one, and all behind it, are the program's.
+/// Reads one token, with the values of an option. False: this token and all behind it belong to the program.
 Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const OptionTable* own,
                         std::span<const std::string> tokens, std::size_t& i) {
   const std::string& token = tokens[i];
-  const bool is_behind = is_program_named(result);
+  const bool is_behind =
+      !result.program.empty() || std::any_of(result.typed.begin(), result.typed.end(),
+                                             [](const TypedOption& typed) { return typed.option->names_program; });
   if (const auto typed = find_typed(compat, own, token, is_behind)) {
-    const auto read = read_option(result, compat, *typed, tokens, i);
+    auto values = values_of(compat, *typed, tokens, i);
+    const auto read = values ? keep(result, compat, *typed, std::move(*values)) : values.error();
     return read ? Result<bool>(true) : Result<bool>(read.error());
   }
   if (is_option(token) && !is_behind) {

@@ -1,43 +1,42 @@
 #pragma once
 
-// The words of another launcher's command line, before anything is made of them.
+// Reads another launcher's command line into options and program, before they are translated.
 
 #include "compat/compat_launcher.hpp"
 
 namespace muster {
 
-/// What is given, by name of the option, with dashes. Numbers are written as muster reads them.
+/// Values by option name, with dashes. Numbers are in muster's form.
 using Given = std::map<std::string, Sourced<std::string>>;
 
-/// The options in front of the script, and what begins with the script.
+/// The options in front of the script, and the script with its arguments.
 struct Tokens {
   Given given{};
   std::vector<TypedOption> typed{};
-  Settings own{};  ///< options of muster among them
+  Settings own{};  ///< muster's options among them
   std::vector<std::string> program{};
-  bool is_set_apart = false;  ///< by "--": the script, or its arguments
+  bool is_set_apart = false;  ///< "--" stands in front of the script or its arguments
 };
 
-/// "worker_num" is "worker-num".
+/// The name with dashes: "worker_num" is "worker-num".
 [[nodiscard]] std::string dashed(std::string_view name);
 
-/// Reads options up to the script; those of muster may stand among them if `own` has them. Fails with
-/// `BadUsage`.
+/// Reads options up to the script; muster's options may stand among them if `own` is given. Fails with `BadUsage`.
 [[nodiscard]] Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::string> tokens,
                                          const OptionTable* own);
 
-/// A number as muster reads it. Fails where there is none: a variable may be empty, and says nothing then.
+/// The value in muster's form of numbers. Fails for no number; an empty variable counts as not given.
 [[nodiscard]] Result<std::string> read_value(const CompatLauncher& compat, const CompatOption& option,
                                              const Sourced<std::string>& value);
 
-/// PET_NPROC_PER_NODE is --nproc-per-node where the flag is not given, or the variable wins, which is said in `notices`.
+/// Reads variables such as PET_NPROC_PER_NODE for options without a flag; if variables win over flags, adds a notice.
 [[nodiscard]] Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, Given& given,
                                       std::vector<std::string>& notices);
 
-/// Adds what options of `compat` mean, to which the original of the translation gives them.
+/// Adds the settings of `compat`'s options, to which the original of the translation passes `tokens`.
 [[nodiscard]] Result<> translate_as(const CompatLauncher& compat, Translation& translation, Tokens tokens);
 
-/// Of two options one can be given.
+/// Error for two options that exclude each other.
 [[nodiscard]] Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>& other);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What torchrun's options say about where lines go.
+// Translates the options of torchrun into settings.
 #include "base/endpoint.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
@@ -11,15 +11,13 @@
 
 namespace muster {
 
-/// Files, their layout, prefixes, and the ranks that are shown.
-void translate_output(Translation& translation);
-
-// What torchrun's options of output mean together. Facts: torch/distributed/run.py and elastic/multiprocessing of torch 2.13.
+// Translates torchrun's options of output: files, their layout, prefixes, and the ranks that are shown. Facts:
+// torch/distributed/run.py and elastic/multiprocessing of torch 2.13.
 
 namespace {
 
-/// Its layout of log files. Without a name of a folder it is not given; without a folder there is nothing to be written, nor a
-/// rank to be hidden. What muster's own option asks for is muster's. Source: DefaultLogsSpecs in
+/// Sets torchrun's layout of log files. An empty --log-dir counts as not given; with /dev/null no file is written and
+/// no rank is hidden. muster's own --log-dir keeps muster's layout. Source: DefaultLogsSpecs in
 /// torch/distributed/elastic/multiprocessing/api.py.
 void translate_logs(Translation& t) {
   const auto folder = t.find("log-dir");
@@ -42,7 +40,7 @@ void translate_logs(Translation& t) {
   }
 }
 
-/// Somebody's script may read what comes through a pipe: there lines are the workers' own, unless -t asks for more.
+/// Adds no prefix in a pipe, since a script may parse the workers' lines there, unless -t asks for it.
 /// Source: torch/distributed/elastic/multiprocessing/tail_log.py.
 void translate_prefix(Translation& t) {
   const auto tee = t.find("tee");
@@ -56,7 +54,7 @@ void translate_prefix(Translation& t) {
   }
 }
 
-/// Numbers as Python reads them, with blanks around.
+/// Reads the ranks as Python reads numbers, with blanks around.
 void translate_filter(Translation& t) {
   const auto ranks = t.find("local-ranks-filter");
   if (!ranks) {
@@ -69,7 +67,7 @@ void translate_filter(Translation& t) {
   t.set("local-ranks-filter", {join(pieces, ","), ranks->source});
 }
 
-/// Options whose empty value means that nothing is given.
+/// Options for which an empty value counts as not given.
 void translate_texts(Translation& t) {
   for (const auto& [name, setting] : {std::pair("duplicate-stdout-filters", "duplicate-stdout-filters"),
                                       std::pair("duplicate-stderr-filters", "duplicate-stderr-filters"),
@@ -79,8 +77,6 @@ void translate_texts(Translation& t) {
     }
   }
 }
-
-}  // namespace
 
 void translate_output(Translation& t) {
   if (t.is_whole || t.has("log-dir")) {
@@ -93,14 +89,12 @@ void translate_output(Translation& t) {
   }
 }
 
-// What torchrun's options mean together: who the nodes are and where they meet, and what the script
-// is. Facts: torch/distributed/run.py of torch 2.13.
-
-namespace {
+// Translates torchrun's options: the nodes, their rendezvous and the script. Facts: torch/distributed/run.py of torch
+// 2.13.
 
 const Source kDefaultNodes = {SourceKind::Default, "torchrun's default of --nnodes"};
 
-/// c10d's, where the endpoint names none.
+/// Default port of c10d if the endpoint has none.
 constexpr const char* kDynamicPort = "29400";
 
 bool is_one(const std::string& nodes) {
@@ -113,7 +107,7 @@ bool has_accelerators(const HostDevices& devices) {
          0;
 }
 
-/// "auto" without accelerators is one worker for each core.
+/// Sets the number of workers: "auto" without accelerators is one for each core.
 Result<> translate_workers(Translation& t) {
   const auto wanted = t.find("nproc-per-node");
   if (!wanted) {
@@ -128,8 +122,8 @@ Result<> translate_workers(Translation& t) {
   return {};
 }
 
-/// MUSTER_* variables of several nodes mean nothing to one that stands alone. They are not left out
-/// where MUSTER_NNODES, which is stronger than a variable of torchrun's, says that it does not.
+/// Drops MUSTER_* variables that describe several nodes from a job of one node. They stay if MUSTER_NNODES
+/// contradicts a variable of torchrun, which is weaker.
 void leave_out_own(Translation& t, const Sourced<std::string>& flag, const char* why) {
   if (t.line.settings.has("nnodes") && flag.source.kind != SourceKind::Flag) {
     return;
@@ -163,7 +157,7 @@ void translate_standalone(Translation& t) {
   t.set("platform", {"single", flag.source});
 }
 
-/// torchrun's one node is what is meant where some option describes the nodes and none counts them.
+/// Sets torchrun's default of one node if an option describes the nodes and none counts them.
 void default_nodes(Translation& t) {
   if (!t.is_whole || t.find("nnodes") || t.line.settings.has("nnodes")) {
     return;
@@ -184,7 +178,7 @@ std::string nodes_of(const Translation& t) {
   return own ? own->value : "";
 }
 
-/// Is the job of one node? Where no option counts them the platform says so, or is missing.
+/// True if the job has one node. Without an option the platform decides.
 bool is_one_node(const Translation& t) {
   const auto platform = t.settings.find("platform");
   if (platform != t.settings.end() && platform->second.value == "single") {
@@ -198,7 +192,7 @@ bool is_one_node(const Translation& t) {
   return cluster && cluster->job.most_nodes == 1;
 }
 
-/// Port 0 is a free port, which muster takes where none is given.
+/// Sets the port. Port 0 means a free port, which is muster's default.
 void set_port(Translation& t, const Sourced<std::string>& port) {
   if (port.value == "0" && is_one_node(t)) {
     t.settings.erase("master-port");
@@ -207,7 +201,7 @@ void set_port(Translation& t, const Sourced<std::string>& port) {
   }
 }
 
-/// Scripts name the port themselves, as in --dist-url tcp://ADDRESS:PORT: the workers get it, and the agents meet beside it.
+/// Exports the port, which scripts name as in --dist-url tcp://ADDRESS:PORT. The agents meet on another port.
 void give_port_to_workers(Translation& t) {
   const auto port = t.settings.find("master-port");
   const bool is_named = t.is_whole && port != t.settings.end() && port->second.value != "0";
@@ -225,7 +219,7 @@ void translate_torchrun_master(Translation& t) {
   }
 }
 
-/// The last colon ends the host, also of an address of version 6 without brackets; blanks around either do not count.
+/// Splits an endpoint at the last colon, also for an IPv6 address without brackets, and trims blanks.
 /// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
 Endpoint read_endpoint(const std::string& text) {
   const std::string_view whole = trim(text);
@@ -242,7 +236,7 @@ Endpoint read_endpoint(const std::string& text) {
   return endpoint;
 }
 
-/// What is no host and no port is refused at once, where torchrun does.
+/// Fails for an invalid host or port, which torchrun refuses at once too.
 /// Source: parse_rendezvous_endpoint of torch/distributed/elastic/rendezvous/utils.py.
 Result<> check_endpoint(const Sourced<std::string>& text) {
   constexpr int kLastPort = 65'535;
@@ -276,7 +270,7 @@ bool is_about_nodes(const Translation& t) {
          t.find("node-rank") || t.find("master-addr");
 }
 
-/// Nodes come as they are, and the endpoint counts alone. One node meets nobody.
+/// Translates c10d: ranks follow the order of arrival, and only the endpoint counts. One node has no rendezvous.
 void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
   constexpr const char* kWhy = "with --rdzv-backend c10d the endpoint counts, and ranks go by arrival";
   const auto rank = t.find("node-rank");
@@ -297,7 +291,7 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
   }
 }
 
-/// Several nodes, and neither the line nor a platform says where they meet.
+/// True if there are several nodes, and neither the line nor a platform has a rendezvous address.
 bool is_meeting_unknown(const Translation& t) {
   const bool is_said = t.find("master-addr") || t.line.settings.has("master-addr") || t.line.settings.has("platform");
   return !is_said && t.is_whole && !is_one(nodes_of(t)) && !find_starter(t.snapshot);
@@ -334,7 +328,7 @@ Result<> translate_rendezvous(Translation& t) {
   return {};
 }
 
-/// torchrun's variable for what muster calls its grace, behind flags and PET_*.
+/// Reads torchrun's variable for the grace period, which is weaker than flags and PET_*.
 void translate_grace(Translation& t) {
   constexpr const char* kShutdown = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
   const auto seconds = t.snapshot.variable(kShutdown);
@@ -343,7 +337,7 @@ void translate_grace(Translation& t) {
   }
 }
 
-/// A name that is none is left out with a warning; where no other is there the usual ones count.
+/// Drops unknown signal names with a warning; if none is left the default signals count.
 /// Source: PContext.start of torch/distributed/elastic/multiprocessing/api.py.
 void translate_signals(Translation& t) {
   const auto given = t.find("signals-to-handle");
@@ -365,29 +359,7 @@ void translate_signals(Translation& t) {
   }
 }
 
-/// As many restarts as are asked for, whether or not an attempt made progress.
-void translate_torchrun_restarts(Translation& t) {
-  if (!t.line.settings.has("no-progress-limit")) {
-    t.set("no-progress-limit", {"0", default_of("torchrun")});
-  }
-}
-
-/// A node that comes later is a reason to start again at once.
-/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
-void translate_scale_up(Translation& t) {
-  if (!t.line.settings.has("scale-up")) {
-    t.set("scale-up", {"now", default_of("torchrun")});
-  }
-}
-
-/// The agents serve the store, as torchrun's do.
-void translate_store(Translation& t) {
-  if (!t.line.settings.has("store")) {
-    t.set("store", {"agent", default_of("torchrun")});
-  }
-}
-
-/// Its workers inherit standard input: a debugger may ask in any of them. It does not go to other hosts.
+/// Lets all workers inherit standard input, since a debugger may run in any of them. Other hosts do not get it.
 /// Source: torch/distributed/elastic/multiprocessing/subprocess_handler/subprocess_handler.py.
 void translate_input(Translation& t) {
   const auto is_set = [&](const char* name) { return t.line.settings.has(name) || t.settings.contains(name); };
@@ -435,9 +407,14 @@ Result<> translate_torchrun(Translation& t) {
   translate_signals(t);
   if (t.is_whole) {
     translate_grace(t);
-    translate_torchrun_restarts(t);
-    translate_scale_up(t);
-    translate_store(t);
+    // As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store.
+    // Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
+    for (const auto& [name, value] :
+         {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
+      if (!t.line.settings.has(name)) {
+        t.set(name, {value, default_of("torchrun")});
+      }
+    }
     translate_input(t);
   }
   return translate_script(t);

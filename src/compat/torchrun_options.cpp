@@ -1,4 +1,4 @@
-// torchrun's options, of torch 2.13 and of what came after it, and what becomes of each.
+// Lists torchrun's options, of torch 2.13 and later, with the keys of its --rdzv-conf, and what each becomes.
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 
@@ -98,7 +98,7 @@ std::span<const CompatOption> torchrun_options() {
 }
 
 std::span<const CompatOption> torch_launch_options() {
-  // The rows of torchrun, and one more.
+  // The options of torchrun, and --use-env.
   static constexpr auto kOptions = [] {
     std::array<CompatOption, kTorchrunOptions.size() + 1> options{};
     std::copy(kTorchrunOptions.begin(), kTorchrunOptions.end(), options.begin());
@@ -116,8 +116,8 @@ std::span<const CompatOption> torch_launch_options() {
   return kOptions;
 }
 
-// The keys of torchrun's --rdzv-conf. Each backend of torchrun reads some of them and is silent about
-// the others: c10d ignores the `timeout` that many pass. Here each means what its name says.
+// Translates torchrun's --rdzv-conf. Each backend of torchrun reads some of the keys and silently ignores the others:
+// c10d ignores the `timeout` that many users pass. Here each key means what its name says.
 
 namespace {
 
@@ -137,12 +137,7 @@ std::string unknown_key(const std::string& source, const std::string& name) {
          (nearest ? "; did you mean " + *nearest + "?" : "");
 }
 
-/// The name of the variable stays as it is; a flag says which key it is about.
-Source source_of(const Source& source, const std::string& key) {
-  return source.kind == SourceKind::Flag ? part_of(source, " " + key) : source;
-}
-
-/// Without the quotes of a shell line that quotes once too often: "--rdzv-conf='timeout=5'" stands in PyTorch's own tests.
+/// Removes quotes that a shell line has once too often: "--rdzv-conf='timeout=5'" is in PyTorch's own tests.
 std::string_view without_quotes(std::string_view text) {
   text = trim(text);
   const bool is_quoted =
@@ -171,13 +166,14 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
     } else if (key->fate == OptionSupport::Ignored) {
       t.line.notices.push_back("ignoring " + name + " in " + text.source.name + ": " + key->note);
     } else {
-      values[name] = {value, source_of(text.source, name)};
+      const bool is_flag = text.source.kind == SourceKind::Flag;
+      values[name] = {value, is_flag ? part_of(text.source, " " + name) : text.source};
     }
   }
   return values;
 }
 
-/// All nodes may say it, as with torchrun, whose clients go to the endpoint all the same.
+/// Translates is_host. All nodes may set it, as with torchrun, whose clients connect to the endpoint anyway.
 /// Source: get_as_bool of torch/distributed/elastic/rendezvous/api.py.
 Result<> translate_is_host(Translation& t, const Sourced<std::string>& value) {
   const auto is_host = parse_boolean(value.value);
@@ -188,7 +184,7 @@ Result<> translate_is_host(Translation& t, const Sourced<std::string>& value) {
   return {};
 }
 
-/// Interval times attempts, within what --heartbeat-timeout takes.
+/// Multiplies interval and attempts, within the limits of --heartbeat-timeout.
 Result<> translate_keep_alive(Translation& t, const Values& values) {
   constexpr int kMostSeconds = 3600;
   long long product = 1;
@@ -220,7 +216,7 @@ Result<> translate_rendezvous_conf(Translation& t, const Sourced<std::string>& t
   const auto backend = t.find("rdzv-backend");
   const bool is_dynamic = backend && backend->value == "c10d";
   for (const char* const name : {is_dynamic ? "timeout" : "join_timeout", is_dynamic ? "join_timeout" : "timeout",
-                                 "last_call_timeout"}) {  // the stronger one comes last
+                                 "last_call_timeout"}) {  // the stronger one is last
     if (const auto value = values->find(name); value != values->end()) {
       t.set(find_key(name)->setting, value->second);
     }
@@ -233,11 +229,11 @@ Result<> translate_rendezvous_conf(Translation& t, const Sourced<std::string>& t
   return translate_keep_alive(t, *values);
 }
 
-// The keys of torchrun's --rdzv-conf, for all its backends, and what becomes of each.
+// The keys of torchrun's --rdzv-conf for all its backends, and what each becomes.
 
 namespace {
 
-// Options that are used with no etcd have one reason.
+// The common reason of options for etcd.
 constexpr const char* kNoEtcd = "muster needs no etcd";
 
 constexpr auto kKeys = std::to_array<CompatOption>({
