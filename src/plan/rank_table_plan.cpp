@@ -135,10 +135,8 @@ Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, 
   const std::vector<int> visible = visible_ascend_devices(input.snapshot);
   const std::vector<int> all = ids_of(own.devices);
   std::vector<int> left = all;
-  std::erase_if(left, [&](int id) {
-    return !visible.empty() &&
-           std::find(visible.begin(), visible.end(), id) == visible.end();
-  });
+  std::erase_if(
+      left, [&](int id) { return !visible.empty() && std::find(visible.begin(), visible.end(), id) == visible.end(); });
   const Cluster& cluster = input.cluster;
   if (cluster.share) {
     return left.empty() ? all : left;

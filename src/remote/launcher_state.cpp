@@ -115,15 +115,15 @@ LauncherActions LauncherState::after_an_end(LauncherActions actions) {
 
 LauncherActions LauncherState::on_stop(int signal) {
   constexpr int kMostRequests = 2;
-  ++stop_debounce_;
+  ++stop_requests_;
   is_ending_ = true;
   stop_signal_ = stop_signal_.value_or(signal);
-  if (stop_debounce_ > kMostRequests) {
+  if (stop_requests_ > kMostRequests) {
     return {KillShells{}};
   }
   // A second request means "now", for the agents as well.
   return {NotifyNodes{{kSignalFrame, signal_name(signal)}}, EndShells{nodes_that_have_not_come()},
-          StartLauncherGrace{stop_debounce_ == kMostRequests}};
+          StartLauncherGrace{stop_requests_ == kMostRequests}};
 }
 
 LauncherActions LauncherState::on_grace_ended() {

@@ -76,7 +76,7 @@ class LauncherState {
   std::vector<Node> nodes_;
   std::optional<JobEnd> end_;
   std::optional<int> stop_signal_;
-  int stop_debounce_ = 0;
+  int stop_requests_ = 0;
   bool is_ending_ = false;
 };
 

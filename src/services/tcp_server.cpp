@@ -84,7 +84,7 @@ class Deadlines {
 enum class ClientState {
   Queued,
   Reading,
-  DeferringServer,
+  Deferred,
   Writing
 };
 
@@ -124,7 +124,7 @@ class TcpServer {
 
   void defer(ClientId id) {
     if (const auto at = clients_.find(id); at != clients_.end()) {
-      leave_turn(at->second, ClientState::DeferringServer);
+      leave_turn(at->second, ClientState::Deferred);
       patience_.add(id);
     }
   }
@@ -201,7 +201,7 @@ class TcpServer {
 
   void on_held_long(ClientId id) {
     const auto at = clients_.find(id);
-    if (at != clients_.end() && at->second.state == ClientState::DeferringServer) {
+    if (at != clients_.end() && at->second.state == ClientState::Deferred) {
       events_.on_deferred(id);
     }
   }
@@ -250,13 +250,13 @@ class TcpServer {
 };
 
 /// Destroys the port one turn of the event loop after its owner, because handlers that are ready may still be called.
-class DeferringServer final : public Server {
+class ServerHandle final : public Server {
  public:
-  DeferringServer(boost::asio::io_context& io, std::shared_ptr<TcpServer> port) : io_(io), port_(std::move(port)) {}
-  DeferringServer(const DeferringServer&) = delete;
-  DeferringServer& operator=(const DeferringServer&) = delete;
+  ServerHandle(boost::asio::io_context& io, std::shared_ptr<TcpServer> port) : io_(io), port_(std::move(port)) {}
+  ServerHandle(const ServerHandle&) = delete;
+  ServerHandle& operator=(const ServerHandle&) = delete;
   // NOLINTNEXTLINE(bugprone-exception-escape): without memory the job ends anyway
-  ~DeferringServer() override {
+  ~ServerHandle() override {
     port_->stop();
     boost::asio::post(io_, [old = std::move(port_)] {});
   }
@@ -279,7 +279,7 @@ Result<std::unique_ptr<Server>> start_server(boost::asio::io_context& io, Server
     return listener.error().error;
   }
   auto port = std::make_shared<TcpServer>(io, std::move(*listener), std::move(events));
-  return std::unique_ptr<Server>(std::make_unique<DeferringServer>(io, std::move(port)));
+  return std::unique_ptr<Server>(std::make_unique<ServerHandle>(io, std::move(port)));
 }
 
 // Addresses are compared as numbers: no name is resolved.
@@ -345,9 +345,9 @@ void IpAllowList::remark(const std::string& peer) {
 
 namespace {
 
-class OutputPipe final : public NamedPipe {
+class ReadPipe final : public NamedPipe {
  public:
-  OutputPipe(boost::asio::io_context& io, UniqueFd pipe, PipeEvents events)
+  ReadPipe(boost::asio::io_context& io, UniqueFd pipe, PipeEvents events)
       : pipe_(io, pipe.release()), timer_(io), events_(std::move(events)) {
     read();
   }
@@ -399,7 +399,7 @@ Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const 
   if (!S_ISFIFO(status.st_mode)) {
     return Error{ErrorKind::System, "cannot read '" + path + "': it is no pipe"};
   }
-  return std::unique_ptr<NamedPipe>(std::make_unique<OutputPipe>(io, std::move(pipe), std::move(events)));
+  return std::unique_ptr<NamedPipe>(std::make_unique<ReadPipe>(io, std::move(pipe), std::move(events)));
 }
 
 }  // namespace muster

@@ -66,9 +66,9 @@ FailureKind classify(const Failure& failure) {
 }
 
 std::string_view describe(FailureKind trace) {
-  static constexpr std::array<std::string_view, 4> kWords{
-      "a signal ended it", "its output shows an error of its own", "its output does not mention a lost peer",
-      "it ended before the others as far as can be seen"};
+  static constexpr std::array<std::string_view, 4> kWords{"a signal ended it", "its output shows an error of its own",
+                                                          "its output does not mention a lost peer",
+                                                          "it ended before the others as far as can be seen"};
   return kWords.at(static_cast<std::size_t>(trace));
 }
 

@@ -102,9 +102,9 @@ std::vector<Action> Supervisor::handle(const ServiceFailed& failed) {
 }
 
 std::vector<Action> Supervisor::handle(const StopRequested& request) {
-  ++stop_debounce_;
+  ++stop_requests_;
   sent_signals_.insert(request.signal);  // a terminal sends it to workers too
-  if (stop_debounce_ > 1) {
+  if (stop_requests_ > 1) {
     return state_ == State::Killing ? std::vector<Action>{} : kill();
   }
   if (state_ == State::Killing) {

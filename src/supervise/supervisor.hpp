@@ -177,7 +177,7 @@ class Supervisor {
   State state_ = State::Running;
   bool grace_runs_ = false;
   int exit_code_ = 0;  ///< of the first failure
-  int stop_debounce_ = 0;
+  int stop_requests_ = 0;
   bool has_notice_ = false;
   bool is_told_by_signal_ = false;
   bool has_failed_ = false;

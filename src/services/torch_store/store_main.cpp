@@ -115,7 +115,7 @@ class StoreLoop {
   using Events = std::span<const epoll_event>;
 
   void take_turn(Events events) {
-    read_heartbeat(events);
+    read_requests(events);
     close_who_has_gone(events);
     for (const epoll_event& event : events) {
       if (event.data.u64 == kListener) {
@@ -339,7 +339,7 @@ class StoreLoop {
   }
 
   /// Comes first in a turn: the agent asks which ranks wait before it stops them, and later none does.
-  void read_heartbeat(Events events) {
+  void read_requests(Events events) {
     for (const epoll_event& event : events) {
       if (event.data.u64 == kAgent) {
         answer_the_agent(agent_.on_ready(event.events));

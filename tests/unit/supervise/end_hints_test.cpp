@@ -28,8 +28,9 @@ TEST(EndHints, TheCounterOfTheMemoryGroupDecidesWhatWasOutOfMemory) {
   EXPECT_EQ(end_hints(facts), Hints{"the kernel killed for want of memory: oom_kill in "
                                     "'/sys/fs/cgroup/job/memory.events' went from 2 to 3"});
   facts.oom_kills->after = 2;
-  EXPECT_EQ(end_hints(facts), Hints{"muster did not send this SIGKILL, and the kernel's OOM killer did not either: oom_kill "
-                                    "in '/sys/fs/cgroup/job/memory.events' is 2 as before"});
+  EXPECT_EQ(end_hints(facts),
+            Hints{"muster did not send this SIGKILL, and the kernel's OOM killer did not either: oom_kill "
+                  "in '/sys/fs/cgroup/job/memory.events' is 2 as before"});
   facts.oom_kills->file = "/sys/fs/cgroup/memory/job/memory.oom_control";
   EXPECT_TRUE(end_hints(facts)[0].ends_with("is 2 as before, which counts no groups below it"));
 }

@@ -430,7 +430,8 @@ class Breaches : public ::testing::Test {
 TEST_F(Breaches, AreUnknownKeysAndKeysAtTheWrongTime) {
   EXPECT_EQ(after(piece_of({"exec", 0, 0, {}})), "1: contributes under 'exec', which no node of this job does");
   EXPECT_EQ(after(piece_of({"ports", 0, 0, {}})), "1: sent an unexpected value for 'ports' (protocol error)");
-  EXPECT_EQ(after(piece_of({"fence", 0, std::nullopt, {}})), "1: sent an unexpected value for 'fence' (protocol error)");
+  EXPECT_EQ(after(piece_of({"fence", 0, std::nullopt, {}})),
+            "1: sent an unexpected value for 'fence' (protocol error)");
 }
 
 TEST_F(Breaches, AreTooManyBytes) {
