@@ -29,8 +29,7 @@ namespace muster {
 
 /// Finds programs before the first worker starts. In a job of several nodes a helper process does so, since PATH, a
 /// program, a script or a directory may be on a file system that hangs, or that needs a minute because a thousand
-/// nodes use it: an agent that blocks sends no heartbeats and is taken for dead. Files read by the helper are in the
-/// page cache, so execve does not block either.
+/// nodes use it: an agent that blocks is taken for dead. The helper's reads fill the page cache: execve does not block.
 class Programs {
  public:
   /// The plan and the variables, among them PATH, outlive it.
