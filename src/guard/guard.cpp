@@ -365,8 +365,7 @@ bool end_is_set() {
 extern "C" void on_pipe_signal(int /*signal*/) {
   const int error_number = errno;
   if (::getpid() == end_of_agent.agent && ::getppid() != end_of_agent.guard && !end_is_set()) {
-    feed_parent_death_timer();  // only once: later ones come from pipes, and a stuck agent that writes to one must
-                                // only once: later ones come from pipes, and may not defer the end
+    feed_parent_death_timer();  // once: later signals come from pipes, and must not let a stuck agent defer its end
   }
   errno = error_number;
 }
