@@ -144,7 +144,7 @@ int Agent::run() {
   return end_ ? end_->exit_code : exit_code_of(EndKind::SystemRefused);
 }
 
-// --- What wakes the loop ------------------------------------------------------------------------
+// --- Handlers of the event loop -----------------------------------------------------------------
 
 void Agent::wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&)) {
   descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
@@ -284,7 +284,7 @@ std::string Agent::find_route() {
   return missing;
 }
 
-// --- What the gang wants ------------------------------------------------------------------------
+// --- Callbacks of the gang ----------------------------------------------------------------------
 
 /// Makes the plan of an attempt from exchanged values and from facts that only the system knows.
 LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {

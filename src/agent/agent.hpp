@@ -109,7 +109,7 @@ class Agent {
   [[nodiscard]] Result<> contribute_table();
   void on_job_end(const JobEnd& end);
 
-  // The end.
+  // End of the job: drained output and exit report.
   void report_suspended();
   void note_source_told();
   void finalize();

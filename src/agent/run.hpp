@@ -118,10 +118,10 @@ struct SuspendOptions {
 
 /// Options of a run; none of them changes what workers see.
 struct RunOptions {
-  std::chrono::milliseconds grace{30'000};         ///< between SIGTERM and SIGKILL
+  std::chrono::milliseconds grace{30'000};         ///< between stop signal and SIGKILL
   StopSignals stop_signals;                        ///< signals that ask the job to end
   std::chrono::milliseconds console_stall{5'000};  ///< a console that accepts no byte for this long is stalled
-  Selection selection;                             ///< ranks shown on the console and written to files
+  Selection selection;                             ///< output shown on the console and written to files
   std::string log_dir;                             ///< empty, and files are wanted: a temporary directory
   LineFilter duplicate_out;                        ///< lines that also go to the node's filtered_stdout.log
   LineFilter duplicate_err;

@@ -27,7 +27,7 @@ constexpr std::size_t kMostWordBytes = 1'024;
 constexpr std::size_t kMostShownBytes = 60;
 /// GCP stops a machine this long after its notice, and so does Azure where it names no time.
 constexpr milliseconds kUsualLead{30'000};
-constexpr std::chrono::seconds kMostLead{315'360'000};  // ten years, as everywhere
+constexpr std::chrono::seconds kMostLead{315'360'000};  // ten years, as for all durations
 
 Error unreadable(std::string what) {
   return {ErrorKind::BadData, std::move(what)};

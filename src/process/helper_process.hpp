@@ -43,9 +43,8 @@ void send_answer(int fd, std::string answer);
 
 /// Owns the agent's helper processes. A file system that does not respond puts its caller into a state that no signal
 /// ends. A hanging thread would keep the whole agent with its descriptors and memory; a process keeps only what it
-/// was given.
-/// Because they exit without a signal, waiting for "any child" does not find them: they are not part of the job,
-/// and nothing waits for one that hangs.
+/// was given. Because they exit without a signal, waiting for "any child" does not find them: they are not part of the
+/// job, and nothing waits for one that hangs.
 class HelperProcesses {
  public:
   /// `page` tells the guard their pids.
@@ -150,7 +149,7 @@ class HelperTaskQueue {
   std::function<void()> on_empty;
 
   void add(Task task);
-  /// Forgets tasks that may be dropped, if they have not begun, and ends a running one.
+  /// Forgets the tasks that may be dropped, and ends the running one if it may be.
   void drop();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds out which children have ended, and reaps them. Private to src/process and src/agent.
+// Finds out which children have ended, and reaps them.
 
 #include "base/file_io.hpp"
 #include "supervise/end_hints.hpp"

@@ -106,7 +106,7 @@ struct OutputConnection {
 };
 
 /// Joins the streams if their lines need not be told apart, because both are shown at one place or written to one
-/// file only. Without `terminals`, a pty is used for a stream shown on a terminal and kept in no file.
+/// file only. With When::Auto, a pty is used for a stream shown on a terminal and kept in no file.
 [[nodiscard]] OutputConnection choose_output_way(const StreamTarget& out, const StreamTarget& error, When terminals);
 
 // The pipes and ptys of a worker's output.
