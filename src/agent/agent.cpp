@@ -18,10 +18,7 @@
 #include <boost/uuid/uuid_io.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <functional>
-#include <optional>
 #include <random>
 #include <utility>
 
@@ -33,11 +30,6 @@ constexpr std::chrono::milliseconds kQuickEnd{300};
 constexpr std::chrono::seconds kExitLogInterval{5};
 /// Services' files that take longer to write are logged: the workers wait for them.
 constexpr std::chrono::seconds kLateFiles{1};
-
-/// A random UUID, as torchrun gives a one-node job.
-std::string make_run_id() {
-  return boost::uuids::to_string(boost::uuids::random_generator()());
-}
 
 /// Eight characters for the log directory's name, as Python's tempfile chooses them.
 std::string make_log_token() {
@@ -71,7 +63,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       service_files_(io_, helpers_),
       signals_(io_),
       lifeline_(io_),
-      run_id_(make_run_id()),
+      run_id_(boost::uuids::to_string(boost::uuids::random_generator()())),
       log_token_(make_log_token()),
       heartbeat_sender_(io_, link_),
       report_(io_, helpers_),

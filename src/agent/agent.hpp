@@ -151,7 +151,7 @@ class Agent {
   Descriptor signals_;
   Descriptor lifeline_;
   std::optional<JobEnd> end_;
-  const std::string run_id_;         ///< for a one-node job without an id
+  const std::string run_id_;         ///< of a one-node job without an id: a random UUID, as in torchrun
   const std::string log_token_;      ///< makes the log directory's name unique among runs
   std::set<int> reported_attempts_;  ///< see `Outcome`
   Clock::time_point started_ = Clock::now();

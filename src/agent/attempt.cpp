@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <set>
 #include <utility>
 
 namespace muster {
@@ -35,15 +33,6 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
   return deciding;
 }
 
-/// OOM kills before the first worker.
-OomKills count_oom_kills(const std::string& file) {
-  return {.file = file, .before = read_oom_counter(file).value_or(0)};
-}
-
-std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
-  return plan.is_transparent ? std::string() : add_marker(input.variables, input.marker);
-}
-
 }  // namespace
 
 Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptInput& input, LaunchPlan plan,
@@ -54,7 +43,8 @@ Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptI
       streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
       supervisor_(deciding_workers(plan_)),
       programs_(io, input.helpers, plan_, input.variables),
-      workers_(plan_, input.inherited, InheritedEnvironment{input.variables, worker_marker(input, plan_)}),
+      workers_(plan_, input.inherited,
+               {input.variables, plan_.is_transparent ? std::string() : add_marker(input.variables, input.marker)}),
       sweeper_(::getpid()),
       terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
       error_files_(io, input.helpers, plan_, input.run_folder),
@@ -71,7 +61,7 @@ Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptI
       orphan_timer_(io, kOrphanDelay, [this] { check_orphans(); }),
       pause_timer_(io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(io, kOrderWindow, [this] { act_on_failures(); }),
-      oom_kills_(count_oom_kills(input.oom_counter)),
+      oom_kills_({.file = input.oom_counter, .before = read_oom_counter(input.oom_counter).value_or(0)}),
       early_server_exit_(io, plan_, workers_, [this] { report_early_exits(); }),
       left_by_ranks_(io, plan_, workers_, input.options.grace) {
   connect_parts();

@@ -98,12 +98,6 @@ void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t w
   failure.was_passed_on = failure.status && attempt.workers.has_passed_on(*failure.status);
 }
 
-std::optional<OomKills> oom_kills_now(OomKills kills) {
-  const auto now = read_oom_counter(kills.file);
-  kills.after = now.value_or(0);
-  return now ? std::optional(kills) : std::nullopt;
-}
-
 /// Hints that only this node can give, from its kernel's counters and the worker's output.
 std::vector<std::string> hints_for(const Failure& failure, const AttemptView& attempt, std::size_t worker) {
   if (!failure.status) {
@@ -113,8 +107,9 @@ std::vector<std::string> hints_for(const Failure& failure, const AttemptView& at
   facts.status = *failure.status;
   facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
   facts.use = attempt.workers.use(worker);
-  if (failure.status->signal() == SIGKILL) {
-    facts.oom_kills = oom_kills_now(attempt.oom_kills);
+  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(attempt.oom_kills.file) : std::nullopt;
+  if (kills) {
+    facts.oom_kills = {.file = attempt.oom_kills.file, .before = attempt.oom_kills.before, .after = *kills};
   }
   return end_hints(facts);
 }
@@ -200,10 +195,6 @@ std::string describe_state(const AttemptView& attempt, std::size_t worker) {
   return attempt.supervisor.is_running_normally() ? "running" : "stopping";
 }
 
-double seconds_since(std::chrono::steady_clock::time_point moment) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
-}
-
 double since_1970(std::chrono::steady_clock::time_point moment) {
   const auto ago = std::chrono::steady_clock::now() - moment;
   const auto at = std::chrono::system_clock::now().time_since_epoch() - ago;
@@ -225,8 +216,9 @@ std::vector<control::WorkerStatus> status_of(const AttemptView& attempt) {
     if (status.pid > 0) {
       const bool is_alive = attempt.workers.is_alive(i);
       status.since = since_1970(is_alive ? attempt.workers.started(i) : attempt.workers.ended(i));
-      const auto written = attempt.streams.last_output(i);
-      status.output_age = written ? std::optional(seconds_since(*written)) : std::nullopt;
+      if (const auto written = attempt.streams.last_output(i)) {
+        status.output_age = std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();
+      }
     }
     all.push_back(std::move(status));
   }

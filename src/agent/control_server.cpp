@@ -32,11 +32,6 @@ constexpr std::chrono::seconds kMostWork{15};
 /// Pause before the next request of a client that has sent it already.
 constexpr std::chrono::milliseconds kPause{20};
 
-/// Asio does not set close-on-exec on accepted sockets: workers must not inherit them.
-void close_on_exec(int fd) {
-  (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
 /// The peer's credentials; without them an invalid uid, which matches no user.
 ucred credentials_of(int fd) {
   ucred credentials{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
@@ -236,7 +231,8 @@ void ControlServer::accept() {
       accept_later();
       return;
     }
-    close_on_exec(socket.native_handle());
+    // Asio does not set close-on-exec on accepted sockets: workers must not inherit them.
+    (void)::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     const uid_t user = credentials_of(socket.native_handle()).uid;
     if (user == ::geteuid() || user == 0) {
       const auto client = std::make_shared<Client>(*this, std::move(socket));

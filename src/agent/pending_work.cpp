@@ -4,9 +4,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace muster {
 

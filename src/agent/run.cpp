@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <set>
 #include <system_error>
 
 namespace muster {

@@ -16,10 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace muster {
@@ -32,18 +29,6 @@ constexpr std::chrono::seconds kSlow{10};
 constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
 
 using Found = Result<std::string>;
-
-Result<> make_folder(const std::string& path) {
-  std::error_code failed;
-  std::filesystem::create_directories(path, failed);
-  return failed ? Result<>(system_error("cannot make the folder '" + path + "'", failed.value())) : Result<>();
-}
-
-std::string whole_path(const std::string& path) {
-  std::error_code failed;  // without a working directory the path stays relative
-  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
-  return failed ? path : whole.string();
-}
 
 /// Finds a worker's program, once for each name, checks its script and makes its directory.
 class Search {
@@ -59,8 +44,10 @@ class Search {
     }
     const Found& program = program_of(worker.argv.front());
     if (program && worker.makes_directory) {
-      if (auto made = make_folder(worker.working_directory); !made) {
-        return made.error();
+      std::error_code failed;
+      std::filesystem::create_directories(worker.working_directory, failed);
+      if (failed) {
+        return system_error("cannot make the folder '" + worker.working_directory + "'", failed.value());
       }
     }
     return program;
@@ -74,8 +61,11 @@ class Search {
 
   [[nodiscard]] Found look(const std::string& name) const {
     Found found = find_executable(name, search_path_);
-    if (found) {  // an entry of PATH may be relative to our working directory, not to the worker's
-      *found = name.find('/') == std::string::npos ? whole_path(*found) : *found;
+    if (found && name.find('/') == std::string::npos) {
+      // An entry of PATH may be relative to our working directory, not to the worker's.
+      std::error_code failed;  // without a working directory the path stays relative
+      const std::filesystem::path whole = std::filesystem::absolute(*found, failed);
+      *found = failed ? *found : whole.string();
     }
     return found;
   }
@@ -211,18 +201,14 @@ rlim_t descriptors_of(const JobPlan& job) {
   return kForMuster + static_cast<rlim_t>(job.ports_to_reserve) + kPerWorker * job.plan.workers.size();
 }
 
-/// A leader that listens needs room for peers that have not identified themselves yet.
-rlim_t descriptors_at_least(const JobPlan& job) {
-  return descriptors_of(job) + least_links(job.gang) + (most_links(job.gang) > 0 ? kLeastStrangers : 0);
-}
-
 }  // namespace
 
 Result<> check_descriptors(const JobPlan& job) {
   const LaunchPlan& plan = job.plan;
   const rlim_t links = least_links(job.gang);
   const auto ports = static_cast<rlim_t>(job.ports_to_reserve);
-  const rlim_t needed = descriptors_at_least(job);
+  // A leader that listens needs room for peers that have not identified themselves yet.
+  const rlim_t needed = descriptors_of(job) + links + (most_links(job.gang) > 0 ? kLeastStrangers : 0);
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
     return {};

@@ -106,10 +106,6 @@ std::set<pid_t> GuardSharedMemory::helpers() const {
 
 namespace {
 
-std::string whole_seconds(std::chrono::nanoseconds duration) {
-  return std::to_string(std::chrono::round<std::chrono::seconds>(duration).count()) + " s";
-}
-
 /// The earlier of two times; if one is empty, the other.
 std::optional<AgentHeartbeat::Instant> earlier(std::optional<AgentHeartbeat::Instant> one,
                                                std::optional<AgentHeartbeat::Instant> other) {
@@ -145,7 +141,8 @@ AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat, Instant 
 }
 
 AgentWatchdog::Act AgentWatchdog::take_over(Instant last_sign, Instant now) {
-  why_ = "has not moved for " + whole_seconds(now - last_sign);
+  why_ =
+      "has not moved for " + std::to_string(std::chrono::round<std::chrono::seconds>(now - last_sign).count()) + " s";
   return Act::KillJob;
 }
 

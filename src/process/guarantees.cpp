@@ -26,7 +26,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
@@ -253,11 +252,6 @@ std::string probe_worker_starts() {
   return {};
 }
 
-std::uint64_t count_descriptors() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : 0;
-}
-
 }  // namespace
 
 SystemCapabilities probe_before_start() {
@@ -284,7 +278,8 @@ SystemCapabilities probe_system() {
   answers.oom_counter = read_oom_counter(find_oom_counter()) ? 0 : ENOENT;
   answers.is_filtered = ::prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
   answers.gains_nothing = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
-  answers.descriptors = count_descriptors();
+  rlimit limit{};
+  answers.descriptors = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : 0;
   return answers;
 }
 
@@ -309,13 +304,6 @@ Result<> try_calls_on(int fd) {
   return ::fstat(fd, &status) == 0 ? Result<>() : refused("fstat");
 }
 
-/// Without the signal mask signals are not read, and no death is noticed.
-Result<> try_signal_mask() {
-  sigset_t blocked;
-  errno = ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-  return errno == 0 ? Result<>() : refused("sigprocmask");
-}
-
 }  // namespace
 
 Result<> probe_event_loop() {
@@ -329,10 +317,12 @@ Result<> probe_event_loop() {
   if (timer && ::timerfd_settime(timer.get(), 0, &never, nullptr) != 0) {
     return refused("timerfd_settime");
   }
-  if (auto tried = try_signal_mask(); !tried) {
-    return tried;
-  }
+  // Without the signal mask signals are not read, and no death is noticed.
   sigset_t signals;
+  errno = ::pthread_sigmask(SIG_BLOCK, nullptr, &signals);
+  if (errno != 0) {
+    return refused("sigprocmask");
+  }
   sigemptyset(&signals);
   const UniqueFd signalfd_(::signalfd(-1, &signals, SFD_CLOEXEC));
   if (!signalfd_) {

@@ -18,10 +18,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 

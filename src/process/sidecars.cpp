@@ -48,10 +48,6 @@ std::optional<std::string> read_to_end(int fd) {
   }
 }
 
-std::string first_line_of(const std::string& text) {
-  return text.substr(0, std::min(text.find('\n'), kMostText));
-}
-
 /// Reaps the process. True: it exited with 0.
 bool has_succeeded(pid_t pid) {
   int status = 0;
@@ -105,7 +101,7 @@ Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherit
     return Error{ErrorKind::System,
                  "'" + request.executable + "' has not answered within " + std::to_string(kMostTime.count()) + " s"};
   }
-  return ProgramAnswer{is_success, first_line_of(*said)};
+  return ProgramAnswer{is_success, said->substr(0, std::min(said->find('\n'), kMostText))};
 }
 
 // A stream socket for each sidecar, read and written in the event loop.

@@ -24,7 +24,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <string>
 #include <utility>
 
 namespace muster {
