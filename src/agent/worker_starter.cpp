@@ -9,12 +9,10 @@
 
 #include <boost/asio/post.hpp>
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -184,11 +182,6 @@ rlim_t links_of(const gang::GangSetup& gang, int nodes) {
   return gang.lead != gang::Lead::Never && linked > 1 ? static_cast<rlim_t>(linked) : 0;
 }
 
-/// Links to the nodes that the job needs at least.
-rlim_t least_links(const gang::GangSetup& gang) {
-  return links_of(gang, gang.policy.job.least_nodes);
-}
-
 rlim_t most_links(const gang::GangSetup& gang) {
   return links_of(gang, gang.policy.job.most_nodes);
 }
@@ -205,7 +198,7 @@ rlim_t descriptors_of(const JobPlan& job) {
 
 Result<> check_descriptors(const JobPlan& job) {
   const LaunchPlan& plan = job.plan;
-  const rlim_t links = least_links(job.gang);
+  const rlim_t links = links_of(job.gang, job.gang.policy.job.least_nodes);
   const auto ports = static_cast<rlim_t>(job.ports_to_reserve);
   // A leader that listens needs room for peers that have not identified themselves yet.
   const rlim_t needed = descriptors_of(job) + links + (most_links(job.gang) > 0 ? kLeastStrangers : 0);

@@ -15,7 +15,6 @@
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -109,8 +108,6 @@ class HeartbeatSender {
   void go_on_alone();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void beat();
   void beat_soon();
   void wait_for_bell();

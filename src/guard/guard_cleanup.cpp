@@ -16,11 +16,6 @@
 namespace muster {
 namespace {
 
-void reap_all() {
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-  }
-}
-
 /// False for a killed process in uninterruptible sleep, which may stay so for ever, and for one that we may not kill.
 /// All others die as soon as they get a CPU.
 bool will_die(const Process& process) {
@@ -139,7 +134,8 @@ std::vector<Process> GuardCleanup::kill(std::chrono::steady_clock::duration most
        is_first = false) {
     found = sweeper.kill_round(excluded());
     std::erase_if(found, [this](const Process& process) { return process.pid == agent_; });
-    reap_all();
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
     rounds_without = found.empty() ? rounds_without + 1 : 0;
     rest_a_round();
   }

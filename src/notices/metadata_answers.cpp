@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace muster {
 namespace {

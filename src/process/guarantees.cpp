@@ -214,17 +214,6 @@ ProcView look_at_proc() {
   return is_first_process_hidden() ? ProcView::Hidden : ProcView::Whole;
 }
 
-int probe_pidfd_send_signal() {
-  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-  // Without a pidfd this passes -1, for which an existing call returns EBADF.
-  return answer_of(::syscall(SYS_pidfd_send_signal, self.get(), 0, nullptr, 0), EBADF);
-}
-
-int probe_pidfd_open() {
-  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-  return self ? 0 : errno;
-}
-
 /// Starts no thread: a request of size 0 is invalid. The C library has a fallback if the call is missing, but none if
 /// it is forbidden.
 int probe_threads() {
@@ -269,8 +258,10 @@ SystemCapabilities probe_system() {
     answers.no_loop = tried.error().message;
   }
   answers.no_workers = probe_worker_starts();
-  answers.pidfd_open = probe_pidfd_open();
-  answers.pidfd_send_signal = probe_pidfd_send_signal();
+  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  answers.pidfd_open = self ? 0 : errno;
+  // Without a pidfd this passes -1, for which an existing call returns EBADF.
+  answers.pidfd_send_signal = answer_of(::syscall(SYS_pidfd_send_signal, self.get(), 0, nullptr, 0), EBADF);
   answers.control_group = probe_cgroup();
   answers.close_range = answer_of(::syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC));
   answers.threads = probe_threads();
