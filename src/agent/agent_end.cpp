@@ -56,7 +56,7 @@ std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
 void Agent::on_workers_asked(int signal) {
   if (link_.page.stop_sent_by_guard()) {
     heartbeat_sender_.beat_from_now_on();
-    (void)stop_debounce_.is_new();  // Ctrl-C reaches the guard and us: it counts once
+    (void)stop_debounce_.is_new();  // the signal still pending here is the same request
     stop_sent_by_guard_ = signal;
   }
   gang_.notify(gang::StopSignal{signal, /*workers_know=*/true});

@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
 constexpr int kNoticeVersion = 1;
-/// By a failure or a stop: after a notice no attempt follows.
+/// The answer after a failure and after a stop, since no attempt follows a notice.
 constexpr const char* kWorkersAreEnding = "its workers are being ended already";
 
 /// Timeout for the nodes' answers; later ones are missing in the reply.
@@ -175,7 +175,7 @@ void JobControl::take(const control::StopRequest& request, pid_t /*client*/, con
   reply(control::write_answer());
 }
 
-/// With a notice in force the earlier deadline counts, and there may be no further notice.
+/// With a notice in force the earlier deadline counts; to a later one the gang may never answer, so this does.
 void JobControl::take(const control::SuspendRequest& request, pid_t /*client*/, const Reply& reply) {
   const std::string source = "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
   notify(gang::SuspendRequested{source, request.within});

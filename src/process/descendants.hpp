@@ -105,8 +105,8 @@ class Sweeper {
   /// Processes left by ended workers: our descendants, without living workers and theirs.
   [[nodiscard]] std::vector<Process> orphans(const std::set<pid_t>& living_workers) const;
 
-  /// True if there are children, and all are zombies kept by their tracers. Other zombies may show that processes
-  /// fork faster than they can be read.
+  /// True if there are children, and all are zombies kept by their tracers. Zombies without a tracer make it false:
+  /// they may belong to processes that fork faster than a scan reads.
   [[nodiscard]] bool has_only_held(const std::set<pid_t>& excluded) const;
 
   /// Sends `signal` once to each process, and SIGCONT, because a stopped one could not handle it.

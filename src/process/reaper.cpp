@@ -116,8 +116,8 @@ bool Reaper::reap(pid_t pid, std::vector<Death>& deaths) {
   return true;
 }
 
-/// Reports a zombie that its tracer has not waited for: only then can it be reaped, which happens later as for an
-/// orphan.
+/// Reports a zombie that its tracer has not waited for. Until then nobody else can reap it; later it is reaped like
+/// an orphan.
 void Reaper::note_traced_zombie(pid_t pid, std::vector<Death>& deaths) {
   const auto watched = watched_.find(pid);
   const auto wait_status = wait_status_of_the_dead(pid);

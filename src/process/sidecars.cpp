@@ -142,7 +142,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     }
   }
 
-  /// Stops all callbacks.
+  /// Closes the stream and stops all callbacks.
   void close() {
     events_ = {};
     ErrorCode ignored;  // closed in any case
