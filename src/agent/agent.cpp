@@ -378,13 +378,6 @@ void Agent::retire_attempt() {
 
 // Services of an attempt, and the file access that they get from the agent.
 
-namespace {
-
-/// Timeout for removing a few files.
-constexpr std::chrono::milliseconds kFilePatience{1'000};
-
-}  // namespace
-
 /// On the leader the services of the next attempt begin here; on other nodes, at the start of the attempt.
 Result<AttemptPorts> Agent::reserve_port() {
   store_.end();  // the old store still listens on the port that the next one needs
@@ -433,6 +426,7 @@ void Agent::log_slow_files() const {
 }
 
 AsyncFileIo Agent::file_work() {
+  static constexpr std::chrono::milliseconds kRemoveTimeout{1'000};
   const auto add = [this](HelperTaskQueue::Task task) {
     pending_work_.add(kFilesOfServices);
     service_files_.add(std::move(task));
@@ -451,7 +445,7 @@ AsyncFileIo Agent::file_work() {
               [this, add](AsyncFileIo::Work work) {
                 slow_files_timer_.cancel();
                 service_files_.drop();
-                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}, false});
+                add({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}, false});
               }};
 }
 

@@ -15,16 +15,10 @@
 
 namespace muster {
 
-namespace {
-
-/// A scheduler exits when its workers need it no more, a little before they exit.
-constexpr std::chrono::seconds kMoment{5};
-
-}  // namespace
-
+/// Waits 5 s: a scheduler exits when its workers need it no more, a little before they exit.
 EarlyServerExit::EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
                                  std::function<void()> look)
-    : plan_(plan), workers_(workers), timer_(io, kMoment, std::move(look)) {}
+    : plan_(plan), workers_(workers), timer_(io, std::chrono::seconds(5), std::move(look)) {}
 
 void EarlyServerExit::note(const Death& death) {
   if (death.status.ok() && !plan_.workers[death.worker].decides_success) {

@@ -438,12 +438,6 @@ void GuardSignalNotifier::silence(int notifier) {
 
 // Heartbeats show that the event loop turns: see guard/agent_watchdog.hpp.
 
-namespace {
-
-constexpr std::chrono::milliseconds kBeatInterval = AgentWatchdog::kTimeToAnswer / 4;
-
-}  // namespace
-
 void HeartbeatSender::renew(const gang::Lease& lease) {
   link_.page.renew(lease, Clock::now());
   const bool is_leased = lease.limit.has_value();
@@ -504,7 +498,7 @@ void HeartbeatSender::beat() {
 }
 
 void HeartbeatSender::beat_soon() {
-  timer_.expires_after(kBeatInterval);
+  timer_.expires_after(AgentWatchdog::kTimeToAnswer / 4);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
       beat();
