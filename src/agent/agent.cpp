@@ -1,5 +1,5 @@
-// Hands events from the system, the workers and the gang to whom they concern. What to do about them
-// is the supervisor's, the participant's and the leader's to decide.
+// Passes events from the system, the workers and the gang to their handlers, and decides nothing itself: that is left
+// to the supervisor, the participant and the leader.
 #include "agent/agent.hpp"
 
 #include "base/log.hpp"
@@ -18,28 +18,20 @@
 #include <boost/uuid/uuid_io.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <functional>
-#include <optional>
 #include <random>
 #include <utility>
 
 namespace muster {
 namespace {
 
-/// An end that takes longer than this is worth a word to whoever wants to know.
+/// A job end that takes longer is logged with --verbose.
 constexpr std::chrono::milliseconds kQuickEnd{300};
 constexpr std::chrono::seconds kExitLogInterval{5};
-/// Workers that start so much later are worth a word, too.
+/// Services' files that take longer to write are logged: the workers wait for them.
 constexpr std::chrono::seconds kLateFiles{1};
 
-/// Such as torchrun gives a job of one node: a random UUID.
-std::string make_run_id() {
-  return boost::uuids::to_string(boost::uuids::random_generator()());
-}
-
-/// Of the folder for the logs of a run: eight characters, as Python's tempfile takes them.
+/// Eight characters for the log directory's name, as Python's tempfile chooses them.
 std::string make_log_token() {
   constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
   std::random_device random;
@@ -71,7 +63,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       service_files_(io_, helpers_),
       signals_(io_),
       lifeline_(io_),
-      run_id_(make_run_id()),
+      run_id_(boost::uuids::to_string(boost::uuids::random_generator()())),
       log_token_(make_log_token()),
       heartbeat_sender_(io_, link_),
       report_(io_, helpers_),
@@ -138,13 +130,13 @@ int Agent::run() {
     on_job_end(make_end(EndKind::SystemRefused, contributed.error().message));
     on_gang_closed();
   }
-  // Signals and the guard are waited for until then, and are no reason.
+  // The signal and guard descriptors are polled until then, but are not pending work.
   while (!pending_work_.is_empty() && io_.run_one() > 0) {
   }
   return end_ ? end_->exit_code : exit_code_of(EndKind::SystemRefused);
 }
 
-// --- What wakes the loop ------------------------------------------------------------------------
+// --- Handlers of the event loop -----------------------------------------------------------------
 
 void Agent::wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&)) {
   descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
@@ -176,7 +168,7 @@ void Agent::on_guard_lost(const ErrorCode& error) {
   act_on_failures();
   gang_.notify(gang::GuardGone{});
   if (attempt_) {
-    attempt_->kill();  // whatever the gang makes of it, nobody is left whom they could be for
+    attempt_->kill();  // whatever the gang decides: without the guard, no process may outlive this agent
   }
 }
 
@@ -192,7 +184,7 @@ void Agent::take_signal(int signal) {
   } else if (attempt_) {
     attempt_->poll_stops();
   } else {
-    (void)Reaper().collect();  // orphans that we adopt as a container's first process
+    (void)Reaper().collect();  // orphans re-parented to us as a container's init
   }
 }
 
@@ -215,14 +207,14 @@ void Agent::stop(int signal) {
   gang_.notify(gang::StopSignal{signal});
 }
 
-/// A worker that failed before the end was asked for is why the job ends.
+/// Takes note of failures before the stop: a worker that failed earlier is the reason of the end.
 void Agent::act_on_failures() {
   if (attempt_) {
     attempt_->act_on_failures();
   }
 }
 
-/// Of a job whose agents were started by a front, which is here from now on.
+/// Connects to the remote launcher, if that has started this agent.
 void Agent::listen_to_front() {
   const auto& seat = input_.options.launcher;
   if (!seat) {
@@ -241,7 +233,7 @@ void Agent::listen_to_front() {
     stop(SIGTERM);
   };
   launcher_link_->start();
-  // Whose lines follow is seen on each of the two streams.
+  // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
   for (OutputQueue* const console : {&consoles_.out(), &consoles_.error()}) {
     (void)console->write(write_word(seat->nonce, kHello, input_.job.gang.policy.version));
   }
@@ -249,10 +241,10 @@ void Agent::listen_to_front() {
   set_log_host(seat->host);
 }
 
-/// The gang meets meanwhile, and starts nothing before all of its nodes are ready.
+/// Watches the input files while the gang meets; the gang starts nothing before all nodes are ready.
 void Agent::wait_for_inputs() {
   inputs_.on_change = [this](const std::string& waits_for) {
-    if (!attempt_) {  // later it is news only where another attempt follows, and then the leader says it
+    if (!attempt_) {  // before a restart the leader logs what it waits for
       log_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
     }
     gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
@@ -267,15 +259,15 @@ void Agent::wait_for_inputs() {
   inputs_.start();
 }
 
-/// Here the rank table of this node is known, for the first time or anew, and what the nodes tell each
-/// other of theirs has to be contributed: the leader starts nothing before all nodes are ready.
+/// Takes a new or changed rank table of this node and contributes its summary: the leader starts nothing before all
+/// nodes are ready.
 Result<> Agent::take_table(rank_table::TableFile file) {
   route_.forget();
   auto taken = table_.take(std::move(file), /*is_restart=*/attempt_ != nullptr);
   return taken ? contribute_table() : taken;
 }
 
-/// What is waited for; empty: the others have been told what this node would do.
+/// Returns what the route plan still waits for; empty: this node's vote has been sent to the others.
 std::string Agent::find_route() {
   std::string missing = route_.look(table_);
   if (auto vote = route_.take_vote()) {
@@ -284,9 +276,9 @@ std::string Agent::find_route() {
   return missing;
 }
 
-// --- What the gang wants ------------------------------------------------------------------------
+// --- Callbacks of the gang ----------------------------------------------------------------------
 
-/// What the nodes have told each other is all in it, and what only the system knows.
+/// Makes the plan of an attempt from exchanged values and from facts that only the system knows.
 LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {
   Placement placement = start.placement;
   placement.ports = PortExchange::of_all(merged);
@@ -358,13 +350,13 @@ void Agent::report_attempt_over(std::optional<bool> made_progress) {
       gang::AttemptOver{std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
 }
 
-/// Once the nodes have met it is known who is where.
+/// Logs ranks and address at the start, which are known only once the nodes have met.
 void Agent::log_start(const LaunchPlan& plan, const Placement& placement, const std::string& interface) const {
   if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
     if (input_.job.plan.awaits_table) {
       log_info(plan.notices.front());
     }
-    return;  // else the line at the start said it all
+    return;  // otherwise the first log line of the job has said everything
   }
   const auto here = ProcessNames::of(plan.workers);
   const bool has_ranks = here.has_ranks() || here.size() == 0;
@@ -375,7 +367,7 @@ void Agent::log_start(const LaunchPlan& plan, const Placement& placement, const 
            plan.master_address + port + (interface.empty() ? "" : ", from here by " + interface));
 }
 
-/// What it waited for is cancelled, and the loop still has to call those handlers: it goes later.
+/// Destroys the attempt in a later turn of the loop, which still has to call the handlers that are cancelled here.
 void Agent::retire_attempt() {
   if (attempt_) {
     attempt_->cancel();
@@ -384,18 +376,11 @@ void Agent::retire_attempt() {
   }
 }
 
-// The services of an attempt, and what the agent does for them.
+// Services of an attempt, and the file access that they get from the agent.
 
-namespace {
-
-/// For the removal of a few files.
-constexpr std::chrono::milliseconds kFilePatience{1'000};
-
-}  // namespace
-
-/// The services of the next attempt begin here on the leader, and at its start on other nodes.
+/// On the leader the services of the next attempt begin here; on other nodes, at the start of the attempt.
 Result<AttemptPorts> Agent::reserve_port() {
-  store_.end();  // it would be found at the port that the next one is to have
+  store_.end();  // the old store still listens on the port that the next one needs
   services_ = make_services(input_.job.plan.services);
   return services_->prepare();
 }
@@ -420,7 +405,7 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
           [this](std::chrono::nanoseconds time) { init_time_ = time; }});
 }
 
-/// Where it is asked twice the first answer counts. The report waits for it.
+/// Keeps the first answer. The exit report waits for it.
 void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
   if (awaited_keys_.empty()) {
     const auto nodes = gang_.nodes();
@@ -441,6 +426,7 @@ void Agent::log_slow_files() const {
 }
 
 AsyncFileIo Agent::file_work() {
+  static constexpr std::chrono::milliseconds kRemoveTimeout{1'000};
   const auto add = [this](HelperTaskQueue::Task task) {
     pending_work_.add(kFilesOfServices);
     service_files_.add(std::move(task));
@@ -459,7 +445,7 @@ AsyncFileIo Agent::file_work() {
               [this, add](AsyncFileIo::Work work) {
                 slow_files_timer_.cancel();
                 service_files_.drop();
-                add({std::move(work), kFilePatience, [](const auto& /*answer*/) {}, false});
+                add({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}, false});
               }};
 }
 

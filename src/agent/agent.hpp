@@ -1,7 +1,7 @@
 #pragma once
 
-// The agent: owns the event loop, the attempt that runs and the link to the gang, and hands what
-// happens from one to the other. Private to run/.
+// The agent: owns the event loop, the running attempt and the link to the gang, and passes events between them.
+// Private to src/agent.
 
 #include "agent/attempt.hpp"
 #include "agent/input_watcher.hpp"
@@ -35,7 +35,7 @@
 
 namespace muster {
 
-/// What the agent is given; everything outlives it.
+/// Input of the agent; everything outlives it.
 struct AgentInput {
   const JobPlan& job;
   const RunOptions& options;
@@ -45,7 +45,7 @@ struct AgentInput {
   const std::string& marker;
   const std::string& log_folder;
   const std::string& run_folder;
-  const std::string& shared_folder;  ///< in shared memory, or where there is none the same as above
+  const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
 };
 
 class Agent {
@@ -56,14 +56,14 @@ class Agent {
   int run();
 
  private:
-  /// What a report has at least, and what it and log files have at most when somebody does not want to wait.
+  /// Least time for writing the report; most time for report and log files after a second stop signal.
   static constexpr std::chrono::milliseconds kMoment{300};
 
   using Clock = std::chrono::steady_clock;
   using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
 
-  // Reasons to stay.
+  // Names of pending work.
   static constexpr const char* kEndOfJob = "the end of the job";
   static constexpr const char* kFilesOfServices = "the files of the services";
 
@@ -76,7 +76,7 @@ class Agent {
   void act_on_failures();
   void listen_to_front();
 
-  // What is asked from outside, and notices: agent_control.cpp.
+  // Control socket and notices.
   [[nodiscard]] JobState job_state() const;
   void start_control();
   [[nodiscard]] control::NodeStatus describe_node() const;
@@ -85,7 +85,7 @@ class Agent {
   void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within);
   void notify_workers(const gang::SuspendNotice& notice);
 
-  // What the gang wants.
+  // Callbacks of the gang.
   [[nodiscard]] gang::GangCallbacks callbacks();
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
@@ -109,7 +109,7 @@ class Agent {
   [[nodiscard]] Result<> contribute_table();
   void on_job_end(const JobEnd& end);
 
-  // The end.
+  // End of the job: drained output and exit report.
   void report_suspended();
   void note_source_told();
   void finalize();
@@ -136,7 +136,7 @@ class Agent {
   Sidecars sidecars_;
   JobControl control_;
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
-  std::size_t unheard_sources_ = 0;  ///< those that have not yet told who sent them
+  std::size_t unheard_sources_ = 0;  ///< sources that have not yet reported the suspension
   PortExchange ports_;
   gang::Gang gang_;
   InputWatcher inputs_;
@@ -145,33 +145,34 @@ class Agent {
   RoutePlanVote route_;
   PendingWork pending_work_;
   HelperTaskQueue service_files_;
-  std::string pending_file_;  ///< which of them, in words
+  std::string pending_file_;  ///< the file being written, for messages
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
   Descriptor signals_;
   Descriptor lifeline_;
   std::optional<JobEnd> end_;
-  const std::string run_id_;         ///< of a job of one node that has no id
-  const std::string log_token_;      ///< tells its log folder from those of other runs
+  const std::string run_id_;         ///< of a one-node job without an id: a random UUID, as in torchrun
+  const std::string log_token_;      ///< makes the log directory's name unique among runs
   std::set<int> reported_attempts_;  ///< see `Outcome`
   Clock::time_point started_ = Clock::now();
   SignalDebounce stop_debounce_;
-  int stop_sent_by_guard_ = 0;  ///< the signal that the guard has asked the workers by; it still waits to be read
+  int stop_sent_by_guard_ = 0;  ///< sent by the guard to the workers already, and still to be read here
   HeartbeatSender heartbeat_sender_;
-  /// Found once, before anybody counts on us: which groups we are in, the kernel tells when nobody moves a process between groups.
+  /// Read once, before other nodes depend on this agent: the kernel delays the answer while anyone moves a process
+  /// between control groups.
   std::string oom_counter_ = find_oom_counter();
-  std::unique_ptr<LauncherLink> launcher_link_;  ///< empty: nobody's
+  std::unique_ptr<LauncherLink> launcher_link_;  ///< empty: not started by a remote launcher
   bool launcher_reports_reason_ = false;
-  std::optional<Outcome> outcome_;  ///< since everything else has been said
+  std::optional<Outcome> outcome_;  ///< set once all other output is written
   HelperTask report_;
   std::optional<std::chrono::nanoseconds> init_time_;  ///< see `Outcome`
-  std::string awaited_keys_;  ///< in the store, when the ranks of this attempt were asked to end
+  std::string awaited_keys_;  ///< keys that ranks waited for in the store when this attempt was stopped
   bool has_finalized_ = false;
   bool is_exiting_now_ = false;
   DelayedCall slow_files_timer_;
-  DelayedCall exit_log_timer_;  ///< at the reasons, when the end has begun
+  DelayedCall exit_log_timer_;  ///< logs pending work once the end has begun
   DelayedCall poll_timer_;
-  DelayedCall log_flush_timer_;  ///< at log files, for who is in a hurry
+  DelayedCall log_flush_timer_;  ///< gives up log files after a second stop signal
 };
 
 }  // namespace muster

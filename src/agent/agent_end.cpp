@@ -1,4 +1,5 @@
-// How an agent ends: what is still waited for, and the last words.
+// Ends the agent (pending work, drained output, exit report), serves the control socket, and contributes this node's
+// values to the gang.
 #include "agent/agent.hpp"
 #include "agent/pending_work.hpp"
 #include "agent/worker_starter.hpp"
@@ -23,20 +24,20 @@
 namespace muster {
 namespace {
 
-// Reasons to stay.
+// Names of pending work.
 constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kLastLines = "the last lines";
 constexpr const char* kReport = "the report";
 constexpr const char* kNoticeSources = "whoever wanted the job to give way";
 
-/// Ranks of MPI are told it, too, and meet elsewhere.
+/// True where rank 0 serves PyTorch's store. MPI ranks get MASTER_PORT as well, but do not meet there.
 bool rank_zero_hosts_store(const LaunchPlan& plan) {
   return plan.mode != kMpiMode && !plan.needs_service(kTorchStoreService) &&
          std::any_of(plan.workers.begin(), plan.workers.end(),
                      [](const WorkerPlan& worker) { return worker.environment.contains("MASTER_PORT"); });
 }
 
-/// The file of the worker of this plan that failed first; empty: it was none of them, or nothing was read there, and what is there
+/// Error file of the worker that failed first, if it is of this plan; empty: it is not, or its file was not read and
 /// may be of an earlier attempt.
 std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
   const auto& first = end.first_failure;
@@ -55,7 +56,7 @@ std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
 void Agent::on_workers_asked(int signal) {
   if (link_.page.stop_sent_by_guard()) {
     heartbeat_sender_.beat_from_now_on();
-    (void)stop_debounce_.is_new();  // what waits with it is no second request
+    (void)stop_debounce_.is_new();  // the signal still pending here is the same request
     stop_sent_by_guard_ = signal;
   }
   gang_.notify(gang::StopSignal{signal, /*workers_know=*/true});
@@ -80,12 +81,12 @@ void Agent::on_job_end(const JobEnd& end) {
   pending_work_.remove(kEndOfJob);
   exit_log_timer_.ask();
   const bool is_patient = end.kind == EndKind::Succeeded && !logs_.are_late();
-  // Log files that nobody could make have been waited for.
+  // Log files that could not be created have used up their time already.
   drain_deadline_.start(is_patient ? input_.options.console_stall : kShortPatience);
   finalize();
 }
 
-/// Each source has a limit of its own.
+/// Each source bounds this by its own timeout.
 void Agent::report_suspended() {
   unheard_sources_ = notice_sources_.size();
   for (const auto& source : notice_sources_) {
@@ -96,12 +97,12 @@ void Agent::report_suspended() {
 
 void Agent::note_source_told() {
   if (--unheard_sources_ == 0) {
-    wait_for_last_lines();  // it may have said something
+    wait_for_last_lines();  // the source may have logged something
     pending_work_.remove(kNoticeSources);
   }
 }
 
-/// "the last lines for standard output", by what has not taken everything.
+/// Names the outputs that are not drained, such as "the last lines for standard output".
 std::vector<std::string> Agent::describe_unwritten() {
   std::vector<std::string> names;
   for (const OutputQueue* const sink : {&consoles_.out(), &consoles_.error(), logs_.sink()}) {
@@ -115,12 +116,11 @@ std::vector<std::string> Agent::describe_unwritten() {
 
 bool Agent::is_all_written(const std::function<void()>& next) {
   const bool is_shown = is_exiting_now_ || consoles_.are_settled(next);
-  const bool is_kept = logs_.are_settled(next);  // both: each remembers whom to call
+  const bool is_kept = logs_.are_settled(next);  // both are called, because each stores the callback
   return is_shown && is_kept;
 }
 
-/// What happened is said when everything else has been said, so that the report is the last thing on
-/// the console.
+/// Makes the report after all other output, so that it is the last text on the console.
 void Agent::finalize() {
   const bool is_asking = store_.is_asked_who_waits() && !is_exiting_now_;
   if (outcome_ || is_asking || !is_all_written([this] { finalize(); })) {
@@ -135,7 +135,7 @@ void Agent::finalize() {
   }
 }
 
-/// It has what is left of the time for files.
+/// The time limit is what remains of the drain deadline.
 void Agent::write_report() {
   const auto most_time =
       is_exiting_now_ ? kMoment : std::max<std::chrono::milliseconds>(drain_deadline_.left(), kMoment);
@@ -145,7 +145,7 @@ void Agent::write_report() {
 }
 
 void Agent::print_exit_report(const Result<>& report) {
-  consoles_.out().write_always(input_.exit_report.say(*outcome_, report));  // for a program
+  consoles_.out().write_always(input_.exit_report.say(*outcome_, report));  // for programs that read standard output
   has_finalized_ = true;
   if (is_exiting_now_) {
     pending_work_.exit_early();
@@ -156,7 +156,7 @@ void Agent::print_exit_report(const Result<>& report) {
   pending_work_.remove(kReport);
 }
 
-/// A reason until the consoles have taken everything.
+/// Keeps the agent running until the consoles have taken all output.
 void Agent::wait_for_last_lines() {
   pending_work_.add(kLastLines, [this] { return describe_unwritten(); });
   if (has_finalized_ && is_all_written([this] { wait_for_last_lines(); })) {
@@ -164,13 +164,13 @@ void Agent::wait_for_last_lines() {
   }
 }
 
-/// Nobody waits for this agent any more. Something may have been said while others were waited for.
+/// No node needs this agent any more. Lines may have been logged while the gang closed.
 void Agent::on_gang_closed() {
   wait_for_last_lines();
   pending_work_.remove(kGoodbye);
 }
 
-/// For --verbose: once the end has taken longer than a moment, and then every few seconds.
+/// Logs pending work with --verbose: first after `kQuickEnd`, then every few seconds.
 void Agent::log_pending_work() {
   if (is_said(Level::Debug) && !pending_work_.is_empty()) {
     log_debug("the end waits for: " + pending_work_.describe());
@@ -178,8 +178,8 @@ void Agent::log_pending_work() {
   }
 }
 
-/// Only a slow console or another node is waited for, and somebody will not wait: say what can be
-/// said, and go. Log files have a moment, and what they lack then is counted and said.
+/// Exits without waiting for slow consoles or other nodes, after a second stop signal or the loss of the guard. Log
+/// files get `kMoment`; lines dropped then are counted and reported.
 void Agent::exit_now() {
   consoles_.discard();
   is_exiting_now_ = true;
@@ -232,7 +232,7 @@ Outcome Agent::make_outcome() {
   return outcome;
 }
 
-// What the agent does for its control socket, and what it makes of a notice.
+// Control socket and notices.
 
 JobState Agent::job_state() const {
   const gang::GangConfig& policy = input_.job.gang.policy;
@@ -263,7 +263,7 @@ void Agent::start_control() {
   }
 }
 
-/// What workers find of their job; inside another launcher's worker they find what that has.
+/// Adds the job's variables to the workers; below another launcher's worker they keep what that has set.
 void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) const {
   if (plan.is_transparent) {
     return;
@@ -297,14 +297,14 @@ control::NodeStatus Agent::describe_node() const {
   return status;
 }
 
-/// Of a signal that ends the job on other platforms, the platform's kill follows after its grace.
+/// A signal that usually ends a job is followed by the platform's SIGKILL after its grace period.
 void Agent::request_suspend(int signal) {
-  heartbeat_sender_.beat_from_now_on();  // the guard has heard it, too
+  heartbeat_sender_.beat_from_now_on();  // the guard has got the signal, too
   const bool is_usual_end = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
   take_notice(signal_name(signal), is_usual_end ? std::optional(time_to_save(input_.options.grace)) : std::nullopt);
 }
 
-/// The end of the allocation bounds every notice.
+/// Limits each notice to the time left in the allocation.
 void Agent::take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) {
   if (const auto left = input_.options.suspend.time_left()) {
     within = within ? std::min(*within, *left) : *left;
@@ -324,15 +324,15 @@ void Agent::notify_workers(const gang::SuspendNotice& notice) {
                      format_seconds(std::chrono::duration<double>(notice.within).count()) + " s to save");
 }
 
-// What this node tells the others before the start, and under which names nodes tell each other things at all.
+// Values that this node contributes before the start, and the keys of all values that nodes exchange.
 
-/// What is the same as before is not said again.
+/// Contributes nothing if the table has not changed.
 Result<> Agent::contribute_table() {
   std::string bytes = table_.contribution();
   return bytes.empty() ? Result<>() : gang_.contribute({rank_table_key().name, std::move(bytes), {}});
 }
 
-/// What the nodes of a job bring together: a line for each key.
+/// The gang's setup with one key for each exchanged value.
 gang::GangSetup Agent::setup_with_keys() const {
   gang::GangSetup setup = input_.job.gang;
   const LinkCapacity room = room_for_links(input_.job);
@@ -343,14 +343,14 @@ gang::GangSetup Agent::setup_with_keys() const {
   return setup;
 }
 
-/// What this node contributes before the start: the ports that workers listen on, which are the same
-/// for all attempts, and its part of a rank table that the nodes make.
+/// Contributes this node's values: ports of workers, kept for all attempts, its part of a generated rank table,
+/// votes.
 Result<> Agent::contribute() {
   if (auto contributed = contribute_table(); !contributed) {
     return contributed;
   }
   if (input_.job.may_need(&LaunchPlan::needs_secret)) {
-    gang_.contribute({job_secret_key().name, gang::random_digits(), {}}).value();  // it fits
+    gang_.contribute({job_secret_key().name, gang::random_digits(), {}}).value();  // a secret is below the size limit
   }
   auto ports = ports_.contribution(input_.options.host_name);
   if (!ports) {

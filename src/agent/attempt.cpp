@@ -1,5 +1,5 @@
-// Carries out one attempt. What to do about an event is the supervisor's to decide; here is only what
-// counts as one.
+// Carries out one attempt: turns what happens to processes into events, and the supervisor's actions into system
+// calls. The supervisor decides.
 #include "agent/attempt.hpp"
 
 #include "environment/cgroups.hpp"
@@ -10,21 +10,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <set>
 #include <utility>
 
 namespace muster {
 namespace {
 
-/// A worker that closes its output is usually about to end.
+/// Delay before a worker with closed output is reported: usually it is about to exit.
 constexpr std::chrono::seconds kSilentDelay{1};
-/// A service that needs a moment loads a library, or starts a program.
+/// Start timeout of services, which may load a library or start a program.
 constexpr std::chrono::seconds kReadyDelay{30};
-/// What helps a worker, such as Python's resource tracker, ends by itself in a few milliseconds.
+/// Time for a worker's helpers to exit by themselves; Python's resource tracker needs a few milliseconds.
 constexpr std::chrono::milliseconds kOrphanDelay{500};
-/// What a program does that is about to be stopped: give the terminal its usual ways back, tell its own workers.
+/// Delay between SIGTSTP and SIGSTOP, for a program to restore the terminal's settings and stop its own workers.
 constexpr std::chrono::milliseconds kHoldDelay{100};
 
 std::vector<bool> deciding_workers(const LaunchPlan& plan) {
@@ -33,15 +30,6 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
     deciding.push_back(worker.decides_success);
   }
   return deciding;
-}
-
-/// As they are before the first worker.
-OomKills count_oom_kills(const std::string& file) {
-  return {.file = file, .before = read_oom_counter(file).value_or(0)};
-}
-
-std::string worker_marker(const AttemptInput& input, const LaunchPlan& plan) {
-  return plan.is_transparent ? std::string() : add_marker(input.variables, input.marker);
 }
 
 }  // namespace
@@ -54,7 +42,8 @@ Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptI
       streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
       supervisor_(deciding_workers(plan_)),
       programs_(io, input.helpers, plan_, input.variables),
-      workers_(plan_, input.inherited, InheritedEnvironment{input.variables, worker_marker(input, plan_)}),
+      workers_(plan_, input.inherited,
+               {input.variables, plan_.is_transparent ? std::string() : add_marker(input.variables, input.marker)}),
       sweeper_(::getpid()),
       terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
       error_files_(io, input.helpers, plan_, input.run_folder),
@@ -71,7 +60,7 @@ Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptI
       orphan_timer_(io, kOrphanDelay, [this] { check_orphans(); }),
       pause_timer_(io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(io, kOrderWindow, [this] { act_on_failures(); }),
-      oom_kills_(count_oom_kills(input.oom_counter)),
+      oom_kills_({.file = input.oom_counter, .before = read_oom_counter(input.oom_counter).value_or(0)}),
       early_server_exit_(io, plan_, workers_, [this] { report_early_exits(); }),
       left_by_ranks_(io, plan_, workers_, input.options.grace) {
   connect_parts();
@@ -94,10 +83,10 @@ void Attempt::connect_parts() {
 void Attempt::start() {
   wait_for_deaths();
   carry_out(supervisor_.start());
-  process();  // without workers here there is nothing to wait for
+  process();  // ends the attempt at once if this node has no workers
 }
 
-// --- What is asked from outside -----------------------------------------------------------------
+// --- Requests from outside ----------------------------------------------------------------------
 
 void Attempt::stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
   collect_deaths();
@@ -117,7 +106,7 @@ void Attempt::request_stop(int signal) {
 }
 
 void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
-  collect_deaths();  // who is dead by now has not ended because of it
+  collect_deaths();  // a worker that is dead by now has not ended because of the notice
   process();
   if (is_withdrawn) {
     events_.emplace_back(NoticeWithdrawn{});
@@ -142,12 +131,12 @@ void Attempt::pass_on(int signal) {
     terminal_.lend_again(workers_.pid(*reader_));
   }
   if (signal == SIGWINCH || signal == SIGCONT) {
-    streams_.fit_windows();  // before they look
+    streams_.fit_windows();  // before the workers ask for the size
   }
   workers_.pass_on(signal);
   if (signal == SIGTSTP) {
     streams_.leave_rows();
-    pause_timer_.ask();  // who handles it has had a moment by then
+    pause_timer_.ask();  // a worker with a handler for SIGTSTP has had time to run it
   } else if (signal == SIGCONT) {
     streams_.return_to_rows();
     pause_timer_.cancel();
@@ -175,8 +164,8 @@ void Attempt::poll_stops() {
     const bool is_from_terminal = terminal_.is_ours() || (terminal_.is_wanted() && asks_for_terminal);
     if (is_from_terminal && stopped.worker == reader_) {
       streams_.leave_rows();
-      terminal_.stop_guard();  // Ctrl-Z, or it reads in the background: `fg` helps
-    } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // came through us
+      terminal_.stop_guard();  // after Ctrl-Z, or a read in the background: `fg` resumes the job
+    } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // otherwise we sent the signal
       notify(&AttemptListener::on_stopped, stopped);
     }
   }
@@ -187,7 +176,7 @@ void Attempt::cancel() {
   early_server_exit_.cancel();
 }
 
-// --- What wakes the loop ------------------------------------------------------------------------
+// --- Handlers of the event loop -----------------------------------------------------------------
 
 void Attempt::wait_for_deaths() {
   deaths_.async_wait(Descriptor::wait_read, std::bind_front(&Attempt::on_deaths, this));
@@ -236,7 +225,7 @@ void Attempt::give_up_waiting(const std::vector<Process>& left) {
 
 void Attempt::on_output_end(std::size_t worker) {
   if (workers_.is_alive(worker) && streams_.has_ended(worker)) {
-    silence_timer_.ask();  // if it goes on, its user should know where its lines went
+    silence_timer_.ask();  // if the worker runs on, its user should know where later lines went
   }
 }
 
@@ -245,7 +234,7 @@ void Attempt::on_start_failure(const StartFailure& failure) {
   process();
 }
 
-/// A worker that had ended before may be why.
+/// A worker that ended earlier may be the reason of the failure.
 void Attempt::on_service_failure(const ServiceFailure& failure) {
   act_on_failures();
   if (!supervisor_.is_running_normally() || !supervisor_.has_living_workers()) {
@@ -279,16 +268,16 @@ void Attempt::report_early_exits() {
   }
 }
 
-// --- From what happened to events ---------------------------------------------------------------
+// --- Turning what happened into events ----------------------------------------------------------
 
 void Attempt::collect_deaths() {
   note(workers_.reaper().collect());
 }
 
 void Attempt::note(const std::vector<Death>& deaths) {
-  const auto guards = stop_sent_by_guard();  // after: it comes before the deaths that it brings
+  const auto guards = stop_sent_by_guard();  // read last: the guard notes its request before the deaths that result
   for (const Death& death : deaths) {
-    workers_.note_end(death);  // of all, before anything is asked about the living
+    workers_.note_end(death);  // all of them, before anything asks which workers are alive
   }
   for (const Death& death : deaths) {
     note_death(death, guards);
@@ -299,7 +288,7 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
   const bool failed_with_exit_0 = services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
   notify(&AttemptListener::on_ended, death);
   const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
-  if (is_interrupted) {  // Ctrl-C on the terminal goes to the worker's group, not to us
+  if (is_interrupted) {  // Ctrl-C on the terminal reaches the worker's process group, not us
     events_.emplace_back(StopRequested{SIGINT});
     is_asked_ = true;
   }
@@ -319,14 +308,14 @@ bool Attempt::is_answer(const Death& death, const StopSentByGuard& request) cons
   return workers_.started(death.worker) < request.at && !request.had_ended.contains(workers_.pid(death.worker));
 }
 
-/// While we stood still. One of an earlier attempt reached nobody of this one.
+/// The guard's stop request, made while we were stopped. One older than this attempt did not reach its workers.
 std::optional<StopSentByGuard> Attempt::stop_sent_by_guard() const {
   auto request = input_.page.stop_sent_by_guard();
   return request && request->at >= began_ ? request : std::nullopt;
 }
 
-/// A worker ended with an error, and the one that it may have lost waits for a core to crash on: asked to end
-/// now, it would never say so.
+/// True while only failures are queued that may be consequences, and the worker that failed first may still be
+/// crashing: a stop signal now would hide its failure.
 bool Attempt::is_failure_waiting() const {
   const auto status_of = [](const Event& event) {
     const auto* const ended = std::get_if<WorkerEnded>(&event);
@@ -349,7 +338,7 @@ void Attempt::process() {
     if (!events_.empty()) {
       events_.pop_front();
     }
-    // Not before: a worker that failed before that is why the job ends.
+    // Only now: a failure queued earlier is the reason of the job's end.
     const auto* const request = std::get_if<StopRequested>(&event);
     if (request != nullptr && std::exchange(is_asked_, false)) {
       on_asked(request->signal);
@@ -369,7 +358,7 @@ bool Attempt::is_nothing_left() const {
          (!Reaper::has_children() || sweeper_.has_only_held(input_.helpers.pids()));
 }
 
-/// Nobody has failed here, and nobody has asked for the end.
+/// No worker of this node has failed, and the end was not requested.
 bool Attempt::is_succeeding() const {
   return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
 }
@@ -383,7 +372,7 @@ AttemptView Attempt::view() const {
           error_files_, oom_kills_};
 }
 
-// What the supervisor wants, and what services ask for, as system calls.
+// Actions of the supervisor, and requests of services, as system calls.
 
 namespace {
 
@@ -423,14 +412,14 @@ void Attempt::act(const CancelStart& /*action*/) {
 }
 
 void Attempt::act(const SendStopSignal& action) {
-  collect_deaths();  // who is dead by now has not ended by our signal
+  collect_deaths();  // a worker that is dead by now has not ended by our signal
   has_asked_ = true;
   request_.signal = action.signal;
   request_.grace = grace_.length();
   const auto guards = stop_sent_by_guard();
   workers_.send_stop_signal(action.signal, guards ? std::optional(guards->at) : std::nullopt);
   pause_timer_.cancel();
-  workers_.go_on();  // a stopped worker could not act on it
+  workers_.go_on();  // a stopped worker could not handle the signal
   std::set<pid_t> living = workers_.living_pids();
   if (living.size() < starter_.tried() && Reaper::has_children() && !guards) {
     living.merge(excluded());
@@ -439,7 +428,7 @@ void Attempt::act(const SendStopSignal& action) {
   notify(&AttemptListener::on_asked_to_end, request_);
 }
 
-/// After a success there is time to see what ends by itself.
+/// After a success, processes get some time to exit by themselves.
 void Attempt::act(const StopOrphans& /*action*/) {
   services_.on_workers_over(is_succeeding());
   if (!Reaper::has_children()) {
@@ -470,7 +459,7 @@ void Attempt::act(const Finish& /*action*/) {
   error_files_.read(failed_workers(supervisor_), std::bind_front(&Attempt::finish, this));
 }
 
-/// Nothing is alive, so nothing of it is waited for.
+/// Cancels every wait, since no process is left.
 void Attempt::rest() {
   programs_.cancel();
   grace_.cancel();
@@ -482,27 +471,27 @@ void Attempt::rest() {
   failure_debounce_.cancel();
   left_by_ranks_.cancel();
   streams_.stop_opening();
-  ErrorCode ignored;  // it is closed in any case
+  ErrorCode ignored;  // closed in any case
   deaths_.close(ignored);
-  terminal_.give_back();  // before the next attempt asks for it
+  terminal_.give_back();  // before the next attempt asks for the terminal
 }
 
-/// Every process has ended: what they wrote is read, and only then is the attempt over. Who waits to hear
-/// of it does not wait for a console or a file.
+/// Reads the remaining output of the processes, which have all ended, and ends the attempt. The gang hears of it
+/// without waiting for a console or a file.
 void Attempt::finish() {
   streams_.finish();
   notify(&AttemptListener::on_over);
   on_over();
 }
 
-/// What descends from us and is none of the workers'.
+/// Descendants of this agent that do not belong to workers.
 std::set<pid_t> Attempt::excluded() const {
   std::set<pid_t> pids = input_.sidecars.pids();
   pids.insert(input_.helpers.pids().begin(), input_.helpers.pids().end());
   return pids;
 }
 
-// --- What ended workers have left ---------------------------------------------------------------
+// --- Orphans of ended workers -------------------------------------------------------------------
 
 void Attempt::check_orphans() {
   poll_deaths();
@@ -510,7 +499,7 @@ void Attempt::check_orphans() {
     return;
   }
   if (!is_proc_ours()) {
-    give_up_waiting({});  // what cannot be seen can be neither asked nor killed
+    give_up_waiting({});  // without /proc, processes can be neither signalled nor killed
     return;
   }
   end_orphans(sweeper_.orphans(excluded()));
@@ -521,7 +510,7 @@ void Attempt::end_orphans(const std::vector<Process>& left) {
   sweeper_.send_stop_signal(left, request_.signal);
 }
 
-// --- What services ask for ------------------------------------------------------------------------
+// --- Requests of services -------------------------------------------------------------------------
 
 std::optional<int> Attempt::rank_of(pid_t pid) const {
   return rank_of_worker(plan_, workers_.find_above(pid));
@@ -531,7 +520,7 @@ std::optional<int> Attempt::signal_process(pid_t pid, int signal) {
   return rank_of_worker(plan_, workers_.signal_member(pid, signal));
 }
 
-// --- Before the first start ---------------------------------------------------------------------
+// --- Preparation before the first start ---------------------------------------------------------
 
 int Attempt::prepare() {
   const auto go_on = std::bind_front(&WorkerStarter::go_on, &starter_);

@@ -1,7 +1,7 @@
 #pragma once
 
-// One attempt: the workers of this node from their start until nothing of them is left. Turns what
-// happens into events for the supervisor, and what it decides into system calls. Private to run/.
+// One attempt: this node's workers from their start until no process of them is left. Turns what happens into events
+// for the supervisor, and its decisions into system calls. Private to src/agent.
 
 #include "agent/attempt_listener.hpp"
 #include "agent/attempt_results.hpp"
@@ -34,85 +34,84 @@
 
 namespace muster {
 
-/// What an attempt is given; everything outlives it.
+/// Input of an attempt; everything outlives it.
 struct AttemptInput {
   const RunOptions& options;
   const Inherited& inherited;
   const std::map<std::string, std::string>& variables;
   const std::string& marker;
-  const std::string& log_folder;  ///< in front of the plan's log paths; empty: they are whole
+  const std::string& log_folder;  ///< prefix of the plan's log paths; empty: they are complete
   const std::string& run_folder;
   pid_t guard = -1;
   Sidecars& sidecars;
   HelperProcesses& helpers;
   const GuardSharedMemory& page;
-  const std::string& oom_counter;  ///< a file; empty: there is none
+  const std::string& oom_counter;  ///< path of the cgroup's OOM counter; empty: none
 };
 
-/// Whatever wakes the loop adds events; `process` gives them to the supervisor one by one and carries
-/// out what it answers. The callbacks are called from in between: they must not call back at once.
+/// Handlers of the event loop queue events; `process` passes them to the supervisor one by one and carries out the
+/// actions that it returns. Callbacks run in the middle of this: they must not call back at once.
 class Attempt {
  public:
   Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptInput& input, LaunchPlan plan,
           std::unique_ptr<Services> services);
 
-  /// The first failure of this node, as far as it is known at once.
+  /// This node's first failure, as far as it is known at once.
   std::function<void(const Failure& failure)> on_failure;
-  /// A worker that decides success ended with 0. Its `attempt` is not filled.
+  /// A worker whose success counts exited with 0. `attempt` is not set.
   std::function<void(const gang::Succeeded& succeeded)> on_success;
-  /// Somebody else has asked the workers to end: Ctrl-C on the terminal, which does not reach us, or the guard.
+  /// The workers got a stop signal that we did not send: from the guard, or by Ctrl-C, which does not reach us.
   std::function<void(int signal)> on_asked;
-  /// Nothing is alive, and what was written has been read. Consoles and files may not have taken it yet.
+  /// No process is left, and all output has been read. Consoles and files may not have taken it yet.
   std::function<void()> on_over;
-  /// Nothing is alive. `on_over` follows.
+  /// No process is left. `on_over` follows.
   std::function<void()> on_gone = [] {};
 
-  /// To be called before `start`. A listener outlives the attempt; its words come first.
+  /// Adds a listener, which outlives the attempt and is called before those added later. To be called before `start`.
   void add(AttemptListener& listener) { listeners_.push_back(&listener); }
   void start();
 
-  /// Orders the workers to end, with at most so much of their grace, also if it runs already.
+  /// Sends the workers the stop signal, by order of the gang; `most_grace` limits their grace, even if it has begun.
   void stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
-  /// Somebody outside wants the end: the first time asks the workers, the second one kills them.
+  /// Stop request from outside: the first one sends the workers the signal, the second one SIGKILL.
   void request_stop(int signal);
-  /// The job is to give way, or goes on after all: who ends now ends because of it. `signal`: by which the workers are told, if by
-  /// one; their processes alone, since what helps them may end by it.
+  /// A notice of suspension, or its withdrawal: a worker that ends from now on ends because of it. `signal`, if set,
+  /// is sent to the workers' main processes alone, since their helpers may die of it.
   void take_notice(bool is_withdrawn, std::optional<int> signal);
-  /// Kills the workers at once.
+  /// Sends the workers SIGKILL at once.
   void kill();
-  /// Passes a signal on that asks for no end.
+  /// Forwards a signal that is not a stop request.
   void pass_on(int signal);
 
-  /// Takes note of workers that have ended. To be called before anything that depends on it.
+  /// Reaps workers that have ended. To be called before anything that depends on it.
   void poll_deaths();
-  /// The same, and no failure waits for another one any more. To be called before anything ends the job.
+  /// Reaps workers and processes failures now, without the debounce. To be called before anything ends the job.
   void act_on_failures();
-  /// The nodes have brought something together.
+  /// The nodes have completed an exchanged value.
   void on_merged(const gang::Value& value) { services_.on_merged(value); }
-  /// Lines in the name of a worker.
+  /// Prints lines as a worker's output.
   void write_as_worker(std::size_t worker, std::string_view lines) { streams_.write_as_worker(worker, lines); }
 
-  /// To be called at SIGCHLD.
+  /// To be called on SIGCHLD: also handles stopped workers.
   void poll_stops();
-  /// Waits for nothing any more. To be called before it is destroyed, which must happen in a later
-  /// turn of the loop.
+  /// Cancels all waits. To be called before destruction, which must happen in a later turn of the loop.
   void cancel();
 
-  /// True when something could not be killed: it may still be alive.
+  /// True if a process could not be killed and may still be alive.
   [[nodiscard]] bool gave_up() const { return supervisor_.conclusion().gave_up; }
-  /// The rank of the living worker that this process is, or descends from; empty: of none.
+  /// The rank of the living worker that is `pid` or an ancestor of it; empty: none.
   [[nodiscard]] std::optional<int> rank_of(pid_t pid) const;
-  /// The same, and sends it a signal.
+  /// Sends a signal to such a process, and returns the rank of its worker.
   std::optional<int> signal_process(pid_t pid, int signal);
-  /// "ranks 0-3"; empty: nobody is alive.
+  /// "ranks 0-3"; empty: no worker is alive.
   [[nodiscard]] std::vector<std::string> describe_living() const { return log_.describe_living(); }
-  /// True when the console names the reason of the order to stop.
+  /// True if the reason of the stop order was logged here.
   [[nodiscard]] bool has_said_order() const { return log_.has_said_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
   /// For the control socket.
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
   [[nodiscard]] std::vector<WorkerResult> results() const { return results_of(view()); }
-  /// Who failed on this node, with their last lines.
+  /// This node's failures, with the workers' last lines.
   [[nodiscard]] NodeFailures failures() const { return failures_of(view(), input_.options.host_name); }
 
  private:
@@ -127,7 +126,7 @@ class Attempt {
     }
   }
 
-  // What wakes the loop.
+  // Handlers of the event loop.
   void wait_for_deaths();
   void on_deaths(const ErrorCode& error);
   void on_grace_ended();
@@ -141,7 +140,7 @@ class Attempt {
   void give_up_waiting(const std::vector<Process>& left);
   void report_early_exits();
 
-  // From what happened to events.
+  // Turning what happened into events.
   void collect_deaths();
   void note(const std::vector<Death>& deaths);
   void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
@@ -154,7 +153,7 @@ class Attempt {
   [[nodiscard]] bool is_succeeding() const;
   [[nodiscard]] AttemptView view() const;
 
-  // What the supervisor wants.
+  // Actions of the supervisor.
   void act(const StartWorkers& action);
   void act(const ReportFailure& action);
   void act(const ReportSuccess& action);
@@ -168,12 +167,12 @@ class Attempt {
   void finish();
   [[nodiscard]] std::set<pid_t> excluded() const;
 
-  // Before the first start.
-  [[nodiscard]] int prepare();  ///< how many things are waited for
+  // Preparation before the first start.
+  [[nodiscard]] int prepare();  ///< returns how many steps still run
 
   AttemptInput input_;
   LaunchPlan plan_;
-  std::optional<std::size_t> reader_;  ///< of standard input
+  std::optional<std::size_t> reader_;  ///< the worker that reads standard input
   WorkerStreams streams_;
   Supervisor supervisor_;
   Programs programs_;
@@ -192,16 +191,16 @@ class Attempt {
   DelayedCall ready_timer_;
   DelayedCall silence_timer_;
   DelayedCall orphan_timer_;
-  DelayedCall pause_timer_;    ///< after TSTP
-  Debounce failure_debounce_;  ///< after a failure that may be a consequence of another one
-  OomKills oom_kills_;         ///< before the first worker
+  DelayedCall pause_timer_;    ///< runs after SIGTSTP
+  Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
+  OomKills oom_kills_;         ///< counted before the first worker
   EarlyServerExit early_server_exit_;
   RankOrphans left_by_ranks_;
   std::deque<Event> events_;
-  bool is_asked_ = false;  ///< the workers are, by the terminal or the guard, and nobody else has been told yet
+  bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
   bool has_heard_guard_ = false;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  bool has_asked_ = false;  ///< workers may have ended because we signalled them
+  bool has_asked_ = false;  ///< we have signalled workers, which may have ended because of it
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who wants to know what happens to an attempt.
+// Interface for parts that observe an attempt, and the adapter for its services.
 
 #include "process/descendants.hpp"
 #include "process/reaper.hpp"
@@ -17,16 +17,15 @@
 
 namespace muster {
 
-/// The others are being asked to end.
+/// A stop signal to the workers that still run.
 struct EndRequest {
   int signal = 0;
-  bool is_ordered = false;  ///< by somebody outside this node
-  std::string order;        ///< why; empty: the report is about to say it
+  bool is_ordered = false;  ///< by the gang
+  std::string order;        ///< its reason; empty: the report will name it
   std::chrono::milliseconds grace{};
 };
 
-/// Is told what happens, in the order in which it happens, and decides nothing about it. Whoever needs
-/// only some of it leaves the rest alone.
+/// Observes an attempt: called in the order of events, decides nothing. Each function does nothing unless overridden.
 class AttemptListener {
  public:
   AttemptListener() = default;
@@ -36,41 +35,41 @@ class AttemptListener {
 
   virtual void on_started(std::size_t /*worker*/) {}
   virtual void on_ended(const Death& /*death*/) {}
-  /// Its standard output and error are closed, and it has been running on for a while.
+  /// The worker closed its standard output and error a while ago and still runs.
   virtual void on_silent(std::size_t /*worker*/) {}
-  /// By a debugger, or by somebody's SIGSTOP.
+  /// Stopped by a debugger or by a SIGSTOP of others.
   virtual void on_stopped(const Stopped& /*stopped*/) {}
-  /// It serves the workers, has ended with 0, and they have been running on for a while.
+  /// A worker that serves the others exited with 0 a while ago, and they still run.
   virtual void on_early_end(std::size_t /*worker*/) {}
 
-  /// A service failed when the workers needed it no more.
+  /// A service failed when the workers no longer needed it.
   virtual void on_unneeded_failure(const ServiceFailure& /*failure*/) {}
   virtual void on_asked_to_end(const EndRequest& /*request*/) {}
-  /// Said from time to time while the grace runs.
+  /// Called from time to time during the grace.
   virtual void on_still_waiting(std::chrono::nanoseconds /*left*/) {}
   virtual void on_overdue(std::size_t /*worker*/, const EndRequest& /*request*/) {}
-  /// All ranks have ended well, and these are still there after a moment. They are asked to end. Where mpirun has started the
-  /// ranks, it may still run, and this may come again.
+  /// All ranks have succeeded, and these processes still run after a moment. They get the stop signal. Where mpirun
+  /// has started the ranks and still runs, this may be called again.
   virtual void on_left_behind(const std::vector<Process>& /*left*/) {}
   virtual void on_not_killed(const std::vector<Process>& /*left*/) {}
-  /// Nothing is alive, and what was written has been read.
+  /// No process is left, and all output has been read.
   virtual void on_over() {}
 };
 
-// The services of an attempt hear of its workers as every other listener does.
+// Lets services listen to their attempt.
 
 class AttemptServices : public AttemptListener {
  public:
   explicit AttemptServices(std::unique_ptr<Services> services) : services_(std::move(services)) {}
 
-  /// One cannot go on, or could not be started. What the first one met is kept.
+  /// A service failed or could not be started. `failure` keeps the first error.
   std::function<void(const ServiceFailure&)> on_failure;
 
-  /// All run: workers may start. Called later than `start`, if it is called.
+  /// All services run: workers may start. Called after `start` returned false, if at all.
   std::function<void()> on_ready;
 
-  /// Before the first worker is started: what they add, then or until they are ready, is the last that the plan
-  /// is added to. False: not all run yet, or one has failed.
+  /// To be called before the first worker: services extend the plan now, or until they are ready, as its last
+  /// authors. False: not all run yet, or one has failed.
   [[nodiscard]] bool start(LaunchPlan& plan) {
     services_->on_failure = std::bind_front(&AttemptServices::fail, this);
     services_->on_ready = [this] { on_ready(); };
@@ -80,13 +79,13 @@ class AttemptServices : public AttemptListener {
     }
     return !failed && services_->awaited().empty();
   }
-  /// The time for that is over: the one that is waited for has failed.
+  /// Start timeout: fails the service that is not ready yet.
   void give_up_waiting(std::chrono::seconds time) {
     if (const std::string name = services_->awaited(); !name.empty()) {
       fail({name, {ErrorKind::System, "was not ready after " + std::to_string(time.count()) + " s"}});
     }
   }
-  /// To be called for each worker that has ended. True: a service knows why it has failed, also where it has ended with 0.
+  /// To be called for each worker that has ended. True: a service knows that it failed, even if it exited with 0.
   [[nodiscard]] bool failed_with_exit_0(std::size_t worker, bool has_succeeded) {
     const auto fault = services_->find_failure_at_exit_0(worker, has_succeeded);
     if (fault) {
@@ -101,7 +100,7 @@ class AttemptServices : public AttemptListener {
   void on_over() override { services_->stop(); }
 
   [[nodiscard]] const std::optional<ServiceFailure>& failure() const { return failure_; }
-  /// What services know of failed workers, by their place in the plan.
+  /// Services' explanations of workers' failures, by index in the plan.
   [[nodiscard]] const std::map<std::size_t, std::string>& faults() const { return faults_; }
 
  private:

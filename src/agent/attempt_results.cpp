@@ -1,4 +1,4 @@
-// Joins the plan with what happened to it.
+// Combines the plan with what happened to it: results, failures and log messages of an attempt.
 #include "agent/attempt_results.hpp"
 
 #include "base/log.hpp"
@@ -15,18 +15,10 @@
 
 namespace muster {
 
-// Who has ended too early shows after a moment only.
-
-namespace {
-
-/// A scheduler ends when its workers have no more to ask, which is before they end.
-constexpr std::chrono::seconds kMoment{5};
-
-}  // namespace
-
+/// Waits 5 s: a scheduler exits when its workers need it no more, a little before they exit.
 EarlyServerExit::EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
                                  std::function<void()> look)
-    : plan_(plan), workers_(workers), timer_(io, kMoment, std::move(look)) {}
+    : plan_(plan), workers_(workers), timer_(io, std::chrono::seconds(5), std::move(look)) {}
 
 void EarlyServerExit::note(const Death& death) {
   if (death.status.ok() && !plan_.workers[death.worker].decides_success) {
@@ -44,17 +36,15 @@ std::vector<std::size_t> EarlyServerExit::take() {
     has_deciding = has_deciding || decides;
     is_one_alive = is_one_alive || (decides && workers_.is_alive(i));
   }
-  // Where nobody on this node decides, those whom it serves are on others.
+  // If no worker of this node decides success, the server's workers are on other nodes.
   const bool serves_others = !has_deciding && plan_.nodes > 1;
   return is_one_alive || serves_others ? ended : std::vector<std::size_t>{};
 }
 
-// From a supervisor's action to what the gang hears of it.
-
 std::optional<gang::Succeeded> SuccessReports::message_for(const ReportSuccess& success) {
   gang::Succeeded message;
   message.is_last = success.is_last;
-  if (!success.worker) {  // none here decides
+  if (!success.worker) {  // no worker of this node decides success
     return message;
   }
   const WorkerPlan& planned = plan_.workers[*success.worker];
@@ -102,13 +92,7 @@ void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t w
   failure.was_passed_on = failure.status && attempt.workers.has_passed_on(*failure.status);
 }
 
-std::optional<OomKills> oom_kills_now(OomKills kills) {
-  const auto now = read_oom_counter(kills.file);
-  kills.after = now.value_or(0);
-  return now ? std::optional(kills) : std::nullopt;
-}
-
-/// What only this node can know of how it ended.
+/// Hints that only this node can give, from its kernel's counters and the worker's output.
 std::vector<std::string> hints_for(const Failure& failure, const AttemptView& attempt, std::size_t worker) {
   if (!failure.status) {
     return {};
@@ -117,8 +101,9 @@ std::vector<std::string> hints_for(const Failure& failure, const AttemptView& at
   facts.status = *failure.status;
   facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
   facts.use = attempt.workers.use(worker);
-  if (failure.status->signal() == SIGKILL) {
-    facts.oom_kills = oom_kills_now(attempt.oom_kills);
+  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(attempt.oom_kills.file) : std::nullopt;
+  if (kills) {
+    facts.oom_kills = {.file = attempt.oom_kills.file, .before = attempt.oom_kills.before, .after = *kills};
   }
   return end_hints(facts);
 }
@@ -146,21 +131,21 @@ Failure service_failure(const AttemptView& attempt, const std::string& host_name
   return failure;
 }
 
-/// Both by one signal that muster passed on to all.
+/// True if both workers died of one signal that muster forwarded to all.
 bool are_of_one_signal(const AttemptView& attempt, std::size_t one, std::size_t other) {
   const auto status = attempt.supervisor.status(one);
   const auto other_status = attempt.supervisor.status(other);
   return status && other_status && status->signal() == other_status->signal() && attempt.workers.has_passed_on(*status);
 }
 
-/// Too close to the first one for their order to be known.
+/// True if the worker failed too close to the first one to know their order.
 bool is_close(const AttemptView& attempt, const FailedWorker& failed) {
   const std::size_t first = attempt.supervisor.failed().front().worker;
   return failed.exited_before_stop || are_of_one_signal(attempt, first, failed.worker) ||
          attempt.workers.ended(failed.worker) - attempt.workers.ended(first) < kOrderWindow;
 }
 
-/// The likeliest reason of all others.
+/// Takes the likeliest cause of the others out of `suspects`.
 Failure take_first(std::vector<Failure>& suspects) {
   for (Failure& suspect : suspects) {
     suspect.knows_order = suspects.size() == 1;
@@ -204,10 +189,6 @@ std::string describe_state(const AttemptView& attempt, std::size_t worker) {
   return attempt.supervisor.is_running_normally() ? "running" : "stopping";
 }
 
-double seconds_since(std::chrono::steady_clock::time_point moment) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
-}
-
 double since_1970(std::chrono::steady_clock::time_point moment) {
   const auto ago = std::chrono::steady_clock::now() - moment;
   const auto at = std::chrono::system_clock::now().time_since_epoch() - ago;
@@ -229,8 +210,9 @@ std::vector<control::WorkerStatus> status_of(const AttemptView& attempt) {
     if (status.pid > 0) {
       const bool is_alive = attempt.workers.is_alive(i);
       status.since = since_1970(is_alive ? attempt.workers.started(i) : attempt.workers.ended(i));
-      const auto written = attempt.streams.last_output(i);
-      status.output_age = written ? std::optional(seconds_since(*written)) : std::nullopt;
+      if (const auto written = attempt.streams.last_output(i)) {
+        status.output_age = std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();
+      }
     }
     all.push_back(std::move(status));
   }
@@ -263,7 +245,7 @@ NodeFailures failures_of(const AttemptView& attempt, const std::string& host_nam
   return failures;
 }
 
-// Sentences alone: docs/troubleshooting.md explains each of them.
+// Log messages; docs/troubleshooting.md explains each of them.
 
 namespace {
 
@@ -271,7 +253,7 @@ std::string seconds_of(std::chrono::nanoseconds duration) {
   return format_seconds(std::chrono::duration<double>(duration).count()) + " s";
 }
 
-/// "python3 train.py": what an interpreter reads is what its user knows.
+/// "python3 train.py": users know the script, not the interpreter.
 std::string program_of(const WorkerPlan& worker) {
   const std::vector<std::string>& argv = worker.argv;
   if (!worker.script.empty()) {
@@ -308,7 +290,7 @@ std::vector<std::string> AttemptLog::describe_living() const {
   return names.size() == 0 ? std::vector<std::string>() : std::vector{names.describe()};
 }
 
-/// Once, however many workers it concerns: containers forbid the same calls for all of them.
+/// Logged once per attempt: containers forbid the same calls for all workers.
 void AttemptLog::log_refusals() {
   const int refused = workers_.memory_refusal();
   if (refused != 0 && !std::exchange(logged_memory_refusal_, true)) {
@@ -385,7 +367,7 @@ std::string AttemptLog::describe_reason(const EndRequest& request) const {
   return conclusion.stop_signal ? signal_name(*conclusion.stop_signal) + " received" : request.order;
 }
 
-/// The wait may be long, so it is said at its start what happened and how long it can take.
+/// Logged when the grace begins, with its length, because the wait may be long.
 void AttemptLog::on_asked_to_end(const EndRequest& request) {
   const ProcessNames names = living();
   if (names.size() == 0) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What became of an attempt, for the gang and for the report.
+// Results of an attempt: for the gang, for the report, for the control socket and for the log.
 
 #include "agent/attempt_listener.hpp"
 #include "agent/run.hpp"
@@ -25,20 +25,20 @@
 
 namespace muster {
 
-// A parameter server or a scheduler that ends before those whom it serves.
+// Warns of a server role that exits too early.
 
-/// That is a mistake more often than not, unless they end a moment later.
+/// A parameter server or scheduler that exits before its workers is usually a mistake; a moment before is normal.
 class EarlyServerExit {
  public:
-  /// `look` is called when the moment is over: time to `take`.
+  /// Calls `look` when that moment is over: then `take` has the result.
   EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
                   std::function<void()> look);
 
-  /// A worker has ended, and nobody was asked to.
+  /// A worker ended without a stop signal.
   void note(const Death& death);
   void cancel() { timer_.cancel(); }
 
-  /// Those that have ended with 0 and do not decide success, while others that do run on. Each once.
+  /// Returns each server once that exited with 0 while workers whose success counts run on.
   [[nodiscard]] std::vector<std::size_t> take();
 
  private:
@@ -48,15 +48,15 @@ class EarlyServerExit {
   std::vector<std::size_t> ended_;
 };
 
-// Which successes the gang is told.
+// Reports of successes to the gang.
 
-/// The gang is told about those that matter to it, not about thousands: the first one of each role
-/// of this node, rank 0, and the last one.
+/// Selects the few successes that matter to the gang out of thousands: the first one of each role of this node, rank
+/// 0, and the last one.
 class SuccessReports {
  public:
   SuccessReports(const LaunchPlan& plan, const Workers& workers) : plan_(plan), workers_(workers) {}
 
-  /// What the gang is told, without its `attempt`; empty: nothing.
+  /// The message to the gang, without `attempt`; empty: none.
   [[nodiscard]] std::optional<gang::Succeeded> message_for(const ReportSuccess& success);
 
  private:
@@ -65,7 +65,7 @@ class SuccessReports {
   std::set<std::string> announced_roles_;
 };
 
-/// Who knows something about it.
+/// Parts of an attempt that know its results.
 struct AttemptView {
   const LaunchPlan& plan;
   const Workers& workers;
@@ -73,41 +73,41 @@ struct AttemptView {
   const WorkerStreams& streams;
   const std::optional<StartFailure>& start_failure;
   const std::optional<ServiceFailure>& service_failure;
-  const std::map<std::size_t, std::string>& faults;  ///< what services know of failed workers
+  const std::map<std::size_t, std::string>& faults;  ///< services' explanations of workers' failures
   const ErrorFiles& error_files;
-  const OomKills& oom_kills;  ///< before the first worker; no file: they cannot be read
+  const OomKills& oom_kills;  ///< counted before the first worker; no file: unreadable
 };
 
-/// Who failed on this node.
+/// This node's failures.
 struct NodeFailures {
-  std::optional<Failure> first;  ///< empty: nobody did before they were asked to end
-  OtherFailures others;          ///< as they ended
+  std::optional<Failure> first;  ///< empty: no failure before the stop signal
+  OtherFailures others;          ///< in the order in which they ended
 };
 
-/// How the workers are now, without what /proc knows of them.
+/// Current state of the workers, without values from /proc.
 [[nodiscard]] std::vector<control::WorkerStatus> status_of(const AttemptView& attempt);
 
 [[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);
 
-/// Of a plan that was never carried out.
+/// Results of a plan that was never started.
 [[nodiscard]] std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);
 
-/// With last lines and words of error files, as far as they have been read.
+/// Failures with the last lines and error files that have been read.
 [[nodiscard]] NodeFailures failures_of(const AttemptView& attempt, const std::string& host_name);
 
-// What an attempt tells its user while it runs.
+// Messages about an attempt to its user.
 
-/// Says it, and remembers what is to be said once.
+/// Logs events, and remembers those that are logged once.
 class AttemptLog : public AttemptListener {
  public:
-  /// All of them outlive it.
+  /// All references outlive this.
   AttemptLog(const LaunchPlan& plan, const Workers& workers, const Supervisor& supervisor, const RunOptions& options)
       : plan_(plan), workers_(workers), supervisor_(supervisor), options_(options) {}
 
-  /// Workers were asked to end by an order from outside this node, whose reason was said.
+  /// True if the workers got a stop signal by order of the gang, and its reason was logged.
   [[nodiscard]] bool has_said_order() const { return has_said_order_; }
 
-  /// One text, "ranks 0-3"; empty: nobody is alive.
+  /// One text, "ranks 0-3"; empty: no worker is alive.
   [[nodiscard]] std::vector<std::string> describe_living() const;
 
   void on_started(std::size_t worker) override;
@@ -123,7 +123,7 @@ class AttemptLog : public AttemptListener {
   void on_not_killed(const std::vector<Process>& left) override;
 
  private:
-  /// "rank 3 (ps 1) (pid 4711)"; without a label it is called `unlabelled`, or by its rank alone.
+  /// "rank 3 (ps 1) (pid 4711)"; a worker without a label is named `unlabelled`, or by its rank alone.
   [[nodiscard]] std::string describe(std::size_t worker, const std::string& unlabelled = "") const;
   [[nodiscard]] std::string describe_failure(std::size_t worker) const;
   [[nodiscard]] std::string describe_reason(const EndRequest& request) const;

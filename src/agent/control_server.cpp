@@ -1,4 +1,4 @@
-// Clients of the control socket: a line in, a line out, one request at a time.
+// Serves clients of the control socket: a line in, a line out, one request at a time.
 #include "agent/control_server.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -22,21 +22,17 @@ namespace {
 
 using ErrorCode = boost::system::error_code;
 
-/// One more takes the place of the oldest that waits for no answer; where all do, the next ones wait in the kernel's queue.
+/// Beyond this number a new client replaces the oldest that has no request pending; if all have one, clients wait in
+/// the kernel's queue.
 constexpr std::size_t kMostControlClients = 16;
-/// A client has so long to send a whole request, and to take the answer.
+/// Time for a client to send a whole request, and to take the answer.
 constexpr std::chrono::seconds kClientTimeout{5};
-/// An answer comes from the whole job.
+/// Time for an answer, which needs the whole job.
 constexpr std::chrono::seconds kMostWork{15};
-/// One that asks without pause waits so long before its next request is read.
+/// Pause before the next request of a client that has sent it already.
 constexpr std::chrono::milliseconds kPause{20};
 
-/// Asio leaves sockets open for what is executed: no worker is to have one.
-void close_on_exec(int fd) {
-  (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
-/// Who has connected. Without credentials it is nobody whom we know.
+/// The peer's credentials; without them an invalid uid, which matches no user.
 ucred credentials_of(int fd) {
   ucred credentials{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
   socklen_t size = sizeof(credentials);
@@ -54,7 +50,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
         timer_(server.io_),
         pid_(credentials_of(socket_.native_handle()).pid) {}
 
-  /// It waits for an answer of the job.
+  /// A request is pending.
   [[nodiscard]] bool is_waiting() const { return is_waiting_; }
 
   void read() {
@@ -158,7 +154,7 @@ class ControlServer::Client : public std::enable_shared_from_this<Client> {
     }
   }
 
-  ControlServer* server_;  ///< empty: this is over
+  ControlServer* server_;  ///< empty: closed
   Protocol::socket socket_;
   boost::asio::steady_timer timer_;
   pid_t pid_;
@@ -174,7 +170,7 @@ ControlServer::ControlServer(boost::asio::io_context& io) : io_(io), acceptor_(i
 ControlServer::~ControlServer() {
   try {
     stop();
-  } catch (...) {  // no memory: the process ends
+  } catch (...) {  // out of memory: the process ends
     (void)::unlink(path_.c_str());
   }
 }
@@ -191,9 +187,9 @@ Result<> ControlServer::start(const std::string& path) {
   }
   acceptor_.assign(Protocol(), fd, error);
   if (error) {
-    (void)::close(fd);  // it is nobody's
+    (void)::close(fd);  // the acceptor has not taken it
   } else {
-    (void)::fchmod(fd, S_IRUSR | S_IWUSR);  // what bind makes is ours alone, from the first moment
+    (void)::fchmod(fd, S_IRUSR | S_IWUSR);  // private from the first moment: bind uses this mode
     acceptor_.bind(Protocol::endpoint(path), error);
     path_ = error ? "" : path;
   }
@@ -209,7 +205,7 @@ Result<> ControlServer::start(const std::string& path) {
 }
 
 void ControlServer::stop() {
-  ErrorCode ignored;  // nobody is listened to any more
+  ErrorCode ignored;  // the socket is given up in any case
   acceptor_.close(ignored);
   retry_.cancel();
   if (!path_.empty()) {
@@ -235,7 +231,8 @@ void ControlServer::accept() {
       accept_later();
       return;
     }
-    close_on_exec(socket.native_handle());
+    // Asio does not set close-on-exec on accepted sockets: workers must not inherit them.
+    (void)::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     const uid_t user = credentials_of(socket.native_handle()).uid;
     if (user == ::geteuid() || user == 0) {
       const auto client = std::make_shared<Client>(*this, std::move(socket));
@@ -246,7 +243,7 @@ void ControlServer::accept() {
   });
 }
 
-/// No descriptor is left: asked again at once, the kernel says the same.
+/// Retries later, since no file descriptor is left: at once the kernel would fail again.
 void ControlServer::accept_later() {
   retry_.expires_after(kClientTimeout);
   retry_.async_wait([this](const ErrorCode& cancelled) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The socket by which a running job is asked about itself (docs/control.md). Private to run/.
+// The control socket, on which a running job answers requests (docs/control.md). Private to src/agent.
 
 #include "base/result.hpp"
 #include "control/control.hpp"
@@ -18,8 +18,8 @@
 
 namespace muster {
 
-/// Listens on a Unix socket that only this user and root can open. A client sends a line and gets a line, as often as it
-/// likes. Clients are bounded in number, bytes and time: one that floods or never reads costs the job nothing but that.
+/// Listens on a Unix socket that only this user and root can open. A client sends a line and gets a line, as often as
+/// it likes. Clients are bounded in number, bytes and time: one that floods or never reads harms only itself.
 class ControlServer {
  public:
   /// Answers a request: called at most once, now or later.
@@ -30,12 +30,12 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  /// What is asked; `client` is the pid of who asks, in our pid namespace, or 0.
+  /// Handles a request; `client`: the sender's pid in our pid namespace, or 0.
   std::function<void(const control::Request& request, pid_t client, Reply reply)> on_request;
 
-  /// Fails where the socket cannot be made, such as for a path of more than 107 bytes.
+  /// Fails if the socket cannot be made, such as for a path of more than 107 bytes.
   [[nodiscard]] Result<> start(const std::string& path);
-  /// Answers nobody any more, and removes the socket: an empty folder is quickly removed.
+  /// Closes all clients and removes the socket, so that its directory can be removed quickly.
   void stop();
 
  private:
@@ -50,8 +50,8 @@ class ControlServer {
   boost::asio::io_context& io_;
   Protocol::acceptor acceptor_;
   boost::asio::steady_timer retry_;
-  std::vector<std::shared_ptr<Client>> clients_;  ///< as they came
-  std::string path_;                              ///< empty: there is no socket
+  std::vector<std::shared_ptr<Client>> clients_;  ///< oldest first
+  std::string path_;                              ///< empty: no socket
   bool is_accepting_ = false;
 };
 

@@ -1,5 +1,4 @@
-// Wakes for what happens in the folders of the inputs: inotify. What counts as "there" is decided in
-// inputs/.
+// Watches the directories of the inputs with inotify, and polls. src/inputs decides whether an input is complete.
 #include "agent/input_watcher.hpp"
 
 #include "base/text.hpp"
@@ -15,13 +14,13 @@ namespace {
 
 constexpr std::chrono::seconds kLookAgain{5};
 
-/// Also what replaces a link, as mounted ConfigMaps do, and a change of permissions.
+/// Includes the replacement of a symlink, as in mounted ConfigMaps, and a change of permissions.
 constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE;
 
-/// The folder of the file, or the nearest above it that is there: what is made in it comes first. A rank
-/// table may be given by its folder.
+/// The directory of the file, or its nearest existing parent, in which the missing directory will appear. A rank
+/// table may be given by its directory.
 std::string folder_to_watch(const Input& input) {
-  std::error_code ignored;  // then there is nothing to watch, and looking again is what is left
+  std::error_code ignored;  // without inotify, polling remains
   std::filesystem::path folder = std::filesystem::absolute(input.path, ignored);
   folder = input.is_rank_table && std::filesystem::is_directory(folder, ignored) ? folder : folder.parent_path();
   while (!std::filesystem::is_directory(folder, ignored) && folder != folder.parent_path()) {
@@ -42,7 +41,7 @@ void InputWatcher::start() {
     return;
   }
   const int events = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (events >= 0) {  // else the system has no more of them
+  if (events >= 0) {  // otherwise the limit of inotify instances is reached
     events_.assign(events);
     wait_for_events();
   }
@@ -62,18 +61,18 @@ void InputWatcher::look() {
   if (is_over_) {
     return;
   }
-  watch_folders();  // first: what happens between here and the look is an event
+  watch_folders();  // first: changes from here on are events
   probe_all();
 }
 
 void InputWatcher::probe_all() {
-  stamp_ = fingerprint_of(inputs_);  // first: what is changed meanwhile has another one
+  stamp_ = fingerprint_of(inputs_);  // first: a later change has another fingerprint
   Answer answer = take_table(poll(inputs_));
   is_here_ = std::holds_alternative<Ready>(answer);
   take(std::move(answer));
 }
 
-/// A table of a large job takes long to read, and nobody has said that anything has happened to it.
+/// Polls only if files have changed, because the table of a large job takes long to read.
 void InputWatcher::check_if_touched() {
   if (is_here_ && stamp_ == fingerprint_of(inputs_)) {
     take(Ready{});
@@ -126,7 +125,7 @@ void InputWatcher::note(const std::string& waits_for, bool lacks_input) {
   on_change(waits_for_);
 }
 
-/// A folder that is watched already stays so.
+/// inotify keeps a watch that exists already.
 void InputWatcher::watch_folders() {
   if (!events_.is_open()) {
     return;
@@ -153,7 +152,7 @@ void InputWatcher::on_events(const ErrorCode& error) {
   if (error || is_over_) {
     return;
   }
-  // Which file it was does not matter: a link to it may have changed. What comes meanwhile is for the next turn.
+  // The file's name does not matter, since a symlink may have changed. Further events are read in the next turn.
   std::array<char, 4'096> events{};
   (void)!::read(events_.native_handle(), events.data(), events.size());
   wait_for_events();

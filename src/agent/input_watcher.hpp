@@ -1,6 +1,6 @@
 #pragma once
 
-// Waits for files that somebody else writes, until all of them are there. Private to run/.
+// Waits for files that other programs write, until all of them are there. Private to src/agent.
 
 #include "base/file_io.hpp"
 #include "inputs/input_files.hpp"
@@ -18,34 +18,33 @@
 
 namespace muster {
 
-/// Asks at the start, whenever something happens in a folder of an input, and every few seconds: what
-/// another host does on a network file system is not told to this one. Goes on until the workers start,
-/// also when all is there: whoever writes a file may take it back. While workers run nothing is looked at.
+/// Polls at the start, after each inotify event in the directory of an input, and every few seconds, since inotify
+/// does not report changes by other hosts on a network file system. Goes on until the workers start, even if all
+/// inputs are there, because a file may be removed again. Does not poll while workers run.
 class InputWatcher {
  public:
   InputWatcher(boost::asio::io_context& io, const std::vector<Input>& inputs, std::chrono::milliseconds timeout);
 
-  /// What is waited for has changed: whole words, such as "rank table '/x': missing"; empty: all is
-  /// there.
+  /// The missing input has changed, such as "rank table '/x': missing"; empty: all inputs are there.
   std::function<void(const std::string& waits_for)> on_change;
-  /// A rank table is there, and is as it was not before. It counts when all inputs are there; what is
-  /// wrong with it for this node is said as if the file were wrong.
+  /// A new or changed rank table is there. Called when all inputs are there; its error is reported as if the file
+  /// were wrong.
   std::function<Result<>(rank_table::TableFile file)> on_table;
-  /// What this node waits for when all inputs are there, as above; asked at each look. No time limit of ours
-  /// counts for it.
+  /// Called at each poll when all inputs are there; returns what this node still waits for, or an empty text. The
+  /// timeout does not apply to it.
   std::function<std::string()> then_check;
-  /// It cannot become better (`BadInput`), or the time is over (`Incomplete`).
+  /// An input is invalid (`BadInput`), or the timeout is over (`Incomplete`).
   std::function<void(EndKind kind, const std::string& why)> on_failure;
 
-  /// The first question is asked at once. Again when an attempt is over: another one may follow.
+  /// Polls at once. Called again after an attempt, since another one may follow.
   void start();
   void cancel();
-  /// Something that it waits for may have changed.
+  /// Polls now: an input may have changed.
   void look();
-  /// Looks, too, when something happens in the folder of this file.
+  /// Also watches the directory of this file.
   void watch_as_well(const std::string& path);
 
-  /// Empty: all is there, or nothing was wanted.
+  /// Empty: all inputs are there, or the job has none.
   [[nodiscard]] const std::string& waits_for() const { return waits_for_; }
 
  private:
@@ -69,11 +68,11 @@ class InputWatcher {
   boost::asio::steady_timer poll_timer_;
   boost::asio::steady_timer deadline_;
   std::string waits_for_;
-  std::string table_;           ///< the text that was told last
-  std::optional<int> version_;  ///< and what was counted for it
-  std::string stamp_;           ///< of the files as they were read last
+  std::string table_;           ///< text of the table that `on_table` got last
+  std::optional<int> version_;  ///< and its version
+  std::string stamp_;           ///< fingerprint of the files as read last
   bool is_over_ = false;
-  bool is_here_ = false;  ///< all that they have to be
+  bool is_here_ = false;  ///< all inputs are there
   bool has_deadline_ = false;
 };
 

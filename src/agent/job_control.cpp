@@ -1,4 +1,4 @@
-// Requests of the control socket become events of the gang, and what the gang answers becomes lines.
+// Turns requests of the control socket into events of the gang, and its answers into lines.
 #include "agent/job_control.hpp"
 
 #include "agent/run.hpp"
@@ -27,14 +27,14 @@ namespace {
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
 constexpr int kNoticeVersion = 1;
-/// Whether by a failure or a stop: no attempt follows a notice.
+/// The answer after a failure and after a stop, since no attempt follows a notice.
 constexpr const char* kWorkersAreEnding = "its workers are being ended already";
 
-/// What has not been said by then is missing in the answer.
+/// Timeout for the nodes' answers; later ones are missing in the reply.
 constexpr std::chrono::seconds kStatusPatience{5};
-/// For /proc and files in memory.
+/// Timeout for reading /proc and files in memory.
 constexpr std::chrono::seconds kHelperPatience{2};
-/// A message of the gang holds a little more.
+/// Below the size limit of a message of the gang.
 constexpr std::size_t kMostLineBytes = std::size_t{120} << 10U;
 
 double now_since_1970() {
@@ -49,7 +49,7 @@ std::optional<std::uint64_t> resident_bytes(pid_t pid) {
                                   : std::nullopt;
 }
 
-/// Of the worker and what descends from it.
+/// Adds CPU time and memory of the worker and its descendants.
 void add_use(control::WorkerStatus& worker, const std::vector<Process>& processes) {
   std::vector<Process> tree = descendants(processes, worker.pid, {});
   const auto own = std::find_if(processes.begin(), processes.end(),
@@ -77,7 +77,7 @@ void add_heartbeat(control::WorkerStatus& worker, const std::string& file, doubl
   }
 }
 
-/// With seconds as people write them.
+/// Seconds are written as decimals, not in exponential form.
 std::string notice_text(const JobNotice& notice, double within, int attempt) {
   std::array<char, 64> times{};
   (void)std::snprintf(times.data(), times.size(), "\"deadline\":%.3f,\"within\":%.3f", notice.deadline, within);
@@ -85,7 +85,7 @@ std::string notice_text(const JobNotice& notice, double within, int attempt) {
          times.data() + ",\"reason\":" + json::serialize(json::value(valid_utf8(notice.source))) + "}\n";
 }
 
-/// The same file that a worker's library may have made and mapped: its one byte is changed in place.
+/// Changes the flag's byte in place, because a worker's library may have created and mapped the file.
 Result<> write_flag(const std::string& path, char flag) {
   constexpr mode_t kOwnersAlone = 0600;
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnersAlone));
@@ -152,7 +152,7 @@ void JobControl::take(const control::HelloRequest& /*request*/, pid_t /*client*/
   reply(control::write_answer(job_document()));
 }
 
-/// Whoever asks while an answer is on its way gets the same one.
+/// Requests that arrive before the answer is complete share it.
 void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
   status_replies_.push_back(reply);
   if (status_replies_.size() > 1) {
@@ -175,7 +175,7 @@ void JobControl::take(const control::StopRequest& request, pid_t /*client*/, con
   reply(control::write_answer());
 }
 
-/// With a notice that stands, the earlier deadline counts: nothing may follow.
+/// With a notice in force the earlier deadline counts; to a later one the gang may never answer, so this does.
 void JobControl::take(const control::SuspendRequest& request, pid_t /*client*/, const Reply& reply) {
   const std::string source = "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
   notify(gang::SuspendRequested{source, request.within});
@@ -212,7 +212,7 @@ void JobControl::take(const control::SavedRequest& request, pid_t client, const 
 
 void JobControl::take_status(const gang::StatusOfNode& status) {
   if (status_replies_.empty()) {
-    return;  // it came too late
+    return;  // too late
   }
   lines_.push_back(status.text);
   missing_ = status.missing;
@@ -237,7 +237,7 @@ void JobControl::describe_status(const gang::DescribeStatus& wanted) {
   }
 }
 
-/// In a process of its own: /proc may be large, and a file system may hang.
+/// Runs in a helper process, because /proc may be large and a file system may hang.
 void JobControl::describe_pending() {
   const auto asked = std::exchange(described_, {});
   helper_.start({[this] { return status_line(); }, {}}, kHelperPatience,
@@ -299,7 +299,7 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
   } else if (notice_) {
     written = write_whole_file(path_of(kNoticeFile), notice_text(*notice_, within, attempt));
   }
-  if (written) {  // the library looks at the flag first, and then reads the file
+  if (written) {  // last, since the library checks the flag first and then reads the file
     written = write_flag(path_of(kFlagFile), notice_ ? '\1' : '\0');
   }
   if (!notice_) {
@@ -313,7 +313,7 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
   }
 }
 
-/// The library of the next worker would go on in the file of the one before, and show its step.
+/// A new worker's library would continue in the old worker's file, and report its step.
 void JobControl::forget_heartbeats(std::size_t workers) const {
   for (std::size_t i = 0; i < workers && !run_folder_.empty(); ++i) {
     (void)::unlink(heartbeat_file(i).c_str());

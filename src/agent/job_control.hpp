@@ -1,6 +1,6 @@
 #pragma once
 
-// What a running job is asked from outside, and what its workers are told of a notice. Private to run/.
+// Answers requests to a running job, and passes notices on to its workers. Private to src/agent.
 
 #include "agent/control_server.hpp"
 #include "control/status.hpp"
@@ -19,50 +19,50 @@
 
 namespace muster {
 
-/// What the agent says of its job to whoever asks; it changes with the attempt.
+/// The job as shown to clients of the control socket; changes with the attempt.
 struct JobState {
-  std::string id;          ///< empty: it has none
-  std::string rendezvous;  ///< "host:port"; empty: one node
+  std::string id;          ///< empty: none
+  std::string rendezvous;  ///< "host:port"; empty: a one-node job
   std::string version;
-  pid_t pid = -1;  ///< of the guard: what users see
+  pid_t pid = -1;  ///< of the guard, which users see
   int nodes = 1;
 };
 
-/// A notice that stands.
+/// A notice in force.
 struct JobNotice {
   std::string source;
   double deadline = 0;  ///< seconds since 1970
 };
 
-/// Serves the control socket of this node: passes requests on to the gang, puts the answers of all nodes together, and writes
-/// the files by which workers learn of a notice (docs/control.md).
+/// Serves this node's control socket: passes requests on to the gang, merges the answers of all nodes, and writes the
+/// files that tell workers of a notice (docs/control.md).
 class JobControl {
  public:
   JobControl(boost::asio::io_context& io, HelperProcesses& helpers, std::string run_folder, JobState job);
 
-  /// Something that the gang must know.
+  /// Passes an event to the gang.
   std::function<void(gang::NodeEvent)> notify;
-  /// What this node does now, without what /proc says of its processes.
+  /// State of this node, without values from /proc.
   std::function<control::NodeStatus()> describe;
-  /// "rank 3": the worker that a process is or descends from; empty: of none.
+  /// "rank 3", the worker that is `pid` or an ancestor of it; empty: none.
   std::function<std::optional<std::string>(pid_t pid)> name_process;
 
-  /// A job that cannot listen goes on without.
+  /// Begins to listen; on failure the job goes on without a socket.
   void start();
-  /// The workers are being ended, for whatever reason; or others start.
+  /// True: the workers are being stopped, for any reason. False: others start.
   void note_stopping(bool is_stopping);
-  /// Nobody is answered any more but those who wait: how the job ended.
+  /// Refuses later requests, and answers pending ones with the reason of the job's end.
   void end(const std::string& why);
 
-  // What the gang wants.
+  // Callbacks of the gang.
   void describe_status(const gang::DescribeStatus& wanted);
   void take_status(const gang::StatusOfNode& status);
-  /// The files are written when it returns.
+  /// Writes the notice's files before it returns.
   void take_notice(const gang::SuspendNotice& notice, int attempt);
 
-  /// Before workers start again: what those before have left.
+  /// Removes the heartbeat files of earlier workers. To be called before workers start again.
   void forget_heartbeats(std::size_t workers) const;
-  /// What workers find in their environment; `worker` counts those of this node.
+  /// Environment variables of a worker; `worker` is an index on this node.
   [[nodiscard]] std::map<std::string, std::string> environment_of(std::size_t worker) const;
 
  private:
@@ -84,21 +84,21 @@ class JobControl {
   [[nodiscard]] std::string path_of(const char* name) const { return run_folder_ + "/" + name; }
 
   boost::asio::io_context& io_;
-  std::string run_folder_;  ///< empty: there is none
+  std::string run_folder_;  ///< empty: none
   JobState job_;
   double since_;  ///< seconds since 1970
   ControlServer server_;
   HelperTask helper_;  ///< reads /proc and the heartbeats
   bool is_listening_ = false;
   bool is_stopping_ = false;
-  std::optional<std::string> end_;  ///< the job ends, and how
+  std::optional<std::string> end_;  ///< reason of the job's end
   std::optional<JobNotice> notice_;
   std::vector<Reply> suspend_replies_;
   std::vector<Reply> status_replies_;
   std::vector<std::string> lines_;  ///< of the nodes that have answered
   int missing_ = 0;
   boost::asio::steady_timer status_timer_;
-  std::set<int> described_;  ///< numbers of questions that wait for the helper
+  std::set<int> described_;  ///< numbers of queries that wait for the helper process
   bool is_describing_ = false;
 };
 

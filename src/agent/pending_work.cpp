@@ -1,12 +1,10 @@
-// A list and nothing else: who has a reason adds it, and takes it away.
+// Keeps the list of pending work, and writes the report in a helper process.
 #include "agent/pending_work.hpp"
 
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace muster {
 
@@ -39,7 +37,7 @@ std::string PendingWork::describe() const {
   return join(names, ", ");
 }
 
-// The file system of the report may hang, and the end of a job does not wait for it.
+// The report's file system may hang, and the job's end does not wait for it.
 
 void write_report_async(HelperTask& task, const std::function<Result<>()>& write, std::optional<int> stream,
                         std::chrono::milliseconds most_time, std::function<void(const Result<>&)> then) {

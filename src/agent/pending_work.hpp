@@ -1,6 +1,6 @@
 #pragma once
 
-// Why the agent is still here.
+// The list of work that keeps the agent running, and the task that writes the report.
 
 #include "base/result.hpp"
 #include "process/helper_process.hpp"
@@ -13,19 +13,19 @@
 
 namespace muster {
 
-/// A list of named reasons, such as "attempt 0" or "goodbye of node 3". The agent's loop runs as long as
-/// there is one. A name stands in it once, however often it is added.
+/// Named reasons to keep running, such as "attempt 0" or "goodbye of node 3". The agent's loop runs while there is
+/// one. A name is listed once, however often it is added.
 class PendingWork {
  public:
-  /// `in_detail` names what is behind it at the moment, such as "goodbye of node 4"; nothing: its own name.
+  /// `in_detail` lists what is pending now, such as "goodbye of node 4"; an empty list: the name itself.
   void add(const std::string& name, std::function<std::vector<std::string>()> in_detail = {});
-  /// Harmless for a name that is not there.
+  /// Does nothing for an unknown name.
   void remove(const std::string& name);
-  /// Somebody will not wait: there is no reason any more, and none can be added.
+  /// Drops all reasons and takes no new ones, after a second stop signal.
   void exit_early();
 
   [[nodiscard]] bool is_empty() const { return reasons_.empty(); }
-  /// "attempt 0, goodbye of node 3", in the order in which they came.
+  /// "attempt 0, goodbye of node 3", in the order of `add`.
   [[nodiscard]] std::string describe() const;
 
  private:
@@ -37,10 +37,10 @@ class PendingWork {
   bool is_leaving_ = false;
 };
 
-// The report, by a process of its own.
+// Writing the report in a helper process.
 
-/// Has `write` write the report: of our descriptors it has `stream` alone. Calls `then` once, in a later turn of the
-/// loop; with an error where that took longer than `most_time`, too.
+/// Runs `write` in a helper process, which of our descriptors has `stream` alone. Calls `then` once, in a later turn
+/// of the loop; with an error also after `most_time`.
 void write_report_async(HelperTask& task, const std::function<Result<>()>& write, std::optional<int> stream,
                         std::chrono::milliseconds most_time, std::function<void(const Result<>&)> then);
 

@@ -1,4 +1,4 @@
-// Gets ready what both halves of muster need, then splits.
+// Prepares what guard and agent share (temporary directories, the process marker), then splits the process.
 #include "agent/run.hpp"
 
 #include "agent/agent.hpp"
@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <set>
 #include <system_error>
 
 namespace muster {
@@ -31,10 +30,10 @@ std::string temporary_folder(const std::map<std::string, std::string>& variables
   const std::string path = is_set ? folder->second : "/tmp";
   std::error_code failed;  // without a working directory a relative path stays what it is
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
-  return failed ? path : whole.string();  // workers may change their directory
+  return failed ? path : whole.string();  // absolute, because workers may change their directory
 }
 
-/// Where log files go when they are wanted and no folder was named; empty in all other cases.
+/// Directory of log files if they are wanted and no --log-dir is given; otherwise empty.
 Result<std::string> choose_log_folder(const RunOptions& options, const std::string& temporary) {
   if (!options.needs_files() || !options.log_dir.empty()) {
     return std::string();
@@ -48,7 +47,7 @@ Result<std::string> choose_log_folder(const RunOptions& options, const std::stri
   return *folder + "/";
 }
 
-/// What the system gives to a run, for as long as it lasts.
+/// Directories of a run, which last as long as it.
 struct Resources {
   RunFolder folder;
   RunFolder shared;  ///< in shared memory, where `folder` is not
@@ -57,13 +56,14 @@ struct Resources {
   [[nodiscard]] const std::string& shared_path() const { return shared.path().empty() ? folder.path() : shared.path(); }
 };
 
-/// The guard's to do: it is the last one.
+/// Usually called by the guard, which exits last.
 void remove_folders(Resources& resources) {
   resources.folder.remove();
   resources.shared.remove();
 }
 
-/// In memory, where no disk is waited for. MPI needs a place for programs as well, which shared memory often is not.
+/// Prefers shared memory, where no disk can block. MPI also needs a directory for programs, and shared memory is
+/// often mounted noexec.
 void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::string& temporary) {
   const bool needs_both = plan.needs_shared_memory;
   if (needs_both && !resources.shared.make_in_memory()) {
@@ -127,7 +127,7 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
   }
   const std::string marker = make_marker();
   std::set<int> watched_signals = options.stop_signals.all();
-  if (options.suspend.signal) {  // an agent that does not hear of a notice is ended before the platform ends it
+  if (options.suspend.signal) {  // an agent that misses the notice has to be ended before the platform kills it
     watched_signals.insert(*options.suspend.signal);
   }
   const GuardSetup setup{marker, watched_signals, inherited.ignored_signals, options.grace};
@@ -147,13 +147,13 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
       exit_code = Agent(input, std::move(link)).run();
     }
     if (::getppid() != guard) {
-      remove_folders(resources);  // usually the guard's to do
+      remove_folders(resources);  // otherwise the guard does it
     }
     return exit_code;
   });
   remove_folders(resources);
   if (result) {
-    // Not by returning: destroying what guard and agent had in common would make the kernel copy its pages first.
+    // Not by returning: destroying objects shared by guard and agent would make the kernel copy their pages first.
     ::_exit(*result);
   }
   return result;
@@ -180,11 +180,11 @@ bool may_colour(int fd, When colour, const std::map<std::string, std::string>& v
   return is_terminal(fd) && !is_dumb(variables) && (refused == variables.end() || refused->second.empty());
 }
 
-// Temporary files of one run.
+// The private temporary directory.
 
 namespace {
 
-/// Where Linux keeps shared memory, in which processes of one machine speak with each other.
+/// POSIX shared memory on Linux.
 constexpr const char* kSharedMemory = "/dev/shm";
 
 std::string template_of(const std::string& place, const std::string& name) {
@@ -192,8 +192,8 @@ std::string template_of(const std::string& place, const std::string& name) {
 }
 
 void remove_with_content(const std::string& path) {
-  if (::rmdir(path.c_str()) != 0) {  // empty is the usual case
-    std::error_code ignored;         // what is left is a few bytes in a temporary folder
+  if (::rmdir(path.c_str()) != 0) {  // usually it is empty
+    std::error_code ignored;         // what remains is a few bytes in a temporary directory
     std::filesystem::remove_all(path, ignored);
   }
 }
@@ -247,7 +247,7 @@ void RunFolder::remove() {
 void make_again(const std::string& folder) {
   constexpr mode_t kOwnersAlone = 0700;
   if (folder.starts_with(std::string(kSharedMemory) + "/")) {
-    (void)::mkdir(folder.c_str(), kOwnersAlone);  // nearly always it is there
+    (void)::mkdir(folder.c_str(), kOwnersAlone);  // nearly always it exists already
   }
 }
 

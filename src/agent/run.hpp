@@ -1,6 +1,6 @@
 #pragma once
 
-// A folder for the time of the run: the workers' error files.
+// Runs a job's workers on this node: options of a run, its outcome and its temporary directory.
 
 #include "base/ranks.hpp"
 #include "base/result.hpp"
@@ -25,7 +25,7 @@
 
 namespace muster {
 
-/// What became of one worker of this node.
+/// The result of one worker of this node.
 struct WorkerResult {
   std::string role;
   GlobalRank global_rank;
@@ -34,29 +34,28 @@ struct WorkerResult {
   pid_t pid = -1;                    ///< -1: never started
   std::optional<ExitStatus> status;  ///< empty: never started, or it could not be killed
   double run_time_seconds = 0;
-  std::string label;         ///< what it is called beside its rank, such as "ps 1"; usually empty
-  bool is_unranked = false;  ///< none of the job's ranks, as mpirun: called by its label alone
+  std::string label;         ///< further name, such as "ps 1"; usually empty
+  bool is_unranked = false;  ///< not a rank of the job, such as mpirun; named by its label alone
 };
 
-/// What happened, for the report: the end of the job, and what this node had to do with it.
+/// The end of the job and this node's part in it, for the report.
 struct Outcome {
   JobEnd end;
   int nodes = 1;
   NodeRank node_rank;
-  bool has_place = false;  ///< some attempt was started here; else nobody knows which ranks it has
+  bool has_place = false;  ///< an attempt was started here; otherwise the ranks are unknown
   std::string host_name;
   std::vector<WorkerResult> workers;  ///< of this node, in the last attempt
   double run_time_seconds = 0;
-  /// That the first failure may have written; empty: it is none of this node's.
+  /// Error file of the first failure; empty: it was on another node, or wrote none.
   std::string error_file{};
-  /// On the leader whose store the ranks meet by: from the start of the last attempt until all had called
-  /// init_process_group.
+  /// Seconds from the start of the last attempt until all ranks had called init_process_group; only on the leader,
+  /// and where its store is used.
   std::optional<double> init_seconds{};
-  bool rank_zero_hosts_store =
-      false;  ///< workers are told MASTER_PORT, as PyTorch's are, and nobody else serves them there
-  std::vector<std::string> notices;  ///< sentences such as what a log file lacks
-  std::set<int> reported_attempts;   ///< why they ended was said here when they did
-  bool is_told_elsewhere = false;    ///< by the front of the job, or its first node
+  bool rank_zero_hosts_store = false;  ///< workers get MASTER_PORT, as PyTorch's do, and muster does not serve it
+  std::vector<std::string> notices;    ///< sentences, such as lines lost in a log file
+  std::set<int> reported_attempts;     ///< attempts whose reason to end was logged here when they ended
+  bool is_told_elsewhere = false;      ///< the remote launcher or the first node prints the reason
 };
 
 enum class When {
@@ -65,77 +64,77 @@ enum class When {
   Never
 };
 
-/// Whether lines of workers on a console begin with a prefix.
+/// When workers' lines on a console get a prefix.
 enum class PrefixWhen {
-  Auto,        ///< unless the job has exactly one worker
-  OnTerminal,  ///< likewise, and only where the stream is a terminal
+  Auto,        ///< if the job has more than one worker
+  OnTerminal,  ///< as Auto, but only on a terminal
   Always,
   Never
 };
 
-/// Who inherits standard input; the others read nothing.
+/// The workers that inherit standard input; others read /dev/null.
 enum class InputFor {
-  SingleWorker,  ///< nobody where there are several
+  SingleWorker,  ///< none, where there are several workers
   ChosenWorker,
-  All,  ///< they share it
+  All,  ///< shared
   Nobody
 };
 
-/// The front that has started this agent on its host.
+/// Connection to the remote launcher that started this agent on its host.
 struct LauncherInfo {
-  int fd = -1;            ///< where it speaks to us
-  std::string nonce;      ///< by which it knows our words
-  std::string host;       ///< how it calls this one
-  bool is_first = false;  ///< who speaks for all nodes
-  Terminals terminals;    ///< where it shows what we write
+  int fd = -1;            ///< the launcher's orders arrive here
+  std::string nonce;      ///< marks our control lines for the launcher
+  std::string host;       ///< the launcher's name for this host
+  bool is_first = false;  ///< this agent prints what concerns all nodes
+  Terminals terminals;    ///< terminals of the launcher, where our output is shown
 };
 
-/// What this node's agent does for HAI, which tells its first node alone that the job is to give way.
+/// Task of this node for HAI, which announces a suspension to the job's first node alone.
 struct HaiTask {
-  std::string manager;       ///< the host of the task's manager; empty: nobody knows its name
-  bool is_training = false;  ///< only such a task is suspended and started again
+  std::string manager;       ///< host name of the task's manager; empty: unknown
+  bool is_training = false;  ///< only training tasks are suspended and restarted
 };
 
-/// Whose metadata server is asked for notices.
+/// The cloud whose metadata server is polled for notices.
 enum class Cloud {
   Aws,
   Gcp,
   Azure
 };
 
-/// How the job gives way after a notice (docs/control.md).
+/// Suspension of the job after a notice (docs/control.md).
 struct SuspendOptions {
-  std::optional<int> signal;    ///< that is a notice and no request to end; empty: none
-  std::optional<int> tells_by;  ///< by which the workers are told besides by the file
-  /// When the allocation ends, as its platform says.
+  std::optional<int> signal;    ///< a notice and not a stop request; empty: none
+  std::optional<int> tells_by;  ///< sent to the workers in addition to the notice file
+  /// End of the allocation, as the platform says; empty: unknown.
   std::optional<std::chrono::system_clock::time_point> allocation_end;
-  std::optional<std::chrono::milliseconds> before_end;  ///< a notice comes so long before that
-  std::optional<HaiTask> hai;                           ///< empty: HAI is not the platform, or another node looks
-  std::optional<Cloud> watched;                         ///< empty: no cloud is asked
+  std::optional<std::chrono::milliseconds> before_end;  ///< a notice is given this long before the allocation ends
+  std::optional<HaiTask> hai;                           ///< empty: not on HAI, or another node polls it
+  std::optional<Cloud> watched;                         ///< empty: no cloud is polled
 
-  /// What the end of the allocation leaves for saving; empty: nobody knows when it ends.
+  /// Time until the allocation ends, less a margin for the exit; empty: the end is unknown.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
 };
 
-/// How to run a plan; nothing here changes what the workers see.
+/// Options of a run; none of them changes what workers see.
 struct RunOptions {
-  std::chrono::milliseconds grace{30'000};         ///< between asking to end and KILL
-  StopSignals stop_signals;                        ///< that ask the job to end
-  std::chrono::milliseconds console_stall{5'000};  ///< a console that takes no byte for so long
-  Selection selection;                             ///< what goes to the console and to files
-  std::string log_dir;                             ///< empty, and files are wanted: a temporary one
+  std::chrono::milliseconds grace{30'000};         ///< between stop signal and SIGKILL
+  StopSignals stop_signals;                        ///< signals that ask the job to end
+  std::chrono::milliseconds console_stall{5'000};  ///< a console that accepts no byte for this long is stalled
+  Selection selection;                             ///< output shown on the console and written to files
+  std::string log_dir;                             ///< empty, and files are wanted: a temporary directory
   LineFilter duplicate_out;                        ///< lines that also go to the node's filtered_stdout.log
   LineFilter duplicate_err;
   PrefixWhen prefix = PrefixWhen::Auto;
   PrefixTemplate prefix_template;  ///< empty: the rank
   When colour = When::Auto;        ///< Auto: on a terminal, unless NO_COLOR is set
-  When terminals = When::Auto;     ///< what workers write into; Auto: where it is shown on one
+  When terminals = When::Auto;     ///< whether workers write into ptys; Auto: where the output is shown on a terminal
   InputFor input_for = InputFor::SingleWorker;
-  LocalRank input_rank{};  ///< who is chosen
+  LocalRank input_rank{};  ///< for ChosenWorker
   SuspendOptions suspend;
-  std::string state_folder;  ///< of the job, over all of its runs; empty: nobody asked for one
+  std::string state_folder;  ///< of the job, kept between its runs; empty: not wanted
   std::string host_name;
-  std::optional<LauncherInfo> launcher;  ///< empty: somebody else has started us
+  std::optional<LauncherInfo> launcher;  ///< empty: not started by a remote launcher
 
   /// True when something is written to files.
   [[nodiscard]] bool needs_files() const {
@@ -143,62 +142,60 @@ struct RunOptions {
   }
 };
 
-/// How ranks of MPI start where the way before does not work on all nodes.
+/// A fallback for starting MPI ranks, used where those before it do not work on all nodes.
 struct MpiStartMethod {
   ChosenMode mode;
-  LaunchPlan plan;  ///< as far as it is known before the nodes have met
+  LaunchPlan plan;  ///< as far as known before the nodes have met
 };
 
-/// The part of a job that this node has.
+/// This node's part of a job.
 struct JobPlan {
-  LaunchPlan plan;                 ///< as far as it is known before the nodes have met
-  std::optional<PlanInput> input;  ///< what it was made from; empty: nothing is left to decide
+  LaunchPlan plan;                 ///< as far as known before the nodes have met
+  std::optional<PlanInput> input;  ///< input of the plan; empty: nothing is left to decide
   gang::GangSetup gang;
-  std::vector<Input> inputs;  ///< without which nothing is started
-  /// For processes of this node that listen, whatever rank it gets and however many nodes there are.
+  std::vector<Input> inputs;  ///< files that must exist before the start
+  /// Ports for listening processes of this node, enough for any rank and any number of nodes.
   int ports_to_reserve = 0;
-  std::vector<MpiStartMethod> others = {};  ///< what the nodes may agree on instead
+  std::vector<MpiStartMethod> others = {};  ///< fallbacks that the nodes may agree on
 
-  /// The plan of one attempt, with what the gang and a rank table have decided. `way`: 0, or one of the others,
-  /// counted from 1.
+  /// The plan of one attempt, decided by the gang and a rank table. `way`: 0, or a fallback, counted from 1.
   [[nodiscard]] LaunchPlan of_attempt(const Placement& placement, std::optional<rank_table::RankedNode> ranked,
                                       std::size_t way) const;
-  /// True where the plan of one of the ways has it set, such as `&LaunchPlan::needs_secret`.
+  /// True if the plan of any start method sets this member, such as `&LaunchPlan::needs_secret`.
   [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
-  /// Fixed by the user; empty: a fresh one each time.
+  /// Port fixed by the user; empty: a fresh one for each attempt.
   [[nodiscard]] std::optional<std::uint16_t> worker_port() const {
     return input ? input->cluster.worker_port : std::nullopt;
   }
 };
 
-/// What is done once in the agent, when every process has ended and all output has been read.
+/// Final steps of the agent, after every process has ended and all output has been read.
 struct ExitReport {
-  /// Writes the report; empty: none is wanted. Called in a process of its own, since its file system may
-  /// hang: of our descriptors that has `stream` alone.
+  /// Writes the report; empty: none is wanted. Runs in a helper process, because its file system may hang; of our
+  /// descriptors that has `stream` alone.
   std::function<Result<>(const Outcome&)> write_report;
-  std::optional<int> stream;  ///< where the report goes, if that is not named by a path of its own
-  /// What it says is written to the console as the last lines, and what it returns is written to standard
-  /// output behind those of the workers. `report` says whether there is one.
+  std::optional<int> stream;  ///< descriptor of the report, if it has no path
+  /// Logs the last lines of the job and returns text for standard output, written behind the workers' output.
+  /// `report`: result of writing the report.
   std::function<std::string(const Outcome&, const Result<>& report)> say;
 };
 
-/// Runs the workers of this node to their end, and ends the process with the exit code of the program; it returns only
-/// where the job could not be begun. Splits the process into guard and agent (docs/processes.md).
-///
-/// `variables` is the inherited environment.
+/// Runs this node's workers to their end, then ends the process with the program's exit code; returns only if the job
+/// could not begin. Splits the process into guard and agent (docs/processes.md). `variables`: the inherited
+/// environment.
 [[nodiscard]] Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& inherited,
                               const std::map<std::string, std::string>& variables, const ExitReport& exit_report);
 
-/// Standard output and standard error of this program.
+/// Reports whether our standard output and standard error are terminals.
 [[nodiscard]] Terminals find_terminals();
 
-/// The terminal can show text, and nothing else: TERM=dumb.
+/// True for TERM=dumb: the terminal shows text only.
 [[nodiscard]] bool is_dumb(const std::map<std::string, std::string>& variables);
 
-/// Whether a stream of this program may be coloured.
+/// True if text on `fd`, a stream of ours, may be coloured.
 [[nodiscard]] bool may_colour(int fd, When colour, const std::map<std::string, std::string>& variables);
 
-/// A private folder with what is in it.
+/// A private directory and its content.
 class RunFolder {
  public:
   RunFolder() = default;
@@ -206,13 +203,13 @@ class RunFolder {
   RunFolder& operator=(const RunFolder&) = delete;
   ~RunFolder() = default;
 
-  /// In shared memory, where nothing waits for a disk. False where there is none, or no place.
+  /// Creates it in shared memory, where no disk can block. False: no shared memory, or it is full.
   bool make_in_memory();
-  /// Below $TMPDIR or /tmp, whose file system may hang.
+  /// Creates it below `temporary_folder`, whose file system may hang (limited to 1 s).
   Result<> make_below(const std::string& temporary_folder);
-  /// Empty when there is none.
+  /// Empty: no directory.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// The one who is the last to need it has to; a file system that hangs is not waited for.
+  /// To be called by its last user; gives up after 200 ms if the file system hangs.
   void remove();
 
  private:
@@ -220,11 +217,11 @@ class RunFolder {
   bool is_in_memory_ = false;
 };
 
-/// Where the folder in shared memory is gone, it is made again: a login that ends may have the shared memory of its user cleared
-/// (logind.conf(5), RemoveIPC), while a job that it left behind goes on.
+/// Creates the directory in shared memory again if it is gone: at logout the user's shared memory may be cleared
+/// (logind.conf(5), RemoveIPC) while a job left in the background goes on.
 void make_again(const std::string& folder);
 
-/// A new private folder "<temporary_folder>/<name>_XXXXXX". An error says why it cannot be had.
+/// Creates a private directory "<temporary_folder>/<name>_XXXXXX". The error names the reason.
 [[nodiscard]] Result<std::string> make_temporary_folder(const std::string& temporary_folder, const std::string& name);
 
 }  // namespace muster

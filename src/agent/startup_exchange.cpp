@@ -1,4 +1,4 @@
-// What a node tells of its ports, and reads of the others'.
+// Exchanges ports, rank tables and votes with the other nodes before the start.
 #include "agent/startup_exchange.hpp"
 
 #include "base/log.hpp"
@@ -44,16 +44,16 @@ std::vector<NodePorts> PortExchange::of_all(const gang::Exchanged& merged) {
                                : read_ports(ports->second).value();  // written by the same program
 }
 
-// When a table that was read counts.
+// The rank table of this node.
 
 namespace {
 
-/// Where nobody counts, what stands in the file is the newest.
+/// True without version numbers: then the file's content is the newest.
 bool is_newer(const rank_table::TableFile& file, const rank_table::TableFile& before) {
   return !file.version || !before.version || *file.version > *before.version;
 }
 
-/// A server can have one `pod_ip`.
+/// Warns of pods on one server, which can have only one `pod_ip`.
 void remark_shared_server(const rank_table::Table& table, std::size_t own) {
   const std::string& server = table.instances[own].server_id;
   const auto pods =
@@ -108,7 +108,7 @@ Result<> RankTableExchange::follow_switches(rank_table::TableFile& file) const {
   return {};
 }
 
-/// A node that is alone has nobody to compare with.
+/// Without other nodes there is nothing to compare.
 bool RankTableExchange::has_news() const {
   return input_->cluster.job.most_nodes > 1 || needs_addresses();
 }
@@ -149,7 +149,7 @@ std::optional<rank_table::RankedNode> RankTableExchange::part(const Placement& p
     changes.pod_addresses = std::move(same.pod_addresses);
     if (before_ && before_->summary.digest == same.digest) {
       used = &*before_;
-      changes.ranks.clear();  // they are of the newer one
+      changes.ranks.clear();  // they belong to the newer table
     }
   }
   const auto& file = used->file;
@@ -157,7 +157,7 @@ std::optional<rank_table::RankedNode> RankTableExchange::part(const Placement& p
                                 rank_table::rewrite(file.text, file.table, changes)};
 }
 
-// Looks for what each way needs in this image.
+// The vote on how MPI ranks start: looks for what each method needs in this image.
 
 std::string MpiStartVote::contribution() const {
   if (job_.others.empty()) {
@@ -208,7 +208,7 @@ std::string MpiStartVote::why_not(const ChosenMode& mode) const {
   return mode.way == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"}) : why_not_found({"mpirun"});
 }
 
-/// The server's own program looks for the library, as it will when it serves.
+/// Runs the server's own program, which looks for the library as it does when it serves.
 std::string MpiStartVote::why_no_pmix() const {
   const auto program = write_pmix_server(run_folder_);
   if (!program) {
@@ -221,7 +221,7 @@ std::string MpiStartVote::why_no_pmix() const {
   return probed->has_succeeded ? std::string() : probed->first_line;
 }
 
-/// Those that PATH lacks; sshd is usually where only root looks.
+/// Programs missing from PATH and from the sbin directories, where sshd usually is.
 std::string MpiStartVote::why_not_found(const std::vector<std::string>& programs) const {
   const auto path = variables_.find("PATH");
   const std::string folders =
@@ -235,7 +235,7 @@ std::string MpiStartVote::why_not_found(const std::vector<std::string>& programs
   return missing.empty() ? std::string() : "there is no " + join(missing, ", no ");
 }
 
-// Waiting for a route plan; what it is worth is decided in inputs/ and rank_table/.
+// The vote on the route plan; src/inputs and src/rank_table judge the plan.
 
 RoutePlanVote::RoutePlanVote(boost::asio::io_context& io, const std::optional<PlanInput>& input)
     : request_(input ? input->job.route : std::nullopt), timer_(io) {}

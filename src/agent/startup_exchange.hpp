@@ -1,6 +1,6 @@
 #pragma once
 
-// The ports on which workers of this node listen, and those of the other nodes.
+// Values that nodes exchange before the start: ports, rank tables, votes on MPI's start and on the route plan.
 
 #include "agent/run.hpp"
 #include "exchange/exchanged_values.hpp"
@@ -22,17 +22,17 @@
 
 namespace muster {
 
-/// Reserves them as long as it lives: they are the same for all attempts.
+/// Reserves this node's ports for as long as it lives: they are kept for all attempts.
 class PortExchange {
  public:
   /// `job` outlives this.
   explicit PortExchange(const JobPlan& job);
 
-  /// What this node tells the others: its ports, its slots and its name `host`; empty: nobody needs to know.
-  /// Fails where ports could not be reserved.
+  /// This node's ports, slots and name `host` for the other nodes; empty: not needed. Fails if ports could not be
+  /// reserved.
   [[nodiscard]] Result<std::string> contribution(const std::string& host) const;
 
-  /// By node rank; empty: nobody has told any.
+  /// Ports by node rank; empty: no node contributed any.
   [[nodiscard]] static std::vector<NodePorts> of_all(const gang::Exchanged& merged);
 
  private:
@@ -40,30 +40,29 @@ class PortExchange {
   Result<std::vector<WorkerPort>> reserved_;
 };
 
-// The rank table of this node, from the moment that it is there.
+// The rank table of this node.
 
-/// Goes by the table that was read last: before the first start by each that comes, and before a restart by
-/// one that its controller has counted as newer. Never changes while workers run. Its
-/// ranks follow the switches where the user says what these are.
+/// Uses the table read last: before the first start any table, before a restart only one with a newer version from
+/// its controller. Never changes while workers run. Orders ranks by the network's switches if these are given.
 class RankTableExchange {
  public:
-  /// `input` is empty where there is nothing to decide, and so no table.
+  /// `input` is empty if there is nothing to decide, and so no table.
   explicit RankTableExchange(const std::optional<PlanInput>& input) : input_(input) {}
 
-  /// Fails when this node is not in the table, or the table is not the job's.
+  /// Fails if this node is not in the table, or the table is not the job's.
   [[nodiscard]] Result<> take(rank_table::TableFile file, bool is_restart);
 
-  /// What this node tells the others of it, or of its part of one that all make; empty: nothing. To be
-  /// contributed again when another table has been taken.
+  /// Summary of the table for the other nodes, or this node's part of a table that all nodes make; empty: none. To be
+  /// contributed again after another table has been taken.
   [[nodiscard]] std::string contribution() const;
 
   [[nodiscard]] bool is_here() const { return now_.has_value(); }
   [[nodiscard]] const rank_table::TableFile& file() const { return now_->file; }
-  /// The place of this node in it.
+  /// Index of this node in the table.
   [[nodiscard]] std::size_t instance() const { return now_->instance; }
 
-  /// What the plan of an attempt is made from, with what the nodes have told each other, and with `ranks`
-  /// unless that is empty; empty: the job has no table.
+  /// The table as input of an attempt's plan, with the nodes' exchanged values, and with `ranks` unless empty; empty:
+  /// the job has no table.
   [[nodiscard]] std::optional<rank_table::RankedNode> part(const Placement& placement, const gang::Exchanged& merged,
                                                            const std::vector<int>& ranks) const;
 
@@ -72,7 +71,7 @@ class RankTableExchange {
   struct Known {
     rank_table::TableFile file;
     std::size_t instance = 0;
-    rank_table::Summary summary;  ///< empty: there is nobody to tell it
+    rank_table::Summary summary;  ///< empty: no other node to compare with
     std::vector<int> ranks;       ///< of this node; empty likewise
   };
 
@@ -82,31 +81,31 @@ class RankTableExchange {
 
   const std::optional<PlanInput>& input_;
   std::optional<Known> now_;
-  /// The one that it took the place of: the nodes may have agreed on that already.
+  /// The table used before: the nodes may have agreed on that one already.
   std::optional<Known> before_;
 };
 
-// By which ways ranks of MPI could start on this node, and which one all nodes have agreed on.
+// The nodes' vote on how MPI ranks start.
 
 class MpiStartVote {
  public:
-  /// All of it outlives this. `run_folder` may be empty.
+  /// All references outlive this. `run_folder` may be empty.
   MpiStartVote(const JobPlan& job, const Inherited& inherited, const std::map<std::string, std::string>& variables,
                const std::string& run_folder)
       : job_(job), inherited_(inherited), variables_(variables), run_folder_(run_folder) {}
 
-  /// What this node tells the others, after a look at what is installed, which takes some 10 ms, and 5 s at most;
-  /// empty: there is only one way.
+  /// Start methods that work on this node, for the other nodes; searches the installed programs, which takes about 10
+  /// ms and 5 s at most; empty: there is only one method.
   [[nodiscard]] std::string contribution() const;
 
-  /// The first one where nothing had to be agreed on.
+  /// The method that all nodes can use; the first one if there was no vote.
   [[nodiscard]] static AgreedMethod agreed(const gang::Exchanged& merged);
-  /// On the first node, before the first attempt, where there was something to agree on.
+  /// Logs the method, on the first node before the first attempt, if there was a vote.
   void say(const AgreedMethod& way, const Placement& placement) const;
 
  private:
   [[nodiscard]] MethodReport report(const ChosenMode& mode) const;
-  /// Empty: it works here.
+  /// Why the method does not work here; empty: it works.
   [[nodiscard]] std::string why_not(const ChosenMode& mode) const;
   [[nodiscard]] std::string why_no_pmix() const;
   [[nodiscard]] std::string why_not_found(const std::vector<std::string>& programs) const;
@@ -117,31 +116,30 @@ class MpiStartVote {
   const std::string& run_folder_;
 };
 
-// What this node would do for ROUTE_PLAN=true, and what all have decided.
+// The nodes' vote on ROUTE_PLAN=true.
 
-/// Looks for a plan when the rank table is there, and waits for a topology as long as the request says; after
-/// that it never waits again.
+/// Searches a route plan once the rank table is there, and waits for a topology file as long as the request says;
+/// waits only once.
 class RoutePlanVote {
  public:
   RoutePlanVote(boost::asio::io_context& io, const std::optional<PlanInput>& input);
 
-  /// The time is over: whoever waits looks again.
+  /// The wait is over: the caller polls again.
   std::function<void()> on_late;
 
   [[nodiscard]] bool is_wanted() const { return request_.has_value(); }
-  /// The file that may be waited for.
+  /// The file to wait for.
   [[nodiscard]] std::string file() const { return request_ ? request_->topology_file : ""; }
 
-  /// What it waits for: "topology '/x': missing"; empty: it knows what this node would do.
+  /// The missing file, such as "topology '/x': missing"; empty: this node's vote is known.
   [[nodiscard]] std::string look(const RankTableExchange& table);
-  /// The table is another one, or another attempt follows: a plan beside it may be another one, too.
+  /// For another table or attempt: the plan beside the table may have changed.
   void forget();
   void cancel() { timer_.cancel(); }
 
-  /// What to tell the others, once for each table and attempt; empty: nothing new.
+  /// This node's vote, once for each table and attempt; empty: already taken.
   [[nodiscard]] std::optional<std::string> take_vote();
-  /// Carries out what all have decided, and says so; the ranks of the next attempt, empty where they are
-  /// those of the table.
+  /// Logs the nodes' common decision, and returns the ranks of the next attempt; empty: those of the table.
   [[nodiscard]] std::vector<int> decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const;
 
  private:

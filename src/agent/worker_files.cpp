@@ -1,4 +1,4 @@
-// Bytes that workers wrote, on a file system that may hang: read, and made a sentence of, beside the agent.
+// Reads workers' error files, finds orphans of mpirun's ranks, and compares the progress file.
 #include "agent/worker_files.hpp"
 
 #include "agent/run.hpp"
@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <sstream>
@@ -21,11 +20,11 @@
 namespace muster {
 namespace {
 
-/// A start may wait longer than an end.
+/// Timeouts; the start can wait longer than the end.
 constexpr std::chrono::milliseconds kStartPatience{1'000};
 constexpr std::chrono::milliseconds kEndPatience{500};
 
-/// What is no file is never read, and is left alone.
+/// Removes a regular file; anything else is never read, and is kept.
 void remove_file(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
@@ -33,7 +32,7 @@ void remove_file(const std::string& path) {
   }
 }
 
-/// Returns why not; empty: it is there. An empty name is that of our own.
+/// Returns the error; empty: the directory exists. An empty path is the working directory.
 std::string make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   if (!folder.empty()) {
@@ -43,7 +42,7 @@ std::string make_folder(const std::filesystem::path& folder) {
                : std::string();
 }
 
-/// A line each.
+/// Returns one line for each file.
 std::string read_files(const std::vector<std::string>& paths) {
   std::string lines;
   for (const std::string& path : paths) {
@@ -78,7 +77,7 @@ bool ErrorFiles::is_in_run_folder(const std::string& path) const {
   return !run_folder_.empty() && path.starts_with(run_folder_ + "/");
 }
 
-/// Before the first attempt the folder of the run is there, and is empty.
+/// Leaves out the run directory before the first attempt: it exists, and is empty.
 std::vector<std::string> ErrorFiles::unmade_places() const {
   std::vector<std::string> paths;
   for (const WorkerPlan& worker : plan_.workers) {
@@ -89,7 +88,7 @@ std::vector<std::string> ErrorFiles::unmade_places() const {
   return paths;
 }
 
-/// Returns the first thing that could not be done.
+/// Returns the first error; empty: none.
 std::string ErrorFiles::make_room(const std::vector<std::string>& paths) const {
   for (const std::string& path : paths) {
     std::string obstacle = is_in_run_folder(path) ? "" : make_folder(std::filesystem::path(path).parent_path());
@@ -102,7 +101,7 @@ std::string ErrorFiles::make_room(const std::vector<std::string>& paths) const {
 }
 
 void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<void()> then) {
-  helper_task_.cancel();  // who stops before the first start waits for no removal
+  helper_task_.cancel();  // a stop before the first start does not wait for the removal
   std::vector<std::size_t> read;
   std::vector<std::string> paths;
   for (const std::size_t worker : workers) {
@@ -139,7 +138,7 @@ std::string ErrorFiles::message(std::size_t worker) const {
   return found == messages_.end() ? std::string() : found->second;
 }
 
-// A look every second: nothing tells us that an orphan has come to us.
+// Orphans of ranks are found by polling, because nothing signals that one was re-parented to us.
 
 namespace {
 
@@ -165,7 +164,7 @@ void RankOrphans::look() {
   }
   timer_.ask();
   const std::vector<Process> left = left_by_local_ranks();
-  if (left.empty() || !seen_) {  // a rank may be started between two looks: the next one asks
+  if (left.empty() || !seen_) {  // a rank may be starting: only the next poll calls `on_left`
     seen_ = left.empty() ? std::nullopt : std::optional(Clock::now());
     return;
   }
@@ -186,7 +185,7 @@ bool RankOrphans::is_a_starter_alive() const {
   return false;
 }
 
-// Nothing is read: size, time and number change when somebody writes.
+// The progress file is not read: its size, time and inode number change when it is written.
 
 std::string look_at_file(const std::string& path) {
   struct stat status {};

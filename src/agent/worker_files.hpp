@@ -1,6 +1,6 @@
 #pragma once
 
-// What workers write about their own failure.
+// Files and processes that workers leave: error files, orphans of mpirun's ranks, and the progress file.
 
 #include "agent/attempt_listener.hpp"
 #include "base/result.hpp"
@@ -21,23 +21,23 @@
 
 namespace muster {
 
-/// The error files of one attempt. Their file system may hang: an errand makes their folders, removes the old ones and reads the
-/// new ones, and where it does not answer the attempt goes on without them.
+/// The error files of one attempt. Their file system may hang: a HelperTask makes their directories, removes old
+/// files and reads new ones; after a timeout the attempt goes on without them.
 class ErrorFiles {
  public:
-  /// The plan outlives it. `run_folder` was made for this run; empty: there is none.
+  /// The plan outlives it. `run_folder` was made for this run; empty: none.
   ErrorFiles(boost::asio::io_context& io, HelperProcesses& helpers, const LaunchPlan& plan, std::string run_folder)
       : helper_task_(io, helpers), io_(io), plan_(plan), run_folder_(std::move(run_folder)) {}
 
-  /// To be called before the first start: what a worker of an older attempt, or of an older run where the
-  /// file is not in the run folder, wrote must not be taken for the word of a new one; and their folder is there.
-  /// True: all is done. False: calls `then` once, in a later turn of the loop.
+  /// Removes old error files, so that the message of an earlier attempt, or of an earlier run where the file is not
+  /// in the run directory, is not taken for a new one, and makes their directories. To be called before the first
+  /// start. True: done. False: calls `then` once, in a later turn of the loop.
   [[nodiscard]] bool prepare(std::function<void()> then);
-  /// Fails with `System` where that folder could not be made: nobody is to be started.
+  /// A `System` error if a directory could not be made: no worker may start.
   [[nodiscard]] const Result<>& prepared() const { return prepared_; }
-  /// Reads those of `workers`, who are dead. Calls `then` once, in a later turn of the loop.
+  /// Reads the files of `workers`, which have ended. Calls `then` once, in a later turn of the loop.
   void read(const std::vector<std::size_t>& workers, std::function<void()> then);
-  /// What it wrote, in one sentence. Empty: nothing, or it has not been read.
+  /// The worker's error in one sentence; empty: none, or not read.
   [[nodiscard]] std::string message(std::size_t worker) const;
 
  private:
@@ -52,24 +52,24 @@ class ErrorFiles {
   const LaunchPlan& plan_;
   std::string run_folder_;
   Result<> prepared_;
-  bool has_given_up_ = false;  ///< a file that could not be removed may be there still
+  bool has_given_up_ = false;  ///< a file that could not be removed may still be there
   std::map<std::size_t, std::string> messages_;
 };
 
-// What ranks of mpirun leave behind while it runs.
+// Orphans of ranks, while their mpirun still runs.
 
-/// mpirun waits for everybody who has the output of a rank open, also when no rank is left: for ever, if a rank has started a
-/// server. What other workers leave behind is ended when they all have ended on a node; here it is when mpirun's ranks have.
+/// mpirun waits until every process that has a rank's output open has closed it, even after the last rank: for ever,
+/// if a rank started a server. So these orphans are ended with mpirun's ranks, others with the node's last worker.
 class RankOrphans : public AttemptListener {
  public:
-  /// What is left after `grace` is killed.
+  /// Orphans that are left after `grace` get SIGKILL.
   RankOrphans(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
               std::chrono::milliseconds grace);
 
-  /// The ranks of this node have ended, and their starter has not: to be asked to end. At each look again.
+  /// The ranks of this node have ended, but not mpirun: `left` should get the stop signal. Called at each poll.
   std::function<void(const std::vector<Process>& left)> on_left;
 
-  /// A worker has been started: one that starts ranks is looked at until it ends.
+  /// Begins to poll if the worker starts ranks, until it ends.
   void on_started(std::size_t worker) override;
   void cancel() { timer_.cancel(); }
 
@@ -81,26 +81,25 @@ class RankOrphans : public AttemptListener {
   const Workers& workers_;
   DelayedCall timer_;
   std::chrono::milliseconds grace_;
-  std::optional<std::chrono::steady_clock::time_point> seen_;  ///< since when something is left
+  std::optional<std::chrono::steady_clock::time_point> seen_;  ///< when orphans were first seen
 };
 
-// What `--progress-file` looks like.
+// The file of `--progress-file`.
 
-/// Size, time and number of a file. They change when somebody writes; a file that is not there looks alike
-/// each time.
+/// Size, time and inode number of a file, which change when it is written; "none" if there is no such file.
 [[nodiscard]] std::string look_at_file(const std::string& path);
 
-/// Finds out whether a file has changed from one attempt to the next.
+/// Tells whether a file has changed between two attempts.
 class RankTableProgress {
  public:
-  /// Without a path nothing is watched.
+  /// An empty path: nothing is watched.
   RankTableProgress(boost::asio::io_context& io, HelperProcesses& helpers, std::string path)
       : helper_task_(io, helpers), path_(std::move(path)) {}
 
-  /// Looks for the first time.
+  /// Reads the file's state for the first time.
   void start();
-  /// Calls `then` with whether the file has changed since the last look. Empty: nothing is watched, or the
-  /// file system does not answer.
+  /// Calls `then` with true if the file has changed since the last call; empty: nothing is watched, or the file
+  /// system does not answer.
   void look(const std::function<void(std::optional<bool>)>& then);
 
  private:

@@ -1,4 +1,4 @@
-// One worker, then a look at what else has happened, then the next one.
+// Starts one worker, lets the loop handle other events, then starts the next one.
 #include "agent/worker_starter.hpp"
 
 #include "base/file_io.hpp"
@@ -9,22 +9,17 @@
 
 #include <boost/asio/post.hpp>
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace muster {
 
-// Names and folders of the plan become files, on file systems that may hang: see docs/processes.md.
+// Finds the files of the plan, on file systems that may hang: see docs/processes.md.
 
 namespace {
 
@@ -33,19 +28,7 @@ constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
 
 using Found = Result<std::string>;
 
-Result<> make_folder(const std::string& path) {
-  std::error_code failed;
-  std::filesystem::create_directories(path, failed);
-  return failed ? Result<>(system_error("cannot make the folder '" + path + "'", failed.value())) : Result<>();
-}
-
-std::string whole_path(const std::string& path) {
-  std::error_code failed;  // without a working directory it stays what it is
-  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
-  return failed ? path : whole.string();
-}
-
-/// A search of its own for each name; for a worker its script and its folder.
+/// Finds a worker's program, once for each name, checks its script and makes its directory.
 class Search {
  public:
   explicit Search(std::string search_path) : search_path_(std::move(search_path)) {}
@@ -59,8 +42,10 @@ class Search {
     }
     const Found& program = program_of(worker.argv.front());
     if (program && worker.makes_directory) {
-      if (auto made = make_folder(worker.working_directory); !made) {
-        return made.error();
+      std::error_code failed;
+      std::filesystem::create_directories(worker.working_directory, failed);
+      if (failed) {
+        return system_error("cannot make the folder '" + worker.working_directory + "'", failed.value());
       }
     }
     return program;
@@ -74,8 +59,11 @@ class Search {
 
   [[nodiscard]] Found look(const std::string& name) const {
     Found found = find_executable(name, search_path_);
-    if (found) {  // a relative path of PATH begins here, wherever the worker is started
-      *found = name.find('/') == std::string::npos ? whole_path(*found) : *found;
+    if (found && name.find('/') == std::string::npos) {
+      // An entry of PATH may be relative to our working directory, not to the worker's.
+      std::error_code failed;  // without a working directory the path stays relative
+      const std::filesystem::path whole = std::filesystem::absolute(*found, failed);
+      *found = failed ? *found : whole.string();
     }
     return found;
   }
@@ -85,7 +73,7 @@ class Search {
   std::string checked_script_;
 };
 
-/// For each worker.
+/// One result for each worker.
 std::vector<Found> find_all(const LaunchPlan& plan, const std::string& search_path) {
   Search search(search_path);
   std::vector<Found> all;
@@ -95,7 +83,7 @@ std::vector<Found> find_all(const LaunchPlan& plan, const std::string& search_pa
   return all;
 }
 
-/// For each a sign, which is the kind of the error or stands for none, and what was found or why not.
+/// Encodes one result per worker: a status byte (0 or the kind of the error), then the path or the error text.
 std::string write_all(const std::vector<Found>& all) {
   std::string answer;
   for (const Found& found : all) {
@@ -105,7 +93,7 @@ std::string write_all(const std::vector<Found>& all) {
   return answer;
 }
 
-/// Has the beginnings of all files in the kernel's memory, and of their interpreters, as deep as Linux goes.
+/// Brings the first bytes of all files into the page cache, and of their interpreters, as deep as Linux follows them.
 void look_into(const std::vector<Found>& all) {
   constexpr int kMostInterpreters = 5;
   std::set<std::string> files;
@@ -157,7 +145,7 @@ bool Programs::find(std::function<void()> then) {
   helper_task_.start({work, {}}, HelperTask::kNoLimit,
                      [this, then = std::move(then)](const HelperTask::Answer& answer) {
                        slow_search_timer_.cancel();
-                       // Somebody has killed it: then we have to ask ourselves.
+                       // The helper process was killed: search here.
                        found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
                        then();
                      });
@@ -176,17 +164,16 @@ void Programs::log_slow_search() {
   slow_search_timer_.ask();
 }
 
-// Counts the file descriptors of a job: see the header.
+// Counts the file descriptors that a job needs.
 
 namespace {
 
-/// More than that many come at once only where more nodes do.
+/// More strangers than this come at once only in larger jobs.
 constexpr rlim_t kEnoughStrangers = 1'024;
-/// With fewer an agent that comes in the middle of a flood might not be heard.
+/// With fewer, an agent that connects during a flood of strangers might not be heard.
 constexpr rlim_t kLeastStrangers = 32;
 
-/// Nodes that an agent may lead. Where it is workers that are counted, so many nodes as it takes when each has
-/// as many as this one.
+/// Number of nodes that an agent may lead. If workers are counted, assumes that each node has as many as this one.
 rlim_t links_of(const gang::GangSetup& gang, int nodes) {
   const int slots = std::max(1, gang.policy.node.slots);
   const int total = gang.policy.job.total_slots.value_or(0);
@@ -195,35 +182,26 @@ rlim_t links_of(const gang::GangSetup& gang, int nodes) {
   return gang.lead != gang::Lead::Never && linked > 1 ? static_cast<rlim_t>(linked) : 0;
 }
 
-/// To the nodes that the job cannot do without.
-rlim_t least_links(const gang::GangSetup& gang) {
-  return links_of(gang, gang.policy.job.least_nodes);
-}
-
 rlim_t most_links(const gang::GangSetup& gang) {
   return links_of(gang, gang.policy.job.most_nodes);
 }
 
-/// Of this process, but for links: what muster itself uses, reserved ports, and for each worker two pipes and a
-/// pidfd. Log files are open in the process that writes them, which has nothing else.
+/// Descriptors of this process without links: muster's own, reserved ports, and for each worker two pipes and a
+/// pidfd. Log files are open in the process that writes them, which has no others.
 rlim_t descriptors_of(const JobPlan& job) {
   constexpr rlim_t kForMuster = 32;
   constexpr rlim_t kPerWorker = 3;
   return kForMuster + static_cast<rlim_t>(job.ports_to_reserve) + kPerWorker * job.plan.workers.size();
 }
 
-/// A leader that listens needs room for those who have not said yet who they are.
-rlim_t descriptors_at_least(const JobPlan& job) {
-  return descriptors_of(job) + least_links(job.gang) + (most_links(job.gang) > 0 ? kLeastStrangers : 0);
-}
-
 }  // namespace
 
 Result<> check_descriptors(const JobPlan& job) {
   const LaunchPlan& plan = job.plan;
-  const rlim_t links = least_links(job.gang);
+  const rlim_t links = links_of(job.gang, job.gang.policy.job.least_nodes);
   const auto ports = static_cast<rlim_t>(job.ports_to_reserve);
-  const rlim_t needed = descriptors_at_least(job);
+  // A leader that listens needs room for peers that have not identified themselves yet.
+  const rlim_t needed = descriptors_of(job) + links + (most_links(job.gang) > 0 ? kLeastStrangers : 0);
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
     return {};
@@ -312,7 +290,8 @@ Result<> WorkerStarter::start_one(std::size_t worker) {
   auto started = parts_.workers.start(
       worker, {.executable = *program,
                .standard_input = reads_input ? STDIN_FILENO : null_input_.get(),
-               // Who may have the terminal stays where it belongs to: another session could not be its foreground.
+               // The reader of the terminal stays in our session: from another one it could not be in the terminal's
+               // foreground.
                .leads_session = !(has_input_alone && parts_.terminal.is_wanted()),
                .terminal = has_input_alone ? parts_.terminal.fd() : -1,
                .output = parts_.streams.way_of(worker),

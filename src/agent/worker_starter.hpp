@@ -1,6 +1,6 @@
 #pragma once
 
-// Starts the workers of an attempt, one in each turn of the loop.
+// Starts the workers of an attempt one by one: finds their programs, checks the limit of file descriptors.
 
 #include "agent/run.hpp"
 #include "agent/worker_files.hpp"
@@ -25,25 +25,25 @@
 
 namespace muster {
 
-// What the workers execute, looked for before the first of them is started.
+// The programs of the workers.
 
-/// Where other nodes count on this one a process of its own looks, since PATH, a program, a script and a folder may lie on a file
-/// system that hangs, or that needs a minute because a thousand nodes ask it: an agent that waits for it hears nobody, and is
-/// taken for dead. What was looked at is in the kernel's memory afterwards, so executing it waits no more.
+/// Finds programs before the first worker starts. In a job of several nodes a helper process does so, since PATH, a
+/// program, a script or a directory may be on a file system that hangs, or that needs a minute because a thousand
+/// nodes use it: an agent that blocks is taken for dead. The helper's reads fill the page cache: execve does not block.
 class Programs {
  public:
-  /// The plan and the variables, of which PATH is one, outlive it.
+  /// The plan and the variables, among them PATH, outlive it.
   Programs(boost::asio::io_context& io, HelperProcesses& helpers, const LaunchPlan& plan,
            const std::map<std::string, std::string>& variables);
 
-  /// True: it is known of each worker at once, as in a job of one node, which is in a hurry. Else calls `then` once when it is, however
-  /// long that takes: after ten seconds it says so.
+  /// True: all programs are known at once, as in a job of one node, which starts faster so. Otherwise calls `then`
+  /// once when they are, without a timeout; logs a warning every ten seconds.
   [[nodiscard]] bool find(std::function<void()> then);
-  /// `then` is not called any more.
+  /// After this, `then` is not called.
   void cancel();
 
-  /// The file that the worker executes; its script can be read, and the folder that it has for itself has been made. Fails as
-  /// `find_executable` and `check_script` do, or with `System`. To be called when they are known.
+  /// The worker's executable; its script is readable and its own working directory has been made. Fails as
+  /// `find_executable` and `check_script` do, or with `System`. To be called when the programs are known.
   [[nodiscard]] const Result<std::string>& of(std::size_t worker) const { return found_[worker]; }
 
  private:
@@ -57,29 +57,29 @@ class Programs {
   std::vector<Result<std::string>> found_;  ///< by worker
 };
 
-// What a job needs of the limit of file descriptors, and what is left for strangers.
+// The limit of file descriptors.
 
-/// Fails when the limit cannot hold the whole job: half of one would hold devices for nothing.
+/// Fails if the limit is too low for the whole job: a job started in part would hold devices in vain.
 [[nodiscard]] Result<> check_descriptors(const JobPlan& job);
 
-/// How many links a leader may keep. What the job needs, now or for another attempt, is in neither number.
+/// Limits of a leader's links. What the job needs, now or for another attempt, is reserved beforehand.
 struct LinkCapacity {
-  std::size_t nodes = 0;      ///< with nodes of the job and spares: as many as it needs, at least
-  std::size_t strangers = 0;  ///< with those who do not belong to the job
+  std::size_t nodes = 0;      ///< links to nodes of the job and spares: at least as many as the job needs
+  std::size_t strangers = 0;  ///< links to peers that do not belong to the job, or not yet
 };
 [[nodiscard]] LinkCapacity room_for_links(const JobPlan& job);
 
-/// The worker that has standard input for itself, and with it the terminal: the one that was chosen, else a single one. The chosen
-/// one may be missing: as another node this one may have fewer workers than were expected.
+/// The worker that alone reads standard input, and so owns the terminal: the chosen one, otherwise a single one;
+/// empty: none. The chosen one may be missing, because this node may get fewer workers than expected.
 [[nodiscard]] std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOptions& options);
 
-/// Why there is a worker that does not run.
+/// The worker that could not be started, and why.
 struct StartFailure {
   std::size_t worker = 0;
   Error error;
 };
 
-/// What the starter joins; everything outlives it.
+/// Parts of the attempt that starting a worker needs; everything outlives the starter.
 struct StarterParts {
   const LaunchPlan& plan;
   const Programs& programs;
@@ -90,24 +90,25 @@ struct StarterParts {
   const RunOptions& options;
 };
 
-/// With a thousand workers, a signal or a death in between must not wait for the last one.
+/// Starts one worker in each turn of the loop: signals and deaths must not wait for the last of a thousand.
 class WorkerStarter {
  public:
   WorkerStarter(boost::asio::io_context& io, const StarterParts& parts);
 
-  /// Before the first worker: how many things are waited for. Each calls `go_on` later, or none is started.
+  /// Called before the first worker; returns the number of steps to wait for. Each calls `go_on` later, or no worker
+  /// starts.
   std::function<int()> before_first;
   std::function<void(std::size_t worker)> on_started;
-  /// Nobody is started after it.
+  /// No worker is started after it.
   std::function<void(const StartFailure&)> on_failure;
 
   void start();
-  /// One thing that `before_first` waited for is there.
+  /// A step of `before_first` is done.
   void go_on();
-  /// Starts nobody any more. The first one who will not be; empty if there is none or it is known.
+  /// Starts no further worker. Returns the first one that will not start; empty: none, or already reported.
   [[nodiscard]] std::optional<std::size_t> cancel();
 
-  /// How many have been tried.
+  /// Number of workers that were tried.
   [[nodiscard]] std::size_t tried() const { return next_; }
   [[nodiscard]] const std::optional<StartFailure>& failure() const { return failure_; }
 
@@ -117,11 +118,11 @@ class WorkerStarter {
 
   boost::asio::io_context& io_;
   StarterParts parts_;
-  std::optional<std::size_t> reader_;  ///< who has standard input for itself
+  std::optional<std::size_t> reader_;  ///< reads standard input alone
   UniqueFd null_input_;
   std::size_t next_ = 0;
   bool is_cancelled_ = false;
-  std::optional<int> awaited_;  ///< things; empty: nobody has asked yet
+  std::optional<int> awaited_;  ///< steps of `before_first`; empty: not called yet
   std::optional<StartFailure> failure_;
 };
 

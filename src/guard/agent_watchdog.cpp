@@ -1,4 +1,4 @@
-// Memory of two processes: see mmap(2), MAP_SHARED and MAP_ANONYMOUS.
+// Shares memory between guard and agent (mmap(2), MAP_SHARED and MAP_ANONYMOUS), and judges the agent's heartbeats.
 #include "guard/agent_watchdog.hpp"
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ void GuardSharedMemory::beat(Instant now) {
   beat_.store(now.time_since_epoch().count(), std::memory_order_release);
 }
 
-/// The beat comes before the limit that is counted from it: who sees the limit sees the beat, or a later one.
+/// The beat is stored before the limit that counts from it: a reader of the limit sees this beat or a later one.
 void GuardSharedMemory::renew(const gang::Lease& lease, Instant now) {
   const auto gone_by = lease.gone_by.value_or(Instant());
   const auto limit = lease.limit.value_or(std::chrono::milliseconds(0));
@@ -46,7 +46,7 @@ AgentHeartbeat GuardSharedMemory::heartbeat() const {
   return heartbeat;
 }
 
-/// The signal comes last: who sees it sees the rest.
+/// The signal is stored last: a reader that sees it sees the rest.
 void GuardSharedMemory::note(const StopSentByGuard& request) {
   asked_at_.store(request.at.time_since_epoch().count(), std::memory_order_relaxed);
   auto place = had_ended_.begin();
@@ -102,15 +102,11 @@ std::set<pid_t> GuardSharedMemory::helpers() const {
   return pids;
 }
 
-// The guard's judgement of the agent. docs/processes.md has the rules, docs/gang.md the arithmetic.
+// The watchdog: docs/processes.md has its rules, docs/gang.md the arithmetic.
 
 namespace {
 
-std::string whole_seconds(std::chrono::nanoseconds duration) {
-  return std::to_string(std::chrono::round<std::chrono::seconds>(duration).count()) + " s";
-}
-
-/// Where there are both; else the one that there is.
+/// The earlier of two times; if one is empty, the other.
 std::optional<AgentHeartbeat::Instant> earlier(std::optional<AgentHeartbeat::Instant> one,
                                                std::optional<AgentHeartbeat::Instant> other) {
   return one && other ? std::min(one, other) : std::max(one, other);
@@ -126,7 +122,7 @@ void AgentWatchdog::on_stop_asked(Instant now) {
 AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat, Instant now,
                                        const std::function<ProcessSample()>& see) {
   if (!next_poll_ || now > *next_poll_ + kLateWakeup) {
-    grace_until_ = now + kSecondChance;  // it could not look when it had to
+    grace_until_ = now + kSecondChance;  // this poll is late
   }
   if (heartbeat.lease.gone_by && now >= *heartbeat.lease.gone_by) {
     why_ = "has not ended what other nodes take for gone";
@@ -145,26 +141,27 @@ AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat, Instant 
 }
 
 AgentWatchdog::Act AgentWatchdog::take_over(Instant last_sign, Instant now) {
-  why_ = "has not moved for " + whole_seconds(now - last_sign);
+  why_ =
+      "has not moved for " + std::to_string(std::chrono::round<std::chrono::seconds>(now - last_sign).count()) + " s";
   return Act::KillJob;
 }
 
-/// The request to stop may not have reached the workers.
+/// True if the agent did not react to a stop request: it may not have reached the workers.
 bool AgentWatchdog::is_unheard(const AgentHeartbeat& heartbeat) const {
   return asked_ && heartbeat.beat <= *asked_ && !has_asked_workers_;
 }
 
-/// Other nodes count on it: why it does not beat is nothing to them.
+/// Other nodes depend on the lease, whatever the reason of a missing beat.
 std::optional<AgentWatchdog::Instant> AgentWatchdog::end_of_lease(const AgentHeartbeat& heartbeat) const {
   return heartbeat.lease.limit ? std::optional(grace_until(heartbeat.beat + *heartbeat.lease.limit)) : std::nullopt;
 }
 
-/// Where it was asked, and the grace is over.
+/// Only valid after a stop request: silence counts from the last beat or the end of the grace.
 AgentWatchdog::Instant AgentWatchdog::silent_since(const AgentHeartbeat& heartbeat) const {
   return std::max(heartbeat.beat, *kill_from_);
 }
 
-/// Two sightings tell what it does between them.
+/// Compares two samples to see what the agent does between them.
 bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see) {
   const Instant since = silent_since(heartbeat);
   if (now < grace_until(since + kSilenceAtTheEnd)) {

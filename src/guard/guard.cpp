@@ -1,4 +1,4 @@
-// The guard: small on purpose, for it must not fail. It allocates nothing while the job goes well.
+// The guard: small on purpose, since it must not fail. It allocates nothing while the job goes well.
 #include "guard/guard.hpp"
 
 #include "base/log.hpp"
@@ -35,15 +35,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// An agent that has ended by itself has waited for `kKillLimit` already.
+/// Time to kill what a normal exit has left: the agent has waited for `kKillLimit` already.
 constexpr std::chrono::seconds kGuardCleanup{1};
 
-/// What the agent had read when it was killed is on its way to files, as at any end.
+/// Time for helper processes to write what a killed agent had read, as after any end.
 constexpr std::chrono::milliseconds kPatienceWithFiles{1'200};
-/// Where the agent stood still there is less time.
+/// Shorter, if the agent was stuck.
 constexpr std::chrono::milliseconds kMomentForFiles{200};
 
-/// Buries children until the agent is among them; returns its wait status then.
+/// Reaps children until the agent is among them; then returns its wait status.
 std::optional<int> reap_until(pid_t agent) {
   int status = 0;
   pid_t pid = 0;
@@ -53,8 +53,7 @@ std::optional<int> reap_until(pid_t agent) {
   return pid == agent ? std::optional(status) : std::nullopt;
 }
 
-/// A signal that has come, and stays pending; waits for one, until a moment if there is one. 0: none. `signalfd_` is
-/// readable while there is one.
+/// Returns a pending signal without removing it; waits for one until `until`, if given. 0: none came.
 int wait_for_signal(int signalfd_, const sigset_t& signals, std::optional<Clock::time_point> until) {
   timespec time{};
   if (until) {
@@ -74,7 +73,7 @@ int wait_for_signal(int signalfd_, const sigset_t& signals, std::optional<Clock:
   return 0;
 }
 
-/// So that it can come again.
+/// Removes a pending signal, so that it can arrive again.
 void remove_pending(int signal) {
   sigset_t one;
   ::sigemptyset(&one);
@@ -83,11 +82,11 @@ void remove_pending(int signal) {
   (void)::sigtimedwait(&one, nullptr, &at_once);
 }
 
-/// How an agent is that is late.
+/// Samples an agent that is late.
 ProcessSample see(pid_t agent) {
   const auto process = find_process(agent);
   if (!process) {
-    return {};  // it shows no sign of life
+    return {};  // no sign of life
   }
   static const long ticks_in_second = ::sysconf(_SC_CLK_TCK);
   constexpr long kMilliseconds = 1'000;
@@ -96,7 +95,7 @@ ProcessSample see(pid_t agent) {
   return {.may_move = !is_stopped, .waits_for_core = process->state == 'R', .cpu = std::chrono::milliseconds(cpu)};
 }
 
-/// " (state D in folio_wait_bit_common)", for who asks why it stood still. Which function of the kernel it is in only root is told.
+/// " (state D in folio_wait_bit_common)", for messages. Only root may read the kernel function.
 std::string describe_stand(pid_t agent) {
   const auto process = find_process(agent);
   if (!process) {
@@ -108,19 +107,19 @@ std::string describe_stand(pid_t agent) {
   return std::string(" (state ") + process->state + (is_known ? " in " + place : "") + ")";
 }
 
-/// The terminal must not stay with a group that is gone.
+/// Takes the terminal back from a process group that has ended.
 void take_terminal_back() {
   if (is_terminal(STDIN_FILENO)) {
     take_terminal_from_exited(STDIN_FILENO, ::getpgrp());
   }
 }
 
-/// How sweeping ended, behind what made it necessary.
+/// Result of the cleanup, to follow the message about its reason.
 std::string describe_sweep(const std::vector<Process>& left, const std::string& swept) {
   return left.empty() ? swept : "; could not kill " + describe_processes(left);
 }
 
-/// The half that waits.
+/// The guard process.
 class Guard {
  public:
   Guard(pid_t agent, const GuardSetup& setup, UniqueFd signals_fd, GuardSharedMemory& page, PreexistingChildren earlier)
@@ -134,7 +133,7 @@ class Guard {
     sweep_.exclude(std::move(earlier));
   }
 
-  /// Returns the exit code.
+  /// Returns the exit code of the job.
   int run();
 
  private:
@@ -160,7 +159,7 @@ int Guard::run() {
   return status ? end_after(ExitStatus::from_wait_status(*status)) : take_over();
 }
 
-/// Until the agent has ended, or the watch has given it up. Passes signals on, and buries orphans on the way.
+/// Forwards signals and reaps orphans until the agent has ended; empty: the watchdog has given it up.
 std::optional<int> Guard::wait_for_agent() {
   while (true) {
     if (const auto status = reap_until(agent_)) {
@@ -179,14 +178,14 @@ std::optional<int> Guard::wait_for_agent() {
   }
 }
 
-/// Who is stopped in between has passed it on, or it is still pending: then the agent hears of it.
+/// Forwards a signal, then removes it: if the guard is stopped in between, the agent learns of the pending one.
 void Guard::take(int signal) {
-  if (signal != SIGCHLD) {  // a child has ended, or the agent wants to be looked at
+  if (signal != SIGCHLD) {  // SIGCHLD: a child has ended, or the agent called `wake_guard`
     pass_on(signal);
   }
   remove_pending(signal);
   if (signal == SIGTSTP) {
-    (void)::raise(SIGSTOP);  // the shell gets its terminal back; CONT is passed on as well
+    (void)::raise(SIGSTOP);  // so that the shell gets its terminal back; SIGCONT is forwarded as well
   }
 }
 
@@ -201,8 +200,8 @@ void Guard::pass_on(int signal) {
 
 int Guard::end_after(const ExitStatus& status) {
   if (status.code()) {
-    (void)sweep_.kill(kGuardCleanup);  // looks at nothing when no child is left, the usual case
-    sweep_.kill_helpers({});           // the agent had patience with them
+    (void)sweep_.kill(kGuardCleanup);  // returns at once without children, the usual case
+    sweep_.kill_helpers({});           // the agent has waited for them already
     return *status.code();
   }
   const std::vector<Process> left = sweep_.kill(kKillLimit);
@@ -213,7 +212,7 @@ int Guard::end_after(const ExitStatus& status) {
   return status.shell_code();
 }
 
-/// The agent may be in a state in which nothing ends it: what is killed is not waited for. An end that was decided stays.
+/// Does not wait for the agent, which nothing may end. An exit code that was decided stays.
 int Guard::take_over() {
   const std::string stand = describe_stand(agent_);
   (void)::kill(agent_, SIGKILL);
@@ -225,7 +224,7 @@ int Guard::take_over() {
   return page_.decided().value_or(exit_code_of(EndKind::Lost));
 }
 
-/// The one place where it is said which guarantees this system takes away: once, before anything is started.
+/// Logs once, before anything is started, which guarantees cannot be kept on this system.
 void log_losses() {
   for (const Guarantee& guarantee : guarantees(probe_before_start())) {
     if (guarantee.hold == Support::Not) {
@@ -237,17 +236,17 @@ void log_losses() {
   }
 }
 
-/// "epoll: Operation not permitted", without the number and the place in a library that follow.
+/// "epoll: Operation not permitted", without the error number and source location that follow.
 std::string describe(const boost::system::system_error& error) {
   const std::string whole = error.what();
   return whole.substr(0, whole.find(" [" + error.code().to_string()));
 }
 
-/// Nothing may leave the agent but an exit code: above it is the code that the guard runs.
+/// Lets no exception leave the agent: the frames above belong to the guard.
 int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
   try {
     return work(std::move(link));
-  } catch (const boost::system::system_error& error) {  // Asio, when it cannot even make its descriptors
+  } catch (const boost::system::system_error& error) {  // Asio, if it cannot make its descriptors
     print_fatal("cannot run the job: " + describe(error));
     return Error{ErrorKind::System, {}}.exit_code();
   } catch (const std::exception& error) {
@@ -261,11 +260,11 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
   const pid_t guard = link.guard;
   (void)::setpgid(0, 0);
   arm_parent_death_timer(guard);
-  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; what is refused was said
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; a refusal was logged before
   GuardSignalNotifier::listen();
   const int exit_code = work_safely(work, std::move(link));
   if (::getppid() == guard) {
-    (void)::kill(guard, SIGCONT);  // whoever stopped it: the job is over
+    (void)::kill(guard, SIGCONT);  // continues a guard that was stopped: the job is over
   }
   ::_exit(exit_code);
 }
@@ -273,7 +272,7 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
 }  // namespace
 
 void wake_guard(pid_t guard) {
-  if (::getppid() == guard) {  // gone, its number may be somebody else's
+  if (::getppid() == guard) {  // after its death the pid may belong to another process
     (void)::kill(guard, SIGCHLD);
   }
 }
@@ -281,7 +280,7 @@ void wake_guard(pid_t guard) {
 bool resume_stopped_guard(const GuardLink& link) {
   std::ifstream status("/proc/" + std::to_string(link.guard) + "/status");
   bool is_stopped = false;
-  bool is_held = false;  // by a debugger, as long as that wants
+  bool is_held = false;  // traced by a debugger
   unsigned long long pending = 0;
   for (std::string line; std::getline(status, line);) {
     is_stopped = is_stopped || line.starts_with("State:\tT");
@@ -332,24 +331,24 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   }
   if (agent == 0) {
     signalfd_.reset();
-    write_end.reset();  // only the guard holds it: its end is the guard's end
+    write_end.reset();  // only the guard holds it: when it exits, the pipe ends
     be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(notifier.notifier)}, work);
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
-  set_log_sink({});  // what was said until here the agent says
+  set_log_sink({});  // messages buffered until here are the agent's to write
   return Guard(agent, setup, std::move(signalfd_), **page, std::move(earlier)).run();
 }
 
-// A handler, because the loop that should read a signal is what may be broken; and a timer whose signal is KILL, because
-// nothing that runs in a broken process can be relied on.
+// Parent-death timer: a signal handler, because the loop that should read the signal may be stuck; and a kernel timer
+// with SIGKILL, because nothing that runs in a broken process is reliable.
 
 namespace {
 
-/// What a handler of a signal can see is global.
+/// Global, because a signal handler has to see it.
 struct End {
   pid_t guard = -1;
-  pid_t agent = -1;  ///< -1: there is no timer
+  pid_t agent = -1;  ///< -1: no timer
   timer_t timer{};
   itimerspec later{};
 };
@@ -361,12 +360,12 @@ bool end_is_set() {
   return left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
 }
 
-/// Comes from the kernel when the guard dies; from a pipe that nobody reads any more, too. A copy of the agent
-/// has no timer.
+/// Called for SIGPIPE: from the kernel when the guard dies, or from a pipe without readers. Forked copies of the
+/// agent have no timer.
 extern "C" void on_pipe_signal(int /*signal*/) {
   const int error_number = errno;
   if (::getpid() == end_of_agent.agent && ::getppid() != end_of_agent.guard && !end_is_set()) {
-    feed_parent_death_timer();  // later ones are of pipes: who turns without end and writes to one puts nothing off
+    feed_parent_death_timer();  // once: later signals come from pipes, and must not let a stuck agent defer its end
   }
   errno = error_number;
 }
@@ -378,7 +377,7 @@ void arm_parent_death_timer(pid_t guard, std::chrono::seconds patience) {
   kill.sigev_notify = SIGEV_SIGNAL;
   kill.sigev_signo = SIGKILL;
   if (::timer_create(CLOCK_MONOTONIC, &kill, &end_of_agent.timer) != 0) {
-    return;  // then the loop alone ends us
+    return;  // the event loop remains
   }
   end_of_agent.later.it_value.tv_sec = patience.count();
   end_of_agent.guard = guard;
@@ -391,9 +390,9 @@ void arm_parent_death_timer(pid_t guard, std::chrono::seconds patience) {
   sigemptyset(&pipe_signal);
   sigaddset(&pipe_signal, SIGPIPE);
   (void)::pthread_sigmask(SIG_UNBLOCK, &pipe_signal, nullptr);
-  (void)::prctl(PR_SET_PDEATHSIG, SIGPIPE);  // where it is refused that was said
+  (void)::prctl(PR_SET_PDEATHSIG, SIGPIPE);  // a refusal was logged before
   if (::getppid() != guard) {
-    feed_parent_death_timer();  // it died before
+    feed_parent_death_timer();  // the guard died before
   }
 }
 
@@ -403,8 +402,7 @@ void feed_parent_death_timer() {
   }
 }
 
-// The signal that is kept is one that muster blocks, that no option can name, and that the kernel sends at most to say what a
-// failed write says as well.
+// The signal kept pending: muster blocks it, no option can name it, and the kernel sends it only for failed writes.
 
 namespace {
 
@@ -438,19 +436,13 @@ void GuardSignalNotifier::silence(int notifier) {
   (void)::epoll_wait(notifier, &rung, 1, 0);
 }
 
-// Beats. Whoever waits for one waits for the loop to turn: see process/agent_watch.hpp.
-
-namespace {
-
-constexpr std::chrono::milliseconds kBeatInterval = AgentWatchdog::kTimeToAnswer / 4;
-
-}  // namespace
+// Heartbeats show that the event loop turns: see guard/agent_watchdog.hpp.
 
 void HeartbeatSender::renew(const gang::Lease& lease) {
   link_.page.renew(lease, Clock::now());
   const bool is_leased = lease.limit.has_value();
   if (!std::exchange(is_leased_, is_leased) && is_leased) {
-    wake_guard(link_.guard);  // it sleeps while nobody counts on us
+    wake_guard(link_.guard);  // it sleeps while no node depends on us
   }
 }
 
@@ -472,7 +464,7 @@ void HeartbeatSender::wait_for_bell() {
   });
 }
 
-/// It may be about to read the signal, or about to stop.
+/// Checks again, because the guard may be about to read the signal, or about to stop.
 void HeartbeatSender::check_guard() {
   constexpr std::chrono::milliseconds kMoment{100};
   if (!resume_stopped_guard(link_)) {
@@ -506,7 +498,7 @@ void HeartbeatSender::beat() {
 }
 
 void HeartbeatSender::beat_soon() {
-  timer_.expires_after(kBeatInterval);
+  timer_.expires_after(AgentWatchdog::kTimeToAnswer / 4);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
       beat();

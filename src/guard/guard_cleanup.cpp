@@ -1,4 +1,4 @@
-// The guard's rounds of killing. docs/processes.md tells why they are needed.
+// Kills what the agent has left, in rounds: docs/processes.md says why.
 #include "guard/guard_cleanup.hpp"
 
 #include "process/descendants.hpp"
@@ -16,18 +16,13 @@
 namespace muster {
 namespace {
 
-void reap_all() {
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-  }
-}
-
-/// What has been killed and sleeps in a system call that nothing ends may stay so for ever, and so may what is not
-/// ours to kill. All else dies as soon as it gets a core.
+/// False for a killed process in uninterruptible sleep, which may stay so for ever, and for one that we may not kill.
+/// All others die as soon as they get a CPU.
 bool will_die(const Process& process) {
   return process.state != 'D' && process.state != 'Z' && ::kill(process.pid, 0) == 0;
 }
 
-/// Children that have ended or cannot answer a signal any more.
+/// Children that have ended or cannot handle a signal any more.
 std::set<pid_t> ended_children(pid_t parent) {
   std::set<pid_t> ended;
   for (const Process& process : read_processes()) {
@@ -38,7 +33,7 @@ std::set<pid_t> ended_children(pid_t parent) {
   return ended;
 }
 
-/// The dying need a moment to be gone.
+/// Gives dying processes time to exit.
 void rest_a_round() {
   (void)::poll(nullptr, 0, static_cast<int>(kKillRound.count()));
 }
@@ -46,9 +41,9 @@ void rest_a_round() {
 }  // namespace
 
 PreexistingChildren GuardCleanup::find_preexisting_children() {
-  siginfo_t info{};  // also of one that hangs in a file, which ends without a signal (fork_helper())
+  siginfo_t info{};  // __WALL finds helper processes that hang, too: they exit without a signal (fork_helper())
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
-    return {};  // no child at all: the usual case, and no look at /proc
+    return {};  // no child at all, the usual case: no scan of /proc
   }
   PreexistingChildren earlier;
   for (const Process& process : read_processes()) {
@@ -56,22 +51,22 @@ PreexistingChildren GuardCleanup::find_preexisting_children() {
       earlier.pids.insert(process.pid);
     }
   }
-  earlier.are_ours = !Reaper::has_children();  // which sees none that ends without a signal
+  earlier.are_ours = !Reaper::has_children();  // this does not find children that exit without a signal
   return earlier;
 }
 
-/// Whatever it has made of its environment.
+/// True if every adopted child belongs to the job, whatever its environment.
 bool GuardCleanup::adopts_only_ours() const {
   return ::getpid() != 1 && earlier_.are_ours;
 }
 
-/// Of a child that is not spared. The agent is a copy of us and has no marker, and its memory is not looked into: it may be
-/// what hangs.
+/// True for a child of another job, if not excluded. The agent is a fork of us without a marker; reading its memory
+/// might hang.
 bool GuardCleanup::is_foreign(pid_t child) const {
   return !adopts_only_ours() && child != agent_ && !has_marker(child, marker_);
 }
 
-/// What works aside is a copy of the agent, and has no marker either.
+/// Helper processes are forks of the agent, and have no marker either.
 std::set<pid_t> GuardCleanup::excluded() const {
   std::set<pid_t> excluded = page_.helpers();
   excluded.insert(earlier_.pids.begin(), earlier_.pids.end());
@@ -80,7 +75,7 @@ std::set<pid_t> GuardCleanup::excluded() const {
   }
   for (const Process& process : read_processes()) {
     const bool is_known = process.parent != ::getpid() || excluded.contains(process.pid);
-    // Nobody else is asked: to read the environment of a process that hangs may hang, too.
+    // Only our children: reading the environment of a process that hangs may hang, too.
     if (!is_known && is_foreign(process.pid)) {
       excluded.insert(process.pid);
     }
@@ -103,13 +98,13 @@ void GuardCleanup::kill_helpers(std::chrono::steady_clock::duration patience) co
   const auto find_ours = [this](pid_t pid) {
     auto process = find_process(pid);
     const bool is_ours = process && (process->parent == ::getpid() || process->parent == agent_);
-    return is_ours ? std::move(process) : std::nullopt;  // its number may be somebody else's by now
+    return is_ours ? std::move(process) : std::nullopt;  // otherwise the pid belongs to another process by now
   };
   const auto has_ended = [&](pid_t pid) {
     if (::waitpid(pid, nullptr, WNOHANG) == pid) {
       return true;
     }
-    const auto process = find_ours(pid);  // a round may have buried it, and the agent's are not ours to bury
+    const auto process = find_ours(pid);  // a round may have reaped it, and the agent's children are not ours to reap
     return !process || process->state == 'Z';
   };
   std::erase_if(left, has_ended);
@@ -134,12 +129,13 @@ std::vector<Process> GuardCleanup::kill(std::chrono::steady_clock::duration most
     const auto now = std::chrono::steady_clock::now();
     return now < end || (now < end_if_runnable && std::any_of(found.begin(), found.end(), will_die));
   };
-  int rounds_without = 0;  // one listing may miss a process that forks meanwhile; two hardly do
+  int rounds_without = 0;  // a scan may miss a process that forks meanwhile; two hardly do
   for (bool is_first = true; (is_first || may_go_on()) && rounds_without < 2 && Reaper::has_children();
        is_first = false) {
     found = sweeper.kill_round(excluded());
     std::erase_if(found, [this](const Process& process) { return process.pid == agent_; });
-    reap_all();
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
     rounds_without = found.empty() ? rounds_without + 1 : 0;
     rest_a_round();
   }

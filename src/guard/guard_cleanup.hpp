@@ -1,6 +1,6 @@
 #pragma once
 
-// How the guard ends what the agent has left. Private to run/.
+// Ends the processes that an agent has left, from the guard. Private to src/guard.
 
 #include "guard/agent_watchdog.hpp"
 #include "process/descendants.hpp"
@@ -14,31 +14,30 @@
 
 namespace muster {
 
-/// Those of this process before it makes any for the job.
+/// Children of this process from before the job.
 struct PreexistingChildren {
   std::set<pid_t> pids;
-  bool are_ours = true;  ///< they work on files, and hang
+  bool are_ours = true;  ///< all of them are helper processes that hang in a file system
 };
 
-/// Ends descendants of the guard, wherever in its tree they are, and none of other jobs. Those that it had before it made
-/// any are not the job's (`exec muster` keeps the shell's), nor is, where it is a container's first process, what does not
-/// carry the marker.
+/// Ends descendants of the guard, wherever in its tree they are, but none of other jobs: children from before the job
+/// are excluded (`exec muster` keeps those of the shell), and in a container's init every process without the marker.
 class GuardCleanup {
  public:
   GuardCleanup(pid_t agent, const std::string& marker, GuardSharedMemory& page)
       : agent_(agent), marker_(marker), page_(page) {}
 
-  /// To be called before the agent is made.
+  /// To be called before the agent is forked.
   [[nodiscard]] static PreexistingChildren find_preexisting_children();
   void exclude(PreexistingChildren earlier) { earlier_ = std::move(earlier); }
 
-  /// Asks the workers and what they have started to end, as the agent would, which finds on the page that they were.
+  /// Sends the stop signal to workers and their descendants in place of the agent, and notes it in shared memory.
   void send_stop_signal(int signal) const;
-  /// What works on files beside the agent ends by itself when the agent has and everything is written. To be called after
-  /// the rounds: KILLs what has not after so long, and does not wait for that.
+  /// Helper processes end by themselves once the agent has and everything is written. SIGKILLs those left after
+  /// `patience`, and does not wait for them. To be called after `kill`.
   void kill_helpers(std::chrono::steady_clock::duration patience) const;
-  /// KILLs in rounds until nothing is left, but for so long at most, and longer while what was found has merely got no core to die on. The agent is killed too and not waited for; what works
-  /// aside is spared. Returns what could not be killed.
+  /// Sends SIGKILL in rounds for at most `most_time`, extended by 5 s while victims are runnable but not scheduled.
+  /// Kills the agent without waiting for it; excludes helper processes. Returns what could not be killed.
   [[nodiscard]] std::vector<Process> kill(std::chrono::steady_clock::duration most_time) const;
 
  private:

@@ -1,5 +1,5 @@
-// The byte is '1' from HAI's command on. The task's manager has it set back to '0' five seconds later, whatever the job does: that is
-// no withdrawal. A '1' after a '0' is another command.
+// Polls HAI's suspend flag. HAI's command sets it to '1', and the task's manager resets it to '0' five seconds later,
+// whatever the job does: that is no withdrawal. A '1' after a '0' is another command.
 // Source: HFAiLab/hai-platform, the suspend protocol.
 #include "notices/hai.hpp"
 
@@ -24,7 +24,7 @@
 
 namespace muster {
 
-// One request to a connection. All of it blocks, and is done in a process that is killed when its time is over.
+// One request per connection. All calls block: they run in a helper process, which is killed after a timeout.
 
 namespace {
 
@@ -32,10 +32,10 @@ constexpr const char* kPort = "7000";
 constexpr std::size_t kLengthBytes = 8;
 constexpr int kMostAnswerBytes = 1 << 20;
 
-/// Where no process can be made for it.
+/// Limits the calls where no helper process can be made.
 constexpr timeval kHaiTimeout{1, 0};
 
-/// As protocol 2 of Python's pickle has a text of up to 255 bytes.
+/// A text of up to 255 bytes in protocol 2 of Python's pickle.
 std::string pickled(std::string_view text) {
   return std::string("X") + static_cast<char>(text.size()) + std::string(3, '\0') + std::string(text);
 }
@@ -44,7 +44,7 @@ std::string reason() {
   return std::generic_category().message(errno);
 }
 
-/// To the first address that takes it; empty: none does, and errno says why the last one did not.
+/// Connects to the first address that accepts; empty: none, and errno is the last error.
 UniqueFd connect_to(const addrinfo* address) {
   for (; address != nullptr; address = address->ai_next) {
     UniqueFd made(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -60,7 +60,7 @@ UniqueFd connect_to(const addrinfo* address) {
   return UniqueFd();
 }
 
-/// Fewer bytes where the answer ends or does not come.
+/// Returns fewer bytes if the answer ends early or does not come.
 std::string receive(int fd, std::size_t count) {
   std::string bytes(count, '\0');
   std::size_t at = 0;
@@ -76,7 +76,7 @@ std::string receive(int fd, std::size_t count) {
 }
 
 std::string exchange(int fd, const std::string& request) {
-  // A request is shorter than any socket's buffer.
+  // A request is shorter than any socket's send buffer.
   if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
     return "it does not take the request: " + reason();
   }
@@ -124,17 +124,17 @@ std::string describe_telling(const std::optional<std::string>& problem) {
 
 namespace {
 
-/// HAI's key is 7123378543, of which the kernel has the low 32 bits.
+/// HAI's key is 7123378543, of which the kernel uses the low 32 bits.
 constexpr std::uint32_t kKey = 0xA896216F;
 constexpr char kSet = '1';
 
 constexpr std::chrono::milliseconds kBetweenFlagLooks{200};
-/// Then the manager stops a task that has not answered.
+/// After this the manager stops a task that has not answered.
 constexpr std::chrono::milliseconds kTimeToAnswer{5'000};
-/// For the manager, at the end of the job above all.
+/// Timeout for the manager, above all at the job's end.
 constexpr std::chrono::milliseconds kManagerPatience{1'000};
 
-/// False where there is no such memory yet. It is attached anew each time: who serves it may make it again.
+/// False if the segment does not exist yet. Attached anew each time, because its owner may create it again.
 bool is_flag_set() {
   const int id = ::shmget(static_cast<key_t>(kKey), 1, 0);
   if (id == -1) {
@@ -169,7 +169,7 @@ void HaiFlag::schedule_poll(std::chrono::milliseconds time) {
   });
 }
 
-/// Without a receipt the manager stops the task after five seconds, with one after ten.
+/// The manager stops the task five seconds after its command, or ten if it gets a receipt.
 void HaiFlag::on_told() {
   if (std::exchange(owes_receipt_, false) && !task_.manager.empty()) {
     receipt_.start({[this] { return notify_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
@@ -179,8 +179,8 @@ void HaiFlag::on_told() {
   }
 }
 
-/// Also of a job that has not saved: its pods end with a code that is not 0, which HAI takes for a failure unless it knows better, and
-/// does not start again.
+/// Also for a job that has not saved its work: its pods exit with a code other than 0, which HAI takes for a failure,
+/// and does not restart, unless it knows of the suspension.
 void HaiFlag::on_suspended(const std::function<void()>& then) {
   if (!task_.is_training || task_.manager.empty()) {
     then();

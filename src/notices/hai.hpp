@@ -1,6 +1,6 @@
 #pragma once
 
-// HAI's suspend command: a byte in shared memory of the first node.
+// Polls HAI's suspend flag, a byte in shared memory of the first node, and answers the manager of the task.
 
 #include "notices/notice_source.hpp"
 #include "process/helper_process.hpp"
@@ -13,20 +13,20 @@
 
 namespace muster {
 
-// What is said to the manager of a task of HAI.
+// Messages to the manager of an HAI task.
 
-/// A request as the manager reads it: 8 characters with the length of all of it, and a pickled {'source': source}.
+/// A request as the manager reads it: its whole length as 8 characters, then a pickled {'source': source}.
 [[nodiscard]] std::string write_hai_request(std::string_view source);
 
-/// Sends it and waits for the length of an answer, for some seconds at most. What the answer says is not read: it is a pickle, which could
-/// have us execute anything. Returns what went wrong; empty: nothing.
+/// Sends a request and waits some seconds for the length of an answer. Does not read the answer itself: it is a
+/// pickle, which could make us execute anything. Returns the error; empty: none.
 [[nodiscard]] std::string notify_hai_manager(const std::string& host, std::string_view source);
 
-/// "done", or why not; empty: the time was over.
+/// "done" or the error; empty `problem`: no answer in time.
 [[nodiscard]] std::string describe_telling(const std::optional<std::string>& problem);
 
-/// Looks at the byte five times a second, and answers the task's manager. A manager that is not there, says something else or nothing
-/// changes nothing about the job.
+/// Polls the flag five times a second. A manager that is missing, answers nothing or something else changes nothing
+/// about the job.
 class HaiFlag final : public NoticeSource {
  public:
   HaiFlag(boost::asio::io_context& io, HelperProcesses& helpers, const HaiTask& task, NoticeCallbacks callbacks)
@@ -42,11 +42,11 @@ class HaiFlag final : public NoticeSource {
   void schedule_poll(std::chrono::milliseconds time);
 
   boost::asio::steady_timer timer_;
-  HelperTask receipt_;   ///< says that the command has arrived
+  HelperTask receipt_;   ///< confirms the command
   HelperTask farewell_;  ///< says that the task may be stopped
   const HaiTask& task_;
   NoticeCallbacks callbacks_;
-  bool is_set_ = false;  ///< the byte, when it was last looked at
+  bool is_set_ = false;  ///< the flag as last read
   bool owes_receipt_ = false;
 };
 

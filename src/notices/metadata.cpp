@@ -1,4 +1,4 @@
-// A failure changes nothing about the job. The first one may be a moment's: only the third in a row is worth a warning.
+// Polls a cloud's metadata server. Failures change nothing about the job; only the third in a row is a warning.
 #include "notices/metadata.hpp"
 
 #include "base/file_io.hpp"
@@ -12,20 +12,19 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
 namespace muster {
 
-// Plain HTTP over a blocking socket: each question is a connection of its own.
+// Plain HTTP over a blocking socket: one connection for each request.
 
 namespace {
 
 using Instant = std::chrono::steady_clock::time_point;
 
-/// Of all three clouds.
+/// The address is the same in all three clouds.
 constexpr const char* kAddress = "169.254.169.254";
 constexpr std::uint16_t kPort = 80;
 
@@ -38,7 +37,7 @@ Error failed(const char* attempt) {
   return number == EAGAIN || number == EINPROGRESS || number == ETIMEDOUT ? too_late() : system_error(attempt, number);
 }
 
-/// A question in parts has one limit: the rest of it bounds each call. False: it is over.
+/// Limits each call to what is left of the query's timeout. False: nothing is left.
 bool limit_calls(int fd, Instant deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - std::chrono::steady_clock::now());
   if (left.count() <= 0) {
@@ -91,7 +90,7 @@ Result<HttpAnswer> receive(int fd, Instant deadline) {
 
 struct Question {
   std::string line;     ///< such as "GET /path"
-  std::string headers;  ///< of this cloud; they end their lines themselves
+  std::string headers;  ///< of this cloud, each with its line end
   const char* host = kAddress;
 };
 
@@ -100,7 +99,7 @@ Result<HttpAnswer> ask(const Question& question, Instant deadline) {
   if (!fd) {
     return fd.error();
   }
-  // The kernel has room for so few bytes.
+  // The socket's send buffer has room for so few bytes.
   const std::string request =
       question.line + " HTTP/1.1\r\nHost: " + question.host + "\r\n" + question.headers + "Connection: close\r\n\r\n";
   if (::send(fd->get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
@@ -114,7 +113,7 @@ Result<MetadataReply> request_once(const Question& question, Instant deadline) {
   return answer ? Result<MetadataReply>(MetadataReply{std::move(*answer), {}}) : answer.error();
 }
 
-/// By the second version of the service, the only one that many machines have.
+/// Uses version 2 of the service, the only one that many machines offer.
 Result<MetadataReply> ask_aws_metadata(Instant deadline) {
   const auto answer =
       ask({"PUT /latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n"}, deadline);
@@ -129,7 +128,7 @@ Result<MetadataReply> ask_aws_metadata(Instant deadline) {
                       deadline);
 }
 
-/// All machines of a set hear of each other's events: who this one is matters when there is one.
+/// All machines of a scale set get each other's events, so an event is compared with this machine's name.
 Result<MetadataReply> ask_azure_metadata(Instant deadline) {
   const std::string header = "Metadata: true\r\n";
   auto reply = request_once({"GET /metadata/scheduledevents?api-version=2020-07-01", header}, deadline);
@@ -195,10 +194,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPause{5'000};
-/// A question that failed is asked again soon, until it has failed so often in a row.
+/// A failed query is repeated soon, until it has failed this often in a row.
 constexpr milliseconds kPauseAfterFailure{1'000};
 constexpr int kFailuresToWarnOf = 3;
-/// For the helper process to start and end, too.
+/// Includes the start and the end of the helper process.
 constexpr milliseconds kHelperLimit = kMetadataLimit + milliseconds(1'000);
 constexpr std::size_t kMostReasonBytes = 200;
 
@@ -256,7 +255,7 @@ void Metadata::take_failure(const std::string& reason) {
   schedule(failures_ < kFailuresToWarnOf ? kPauseAfterFailure : kPause);
 }
 
-/// Only Azure takes a notice back: the others need not be asked again.
+/// Only Azure withdraws a notice: the others need not be polled after one.
 void Metadata::take_news(std::optional<milliseconds> left) {
   const std::string source = std::string("a notice of ") + name_of(cloud_);
   if (was_warned_ && !was_recovery_said_) {

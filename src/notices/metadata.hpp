@@ -1,6 +1,6 @@
 #pragma once
 
-// The notices of a cloud, asked of its metadata server.
+// Polls a cloud's metadata server for notices.
 
 #include "notices/metadata_answers.hpp"
 #include "notices/notice_source.hpp"
@@ -13,24 +13,24 @@
 
 namespace muster {
 
-// A question to a cloud's metadata server, and its way back from the helper process that asks.
+// One query, and its result on the way back from a helper process.
 
-/// A question takes no longer, with all its parts.
+/// Timeout of a query with all its requests.
 inline constexpr std::chrono::milliseconds kMetadataLimit{2'000};
 
-/// The last answer, and what it must be read with.
+/// The last answer and the name needed to read it.
 struct MetadataReply {
   HttpAnswer answer;
   std::string own_name;  ///< see `read_cloud_notice`
 };
 
-/// Asks at 169.254.169.254, through no proxy; blocks.
+/// Queries 169.254.169.254 without a proxy; blocks.
 [[nodiscard]] Result<MetadataReply> ask_metadata_server(Cloud cloud);
 
 [[nodiscard]] std::string encode_reply(const Result<MetadataReply>& reply);
 [[nodiscard]] Result<MetadataReply> decode_reply(std::string_view bytes);
 
-/// Asks at once and every 5 seconds, each time by a helper process: a server that does not answer holds nobody up.
+/// Queries at once and every 5 seconds, each time in a helper process: a server that hangs blocks nothing else.
 class Metadata final : public NoticeSource {
  public:
   Metadata(boost::asio::io_context& io, HelperProcesses& helpers, Cloud cloud, NoticeCallbacks callbacks)

@@ -1,4 +1,4 @@
-// HTTP is Boost.Beast's business, JSON Boost.JSON's; what is left are the fields of three clouds.
+// Reads the fields of three clouds' answers; Boost.Beast parses HTTP, Boost.JSON the document.
 #include "notices/metadata_answers.hpp"
 
 #include "base/json.hpp"
@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace muster {
 namespace {
@@ -25,9 +24,9 @@ constexpr int kNotFound = 404;
 constexpr std::uint32_t kMostHeaderBytes = 16'384;
 constexpr std::size_t kMostWordBytes = 1'024;
 constexpr std::size_t kMostShownBytes = 60;
-/// GCP kills so long after its notice, and Azure where it does not say when.
+/// GCP stops a machine this long after its notice, and so does Azure where it names no time.
 constexpr milliseconds kUsualLead{30'000};
-constexpr std::chrono::seconds kMostLead{315'360'000};  // ten years, as everywhere
+constexpr std::chrono::seconds kMostLead{315'360'000};  // ten years, as for all durations
 
 Error unreadable(std::string what) {
   return {ErrorKind::BadData, std::move(what)};
@@ -107,7 +106,7 @@ std::optional<std::chrono::sys_seconds> read_http_time(std::string_view text) {
                    read_time_of_day(pieces[4]));
 }
 
-/// Years are counted in seconds: 9999 is no number of nanoseconds.
+/// Clamped in seconds: year 9999 overflows nanoseconds.
 milliseconds left_until(std::chrono::sys_seconds time, Clock::time_point now) {
   return std::clamp(time - std::chrono::time_point_cast<milliseconds>(now), milliseconds(0), milliseconds(kMostLead));
 }
@@ -121,13 +120,13 @@ std::optional<json::object> parse_object(const std::string& text) {
   return std::move(value.get_object());
 }
 
-/// The text of that name, or an empty one.
+/// The text of that name; empty: missing or not a text.
 std::string_view text_of(const json::object& object, const char* name) {
   const json::value* const value = object.if_contains(name);
   return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
 }
 
-/// Each action, "terminate", "stop" and "hibernate", takes the machine away.
+/// Every action takes the machine away: "terminate", "stop" and "hibernate".
 Result<std::optional<milliseconds>> read_aws(const HttpAnswer& answer, Clock::time_point now) {
   if (answer.status == kNotFound) {
     return std::optional<milliseconds>();
@@ -151,7 +150,7 @@ Result<std::optional<milliseconds>> read_gcp(const HttpAnswer& answer) {
   return word == "TRUE" ? std::optional(kUsualLead) : std::nullopt;
 }
 
-/// An event tells which machines it is about; one that does not is about this one, too.
+/// True if the event names this machine or none; an event lists its machines.
 bool is_about(const json::object& event, std::string_view own_name) {
   const json::value* const resources = event.if_contains("Resources");
   if (own_name.empty() || resources == nullptr || !resources->is_array()) {
@@ -163,7 +162,7 @@ bool is_about(const json::object& event, std::string_view own_name) {
   });
 }
 
-/// What the event leaves; empty: it takes nothing from us for good.
+/// Time that the event leaves; empty: it does not take this machine away for good.
 std::optional<milliseconds> read_azure_event(const json::value& value, std::string_view own_name,
                                              Clock::time_point now) {
   const json::object* const event = value.if_object();
@@ -225,7 +224,7 @@ Result<std::optional<HttpAnswer>> read_http_answer(std::string_view bytes, bool 
   if (is_cut && !is_all) {
     return std::optional<HttpAnswer>();
   }
-  // Without its length in the header, the body ends with the connection.
+  // Without a length in the header, the end of the connection ends the body.
   if (is_cut && used > 0) {
     error = {};
     parser.put_eof(error);

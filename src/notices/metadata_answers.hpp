@@ -1,6 +1,6 @@
 #pragma once
 
-// The answers of a cloud's metadata server. Pure; whoever answers may be anybody. Private to run/.
+// Reads answers of a cloud's metadata server. Pure; trusts no answer. Private to src/notices.
 
 #include "agent/run.hpp"
 #include "base/result.hpp"
@@ -13,10 +13,10 @@
 
 namespace muster {
 
-/// An answer is no longer than this, with its header.
+/// Size limit of an answer with its header.
 inline constexpr std::size_t kMostMetadataBytes = 65'536;
 
-/// As its users call it: "aws".
+/// The name that users give it, "aws".
 [[nodiscard]] const char* name_of(Cloud cloud);
 
 struct HttpAnswer {
@@ -24,15 +24,15 @@ struct HttpAnswer {
   std::string body;
 };
 
-/// `bytes` came from the connection; `is_all`: no more will come. Empty: more must come. An error: this is no answer of HTTP,
-/// or it is too long.
+/// Reads `bytes` from the connection; `is_all`: no more will come. Empty: incomplete. Fails if they are not HTTP or
+/// too long.
 [[nodiscard]] Result<std::optional<HttpAnswer>> read_http_answer(std::string_view bytes, bool is_all);
 
-/// A word that may go into the header of a request, or be compared; empty: the answer holds none.
+/// A word that may go into a request header or be compared; empty: the answer has none.
 [[nodiscard]] std::optional<std::string> read_metadata_word(const HttpAnswer& answer);
 
-/// What the machine has from `now` on until it is taken away; empty: nobody takes it. An error: the answer says neither.
-/// `own_name`: how Azure calls this machine, since its answer tells of others too; empty: every event counts.
+/// Time from `now` until the machine is taken away; empty: it is not. Fails if the answer says neither. `own_name`:
+/// Azure's name of this machine, since its answer lists events of others as well; empty: every event counts.
 [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> read_cloud_notice(
     Cloud cloud, const HttpAnswer& answer, std::string_view own_name, std::chrono::system_clock::time_point now);
 

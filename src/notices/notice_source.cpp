@@ -1,4 +1,4 @@
-// Which sources of notices a job has.
+// Makes the sources of notices that the options ask for.
 #include "notices/notice_source.hpp"
 
 #include "notices/hai.hpp"
@@ -24,7 +24,7 @@ std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_c
   return sources;
 }
 
-// One timer for the whole job. A machine that sleeps meanwhile is late by that.
+// One timer for the whole job, which is late by the time that the machine is suspended.
 
 void AllocationEnd::start() {
   const auto left = *options_.allocation_end - std::chrono::system_clock::now() - *options_.before_end;

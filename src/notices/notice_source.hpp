@@ -1,7 +1,7 @@
 #pragma once
 
-// Who tells this node that the job is to give way, beside signals and commands. A new source is a file in this folder and a line in
-// make_notice_sources.
+// Interface of sources that announce a suspension of the job, besides signals and commands. A new source is a file in
+// this folder and a line in make_notice_sources.
 
 #include "agent/run.hpp"
 #include "process/helper_process.hpp"
@@ -18,11 +18,11 @@
 
 namespace muster {
 
-/// What a source tells: each may be called again and again.
+/// Callbacks of a source; each may be called repeatedly.
 struct NoticeCallbacks {
-  /// The job is to give way. `source` is for the user; `within`: what it leaves to the workers, without our margin.
+  /// The job is to be suspended. `source`: for the user; `within`: time for the workers, less our margin.
   std::function<void(const std::string& source, std::optional<std::chrono::milliseconds> within)> notice;
-  /// It goes on after all.
+  /// The notice is withdrawn: the job goes on.
   std::function<void(const std::string& source)> withdraw;
 };
 
@@ -34,21 +34,21 @@ class NoticeSource {
   virtual ~NoticeSource() = default;
 
   virtual void start() = 0;
-  /// Tells nothing any more.
+  /// No callback is called after this.
   virtual void stop() = 0;
-  /// The workers were told of a notice, whatever its source.
+  /// The workers have been told of a notice, from any source.
   virtual void on_told() {}
-  /// The job ends as suspended. `then` is called once, after a second at most if there is a core for it.
+  /// The job ends as suspended. Calls `then` once, after a second at most if it gets a CPU.
   virtual void on_suspended(const std::function<void()>& then) { then(); }
 };
 
-/// Those that the options ask for; a job that asks for none has none, and wakes up for none. All that is given outlives them.
+/// Makes the sources that the options ask for; without any, nothing polls. All arguments outlive them.
 [[nodiscard]] std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io,
                                                                              HelperProcesses& helpers,
                                                                              const SuspendOptions& options,
                                                                              const NoticeCallbacks& callbacks);
 
-// A notice before the end of the allocation, by the clock.
+// Gives a notice at a fixed time before the end of the allocation.
 
 class AllocationEnd final : public NoticeSource {
  public:

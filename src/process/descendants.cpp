@@ -1,4 +1,4 @@
-// Reads /proc. A process that ends while it is read is simply not there.
+// Reads processes from /proc, where one may end at any time, and kills descendants in rounds.
 #include "process/descendants.hpp"
 
 #include "base/display_text.hpp"
@@ -20,7 +20,6 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <optional>
 #include <sstream>
 
 namespace muster {
@@ -59,13 +58,13 @@ std::string local_group() {
   return {};
 }
 
-/// A group of our own.
+/// A control group made by us.
 struct CreatedGroup {
-  std::string folder;    ///< empty: there is none
-  int error_number = 0;  ///< why; ENOENT: there are no groups of version 2
+  std::string folder;    ///< empty: none
+  int error_number = 0;  ///< the reason; ENOENT: no groups of version 2
 };
 
-/// Below the group that we are in.
+/// Makes a group below our own.
 CreatedGroup make_group() {
   const std::string mount = mount_point();
   const std::string group = local_group();
@@ -102,7 +101,7 @@ bool CgroupKiller::kill(const std::vector<pid_t>& pids) {
   return has_moved && write_text(folder_ + "/cgroup.kill", "1");
 }
 
-/// What could not be killed is inside, and would keep the group for good: it goes back to where it was.
+/// Moves processes that could not be killed back to the parent group: they would keep this one for ever.
 CgroupKiller::~CgroupKiller() {
   if (folder_.empty() || ::rmdir(folder_.c_str()) == 0) {
     return;
@@ -117,7 +116,7 @@ CgroupKiller::~CgroupKiller() {
 
 namespace {
 
-/// The whole of a small file of /proc; a stat line is below this size.
+/// A whole small file of /proc; a stat line is shorter than this buffer.
 std::string read_small_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 1024> buffer{};
@@ -132,7 +131,7 @@ void skip(std::istringstream& fields, int count) {
   }
 }
 
-/// "4711 (a name) S 4710 ...": the name may hold blanks and brackets, so it ends at the last ")".
+/// "4711 (a name) S 4710 ...": the name may contain blanks and brackets, so it ends at the last ")".
 std::optional<Process> parse_stat(const std::string& stat) {
   const std::size_t open = stat.find('(');
   const std::size_t close = stat.rfind(')');
@@ -188,7 +187,7 @@ bool is_exiting(pid_t pid) {
     fields >> field;
   }
   fields >> flags;
-  // A dead one that was not found before has a first thread that is gone, and others that live.
+  // State Z, yet not reaped before: only the main thread has ended.
   return fields && (flags & kExiting) != 0 && state != 'Z';
 }
 
@@ -258,9 +257,9 @@ std::vector<Process> descendants(const std::vector<Process>& all, pid_t root, co
 }
 
 void signal_exactly(const Process& process, int signal) {
-  // The pidfd holds on to a process, the start time tells whether it is the one that was seen.
+  // The pidfd pins a process, the start time tells whether it is the one that was seen.
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
-  // An old kernel, a filter, or no descriptor is left.
+  // Old kernel, system call filter, or no descriptor left.
   const bool has_no_pidfd = !pidfd && errno != ESRCH;
   const auto now = find_process(process.pid);
   if (!now || now->start_time != process.start_time) {
@@ -269,7 +268,7 @@ void signal_exactly(const Process& process, int signal) {
   const bool is_sent =
       pidfd && (::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0 || errno == ESRCH);
   if (!is_sent && (pidfd || has_no_pidfd)) {
-    (void)::kill(process.pid, signal);  // the moment since the check is the risk
+    (void)::kill(process.pid, signal);  // the pid may be reused between check and signal
   }
 }
 
@@ -302,7 +301,7 @@ std::optional<pid_t> tracer_of_zombie(pid_t pid) {
 }
 
 bool is_dead(const Process& process) {
-  // Threads that are traced are there until the tracer has looked.
+  // Traced threads stay until their tracer has waited for them.
   return process.state == 'X' || (process.state == 'Z' && (process.threads <= 1 || tracer_of_zombie(process.pid)));
 }
 
@@ -310,7 +309,7 @@ std::optional<int> wait_status_of_the_dead(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid);
   const std::string stat = read_small_file(folder + "/stat");
   char unused = 0;
-  // The dead have no program. Where that is not the answer we may not look into it, and its status is shown as 0.
+  // A zombie has no executable. Any other answer means that we may not read it, and its status is shown as 0.
   const bool may_know = ::readlink((folder + "/exe").c_str(), &unused, sizeof unused) < 0 && errno == ENOENT;
   const auto process = parse_stat(stat);
   if (!process || process->state != 'Z' || !may_know) {
@@ -330,7 +329,7 @@ bool has_marker(pid_t pid, const std::string& marker) {
   return std::find(marks.begin(), marks.end(), marker) != marks.end();
 }
 
-// Leaves nothing behind. docs/processes.md tells why each step is there.
+// Leaves no process behind. docs/processes.md explains each step.
 
 std::vector<Process> Sweeper::orphans(const std::set<pid_t>& living_workers) const {
   return descendants(read_processes(), root_, living_workers);
@@ -340,7 +339,7 @@ bool Sweeper::has_only_held(const std::set<pid_t>& excluded) const {
   const std::vector<pid_t> children = own_children();
   const auto may_end = [&](pid_t child) { return !excluded.contains(child) && !tracer_of_zombie(child); };
   if (std::any_of(children.begin(), children.end(), may_end)) {
-    return false;  // as it is nearly always, without a look at all processes
+    return false;  // nearly always, without a scan of all processes
   }
   const std::vector<Process> all = read_processes();
   bool has_held = false;
@@ -363,7 +362,8 @@ void Sweeper::send_stop_signal(const std::vector<Process>& processes, int signal
   }
 }
 
-/// Who forks and ends all the time is our child again after each time, and gone before a look at all processes comes to it.
+/// A process that forks and exits in a loop keeps being re-parented to us, and a scan of /proc never catches it;
+/// /proc/self/task/children does.
 void Sweeper::kill_children(const std::set<pid_t>& excluded) const {
   std::set<pid_t> known = excluded;
   const auto kill_if_new = [&](pid_t child) {
@@ -387,9 +387,9 @@ std::vector<Process> Sweeper::kill_round(const std::set<pid_t>& excluded) {
     for (const Process& process : found) {
       pids.push_back(process.pid);
     }
-    (void)net_.kill(pids);  // not writable here: the signals below are what there is
+    (void)net_.kill(pids);  // if not writable, the signals below remain
   }
-  // Children first would let a parent fork again; parents come first in the list.
+  // Parents first, as in the list: a parent could fork again after its children were killed.
   for (const Process& process : found) {
     signal_exactly(process, SIGKILL);
   }

@@ -1,4 +1,4 @@
-// From what the system answers to what muster promises: one row a promise. Pure.
+// Probes the system calls that guarantees need, and derives the guarantees: one row each.
 #include "process/guarantees.hpp"
 
 #include "base/file_io.hpp"
@@ -26,25 +26,24 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
 namespace muster {
 namespace {
 
-/// A promise that rests on one call.
+/// A guarantee that needs one call.
 struct Row {
   const char* name;
   const char* by;
   int SystemCapabilities::*answer;
-  Support without;              ///< what is left of it where the call is refused
-  const char* means;            ///< this, to who runs a job
-  const char* since;            ///< the version of Linux that has the call
+  Support without;              ///< what is left if the call is refused
+  const char* means;            ///< the loss, for users
+  const char* since;            ///< first Linux version with the call
   const char* right = nullptr;  ///< the capability without which containers refuse it
 };
 
-// The texts are also what the start of a job says: docs/troubleshooting.md.
+// The texts are also warnings at a job's start: docs/troubleshooting.md.
 constexpr auto kRows = std::to_array<Row>({
     {"the order in which workers ended is known", "pidfd_open", &SystemCapabilities::pidfd_open, Support::InPart,
      "which of several workers that ended in the same moment was the first is not known, and the "
@@ -112,7 +111,7 @@ Guarantee judge(const Row& row, const SystemCapabilities& answers) {
           row.means,   is_group ? remedy_for_group(error_number, row) : remedy_for(error_number, row)};
 }
 
-/// Without one of these calls muster ends before anything runs.
+/// A guarantee without which no job starts.
 Guarantee judge_needed(const char* name, const char* by, const std::string& refusal) {
   Guarantee guarantee{name, by, Support::Whole, "", "", ""};
   if (!refusal.empty()) {
@@ -178,31 +177,30 @@ std::string describe(const std::vector<Guarantee>& all) {
          names_of(all, Support::InPart, "in part") + names_of(all, Support::Not, "not");
 }
 
-// Asks the kernel what it allows, in ways that change nothing. Each answer is an errno; what follows from it is decided in
-// guarantees.cpp.
+// Probes the kernel without changing anything. Each answer is an errno.
 
 namespace {
 
-/// `wrong`: the error that says that the call is there, and that it was asked for nonsense.
+/// `wrong`: the errno of a call that exists and got a nonsensical argument.
 int answer_of(long result, int wrong = 0) {
   return result >= 0 || errno == wrong ? 0 : errno;
 }
 
-/// As the first process we adopt orphans whether we may ask for it or not.
+/// A container's init adopts orphans even if it may not ask for it.
 int probe_subreaper() {
   int before = 0;
   const int answer = answer_of(::prctl(PR_GET_CHILD_SUBREAPER, &before));
   return ::getpid() == 1 ? 0 : answer != 0 ? answer : answer_of(::prctl(PR_SET_CHILD_SUBREAPER, before));
 }
 
-/// Somebody may have armed it for us: it stays what it is.
+/// Sets the signal that is armed already, perhaps by another program.
 int probe_death_signal() {
   int before = 0;
   const int answer = answer_of(::prctl(PR_GET_PDEATHSIG, &before));
   return answer != 0 ? answer : answer_of(::prctl(PR_SET_PDEATHSIG, before));
 }
 
-/// The first process is always there, and everybody may read its line: where nobody shows it, much more is hidden.
+/// Every user may read the stat of pid 1, which always exists: if it is hidden, much more is.
 bool is_first_process_hidden() {
   const UniqueFd line(::open("/proc/1/stat", O_RDONLY | O_CLOEXEC));
   const bool is_refused = !line && (errno == ENOENT || errno == EPERM || errno == EACCES);
@@ -216,25 +214,14 @@ ProcView look_at_proc() {
   return is_first_process_hidden() ? ProcView::Hidden : ProcView::Whole;
 }
 
-int probe_pidfd_send_signal() {
-  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-  // Without a pidfd: -1, which is no descriptor to a call that is there.
-  return answer_of(::syscall(SYS_pidfd_send_signal, self.get(), 0, nullptr, 0), EBADF);
-}
-
-int probe_pidfd_open() {
-  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-  return self ? 0 : errno;
-}
-
-/// It starts none: a request of no size is nonsense. The C library has a way around a call that is missing, and none
-/// around one that is forbidden.
+/// Starts no thread: a request of size 0 is invalid. The C library has a fallback if the call is missing, but none if
+/// it is forbidden.
 int probe_threads() {
   const int answer = answer_of(::syscall(SYS_clone3, nullptr, 0), EINVAL);
   return answer == ENOSYS ? 0 : answer;
 }
 
-/// The calls without which a job of one node ends with 70 or 71. Each is asked for nonsense, or for what is closed at once.
+/// Calls without which a one-node job exits with 70 or 71; each with an invalid argument, or closed at once.
 std::string probe_worker_starts() {
   std::array<int, 2> ends{-1, -1};
   const int pipe = answer_of(::pipe2(ends.data(), O_CLOEXEC));
@@ -254,11 +241,6 @@ std::string probe_worker_starts() {
   return {};
 }
 
-std::uint64_t count_descriptors() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : 0;
-}
-
 }  // namespace
 
 SystemCapabilities probe_before_start() {
@@ -276,8 +258,10 @@ SystemCapabilities probe_system() {
     answers.no_loop = tried.error().message;
   }
   answers.no_workers = probe_worker_starts();
-  answers.pidfd_open = probe_pidfd_open();
-  answers.pidfd_send_signal = probe_pidfd_send_signal();
+  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  answers.pidfd_open = self ? 0 : errno;
+  // Without a pidfd this passes -1, for which an existing call returns EBADF.
+  answers.pidfd_send_signal = answer_of(::syscall(SYS_pidfd_send_signal, self.get(), 0, nullptr, 0), EBADF);
   answers.control_group = probe_cgroup();
   answers.close_range = answer_of(::syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_CLOEXEC));
   answers.threads = probe_threads();
@@ -285,11 +269,12 @@ SystemCapabilities probe_system() {
   answers.oom_counter = read_oom_counter(find_oom_counter()) ? 0 : ENOENT;
   answers.is_filtered = ::prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
   answers.gains_nothing = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
-  answers.descriptors = count_descriptors();
+  rlimit limit{};
+  answers.descriptors = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : 0;
   return answers;
 }
 
-// In the order in which a loop makes them.
+// In the order in which an event loop makes these calls.
 
 namespace {
 
@@ -297,7 +282,7 @@ Error refused(const char* call) {
   return system_error(call, errno);
 }
 
-/// What its libraries do with every descriptor.
+/// Calls that Asio makes on every descriptor.
 Result<> try_calls_on(int fd) {
   if (::fcntl(fd, F_GETFD) < 0) {
     return refused("fcntl");
@@ -310,13 +295,6 @@ Result<> try_calls_on(int fd) {
   return ::fstat(fd, &status) == 0 ? Result<>() : refused("fstat");
 }
 
-/// Signals that are not blocked are never read: a death would not be noticed.
-Result<> try_signal_mask() {
-  sigset_t blocked;
-  errno = ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-  return errno == 0 ? Result<>() : refused("sigprocmask");
-}
-
 }  // namespace
 
 Result<> probe_event_loop() {
@@ -324,16 +302,18 @@ Result<> probe_event_loop() {
   if (!loop) {
     return refused("epoll_create1");
   }
-  // Without it the loop has another way; one that can be made and not be set is of no use to it.
+  // Without a timerfd the loop has a fallback, but not for one that cannot be set.
   const UniqueFd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
   const itimerspec never{};
   if (timer && ::timerfd_settime(timer.get(), 0, &never, nullptr) != 0) {
     return refused("timerfd_settime");
   }
-  if (auto tried = try_signal_mask(); !tried) {
-    return tried;
-  }
+  // Without the signal mask signals are not read, and no death is noticed.
   sigset_t signals;
+  errno = ::pthread_sigmask(SIG_BLOCK, nullptr, &signals);
+  if (errno != 0) {
+    return refused("sigprocmask");
+  }
   sigemptyset(&signals);
   const UniqueFd signalfd_(::signalfd(-1, &signals, SFD_CLOEXEC));
   if (!signalfd_) {
@@ -352,7 +332,7 @@ Result<> probe_event_loop() {
   return {};
 }
 
-// Signals as something that a loop can wait for.
+// Signals as a descriptor for the event loop.
 
 int open_signalfd(const sigset_t& signals) {
   const int file = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which of its promises muster can keep on this system. What the system allows is asked, what follows from the answers is
-// one table: `muster doctor` prints it, and the start of a job says what is lost (docs/troubleshooting.md).
+// Guarantees that muster can keep on this system. Probes what the kernel allows, and derives the guarantees in one
+// table: `muster doctor` prints it, and a job's start warns of losses (docs/troubleshooting.md).
 
 #include "base/result.hpp"
 
@@ -12,78 +12,78 @@
 
 namespace muster {
 
-/// What /proc shows of the processes of a job.
+/// Visibility in /proc of a job's processes.
 enum class ProcView {
   Whole,
   Missing,  ///< not mounted, or not readable
-  Foreign,  ///< that of another pid namespace: its numbers mean nothing here
-  Hidden    ///< without those of other users (the option hidepid)
+  Foreign,  ///< that of another pid namespace, whose pids mean other processes here
+  Hidden    ///< without processes of other users (option hidepid)
 };
 
-/// What the system answered: each number is 0 where a call does what it is asked, else its errno.
+/// Answers of the system: each number is 0 if the call works, else its errno.
 struct SystemCapabilities {
   int pidfd_open = 0;
   int pidfd_send_signal = 0;
   int subreaper = 0;
   int death_signal = 0;
-  int control_group = 0;  ///< ENOENT: there is none of version 2
+  int control_group = 0;  ///< ENOENT: none of version 2
   int close_range = 0;
-  int threads = 0;  ///< clone3, and only where the C library has no way around it
+  int threads = 0;  ///< clone3, and only where the C library has no fallback
   int bind_to_memory = 0;
-  int oom_counter = 0;  ///< ENOENT: there is none
+  int oom_counter = 0;  ///< ENOENT: none
   ProcView proc = ProcView::Whole;
-  std::string no_loop;     ///< why there can be no event loop: "signalfd: Operation not permitted"; empty: there can
-  std::string no_workers;  ///< the same of the calls that every start of workers makes
-  // What is no promise, but explains refusals:
+  std::string no_loop;     ///< error of the event loop, "signalfd: Operation not permitted"; empty: none
+  std::string no_workers;  ///< error of the calls that every start of workers makes; empty: none
+  // Not guarantees, but explanations of refusals:
   bool is_filtered = false;    ///< by seccomp
-  bool gains_nothing = false;  ///< NO_NEW_PRIVS: no program of the job becomes another user's
+  bool gains_nothing = false;  ///< NO_NEW_PRIVS: no program can change to another user
   std::uint64_t descriptors = 0;
 };
 
-/// Asks only what a guarantee can be lost by. It takes microseconds, changes nothing and starts nothing.
+/// Probes only what a guarantee may lack. Takes microseconds, changes and starts nothing.
 [[nodiscard]] SystemCapabilities probe_before_start();
 
-/// Asks everything. Changes nothing, but that it makes a control group and removes it.
+/// Probes everything. Changes nothing, but makes a control group and removes it.
 [[nodiscard]] SystemCapabilities probe_system();
 
 enum class Support {
   Whole,
-  InPart,  ///< muster has another way, which is less
+  InPart,  ///< muster has a weaker fallback
   Not
 };
 
-/// One promise, and what has become of it.
+/// A guarantee, and what is left of it.
 struct Guarantee {
   std::string name;  ///< "processes whose parent has ended are found"
-  std::string by;    ///< the call or file that it rests on
+  std::string by;    ///< the call or file that it needs
   Support hold = Support::Whole;
-  // Empty where it holds:
+  // Empty if it holds:
   std::string because;  ///< "PR_SET_CHILD_SUBREAPER: Operation not permitted"
   std::string means;
   std::string remedy;
 
-  /// What is said of it once at the start of a job.
+  /// Warning logged once at the start of a job.
   [[nodiscard]] std::string warning() const { return means + ": " + because; }
 };
 
-/// All of them, always in the same order. Pure.
+/// All guarantees, always in the same order. Pure.
 [[nodiscard]] std::vector<Guarantee> guarantees(const SystemCapabilities& answers);
 
-/// "9 of 11 guarantees hold; in part: ...; not: ...": for one line.
+/// "9 of 11 guarantees hold; in part: ...; not: ...", for one line.
 [[nodiscard]] std::string describe(const std::vector<Guarantee>& all);
 
-// Whether the system allows what an event loop is made of.
+// Calls that an event loop needs.
 
-/// Makes each of these calls once. Refused, a loop would end without a word, or turn for ever. It takes microseconds. Fails with
-/// the call alone: "signalfd: Operation not permitted".
+/// Makes each call once, because with a refused one the loop would end silently or spin. Takes microseconds. The
+/// error is the call's, "signalfd: Operation not permitted".
 [[nodiscard]] Result<> probe_event_loop();
 
-/// A descriptor from which these signals, which are blocked, are read. The caller owns it. Throws what Asio throws where the
-/// system refuses a descriptor: without it no job can be run.
+/// A signalfd for these signals, which are blocked. The caller owns it. Throws Asio's exception if the system refuses
+/// it: without it no job can run.
 [[nodiscard]] int open_signalfd(const sigset_t& signals);
 
-/// What is pending there, without waiting; each standard signal once at most. What comes while its reader acts on these is for
-/// the next turn of its loop: children that die faster than one can look at them would keep it from all else.
+/// Reads pending signals without waiting, each standard signal at most once. Later ones are for the next turn of the
+/// loop: children that die faster than they are handled would starve everything else.
 [[nodiscard]] std::vector<int> read_signals(int file);
 
 }  // namespace muster

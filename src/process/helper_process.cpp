@@ -1,4 +1,4 @@
-// One raw call, because every wrapper asks for SIGCHLD at the end of the child.
+// Runs file work in helper processes, made by a raw clone: every wrapper asks for SIGCHLD at the child's exit.
 #include "process/helper_process.hpp"
 
 #include "base/file_io.hpp"
@@ -18,10 +18,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 
@@ -30,7 +28,7 @@ namespace {
 
 constexpr char kEndOfAnswer = '.';
 
-/// All from `first` to `last`. Where the call is not there: those that a program usually has.
+/// Closes descriptors from `first` to `last`; without the system call, up to the usual number.
 void close_range(unsigned first, unsigned last) {
   constexpr unsigned kHighest = 4096;
   if (::syscall(SYS_close_range, first, last, 0) == 0) {
@@ -41,7 +39,7 @@ void close_range(unsigned first, unsigned last) {
   }
 }
 
-/// Those of the three standard streams that are not wanted, so that no file gets one of their numbers.
+/// Opens /dev/null at unwanted standard streams, so that no file gets one of their numbers.
 void put_null_at(const std::set<int>& wanted) {
   const UniqueFd null = open_null(NullFor::Writing);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -51,7 +49,7 @@ void put_null_at(const std::set<int>& wanted) {
   }
 }
 
-/// A pipe that stayed open here would never end for who reads it.
+/// Closes all others, because a pipe left open here would never end for its reader.
 void close_others(const std::vector<int>& kept) {
   std::set<int> wanted(kept.begin(), kept.end());
   put_null_at(wanted);
@@ -67,7 +65,7 @@ void close_others(const std::vector<int>& kept) {
 }
 
 [[noreturn]] void run_helper(const std::vector<int>& kept, const std::function<void()>& work) noexcept {
-  (void)::prctl(PR_SET_NAME, "muster-files");  // who lists processes sees what hangs
+  (void)::prctl(PR_SET_NAME, "muster-files");  // users see in a process list what hangs
   close_others(kept);
   work();
   ::_exit(0);
@@ -76,9 +74,9 @@ void close_others(const std::vector<int>& kept) {
 }  // namespace
 
 Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work) {
-  // As fork(2), with no signal at the end. Every argument is 0, so their order, which is not the same
-  // on all machines, does not matter. The one thread that we may have looks names up, and has
-  // memory of its own to allocate from: no lock that `work` needs is held.
+  // Like fork(2), but without a signal at the exit. Every argument is 0, so their order, which differs between
+  // machines, does not matter. The one other thread that may run looks up names and allocates from its own memory: no
+  // lock that `work` needs is held.
   const auto pid = static_cast<pid_t>(::syscall(SYS_clone, 0, 0, 0, 0, 0));
   if (pid < 0) {
     return system_error("cannot make a process for files", errno);
@@ -96,7 +94,7 @@ bool is_runnable(pid_t pid) {
 
 void send_answer(int fd, std::string answer) {
   answer += kEndOfAnswer;
-  (void)write_all(fd, answer);  // nobody reads any more: nobody wants to know
+  (void)write_all(fd, answer);  // without a reader, the answer is not needed
 }
 
 std::optional<std::string> whole_answer(std::string bytes) {
@@ -123,13 +121,13 @@ Result<pid_t> HelperProcesses::start(const std::vector<int>& kept, const std::fu
 
 void HelperProcesses::end(pid_t pid) {
   if (pids_.contains(pid)) {
-    (void)::kill(pid, SIGKILL);  // not buried yet, so the number is its own
+    (void)::kill(pid, SIGKILL);  // not reaped yet, so the pid is its own
     reap();
   }
 }
 
-/// One that hangs is left: it is found again the next time. The guard must not take the number of one that
-/// is buried for ours.
+/// Leaves helpers that hang to a later call. Removes the pid from the page before reaping, so that the guard does not
+/// take a reused one for a helper.
 void HelperProcesses::reap() {
   std::erase_if(pids_, [this](pid_t pid) {
     siginfo_t info{};
@@ -143,19 +141,19 @@ void HelperProcesses::reap() {
   });
 }
 
-// The end of the process closes a pipe: nobody who asks waits for a signal, and the guard could not.
+// Completion is signalled by EOF on a pipe, not by SIGCHLD, because the guard cannot wait for signals here.
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// When to stop waiting for a process, which gets more time as long as nothing but other processes hold it up.
+/// The deadline for a process, extended while it is runnable but waits for a CPU.
 class Timeout {
  public:
   Timeout(pid_t child, std::chrono::milliseconds most_time)
       : child_(child), end_(Clock::now() + most_time), end_if_runnable_(end_ + kExtraTimeForRunnable) {}
 
-  /// In milliseconds; 0: none is left.
+  /// In milliseconds; 0: over.
   [[nodiscard]] int left() {
     const auto now = Clock::now();
     if (now >= end_ && now < end_if_runnable_ && is_runnable(child_)) {
@@ -171,7 +169,7 @@ class Timeout {
   Clock::time_point end_if_runnable_;
 };
 
-/// The answer that comes until the other end is closed; empty: it is still open at the end, or it was none.
+/// Reads the answer until the other end is closed; empty: timeout, or incomplete.
 std::optional<std::string> read_answer(Timeout patience, int fd) {
   std::string read;
   std::array<char, 4096> buffer{};
@@ -194,7 +192,7 @@ std::optional<std::string> ask_with_timeout(const std::function<std::string()>& 
                                             std::chrono::milliseconds most_time) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return work();  // it has to be done here
+    return work();  // no pipe: run it here
   }
   const UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
@@ -206,10 +204,10 @@ std::optional<std::string> ask_with_timeout(const std::function<std::string()>& 
   write_end.reset();
   auto answer = read_answer(Timeout(*child, most_time), read_end.get());
   if (!answer) {
-    // What comes later must not meet what it does when its files answer again.
+    // Killed, so that it changes nothing later when its file system responds again.
     (void)::kill(*child, SIGKILL);
   }
-  // The pipe of one that has answered was the last that it closed.
+  // The pipe was the last descriptor that it closed, so it exits now.
   (void)::waitpid(*child, nullptr, answer ? __WALL : WNOHANG | __WALL);
   return answer;
 }
@@ -231,11 +229,11 @@ void print_fatal(const std::string& message) {
   if (kind_of_stream(STDERR_FILENO) == StreamKind::File) {
     run_with_timeout(print_all, {STDERR_FILENO}, kPatience);
   } else {
-    print_all();  // which waits for no slow reader
+    print_all();  // the log does not wait for slow readers
   }
 }
 
-// The answer comes through a pipe, and is whole when the pipe has ended.
+// The answer arrives through a pipe, and is complete at its end.
 
 void HelperTask::start(const Work& work, std::chrono::milliseconds most_time, std::function<void(Answer)> then) {
   end();
@@ -278,10 +276,10 @@ void HelperTask::shorten(std::chrono::milliseconds most_time) {
 void HelperTask::give_up_after(std::chrono::milliseconds time) {
   timer_.expires_after(time);
   timer_.async_wait([this, number = ++wait_](const boost::system::error_code& error) {
-    if (error || number != wait_) {  // it may have been over just before it was cancelled
+    if (error || number != wait_) {  // the timer may have expired just before it was cancelled
       return;
     }
-    // What hangs in a file sleeps.
+    // A process that hangs in a file system sleeps.
     if (std::chrono::steady_clock::now() < runnable_until_ && is_runnable(*pid_)) {
       give_up_after(kPollInterval);
     } else {
@@ -318,19 +316,19 @@ void HelperTask::end() {
   ++run_;
   ++wait_;
   timer_.cancel();
-  boost::system::error_code ignored;  // nothing is written to it, so nothing can be lost in closing
+  boost::system::error_code ignored;  // nothing is written to it, so close cannot lose data
   pipe_.close(ignored);
   end_process();
 }
 
-/// One that hangs in a file is left: it ends when what it hangs in ends.
+/// A process that hangs stays until its call returns.
 void HelperTask::end_process() {
   if (pid_) {
     helpers_.end(*std::exchange(pid_, std::nullopt));
   }
 }
 
-// The next one starts when the one before has answered, or its time was over.
+// The next task starts when the one before has answered or timed out.
 
 void HelperTaskQueue::add(Task task) {
   tasks_.push_back(std::move(task));

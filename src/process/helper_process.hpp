@@ -1,6 +1,6 @@
 #pragma once
 
-// Processes beside the agent for work that may hang.
+// Helper processes, for file system calls of the agent that may hang.
 
 #include "base/file_io.hpp"
 #include "base/result.hpp"
@@ -24,40 +24,40 @@
 
 namespace muster {
 
-/// A copy of us that runs `work` and ends. Of our descriptors it has `kept` alone: who reads from us would
-/// wait for the others as long as it hangs. It ends without a signal; waitpid(2) finds it with __WALL.
+/// Forks a copy of us that runs `work` and exits. It keeps only the descriptors `kept`: while it hangs, any other
+/// would keep readers from seeing the end of our output. It exits without a signal; waitpid(2) needs __WALL to find
+/// it.
 [[nodiscard]] Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work);
 
-/// True of a process that nothing holds: it computes, waits for a core, or has just ended.
+/// True if nothing blocks the process: it runs, waits for a CPU, or has just exited.
 [[nodiscard]] bool is_runnable(pid_t pid);
-/// What is starved has so much more time than what hangs may have,
+/// A runnable process gets this much time beyond its timeout,
 inline constexpr std::chrono::seconds kExtraTimeForRunnable{5};
-/// and is looked at so often.
+/// and is polled at this interval.
 inline constexpr std::chrono::milliseconds kPollInterval{100};
 
-/// Through a pipe, from such a process. It ends with a mark, so that one that was killed has not answered.
+/// Sends an answer from a helper process through a pipe. A mark at its end shows that it is whole.
 void send_answer(int fd, std::string answer);
-/// What came until the pipe ended; empty: that is no whole answer.
+/// The answer read until the end of the pipe; empty: incomplete.
 [[nodiscard]] std::optional<std::string> whole_answer(std::string bytes);
 
-/// Keeps the agent's processes for file work. A file system that answers nothing holds who asks it in a state in
-/// which nothing ends it. A thread there would keep the whole agent, its descriptors and its memory; a
-/// process keeps what it was given.
-///
-/// Without a signal at their end, waiting for "any child" does not find them: they are no part of the job, and nobody waits for one that hangs.
+/// Owns the agent's helper processes. A file system that does not respond puts its caller into a state that no signal
+/// ends. A hanging thread would keep the whole agent with its descriptors and memory; a process keeps only what it
+/// was given. Because they exit without a signal, waiting for "any child" does not find them: they are not part of the
+/// job, and nothing waits for one that hangs.
 class HelperProcesses {
  public:
-  /// `page` tells the guard of them.
+  /// `page` tells the guard their pids.
   explicit HelperProcesses(GuardSharedMemory& page) : page_(page) {}
   HelperProcesses(const HelperProcesses&) = delete;
   HelperProcesses& operator=(const HelperProcesses&) = delete;
   ~HelperProcesses() { reap(); }
 
   [[nodiscard]] Result<pid_t> start(const std::vector<int>& kept, const std::function<void()>& work);
-  /// KILLs one and forgets it: it ends when what it hangs in ends.
+  /// Sends SIGKILL and forgets the process, which ends when the call that it hangs in returns.
   void end(pid_t pid);
 
-  /// Those that are alive, as far as we know.
+  /// Helper processes that are not known to have ended.
   [[nodiscard]] const std::set<pid_t>& pids() const { return pids_; }
 
  private:
@@ -67,35 +67,33 @@ class HelperProcesses {
   std::set<pid_t> pids_;
 };
 
-// What may hang, and is not worth more than a moment.
+// Calls with a timeout that block the caller.
 
-/// Does `work` in a process beside us, and waits for its answer for at most so long: a file system may hang whom it
-/// likes, and then it hangs that one, which is killed and not waited for. Of our descriptors it has `kept` alone, and
-/// nothing that it changes in memory is seen afterwards. Empty: it took too long. Where no process can be made the work
-/// is done here.
+/// Runs `work` in a helper process and returns its answer; empty: not within `most_time`, because the file system may
+/// hang. The process is then killed and not waited for. It has only the descriptors `kept`, and its changes to memory
+/// are lost. Runs `work` here if no process can be made.
 [[nodiscard]] std::optional<std::string> ask_with_timeout(const std::function<std::string()>& work,
                                                           std::vector<int> kept, std::chrono::milliseconds most_time);
 
-/// The same for what has no answer.
+/// Runs work without an answer in the same way.
 void run_with_timeout(const std::function<void()>& work, std::vector<int> kept, std::chrono::milliseconds most_time);
 
-/// The last line of an end with an error, behind those that were kept (logs/messages.hpp). Standard error may be a file
-/// that takes nothing any more.
+/// Prints the last line before an exit with an error, after buffered log lines (logs/messages.hpp). Gives up if
+/// standard error is a file that accepts nothing.
 void print_fatal(const std::string& message);
 
-// A piece of file work with an answer.
+// Calls with a timeout in the event loop.
 
-/// Has a process of its own look at a file, or write one, since its file system may hang. One at a time: the
-/// next one ends the one before.
+/// Runs file work in a helper process, because its file system may hang. A new task ends the one before.
 class HelperTask {
  public:
-  /// What the work returned; empty: its time was over, or its process was killed.
+  /// The result of the work; empty: timeout, or the process was killed.
   using Answer = std::optional<std::string>;
-  /// For what may take long, and is no failure then.
+  /// For work that may take long without being a failure.
   static constexpr std::chrono::hours kNoLimit{24 * 365};
   struct Work {
-    std::function<std::string()> work;  ///< nothing that it changes in memory is seen afterwards
-    std::vector<int> kept;              ///< the descriptors of ours that it needs
+    std::function<std::string()> work;  ///< its changes to memory are lost
+    std::vector<int> kept;              ///< descriptors that it keeps
   };
 
   HelperTask(boost::asio::io_context& io, HelperProcesses& helpers)
@@ -104,11 +102,11 @@ class HelperTask {
   HelperTask& operator=(const HelperTask&) = delete;
   ~HelperTask() { end_process(); }
 
-  /// Calls `then` once, in a later turn of the loop. Where no process can be made the work is done here.
+  /// Calls `then` once, in a later turn of the loop. Runs the work here if no process can be made.
   void start(const Work& work, std::chrono::milliseconds most_time, std::function<void(Answer)> then);
-  /// `then` is not called any more.
+  /// After this, `then` is not called.
   void cancel() { end(); }
-  /// It has at most so much time from now on, and some more as long as it merely gets no core.
+  /// Limits the time from now on, plus `kExtraTimeForRunnable` while the process is runnable.
   void shorten(std::chrono::milliseconds most_time);
 
  private:
@@ -125,17 +123,17 @@ class HelperTask {
   boost::asio::steady_timer timer_;
   std::optional<pid_t> pid_;
   std::chrono::steady_clock::time_point runnable_until_;
-  // What is over when something is cancelled is called all the same: by its number it is known.
+  // Asio still calls handlers that completed before `cancel()`. The counters tell stale calls from current ones.
   std::uint64_t run_ = 0;
-  std::uint64_t wait_ = 0;  ///< for the timer
+  std::uint64_t wait_ = 0;  ///< of the timer
   std::function<void(Answer)> then_;
   std::string answer_;
-  std::array<char, 4096> buffer_;  ///< not cleared: an agent has several, and most are never used
+  std::array<char, 4096> buffer_;  ///< not cleared: an agent has several of these, and most are never used
 };
 
-// Pieces of file work that must not overtake each other.
+// File work in a fixed order.
 
-/// Does one after the other, each with its own limit from its start on.
+/// Runs tasks one after the other, each with its own timeout from its start.
 class HelperTaskQueue {
  public:
   struct Task {
@@ -147,17 +145,17 @@ class HelperTaskQueue {
 
   HelperTaskQueue(boost::asio::io_context& io, HelperProcesses& helpers) : helper_task_(io, helpers) {}
 
-  /// None is left.
+  /// Called when no task is left.
   std::function<void()> on_empty;
 
   void add(Task task);
-  /// The time of those that may be dropped is over: which of them have not begun are forgotten.
+  /// Forgets the tasks that may be dropped, and ends the running one if it may be.
   void drop();
 
  private:
   void start_first();
 
-  std::deque<Task> tasks_;  ///< the first one goes on
+  std::deque<Task> tasks_;  ///< the first one runs
   HelperTask helper_task_;
 };
 

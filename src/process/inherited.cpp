@@ -1,4 +1,4 @@
-// The first thing that the program does: take signals and descriptors under control.
+// Takes signals, descriptors and the terminal under control, and makes the marker of the job's processes.
 #include "process/inherited.hpp"
 
 #include "base/file_io.hpp"
@@ -13,10 +13,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 
 namespace muster {
 namespace {
@@ -26,7 +24,7 @@ std::array<bool, 3>& closed_at_start() {
   return closed;
 }
 
-/// It must be inheritable there, as 0 to 2 are.
+/// Opens /dev/null at `fd`, inheritable like descriptors 0 to 2.
 void put_null_at(int fd) {
   UniqueFd null = open_null(fd == STDIN_FILENO ? NullFor::Reading : NullFor::Writing);
   if (null.get() == fd) {
@@ -36,30 +34,29 @@ void put_null_at(int fd) {
   }
 }
 
-/// A descriptor below 3 that is closed would be given to the next file that is opened, and a
-/// worker's output would end up in it.
+/// Opens closed descriptors below 3: the next opened file would get the number, and a worker's output.
 void open_standard_descriptors() {
   for (int fd = 0; fd < 3; ++fd) {
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {  // and not refused
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {  // closed, not refused
       closed_at_start()[static_cast<std::size_t>(fd)] = true;
       put_null_at(fd);
     }
   }
 }
 
-/// Everything inherited above 2 stays open for us and is closed in whatever we execute.
+/// Sets close-on-exec for everything inherited above 2, which stays open for us.
 void keep_descriptors_from_workers() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
     return;
   }
-  // Before Linux 5.11, or refused. Descriptors above this limit are the exception that is left.
+  // Before Linux 5.11, or refused. Descriptors above this limit remain inheritable.
   constexpr int kHighest = 4096;
   for (int fd = 3; fd < kHighest; ++fd) {
-    (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);  // fails for those that are not open
+    (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);  // fails for closed ones
   }
 }
 
-/// Returns what the limit was; nothing if it stays, which may do.
+/// Returns the old limit; empty if it stays, which may suffice.
 std::optional<rlimit> raise_descriptor_limit() {
   rlimit before{};
   if (::getrlimit(RLIMIT_NOFILE, &before) != 0) {
@@ -111,7 +108,7 @@ void take_over_signals(const std::set<int>& more) {
 Inherited setup_process() {
   Inherited inherited;
   sigset_t blocked = handled_signals();
-  // Not handled, but they must not end or stop us: a closed console, a full file, a write to the
+  // Not handled, but blocked, because they must not end or stop us: a closed console, a full file, a write to the
   // terminal from the background.
   for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN}) {
     sigaddset(&blocked, signal);
@@ -124,7 +121,7 @@ Inherited setup_process() {
   }
   inherited.is_child_signal_ignored = is_ignored(SIGCHLD);
   inherited.is_pipe_signal_ignored = is_ignored(SIGPIPE);
-  // Ignored, the kernel would throw our workers' exit codes away.
+  // If SIGCHLD were ignored, the kernel would discard our workers' exit codes.
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &by_default, nullptr);
@@ -193,8 +190,8 @@ bool is_terminal(int standard_fd) {
   return kind_of_stream(standard_fd) == StreamKind::Terminal;
 }
 
-// Job control: see setpgid(2), tcsetpgrp(3) and credentials(7). SIGTTOU is blocked in the agent, so
-// it may change the foreground group from the background.
+// Job control: see setpgid(2), tcsetpgrp(3) and credentials(7). SIGTTOU is blocked in the agent, so it may change the
+// foreground group from the background.
 
 Terminal::Terminal(pid_t guard, bool is_wanted)
     : guard_(guard), guard_group_(::getpgid(guard)), is_wanted_(is_wanted && is_terminal(STDIN_FILENO)) {
@@ -210,14 +207,14 @@ void Terminal::give_back() {
 
 void take_terminal_from_exited(int fd, pid_t group) {
   const pid_t foreground = ::tcgetpgrp(fd);
-  // Sent to the background with `bg`, the job has no terminal to give: the shell has it.
+  // After `bg` the job has no terminal to give: the shell has it.
   if (foreground > 0 && ::kill(-foreground, 0) != 0 && errno == ESRCH) {
     (void)::tcsetpgrp(fd, group);
   }
 }
 
 void Terminal::stop_guard() const {
-  if (::getppid() == guard_) {  // gone, its number may be somebody else's
+  if (::getppid() == guard_) {  // after its death the pid may belong to another process
     (void)::kill(guard_, SIGSTOP);
   }
 }
@@ -229,12 +226,12 @@ void Terminal::lend_again(pid_t worker) {
   }
 }
 
-// Makes the mark of a job.
+// The marker of a job.
 
 std::string make_marker() {
   std::uint64_t bits = 0;
   if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits) {
-    // Early at boot, or an old kernel: the time and the pid tell jobs of one machine apart.
+    // Early at boot, or an old kernel: time and pid differ between jobs of one machine.
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     bits = (static_cast<std::uint64_t>(now) << 22U) ^ static_cast<std::uint64_t>(::getpid());
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The controlling terminal, for the one worker that may use it.
+// Changes inherited signals, descriptors and the terminal for muster, and restores them for workers.
 
 #include "environment/snapshot.hpp"
 
@@ -15,80 +15,79 @@
 
 namespace muster {
 
-/// What this process inherited and changes for itself: given back to each worker.
+/// Inherited settings that muster changes for itself: restored for each worker.
 struct Inherited {
   sigset_t signal_mask{};
-  /// Of HUP, INT and QUIT, those that were ignored when muster started (nohup, a shell's
-  /// background job): they stay without effect.
+  /// Signals among HUP, INT and QUIT that were ignored at the start (nohup, a shell's background job): they stay so.
   std::set<int> ignored_signals;
-  bool is_child_signal_ignored = false;  ///< SIGCHLD; muster itself needs it
-  bool is_pipe_signal_ignored = false;   ///< SIGPIPE; the same
-  std::optional<rlimit> descriptors;     ///< the limit, where muster has raised it
+  bool is_child_signal_ignored = false;  ///< SIGCHLD, which muster itself needs
+  bool is_pipe_signal_ignored = false;   ///< SIGPIPE, likewise
+  std::optional<rlimit> descriptors;     ///< the limit, if muster has raised it
 };
 
-/// Call this before anything else. Blocks every signal that muster handles, so that none is lost
-/// or kills it (as the first process of a container, too); makes sure that descriptors 0 to 2 are
-/// open and that no other inherited one reaches a worker; raises the limit of descriptors.
+/// To be called first. Blocks every signal that muster handles, so that none is lost or kills it (also as a
+/// container's init); opens descriptors 0 to 2 if closed, keeps other inherited ones from workers, and raises the
+/// descriptor limit.
 [[nodiscard]] Inherited setup_process();
 
-/// The exception: an inherited socket that the worker is to have, too. Does nothing for anything else.
+/// Lets workers inherit this socket as an exception. Does nothing for other descriptors.
 void pass_to_worker(int descriptor);
 
-/// Ignores again what muster needs for itself: in what becomes another program.
+/// Restores ignored signals, in a process that will execute another program.
 void restore_ignored_signals(const Inherited& inherited);
 
-/// Gives the inherited signal mask back, for a command that starts nothing: signals end it.
+/// Restores the inherited signal mask, so that signals end a command that starts nothing.
 void release_signals(const Inherited& inherited);
 
-/// Lets a request to end (TERM, INT, HUP, QUIT) end this process as it ends any program, until `take_over_signals`. For
-/// the reading of what it was given, which may hang, before anything is made or started. Not in the first process
-/// of a container, which they would not end: there they are heard afterwards.
+/// Lets stop signals (TERM, INT, HUP, QUIT) end this process like any program, until `take_over_signals`: reading the
+/// input may hang, before anything is made or started. Not in a container's init, which they would not end: it
+/// handles them afterwards.
 void die_on_stop_signals(const Inherited& inherited);
 
-/// True when descriptor 0, 1 or 2 was closed and is /dev/null now.
+/// True if descriptor 0, 1 or 2 was closed, and is /dev/null now.
 [[nodiscard]] bool was_closed(int standard_fd);
 
 enum class StreamKind {
   Terminal,
-  File,  ///< of a file system, or a block device: a call may hang
+  File,  ///< on a file system, or a block device: a call may hang
   Other  ///< a pipe, a socket, a device such as /dev/null, or closed
 };
 
-/// The kind of descriptor 0, 1 or 2. The kernel is asked once, since a file system may stop answering while the job runs.
+/// The kind of descriptor 0, 1 or 2. Asks the kernel once, since a file system may hang later.
 [[nodiscard]] StreamKind kind_of_stream(int standard_fd);
-/// Asks for all three, and may hang.
+/// Determines the kind of all three; may hang.
 void probe_streams();
 [[nodiscard]] bool is_terminal(int standard_fd);
 
-/// The signals that muster acts on or passes on: those that it always handles, and `more`.
+/// The signals that muster handles or forwards: the usual ones and `more`.
 [[nodiscard]] sigset_t handled_signals(const std::set<int>& more = {});
 
-/// Blocks the handled signals, those that an option names as well. What arrives before is not handled.
+/// Blocks the handled signals and `more`. Signals that arrived before are not handled.
 void take_over_signals(const std::set<int>& more = {});
 
-/// On a terminal, a single worker is its foreground group: Ctrl-C, Ctrl-Z and a debugger's prompt
-/// work as if muster were not there.
+/// Makes a single worker the terminal's foreground group: Ctrl-C, Ctrl-Z and a debugger's prompt work as without
+/// muster.
 class Terminal {
  public:
-  /// `guard` is the process that the shell started. Without `is_wanted`, or when that process is
-  /// not in the foreground, nobody is given a terminal.
+  /// `guard` is the process that the shell started. If it is not in the foreground, or without `is_wanted`, no worker
+  /// gets the terminal.
   Terminal(pid_t guard, bool is_wanted);
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal() { give_back(); }
 
-  /// Gives the terminal back to the guard's group, if nobody living has it. It is not ours any more.
+  /// Gives the terminal back to the guard's group, unless a living process has it. `is_ours` is false afterwards.
   void give_back();
 
   [[nodiscard]] bool is_ours() const { return fd_ >= 0; }
-  /// The worker may use it, now or once the shell puts the job in the foreground.
+  /// True if the worker may use it, now or once the shell puts the job in the foreground.
   [[nodiscard]] bool is_wanted() const { return is_wanted_; }
-  /// The descriptor to give a worker at its start; -1 if there is none.
+  /// The descriptor for a worker at its start; -1: none.
   [[nodiscard]] int fd() const { return fd_; }
 
-  /// The worker was stopped from the terminal: the shell waits for the guard, so that stops too.
+  /// Stops the guard with a worker that was stopped from the terminal, because the shell waits for the guard.
   void stop_guard() const;
-  /// The job goes on: if the shell has put the guard in the foreground, it means the worker.
+  /// After SIGCONT: if the shell has put the guard in the foreground, the worker gets the terminal.
   void lend_again(pid_t worker);
 
  private:
@@ -98,14 +97,14 @@ class Terminal {
   int fd_ = -1;
 };
 
-/// Puts `group` in the foreground if the group that is there has no living process. Otherwise the
-/// terminal belongs to somebody who works with it, such as the shell.
+/// Puts `group` in the foreground if the present foreground group has no living process. Otherwise another process
+/// works with the terminal, such as the shell.
 void take_terminal_from_exited(int fd, pid_t group);
 
-/// A mark that no other job has: 16 hexadecimal digits.
+/// A marker that no other job has: 16 hexadecimal digits.
 [[nodiscard]] std::string make_marker();
 
-/// The value of the marker variable for a process of the job: behind an outer muster's, ours is added.
+/// Value of the marker variable for the job's processes: ours, appended to that of an outer muster.
 [[nodiscard]] std::string add_marker(const std::map<std::string, std::string>& variables, const std::string& marker);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Waits for children. Nothing else in the agent calls wait*, but spawn for a child that never ran.
+// Reaps children. Only the spawner also calls wait*, for a child that could not execute its program.
 #include "process/reaper.hpp"
 
 #include "process/descendants.hpp"
@@ -14,7 +14,7 @@ namespace muster {
 
 namespace {
 
-/// A child that has ended and is not buried; 0 if there is none.
+/// A child that has ended and is not reaped; 0: none.
 pid_t find_dead() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;
@@ -31,7 +31,7 @@ std::optional<std::uint64_t> finite(rlim_t limit) {
 ProcessLimits limits_of(pid_t pid) {
   const auto limit_of = [&](__rlimit_resource resource) {
     rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
-    (void)::prlimit(pid, resource, nullptr, &limit);  // refused: as if there were none
+    (void)::prlimit(pid, resource, nullptr, &limit);  // refused: counts as unlimited
     return limit;
   };
   const rlimit cpu = limit_of(RLIMIT_CPU);
@@ -48,8 +48,8 @@ Reaper::Reaper() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
 void Reaper::watch(std::size_t worker, pid_t pid, UniqueFd pidfd) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.fd = pid;  // the pid stays the worker's until we bury it
-  if (pidfd) {          // without it SIGCHLD tells
+  event.data.fd = pid;  // the pid is the worker's until it is reaped
+  if (pidfd) {          // otherwise SIGCHLD reports the death
     (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pidfd.get(), &event);
   }
   watched_[pid] = Watched{worker, std::move(pidfd)};
@@ -58,11 +58,11 @@ void Reaper::watch(std::size_t worker, pid_t pid, UniqueFd pidfd) {
 std::vector<Death> Reaper::collect() {
   std::vector<Death> deaths;
   collect_ready(deaths);
-  // Orphans that we adopted, and workers without a pidfd.
+  // Reap adopted orphans, and workers without a pidfd.
   for (pid_t dead = find_dead(); dead > 0; dead = find_dead()) {
     const bool is_worker = watched_.contains(dead);
     if (is_worker) {
-      collect_ready(deaths);  // it ended after the first look: others may have ended before it
+      collect_ready(deaths);  // the worker ended after the first call: others may have ended before it
     }
     const bool is_reaped = is_worker && !watched_.contains(dead);
     if (!is_reaped && !reap(dead, deaths)) {
@@ -94,12 +94,12 @@ void Reaper::take_ready(pid_t pid, std::vector<Death>& deaths) {
   }
 }
 
-/// False when there was nothing to bury.
+/// False: nothing was reaped.
 bool Reaper::reap(pid_t pid, std::vector<Death>& deaths) {
   const auto watched = watched_.find(pid);
   Death death;
   if (watched != watched_.end()) {
-    death = look_at(pid);  // while it has a name
+    death = look_at(pid);  // /proc knows it until it is reaped
     death.worker = watched->second.worker;
   }
   int wait_status = 0;
@@ -116,8 +116,8 @@ bool Reaper::reap(pid_t pid, std::vector<Death>& deaths) {
   return true;
 }
 
-/// It has ended, and who traces it has not looked yet: until then nobody else may bury it. That is done as with an
-/// orphan, later.
+/// Reports a zombie that its tracer has not waited for. Until then nobody else can reap it; later it is reaped like
+/// an orphan.
 void Reaper::note_traced_zombie(pid_t pid, std::vector<Death>& deaths) {
   const auto watched = watched_.find(pid);
   const auto wait_status = wait_status_of_the_dead(pid);
@@ -145,7 +145,7 @@ std::vector<Death> Reaper::collect_traced_zombies() {
   return deaths;
 }
 
-/// What can be seen only until it is buried. Of one that ended well nobody asks.
+/// Reads what is known only until the process is reaped; not needed after a success.
 Death Reaper::look_at(pid_t pid) {
   Death death;
   siginfo_t info{};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds out which children have ended, and buries them. Private to run/.
+// Finds out which children have ended, and reaps them.
 
 #include "base/file_io.hpp"
 #include "supervise/end_hints.hpp"
@@ -17,22 +17,22 @@ namespace muster {
 struct Death {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  ProcessUse use{};                  ///< of one that failed
-  std::optional<pid_t> traced_by{};  ///< the process that traces it: it cannot be buried before that lets it go
+  ProcessUse use{};                  ///< of a failed worker
+  std::optional<pid_t> traced_by{};  ///< the tracer that keeps it from being reaped
 };
 
-/// A worker that was stopped (by SIGSTOP, SIGTSTP ...) and is alive.
+/// A living worker that was stopped (by SIGSTOP, SIGTSTP ...).
 struct Stopped {
   std::size_t worker = 0;
   pid_t pid = -1;
   int signal = 0;
 };
 
-/// The only caller of wait*: workers and the orphans that we adopt as a subreaper.
+/// The only caller of wait*, for workers and for orphans that we adopt as a subreaper.
 ///
-/// Workers are found through their pidfds in one epoll set, which reports them in the order in
-/// which they ended; waitid(P_ALL) would report the oldest child first. Where the kernel has no
-/// pidfd the order among deaths found together is unknown; who ranks failures takes those for one moment.
+/// Workers are found through their pidfds in one epoll set, which reports them in the order of their deaths;
+/// waitid(P_ALL) would report the oldest child first. Without pidfds the order of deaths found together is unknown,
+/// and they count as simultaneous.
 class Reaper {
  public:
   Reaper();
@@ -40,20 +40,20 @@ class Reaper {
   /// Readable when a worker has ended. Close-on-exec, owned by the reaper.
   [[nodiscard]] int ready_fd() const { return epoll_.get(); }
 
-  /// From here on the worker is waited for. `pidfd` may be empty.
+  /// Waits for a worker from now on. `pidfd` may be empty.
   void watch(std::size_t worker, pid_t pid, UniqueFd pidfd);
 
-  /// Workers that have ended since the last call, first death first. Orphans are buried quietly.
+  /// Workers that ended since the last call, first death first. Also reaps orphans.
   [[nodiscard]] std::vector<Death> collect();
 
-  /// Workers that have ended and are held by who traces them. `collect` finds these too, but where the kernel has no
-  /// pidfd nothing tells of them: SIGCHLD goes to the tracer. Reads /proc for each worker that is watched.
+  /// Workers that have ended and are kept by their tracers. `collect` finds these too, but without pidfds nothing
+  /// notifies us: SIGCHLD goes to the tracer. Reads /proc for each watched worker.
   [[nodiscard]] std::vector<Death> collect_traced_zombies();
 
   /// Workers that were stopped since the last call.
   [[nodiscard]] std::vector<Stopped> collect_stopped() const;
 
-  /// False when no child is left: then no descendant is either, since orphans become our children.
+  /// False if no child is left: then there is no descendant either, since orphans become our children.
   [[nodiscard]] static bool has_children();
 
  private:

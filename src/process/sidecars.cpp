@@ -1,4 +1,4 @@
-// Runs a program to its end, and reads what it says.
+// Runs programs of muster itself: queries them, or talks to them over a socket.
 #include "process/sidecars.hpp"
 
 #include "process/inherited.hpp"
@@ -29,7 +29,7 @@ namespace {
 constexpr std::chrono::seconds kMostTime{5};
 constexpr std::size_t kMostText = 400;
 
-/// What a program has said until it closed its output; empty: it has not within the time.
+/// Reads output until its end; empty: the time limit is over.
 std::optional<std::string> read_to_end(int fd) {
   const auto end = std::chrono::steady_clock::now() + kMostTime;
   std::string text;
@@ -48,12 +48,7 @@ std::optional<std::string> read_to_end(int fd) {
   }
 }
 
-/// The first line.
-std::string first_line_of(const std::string& text) {
-  return text.substr(0, std::min(text.find('\n'), kMostText));
-}
-
-/// Waits for its end. True: it has ended with 0.
+/// Reaps the process. True: it exited with 0.
 bool has_succeeded(pid_t pid) {
   int status = 0;
   pid_t ended = -1;
@@ -91,7 +86,7 @@ Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherit
   }
   const UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
-  const int both = theirs.get();  // it reads nothing
+  const int both = theirs.get();  // the program reads nothing
   const auto spawned = Spawner(inherited).spawn(request_of(request, variables, both, both));
   if (!spawned) {
     return spawned.error();
@@ -106,17 +101,17 @@ Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherit
     return Error{ErrorKind::System,
                  "'" + request.executable + "' has not answered within " + std::to_string(kMostTime.count()) + " s"};
   }
-  return ProgramAnswer{is_success, first_line_of(*said)};
+  return ProgramAnswer{is_success, said->substr(0, std::min(said->find('\n'), kMostText))};
 }
 
-// A stream socket for each companion, read and written in the event loop.
+// A stream socket for each sidecar, read and written in the event loop.
 
 namespace {
 
 using Socket = boost::asio::local::stream_protocol::socket;
 using ErrorCode = boost::system::error_code;
 
-/// One stream. What is under way keeps it alive when nobody else does.
+/// One stream. Pending operations keep it alive.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(boost::asio::io_context& io, UniqueFd end, SidecarEvents events)
@@ -124,9 +119,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   void read() { socket_.async_wait(Socket::wait_read, std::bind_front(&Stream::on_readable, shared_from_this())); }
 
-  /// What is there. False: nothing comes any more.
+  /// Reads what is available. False: end of the stream.
   bool read_now() {
-    const auto events = events_;  // whoever is called may close this
+    const auto events = events_;  // a callback may close this
     while (socket_.is_open()) {
       const ssize_t size = ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -147,17 +142,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
     }
   }
 
-  /// Nothing is told any more.
+  /// Closes the stream and stops all callbacks.
   void close() {
     events_ = {};
-    ErrorCode ignored;  // it is closed in any case
+    ErrorCode ignored;  // closed in any case
     socket_.close(ignored);
   }
 
  private:
   void on_readable(const ErrorCode& error) {
     if (error || !socket_.is_open()) {
-      return;  // we have closed it
+      return;  // closed by us
     }
     if (read_now()) {
       read();
@@ -175,7 +170,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     outbox_.pop_front();
     if (!error && !outbox_.empty()) {
       write();
-    }  // else reading finds out as well
+    }  // otherwise reading reports the error
   }
 
   Socket socket_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A short question to a program of muster's own, before the event loop runs.
+// Runs programs that belong to muster itself: a query before the event loop runs, and the sidecars of services.
 
 #include "base/result.hpp"
 #include "process/spawn.hpp"
@@ -15,40 +15,39 @@
 
 namespace muster {
 
-/// How a program of muster's own is started: with these variables and what is asked for beside them; it reads from the one
-/// descriptor, and writes output and errors to the other.
+/// The spawn request of such a program, with these variables and those of `asked`; `input` is its standard input,
+/// `output` takes its output and errors.
 [[nodiscard]] SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::string> variables,
                                       int input, int output);
 
-/// What it has answered.
+/// The answer of a program.
 struct ProgramAnswer {
-  bool has_succeeded = false;  ///< it ended with 0
-  std::string first_line;      ///< of its output and error, at most 400 bytes
+  bool has_succeeded = false;  ///< exited with 0
+  std::string first_line;      ///< of output and errors, at most 400 bytes
 };
 
-/// Runs it to its end, which is waited for 5 s; then it is killed, and this fails. To be called where nothing else is to
-/// be done meanwhile.
+/// Runs a program to its end; kills it and fails after 5 s. Blocks the caller.
 [[nodiscard]] Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherited& inherited,
                                                   const std::map<std::string, std::string>& variables);
 
-// Starts the programs of services, and speaks with them.
+// Sidecars: programs of services.
 
-/// The companions of the attempts of this node. They are no workers: nobody is told how they end, and who
-/// waits for the last process of an attempt waits for them as for any other child.
+/// The sidecars of this node's attempts. They are not workers: their exit is not reported, but an attempt waits for
+/// them as for any other child.
 class Sidecars {
  public:
-  /// `variables` and `marker` are what workers get too; all of it outlives this.
+  /// `variables` and `marker` are those of workers; all references outlive this.
   Sidecars(boost::asio::io_context& io, const Inherited& inherited, const std::map<std::string, std::string>& variables,
            const std::string& marker);
 
   [[nodiscard]] Result<std::unique_ptr<Sidecar>> start(const SidecarRequest& request, SidecarEvents events);
 
-  /// What they find: that of workers, with the job's mark.
+  /// Environment of sidecars: that of workers, with the job's marker.
   [[nodiscard]] std::map<std::string, std::string> environment() const;
 
-  /// Those of the running attempt: what they do at its end is not swept away before it is done.
+  /// Sidecars of the running attempt, excluded from its cleanup so that they can finish.
   [[nodiscard]] const std::set<pid_t>& pids() const { return pids_; }
-  /// The attempt is over: none is alive.
+  /// To be called after an attempt, when none is alive.
   void forget() { pids_.clear(); }
 
  private:

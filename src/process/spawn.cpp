@@ -1,5 +1,4 @@
-// The only place that makes processes of the job. Between clone and exec there are only system
-// calls on memory that was prepared before.
+// Makes the processes of the job. Between clone and exec there are only system calls on prepared memory.
 #include "process/spawn.hpp"
 
 #include "base/display_text.hpp"
@@ -25,18 +24,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <string>
 #include <utility>
 
 namespace muster {
 namespace {
 
-/// A set of CPUs or nodes as the kernel takes it.
+/// A set of CPUs or memory nodes in the kernel's format.
 using BitMask = std::vector<unsigned long>;
 
 constexpr std::size_t kBits = sizeof(unsigned long) * CHAR_BIT;
 
-/// Shared with the child, which runs in our memory: where it stops is seen here.
+/// Shared with the child, which runs in our memory and records here where it failed.
 struct ChildTask {
   const char* executable = nullptr;
   char* const* argv = nullptr;
@@ -51,10 +49,10 @@ struct ChildTask {
   volatile int error_number = 0;
 };
 
-/// In the child. Returns the step that failed, or nothing. Containers often forbid set_mempolicy: the
-/// worker runs without it, and we are told.
+/// Runs in the child. Returns the failed step, or nothing. Containers often forbid set_mempolicy: the worker runs
+/// without it, and the parent sees the errno.
 __attribute__((no_sanitize("address"))) const char* bind_child(ChildTask& task) {
-  // Raw calls: the wrapper of the first wants a cpu_set_t, and glibc has none for the second.
+  // Raw calls: the first wrapper needs a cpu_set_t, and glibc has none for the second.
   if (!task.cpus->empty() &&
       ::syscall(SYS_sched_setaffinity, 0, task.cpus->size() * sizeof(unsigned long), task.cpus->data()) < 0) {
     return "binding it to its CPUs";
@@ -68,22 +66,22 @@ __attribute__((no_sanitize("address"))) const char* bind_child(ChildTask& task) 
   return nullptr;
 }
 
-/// In the child. Returns the step that failed, or nothing. It never returns from its stack, which
-/// the address sanitizer would take for a stack still in use by the next child.
+/// Runs in the child. Returns the failed step, or nothing. run_child never returns from its stack, which the address
+/// sanitizer would take for a stack still in use by the next child.
 __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& task) {
   const SpawnRequest& request = *task.request;
   if (request.leads_session ? ::setsid() < 0 : ::setpgid(0, 0) != 0) {
     return request.leads_session ? "making a session" : "making a process group";
   }
-  // Where it is refused, which was said, the guard is left, which looks for what we leave.
+  // If this is refused, which was logged, the guard still finds what we leave.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have died before the signal was armed. Compared with its real number, not with
-  // 1: as the first process of a container the parent is 1.
+  // The parent may have died before the signal was set. Compared with its real pid, not with 1: in a container the
+  // parent may be 1.
   if (::getppid() != task.parent) {
     ::_exit(127);
   }
   if (request.terminal >= 0) {
-    (void)::tcsetpgrp(request.terminal, ::getpid());  // no terminal any more: run without
+    (void)::tcsetpgrp(request.terminal, ::getpid());  // fails if the terminal is gone: run without it
   }
   if (::dup2(request.standard_input, STDIN_FILENO) < 0 || ::dup2(request.standard_output, STDOUT_FILENO) < 0 ||
       ::dup2(request.standard_error, STDERR_FILENO) < 0) {
@@ -96,7 +94,7 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
     return "restoring the limit of descriptors";
   }
   restore_ignored_signals(*task.inherited);  // in the child only: handlers are not shared
-  // It can only fail for an argument that is not one of ours.
+  // Can fail only for an invalid argument.
   (void)::pthread_sigmask(SIG_SETMASK, &task.inherited->signal_mask, nullptr);
   return bind_child(task);
 }
@@ -137,7 +135,7 @@ Error cannot_run(const std::string& name, ErrorKind kind, const std::string& why
   return Error{kind, "cannot run '" + visible_line(name) + "': " + why};
 }
 
-/// The file is there: what its first line names is not, or a program's loader.
+/// Explains ENOENT for an existing file: its interpreter or loader is missing.
 std::string missing_interpreter(const std::string& path) {
   const std::string interpreter = interpreter_of(path);
   if (interpreter.empty()) {
@@ -167,7 +165,7 @@ Error start_error(const SpawnRequest& request, const std::string& step, int erro
   }
 }
 
-/// What keeps a file from being executed; nothing if it can be.
+/// The reason why a file cannot be executed; empty: it can.
 std::optional<std::string> obstacle(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -192,7 +190,7 @@ bool is_missing(const std::string& path) {
   return ::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/// Nothing of that name can be executed in the search path: says what stands in the way.
+/// The error for a name that is not executable anywhere in the search path.
 Error not_in_path(const std::string& name, const std::optional<std::string>& refused) {
   if (refused) {
     return cannot_run(name, ErrorKind::NotExecutable, *refused);
@@ -223,9 +221,9 @@ bool has_same_bytes(const std::string& one, const std::string& other) {
   return files[0].eof() && files[1].eof();
 }
 
-/// A symlink, or a copy, by the name of another launcher: whoever wants that one does not want us.
+/// True for a symlink to us or a copy, named like another launcher: its caller does not want us.
 bool is_muster_itself(const std::string& path) {
-  // By its name: where an emulator runs us, what that link leads to is the emulator.
+  // By path: under an emulator /proc/self/exe is the emulator.
   const std::string own_path = program_path();
   struct stat own {};
   struct stat other {};
@@ -244,7 +242,7 @@ Result<std::string> search(const std::string& name, const std::string& search_pa
     if (!reason) {
       return path;
     }
-    if (!refused && can_be_seen(path)) {  // not in a folder that we may not look into
+    if (!refused && can_be_seen(path)) {  // not in a directory that we may not search
       refused = reason;
     }
   }
@@ -271,13 +269,13 @@ Result<Spawned> Spawner::spawn(const SpawnRequest& request) {
   task.inherited = &inherited_;
   task.parent = ::getpid();
 
-  // CLONE_VFORK: we sleep until the child has executed or ended, so its stack can be shared.
+  // CLONE_VFORK: we sleep until the child has called execve or exited, so its stack can be shared.
   const int pid = ::clone(run_child, stack_.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &task);
   if (pid < 0) {
     return system_error("cannot start '" + visible_line(request.argv.front()) + "': making a process", errno);
   }
   if (task.failed_step != nullptr) {
-    ::waitpid(pid, nullptr, 0);  // nobody has heard of it yet
+    ::waitpid(pid, nullptr, 0);  // the child is not known elsewhere yet
     return start_error(request, task.failed_step, task.error_number);
   }
   Spawned spawned;
@@ -330,7 +328,7 @@ Result<> check_script(const std::string& path) {
   return {};
 }
 
-// Makes the pipes and pseudo-terminals of a worker (pipe(7), pty(7), ioctl_tty(2)). Nothing is decided here.
+// Makes the pipes and ptys of a worker (pipe(7), pty(7), ioctl_tty(2)).
 
 namespace {
 
@@ -355,7 +353,7 @@ Result<Connection> make_pipe() {
   return Connection{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// Nothing is changed on the way: our terminal makes "\r\n" of "\n", and nobody types here.
+/// Turns off changes on the way: our terminal makes "\r\n" of "\n", and there is no input to echo.
 bool pass_bytes_as_they_are(int terminal) {
   termios settings{};
   if (::tcgetattr(terminal, &settings) != 0) {
@@ -366,7 +364,7 @@ bool pass_bytes_as_they_are(int terminal) {
   return ::tcsetattr(terminal, TCSANOW, &settings) == 0;
 }
 
-/// The worker's side is opened through ours, not by a path: what is mounted at /dev/pts may be of another instance.
+/// Opens the worker's side through ours, not by path: /dev/pts may be another instance.
 Result<Connection> make_terminal() {
   constexpr int kFlags = O_RDWR | O_NOCTTY | O_CLOEXEC;
   Connection connection;
@@ -415,11 +413,11 @@ Result<OutputEnds> make_output_ends(const OutputConnection& way) {
   return ends;
 }
 
-// Decides whether the two streams of a worker are one, and which is a terminal.
+// Chooses whether the two streams of a worker are joined, and which is a pty.
 
 namespace {
 
-/// A program that writes to a terminal draws there: what is kept in files should be read.
+/// Programs draw on terminals; files should contain readable text.
 bool wants_terminal(const StreamTarget& target, When terminals) {
   if (terminals != When::Auto) {
     return terminals == When::Always;

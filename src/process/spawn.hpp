@@ -1,6 +1,6 @@
 #pragma once
 
-// Starts one process.
+// Starts one process, finds executables, and makes the pipes and ptys of its output.
 
 #include "agent/run.hpp"
 #include "base/file_io.hpp"
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// A process that is ready to be executed: everything is resolved, the child only makes calls.
+/// A process ready to be started: everything is resolved, so that the child only makes system calls.
 struct SpawnRequest {
   std::string executable;  ///< path of the file
   std::vector<std::string> argv;
@@ -25,42 +25,42 @@ struct SpawnRequest {
   int standard_input = -1;               ///< descriptors of ours; the child gets copies
   int standard_output = -1;
   int standard_error = -1;
-  bool leads_session = false;     ///< of its own, without a terminal; else it stays in ours
+  bool leads_session = false;     ///< a new one, without a terminal; otherwise ours
   int terminal = -1;              ///< if given, the child's group becomes its foreground group
   std::vector<int> cpus;          ///< the only ones it may use; empty: ours
-  std::vector<int> memory_nodes;  ///< where its memory is; empty: our policy
-  bool is_memory_strict = false;  ///< false: other nodes help out when these are full
+  std::vector<int> memory_nodes;  ///< its memory nodes; empty: our policy
+  bool is_memory_strict = false;  ///< false: other nodes are used when these are full
 };
 
 struct Spawned {
   pid_t pid = -1;
-  UniqueFd pidfd;          ///< empty where the kernel has none, or no descriptor is free
-  int memory_refusal = 0;  ///< why it runs on other memory nodes than asked for, as errno
+  UniqueFd pidfd;          ///< empty without kernel support, or without a free descriptor
+  int memory_refusal = 0;  ///< errno of binding memory; 0: bound as asked
 };
 
-/// Starts processes at the cost of posix_spawn: the child shares our memory until it executes, so
-/// nothing is copied however large we are.
+/// Starts processes at the cost of posix_spawn: the child shares our memory until it calls execve, so nothing is
+/// copied however large we are.
 ///
-/// posix_spawn itself cannot arm the parent-death signal, and the vfork launcher of Boost.Process
-/// 1.81 tells the io_context in the child, which closes the parent's epoll descriptor through the
-/// shared memory, and allocates between fork and exec: hence clone(2) by hand.
+/// posix_spawn cannot set the parent-death signal. The vfork launcher of Boost.Process 1.81 notifies the io_context
+/// in the child, which closes the parent's epoll descriptor through the shared memory, and allocates between fork and
+/// exec: hence clone(2).
 ///
-/// Only one thread may spawn, and it must live as long as the process: the parent-death signal
-/// fires when the *thread* that spawned ends.
+/// Only one thread may spawn, and it must live as long as the process: the parent-death signal is sent when the
+/// *thread* that spawned ends.
 class Spawner {
  public:
   explicit Spawner(const Inherited& inherited);
 
-  /// Each child is the leader of a process group of its own, or of a session, dies when we die if it can, and has our
-  /// inherited signal mask and limit of descriptors. Fails with `NotFound`, `NotExecutable` or
-  /// `System`, and names the step that failed; such a child has been reaped.
+  /// Each child leads a process group or session of its own, dies when we die if the kernel allows it, and has our
+  /// inherited signal mask and descriptor limit. Fails with `NotFound`, `NotExecutable` or `System` and names the
+  /// failed step; the child is reaped then.
   [[nodiscard]] Result<Spawned> spawn(const SpawnRequest& request);
 
  private:
   static constexpr std::size_t kStackBytes = std::size_t{64} << 10U;
 
   Inherited inherited_;
-  std::unique_ptr<std::byte[]> stack_;  ///< the child's; one is enough, we wait until it executes
+  std::unique_ptr<std::byte[]> stack_;  ///< of the child; one is enough, since we sleep until it calls execve
 };
 
 /// "NAME=value"
@@ -68,50 +68,50 @@ class Spawner {
   return name + "=" + value;
 }
 
-/// Finds the file that a shell would execute for `name`: with a slash it is a path, without one the
-/// folders of `search_path` are tried. Fails with `NotFound` or `NotExecutable`.
+/// Finds the file that a shell would execute for `name`: a path if it has a slash, else searched in `search_path`.
+/// Fails with `NotFound` or `NotExecutable`.
 [[nodiscard]] Result<std::string> find_executable(const std::string& name, const std::string& search_path);
 
-/// The interpreter that the file's first line names, "/usr/bin/env" of "#!/usr/bin/env python3"; empty: it is no script, or cannot be
-/// read. Reads no more of the file than the kernel does.
+/// The interpreter in the file's first line, "/usr/bin/env" of "#!/usr/bin/env python3"; empty: not a script, or not
+/// readable. Reads no more of the file than the kernel does.
 [[nodiscard]] std::string interpreter_of(const std::string& path);
 
-/// Fails when a Python script cannot be read; the interpreter would start for nothing.
+/// Fails if a Python script cannot be read: its interpreter would start in vain.
 [[nodiscard]] Result<> check_script(const std::string& path);
 
-// How what a worker writes comes to us. Decided before anything is made.
+// The choice of pipes and ptys for a worker's output.
 
-/// Which files one stream of a worker goes to.
+/// The files that one stream of a worker is written to.
 enum class StreamFile {
   None,
-  Joined,  ///< one that takes both streams of the worker
-  Own      ///< one that takes only this stream, or only lines of it
+  Joined,  ///< one file for both streams of the worker
+  Own      ///< a file for this stream, or for some of its lines
 };
 
-/// Where one stream of a worker goes.
+/// The destination of one stream of a worker.
 struct StreamTarget {
-  std::optional<int> console{};  ///< our descriptor; the same for both streams where both are one file
-  bool is_terminal = false;      ///< the console is one
+  std::optional<int> console{};  ///< our descriptor; equal for both streams if both are one file
+  bool is_terminal = false;      ///< true for a console on a terminal
   StreamFile file = StreamFile::None;
   bool operator==(const StreamTarget&) const = default;
 };
 
-/// What is made for the streams of one worker: a pipe or a pseudo-terminal each.
+/// A pipe or pty for each stream of a worker.
 struct OutputConnection {
-  /// Both come through one, that of standard error: in the order in which they were written.
+  /// True: both streams come through one, that of standard error, in the order in which they were written.
   bool is_joined = false;
   bool out_is_terminal = false;
   bool error_is_terminal = false;
   bool operator==(const OutputConnection&) const = default;
 };
 
-/// Joined where nobody needs to know which of the two a line was written to: both are shown at one place, or only
-/// written to one file. A terminal, unless `terminals` decides, where the stream is shown on one and kept in no file.
+/// Joins the streams if their lines need not be told apart, because both are shown at one place or written to one
+/// file only. With When::Auto, a pty is used for a stream shown on a terminal and kept in no file.
 [[nodiscard]] OutputConnection choose_output_way(const StreamTarget& out, const StreamTarget& error, When terminals);
 
-// What a worker writes into, and what we read it from.
+// The pipes and ptys of a worker's output.
 
-/// The ends of one side. `out` is empty where both streams are one, which then is `error`.
+/// The ends of one side. `out` is empty if both streams are joined in `error`.
 struct StreamEnds {
   UniqueFd out;
   UniqueFd error;
@@ -119,12 +119,12 @@ struct StreamEnds {
 
 struct OutputEnds {
   StreamEnds ours;                 ///< to read from
-  StreamEnds workers;              ///< to be closed here once the worker has copies
-  std::optional<Error> refusal{};  ///< why a pipe was made where a terminal was wanted
+  StreamEnds workers;              ///< to be closed here after the worker has copies
+  std::optional<Error> refusal{};  ///< why a pipe was made instead of a pty
 };
 
-/// All of them are close-on-exec, and no terminal becomes the one that controls us. A terminal passes bytes as they are
-/// written, and echoes nothing. Fails with `System` when no descriptor is left.
+/// Makes the ends: all close-on-exec, and no pty becomes our controlling terminal. A pty does not change bytes, and
+/// does not echo. Fails with `System` without free descriptors.
 [[nodiscard]] Result<OutputEnds> make_output_ends(const OutputConnection& way);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Timers alone: what to do when one ends is told to whoever set it.
+// Implements the timers of an attempt; their owner decides what happens when one ends.
 #include "process/timers.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kProgressInterval{10};
-/// What was killed with the last worker disappears at once. What is there after so many rounds nobody sees or kills.
+/// Processes killed with the last worker disappear at once. What is left after this many rounds is out of reach.
 constexpr int kMostBlindRounds = 25;
 
 }  // namespace
@@ -109,7 +109,7 @@ void KillLoop::wait() {
 }
 
 void KillLoop::round() {
-  workers_.signal_all(SIGKILL);  // works without /proc, too
+  workers_.signal_all(SIGKILL);  // needs no /proc
   const std::vector<Process> found = sweeper_.kill_round(excluded_.pids());
   const bool is_blind = workers_.living_pids().empty() && !is_proc_ours();
   blind_rounds_ = is_blind ? blind_rounds_ + 1 : 0;

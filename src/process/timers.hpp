@@ -1,7 +1,6 @@
 #pragma once
 
-// The times of an attempt: a look that is taken later, the grace, the rounds of killing. Private to
-// run/. A timer that was cancelled calls nothing any more.
+// Timers of an attempt: delayed calls, the grace, the rounds of SIGKILL. After `cancel` a timer calls nothing.
 
 #include "process/descendants.hpp"
 #include "process/helper_process.hpp"
@@ -17,7 +16,7 @@
 
 namespace muster {
 
-/// Calls once, a moment later, however often it is asked for until then.
+/// Calls once after a delay, however often it is asked for meanwhile.
 class DelayedCall {
  public:
   DelayedCall(boost::asio::io_context& io, std::chrono::milliseconds delay, std::function<void()> look)
@@ -34,7 +33,7 @@ class DelayedCall {
   bool is_pending_ = false;
 };
 
-/// Calls once it has not been asked for a while, and at last after several whiles.
+/// Calls once after `quiet` without a further request, and after five times that at the latest.
 class Debounce {
  public:
   Debounce(boost::asio::io_context& io, std::chrono::milliseconds quiet, std::function<void()> look)
@@ -47,20 +46,20 @@ class Debounce {
   boost::asio::steady_timer timer_;
   std::chrono::milliseconds quiet_;
   std::function<void()> call_;
-  std::optional<std::chrono::steady_clock::time_point> latest_;  ///< empty: it is not asked for
+  std::optional<std::chrono::steady_clock::time_point> latest_;  ///< empty: no request
 };
 
-/// The time between asking workers to end and killing them.
+/// The time between the stop signal and SIGKILL.
 class Grace {
  public:
   Grace(boost::asio::io_context& io, std::chrono::milliseconds length);
 
   std::function<void()> on_end;
-  /// Every ten seconds until then.
+  /// Called every ten seconds until the end.
   std::function<void()> on_progress;
 
   void start();
-  /// From here on it is not longer than this, and ends no later than so long from now.
+  /// Limits the length to `most`, and the rest of a running grace as well.
   void shorten(std::chrono::milliseconds most);
   void cancel();
 
@@ -76,13 +75,13 @@ class Grace {
   bool runs_ = false;
 };
 
-/// Killing races with forking, so it goes in rounds until nothing is left.
+/// Sends SIGKILL in rounds until nothing is left, because killing races with forking.
 class KillLoop {
  public:
   KillLoop(boost::asio::io_context& io, const Workers& workers, Sweeper& sweeper, const HelperProcesses& excluded)
       : timer_(io), workers_(workers), sweeper_(sweeper), excluded_(excluded) {}
 
-  /// After each round. `found` was still there at its begin; too late: nobody waits for it any longer.
+  /// Called after each round. `found`: processes that existed at its begin; `is_too_late`: the time limit is over.
   std::function<void(const std::vector<Process>& found, bool is_too_late)> on_round;
 
   void start();
@@ -99,17 +98,17 @@ class KillLoop {
   Sweeper& sweeper_;
   const HelperProcesses& excluded_;
   Clock::time_point deadline_{};
-  int blind_rounds_ = 0;  ///< without a worker and without /proc
+  int blind_rounds_ = 0;  ///< rounds without a living worker and without /proc
   bool runs_ = false;
 };
 
-// Which signals that ask for the end are new.
+// Recognition of a stop signal that arrives twice.
 
-/// Whoever signals every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which
-/// passes it on, and us: that is one request, not a second one that means "now".
+/// A signal to every process of a job (`timeout`, systemd, `pkill`) reaches the guard, which forwards it, and us:
+/// that is one stop request, not a second one that means "now".
 class SignalDebounce {
  public:
-  /// True when one that comes now is no echo.
+  /// True if a stop signal that arrives now is not such an echo.
   [[nodiscard]] bool is_new() {
     constexpr std::chrono::milliseconds kEcho{100};
     const auto now = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// From a WorkerPlan to a process. Nothing is decided here.
+// Starts the processes of a plan, signals them, and finds ranks of mpirun below them.
 #include "process/workers.hpp"
 
 #include "base/text.hpp"
@@ -8,14 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <set>
 
 namespace muster {
 namespace {
 
-/// What the plan says of the process.
+/// The part of the request that the plan decides.
 SpawnRequest request_of(const WorkerPlan& planned) {
   SpawnRequest request;
   request.argv = planned.argv;
@@ -49,7 +47,7 @@ Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
   request.standard_error = theirs.error.get();
   request.leads_session = how.leads_session;
   request.terminal = how.terminal;
-  // Connected first: when a log file cannot be made there is no process to take back.
+  // Connected first: if a log file cannot be made, there is no process to kill.
   if (auto connected = how.connect(std::move(ends->ours)); !connected) {
     return connected;
   }
@@ -86,7 +84,7 @@ void Workers::signal(std::size_t worker, int signal) const {
   if (!state.is_alive) {
     return;
   }
-  // Not buried yet, so pid and group are the worker's. It may have left its group for another.
+  // Not reaped yet, so pid and group are the worker's. It may have joined another group.
   (void)::kill(-state.pid, signal);
   if (::getpgid(state.pid) != state.pid) {
     (void)::kill(state.pid, signal);
@@ -132,7 +130,7 @@ bool Workers::has_passed_on(const ExitStatus& status) const {
 
 void Workers::send_stop_signal(int signal, std::optional<Clock::time_point> asked_at) {
   const auto is_to_ask = [&](const State& state) { return state.is_alive && !(asked_at && state.started < *asked_at); };
-  for (State& state : states_) {  // of all, before one that ends by it can draw others along
+  for (State& state : states_) {  // for all workers first, because one that dies may draw others along
     state.was_exiting = is_to_ask(state) && is_exiting(state.pid);
   }
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -140,7 +138,7 @@ void Workers::send_stop_signal(int signal, std::optional<Clock::time_point> aske
       continue;
     }
     const WorkerPlan& planned = plan_.workers[i];
-    // sshd does not end with what it has started.
+    // sshd does not exit with the processes that it started.
     const bool ends_with_ranks = planned.decides_success || !plan_.needs_service(kSshService);
     const bool may_have_started_ranks = planned.is_unranked && ends_with_ranks;
     if (!may_have_started_ranks || !signal_mpirun_ranks(states_[i].pid, signal)) {
@@ -183,7 +181,7 @@ std::optional<std::size_t> Workers::find_above(pid_t pid) const {
 
 std::optional<std::size_t> Workers::signal_member(pid_t pid, int signal) const {
   if (const auto worker = find(pid)) {
-    (void)::kill(pid, signal);  // not buried yet, so the pid is the worker's
+    (void)::kill(pid, signal);  // not reaped yet, so the pid is the worker's
     return worker;
   }
   const auto process = is_proc_ours() ? find_process(pid) : std::nullopt;
@@ -224,11 +222,11 @@ std::vector<std::string> Workers::environment_of(const WorkerPlan& worker) const
   return environment;
 }
 
-// Finds ranks by what mpirun tells them, in their environment.
+// Finds ranks by a variable that mpirun sets in their environment.
 
 namespace {
 
-/// Each rank has it, and what descends from it; mpirun and its daemons have not (Open MPI 4 and 5).
+/// Set for each rank and its descendants, not for mpirun and its daemons (Open MPI 4 and 5).
 constexpr const char* kVariableOfRanks = "OMPI_COMM_WORLD_RANK";
 
 bool has_variable_of_ranks(pid_t pid) {
@@ -245,7 +243,7 @@ bool signal_mpirun_ranks(pid_t starter, int signal) {
     }
     family.insert(process.pid);
     if (family.contains(process.parent)) {
-      continue;  // parents come first: this one belongs to a rank, which says what becomes of it
+      continue;  // parents come first: this one descends from a rank, which decides about it
     }
     if (::getpgid(process.pid) == process.pid) {
       (void)::kill(-process.pid, signal);
@@ -275,7 +273,7 @@ std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root,
 }
 
 std::vector<Process> left_by_local_ranks() {
-  // Inside a rank of another mpirun everything looks like one.
+  // Inside a rank of another mpirun every process has the variable.
   const bool is_in_rank = has_variable_of_ranks(::getpid());
   const std::vector<pid_t> children = own_children();
   if (is_in_rank || std::none_of(children.begin(), children.end(), has_variable_of_ranks)) {

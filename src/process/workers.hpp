@@ -1,6 +1,6 @@
 #pragma once
 
-// The worker processes of this node: their start, their pids, their times.
+// The worker processes of this node: starts and signals them, knows their pids and times.
 
 #include "agent/run.hpp"
 #include "base/file_io.hpp"
@@ -21,13 +21,13 @@
 
 namespace muster {
 
-/// What a worker's environment is made of.
+/// Source of a worker's environment.
 struct InheritedEnvironment {
   const std::map<std::string, std::string>& variables;  ///< inherited
-  std::string marker;                                   ///< empty: leave the inherited one alone
+  std::string marker;                                   ///< empty: keeps the inherited one
 };
 
-/// How one worker is connected to the world.
+/// Streams and terminal of one worker.
 struct WorkerStart {
   const std::string& executable;
   int standard_input = -1;     ///< a descriptor of ours
@@ -42,57 +42,57 @@ class Workers {
  public:
   Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEnvironment surroundings);
 
-  /// Starts one worker, once `connect` has taken its output. Fails as that does, and as `Spawner::spawn` does.
+  /// Starts a worker after `connect` has taken its output. Fails as `connect` and `Spawner::spawn` do.
   [[nodiscard]] Result<> start(std::size_t worker, const WorkerStart& how);
 
-  /// To be called when the reaper has buried a worker: from here on its pid is nobody's.
+  /// To be called when a worker has been reaped: from now on its pid may be reused.
   void note_end(const Death& death);
 
-  /// Sends a signal to each worker that is alive and to its group, or to one.
+  /// Sends a signal to each living worker and its group, or to one worker.
   void signal_all(int signal) const;
   void signal(std::size_t worker, int signal) const;
-  /// Sends a signal to each worker alone, not to what it has started.
+  /// Sends a signal to each worker process alone, not to its descendants.
   void signal_processes(int signal) const;
-  /// Sends all a signal that reached us and is no request to end.
+  /// Forwards a signal to all workers that is not a stop request.
   void pass_on(int signal);
-  /// Stops those that lead sessions: nobody is there for whom TSTP would (credentials(7), orphaned process groups).
+  /// Sends SIGSTOP to workers that lead sessions: SIGTSTP does nothing in orphaned process groups (credentials(7)).
   void hold();
-  /// Lets all go on, whoever has stopped them.
+  /// Sends SIGCONT to all workers, whoever stopped them.
   void go_on();
-  /// True when we have stopped it.
+  /// True if we have stopped the worker.
   [[nodiscard]] bool is_held(std::size_t worker) const { return states_[worker].is_held; }
-  /// True when it ended by such a signal.
+  /// True if a forwarded signal ended the worker.
   [[nodiscard]] bool has_passed_on(const ExitStatus& status) const;
 
-  /// Asks each worker, but of one that has started ranks the ranks: mpirun would kill them a second later. Whoever was
-  /// there at a certain moment has been asked already.
+  /// Sends the stop signal to each worker, or to the ranks of one that has started some: mpirun would kill them a
+  /// second later. Workers that ran at `asked_at` have got it already.
   void send_stop_signal(int signal, std::optional<std::chrono::steady_clock::time_point> asked_at);
 
-  /// True when it was past answering right before it was asked to end.
+  /// True if the worker was exiting already when it got the stop signal.
   [[nodiscard]] bool was_exiting(std::size_t worker) const { return states_[worker].was_exiting; }
 
   [[nodiscard]] Reaper& reaper() { return reaper_; }
   [[nodiscard]] bool is_alive(std::size_t worker) const { return states_[worker].is_alive; }
   [[nodiscard]] pid_t pid(std::size_t worker) const { return states_[worker].pid; }
-  /// The living worker with that pid.
+  /// The living worker with this pid; empty: none.
   [[nodiscard]] std::optional<std::size_t> find(pid_t pid) const;
-  /// The living worker that a process is, or descends from; else the one that it was.
+  /// The living worker that is `pid` or an ancestor of it; else an ended one with that pid; empty: none.
   [[nodiscard]] std::optional<std::size_t> find_above(pid_t pid) const;
-  /// Sends a signal, or 0 for none, to a process that is a living worker or descends from one; no other process gets it. Returns
-  /// that worker.
+  /// Sends a signal, or 0 for none, to a process that is a living worker or descends from one, and to no other.
+  /// Returns that worker.
   [[nodiscard]] std::optional<std::size_t> signal_member(pid_t pid, int signal) const;
   [[nodiscard]] std::chrono::steady_clock::time_point started(std::size_t worker) const {
     return states_[worker].started;
   }
-  /// When it was found dead.
+  /// When the worker was found dead.
   [[nodiscard]] std::chrono::steady_clock::time_point ended(std::size_t worker) const { return states_[worker].ended; }
-  /// What a worker that failed had used.
+  /// Resources used by a worker that failed.
   [[nodiscard]] const ProcessUse& use(std::size_t worker) const { return states_[worker].use; }
   [[nodiscard]] double run_time_seconds(std::size_t worker) const;
   [[nodiscard]] std::set<pid_t> living_pids() const;
-  /// What the system refused to the last worker that was started: the same for each.
+  /// errno of binding the last worker to memory nodes, equal for all workers; 0: none.
   [[nodiscard]] int memory_refusal() const { return memory_refusal_; }
-  /// Why the last worker that was started writes into a pipe and not into a terminal.
+  /// Why the last worker writes into a pipe and not into a pty.
   [[nodiscard]] const std::optional<Error>& terminal_refusal() const { return terminal_refusal_; }
 
  private:
@@ -122,17 +122,17 @@ class Workers {
   std::set<int> passed_on_;
 };
 
-// The ranks that mpirun and its daemons have started.
+// Ranks that mpirun and its daemons have started.
 
-/// Sends a signal to each rank that descends from `starter`, and to its group. False: there is none.
+/// Sends a signal to each rank below `starter` and to its group. False: there is none.
 bool signal_mpirun_ranks(pid_t starter, int signal);
 
-/// What ranks have left behind among the descendants of `root`, who adopts orphans: its children that belong to ranks, and what
-/// descends from them, parents first. None while a rank lives: then a process that belongs to one has another parent.
+/// Orphans of ranks among the descendants of the subreaper `root`: its children that belong to ranks, and their
+/// descendants, parents first. Empty while a rank lives, since processes of ranks then have another parent.
 [[nodiscard]] std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root,
                                                  const std::function<bool(pid_t)>& belongs_to_rank);
 
-/// The same of this process, as /proc shows it. A look of microseconds where no orphan of a rank is here.
+/// Orphans of ranks below this process, from /proc. Takes microseconds if there are none.
 [[nodiscard]] std::vector<Process> left_by_local_ranks();
 
 }  // namespace muster
