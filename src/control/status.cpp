@@ -1,4 +1,4 @@
-// One description of a node for the wire and for `muster status --json`, and the table that people read.
+// Writes and joins the nodes' status lines, and prints the table of `muster status`.
 #include "control/status.hpp"
 
 #include "base/display_text.hpp"
@@ -44,14 +44,14 @@ json::object document_of(const WorkerStatus& worker) {
   return object;
 }
 
-// --- The table ----------------------------------------------------------------------------------
+// --- The table of muster status -----------------------------------------------------------------
 
 const json::value* find(const json::object& object, const char* name) {
   const json::value* const value = object.if_contains(name);
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-/// Of strangers' making: another version may say something else.
+/// Reads a field as text. The answer may come from another version of muster: any JSON type is accepted.
 std::string text_at(const json::object& object, const char* name) {
   const json::value* const value = find(object, name);
   if (value == nullptr) {
@@ -76,7 +76,7 @@ json::object object_of(const json::value& value) {
   return value.is_object() ? value.get_object() : json::object();
 }
 
-/// "45s", "12m05s", "3h20m", "5d06h".
+/// Formats a duration: "45s", "12m05s", "3h20m", "5d06h".
 std::string short_duration(std::optional<double> seconds) {
   constexpr long kMinute = 60;
   constexpr long kHour = 3'600;
@@ -119,7 +119,7 @@ std::string short_bytes(std::optional<double> bytes) {
 
 using Row = std::vector<std::string>;
 
-/// Columns that hold something, as wide as their widest cell.
+/// Lays out the columns that hold something, each as wide as its widest cell.
 std::string layout(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Row& row : rows) {
