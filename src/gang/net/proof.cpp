@@ -1,4 +1,4 @@
-// HMAC with SHA-256, as hexadecimal digits.
+// Proves the knowledge of a job's secret: HMAC with SHA-256, as hexadecimal digits.
 #include "gang/net/channel.hpp"
 #include "gang/net/token.hpp"
 
