@@ -1,4 +1,4 @@
-// Looking for the leader. Pure: the participant dials.
+// Times an agent's dials to its leader, and the heartbeats between both. Pure: the participant dials.
 #include "gang/protocol/leader_contact.hpp"
 
 #include "base/text.hpp"
@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kProgressInterval{30};
 
-/// A number that differs for each agent and each dial (the finaliser of splitmix64).
+/// Returns a number that differs for each agent and each dial (the finaliser of splitmix64).
 std::uint64_t mixed(std::uint64_t number) {
   number += 0x9e3779b97f4a7c15U;
   number = (number ^ (number >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -49,7 +49,7 @@ void ConnectRetry::on_dial() {
 }
 
 std::optional<LogLine> ConnectRetry::on_failure(const std::string& why, Instant now) {
-  // The pause grows, and is never the same for two agents.
+  // The pause grows, and is spread differently for each agent.
   const milliseconds pause = dial_pause(dials_);
   const auto spread = static_cast<milliseconds::rep>(mixed(seed_ ^ static_cast<std::uint64_t>(dials_)) % 1'000U);
   dial_at_ = now + pause / 2 + pause * spread / 1'000;
@@ -87,7 +87,7 @@ std::string ConnectRetry::incarnation() const {
   return hexadecimal(mixed(seed_ + static_cast<std::uint64_t>(dials_)));
 }
 
-// Beats and silence between an agent and its leader, on the agent's side.
+// Heartbeats and silence on the agent's side.
 
 namespace {
 
@@ -140,7 +140,7 @@ Instant LeaderLiveness::next_wake() const {
 }
 
 bool LeaderLiveness::take_beat(Instant now) {
-  if (now - next_beat_ > beat_interval()) {  // we were stopped: what the leader said is unread
+  if (now - next_beat_ > beat_interval()) {  // this process was stopped: the leader's messages are unread
     last_heard_ = std::min(last_heard_ + (now - next_beat_), now);
   }
   if (now < next_beat_) {
@@ -171,7 +171,7 @@ std::string LeaderLiveness::describe_unanswered(Instant now) const {
   return "did not answer for " + whole_seconds(now - confirmed_);
 }
 
-/// Before it knows us the leader may be busy with thousands of others, and nothing is at stake.
+/// Before it admits the agent, the leader may be busy with thousands of joins, and nothing is at stake.
 milliseconds LeaderLiveness::silence_limit() const {
   return is_admitted_ ? heartbeat_timeout_ : std::max<milliseconds>(heartbeat_timeout_, kPatienceToJoin);
 }
