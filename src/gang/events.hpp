@@ -21,7 +21,7 @@ namespace muster::gang {
 /// Start the workers of this node.
 struct Start {
   Placement placement;
-  /// If the leader is lost, the workers must be dead after so many seconds, because the job continues without this
+  /// If the leader is lost, the workers must be dead this many seconds later, because the job continues without this
   /// node. 0: they have their whole grace.
   double orphan_limit_seconds = 0;
   int restart_count = 0;       ///< runs and attempts of the job before this one

@@ -53,7 +53,7 @@ struct GangOptions {
   std::chrono::milliseconds timeout{900'000};          ///< until the gang is complete
   std::chrono::milliseconds inputs_timeout{600'000};   ///< for input files that another program writes
   std::chrono::milliseconds last_call{30'000};         ///< for more nodes, once the minimum is here
-  std::chrono::milliseconds heartbeat_timeout{8'000};  ///< a peer that is silent for so long counts as lost
+  std::chrono::milliseconds heartbeat_timeout{8'000};  ///< silence after which a peer counts as lost
   RestartPolicy restarts;
   std::chrono::milliseconds suspend_timeout{60'000};  ///< for saving, after a notice
   ScaleUp scale_up = ScaleUp::AtRestart;

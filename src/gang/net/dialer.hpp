@@ -41,7 +41,7 @@ class Dialer {
   using Callback = std::function<void(boost::system::result<boost::asio::ip::tcp::socket, DialFailure>)>;
 
   explicit Dialer(boost::asio::io_context& io, DialLimits limits = {}) : io_(io), limits_(limits), resolver_(io) {}
-  ~Dialer() { cancel(); }  // only if memory is exhausted
+  ~Dialer() { cancel(); }  // NOLINT(bugprone-exception-escape): only if memory is exhausted
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Frames messages: four bytes of length in big-endian order, then so many bytes. Also holds a link's send queue.
+// Frames messages: four bytes of length in big-endian order, then the payload. Also holds a link's send queue.
 // Pure: no socket.
 
 #include "base/result.hpp"

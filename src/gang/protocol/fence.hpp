@@ -1,6 +1,6 @@
 #pragma once
 
-// Computes until when processes of a lost node may be alive, and who kills them: its agent, then its guard. Pure.
+// Computes when the processes of a lost node are dead: killed by its agent, otherwise by its guard. Pure.
 
 #include <algorithm>
 #include <chrono>

@@ -116,7 +116,7 @@ class Leader {
     Running,          ///< an attempt runs
     Stopping,         ///< the attempt is being ended on every node
     Resting,          ///< no process of the attempt is left; the next one waits
-    Finishing,        ///< all agents have been told the end
+    Finishing,        ///< all agents have been sent the end
     Finished
   };
   [[nodiscard]] State state() const { return state_; }
@@ -251,7 +251,7 @@ class Leader {
   void send(std::vector<LinkId> links, Message message);
   void say(Level level, std::string text);
 
-  /// A notice that the workers have been told.
+  /// A suspend notice that was passed on to the workers.
   struct Notice {
     std::string source;
     Instant asked;
@@ -286,9 +286,9 @@ class Leader {
   int refusals_ = 0;
   bool waits_for_port_ = false;
   std::optional<Instant> start_due_;  ///< time since when only a claimed seat delays the start
-  std::string pending_;               ///< why those who are here cannot start yet
-  std::vector<LinkId> pending_for_;   ///< why the seated nodes cannot start yet
-  Instant next_silence_check_;        ///< the nodes that `pending_` is about
+  std::string pending_;               ///< why the seated nodes cannot start yet
+  std::vector<LinkId> pending_for_;   ///< the nodes that `pending_` is about
+  Instant next_silence_check_;
   Instant rest_until_;
   Instant stop_deadline_;  ///< nodes that have not ended by then are lost
   Instant goodbye_deadline_;

@@ -71,7 +71,7 @@ class LeaderLiveness {
   void on_heard(Instant now) { last_heard_ = now; }
   /// The leader answered the oldest unanswered heartbeat.
   void on_answer();
-  /// The leader may start without this node so long after it last heard from it; 0: it never does.
+  /// Time after the last message of this node when the leader may start without it; 0: it never does.
   void on_start(double orphan_limit_seconds);
   void beat_soon(Instant now);
 

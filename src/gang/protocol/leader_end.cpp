@@ -17,7 +17,7 @@ constexpr seconds kGoodbye{5};
 /// Time for killing, for a stalled console and for a slow machine.
 constexpr seconds kStopMargin{60};
 constexpr std::size_t kPastAttempts = 10;
-/// After so many similar failures in a row a warning says that a restart hardly helps.
+/// After this many similar failures in a row a warning says that a restart hardly helps.
 constexpr int kHopeless = 3;
 
 /// Removes the worker's output from an end that is sent with the urgent stop; the finish carries it.
@@ -200,7 +200,7 @@ void Leader::conclude(JobEnd end, Instant now) {
     end.first_failure = attempt_.first_failure();  // the same one, with its last lines
   }
   end = recorded(std::move(end));
-  if (end.kind != EndKind::Suspended) {  // failures that follow a suspension are none
+  if (end.kind != EndKind::Suspended) {  // then ranks fail only because another one has left
     end.also_failed = attempt_.other_failures();
   }
   end_ = end;

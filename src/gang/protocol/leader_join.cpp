@@ -215,7 +215,7 @@ void Leader::release(LinkId link, const std::string& why, Instant now) {
   }
   if (seat && state_ == State::RendezvousTimer) {
     seat_spares();
-    try_start(now);  // fewer nodes may end the wait for more
+    try_start(now);  // with fewer nodes the last call may no longer run
   }
   note_newcomers(now);
   carry_out(exchange_.forget(link), now);

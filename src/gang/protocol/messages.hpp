@@ -103,7 +103,7 @@ struct Ended {
   std::optional<Failure> failure;     ///< the first of this node, now with its last lines
   std::optional<bool> made_progress;  ///< what --progress-file shows; empty: no such file
   bool gave_up = false;               ///< except for processes that could not be killed
-  OtherFailures also_failed{};        ///< after the first failure of this node
+  OtherFailures also_failed{};        ///< failures besides the first one of this node
 };
 
 /// This agent got a signal: it leaves, or the job ends.
@@ -150,7 +150,7 @@ struct StatusReport {
 /// The agent has joined the gang and waits for the start.
 struct Admitted {
   std::optional<NodeRank> seat;          ///< its node rank; empty: a spare
-  double heartbeat_timeout_seconds = 8;  ///< a peer that is silent for so long is lost, both ways
+  double heartbeat_timeout_seconds = 8;  ///< silence after which either end counts as lost
   bool runs_without_it = false;          ///< for a spare: the job has been started
 };
 

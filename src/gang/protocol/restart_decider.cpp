@@ -78,7 +78,7 @@ using std::chrono::seconds;
 /// Shorter waits are not logged.
 constexpr seconds kFirstProgress{5};
 constexpr seconds kProgressInterval{30};
-/// Names are resolved so long before the deadline, so that the answer is there in time.
+/// Names are resolved this long before the deadline, so that the answer is there in time.
 constexpr seconds kLookUpAhead{3};
 
 }  // namespace
