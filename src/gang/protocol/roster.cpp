@@ -336,8 +336,6 @@ std::string describe_difference(const JobFacts& its, const JobFacts& leaders) {
   return {};
 }
 
-// Hosts, counted by their names.
-
 std::vector<HostPlace> find_host_places(const std::vector<std::string>& names) {
   std::map<std::string, HostPlace> hosts;
   for (const std::string& name : names) {
@@ -355,8 +353,6 @@ std::vector<HostPlace> find_host_places(const std::vector<std::string>& names) {
   }
   return places;
 }
-
-// Workers, added up by the names of their roles.
 
 std::vector<RoleSlots> find_role_slots(const std::vector<NodeFacts>& nodes) {
   std::map<std::string, int> slots;
