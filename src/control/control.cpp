@@ -283,8 +283,8 @@ std::string member_text(const json::object& object, const char* name) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-/// True if the listening process belongs to the folder's owner and is the pid named in the answer. Otherwise root
-/// could be made to ask another user's process.
+/// True if the listening process and the process that it names belong to the folder's owner. Otherwise root could be
+/// made to ask another user's process.
 bool is_owners(const std::string& folder, const ucred& peer, pid_t named) {
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0 || status.st_uid != peer.uid) {

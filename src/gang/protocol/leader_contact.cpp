@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kProgressInterval{30};
 
-/// Returns a number that differs for each agent and each dial (the finaliser of splitmix64).
+/// Hashes a seed, so that results differ for each agent and each dial (the finaliser of splitmix64).
 std::uint64_t mixed(std::uint64_t number) {
   number += 0x9e3779b97f4a7c15U;
   number = (number ^ (number >> 30U)) * 0xbf58476d1ce4e5b9U;
