@@ -356,11 +356,6 @@ bool is_id_of(const std::string& wanted, const std::string& job_id) {
   return !wanted.empty() && (wanted == job_id || (is_number && job_id.starts_with(wanted + ".")));
 }
 
-std::string name_of(const FoundAgent& agent) {
-  return (agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
-         std::to_string(agent.pid) + ")";
-}
-
 Error nobody(const Found& found, const std::string& what) {
   std::string message = what;
   if (found.of_others > 0) {
@@ -404,7 +399,8 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
   }
   std::vector<std::string> names;
   for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
-    names.push_back(name_of(agent));
+    names.push_back((agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
+                    std::to_string(agent.pid) + ")");
   }
   if (chosen.size() > 1) {
     return Error{ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +

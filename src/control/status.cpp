@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMostNameBytes = 64;
 
-double rounded(double seconds) {
-  return std::round(seconds * 1'000) / 1'000;
-}
-
 template <typename T>
 void add(json::object& object, const char* name, const std::optional<T>& value) {
   if (value) {
@@ -31,7 +27,7 @@ json::object document_of(const WorkerStatus& worker) {
       {"rank", worker.global_rank}, {"local_rank", worker.local_rank}, {"role", worker.role}, {"state", worker.state}};
   if (worker.pid > 0) {
     object["pid"] = worker.pid;
-    object["since"] = rounded(worker.since);
+    object["since"] = std::round(worker.since * 1'000) / 1'000;
   }
   add(object, "cpu_s", worker.cpu_seconds);
   add(object, "memory_bytes", worker.memory_bytes);

@@ -14,19 +14,12 @@
 #include <malloc.h>
 
 #include <deque>
-#include <functional>
 #include <set>
 
 namespace muster::gang {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// A handshake takes three times the memory of its link, and the handshakes of thousands of agents at once fragment
-/// the heap: free pages are returned to the kernel.
-void give_memory_back() {
-  (void)::malloc_trim(0);
-}
 
 }  // namespace
 
@@ -185,7 +178,9 @@ void Gang::Driver::handle(LeaderEvent& event) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
   if (was_gathering && leader_->state() == Leader::State::Running && setup_.key) {
-    boost::asio::post(io_, give_memory_back);
+    // A handshake takes three times the memory of its link, and the handshakes of thousands of agents at once fragment
+    // the heap: free pages are returned to the kernel.
+    boost::asio::post(io_, [] { (void)::malloc_trim(0); });
   }
 }
 

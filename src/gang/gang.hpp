@@ -9,8 +9,6 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

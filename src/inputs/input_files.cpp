@@ -337,11 +337,6 @@ namespace {
 using rank_table::RouteRequest;
 using rank_table::Table;
 
-/// Quotes a path, escaped and shortened for one line of the console.
-std::string quoted(const std::string& path) {
-  return "'" + one_line(path, 300) + "'";
-}
-
 RouteFinding without_plan(std::size_t own, const std::string& reason) {
   RouteFinding finding;
   finding.vote.instance = static_cast<int>(own);
@@ -376,12 +371,6 @@ RouteFinding by_place(const RouteRequest& request, std::size_t own) {
   return finding;
 }
 
-RouteFinding by_switches(const Table& table, std::size_t own, const rank_table::SwitchPaths& switches,
-                         const std::string& path) {
-  auto order = rank_table::order_ring(table, switches, path);
-  return order ? with_ranks(own, std::move(order->ranks)) : without_plan(own, order.error().message);
-}
-
 }  // namespace
 
 std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, const Table& table, std::size_t own,
@@ -396,7 +385,7 @@ std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, con
     return by_place(request, own);
   }
   const FileContent& found = files.topology;
-  const std::string name = "topology " + quoted(request.topology_file);
+  const std::string name = "topology '" + one_line(request.topology_file, 300) + "'";
   if (found.error_number == ENOENT || found.error_number == ENOTDIR) {
     return Pending{name + ": missing"};
   }
@@ -410,7 +399,8 @@ std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, con
   if (const auto* const error = std::get_if<Error>(&reading)) {
     return without_plan(own, error->message);
   }
-  return by_switches(table, own, std::get<rank_table::SwitchPaths>(reading), request.topology_file);
+  auto order = rank_table::order_ring(table, std::get<rank_table::SwitchPaths>(reading), request.topology_file);
+  return order ? with_ranks(own, std::move(order->ranks)) : without_plan(own, order.error().message);
 }
 
 RouteFiles find_routes(const RouteRequest& request, const std::string& table) {

@@ -10,7 +10,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <array>
-#include <functional>
 #include <utility>
 
 namespace muster::gang {

@@ -9,7 +9,6 @@
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -17,7 +17,6 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
-#include <string>
 #include <utility>
 
 namespace muster::gang {

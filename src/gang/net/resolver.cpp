@@ -27,9 +27,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <system_error>
 #include <thread>
-#include <utility>
 
 namespace muster::gang {
 

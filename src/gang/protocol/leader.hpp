@@ -12,7 +12,6 @@
 #include "gang/protocol/roster.hpp"
 
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>

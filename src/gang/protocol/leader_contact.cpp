@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "gang/protocol/restart_decider.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -22,12 +21,6 @@ std::uint64_t mixed(std::uint64_t number) {
   number = (number ^ (number >> 30U)) * 0xbf58476d1ce4e5b9U;
   number = (number ^ (number >> 27U)) * 0x94d049bb133111ebU;
   return number ^ (number >> 31U);
-}
-
-std::string hexadecimal(std::uint64_t number) {
-  std::array<char, 17> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
 }
 
 }  // namespace
@@ -84,7 +77,10 @@ std::string ConnectRetry::describe_failure(Instant now) const {
 }
 
 std::string ConnectRetry::incarnation() const {
-  return hexadecimal(mixed(seed_ + static_cast<std::uint64_t>(dials_)));
+  const auto number = static_cast<unsigned long long>(mixed(seed_ + static_cast<std::uint64_t>(dials_)));
+  std::array<char, 17> text{};
+  (void)std::snprintf(text.data(), text.size(), "%016llx", number);
+  return text.data();
 }
 
 // Heartbeats and silence on the agent's side.

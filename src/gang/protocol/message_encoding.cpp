@@ -353,16 +353,13 @@ std::optional<Message> make_message(std::string_view name) {
   return make(std::make_index_sequence<fields::kNames.size()>());
 }
 
-bool is_incarnation(const std::string& text) {
-  constexpr std::size_t kDigits = 16;
-  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 /// Checks conditions that involve several fields.
 std::string objection(const Message& message) {
   const Join* const join = std::get_if<Join>(&message);
   const bool is_ours = join != nullptr && join->protocol == kProtocol;
-  if (is_ours && !is_incarnation(join->incarnation)) {
+  constexpr std::size_t kDigits = 16;
+  if (is_ours && (join->incarnation.size() != kDigits ||
+                  join->incarnation.find_first_not_of("0123456789abcdef") != std::string::npos)) {
     return "'incarnation' is '" + join->incarnation + "', expected 16 hexadecimal digits";
   }
   if (is_ours && join->job.least_nodes > join->job.most_nodes) {

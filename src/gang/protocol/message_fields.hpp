@@ -9,7 +9,6 @@
 #include <array>
 #include <concepts>
 #include <limits>
-#include <utility>
 
 namespace muster::gang::fields {
 

@@ -1,8 +1,6 @@
 // Counts restarts and attempts without progress, grows the pauses, and times the wait for nodes.
 #include "gang/protocol/restart_decider.hpp"
 
-#include <algorithm>
-
 namespace muster::gang {
 namespace {
 

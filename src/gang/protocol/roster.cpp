@@ -5,12 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace muster::gang {
 namespace {

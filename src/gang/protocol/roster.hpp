@@ -8,7 +8,6 @@
 #include "plan/placement.hpp"
 #include "platforms/facts.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
