@@ -27,14 +27,14 @@ inline constexpr std::chrono::seconds kTimeToTellWhy{5};
 
 // The fence of a node, in time since the leader last heard from it; T is the heartbeat timeout:
 //
-//   T              the agent has noticed that its leader is lost, unless it is stopped
+//   T              the agent has noticed that its leader is lost, if it still runs
 //   2 T            the agent SIGKILLs its workers: `LeaderLiveness::must_be_gone`
 //   2 T + 1 s      its guard kills what is left, whatever the agent does: `Lease::gone_by`
 //   2 T + 2 s      no process of the node is alive: the leader may start without it
 //
-// A stopped agent whose leader is alive is killed earlier, T after its last heartbeat to the guard. The agent counts
-// from its last heartbeat that the leader answered: never later than the leader, which counts from the last message
-// of the node.
+// A stopped (SIGSTOP) agent whose leader is alive is killed earlier, T after its last heartbeat to the guard. The
+// agent counts from its last heartbeat that the leader answered: never later than the leader, which counts from the
+// last message of the node.
 
 /// Time that an agent has to kill its workers before its guard kills them.
 inline constexpr std::chrono::seconds kAgentsTimeToKill{1};
