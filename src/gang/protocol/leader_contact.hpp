@@ -25,7 +25,7 @@ class ConnectRetry {
   /// Brings the deadline forward to `moment`, if that is earlier.
   void give_up_at(Instant moment) { deadline_ = std::min(deadline_, moment); }
   void on_dial();
-  /// Schedules the next dial after a failed one or a lost link. Returns a line to log, unless the reason is the last one.
+  /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one.
   [[nodiscard]] std::optional<LogLine> on_failure(const std::string& why, Instant now);
   /// The last dial was accepted but not answered. Earlier failures stay in the description: the deadline may come in
   /// the middle of one more attempt.
