@@ -1,4 +1,5 @@
-// Requests and answers as lines of JSON. Bytes come from whoever could open the socket: nothing is taken for granted.
+// Parses and writes the control requests and answers, finds the control sockets of running jobs, and asks them. Any
+// process that can open the socket may send anything, so every field is checked.
 #include "control/control.hpp"
 
 #include "base/file_io.hpp"
@@ -49,7 +50,7 @@ Result<json::object> parse_object(std::string_view line) {
   return object;
 }
 
-/// Seconds; empty: not given.
+/// Reads a field in seconds. Empty: the field is missing.
 Result<std::optional<std::chrono::milliseconds>> read_seconds(const json::object& object, const char* name) {
   const json::value* const value = object.if_contains(name);
   if (value == nullptr || value->is_null()) {
@@ -198,13 +199,13 @@ Result<json::object> parse_answer(std::string_view line) {
                                           : "the job refused the request"};
 }
 
-// Finds control sockets in run folders and speaks to them, blocking: for commands, not for agents.
+// Finds control sockets in run directories and talks to them with blocking calls: for commands, not for agents.
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// An answer of thousands of nodes has megabytes.
+/// Limit of an answer: that of a job with thousands of nodes has megabytes.
 constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20U;
 constexpr std::chrono::seconds kHelloPatience{2};
 constexpr std::string_view kFolderStart = "muster_";
@@ -223,7 +224,7 @@ Result<UniqueFd> connect_to(const std::string& path) {
   return fd;
 }
 
-/// Until the descriptor is ready for `events`; false: the time is over.
+/// Polls until the descriptor is ready for `events`. False: timed out.
 bool wait_for(int fd, short events, Clock::time_point until) {
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
@@ -282,7 +283,8 @@ std::string member_text(const json::object& object, const char* name) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-/// Who listens must be whose folder it is, and name a process of its own: root would ask a stranger else.
+/// True if the listening process and the process that it names belong to the folder's owner. Otherwise root could be
+/// made to ask another user's process.
 bool is_owners(const std::string& folder, const ucred& peer, pid_t named) {
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0 || status.st_uid != peer.uid) {
@@ -313,7 +315,7 @@ Result<FoundAgent> greet(const std::string& folder) {
   return agent;
 }
 
-/// A folder that another user's muster made: what is in it cannot be seen.
+/// True for the run directory of another user's muster: its content cannot be read.
 bool is_of_another_user(const std::string& folder) {
   struct stat status {};
   return ::geteuid() != 0 && ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
@@ -326,7 +328,7 @@ bool is_socket(const std::string& path) {
 }
 
 void search(const std::string& place, Found& found) {
-  std::error_code error;  // a place that cannot be read has nothing for us
+  std::error_code error;  // an unreadable directory is skipped
   for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
     const std::string folder = entry->path().string();
     if (!entry->path().filename().string().starts_with(kFolderStart)) {
@@ -342,21 +344,16 @@ void search(const std::string& place, Found& found) {
     }
     if (auto agent = greet(folder)) {
       found.agents.push_back(std::move(*agent));
-    } else if (agent.error().kind != ErrorKind::System) {  // else nobody listens there any more
+    } else if (agent.error().kind != ErrorKind::System) {  // otherwise no process listens there any more
       found.refusals.push_back(agent.error().message);
     }
   }
 }
 
-/// "4711" is the job of the step "4711.0", too: a batch script of Slurm knows the job's number alone.
+/// "4711" also matches the job id of the step "4711.0": a batch script of Slurm knows the job's number only.
 bool is_id_of(const std::string& wanted, const std::string& job_id) {
   const bool is_number = wanted.find_first_not_of("0123456789") == std::string::npos;
   return !wanted.empty() && (wanted == job_id || (is_number && job_id.starts_with(wanted + ".")));
-}
-
-std::string name_of(const FoundAgent& agent) {
-  return (agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
-         std::to_string(agent.pid) + ")";
 }
 
 Error nobody(const Found& found, const std::string& what) {
@@ -402,7 +399,8 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
   }
   std::vector<std::string> names;
   for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
-    names.push_back(name_of(agent));
+    names.push_back((agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
+                    std::to_string(agent.pid) + ")");
   }
   if (chosen.size() > 1) {
     return Error{ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +

@@ -1,7 +1,7 @@
 #pragma once
 
-// What may be asked of a running job through its control socket: one line of JSON, answered by one line. docs/control.md is the
-// contract for other programs.
+// Defines what may be asked of a running job through its control socket: one JSON line per request and per answer.
+// docs/control.md is the contract for other programs.
 
 #include "base/json.hpp"
 #include "base/result.hpp"
@@ -19,75 +19,77 @@
 
 namespace muster::control {
 
-/// Raised when a request or an answer changes in a way that the other side would misread.
+/// Increased when a request or an answer changes in a way that the other side would misread.
 inline constexpr int kVersion = 1;
-/// Bytes of a request, with its line end.
+/// Limit of a request in bytes, with its line end.
 inline constexpr std::size_t kMostRequestBytes = 4'096;
-/// Name of the socket in the run folder.
 inline constexpr const char* kSocketName = "control";
 
-/// Which job this is: answered at once, by the agent alone.
+/// Asks which job this is. The agent answers at once, without the leader.
 struct HelloRequest {};
-/// The state of the whole job.
+/// Asks for the state of the whole job.
 struct StatusRequest {};
 struct StopRequest {
   std::optional<std::chrono::milliseconds> grace;  ///< empty: each node's own
 };
 struct SuspendRequest {
-  std::optional<std::chrono::milliseconds> within;  ///< empty: what --suspend-timeout says
+  std::optional<std::chrono::milliseconds> within;  ///< empty: the value of --suspend-timeout
   std::string reason;                               ///< one line; may be empty
 };
 struct WithdrawRequest {};
-/// A process of a worker has saved its work.
+/// Says that a process of a worker has saved its work.
 struct SavedRequest {
-  std::optional<int> rank;  ///< as the process knows it
+  std::optional<int> rank;  ///< the rank that the process reports
 };
 
 using Request = std::variant<HelloRequest, StatusRequest, StopRequest, SuspendRequest, WithdrawRequest, SavedRequest>;
 
-/// Reads a line, without its end. Fails with `BadData`: no JSON, another version, no such request, a value out of range.
+/// Parses a request line without its line end. Fails with `BadData`: not JSON, another version, an unknown request,
+/// or a value out of range.
 [[nodiscard]] Result<Request> parse_request(std::string_view line);
 
-/// The request as a line with its end.
+/// Writes the request as a line with its line end.
 [[nodiscard]] std::string write_request(const Request& request);
 
-/// An answer as a line with its end: that it is done, with `more` beside it.
+/// Writes a positive answer as a line with its line end; the fields of `more` are added.
 [[nodiscard]] std::string write_answer(const json::object& more = {});
-/// That it is not done, and why: one sentence without a full stop.
+/// Writes a negative answer with its reason: one sentence without a full stop.
 [[nodiscard]] std::string write_refusal(const std::string& why);
 
-/// Reads an answer: the object, or the error that it holds. Fails with `BadData` where it is no answer, and with `Lost` where
-/// the request was refused.
+/// Parses an answer line. Fails with `BadData` if it is no answer, and with `Lost` and the reason if the request was
+/// refused.
 [[nodiscard]] Result<json::object> parse_answer(std::string_view line);
 
-// How a command finds a running job on this machine, and asks it.
+// Lets a command find a running job on this machine and send it a request.
 
-/// An agent that runs on this machine and answers.
+/// An agent on this machine that answered a hello request.
 struct FoundAgent {
   std::string socket;
-  std::string job_id;      ///< empty: it has none
+  std::string job_id;      ///< empty: the job has no id
   std::string rendezvous;  ///< "host:port" where its nodes meet; empty: it has one node
-  pid_t pid = -1;          ///< of muster, as its user sees it
+  pid_t pid = -1;          ///< of muster, in the pid namespace of its user
   std::string version;
 
-  /// Agents of one job, several of which may run on one machine, say the same.
+  /// True for two agents of one job: several may run on one machine.
   [[nodiscard]] bool is_of_same_job(const FoundAgent& other) const;
 };
 
-/// What was found on this machine.
+/// Result of `find_agents`.
 struct Found {
   std::vector<FoundAgent> agents;
-  std::vector<std::string> refusals;  ///< why one did not answer as expected, in sentences
-  int of_others = 0;                  ///< that belong to other users
+  std::vector<std::string> refusals;  ///< sentences: why an agent did not answer as expected
+  int of_others = 0;                  ///< run directories of other users
 };
 
-/// Looks in shared memory and in the folders for temporary files. Takes at most a few seconds.
+/// Searches shared memory and the temporary directories for control sockets. Takes a few seconds at most.
 [[nodiscard]] Found find_agents(const std::string& temporary_folder);
 
-/// The one agent to ask. `wanted`: an id or a pid; empty: the only job. Fails with one sentence that says what there is.
+/// Chooses the agent to ask. `wanted`: a job id or a pid; empty: the only job. Fails with one sentence that lists the
+/// jobs.
 [[nodiscard]] Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted);
 
-/// Sends the request and waits for the answer for at most so long. `peer`: who listens there, if that is wanted.
+/// Sends the request and waits up to `most_time` for the answer. `peer`, if not null, gets the credentials of the
+/// listening process.
 [[nodiscard]] Result<json::object> ask(const std::string& socket, const Request& request,
                                        std::chrono::milliseconds most_time, ucred* peer = nullptr);
 

@@ -1,4 +1,4 @@
-// One description of a node for the wire and for `muster status --json`, and the table that people read.
+// Writes and joins the nodes' status lines, and prints the table of `muster status`.
 #include "control/status.hpp"
 
 #include "base/display_text.hpp"
@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMostNameBytes = 64;
 
-double rounded(double seconds) {
-  return std::round(seconds * 1'000) / 1'000;
-}
-
 template <typename T>
 void add(json::object& object, const char* name, const std::optional<T>& value) {
   if (value) {
@@ -31,7 +27,7 @@ json::object document_of(const WorkerStatus& worker) {
       {"rank", worker.global_rank}, {"local_rank", worker.local_rank}, {"role", worker.role}, {"state", worker.state}};
   if (worker.pid > 0) {
     object["pid"] = worker.pid;
-    object["since"] = rounded(worker.since);
+    object["since"] = std::round(worker.since * 1'000) / 1'000;
   }
   add(object, "cpu_s", worker.cpu_seconds);
   add(object, "memory_bytes", worker.memory_bytes);
@@ -44,14 +40,14 @@ json::object document_of(const WorkerStatus& worker) {
   return object;
 }
 
-// --- The table ----------------------------------------------------------------------------------
+// --- The table of muster status -----------------------------------------------------------------
 
 const json::value* find(const json::object& object, const char* name) {
   const json::value* const value = object.if_contains(name);
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-/// Of strangers' making: another version may say something else.
+/// Reads a field as text. The answer may come from another version of muster: any JSON type is accepted.
 std::string text_at(const json::object& object, const char* name) {
   const json::value* const value = find(object, name);
   if (value == nullptr) {
@@ -76,7 +72,7 @@ json::object object_of(const json::value& value) {
   return value.is_object() ? value.get_object() : json::object();
 }
 
-/// "45s", "12m05s", "3h20m", "5d06h".
+/// Formats a duration: "45s", "12m05s", "3h20m", "5d06h".
 std::string short_duration(std::optional<double> seconds) {
   constexpr long kMinute = 60;
   constexpr long kHour = 3'600;
@@ -119,7 +115,7 @@ std::string short_bytes(std::optional<double> bytes) {
 
 using Row = std::vector<std::string>;
 
-/// Columns that hold something, as wide as their widest cell.
+/// Lays out the columns that hold something, each as wide as its widest cell.
 std::string layout(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Row& row : rows) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the gang wants from a node, and what the node tells its gang.
+// Defines the gang's requests to a node, and the events that the node reports to the gang.
 
 #include "base/ranks.hpp"
 #include "plan/placement.hpp"
@@ -16,30 +16,31 @@
 
 namespace muster::gang {
 
-// --- What the gang wants ------------------------------------------------------------------------
+// --- Requests of the gang -----------------------------------------------------------------------
 
 /// Start the workers of this node.
 struct Start {
   Placement placement;
-  /// When the leader is lost, the workers must be gone so many seconds later, because the job goes
-  /// on without this node. 0: they have their whole grace.
+  /// If the leader is lost, the workers must be dead this many seconds later, because the job continues without this
+  /// node. 0: they have their whole grace.
   double orphan_limit_seconds = 0;
   int restart_count = 0;       ///< runs and attempts of the job before this one
-  std::string last_verdict{};  ///< of the last of them; empty: nobody knows
+  std::string last_verdict{};  ///< verdict of the last of them; empty: unknown
 };
 
-/// End the workers with their grace, or with less.
+/// Send the workers the signal, and SIGKILL after their grace or after a shorter one.
 struct StopAttempt {
   int signal = 15;
-  std::string reason;  ///< empty: the end, which follows, says it
+  std::string reason;  ///< empty: the end that follows has the reason
   std::optional<std::chrono::milliseconds> most_grace;
 };
 
-/// A notice that the job is to give way, told to the workers of this node. They save and end, or say that they have saved.
+/// Notice that the job is to be suspended, passed on to this node's workers. They save and exit, or report that they
+/// have saved.
 struct SuspendNotice {
-  std::string source;                   ///< who asked for it, for the user
-  std::chrono::milliseconds within{0};  ///< from now until the workers are asked to end
-  bool is_withdrawn = false;            ///< the job goes on
+  std::string source;                   ///< sender of the notice, for the user
+  std::chrono::milliseconds within{0};  ///< from now until the workers get SIGTERM
+  bool is_withdrawn = false;            ///< the job continues
 };
 
 /// Describe the workers of this node as a line of JSON, in a `StatusReady`.
@@ -47,25 +48,25 @@ struct DescribeStatus {
   int number = 0;
 };
 
-/// What one node of the job says of its workers, for whoever asked here.
+/// Status of one node of the job, for a process on this node that asked.
 struct StatusOfNode {
   std::string text;
   int missing = 0;  ///< nodes that have not answered yet
 };
 
-/// How long what runs on this node may live without a word from its agent: the other nodes count on it. Whoever watches the
-/// agent ends all of it when the agent has not renewed this for `limit`, and at `gone_by` in any case.
+/// Time that this node's workers may live without a heartbeat of their agent: the other nodes rely on it. The guard
+/// kills them all when the agent has not renewed the lease for `limit`, and at `gone_by` in any case.
 struct Lease {
-  std::optional<std::chrono::milliseconds> limit;                ///< empty: nobody counts on it
-  std::optional<std::chrono::steady_clock::time_point> gone_by;  ///< empty: nobody goes on without it
+  std::optional<std::chrono::milliseconds> limit;                ///< empty: no other node relies on it
+  std::optional<std::chrono::steady_clock::time_point> gone_by;  ///< empty: no other node continues without this one
 
   bool operator==(const Lease&) const = default;
 };
 
-// --- What happens on this node ------------------------------------------------------------------
+// --- Events of this node ------------------------------------------------------------------------
 
-/// A worker that decides success ended with 0. Sent for the first one of each role of a node, for
-/// the last, and for global rank 0; a node on which no worker decides sends it at its start, without a pid.
+/// A worker that decides success exited with 0. Sent for the first one of each role of a node, for the last one, and
+/// for global rank 0. A node without deciding workers sends it at its start, with no pid.
 struct Succeeded {
   int attempt = 0;
   GlobalRank global_rank;
@@ -73,67 +74,67 @@ struct Succeeded {
   std::string role;
   pid_t pid = -1;
   double run_time_seconds = 0;
-  bool is_last = false;  ///< every worker of this node that decides success has ended with 0
+  bool is_last = false;  ///< every deciding worker of this node has exited with 0
 };
 
-/// The first failure of this node in this attempt.
+/// First failure of this node in this attempt.
 struct WorkerFailed {
   Failure failure;
 };
-/// See `Succeeded`; its attempt is filled here.
+/// Reports a `Succeeded`; the gang sets its attempt.
 struct WorkerSucceeded {
   Succeeded worker;
 };
-/// Nothing of the attempt is alive here any more.
+/// No process of the attempt is alive on this node.
 struct AttemptOver {
   std::optional<Failure> failure;
   std::optional<bool> made_progress;
-  bool gave_up = false;  ///< but for something that could not be killed
+  bool gave_up = false;  ///< except for processes that could not be killed
   OtherFailures also_failed{};
 };
-/// Nothing of the attempt is alive, or can be ended; what it wrote may still have to be shown. AttemptOver follows.
+/// No process of the attempt is alive or can be killed, but output may still have to be shown. AttemptOver follows.
 struct WorkersGone {};
-/// TERM, INT, HUP or QUIT from outside.
+/// The agent got SIGTERM, SIGINT, SIGHUP or SIGQUIT.
 struct StopSignal {
   int signal = 0;
-  bool workers_know = false;                              ///< it came from the terminal, to them as well
-  std::optional<std::chrono::milliseconds> most_grace{};  ///< on all nodes; empty: each node's own
+  bool workers_know = false;                              ///< the terminal sent it to the workers as well
+  std::optional<std::chrono::milliseconds> most_grace{};  ///< limit on all nodes; empty: each node's own
 };
-/// A notice reached this node, or one is withdrawn.
+/// A notice reached this node, or was withdrawn.
 struct SuspendRequested {
   std::string source;
-  std::optional<std::chrono::milliseconds> within;  ///< what it leaves; empty: no limit of its own
+  std::optional<std::chrono::milliseconds> within;  ///< time that the notice leaves; empty: no limit of its own
   bool is_withdrawn = false;
 };
-/// A process of a worker says that the work is saved.
+/// A process of a worker has saved its work.
 struct WorkSaved {
   std::string process;  ///< "rank 3"
 };
-/// Somebody on this node wants to know the state of the job: `StatusOfNode` follows for each node.
+/// A process on this node asks for the job's state. `StatusOfNode` follows for each node.
 struct StatusWanted {};
 /// The answer to `DescribeStatus`.
 struct StatusReady {
   int number = 0;
   std::string text;
 };
-/// The other half of muster was killed: there is no time for anything.
+/// The guard process was killed: this agent must end at once.
 struct GuardGone {};
 
-/// Whether what the plan needs is here. A node is ready from the start unless its policy says otherwise;
-/// no attempt starts before all nodes are.
+/// The inputs that the plan needs have arrived or are missing. A node is ready from the start unless its
+/// configuration says otherwise; no attempt starts before all nodes are ready.
 struct InputsChanged {
   std::string waits_for;  ///< such as "its rank table: initializing"; empty: all are here
 };
 
-/// This node contributes to the exchange. Where the key is one of those before the start, what it
-/// contributed before is replaced.
+/// This node contributes to the exchange. For a key of the phase before the start, the value replaces the earlier
+/// one.
 struct Contributed {
   std::string key;
   std::string bytes;
-  std::vector<NodeRank> nodes;  ///< who brings it together, sorted; empty: all of the attempt
+  std::vector<NodeRank> nodes;  ///< contributing nodes, sorted; empty: all of the attempt
 };
 
-/// They will never be: the job ends so.
+/// The inputs will never arrive: the job ends with this error.
 struct InputsFailed {
   EndKind kind = EndKind::BadInput;
   std::string why;

@@ -1,6 +1,7 @@
 #pragma once
 
-// Values that the nodes of a job bring together: what a key is. docs/gang.md tells how it goes.
+// Defines the keys and values of the exchange, in which the nodes of a job share data. docs/gang.md describes the
+// protocol.
 
 #include "base/ranks.hpp"
 #include "base/result.hpp"
@@ -15,55 +16,55 @@
 
 namespace muster::gang {
 
-/// What one node contributed.
+/// Contribution of one node.
 struct NodePart {
   NodeRank node;
-  std::string_view address;  ///< where the others reach it; empty: where the workers meet
-  std::string_view bytes;    ///< empty also where it has contributed nothing
+  std::string_view address;  ///< where other nodes reach the node; empty: where the workers meet
+  std::string_view bytes;    ///< also empty if the node contributed nothing
 };
 
-/// Where a node of an attempt is.
+/// Address and slots of a node of an attempt.
 struct NodePlace {
-  std::string address;  ///< numeric; of one on the leader's machine that at which the others reach it
+  std::string address;  ///< numeric; on the leader's machine, the address at which other nodes reach it
   int slots = 0;
 };
 
-/// Makes one value of the parts, which are in the order of node ranks. Runs on the leader and is
-/// pure. An error ends the job. `BadData`: what the nodes were given does not fit together, in a whole
-/// sentence, and the job ends with 65. All others read behind the key's name: "are torn on node 3".
+/// Merges the parts, which are in the order of node ranks, into one value. Pure; runs on the leader. An error ends
+/// the job. `BadData`: the nodes' inputs contradict each other; a whole sentence, and exit code 65. Messages of other
+/// kinds follow the key's name: "are torn on node 3".
 using Merge = std::function<Result<std::string>(const std::vector<NodePart>&)>;
 
-/// Why the parts do not fit together yet, though all are here: some node will contribute anew. A sentence
-/// without a full stop; empty: they are to be merged. Until then nothing starts.
+/// Returns why the complete parts do not fit together yet, because some node will contribute again: a sentence
+/// without a full stop. Empty: they can be merged. No attempt starts before.
 using Pending = std::function<std::string(const std::vector<NodePart>&)>;
 
-/// Everybody gets the parts of all. To be read by `read_parts`.
+/// Merge rule that gives every node the parts of all nodes. `read_parts` reads the result.
 [[nodiscard]] Result<std::string> all_parts(const std::vector<NodePart>& parts);
-/// The parts in the order of node ranks. Fails with `BadData`.
+/// Reads the result of `all_parts`, in the order of node ranks. Fails with `BadData`.
 [[nodiscard]] Result<std::vector<std::string>> read_parts(std::string_view merged);
 
 enum class Phase {
-  BeforeStart,  ///< kept until it is contributed anew; merged for each attempt by those who take part
+  BeforeStart,  ///< kept until contributed again; merged for each attempt from the parts of its nodes
   WhileRunning  ///< contributed again and again while an attempt runs
 };
 
-/// A name under which nodes contribute, and what becomes of it. All nodes of a job know the same.
+/// A name under which nodes contribute, and its merge rule. All nodes of a job have the same keys.
 struct ExchangeKey {
   std::string name;
   Phase phase = Phase::BeforeStart;
-  std::size_t most_of_node = 0;  ///< bytes that one node may contribute
-  std::size_t most_merged = 0;   ///< bytes that come out
+  std::size_t most_of_node = 0;  ///< limit in bytes of one node's part
+  std::size_t most_merged = 0;   ///< limit in bytes of the merged value
   Merge merge = all_parts;
-  Pending pending = nullptr;  ///< empty: they always are
+  Pending pending = nullptr;  ///< empty: parts always fit together
 };
 using ExchangeKeys = std::vector<ExchangeKey>;
 
-/// Which value it is.
+/// Identifies a value.
 struct ValueId {
   std::string key;
-  int attempt = 0;              ///< 0 where it is contributed before the start
-  std::optional<int> round;     ///< counts the values of a key in an attempt; empty: before the start
-  std::vector<NodeRank> nodes;  ///< who brings it together, sorted; empty: all of the attempt
+  int attempt = 0;              ///< 0 for a value that is contributed before the start
+  std::optional<int> round;     ///< number of the value of its key in the attempt; empty: before the start
+  std::vector<NodeRank> nodes;  ///< contributing nodes, sorted; empty: all nodes of the attempt
 
   bool operator==(const ValueId&) const = default;
 };
@@ -73,10 +74,10 @@ struct Value {
   std::string bytes;
 };
 
-/// What was merged for a start, by key.
+/// Values that were merged for a start, by key.
 using Exchanged = std::map<std::string, std::string>;
 
-/// The most bytes that the leader holds for a job until they are merged.
+/// Limit in bytes of what the leader stores for a job until it is merged.
 inline constexpr std::size_t kMostHeldBytes = std::size_t{64} << 20U;
 
 }  // namespace muster::gang

@@ -1,4 +1,5 @@
-// Joins decisions with sockets and timers: events in, actions out, one queue, no decision.
+// Connects the decisions of leader and participant with sockets and timers: takes events, runs actions from one
+// queue, decides nothing.
 #include "gang/gang.hpp"
 
 #include "base/log.hpp"
@@ -13,19 +14,12 @@
 #include <malloc.h>
 
 #include <deque>
-#include <functional>
 #include <set>
 
 namespace muster::gang {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// A handshake takes three times the memory of the link that it leaves, and those of thousands of
-/// agents at once leave a heap of holes.
-void give_memory_back() {
-  (void)::malloc_trim(0);
-}
 
 }  // namespace
 
@@ -73,7 +67,7 @@ class Gang::Driver {
   void arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed, const std::optional<Instant>& wake,
            Event event);
 
-  // What the leader wants.
+  // Actions of the leader.
   void act(const SendTo& wanted);
   void act(const Drop& wanted) { links_.drop(wanted.link); }
   void act(const ReservePort& wanted);
@@ -82,7 +76,7 @@ class Gang::Driver {
   void act(const LogMessage& wanted) { say(wanted.level, wanted.text); }
   void act(const GangClosed& wanted);
 
-  // What the participant wants.
+  // Actions of the participant.
   void act(const Dial& wanted);
   void act(const SendToLeader& wanted);
   void act(const CloseLink& /*wanted*/) { to_leader_.close_link(); }
@@ -97,7 +91,7 @@ class Gang::Driver {
   void act(const LogLine& wanted) { say(wanted.level, wanted.text); }
   void act(const Leave& wanted);
 
-  // Who leads.
+  // Choice of the leader.
   void lead_always();
   void lead_or_connect();
   void lead_as_reached(const LeaderEvent* arrival);
@@ -128,7 +122,7 @@ class Gang::Driver {
   std::optional<Instant> participant_wake_;
 };
 
-/// Looks several names up at once.
+/// Resolves several names in parallel.
 struct Gang::Driver::LookUp {
   std::deque<Resolver> resolvers;
   std::set<std::string> unresolved;
@@ -143,12 +137,12 @@ std::vector<std::string> Gang::Driver::awaited() const {
   return names;
 }
 
-// --- The queue ----------------------------------------------------------------------------------
+// --- Event queue --------------------------------------------------------------------------------
 
 void Gang::Driver::schedule() {
   if (!is_scheduled_ && !is_done_) {
     is_scheduled_ = true;
-    // Called later. As a plain lambda the checks would take it for a recursion.
+    // Runs in a later turn. The checks would take a plain lambda for a recursion.
     boost::asio::post(io_, std::function<void()>([this] { drain(); }));
   }
 }
@@ -184,13 +178,15 @@ void Gang::Driver::handle(LeaderEvent& event) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
   if (was_gathering && leader_->state() == Leader::State::Running && setup_.key) {
-    boost::asio::post(io_, give_memory_back);
+    // A handshake takes three times the memory of its link, and the handshakes of thousands of agents at once fragment
+    // the heap: free pages are returned to the kernel.
+    boost::asio::post(io_, [] { (void)::malloc_trim(0); });
   }
 }
 
 void Gang::Driver::handle(ParticipantEvent& event) {
   const ParticipantActions actions = participant_.on(event, Clock::now());
-  callbacks_.renew_lease(participant_.lease());  // before anything is started that counts on it
+  callbacks_.renew_lease(participant_.lease());  // before anything starts that depends on the lease
   for (const ParticipantAction& action : actions) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
@@ -221,7 +217,7 @@ void Gang::Driver::arm(boost::asio::steady_timer& timer, std::optional<Instant>&
   });
 }
 
-// --- What the leader wants ----------------------------------------------------------------------
+// --- Actions of the leader ----------------------------------------------------------------------
 
 std::vector<NodePlace> Gang::Driver::nodes() const {
   std::vector<NodePlace> places;
@@ -252,7 +248,7 @@ void Gang::Driver::act(const LookUpHosts& wanted) {
   look_up_ = std::make_unique<LookUp>();
   look_up_->open = wanted.names.size();
   for (const std::string& name : wanted.names) {
-    // Only for the words about who is missing: the links must not wait for name servers.
+    // Resolved for the message about missing nodes only: the links must not wait for name servers.
     look_up_->resolvers.emplace_back(io_).resolve_in_helper(
         name, [this, name](const auto& addresses) { on_looked_up(name, addresses.has_value()); });
   }
@@ -274,7 +270,7 @@ void Gang::Driver::act(const GangClosed& /*wanted*/) {
   }
 }
 
-// --- What the participant wants -----------------------------------------------------------------
+// --- Actions of the participant -----------------------------------------------------------------
 
 void Gang::Driver::act(const Dial& wanted) {
   if (setup_.lead == Lead::Always) {
@@ -303,7 +299,7 @@ void Gang::Driver::act(const Leave& wanted) {
   has_left_ = true;
   links_.fall_silent();
   callbacks_.on_job_end(wanted.end);
-  // A leader that goes before everybody has been told was forced to.
+  // A leader that leaves before all nodes know the end was forced to leave.
   const bool is_awaited = leader_ && !is_dissolved_ && leader_->state() == Leader::State::Finishing;
   if (!is_awaited) {
     finish();
@@ -321,7 +317,7 @@ void Gang::Driver::finish() {
   boost::asio::post(io_, [this] { callbacks_.done(); });
 }
 
-// --- Who leads ----------------------------------------------------------------------------------
+// --- Choice of the leader -----------------------------------------------------------------------
 
 void Gang::Driver::lead_always() {
   if (const auto failure = lead()) {
@@ -334,7 +330,7 @@ void Gang::Driver::lead_always() {
   }
 }
 
-/// Opens the port and takes the lead. Fails when somebody else has the port.
+/// Opens the port and becomes the leader. Fails if another process has the port.
 std::optional<ListenFailure> Gang::Driver::lead() {
   if (setup_.policy.job.most_nodes > 1) {
     if (auto failure = links_.open(setup_.policy.port)) {
@@ -346,24 +342,25 @@ std::optional<ListenFailure> Gang::Driver::lead() {
   return std::nullopt;
 }
 
-/// No node rank is given: the agent that owns the address and gets the port leads. With `IfReached` it listens also where the
-/// address is not its own.
+/// Without node ranks, the agent that owns the address and gets the port leads. With `IfReached` the agent also
+/// listens if the address is not its own.
 void Gang::Driver::lead_or_connect() {
   to_leader_.check_is_this_leader([this](bool is_ours) {
     const auto failure = is_ours ? lead() : std::nullopt;
     if (!is_ours && setup_.lead == Lead::IfReached) {
-      (void)links_.open(setup_.policy.port);  // without the port it may still find another leader
+      (void)links_.open(setup_.policy.port);  // without the port this agent may still find another leader
     }
     if (failure && !failure->is_in_use) {
       add(ParticipantEvent(DialFailed{failure->error.message, /*is_final=*/true}));
     } else if (!is_ours || failure) {
-      to_leader_.connect();  // which says what is wrong with the name, or finds who was faster
+      to_leader_.connect();  // reports a name that does not resolve, or finds a faster leader
     }
   });
 }
 
-/// One of the job has reached the port through the address that all are given: it leads here. This node is the first to join, as
-/// where the address is its own; then whoever came (`arrival`; nullptr: this node itself, by way of that address).
+/// An agent of the job reached this port through the address that all agents are given, so this agent leads. Its own
+/// node joins first, as on the owner of the address; then the agent of `arrival` (nullptr: this node reached itself
+/// through that address).
 void Gang::Driver::lead_as_reached(const LeaderEvent* arrival) {
   say(Level::Info, setup_.policy.host_from + " '" + setup_.policy.host + "' leads to this host: leading the job");
   to_leader_.give_up();
@@ -377,7 +374,7 @@ void Gang::Driver::lead_as_reached(const LeaderEvent* arrival) {
   queue_.insert(queue_.end(), later.begin(), later.end());
 }
 
-// --- The public face ----------------------------------------------------------------------------
+// --- Public interface ---------------------------------------------------------------------------
 
 Gang::Gang(boost::asio::io_context& io, GangSetup setup, GangCallbacks callbacks)
     : driver_(std::make_unique<Driver>(io, std::move(setup), std::move(callbacks))) {}

@@ -1,4 +1,4 @@
-// What an input is, and when it is there. Pure.
+// Finds the inputs of a job, reads them, and judges whether they are complete. Also judges a node's route plan.
 #include "inputs/input_files.hpp"
 
 #include "base/file_io.hpp"
@@ -21,7 +21,7 @@
 namespace muster {
 namespace {
 
-/// Fit for a console, whatever the path is.
+/// Name of the input for messages. The path is escaped and shortened for the console.
 std::string name_of(const Input& input) {
   constexpr std::size_t kMost = 1'024;
   return one_line(input.what + " '" + input.path, kMost) + "'";
@@ -31,13 +31,13 @@ Pending pending(const Input& input, const std::string& reason) {
   return Pending{name_of(input) + ": " + reason};
 }
 
-/// What the system says about a file that cannot be read.
+/// Judges the errno of a failed read: ENOTSUP, EFBIG and ELOOP are final, other errors may pass.
 Answer judge_error(const Input& input, int error_number) {
   switch (error_number) {
     case ENOENT:
     case ENOTDIR:
       return pending(input, "missing");
-    case EISDIR:  // whoever is told a folder knows what to look for in it
+    case EISDIR:  // ready: the program that is given the directory knows which file in it to read
       return Ready{};
     case ENOTSUP:
     case EFBIG:
@@ -69,7 +69,7 @@ Answer judge_field(const Input& input, const std::string& content) {
   return pending(input, one_line(text_of(*value), 60));
 }
 
-/// "... and 3 more; 'muster check ranktable FILE' shows them": the first is what people mend first.
+/// Reports the first breach and counts the others: "... and 3 more; 'muster check ranktable FILE' shows them".
 Error describe_breaches(const Input& input, const std::vector<rank_table::Breach>& breaches) {
   std::string message = "the " + name_of(input) + " is invalid: " + describe(breaches.front());
   if (breaches.size() > 1) {
@@ -78,7 +78,7 @@ Error describe_breaches(const Input& input, const std::vector<rank_table::Breach
   return Error{ErrorKind::BadData, std::move(message)};
 }
 
-/// Takes the text, which may be large.
+/// Judges a rank table. Consumes the text, which may be large.
 Answer judge_table(const Input& input, FileContent found) {
   found.content = rank_table::without_indentation(std::move(found.content));
   auto [reading, breaches, notices] = rank_table::inspect(found.content, one_line(input.path, 1'024), input.rules);
@@ -108,7 +108,7 @@ std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster,
     values[name] = parameter.value;
   }
   rank_table::Rules rules = rank_table::find_rules(snapshot);
-  rules.most = 2;  // the first is said, and whether there are more
+  rules.most = 2;  // the first is reported, and whether there are more
   rules.wants_remarks = false;
   std::vector<Input> inputs;
   for (const InputTemplate& wanted : chosen.mode.inputs) {
@@ -156,7 +156,7 @@ Answer poll(const std::vector<Input>& inputs) {
   return poll(inputs, [](const Input& input) { return look_at(input); });
 }
 
-// Reads a file that is waited for. Its file system may be slow: whoever asks waits for it.
+// Reads an input. The calls block for as long as the file system takes.
 
 namespace {
 
@@ -165,7 +165,7 @@ namespace fs = std::filesystem;
 constexpr const char* kVersionFile = "version";
 constexpr std::size_t kMostBytes = std::size_t{1} << 28U;
 
-/// 0, or why it is none that can be read whole.
+/// Returns 0, or the errno for a file that cannot be read whole.
 int check_file(int file, std::size_t& size) {
   struct stat status {};
   if (::fstat(file, &status) != 0) {
@@ -178,7 +178,6 @@ int check_file(int file, std::size_t& size) {
   return !S_ISREG(status.st_mode) ? ENOTSUP : size > kMostBytes ? EFBIG : 0;
 }
 
-/// The whole file, as it is now.
 FileContent read_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::size_t size = 0;
@@ -204,15 +203,16 @@ FileContent read_file(const std::string& path) {
   return found;
 }
 
-/// What a controller counts in the file `version` beside a table, which may be given by its folder.
+/// Reads the counter that a controller keeps in the file `version` beside a rank table. `table` is the table's path
+/// or its directory.
 std::optional<int> read_version(const std::string& table) {
-  std::error_code failed;  // then the table cannot be read either
+  std::error_code failed;  // then the rank table cannot be read either
   const fs::path folder = fs::is_directory(table, failed) ? fs::path(table) : fs::path(table).parent_path();
   const FileContent found = read_file((folder / kVersionFile).string());
   return parse_integer(trim(found.content), 0, std::numeric_limits<int>::max());
 }
 
-/// Which file it is, how large, and when it was changed.
+/// Identifies a file's state by device, inode, size, mtime and ctime.
 std::string stamp_of_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -226,7 +226,7 @@ std::string stamp_of_file(const std::string& path) {
 
 using Read = std::function<FileContent(const std::string& path)>;
 
-/// What is missing in a folder: the file that its controller writes, else either of the usual ones.
+/// Names the file that is missing in a directory: the one that its controller writes, otherwise the usual names.
 std::string missing_in(const fs::path& folder) {
   const fs::path plain = (folder / "").lexically_normal().parent_path();
   for (const fs::path place : kRankTablePlaces) {
@@ -238,7 +238,7 @@ std::string missing_in(const fs::path& folder) {
   return (folder / one).string() + " or " + other;
 }
 
-/// A table's folder has the file under one of its usual names.
+/// Reads a rank table. If the path is a directory, reads the file with one of the usual names in it.
 FileContent read_table(const std::string& path, const Read& read) {
   FileContent found = read(path);
   if (found.error_number != EISDIR) {
@@ -256,7 +256,8 @@ FileContent read_table(const std::string& path, const Read& read) {
   return found;
 }
 
-/// What the snapshot has, else what is there. It has no folders, so one is what files of it are in.
+/// Reads a file from the snapshot, otherwise from the disk. The snapshot stores no directories: a path that is the
+/// parent of stored files counts as one.
 FileContent read_snapshot(const std::string& path, const Snapshot& snapshot) {
   const auto file = snapshot.files.find(path);
   if (file != snapshot.files.end()) {
@@ -267,7 +268,7 @@ FileContent read_snapshot(const std::string& path, const Snapshot& snapshot) {
   return is_folder ? FileContent{"", EISDIR} : read_file(path);
 }
 
-/// All that is looked at for it.
+/// All paths that may hold the input.
 std::vector<fs::path> paths_of(const Input& input) {
   std::vector<fs::path> paths = {input.path};
   if (input.is_rank_table) {
@@ -306,7 +307,8 @@ FileContent look_at(const Input& input) {
   if (!input.is_rank_table) {
     return read_file(input.path);
   }
-  // First: a table that is newer than its number is read once more than needed, an older one would stay.
+  // Read before the table: a table newer than its number is only read once more than needed, an older one would be
+  // kept.
   const auto version = read_version(input.path);
   FileContent found = read_table(input.path, read_file);
   found.version = version;
@@ -328,17 +330,12 @@ std::string fingerprint_of(const std::vector<Input>& inputs) {
   return stamp;
 }
 
-// What a node makes of ROUTE_PLAN=true; see the header.
+// Judges the route plan of a node (ROUTE_PLAN=true).
 
 namespace {
 
 using rank_table::RouteRequest;
 using rank_table::Table;
-
-/// In a row of a console, whatever the path is.
-std::string quoted(const std::string& path) {
-  return "'" + one_line(path, 300) + "'";
-}
 
 RouteFinding without_plan(std::size_t own, const std::string& reason) {
   RouteFinding finding;
@@ -374,12 +371,6 @@ RouteFinding by_place(const RouteRequest& request, std::size_t own) {
   return finding;
 }
 
-RouteFinding by_switches(const Table& table, std::size_t own, const rank_table::SwitchPaths& switches,
-                         const std::string& path) {
-  auto order = rank_table::order_ring(table, switches, path);
-  return order ? with_ranks(own, std::move(order->ranks)) : without_plan(own, order.error().message);
-}
-
 }  // namespace
 
 std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, const Table& table, std::size_t own,
@@ -394,7 +385,7 @@ std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, con
     return by_place(request, own);
   }
   const FileContent& found = files.topology;
-  const std::string name = "topology " + quoted(request.topology_file);
+  const std::string name = "topology '" + one_line(request.topology_file, 300) + "'";
   if (found.error_number == ENOENT || found.error_number == ENOTDIR) {
     return Pending{name + ": missing"};
   }
@@ -408,7 +399,8 @@ std::variant<RouteFinding, Pending> judge_route(const RouteRequest& request, con
   if (const auto* const error = std::get_if<Error>(&reading)) {
     return without_plan(own, error->message);
   }
-  return by_switches(table, own, std::get<rank_table::SwitchPaths>(reading), request.topology_file);
+  auto order = rank_table::order_ring(table, std::get<rank_table::SwitchPaths>(reading), request.topology_file);
+  return order ? with_ranks(own, std::move(order->ranks)) : without_plan(own, order.error().message);
 }
 
 RouteFiles find_routes(const RouteRequest& request, const std::string& table) {

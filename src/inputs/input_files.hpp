@@ -1,7 +1,7 @@
 #pragma once
 
-// What a job needs and somebody else still has to write, such as a rank table: asked again and again
-// until it is there. Who asks when is run/'s business; here is only what the answer is.
+// Decides whether the files that a job needs, such as a rank table, are complete. Another program still has to write
+// them, so the run stage polls these functions until the answer is final.
 
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"
@@ -19,83 +19,82 @@
 
 namespace muster {
 
-/// A file that is waited for.
+/// A file that the job waits for.
 struct Input {
-  std::string what;  ///< what messages call it: "rank table"
-  /// A relative one begins where muster was started; a rank table's may be a folder.
+  std::string what;  ///< name in messages: "rank table"
+  /// Relative to the directory where muster was started. A rank table may be given by its directory.
   std::string path;
-  std::string field;             ///< of the JSON object in it; empty: any content will do
-  std::string wanted;            ///< what that field has to be
-  bool is_rank_table = false;    ///< instead: it has to be a rank table that is complete
-  rank_table::Rules rules = {};  ///< for that
+  std::string field;             ///< name in the file's JSON object; empty: any content will do
+  std::string wanted;            ///< value that the field must have
+  bool is_rank_table = false;    ///< the file must be a complete rank table; `field` is not used
+  rank_table::Rules rules = {};  ///< for the rank table
 };
 
-/// What was found under its name.
+/// Result of reading a file.
 struct FileContent {
   std::string content;
-  int error_number = 0;             ///< why it cannot be read; 0: it was
-  std::string path = {};            ///< in the folder that was named; empty: as it was named
-  std::optional<int> version = {};  ///< of a rank table, which is counted beside it
+  int error_number = 0;             ///< errno of the failed read; 0: it was read
+  std::string path = {};            ///< path of the file in the named directory; empty: the path as it was named
+  std::optional<int> version = {};  ///< version counter beside a rank table
 };
-/// How a file is looked at.
+/// Function that reads an input.
 using InputReader = std::function<FileContent(const Input&)>;
 
-/// It is as it has to be.
+/// The input is complete.
 struct Ready {
-  std::optional<rank_table::TableFile> table = {};  ///< what a rank table says
+  std::optional<rank_table::TableFile> table = {};  ///< the parsed rank table
 };
 struct Pending {
   std::string reason;  ///< "rank table '/x': missing"
 };
-/// An Error is final: no later look can do better.
+/// An Error is final: reading again cannot help.
 using Answer = std::variant<Ready, Pending, Error>;
 
-/// The inputs of a job: those of its template whose parameters have a value.
+/// Returns the inputs of a job: those of its template whose parameters have a value.
 [[nodiscard]] std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster,
                                              const Snapshot& snapshot);
 
-/// Pure: what to make of what was found. A JSON object without the field counts as complete, as rank
-/// tables of version 2.0 are.
+/// Judges what was read. Pure. A JSON object without the field counts as complete, as rank tables of version 2.0 are.
 [[nodiscard]] Answer judge(const Input& input, FileContent found);
 
-/// Reads the file as it is now. A pipe or a device is not waited for.
+/// Reads the file in its present state. Does not wait for a pipe or a device.
 [[nodiscard]] FileContent look_at(const Input& input);
 
-/// Reads a pipe or a device to its end, and waits for that.
+/// Reads a pipe or a device to its end, and blocks until then.
 [[nodiscard]] FileContent read_stream(const std::string& path);
 
-/// As the snapshot has it, else as it is now.
+/// Reads the file from the snapshot, otherwise from the disk.
 [[nodiscard]] FileContent look_at(const Input& input, const Snapshot& snapshot);
 
-/// Differs when somebody has touched one of the files: what is large is not read again for nothing.
+/// Changes when one of the files was written or replaced, so that large files are read only after a change.
 [[nodiscard]] std::string fingerprint_of(const std::vector<Input>& inputs);
 
-/// Asks all of them: the first error, else what is missing, else that all are here.
+/// Judges all inputs. Returns the first error, otherwise what is missing, otherwise Ready.
 [[nodiscard]] Answer poll(const std::vector<Input>& inputs, const InputReader& look);
 [[nodiscard]] Answer poll(const std::vector<Input>& inputs);
 
-// The route plan of ROUTE_PLAN=true, as far as one node can tell: what it would do is told to the others, and
-// done if all of them would (docs/rank-tables.md).
+// Judges the route plan (ROUTE_PLAN=true) from one node's view. The nodes exchange their findings; the plan is used
+// if all nodes can use it (docs/rank-tables.md).
 
-/// What a node found.
+/// Finding of one node.
 struct RouteFinding {
   rank_table::RouteVote vote;
-  std::vector<int> ranks;  ///< behind its digest; empty: it has none
+  std::vector<int> ranks;  ///< ranks that the digest covers; empty: there is no digest
 };
 
-/// The files that a plan may be in, as they were found.
+/// Files that may hold a plan, as they were read.
 struct RouteFiles {
   FileContent planned;   ///< the platform's planned table, beside the rank table
-  FileContent topology;  ///< what the switches are
+  FileContent topology;  ///< description of the switches
 };
 
-/// Pure: the platform's own plan first, by table and by place, then ours by the switches. The node is instance
-/// `own` of the table. There is nothing to wait for but the topology.
+/// Judges the files. Pure. The platform's own plan has precedence, by table and by place; then muster plans by the
+/// switches. The node is instance `own` of the table. Pending only while the topology file is missing.
 [[nodiscard]] std::variant<RouteFinding, Pending> judge_route(const rank_table::RouteRequest& request,
                                                               const rank_table::Table& table, std::size_t own,
                                                               const RouteFiles& files);
 
-/// Reads them. `table` is the path of the rank table.
+/// Reads the files. `table` is the path of the rank table.
 [[nodiscard]] RouteFiles find_routes(const rank_table::RouteRequest& request, const std::string& table);
 
 }  // namespace muster

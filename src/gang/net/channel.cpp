@@ -1,4 +1,4 @@
-// A link without a token, and which of the two kinds a link is.
+// Implements the plain channel and the TLS channel on OpenSSL.
 #include "gang/net/channel.hpp"
 
 #include <openssl/bio.h>
@@ -55,15 +55,14 @@ std::unique_ptr<Channel> make_channel(const GangKey* key, Side side) {
   return std::make_unique<PlainChannel>(side);
 }
 
-// TLS 1.3 with the job's key as an external pre-shared key, on OpenSSL. No certificates, no tickets,
-// no early data.
+// TLS 1.3 with the job's key as an external pre-shared key. No certificates, no tickets, no early data.
 //
-// OpenSSL reads from and writes to the channel's own strings, and gives its buffers back between
-// records: a leader has thousands of these.
+// OpenSSL reads from and writes to the channel's own strings, and releases its buffers between records: a leader has
+// thousands of these channels.
 
 namespace {
 
-/// Opaque: it says nothing about the job. Both ends send and expect it.
+/// An opaque name that says nothing about the job. Both ends send and expect it.
 constexpr std::string_view kIdentity = "muster";
 constexpr const char* kCipher = "TLS_AES_128_GCM_SHA256";
 constexpr std::size_t kRecordBytes = 16'384;
@@ -82,17 +81,17 @@ void require(bool is_done, const char* what) {
   }
 }
 
-// --- What all links of one key and side share ---------------------------------------------------
+// --- State that all links of one key and side share ---------------------------------------------
 
 SSL_SESSION* session_of(SSL* ssl) {
   return static_cast<SSL_SESSION*>(SSL_CTX_get_app_data(::SSL_get_SSL_CTX(ssl)));
 }
 
-/// Agent: which key to offer.
+/// Callback of an agent: returns the key to offer.
 int offer_key(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, std::size_t* identity_size,
               SSL_SESSION** session) {
   *session = nullptr;
-  // Asked again after a HelloRetryRequest, then with the digest that the leader chose.
+  // Called again after a HelloRetryRequest, then with the digest that the leader chose.
   if (digest != nullptr && ::EVP_MD_is_a(digest, "SHA256") != 1) {
     return 1;
   }
@@ -102,8 +101,8 @@ int offer_key(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, st
   return ::SSL_SESSION_up_ref(*session);
 }
 
-/// Leader: which key an offered identity means. One of another token has the same identity and is
-/// found out when its binder does not verify.
+/// Callback of the leader: returns the key for an offered identity. An agent with another token has the same
+/// identity; its binder does not verify.
 int find_key(SSL* ssl, const unsigned char* identity, std::size_t identity_size, SSL_SESSION** session) {
   *session = nullptr;
   if (identity_size == kIdentity.size() && std::memcmp(identity, kIdentity.data(), identity_size) == 0) {
@@ -139,14 +138,14 @@ ContextPtr make_context(Side side) {
               ::SSL_CTX_set_ciphersuites(raw, kCipher) == 1 && ::SSL_CTX_set1_groups_list(raw, "X25519") == 1 &&
               ::SSL_CTX_set_num_tickets(raw, 0) == 1,
           "TLS settings");
-  // psk_dhe_ke only is what OpenSSL does without SSL_OP_ALLOW_NO_DHE_KEX.
+  // psk_dhe_ke alone is what OpenSSL does without SSL_OP_ALLOW_NO_DHE_KEX.
   ::SSL_CTX_clear_options(raw, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
   ::SSL_CTX_set_options(raw, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION);
   ::SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
   ::SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
   ::SSL_CTX_set_max_early_data(raw, 0);
   if (side == Side::Agent) {
-    // A certificate instead of the key does not do: there is no authority to trust.
+    // A certificate is no substitute for the key: there is no authority to trust.
     ::SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
   }
   ::SSL_CTX_set_psk_use_session_callback(raw, offer_key);
@@ -162,7 +161,7 @@ bool has_key(const SSL_SESSION* session, const GangKey& key) {
   return is_same;
 }
 
-/// Made for the first link. A process has one key and one side, tests have a few.
+/// Created for the first link. A process has one key and one side, tests have a few.
 SSL_CTX* shared_context(const GangKey& key, Side side) {
   struct Known {
     Side side;
@@ -181,7 +180,7 @@ SSL_CTX* shared_context(const GangKey& key, Side side) {
   return all.emplace_back(Known{side, std::move(session), std::move(context)}).context.get();
 }
 
-// --- The channel's strings as a BIO -------------------------------------------------------------
+// --- A BIO on the channel's strings -------------------------------------------------------------
 
 struct Wire {
   std::string_view in;  ///< valid during `receive`
@@ -235,7 +234,7 @@ class TlsChannel : public Channel {
     ::SSL_set_bio(ssl_.get(), bio, bio);
     if (side == Side::Agent) {
       ::SSL_set_connect_state(ssl_.get());
-      (void)::SSL_do_handshake(ssl_.get());  // the first flight; an answer is always needed
+      (void)::SSL_do_handshake(ssl_.get());  // the first flight; the other end always needs an answer
       ::ERR_clear_error();
     } else {
       ::SSL_set_accept_state(ssl_.get());
@@ -270,7 +269,7 @@ class TlsChannel : public Channel {
  private:
   Error refuse(char first) {
     if (side_ == Side::Leader) {
-      // As OpenSSL would for the lack of a key: alert, TLS 1.2 on the outside, two bytes, fatal.
+      // Built as OpenSSL would for a missing key: alert, TLS 1.2 on the outside, two bytes, fatal.
       constexpr char kHandshakeFailure = 40;
       wire_.out = {kFirstOfAlert, 3, 3, 0, 2, 2, kHandshakeFailure};
     }
@@ -286,13 +285,13 @@ class TlsChannel : public Channel {
       if (const int done = ::SSL_do_handshake(ssl_.get()); done != 1) {
         return progress_or_error(done);
       }
-      if (::SSL_session_reused(ssl_.get()) != 1) {  // never with our settings: no key, no link
+      if (::SSL_session_reused(ssl_.get()) != 1) {  // never with these settings: no key, no link
         return Error{ErrorKind::BadData, "did not prove that it has the token"};
       }
       is_established_ = true;
       send(std::exchange(early_, {}));
     }
-    static std::array<char, kRecordBytes> buffer;  // one for all: what is read is copied at once
+    static std::array<char, kRecordBytes> buffer;  // shared by all channels: the bytes are copied at once
     std::string plaintext;
     while (true) {
       std::size_t count = 0;
@@ -316,7 +315,8 @@ class TlsChannel : public Channel {
     }
   }
 
-  /// How a wrong key shows: at the leader the proof does not verify, and the agent is told so.
+  /// Describes a TLS error. A wrong key fails the verification of the binder on the leader, which sends the agent an
+  /// alert.
   std::string describe_error() {
     const int reason = ERR_GET_REASON(::ERR_peek_error());
     std::string text = openssl_error();

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the bytes of a link are protected: not at all, or with TLS 1.3 and the job's key. Bytes in,
-// bytes out: no socket, so that both are one thing to their user and to the tests.
+// Protects the bytes of a link: not at all, or with TLS 1.3 and the job's key. Takes and returns bytes without a
+// socket, so that callers and tests treat both kinds alike.
 
 #include "base/result.hpp"
 #include "gang/net/token.hpp"
@@ -17,9 +17,9 @@ enum class Side {
   Agent    ///< dialled; the TLS client
 };
 
-/// One end of a link. Errors are of kind `BadData`, read behind the name of the other end ("has
-/// another token"), and are final: only `take_outgoing` may be called after one, since it may hold a
-/// last word that lets the other end say what is wrong too.
+/// One end of a link. Errors have the kind `BadData`, are final, and follow the name of the other end ("has another
+/// token"). After an error only `take_outgoing` may be called: it may return an alert that tells the other end the
+/// cause.
 class Channel {
  public:
   Channel() = default;
@@ -27,37 +27,37 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
   virtual ~Channel() = default;
 
-  /// Takes bytes of the wire, torn anywhere, and returns what they mean so far. May have something
-  /// to send afterwards.
+  /// Takes bytes from the wire, split anywhere, and returns the plaintext so far. May have something to send
+  /// afterwards.
   [[nodiscard]] virtual Result<std::string> receive(std::string_view wire) = 0;
 
-  /// Queues bytes for the other end; they wait until the link is established.
+  /// Queues bytes for the other end until the link is established.
   virtual void send(std::string_view plaintext) = 0;
 
-  /// Bytes to write to the wire. To be asked after construction and after each call above.
+  /// Returns bytes to write to the wire. Call it after construction and after each call above.
   [[nodiscard]] virtual std::string take_outgoing() = 0;
 
-  /// The other end has proved that it has the key; a plain channel always is.
+  /// True once the other end has proved that it has the key. A plain channel is always established.
   [[nodiscard]] virtual bool is_established() const = 0;
 };
 
-/// Without a key bytes travel as they are, and whoever dials is believed. OpenSSL is not touched
-/// then. The key must outlive the call only.
+/// Creates a channel. Without a key, bytes travel as they are, every dialler is trusted, and OpenSSL is not used. The
+/// key need not outlive the call.
 [[nodiscard]] std::unique_ptr<Channel> make_channel(const GangKey* key, Side side);
 
-// What the files that use OpenSSL share.
+// Functions for all files that use OpenSSL.
 
-/// To be called before anything else of OpenSSL, as often as one likes. It reads no configuration of
-/// the machine, which is none of a job's business, and leaves nothing to do at exit.
+/// Initializes OpenSSL. Must precede any other use of OpenSSL; may be called repeatedly. Reads no configuration of
+/// the machine, which must not influence a job, and registers nothing for exit.
 void start_openssl();
 
-/// What OpenSSL says about its last error, for a bug report.
+/// Describes OpenSSL's last error, for a bug report.
 [[nodiscard]] std::string openssl_error();
 
-// Private to gang/: see muster/gang/channel.hpp.
+// First bytes of a link, for channel.cpp and its tests.
 
-/// What the first byte of a link tells: a frame of a plain one is shorter than 16 MiB, so its first
-/// byte is 0; TLS begins with a handshake or an alert.
+/// The first byte tells the kind of a link: a frame of a plain link is shorter than 16 MiB, so its first byte is 0;
+/// TLS begins with a handshake or an alert.
 inline constexpr char kFirstOfPlain = 0x00;
 inline constexpr char kFirstOfHandshake = 0x16;
 inline constexpr char kFirstOfAlert = 0x15;

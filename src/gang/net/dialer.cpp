@@ -1,4 +1,5 @@
-// One attempt to connect: the name, then each address, every wait with a limit.
+// Connects to a leader: resolves the name, then tries each address, every step with a timeout. Also describes
+// failures and finds this machine's addresses.
 #include "gang/net/dialer.hpp"
 
 #include "base/file_io.hpp"
@@ -33,8 +34,8 @@ std::string describe(const tcp::endpoint& endpoint) {
   return endpoint.address().is_v6() ? "[" + address + "]" + port : address + port;
 }
 
-/// How much a failure tells about the leader: where it listens on one of several addresses, the
-/// others are refused or not reached.
+/// Ranks failures by what they tell about the leader. If it listens on one of several addresses, the others refuse or
+/// cannot be reached.
 int weight(DialFailure::Kind kind) {
   switch (kind) {
     case DialFailure::Kind::Refused:
@@ -69,7 +70,7 @@ DialFailure describe_dial_failure(const error_code& error, const tcp::endpoint& 
   }
 }
 
-/// Lives until it has called back or is cancelled.
+/// One dial. Lives until it has called back or is cancelled.
 class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
  public:
   Attempt(boost::asio::io_context& io, DialLimits limits, Resolver& resolver, Callback callback)
@@ -129,7 +130,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
         DialFailure{DialFailure::Kind::TimedOut, "no answer from '" + host_ + "' within " + seconds(limits_.whole)}));
   }
 
-  /// Not Asio's own: its sockets would stay open in workers.
+  /// Opens the socket with a system call, because sockets that Asio opens are inherited by workers.
   error_code open(const tcp& protocol) {
     UniqueFd fd(::socket(protocol.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd) {
@@ -138,7 +139,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
     error_code error;
     socket_.assign(protocol, fd.get(), error);
     if (!error) {
-      (void)fd.release();  // the socket has it
+      (void)fd.release();  // the socket owns it
     }
     return error;
   }
@@ -178,8 +179,8 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
     try_next();
   }
 
-  /// On one machine a connect to a port where nobody listens can be given that port for its own end,
-  /// and then TCP connects the socket with itself.
+  /// A connect to a local port without a listener may get that very port as its source port: then TCP connects the
+  /// socket to itself.
   [[nodiscard]] bool is_connected_to_itself() const {
     error_code error;
     const tcp::endpoint local = socket_.local_endpoint(error);
@@ -203,7 +204,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
   }
 
   DialLimits limits_;
-  Resolver& resolver_;  ///< gone when there is no callback any more
+  Resolver& resolver_;  ///< must not be used after the callback was called or dropped
   tcp::socket socket_;
   boost::asio::steady_timer timer_;
   Clock::time_point deadline_;
@@ -213,7 +214,7 @@ class Dialer::Attempt : public std::enable_shared_from_this<Attempt> {
   Resolver::Addresses addresses_;
   std::size_t next_ = 0;  ///< in `addresses_`
   bool has_timed_out_ = false;
-  std::optional<DialFailure> failure_;  ///< the most telling one so far
+  std::optional<DialFailure> failure_;  ///< the most informative one so far
 };
 
 void Dialer::dial(const std::string& host, std::uint16_t port, Callback callback) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// From an agent to its leader: one attempt to connect.
+// Dials the leader from an agent: one attempt to connect.
 
 #include "gang/net/resolver.hpp"
 
@@ -20,9 +20,9 @@ namespace muster::gang {
 struct DialFailure {
   enum class Kind {
     NoName,       ///< the name does not resolve
-    Refused,      ///< the machine is there and nobody listens
+    Refused,      ///< the machine answers, but no process listens
     TimedOut,     ///< no answer
-    Unreachable,  ///< no way to the machine
+    Unreachable,  ///< no route to the machine
     Other
   };
   Kind kind = Kind::Other;
@@ -34,18 +34,18 @@ struct DialLimits {
   std::chrono::milliseconds whole{10'000};  ///< name and all addresses
 };
 
-/// Resolves the name anew, unless the look-up of the last attempt is still under way, and tries each of
-/// its addresses, one after the other. Of several failures the most telling one is reported.
+/// Resolves the name again, unless the lookup of the last attempt still runs, and tries its addresses one after the
+/// other. Of several failures it reports the most informative one.
 class Dialer {
  public:
   using Callback = std::function<void(boost::system::result<boost::asio::ip::tcp::socket, DialFailure>)>;
 
   explicit Dialer(boost::asio::io_context& io, DialLimits limits = {}) : io_(io), limits_(limits), resolver_(io) {}
-  ~Dialer() { cancel(); }  // NOLINT(bugprone-exception-escape): only for want of memory
+  ~Dialer() { cancel(); }  // NOLINT(bugprone-exception-escape): only if memory is exhausted
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
 
-  /// Calls back once, never from within this call. An attempt that is under way is cancelled.
+  /// Calls back once, never from within this call. A running attempt is cancelled.
   void dial(const std::string& host, std::uint16_t port, Callback callback);
 
   void cancel();
@@ -55,19 +55,19 @@ class Dialer {
 
   boost::asio::io_context& io_;
   DialLimits limits_;
-  Resolver resolver_;  ///< its look-up may outlive an attempt
+  Resolver resolver_;  ///< its lookup may outlive an attempt
   std::shared_ptr<Attempt> attempt_;
 };
 
-/// What a failed connect means; `limit` is the time that it had.
+/// Describes a failed connect; `limit` is the timeout that it had.
 [[nodiscard]] DialFailure describe_dial_failure(const boost::system::error_code& error,
                                                 const boost::asio::ip::tcp::endpoint& endpoint,
                                                 std::chrono::milliseconds limit);
 
-/// The addresses of this machine's interfaces, those that are up.
+/// Returns the addresses of this machine's interfaces that are up.
 [[nodiscard]] std::vector<boost::asio::ip::address> local_addresses();
 
-/// True for an address of this machine: one of its interfaces, or any loopback address.
+/// True for an address of this machine: of one of its interfaces, or any loopback address.
 [[nodiscard]] bool is_own(const boost::asio::ip::address& given);
 
 }  // namespace muster::gang

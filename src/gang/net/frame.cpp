@@ -1,4 +1,4 @@
-// Frames: see the header.
+// Splits a byte stream into frames, and orders the frames that wait for a link.
 #include "gang/net/frame.hpp"
 
 #include "gang/protocol/message_encoding.hpp"
@@ -68,8 +68,6 @@ void FrameReader::take(std::size_t count) {
   }
 }
 
-// Frames in their order: see the header.
-
 void Outbox::add(std::string frame) {
   other_ += frame.size();
   std::deque<Waiting>& frames = behind_.empty() ? first_ : behind_;
@@ -108,7 +106,8 @@ void Outbox::pop(std::size_t count) {
   }
 }
 
-/// Nothing overtakes the frame of which some is under way, nor the frames that follow it before the next bulk.
+/// Starts to send the next bulk frame. No later frame overtakes a partly sent frame, nor the frames between it and
+/// the next bulk.
 void Outbox::begin_bulk() {
   do {
     first_.push_back(std::move(behind_.front()));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where one message ends and the next begins: four bytes of length, the most significant first,
-// then that many bytes. Bytes in, messages out: no socket.
+// Frames messages: four bytes of length in big-endian order, then the payload. Also holds a link's send queue.
+// Pure: no socket.
 
 #include "base/result.hpp"
 
@@ -14,25 +14,25 @@
 
 namespace muster::gang {
 
-/// The payload with its length before it. It must not be empty and is at most kMostMessageBytes.
+/// Returns the payload with its length before it. The payload has 1 to kMostMessageBytes bytes.
 [[nodiscard]] std::string frame(std::string_view payload);
 
-/// Takes payloads out of a stream of bytes that a stranger may have sent.
+/// Extracts payloads from a byte stream of an untrusted sender.
 ///
-/// It holds no more than what was fed and not taken: who announces a large frame and sends nothing
-/// costs nothing. After each `feed` call `next` until it is empty.
+/// Stores no more than the bytes that were fed and not taken, so announcing a large frame costs the receiver nothing.
+/// After each `feed`, call `next` until it is empty.
 class FrameReader {
  public:
-  /// `limit` is the longest payload that is accepted.
+  /// `limit` is the longest accepted payload in bytes.
   explicit FrameReader(std::size_t limit) : limit_(limit) {}
 
-  /// For the frames that have not been taken yet.
+  /// Applies to frames that have not been taken yet.
   void set_limit(std::size_t limit) { limit_ = limit; }
 
   void feed(std::string_view bytes);
 
-  /// The next payload; empty: more bytes are needed. Fails with `BadData` when a frame is empty or
-  /// too long, and forever after, because nobody knows where the next one would begin.
+  /// Returns the next payload; empty: more bytes are needed. Fails with `BadData` if a frame is empty or too long,
+  /// and on every later call: the start of the next frame is unknown.
   [[nodiscard]] Result<std::optional<std::string>> next();
 
   /// Bytes that were fed and not taken.
@@ -42,33 +42,30 @@ class FrameReader {
   void take(std::size_t count);
 
   std::size_t limit_;
-  std::size_t taken_ = 0;  ///< at the front of `bytes_`
+  std::size_t taken_ = 0;  ///< offset in `bytes_`
   std::string bytes_;
 };
 
-// What waits to be sent over one link. Pure: no socket.
-
-/// Frames in the order in which they are sent. *Bulk* is what may be large in all: pieces of values, and
-/// what many links are sent, which they all share.
+/// Send queue of one link. *Bulk* frames may be large in total: chunks of values, and frames that many links share.
 class Outbox {
  public:
   using Frame = std::shared_ptr<const std::string>;
 
   void add(std::string frame);
   void add_bulk(Frame frame);
-  /// Overtakes bulk, but not a frame of which some is under way.
+  /// Queues a frame before all bulk, but after a partly sent frame.
   void add_before_bulk(std::string frame);
 
   [[nodiscard]] bool is_empty() const { return first_.empty() && behind_.empty(); }
-  /// The next bytes, at most so many; some unless it is empty. To be taken by `pop`.
+  /// Returns the next bytes, at most `most`, and at least one unless the queue is empty. `pop` removes them.
   [[nodiscard]] std::string_view next(std::size_t most) const;
   void pop(std::size_t count);
   void clear();
 
-  /// Bytes that wait.
+  /// Queued bytes.
   [[nodiscard]] std::size_t bulk() const { return bulk_; }
   [[nodiscard]] std::size_t other() const { return other_; }
-  /// Frames that wait and overtake bulk.
+  /// Queued frames that overtake bulk.
   [[nodiscard]] std::size_t overtaking() const { return overtaking_; }
 
  private:
@@ -80,10 +77,11 @@ class Outbox {
 
   void begin_bulk();
 
-  /// Each frame is added and taken in constant time, however many wait: a peer that does not read makes nobody slow.
-  std::deque<Waiting> first_;   ///< before the next bulk
-  std::deque<Waiting> behind_;  ///< begins with bulk, if there is any
-  std::size_t taken_ = 0;       ///< of the next frame
+  /// Frames are added and taken in constant time, however long the queue: a peer that does not read slows no other
+  /// link down.
+  std::deque<Waiting> first_;   ///< sent before the next bulk
+  std::deque<Waiting> behind_;  ///< begins with bulk unless empty
+  std::size_t taken_ = 0;       ///< bytes of the next frame that were sent
   std::size_t bulk_ = 0;
   std::size_t other_ = 0;
   std::size_t overtaking_ = 0;

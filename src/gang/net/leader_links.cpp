@@ -1,4 +1,4 @@
-// The links of the leader: one for each agent, and for a while one for whoever comes by.
+// Manages the leader's links to agents and to peers that have not joined yet, and an agent's link to its leader.
 #include "gang/net/leader_links.hpp"
 
 #include "base/log.hpp"
@@ -45,7 +45,7 @@ void LeaderLinks::send(const SendTo& wanted) {
   for (const LinkId link : wanted.links) {
     const auto at = links_.find(link);
     if (at == links_.end()) {
-      continue;  // the leader's own, or gone, and that is in the queue
+      continue;  // the leader's own link, or a lost one whose loss is queued
     }
     if (std::holds_alternative<Admitted>(wanted.message)) {
       admit(link, at->second);
@@ -99,7 +99,7 @@ void LeaderLinks::erase(LinkId link) {
 
 void LeaderLinks::on_accept(tcp::socket socket) {
   const LinkId link = next_link_++;
-  boost::system::error_code ignored;  // a socket that is broken already shows it when it is read
+  boost::system::error_code ignored;  // a broken socket fails when it is read
   std::string source_prefix = source_prefix_of(unmapped(socket.remote_endpoint(ignored).address()));
   const Trust trust = socket.available(ignored) > 0 ? Trust::Active : Trust::None;
   auto made = std::make_unique<Link>(std::move(socket), key_, Link::Side::Leader);
@@ -122,10 +122,10 @@ void LeaderLinks::turn_away_excess() {
   }
 }
 
-/// There are too many like it. It is told by a reset, which costs us nothing that lasts.
+/// Closes one link of too many with a TCP reset, which leaves no state in the kernel.
 void LeaderLinks::turn_away(LinkId link) {
   const Entry& entry = links_.at(link);
-  if (entry.stage != Stage::Leaving) {  // it has been counted, or was one of the job
+  if (entry.stage != Stage::Leaving) {  // a leaving link was counted, or belonged to the job
     refused_.count(entry.link->peer_address(), Clock::now());
     arm_numbers();
   }
@@ -142,7 +142,7 @@ void LeaderLinks::on_message(LinkId link, Message message) {
     tell_(LeaderEvent(Received{link, std::move(message)}));
     return;
   }
-  entry.stage = Stage::Guest;  // the link lets nothing but a Join through first
+  entry.stage = Stage::Guest;  // the link accepts only a Join as the first message
   tell_(LeaderEvent(
       Joined{link, entry.link->peer_address(), entry.link->local_address(), std::get<Join>(std::move(message))}));
 }
@@ -160,7 +160,7 @@ void LeaderLinks::on_lost(LinkId link, const std::string& why) {
   erase(link);
 }
 
-// --- What is said of strangers ------------------------------------------------------------------
+// --- Messages about rejected peers --------------------------------------------------------------
 
 void LeaderLinks::note_stranger(const std::string& peer, const std::string& why) {
   const std::string text = refused_.note(peer, why, Clock::now());
@@ -199,13 +199,13 @@ void LeaderLinks::fall_silent() {
   is_quiet_ = true;
 }
 
-// The link to the leader, and the dials before it.
+// An agent's link to the leader, and the dials before it.
 
 using boost::asio::ip::tcp;
 
 namespace {
 
-/// ", which is 10.0.0.9": what a name stands for, the first few of it.
+/// Names the first few addresses of a host: ", which is 10.0.0.9".
 std::string which_is(const Resolver::Addresses& addresses, const std::string& name) {
   constexpr std::size_t kMost = 3;
   std::string text;

@@ -1,6 +1,7 @@
 #pragma once
 
-// The leader's side of the links: opens the port, accepts whoever comes, and sorts agents from strangers.
+// Opens the leader's port, accepts connections, and tells the job's agents from other peers. Also dials the leader
+// from an agent.
 
 #include "gang/net/dialer.hpp"
 #include "gang/net/link.hpp"
@@ -22,31 +23,32 @@
 
 namespace muster::gang {
 
-/// All links but the leader's own. None exists before `open`.
+/// All links of the leader but its own. None exists before `open`.
 class LeaderLinks {
  public:
-  /// `key` outlives this; without one the links are plain. At most `most_strangers` do not belong to the job.
-  /// `tell` hears what the links bring.
+  /// `key` must outlive this object; without one the links are plain. At most `most_strangers` links do not belong to
+  /// the job. `send` gets the events of the links.
   LeaderLinks(boost::asio::io_context& io, const GangKey* key, std::size_t most_strangers,
               std::function<void(LeaderEvent)> send)
       : io_(io), key_(key), tell_(std::move(send)), budget_(most_strangers), numbers_timer_(io) {}
 
-  /// Fails when the port cannot be had. It stays open.
+  /// Listens on the port until destruction. Fails if the port cannot be had.
   [[nodiscard]] std::optional<ListenFailure> open(std::uint16_t port);
 
-  /// Sends to those of the links that are here. A link that is gone has been told of. Who is admitted is no stranger.
+  /// Sends to those of the links that still exist; the loss of the others was reported. An admitted link no longer
+  /// counts against the budget.
   void send(const SendTo& wanted);
   /// Closes the link once everything is sent.
   void drop(LinkId link);
-  /// Says what is left to say of strangers, and nothing more: the last words of the job are due.
+  /// Logs the last counts of rejected connections and no more after that: the final report of the job is next.
   void fall_silent();
 
  private:
   enum class Stage {
-    Stranger,  ///< it has not joined
-    Guest,     ///< it has, and the leader has not said yet whether it may stay
+    Stranger,  ///< has not joined
+    Guest,     ///< has joined, and the leader has not decided yet
     Member,
-    Leaving  ///< it has been told the last word
+    Leaving  ///< has been sent the last message
   };
   struct Entry {
     std::unique_ptr<Link> link;
@@ -71,7 +73,7 @@ class LeaderLinks {
   std::function<void(LeaderEvent)> tell_;
   std::unique_ptr<Listener> listener_;
   std::unordered_map<LinkId, Entry> links_;
-  LinkBudget budget_;  ///< all but members
+  LinkBudget budget_;  ///< of all links but members
   LinkId next_link_ = kOwnLink + 1;
   RejectedConnectionLog refused_;
   boost::asio::steady_timer numbers_timer_;
@@ -83,31 +85,31 @@ class LeaderLinks {
 
 class LinkToLeader {
  public:
-  /// `key` outlives this; without one the link is plain. `tell` hears how a dial ended and what the
-  /// link brings.
+  /// `key` must outlive this object; without one the link is plain. `send` gets the results of dials and the events
+  /// of the link.
   LinkToLeader(boost::asio::io_context& io, const GangConfig& policy, const GangKey* key,
                std::function<void(ParticipantEvent)> send);
 
-  /// Whether the leader's address is one of this machine. Calls back once, later.
+  /// Calls back once, later: true if the leader's address is one of this machine.
   void check_is_this_leader(std::function<void(bool)> answer);
-  /// For a leader by its rank: calls back with a sentence if that address is not one of this machine. A name
-  /// is looked up aside: where that is not possible, or until `forget`, nobody hears of it.
+  /// For the leader by rank: calls back with a sentence if the address is not one of this machine. A name is resolved
+  /// in a thread; without a thread, or after `forget`, there is no call.
   void check_is_elsewhere(std::function<void(const std::string&)> answer);
   void forget();
   void connect();
 
-  /// Without a link nothing is sent.
+  /// Does nothing without a link.
   void send(const Message& message);
   /// Closes the link once everything is sent.
   void close_link();
-  /// Hangs up, or ends the dial that is under way.
+  /// Closes the link, or cancels the running dial.
   void give_up();
 
  private:
   void on_connected(boost::asio::ip::tcp::socket socket);
 
   std::string host_;
-  std::string host_from_;  ///< who says so
+  std::string host_from_;  ///< source of the host's name
   std::uint16_t port_;
   const GangKey* key_;
   std::function<void(ParticipantEvent)> tell_;

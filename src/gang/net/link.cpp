@@ -1,4 +1,4 @@
-// A link on Asio: reads when there is something to read, into one buffer for all links.
+// Implements a link on Asio. Reads when the socket is readable, into one buffer for all links.
 #include "gang/net/link.hpp"
 
 #include "gang/net/frame.hpp"
@@ -10,12 +10,11 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <array>
-#include <functional>
 #include <utility>
 
 namespace muster::gang {
 
-// The words for the end of a link.
+// Describes the end of a link.
 
 std::string describe_end(const boost::system::error_code& error) {
   if (error == boost::asio::error::eof) {
@@ -42,14 +41,14 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr std::chrono::seconds kLinger{5};  ///< a closed link waits so long for its other end
-/// What is protected at once, and what is written before others have their turn.
+constexpr std::chrono::seconds kLinger{5};  ///< time that a closing link waits for its other end
+/// Sizes of one protected record, and of what one link writes before other links have their turn.
 constexpr std::size_t kBytesOfRecord = std::size_t{16} << 10U;
 constexpr std::size_t kBytesOfTurn = std::size_t{64} << 10U;
 
 }  // namespace
 
-/// What lives on while something is waited for, whatever became of the `Link`.
+/// State of a link that pending operations keep alive after the `Link` is destroyed.
 class Link::Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket socket, const GangKey* key, Side side)
@@ -57,7 +56,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
         socket_(std::move(socket)),
         channel_(make_channel(key, side)),
         reader_(side == Side::Leader ? kMostJoinBytes : kMostMessageBytes) {
-    error_code ignored;  // a socket that is broken already shows it when it is read
+    error_code ignored;  // a broken socket fails when it is read
     peer_ = unmapped(socket_.remote_endpoint(ignored).address());
     local_ = unmapped(socket_.local_endpoint(ignored).address());
     socket_.non_blocking(true, ignored);
@@ -115,13 +114,13 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void reset() {
-    error_code ignored;  // then it is closed as others are
+    error_code ignored;  // on failure it is closed like other sockets
     socket_.set_option(tcp::socket::linger(true, 0), ignored);
     on_closed_ = [] {};
     close();
   }
 
-  /// The `Link` is gone.
+  /// Called when the `Link` is destroyed.
   void abandon() {
     on_closed_ = [] {};
     if (state_ == State::Open) {
@@ -135,7 +134,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
  private:
   enum class State {
     Open,
-    Leaving,  ///< nothing is delivered any more; the rest of the queue is written
+    Leaving,  ///< delivers nothing any more; writes the rest of the queue
     Closed
   };
 
@@ -145,7 +144,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     waits_for_join_ = true;
     wait_until(limit, [limit](Connection& self) {
       if (self.waits_for_join_ && self.has_unread_bytes()) {
-        self.wait_for_join(limit);  // thousands came at once, and we are behind
+        self.wait_for_join(limit);  // thousands came at once, and this loop is behind
       } else if (self.waits_for_join_) {
         self.lose(describe_missing_join(limit));
       }
@@ -153,7 +152,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   [[nodiscard]] bool has_unread_bytes() const {
-    error_code none;  // a broken socket shows it when it is read
+    error_code none;  // a broken socket fails when it is read
     return socket_.available(none) > 0;
   }
 
@@ -166,7 +165,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void read_once() {
-    static std::array<char, std::size_t{64} << 10U> buffer;  // what is read is copied at once
+    static std::array<char, std::size_t{64} << 10U> buffer;  // shared: the bytes are copied at once
     error_code error;
     const std::size_t size = socket_.read_some(boost::asio::buffer(buffer), error);
     if (error && error != boost::asio::error::would_block && error != boost::asio::error::interrupted) {
@@ -182,7 +181,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void end(const error_code& error) {
-    // Where writing failed first, that failure took the reason with it.
+    // If writing failed first, the write error holds the reason.
     const bool is_end = error == boost::asio::error::eof;
     lose(describe_end(is_end && write_error_ ? write_error_ : error));
     close();
@@ -190,7 +189,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   void take(std::string_view wire) {
     const auto plaintext = channel_->receive(wire);
-    flush();  // after an error too: the channel's last word
+    flush();  // after an error too: the channel may have an alert to send
     if (!plaintext) {
       lose(plaintext.error().message);
       return;
@@ -234,12 +233,12 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   // --- Writing ---
 
-  /// What the channel itself has to say goes first: a handshake, an alert.
+  /// Moves the channel's own bytes to the queue first: a handshake, an alert.
   void flush() {
     queue_ += channel_->take_outgoing();
     if (write_error_) {
       drop_queue();
-      return;  // the reader finds the end, behind the other end's last messages
+      return;  // the reader reports the end, after the peer's last messages
     }
     if (outbox_.other() + queue_.size() > kMostQueuedBytes || outbox_.bulk() > kMostBulkBytes ||
         outbox_.overtaking() > kMostQueuedBeats) {
@@ -249,7 +248,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  /// A large value does not keep the others waiting: after some bytes it is their turn.
+  /// Writes in turns: after some bytes of a large value the other links follow.
   void write() {
     for (std::size_t turn = 0; fill_queue();) {
       if (turn >= kBytesOfTurn) {
@@ -276,7 +275,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  /// Protects a little of what waits. Returns whether there is something to write.
+  /// Protects a part of the send queue. Returns whether there is something to write.
   bool fill_queue() {
     if (queue_.empty() && !outbox_.is_empty() && channel_->is_established()) {
       const std::string_view next = outbox_.next(kBytesOfRecord);
@@ -307,8 +306,8 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
 
   // --- The end ---
 
-  /// Says that nothing follows. Closing at once would throw away what the other end has not read yet
-  /// if there were unread bytes of it here.
+  /// Shuts down the sending side. close(2) with unread bytes in the socket would reset the connection, and the other
+  /// end would lose what it has not read yet.
   void shut_down() {
     error_code error;
     socket_.shutdown(tcp::socket::shutdown_send, error);
@@ -327,12 +326,12 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void lose_soon(std::string why) {
-    write_error_ = boost::asio::error::no_buffer_space;  // nothing is queued any more
+    write_error_ = boost::asio::error::no_buffer_space;  // nothing is queued after this
     drop_queue();
     boost::asio::post(socket_.get_executor(), [self = shared_from_this(), why = std::move(why)] { self->lose(why); });
   }
 
-  /// The callbacks stay: one of them may be running.
+  /// Keeps the callbacks, because one of them may be running.
   void close() {
     if (state_ == State::Leaving && on_closed_) {
       boost::asio::post(socket_.get_executor(),
@@ -346,7 +345,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     timer_.reset();
     queue_ = std::string();
     outbox_.clear();
-    error_code ignored;  // nothing is left to be written
+    error_code ignored;  // nothing is left to write
     socket_.close(ignored);
   }
 
@@ -368,7 +367,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   tcp::socket socket_;
   std::unique_ptr<Channel> channel_;
   FrameReader reader_;
-  Outbox outbox_;                                     ///< what the channel has not been given
+  Outbox outbox_;                                     ///< not yet given to the channel
   std::string queue_;                                 ///< wire bytes that the socket has not taken
   std::unique_ptr<boost::asio::steady_timer> timer_;  ///< for the join, then for the end
   std::function<void(Message)> on_message_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One connection between two agents: messages in, messages out.
+// Sends and receives the messages of one connection between two agents.
 
 #include "gang/net/channel.hpp"
 #include "gang/protocol/messages.hpp"
@@ -9,7 +9,6 @@
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,31 +16,31 @@
 
 namespace muster::gang {
 
-// What became of a link, in words that read behind the other end's name.
+// Descriptions of how a link ended. They follow the name of the other end.
 
 /// "closed the connection".
 [[nodiscard]] std::string describe_end(const boost::system::error_code& error);
 
-/// It is the token that keeps the two ends apart: "has another token".
+/// True if the two ends have different tokens: "has another token".
 [[nodiscard]] bool concerns_token(std::string_view why);
 
 /// "sent no join within 2.5 s".
 [[nodiscard]] std::string describe_missing_join(std::chrono::milliseconds limit);
 
-/// How long a connection may take until its first message, the join, is here. One whose bytes are
-/// here and wait for the leader to read them gets that time once more.
+/// Time limit from a connection to its first message, the join. If bytes have arrived that the leader has not read
+/// yet, the limit is extended once more.
 inline constexpr std::chrono::milliseconds kJoinLimit{10'000};
-/// Limits of what waits for an agent that does not read: words of its own; pieces of values with what other links are
-/// sent too; answers to its heartbeats, which an honest agent sends a few times in a second at most.
+/// Send-queue limits for an agent that does not read: control messages; chunks and shared frames; answers to
+/// heartbeats, of which a correct agent sends a few per second at most.
 inline constexpr std::size_t kMostQueuedBytes = std::size_t{4} << 20U;
 inline constexpr std::size_t kMostBulkBytes = 2 * kMostValueBytes;
 inline constexpr std::size_t kMostQueuedBeats = 1'000;
 
-/// A link lives on one thread, that of its socket's `io_context`. An idle one has no buffer and no timer:
-/// there are thousands of them at a leader.
+/// A connection on the thread of its socket's `io_context`. An idle link has no buffer and no timer: a leader has
+/// thousands.
 ///
-/// It may be destroyed at any time, also in its own callbacks; nothing is called afterwards. Without
-/// `close_when_sent` what is still queued is lost then.
+/// May be destroyed at any time, also in its own callbacks; no callback follows. Without `close_when_sent` queued
+/// messages are then lost.
 class Link {
  public:
   using Side = gang::Side;
@@ -52,41 +51,40 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // To be set before `start`, which takes them.
+  // Callbacks: set them before `start`, which takes them.
 
   std::function<void(Message)> on_message;
-  /// At most once, never from within a call to the link, and nothing is called after it. `why` reads
-  /// behind the other end's name: "closed the connection", "has another token".
+  /// Called at most once and last, never from within a call to the link. `why` follows the name of the other end:
+  /// "closed the connection", "has another token".
   std::function<void(const std::string& why)> on_lost;
-  /// On the leader's side, before the join: the other end has sent something. The link is established where it has
-  /// proved that it has the key, or none is needed.
+  /// On the leader, before the join: the other end has sent something. The link is established if the other end has
+  /// proved that it has the key, or if none is needed.
   std::function<void(bool is_established)> on_sign;
   /// After `close_when_sent`: the connection is closed. Never from within a call to the link.
   std::function<void()> on_closed;
 
-  /// Reads from here on. On the leader's side the first message must be a join, and come in time.
+  /// Starts to read. On the leader the first message must be a join and arrive within `join_limit`.
   void start(std::chrono::milliseconds join_limit = kJoinLimit);
 
-  /// Writes what the socket takes and queues the rest. More than kMostQueuedBytes lose the link.
-  /// A beat overtakes pieces of values.
+  /// Writes what the socket takes and queues the rest. A queue above kMostQueuedBytes ends the link. A heartbeat
+  /// overtakes chunks of values.
   void send(const Message& message);
-  /// The same for a message that many links are sent: encoded and framed once, and held once.
+  /// Sends a message that many links share: it is encoded, framed and stored once.
   void send_shared(const std::shared_ptr<const std::string>& frame);
 
-  /// Closes the link once the queue is written, or after a few seconds if the other end takes
-  /// nothing. Of the callbacks only `on_closed` is called. The link may be destroyed at once: this goes on.
+  /// Closes the link once the queue is written, or after a few seconds if the other end does not read. Only
+  /// `on_closed` is called afterwards. The link may be destroyed at once; closing goes on.
   void close_when_sent();
-  /// Closes it now, and the other end hears of it at once: nothing of it is left here, or in the kernel. No
-  /// callback is called any more.
+  /// Resets the connection at once, so that neither this process nor the kernel keeps any state. No callback follows.
   void reset();
 
-  /// Numeric, without port; version 4 as such where it came mapped into version 6.
+  /// Numeric, without port. An IPv4-mapped address is given as IPv4.
   [[nodiscard]] std::string peer_address() const;
   [[nodiscard]] std::string local_address() const;
 
  private:
   class Connection;
-  std::shared_ptr<Connection> connection_;  ///< shared with what it waits for
+  std::shared_ptr<Connection> connection_;  ///< shared with pending operations
 };
 
 }  // namespace muster::gang

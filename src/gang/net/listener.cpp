@@ -1,4 +1,5 @@
-// Sockets are made and accepted with system calls of our own: Asio's are not closed in workers.
+// Listens and accepts with system calls, because workers inherit Asio's sockets. Also finds the process that has a
+// port.
 #include "gang/net/listener.hpp"
 
 #include "base/file_io.hpp"
@@ -16,7 +17,6 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
-#include <string>
 #include <utility>
 
 namespace muster::gang {
@@ -63,7 +63,7 @@ ListenFailure describe(int error_number, std::uint16_t port) {
           .is_in_use = error_number == EADDRINUSE};
 }
 
-/// Failures of one connection and not of the listener: accept(2) passes network errors on.
+/// True for failures of one connection and not of the listener: accept(2) passes network errors on.
 bool concerns_one_connection(int error_number) {
   switch (error_number) {
     case EINTR:
@@ -110,7 +110,7 @@ boost::system::result<std::unique_ptr<Listener>, ListenFailure> Listener::open(b
   if (error) {
     return describe(error.value(), port);
   }
-  (void)opened->fd.release();  // the acceptor has it
+  (void)opened->fd.release();  // the acceptor owns it
   auto listener = std::unique_ptr<Listener>(new Listener(io, std::move(acceptor)));
   listener->protocol_ = protocol;
   return listener;
@@ -131,7 +131,7 @@ void Listener::wait() {
 }
 
 void Listener::accept_all() {
-  constexpr int kInOneTurn = 64;  // signals, deaths and who is here are looked after in between
+  constexpr int kInOneTurn = 64;  // then signals, exits of workers and other links get their turn
   int error_number = 0;
   for (int i = 0; i < kInOneTurn && (error_number == 0 || concerns_one_connection(error_number)); ++i) {
     error_number = accept_one();
@@ -154,15 +154,15 @@ int Listener::accept_one() {
   if (error) {
     return error.value();
   }
-  (void)fd.release();  // the socket has it
+  (void)fd.release();  // the socket owns it
   (void)socket.remote_endpoint(error);
-  if (!error) {  // else it was reset while it waited, and nobody is there, whose address could be told
+  if (!error) {  // otherwise it was reset while it waited, and its peer address is unknown
     on_accept(std::move(socket));
   }
   return 0;
 }
 
-/// The connection stays in the kernel's queue and would wake us again at once.
+/// Pauses accepting: the connection stays in the kernel's queue, and poll would return at once again.
 void Listener::rest(int error_number) {
   if (!std::exchange(has_remarked_, true) && on_remark) {
     on_remark(system_error("cannot accept connections, trying again every 0.1 s", error_number).message);
@@ -175,7 +175,7 @@ void Listener::rest(int error_number) {
   });
 }
 
-// Who has a port: from /proc/net/tcp to a socket's number, and from there to a process.
+// Finds the process that has a port: /proc/net/tcp gives the socket's inode, and /proc/PID/fd the process.
 
 namespace {
 
@@ -214,8 +214,8 @@ std::optional<Line> parse(const std::string& text) {
   return line;
 }
 
-/// Of the socket that has the port and listens, or does not; empty: none. Those that listen stand first in a table,
-/// before the connections, of which a busy machine has more than can be read in a moment.
+/// Returns the inode of the socket that has the port and listens, or does not listen; empty: none. A table lists
+/// listening sockets first, and a busy machine has more connections than can be read quickly.
 std::string find_inode(const char* table, std::uint16_t port, bool listens) {
   std::ifstream file(table);
   for (std::string text; std::getline(file, text);) {
@@ -227,13 +227,13 @@ std::string find_inode(const char* table, std::uint16_t port, bool listens) {
       break;
     }
     if (line->port == port && line->is_listening == listens && line->inode != "0") {
-      return line->inode;  // 0: no process has it any more
+      return line->inode;  // 0: no process has the socket any more
     }
   }
   return {};
 }
 
-/// The number of the socket that has the port, one that listens before any other; empty: none.
+/// Returns the inode of the socket that has the port, preferably a listening one; empty: none.
 std::string find_inode(std::uint16_t port) {
   constexpr std::array kTables{"/proc/net/tcp", "/proc/net/tcp6"};
   std::string inode;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ports that are listened at: the leader's, and those of services.
+// Listens on ports: the leader's, and those of services.
 
 #include "base/file_io.hpp"
 #include "base/result.hpp"
@@ -18,20 +18,20 @@ namespace muster::gang {
 
 struct ListenFailure {
   Error error;             ///< of kind System
-  bool is_in_use = false;  ///< somebody has the port: a later attempt may find it free
+  bool is_in_use = false;  ///< another socket has the port: a later attempt may find it free
 };
 
 struct ListeningSocket {
-  UniqueFd fd;               ///< does not wait, and is closed in workers
-  bool is_version_6 = true;  ///< false: the host has no version 6
+  UniqueFd fd;               ///< non-blocking, and closed in workers
+  bool is_version_6 = true;  ///< false: the host has no IPv6
 };
-/// Listens at every address of the machine. Port 0 is one that the kernel chooses.
+/// Listens on every address of the machine. For port 0 the kernel chooses one.
 [[nodiscard]] boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uint16_t port);
 
 /// Accepts connections on every address of the machine. Must not be destroyed in its own callbacks.
 class Listener {
  public:
-  /// Port 0 is one that the kernel chooses. Accepts nothing before `start`.
+  /// For port 0 the kernel chooses one. Accepts nothing before `start`.
   [[nodiscard]] static boost::system::result<std::unique_ptr<Listener>, ListenFailure> open(boost::asio::io_context& io,
                                                                                             std::uint16_t port);
 
@@ -39,10 +39,10 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// To be set before `start`.
+  /// Set before `start`.
   std::function<void(boost::asio::ip::tcp::socket)> on_accept;
-  /// Called once with a sentence for the user when connections cannot be accepted for a while,
-  /// such as for lack of descriptors.
+  /// Called once with a sentence for the user when connections cannot be accepted for a while, such as for lack of
+  /// descriptors.
   std::function<void(const std::string&)> on_remark;
 
   void start() { wait(); }
@@ -65,8 +65,8 @@ class Listener {
   bool has_remarked_ = false;
 };
 
-/// "pid 123 (python3)" where /proc tells who has the port; else empty: another user's process, or
-/// one in another container. Reads what /proc says of all processes, which takes tens of milliseconds on a busy machine.
+/// Returns "pid 123 (python3)" if /proc shows the process that has the port. Empty: another user's process, or one in
+/// another container. Scans /proc, which takes tens of milliseconds on a busy machine.
 [[nodiscard]] std::string describe_port_holder(std::uint16_t port);
 
 }  // namespace muster::gang

@@ -1,4 +1,4 @@
-// HMAC with SHA-256, as hexadecimal digits.
+// Proves the knowledge of a job's secret: HMAC with SHA-256, as hexadecimal digits.
 #include "gang/net/channel.hpp"
 #include "gang/net/token.hpp"
 
@@ -24,10 +24,6 @@ std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
   return text;
 }
 
-const unsigned char* bytes_of(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());  // NOLINT: the API's bytes
-}
-
 }  // namespace
 
 std::string random_digits(std::size_t count) {
@@ -43,8 +39,9 @@ std::string prove(std::string_view secret, std::string_view text) {
   start_openssl();
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
   unsigned int size = 0;
-  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), bytes_of(text), text.size(), bytes.data(),
-           &size) == nullptr) {
+  const auto* const input = reinterpret_cast<const unsigned char*>(text.data());  // NOLINT: the API's bytes
+  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), input, text.size(), bytes.data(), &size) ==
+      nullptr) {
     throw std::runtime_error("HMAC: " + openssl_error());
   }
   return hexadecimal(bytes.data(), size);

@@ -1,6 +1,6 @@
-// getaddrinfo(3) in a detached thread, which tells the loop through an eventfd that it is done. Where no
-// thread can be started (filters of old container runtimes refuse clone3, or all processes are taken) it is
-// called in place, for a few seconds at most.
+// Runs getaddrinfo(3) in a detached thread, which wakes the loop through an eventfd. Where no thread can be started
+// (seccomp filters of old container runtimes refuse clone3, or the process limit is reached), getaddrinfo runs in
+// place, for a few seconds at most. Also converts peer addresses and finds this machine's addresses.
 #include "gang/net/resolver.hpp"
 
 #include "base/file_io.hpp"
@@ -27,13 +27,11 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <system_error>
 #include <thread>
-#include <utility>
 
 namespace muster::gang {
 
-// Addresses of the other ends of links: see the header.
+// Peer addresses.
 
 using boost::asio::ip::address;
 
@@ -49,7 +47,7 @@ std::string source_prefix_of(const address& peer) {
                       : peer.to_string();
 }
 
-// Which addresses are this machine's.
+// Addresses of this machine.
 
 namespace {
 
@@ -71,7 +69,7 @@ std::optional<address> address_of(const sockaddr* from) {
   return std::nullopt;
 }
 
-/// One form for each address: version 4 unmapped, version 6 without its interface.
+/// Normalizes an address: IPv4-mapped becomes IPv4, IPv6 loses its scope id.
 address plain(const address& given) {
   if (!given.is_v6()) {
     return given;
@@ -114,11 +112,11 @@ namespace {
 
 using boost::system::error_code;
 
-/// What the thread is given and gives back. The last of both sides to let go of it destroys it.
+/// Data that the lookup's thread and the loop share. The last of the two to release it destroys it.
 struct Question {
   std::string host;
   UniqueFd done;
-  std::atomic<bool> is_answered{false};  ///< what follows may be read
+  std::atomic<bool> is_answered{false};  ///< when true, the members below may be read
   int error = 0;
   int error_number = 0;
   Resolver::Addresses addresses;
@@ -139,7 +137,7 @@ void collect(const addrinfo* first, Resolver::Addresses& addresses) {
   }
 }
 
-/// A name that always has an address, also in an image without /etc/hosts.
+/// Resolves localhost, also in an image without /etc/hosts.
 void answer_for_this_machine(Question& question) {
   if (question.host == "localhost") {
     question.error = 0;
@@ -150,7 +148,7 @@ void answer_for_this_machine(Question& question) {
 void answer(Question& question) {
   choose_name_services();
   addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;  // else each address would be there three times
+  hints.ai_socktype = SOCK_STREAM;  // otherwise each address is listed three times
   addrinfo* found = nullptr;
   question.error = ::getaddrinfo(question.host.c_str(), nullptr, &hints, &found);
   question.error_number = errno;
@@ -162,7 +160,7 @@ void answer(Question& question) {
   }
   question.is_answered = true;
   const std::uint64_t one = 1;
-  (void)!::write(question.done.get(), &one, sizeof one);  // an eventfd takes a first one always
+  (void)!::write(question.done.get(), &one, sizeof one);  // the first write to an eventfd never fails
 }
 
 std::string describe(int error, int error_number) {
@@ -189,7 +187,7 @@ Result<Resolver::Addresses> result_of(Question& question) {
   return std::move(question.addresses);
 }
 
-/// Without signals: they are the loop's. False if there is no thread to be had.
+/// Starts the thread with all signals blocked: they belong to the loop. False if no thread can be started.
 bool start_thread(std::shared_ptr<Question> question) {
   sigset_t all;
   sigset_t before;
@@ -207,7 +205,7 @@ bool start_thread(std::shared_ptr<Question> question) {
 
 }  // namespace
 
-/// The loop's end of a look-up; lives until it is done or cancelled.
+/// The loop's side of a lookup. Lives until it is done or cancelled.
 class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
  public:
   Lookup(boost::asio::io_context& io, Callback callback) : io_(io), done_(io), callback_(std::move(callback)) {}
@@ -229,7 +227,7 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
     callback_ = nullptr;
   }
 
-  /// False unless it was left, and is of this name.
+  /// Continues a lookup that was left, if it is for this name; otherwise returns false.
   bool take_up(const std::string& host, Callback& callback) {
     if (!is_left_ || !question_ || question_->host != host) {
       return false;
@@ -244,7 +242,7 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
 
   void cancel() {
     callback_ = nullptr;
-    error_code ignored;  // only a number is lost
+    error_code ignored;  // the descriptor is closed in any case
     done_.close(ignored);
   }
 
@@ -263,7 +261,7 @@ class Resolver::Lookup : public std::enable_shared_from_this<Lookup> {
     if (error) {
       return error.value();
     }
-    (void)event.release();  // the descriptor has it
+    (void)event.release();  // the descriptor owns it
     done_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                      [self = shared_from_this()](const error_code& aborted) {
                        if (!aborted && self->question_->is_answered) {

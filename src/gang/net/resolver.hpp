@@ -1,6 +1,6 @@
 #pragma once
 
-// From a host's name to its addresses, without the loop waiting for a name server.
+// Resolves host names without blocking the event loop.
 
 #include "base/result.hpp"
 
@@ -15,20 +15,19 @@
 
 namespace muster::gang {
 
-// Addresses of the other ends of links.
+// Peer addresses.
 
-/// Version 4 as such where it came mapped into version 6.
+/// Converts an IPv4-mapped address to IPv4.
 [[nodiscard]] boost::asio::ip::address unmapped(const boost::asio::ip::address& mapped);
 
-/// What one owner has as a rule: the address itself; for version 6 all that have the same first half.
+/// Returns the address range that usually has one owner: the address itself, or the first 64 bits of an IPv6 address.
 [[nodiscard]] std::string source_prefix_of(const boost::asio::ip::address& peer);
 
-/// Looks names up one at a time.
+/// Resolves names one at a time.
 ///
-/// The C library can only wait, and for as long as name servers take, so it waits in a thread of its
-/// own. Nobody waits for the thread: a cancelled look-up ends unheard, and the program may end while
-/// one runs. Where there is no thread to be had the caller waits, up to a second for each name server and
-/// search domain.
+/// The C library can only block, for as long as the name servers take, so it runs in a thread. The thread is never
+/// joined: the result of a cancelled lookup is dropped, and the program may exit meanwhile. If no thread can be
+/// started the caller blocks, up to a second for each name server and search domain.
 class Resolver {
  public:
   using Addresses = std::vector<boost::asio::ip::address>;
@@ -39,18 +38,17 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// Calls back once, never from within this call. The addresses are each there once and at least
-  /// one; an error is a few words, such as "no such name". A look-up that is under way
-  /// is cancelled, unless it was left and is of the same name.
+  /// Calls back once, never from within this call, with at least one address and no duplicates, or with a short error
+  /// such as "no such name". Cancels a running lookup, unless it was left and is for the same name.
   void resolve(const std::string& host, Callback callback) { resolve(host, std::move(callback), WithoutThread::Wait); }
 
-  /// The same for what is nice to know: never calls back where there is no thread to be had.
+  /// As `resolve`, for optional information: never calls back if no thread can be started.
   void resolve_in_helper(const std::string& host, Callback callback) {
     resolve(host, std::move(callback), WithoutThread::Forget);
   }
 
-  /// The callback is not called any more, but the look-up goes on: the next `resolve` of the same name has what
-  /// it finds. Dead name servers and search domains together may take longer than anybody waits at once.
+  /// Drops the callback but lets the lookup continue: the next `resolve` of the same name gets its result. Dead name
+  /// servers and search domains together may take longer than one caller waits.
   void leave();
 
   void cancel();
@@ -58,8 +56,8 @@ class Resolver {
  private:
   class Lookup;
   enum class WithoutThread {
-    Wait,   ///< the look-up is made in place
-    Forget  ///< there is none
+    Wait,   ///< resolve in place
+    Forget  ///< drop the lookup
   };
 
   void resolve(const std::string& host, Callback callback, WithoutThread without_thread);

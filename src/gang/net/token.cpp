@@ -1,4 +1,4 @@
-// Reads a token and makes a key of it, by HKDF (RFC 5869) with SHA-256.
+// Reads a token and derives the key from it, by HKDF (RFC 5869) with SHA-256.
 #include "gang/net/token.hpp"
 
 #include "base/file_io.hpp"
@@ -21,8 +21,7 @@
 namespace muster::gang {
 namespace {
 
-// Another protocol with the same token gets another key. To change them is to break with older
-// agents, as kProtocol does.
+// Give another protocol with the same token another key. A change breaks with older agents, as one of kProtocol does.
 constexpr std::string_view kSalt = "muster gang";
 constexpr std::string_view kInfo = "link key 1";
 
@@ -36,7 +35,7 @@ std::string_view without_line_end(std::string_view token) {
 }
 
 OSSL_PARAM octets(const char* name, std::string_view bytes) {
-  // OpenSSL only reads: one type serves both directions.
+  // OpenSSL only reads here: one type serves both directions.
   return ::OSSL_PARAM_construct_octet_string(name,
                                              const_cast<char*>(bytes.data()),  // NOLINT
                                              bytes.size());
@@ -56,7 +55,7 @@ void hkdf(std::string_view secret, std::span<unsigned char> key) {
   }
 }
 
-/// Empty: the file is good.
+/// Returns what is wrong with the file; empty: nothing.
 std::string objection(const struct stat& file) {
   if (!S_ISREG(file.st_mode)) {
     return "it is no regular file";
@@ -67,7 +66,7 @@ std::string objection(const struct stat& file) {
   return {};
 }
 
-/// At most kMostTokenBytes; -1 and errno on failure.
+/// Reads at most kMostTokenBytes. Returns -1 and sets errno on failure.
 ssize_t read_all(int fd, std::string& content) {
   std::size_t size = 0;
   content.resize(kMostTokenBytes);
@@ -118,7 +117,7 @@ GangKey::GangKey(GangKey&& other) noexcept : bytes_(other.bytes_) {
 }
 
 GangKey& GangKey::operator=(GangKey&& other) noexcept {
-  std::swap(bytes_, other.bytes_);  // `other` forgets the old key
+  std::swap(bytes_, other.bytes_);  // `other` erases the old key
   return *this;
 }
 
@@ -135,7 +134,7 @@ Result<TokenFile> read_token_file(const std::string& path) {
   const auto bad = [&](const std::string& why) {
     return Error{ErrorKind::BadEnvironment, "cannot read the token file '" + path + "': " + why};
   };
-  // Without O_NONBLOCK a named pipe would wait here for somebody who writes.
+  // Without O_NONBLOCK, open(2) of a named pipe would wait for a writer.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The secret that agents of a job share, and the key that is made of it. docs/gang.md says where a
-// token comes from.
+// Reads the secret token that a job's agents share, derives the key from it, and proves that a process knows a
+// secret. docs/gang.md says where a token comes from.
 
 #include "base/result.hpp"
 
@@ -14,17 +14,18 @@
 namespace muster::gang {
 
 inline constexpr std::size_t kLeastTokenBytes = 16;
-/// Random ones, as `muster token` draws them: who records a handshake can try tokens for as long as he likes.
+/// Size of the random tokens of `muster token`: an attacker who records a handshake can try tokens offline without
+/// limit.
 inline constexpr std::size_t kGoodTokenBytes = 32;
 inline constexpr std::size_t kMostTokenBytes = std::size_t{64} << 10U;
 
-/// The key of a job's links: who has the token has it. Forgotten in memory when it is destroyed.
+/// The key of a job's links, derived from the token. Erased from memory on destruction.
 class GangKey {
  public:
   static constexpr std::size_t kBytes = 32;
 
-  /// One line end behind the token does not count. Fails with `BadEnvironment` when the token is
-  /// shorter than kLeastTokenBytes; the message says neither the token nor where it came from.
+  /// Derives the key. One line end after the token is ignored. Fails with `BadEnvironment` if the token is shorter
+  /// than kLeastTokenBytes; the message contains neither the token nor its source.
   [[nodiscard]] static Result<GangKey> derive(std::string_view token);
 
   GangKey(GangKey&& other) noexcept;
@@ -41,29 +42,29 @@ class GangKey {
   std::array<unsigned char, kBytes> bytes_{};
 };
 
-/// A token that is easily guessed, such as one letter many times. No other way to guess is tried here.
+/// True for a token that is easily guessed, such as one repeated letter. Checks no other weakness.
 [[nodiscard]] bool is_weak(std::string_view token);
 
 struct TokenFile {
-  std::string token;    ///< as it is in the file
-  std::string warning;  ///< for the user: others may read the file; empty: all is well
+  std::string token;    ///< content of the file
+  std::string warning;  ///< for the user: others may read the file; empty: none
 };
 
-/// Fails with `BadEnvironment` when it is no regular file, cannot be read or is too long.
+/// Fails with `BadEnvironment` if the path is no regular file, cannot be read, or is too long.
 [[nodiscard]] Result<TokenFile> read_token_file(const std::string& path);
 
-/// The version of the library that makes the key and the links, such as "3.0.17".
+/// Returns the version of the OpenSSL library, such as "3.0.17".
 [[nodiscard]] std::string openssl_version();
 
-// How two programs of one job show each other that they know its secret, which neither of them sends.
+// Lets two programs of one job prove to each other that they know its secret, without sending it.
 
-/// Random bytes as hexadecimal digits: a secret of one job, or what is asked once.
+/// Returns random bytes as hexadecimal digits: a job's secret, or a nonce.
 [[nodiscard]] std::string random_digits(std::size_t count = 16);
 
-/// 64 hexadecimal digits (HMAC with SHA-256) that only who has the secret can give for this text.
+/// Returns 64 hexadecimal digits (HMAC with SHA-256) that only an owner of the secret can compute for this text.
 [[nodiscard]] std::string prove(std::string_view secret, std::string_view text);
 
-/// True of those digits, compared in a time that says nothing about them.
+/// Verifies a proof in constant time.
 [[nodiscard]] bool is_proof(std::string_view proof, std::string_view secret, std::string_view text);
 
 }  // namespace muster::gang

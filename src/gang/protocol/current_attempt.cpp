@@ -1,4 +1,4 @@
-// Notes about one attempt.
+// Records the leader's knowledge of the current attempt, and of ranks that exit early.
 #include "gang/protocol/current_attempt.hpp"
 
 #include "base/text.hpp"
@@ -76,7 +76,7 @@ void CurrentAttempt::note_ending(std::string reason, JobEnd end) {
   end_without_restart_ = std::move(end);
 }
 
-// The first rank that ended with 0, and how long the others may go on.
+// The first rank that exited with 0, and how long the others may go on.
 
 void EarlyExit::begin() {
   first_.reset();
@@ -86,7 +86,7 @@ void EarlyExit::begin() {
 
 void EarlyExit::note_success(NodeRank node, const std::string& host, const Succeeded& worker, Instant now) {
   constexpr std::chrono::seconds kWhenForbidden{10};
-  const bool is_worker = worker.pid > 0;  // a node on which no worker decides says so without one
+  const bool is_worker = worker.pid > 0;  // a node without deciding workers sends this with no pid
   rank_zero_ended_ = rank_zero_ended_ || (is_worker && worker.global_rank.value == 0);
   if (first_ || !is_worker) {
     return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the leader knows about the attempt that runs: its nodes, how many of them are done, who failed
-// first. Part of the leader: pure.
+// Records what the leader knows about the current attempt: its nodes, how many are done, and the first failure. Part
+// of the leader: pure.
 
 #include "gang/events.hpp"
 #include "gang/gang_config.hpp"
@@ -19,55 +19,55 @@ namespace muster::gang {
 
 class CurrentAttempt {
  public:
-  /// It starts on these nodes, in the order of their ranks.
+  /// The attempt starts on these nodes, in the order of their ranks.
   void begin(std::vector<LinkId> nodes, Instant now);
-  /// It is over: what is noted from here on is of the next one.
+  /// The attempt is over: later notes belong to the next one.
   void advance();
 
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] const std::vector<LinkId>& nodes() const { return nodes_; }
   [[nodiscard]] Instant::duration ran(Instant now) const { return now - started_; }
 
-  /// Nothing is alive on one of its nodes any more, or that node is lost.
+  /// One node has ended: no process of the attempt is alive there, or the node is lost.
   void note_node_ended() { --not_ended_; }
   [[nodiscard]] bool is_over() const { return not_ended_ == 0; }
 
-  /// All workers of one of its nodes that decide success have ended with 0.
+  /// All deciding workers of one node have exited with 0.
   void note_node_succeeded() { --not_succeeded_; }
-  /// A process of a role that decides has ended with 0.
+  /// A process of a role that decides success has exited with 0.
   void note_deciding_role(const std::string& role) { deciding_roles_.insert(role); }
   [[nodiscard]] const std::set<std::string>& deciding_roles() const { return deciding_roles_; }
   [[nodiscard]] bool has_succeeded() const { return not_succeeded_ == 0; }
 
-  /// The attempt ends because of it, which is the first one as far as is known.
+  /// The attempt ends because of this failure, the first one as far as is known.
   void note_first_failure(Failure failure) { first_failure_ = std::move(failure); }
-  /// The same, where the attempt ended for another reason: one of those that are known is it.
+  /// Takes the first failure from those that are known, for an attempt that ended for another reason.
   void take_first_failure();
-  /// The first one of a node, before the end reached it; told again when the node has ended, now with its
-  /// last lines.
+  /// Records the first failure of a node, before it learned of the end. Called again when the node has ended, now
+  /// with the last output lines.
   void note_failure(Failure failure);
-  /// What else failed on a node that has ended.
+  /// Records the further failures of a node that has ended.
   void note_other_failures(OtherFailures others) { other_failures_.add(std::move(others)); }
-  /// To be called when it is over: the first failure is the likeliest of all nodes' first ones. Clocks of nodes
-  /// are not compared: a node that had not heard of the end knew no more of the others' than they of its own.
+  /// Determines the first failure when the attempt is over: the likeliest of all nodes' first failures. Clocks of
+  /// nodes are not compared: each node that had not learned of the end yet knew only of its own failures.
   void rank_failures();
   [[nodiscard]] const std::optional<Failure>& first_failure() const { return first_failure_; }
   [[nodiscard]] const OtherFailures& other_failures() const { return other_failures_; }
 
-  /// What --progress-file shows on one node: some progress is progress.
+  /// Records what --progress-file shows on one node. Progress of any node counts.
   void note_progress(std::optional<bool> made_progress);
   [[nodiscard]] std::optional<bool> made_progress() const { return made_progress_; }
 
-  /// The agent of the leader's node is told why it is being ended, and tells those who look on.
+  /// The agent of the leader's node was told the reason for the end, and logs it for the console.
   void note_told_here() { is_told_here_ = true; }
   [[nodiscard]] bool is_loss() const { return end_without_restart_.verdict == Verdict::Lost; }
   [[nodiscard]] bool is_told_here() const { return is_told_here_; }
 
-  /// It ends so that nodes that have come take part in the next one.
+  /// The attempt ends so that new nodes take part in the next one.
   void note_scaling_up() { is_scaling_up_ = true; }
   [[nodiscard]] bool is_scaling_up() const { return is_scaling_up_; }
 
-  /// Why it is being ended, and how the job ends if no other attempt follows.
+  /// Records why the attempt ends, and how the job ends if no other attempt follows.
   void note_ending(std::string reason, JobEnd end);
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] const JobEnd& end_without_restart() const { return end_without_restart_; }
@@ -80,7 +80,7 @@ class CurrentAttempt {
   std::size_t not_succeeded_ = 0;
   std::set<std::string> deciding_roles_;
   std::optional<Failure> first_failure_;
-  std::vector<Failure> failures_;  ///< the first ones of nodes, as they were heard of
+  std::vector<Failure> failures_;  ///< first failures of nodes, in the order of arrival
   OtherFailures other_failures_;
   std::optional<bool> made_progress_;
   bool is_told_here_ = false;
@@ -89,27 +89,26 @@ class CurrentAttempt {
   JobEnd end_without_restart_;
 };
 
-// Ranks that end with 0 while others work on: when that is an error, and which. Part of the leader:
-// pure.
+// Decides when ranks that exit with 0 while others run are an error, and which. Part of the leader: pure.
 
 class EarlyExit {
  public:
   explicit EarlyExit(const GangOptions& options)
       : on_early_exit_(options.on_early_exit), timeout_(options.early_exit_timeout) {}
 
-  /// An attempt starts: nobody has ended yet.
+  /// An attempt starts: no rank has exited yet.
   void begin();
   void note_success(NodeRank node, const std::string& host, const Succeeded& worker, Instant now);
   [[nodiscard]] bool has_anybody_ended() const { return first_.has_value(); }
-  /// Rank 0 has ended with 0: with PyTorch it took the store with it.
+  /// Rank 0 has exited with 0: with PyTorch the store has gone with it.
   [[nodiscard]] bool has_rank_zero_ended() const { return rank_zero_ended_; }
 
-  /// When those who still run are not waited for any more; empty: without limit.
+  /// Moment from which the ranks that still run are not waited for; empty: no limit.
   [[nodiscard]] std::optional<Instant> deadline() const { return deadline_; }
   void cancel_deadline() { deadline_.reset(); }
 
-  /// How the attempt ends after the deadline. With a failure where early exits are forbidden; else
-  /// the ranks that still run are taken to hang.
+  /// Returns how the attempt ends after the deadline: with a failure if early exits are forbidden, otherwise because
+  /// the ranks that still run are assumed to hang.
   [[nodiscard]] JobEnd end_after_deadline(Instant now) const;
 
  private:

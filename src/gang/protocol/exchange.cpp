@@ -1,4 +1,5 @@
-// Collecting, merging, handing out: see the header.
+// Splits values into chunks, and implements both sides of the exchange: agents contribute, the leader merges and
+// distributes.
 #include "gang/protocol/exchange.hpp"
 
 #include "base/encoding.hpp"
@@ -8,15 +9,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 namespace muster::gang {
 
-// Cutting and putting together: see the header.
+// Splitting values into chunks and joining them.
 
 namespace {
 
-/// Below this it is not worth the leader's time.
+/// Smaller values are not compressed: that is not worth the leader's time.
 constexpr std::size_t kLarge = std::size_t{16} << 10U;
 
 std::string number(std::size_t value) {
@@ -49,7 +49,7 @@ std::vector<Chunk> split(Value value) {
   return chunks;
 }
 
-/// What is wrong with a piece; empty: nothing.
+/// Returns what is wrong with a chunk; empty: nothing.
 std::string Assembler::objection(const Chunk& chunk, std::size_t most) const {
   if (chunk.size > most) {
     return "sent " + number(chunk.size) + " bytes under '" + chunk.id.key + "', expected at most " + number(most);
@@ -92,7 +92,7 @@ Result<std::optional<Value>> Assembler::take(Chunk chunk, std::size_t most) {
   return std::optional(Value{whole.id, std::move(*bytes)});
 }
 
-// What an agent contributes, and what it gets: see the header.
+// An agent's side of the exchange.
 
 namespace {
 
@@ -191,7 +191,7 @@ Exchanged ExchangeClient::start(int attempt) {
 
 namespace {
 
-/// What a round costs beside its parts and the list of its nodes.
+/// Memory of a round beside its parts and the list of its nodes.
 constexpr std::size_t kRoundBytes = 512;
 
 std::size_t bytes_of(const std::vector<NodeRank>& nodes) {
@@ -213,7 +213,7 @@ const ExchangeKey* ExchangeServer::find_key(const std::string& name) const {
   return at == keys_.end() ? nullptr : &*at;
 }
 
-// --- Who contributes ----------------------------------------------------------------------------
+// --- Contributors -------------------------------------------------------------------------------
 
 void ExchangeServer::add(LinkId link, const std::vector<std::string>& promised) {
   Contributor& contributor = contributors_[link];
@@ -272,14 +272,14 @@ std::string ExchangeServer::missing(LinkId link) const {
   return join(names, ", ");
 }
 
-// --- What they contribute -----------------------------------------------------------------------
+// --- Contributions ------------------------------------------------------------------------------
 
-/// What it says about an attempt that is over, or in which it takes no part, was on its way.
+/// True for a value of an attempt that is over or without this node: it was on its way when the attempt ended.
 bool ExchangeServer::is_late(const Contributor& from, const ValueId& id) const {
   return id.round && (nodes_.empty() || id.attempt != attempt_ || !from.rank);
 }
 
-/// Why that value cannot be, as far as its first piece tells; reads behind the node's name.
+/// Returns what the first chunk shows to be wrong with a value; follows the node's name. Empty: nothing.
 std::string ExchangeServer::objection(const Contributor& from, const ValueId& id) const {
   const ExchangeKey* const key = find_key(id.key);
   if (key == nullptr) {
@@ -348,7 +348,7 @@ void ExchangeServer::drop_open(Contributor& from) {
   }
 }
 
-/// A whole value is here, in the place of an older one if there was any.
+/// Stores a complete value in place of an older one.
 ExchangeOutcomes ExchangeServer::store(LinkId link, Value value) {
   if (value.id.round) {
     return store_of_round(link, std::move(value));
@@ -373,7 +373,7 @@ ExchangeOutcomes ExchangeServer::store_of_round(LinkId link, Value value) {
 
 // --- Results ------------------------------------------------------------------------------------
 
-/// Those of the round that are not lost.
+/// Returns the nodes of the round that are not lost.
 std::vector<NodeRank> ExchangeServer::members(const Group& group) const {
   if (group.second.empty()) {
     return {present_.begin(), present_.end()};
@@ -399,7 +399,7 @@ Result<std::string> ExchangeServer::merge(const ExchangeKey& key, const std::vec
   return merged;
 }
 
-/// All have contributed: they get the result, and the next round of the key may begin.
+/// Merges a round once all nodes have contributed, and opens the key's next round.
 ExchangeOutcomes ExchangeServer::finish(const Group& group, Round& round) {
   std::vector<NodePart> parts;
   Delivery delivery;
@@ -419,7 +419,7 @@ ExchangeOutcomes ExchangeServer::finish(const Group& group, Round& round) {
   return {std::move(delivery)};
 }
 
-/// Those of all nodes, also of those that have none; empty: nobody has contributed.
+/// Returns a part for each node, empty for nodes without a contribution. Empty result: no node has contributed.
 std::optional<std::vector<NodePart>> ExchangeServer::parts_before_start(const ExchangeKey& key,
                                                                         const std::vector<ExchangeNode>& nodes) const {
   std::vector<NodePart> parts;
@@ -495,7 +495,7 @@ void ExchangeServer::end() {
   present_.clear();
 }
 
-// The merge rule for all parts: a length of four bytes before each, the most significant first.
+// The merge rule `all_parts`: each part follows its length in four big-endian bytes.
 
 namespace {
 

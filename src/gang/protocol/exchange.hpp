@@ -1,7 +1,6 @@
 #pragma once
 
-// The leader's part of the exchange: collects what nodes contribute, merges it, hands the result out.
-// Pure, and part of the leader.
+// Implements the exchange: agents contribute values, the leader collects, merges and distributes them. Pure.
 
 #include "gang/exchange_values.hpp"
 #include "gang/protocol/messages.hpp"
@@ -17,37 +16,36 @@
 
 namespace muster::gang {
 
-// An agent's part of the exchange: what it contributes, and what it gets. Pure, and part of the
-// participant.
+// An agent's side of the exchange, part of the participant.
 
 class ExchangeClient {
  public:
   explicit ExchangeClient(ExchangeKeys keys) : keys_(std::move(keys)) {}
 
-  /// Why this cannot be contributed, for the user; empty: it can.
+  /// Returns why the value cannot be contributed, for the user; empty: it can.
   [[nodiscard]] std::string objection(const std::string& key, std::size_t size) const;
   [[nodiscard]] bool is_before_start(const std::string& key) const;
 
-  /// Before the start: told to each leader that this agent joins, and returned for the one that it has
-  /// joined already. Takes the place of what was kept under the key; nothing is said twice.
+  /// Keeps a value for the start, in place of the key's earlier one, for each leader that this agent joins. Returns
+  /// the messages for the leader that it has joined already; an unchanged value is not sent again.
   [[nodiscard]] std::vector<Contribute> keep(const std::string& key, const std::string& bytes);
   [[nodiscard]] std::vector<std::string> names() const;
-  /// There is a new link. Returns what follows the join.
+  /// A new link is up. Returns the messages that follow the join.
   [[nodiscard]] std::vector<Contribute> introduce();
 
-  /// The next round of the key. `nodes` is sorted; empty: all of the attempt.
+  /// Contributes to the next round of the key. `nodes` is sorted; empty: all of the attempt.
   [[nodiscard]] std::vector<Contribute> contribute(const std::string& key, std::string bytes,
                                                    std::vector<NodeRank> nodes);
 
-  /// Returns what a round came to. What comes before a start is kept for it. An error reads behind
-  /// the leader's name.
+  /// Takes a chunk of a merged value and returns the value of a completed round. A value for a start is kept for it.
+  /// Errors follow the leader's name.
   [[nodiscard]] Result<std::optional<Value>> take(const Merged& merged);
 
-  /// An attempt starts here: what was merged for it.
+  /// An attempt starts here. Returns the values that were merged for it.
   [[nodiscard]] Exchanged start(int attempt);
 
  private:
-  using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key, and who is listed
+  using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key and listed nodes
 
   [[nodiscard]] const ExchangeKey* find_key(const std::string& name) const;
 
@@ -55,64 +53,63 @@ class ExchangeClient {
   std::map<std::string, std::string> before_start_;
   Assembler assembler_;
   int attempt_ = 0;
-  std::map<Group, int> rounds_;  ///< contributed in this attempt
-  int merged_for_ = 0;           ///< the attempt that `merged_` belongs to
+  std::map<Group, int> rounds_;  ///< rounds contributed to in this attempt
+  int merged_for_ = 0;           ///< attempt that `merged_` belongs to
   Exchanged merged_;
 };
 
-/// A node of an attempt. Its rank is its place in the list.
+/// A node of an attempt. Its rank is its index in the list.
 struct ExchangeNode {
   LinkId link = kOwnLink;
   std::string address;  ///< see `NodePart`
 };
 
-// What follows from a contribution.
+// Outcomes of a contribution.
 
-/// Each of these links is sent each of these pieces.
+/// Each of these links is sent each of these chunks.
 struct Delivery {
   std::vector<LinkId> links;
   std::vector<Merged> chunks;
 };
-/// A node breaks the rules: it is to be cut off. `why` reads behind its name.
+/// The node broke the protocol: its link is to be closed. `why` follows its name.
 struct Violation {
   LinkId link = kOwnLink;
   std::string why;
 };
-/// There will be no result: the job cannot go on.
+/// The merge failed: the job cannot continue.
 struct MergeFailed {
   Error why;  ///< see `Merge`
 };
 using ExchangeOutcome = std::variant<Delivery, Violation, MergeFailed>;
 using ExchangeOutcomes = std::vector<ExchangeOutcome>;
 
-/// What is contributed before the start is kept as long as its link, or until it is contributed anew, and
-/// merged for each attempt.
-/// What is contributed while an attempt runs belongs to a *round* of its key, which is over when all
-/// nodes of the attempt, or those that are listed, have contributed; then its parts are dropped.
+/// The leader's side of the exchange. A value for the start is kept until its link closes or it is contributed again,
+/// and merged for each attempt. A value of a running attempt belongs to a *round* of its key. The round is over when
+/// all nodes of the attempt, or the listed ones, have contributed; then its parts are dropped.
 class ExchangeServer {
  public:
   explicit ExchangeServer(ExchangeKeys keys, std::size_t most_held = kMostHeldBytes)
       : keys_(std::move(keys)), most_held_(most_held) {}
 
-  /// An agent is here that has something to contribute under these keys before the start.
+  /// An agent has joined that will contribute under these keys before the start.
   void add(LinkId link, const std::vector<std::string>& promised);
-  /// It is gone, and what it contributed with it. Rounds that waited for it alone are over.
+  /// The agent is gone, and its contributions are dropped. Rounds that waited for it alone are over.
   [[nodiscard]] ExchangeOutcomes forget(LinkId link);
   [[nodiscard]] ExchangeOutcomes take(LinkId link, const Contribute& contribute);
 
-  /// "'ports'": what it has not contributed yet, or is contributing anew; empty: it can start.
+  /// Names what the agent has not contributed yet, or contributes again: "'ports'". Empty: it can start.
   [[nodiscard]] std::string missing(LinkId link) const;
 
-  /// Why these nodes cannot start yet; see `Pending`.
+  /// Returns why these nodes cannot start yet; see `Pending`.
   [[nodiscard]] std::string pending(const std::vector<ExchangeNode>& nodes) const;
 
-  /// An attempt starts. Returns what its nodes are sent before. An error is for the user: the attempt
-  /// cannot start.
+  /// An attempt starts. Returns the messages for its nodes that precede the start. An error is for the user: the
+  /// attempt cannot start.
   [[nodiscard]] Result<std::vector<Merged>> begin(int attempt, std::vector<ExchangeNode> nodes);
   /// The attempt is over: its rounds are dropped.
   void end();
 
-  /// Bytes that are here or announced, and not merged.
+  /// Bytes that are stored or announced, and not merged.
   [[nodiscard]] std::size_t held() const { return held_; }
 
  private:
@@ -127,7 +124,7 @@ class ExchangeServer {
     std::size_t expected = 0;
     std::map<NodeRank, std::string> parts;
   };
-  using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key, and who is listed
+  using Group = std::pair<std::string, std::vector<NodeRank>>;  ///< key and listed nodes
 
   [[nodiscard]] const ExchangeKey* find_key(const std::string& name) const;
   [[nodiscard]] std::optional<std::vector<NodePart>> parts_before_start(const ExchangeKey& key,
@@ -148,7 +145,7 @@ class ExchangeServer {
   std::map<LinkId, Contributor> contributors_;
   int attempt_ = 0;
   std::vector<ExchangeNode> nodes_;  ///< of the attempt, by rank
-  std::set<NodeRank> present_;       ///< those that are not lost
+  std::set<NodeRank> present_;       ///< nodes that are not lost
   std::map<Group, Round> rounds_;
 };
 

@@ -1,6 +1,5 @@
-// The leader's decisions about the job: what follows from each event, and what time brings. How nodes are
-// waited for is in leader_gathering.cpp, how attempts start in leader_start.cpp and end in leader_end.cpp,
-// who belongs to the job in leader_admission.cpp and roster.cpp. See the header for the picture.
+// Implements the leader's event handling, timers, exchange and status queries. leader_join.cpp admits agents and
+// waits for nodes, leader_start.cpp starts attempts and suspends them, leader_end.cpp ends them.
 #include "gang/protocol/leader.hpp"
 
 #include "base/text.hpp"
@@ -78,12 +77,12 @@ std::optional<Instant> Leader::next_wake() const {
   return wake;
 }
 
-// --- What happens -------------------------------------------------------------------------------
+// --- Events -------------------------------------------------------------------------------------
 
 void Leader::handle(const Received& received, Instant now) {
   Member* const member = roster_.find(received.link);
   if (member == nullptr) {
-    return;  // it was dropped, and this was still on its way
+    return;  // the link was dropped while this message was on its way
   }
   member->last_heard = now;
   if (member->seat) {
@@ -104,7 +103,7 @@ void Leader::handle(const PortReserved& reserved, Instant now) {
     conclude(make_end(EndKind::SystemRefused, reserved.error), now);
   } else if (is_enough_ready()) {
     start_with_ready(reserved.offer, now);
-  } else {  // somebody left meanwhile
+  } else {  // a node left meanwhile
     seat_spares();
     try_start(now);
   }
@@ -146,7 +145,7 @@ void Leader::take(LinkId link, const Heartbeat& /*beat*/, Instant /*now*/) {
   send(link, Heartbeat{});
 }
 
-/// Its inputs have come, or it waits for them again before the next attempt.
+/// The node's inputs have arrived, or it waits for them again before the next attempt.
 void Leader::take(LinkId link, const InputStatus& preparing, Instant now) {
   if (preparing.exit_code != 0) {
     end_unprepared(link, preparing, now);
@@ -156,8 +155,8 @@ void Leader::take(LinkId link, const InputStatus& preparing, Instant now) {
   follow_readiness(link, now);
 }
 
-/// Another node in its place would wait for the same file. Who is not missed, goes: a spare, and a
-/// node above the least number that has waited in vain.
+/// Handles a node that waited for its inputs in vain. A replacement would wait for the same file, so the job ends,
+/// unless it can do without the node: a spare, or a node above the minimum.
 void Leader::end_unprepared(LinkId link, const InputStatus& preparing, Instant now) {
   Member& member = *roster_.find(link);
   const bool is_in_vain = preparing.exit_code == exit_code_of(EndKind::Incomplete);
@@ -229,9 +228,9 @@ void Leader::take(LinkId link, const Ended& ended, Instant now) {
 void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
   Member& member = *roster_.find(link);
   if (member.leaving_after) {
-    return;  // it was heard already
+    return;  // a repeated signal
   }
-  if (link != kOwnLink && !member.seat) {  // a spare: nobody misses it
+  if (link != kOwnLink && !member.seat) {  // a spare: the job does not need it
     member.leaving_after = asked.signal;
     release(link, "was stopped by " + signal_name(asked.signal), now);
     return;
@@ -246,7 +245,7 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
   if (link != kOwnLink && state_ == State::RendezvousTimer && attempt_.number() == 0) {
     roster_.stand_up(link, "left: was stopped by " + signal_name(asked.signal));
     member.leaving_after = asked.signal;
-    return;  // it is gone before anything began: another one may come in its place
+    return;  // nothing has started: another node may take its place
   }
   if (link != kOwnLink && can_go_on_without(link, now)) {
     go_on_without(link, asked.signal, now);
@@ -265,7 +264,7 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
   }
 }
 
-/// "node 1 was asked to stop (SIGTERM)"; empty in a job of one node: who else.
+/// "node 1 was asked to stop (SIGTERM)"; empty in a job of one node, which needs no name.
 std::string Leader::describe_request(const Member& member, int signal) const {
   const auto seat = member.seat ? std::to_string(*member.seat) : "";
   const std::string node = member.node_rank ? to_string(*member.node_rank) : seat;
@@ -278,7 +277,7 @@ JobEnd Leader::end_by_request(const std::string& request, int signal) {
   return end;
 }
 
-/// Somebody asked twice: no node waits for its grace.
+/// A second signal ends the grace of all nodes.
 void Leader::hurry(const Member& asked, int signal, Instant now) {
   const std::string request = describe_request(asked, signal);
   if (state_ == State::Running) {
@@ -300,7 +299,7 @@ void Leader::hurry(const Member& asked, int signal, Instant now) {
   send(std::move(alive), Stop{attempt_.number(), signal, attempt_.reason(), end_, /*is_urgent=*/true, {}});
 }
 
-/// One node is taken away, such as by a drain, and the job has another or may be smaller.
+/// Ends the attempt because one node leaves, such as by a drain, if the job has another node or may be smaller.
 void Leader::go_on_without(LinkId link, int signal, Instant now) {
   Member& member = *roster_.find(link);
   const std::string reason =
@@ -330,7 +329,7 @@ milliseconds Leader::silence_check_interval() const {
 }
 
 void Leader::check_silence(Instant now) {
-  // We may have been stopped ourselves: what the others said meanwhile is still to be read.
+  // This process may have been stopped itself: then the other nodes' messages are still unread.
   const Instant::duration asleep = now - next_silence_check_;
   const bool was_asleep = asleep > silence_check_interval();
   next_silence_check_ = now + silence_check_interval();
@@ -366,8 +365,8 @@ void Leader::say(Level level, std::string text) {
   actions_.emplace_back(LogMessage{level, std::move(text)});
 }
 
-// What the leader does with the exchange: who is not ready for want of a contribution, who gets what, who
-// is cut off.
+// The leader's use of the exchange: it tracks missing contributions, distributes results, and drops nodes that break
+// the protocol.
 
 namespace {
 
@@ -384,14 +383,14 @@ JobEnd end_of_exchange(const Error& why) {
 
 }  // namespace
 
-/// A node is ready when its inputs are there and what it contributes is here.
+/// A node is ready when its inputs have arrived and its contributions have reached the leader.
 void Leader::note_readiness(LinkId link) {
   const std::string missing = exchange_.missing(link);
   const std::string& inputs = roster_.find(link)->join.waits_for;
   roster_.note_inputs(link, inputs.empty() && !missing.empty() ? "its " + missing + " to reach the leader" : inputs);
 }
 
-/// A spare that is ready may be needed.
+/// Updates a node's readiness. A spare that became ready may be needed.
 void Leader::follow_readiness(LinkId link, Instant now) {
   note_readiness(link);
   if (!roster_.find(link)->seat) {
@@ -411,11 +410,11 @@ void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
   }
 }
 
-/// What these nodes have does not fit together yet. Asked again when one of them contributes anew, or others
-/// are to start.
+/// True while the values of the seated nodes do not fit together. Checked again when one of them contributes again,
+/// or when other nodes are to start.
 bool Leader::holds_back(Instant now) {
   const std::vector<LinkId> nodes = roster_.in_order();
-  const bool is_news = pending_.empty();  // what changes is said as the wait goes on
+  const bool is_news = pending_.empty();  // later changes are part of the progress messages
   pending_ = exchange_.pending(exchange_nodes(nodes));
   pending_for_ = nodes;
   rendezvous_timer_.note_pending(!pending_.empty(), now);
@@ -453,7 +452,7 @@ void Leader::carry_out(const MergeFailed& none, Instant now) {
   give_up_exchange(none.why, now);
 }
 
-/// Another attempt would contribute the same.
+/// Ends the job, because another attempt would contribute the same.
 void Leader::give_up_exchange(const Error& why, Instant now) {
   JobEnd end = end_of_exchange(why);
   if (state_ == State::Running) {
@@ -464,14 +463,15 @@ void Leader::give_up_exchange(const Error& why, Instant now) {
   }
 }
 
-// How a question about the state of the job goes to all nodes, and the answers back to who has asked. The leader keeps no
-// answer. See docs/control.md.
+// Sends status queries to all nodes and the reports back to the asking agent. The leader stores no report. See
+// docs/control.md.
 
 namespace {
 
-/// Questions that wait for answers; older ones are forgotten, and who asked gives up by itself.
+/// Limit of pending queries. The oldest is dropped; its agent times out.
 constexpr std::size_t kMostQuestions = 16;
-/// An agent that asks reads the answers of thousands of nodes one by one: what waits for it must not lose its link.
+/// Limit of the reports for one agent. It receives those of thousands of nodes one by one, and its send queue must
+/// not overflow and end its link.
 constexpr std::size_t kMostAnswerBytes = std::size_t{2} << 20U;
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// The leader's decisions: who belongs to the job, when it starts, when it stops, how it ends. Pure:
-// no socket, no clock, no process. docs/architecture.md has the table of its states.
+// Decides for the job: which agents belong to it, when it starts and stops, how it ends. Pure: no socket, no clock,
+// no process. docs/architecture.md has the table of its states.
 
 #include "base/log.hpp"
 #include "gang/gang_config.hpp"
@@ -12,7 +12,6 @@
 #include "gang/protocol/roster.hpp"
 
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,9 +21,9 @@
 
 namespace muster::gang {
 
-// What can happen.
+// Events.
 
-/// An agent said who it is. `peer` and `local` are the two ends of its link: numeric addresses.
+/// An agent joins. `peer` and `local` are the numeric addresses of the two ends of its link.
 struct Joined {
   LinkId link = kOwnLink;
   std::string peer;
@@ -35,12 +34,12 @@ struct Received {
   LinkId link = kOwnLink;
   Message message;
 };
-/// The link is gone. `why` reads behind the agent's name: "closed the connection".
+/// The link is gone. `why` follows the agent's name: "closed the connection".
 struct LinkLost {
   LinkId link = kOwnLink;
   std::string why;
 };
-/// Somebody came who has not the job's token, perhaps one of its nodes. `why` reads behind its address.
+/// A peer without the job's token connected, perhaps one of its nodes. `why` follows its address.
 struct AuthFailed {
   std::string peer;
   std::string why;
@@ -50,28 +49,28 @@ struct PortReserved {
   AttemptPorts offer;
   std::string error;
 };
-/// The answer to LookUpHosts: those names that do not resolve.
+/// The answer to LookUpHosts: the names that do not resolve.
 struct HostsLookedUp {
   std::set<std::string> unresolved;
 };
-/// The moment that `next_wake` named has come.
+/// The moment of `next_wake` has come.
 struct Tick {};
 
 using LeaderEvent = std::variant<Joined, Received, LinkLost, AuthFailed, PortReserved, HostsLookedUp, Tick>;
 
-// What to do about it.
+// Actions.
 
 struct SendTo {
   std::vector<LinkId> links;
   Message message;
 };
-/// Close the link once everything is sent; it is not reported as lost any more.
+/// Close the link once everything is sent. Its loss is not reported any more.
 struct Drop {
   LinkId link = kOwnLink;
 };
-/// Reserve a port for the workers of the next attempt, and give up the one before.
+/// Reserve ports for the workers of the next attempt, and release the earlier ones.
 struct ReservePort {};
-/// Find out which of these names resolve.
+/// Resolve these names; HostsLookedUp answers.
 struct LookUpHosts {
   std::vector<std::string> names;
 };
@@ -79,13 +78,13 @@ struct LogMessage {
   Level level = Level::Info;
   std::string text;
 };
-/// Everybody has been told the end, and has gone.
+/// All nodes know the end and have left.
 struct GangClosed {};
 
 using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, LogMessage, GangClosed>;
 using LeaderActions = std::vector<LeaderAction>;
 
-/// Decides for the whole job. A job of one node has one too, with its own agent as the only member.
+/// Decides for the whole job. A job of one node has a leader too, with its own agent as the only member.
 ///
 ///   Gathering ── all here ──▶ Running ── a failure, a stop, success ──▶ Stopping ── all ended ──┐
 ///       ▲  │                                                              │  another attempt    │
@@ -94,38 +93,35 @@ using LeaderActions = std::vector<LeaderAction>;
 ///       └────────── rest over ── Resting ◀────────────────────────────────┴─────────────────────┘
 ///                                 Finished
 ///
-/// What it goes by is divided: who belongs to the job (Roster), how long nodes are waited for (Gathering),
-/// what runs (CurrentAttempt, EarlyExit), whether another attempt follows (Progress) and when it may
-/// (Fence). The leader joins them and tells the agents.
+/// Parts: Roster has the agents of the job, RendezvousTimer the deadlines of the wait for nodes, CurrentAttempt and
+/// EarlyExit the running attempt; RestartDecider decides whether another attempt follows, Fence when it may.
 ///
-/// An agent that finds no seat (see Roster) is a *spare* if the job can start again, else it is refused.
-/// Where seats stay empty (a job of MIN to MAX nodes), node ranks of an attempt are the seats counted
-/// without them.
+/// An agent without a seat (see Roster) is a *spare* if the job can restart, otherwise it is refused. If seats stay
+/// empty (a job of MIN to MAX nodes), the node ranks of an attempt number the occupied seats.
 class Leader {
  public:
   Leader(GangConfig policy, Instant now);
 
   [[nodiscard]] LeaderActions on(const LeaderEvent& event, Instant now);
 
-  /// When `Tick` is due; empty: nothing is waited for but events. A job of one node never ticks
-  /// while it runs.
+  /// Returns when `Tick` is due; empty: only events are awaited. A job of one node never ticks while it runs.
   [[nodiscard]] std::optional<Instant> next_wake() const;
 
-  /// What it waits for of other agents, by name: "goodbye of node 4". Empty while the job goes its way.
+  /// Names what the leader waits for at the end: "goodbye of node 4". Empty while no end is in progress.
   [[nodiscard]] std::vector<std::string> awaited() const;
 
   enum class State {
-    RendezvousTimer,  ///< waiting for nodes
+    RendezvousTimer,  ///< waits for nodes
     Running,          ///< an attempt runs
-    Stopping,         ///< an attempt is being ended on every node
-    Resting,          ///< nothing of the attempt is left; the next one waits
-    Finishing,        ///< everybody has been told the end
+    Stopping,         ///< the attempt is being ended on every node
+    Resting,          ///< no process of the attempt is left; the next one waits
+    Finishing,        ///< all agents have been sent the end
     Finished
   };
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] int attempt() const { return attempt_.number(); }
   [[nodiscard]] const Roster& roster() const { return roster_; }
-  /// Who takes part in the attempt, by node rank.
+  /// Nodes of the attempt, by node rank.
   [[nodiscard]] const std::vector<LinkId>& nodes() const { return attempt_.nodes(); }
   [[nodiscard]] std::vector<ExchangeNode> exchange_nodes() const { return exchange_nodes(attempt_.nodes()); }
 
@@ -154,13 +150,13 @@ class Leader {
 
   void end_unprepared(LinkId link, const InputStatus& preparing, Instant now);
 
-  // Who belongs to the job.
+  // Joining and seats.
   [[nodiscard]] std::string objection(const Join& join) const;
   [[nodiscard]] bool is_too_much(const Join& join) const;
   void place(LinkId link, Instant now);
   void sit_down(LinkId link, int seat);
   void keep_or_refuse(LinkId link, Instant now);
-  /// Without their leader they are of use to another one only if the job has not been started.
+  /// Tells spares whether the job runs. If it has not started, they may look for another leader after a loss.
   void notify_spares(std::vector<LinkId> spares, bool does_job_run);
   void refuse(LinkId link, std::string reason, bool may_retry = false);
   void settle_claims(int seat);
@@ -168,14 +164,14 @@ class Leader {
   void seat_spares();
   void release(LinkId link, const std::string& why, Instant now);
 
-  // Nodes that come while an attempt runs.
+  // Nodes that arrive while an attempt runs.
   [[nodiscard]] bool can_scale_up() const;
   [[nodiscard]] bool can_start_again() const;
   void note_newcomers(Instant now);
   [[nodiscard]] std::vector<LinkId> newcomers() const;
   void scale_up(Instant now);
 
-  // Gathering.
+  // Waiting for nodes.
   void gather(Instant now);
   [[nodiscard]] bool is_enough() const;
   [[nodiscard]] bool is_enough_ready() const;
@@ -199,7 +195,7 @@ class Leader {
   void resolve_hosts();
   void report_progress(Instant now);
 
-  // The exchange.
+  // Exchange of values.
   [[nodiscard]] bool holds_back(Instant now);
   void note_readiness(LinkId link);
   void follow_readiness(LinkId link, Instant now);
@@ -210,7 +206,7 @@ class Leader {
   void give_up_exchange(const Error& why, Instant now);
   [[nodiscard]] std::vector<ExchangeNode> exchange_nodes(const std::vector<LinkId>& nodes) const;
 
-  // The end of an attempt.
+  // End of an attempt.
   void end_attempt(JobEnd end, int signal, Instant now, std::string reason = {});
   void stop_nodes(int signal, Instant now);
   void lose(LinkId link, const std::string& why, Instant now);
@@ -232,7 +228,7 @@ class Leader {
   [[nodiscard]] JobEnd recorded(JobEnd end) const;
   [[nodiscard]] JobEnd end_of(const Failure& failure) const;
 
-  // After a notice.
+  // Suspension after a notice.
   void note_notice(const std::string& source, std::optional<std::chrono::milliseconds> within, Instant now);
   void withdraw_notice(Instant now);
   void end_suspended(const std::string& what, Instant now);
@@ -242,11 +238,11 @@ class Leader {
   [[nodiscard]] bool has_failed_instead() const;
   [[nodiscard]] std::optional<std::chrono::milliseconds> grace_after_notice(Instant now) const;
 
-  // A rank that ends early.
+  // Ranks that exit early.
   void note_success(LinkId link, const Succeeded& succeeded, Instant now);
   void end_by_early_exit(Instant now);
 
-  // Time.
+  // Timers.
   void check_silence(Instant now);
   [[nodiscard]] std::chrono::milliseconds silence_check_interval() const;
 
@@ -254,18 +250,18 @@ class Leader {
   void send(std::vector<LinkId> links, Message message);
   void say(Level level, std::string text);
 
-  /// The job is to give way: the workers have been told.
+  /// A suspend notice that was passed on to the workers.
   struct Notice {
     std::string source;
     Instant asked;
     Instant deadline;
   };
-  /// Somebody wants to know the state of the job.
+  /// A status query that waits for reports.
   struct Question {
     LinkId asker = kOwnLink;
-    int number = 0;  ///< the asker's
+    int number = 0;  ///< number in the asking agent's query
     std::set<LinkId> awaited;
-    std::size_t bytes = 0;  ///< of the answers so far
+    std::size_t bytes = 0;  ///< size of the reports so far
   };
 
   GangConfig policy_;
@@ -275,25 +271,25 @@ class Leader {
   RendezvousTimer rendezvous_timer_;
   CurrentAttempt attempt_;
   EarlyExit early_exit_;
-  DrainDeadline newcomers_call_;  ///< for more nodes, before the job starts again for those that came
+  DrainDeadline newcomers_call_;  ///< for more nodes, before a restart for the nodes that arrived
   RestartDecider restart_decider_;
   Fence fence_;
-  std::optional<Notice> notice_;   ///< of this attempt
+  std::optional<Notice> notice_;   ///< in this attempt
   bool has_anybody_left_ = false;  ///< a process saved, or ended with 0, after the notice
   std::map<int, Question> questions_;
   int last_question_ = 0;
-  std::optional<std::chrono::milliseconds> asked_grace_;  ///< by who asked for the end
-  std::optional<JobEnd> end_;                             ///< known: there will be no other attempt
+  std::optional<std::chrono::milliseconds> asked_grace_;  ///< in the request to end
+  std::optional<JobEnd> end_;                             ///< set: no other attempt follows
   GangRecord record_;
-  std::set<std::string> incarnations_;  ///< of the agents that were let in
+  std::set<std::string> incarnations_;  ///< of all admitted agents
   int refusals_ = 0;
   bool waits_for_port_ = false;
-  std::optional<Instant> start_due_;  ///< nothing is missing, but somebody claims a seat
-  std::string pending_;               ///< why those who are here cannot start yet
-  std::vector<LinkId> pending_for_;   ///< who they are
-  Instant next_silence_check_;        ///< for silence
+  std::optional<Instant> start_due_;  ///< time since when only a claimed seat delays the start
+  std::string pending_;               ///< why the seated nodes cannot start yet
+  std::vector<LinkId> pending_for_;   ///< the nodes that `pending_` is about
+  Instant next_silence_check_;
   Instant rest_until_;
-  Instant stop_deadline_;  ///< who has not ended then is not waited for
+  Instant stop_deadline_;  ///< nodes that have not ended by then are lost
   Instant goodbye_deadline_;
   LeaderActions actions_;
 };

@@ -1,10 +1,9 @@
-// Looking for the leader. Pure: the participant dials.
+// Times an agent's dials to its leader, and the heartbeats between both. Pure: the participant dials.
 #include "gang/protocol/leader_contact.hpp"
 
 #include "base/text.hpp"
 #include "gang/protocol/restart_decider.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -16,18 +15,12 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kProgressInterval{30};
 
-/// A number that differs for each agent and each dial (the finaliser of splitmix64).
+/// Hashes a seed, so that results differ for each agent and each dial (the finaliser of splitmix64).
 std::uint64_t mixed(std::uint64_t number) {
   number += 0x9e3779b97f4a7c15U;
   number = (number ^ (number >> 30U)) * 0xbf58476d1ce4e5b9U;
   number = (number ^ (number >> 27U)) * 0x94d049bb133111ebU;
   return number ^ (number >> 31U);
-}
-
-std::string hexadecimal(std::uint64_t number) {
-  std::array<char, 17> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
 }
 
 }  // namespace
@@ -49,7 +42,7 @@ void ConnectRetry::on_dial() {
 }
 
 std::optional<LogLine> ConnectRetry::on_failure(const std::string& why, Instant now) {
-  // The pause grows, and is never the same for two agents.
+  // The pause grows, and is spread differently for each agent.
   const milliseconds pause = dial_pause(dials_);
   const auto spread = static_cast<milliseconds::rep>(mixed(seed_ ^ static_cast<std::uint64_t>(dials_)) % 1'000U);
   dial_at_ = now + pause / 2 + pause * spread / 1'000;
@@ -84,10 +77,13 @@ std::string ConnectRetry::describe_failure(Instant now) const {
 }
 
 std::string ConnectRetry::incarnation() const {
-  return hexadecimal(mixed(seed_ + static_cast<std::uint64_t>(dials_)));
+  const auto number = static_cast<unsigned long long>(mixed(seed_ + static_cast<std::uint64_t>(dials_)));
+  std::array<char, 17> text{};
+  (void)std::snprintf(text.data(), text.size(), "%016llx", number);
+  return text.data();
 }
 
-// Beats and silence between an agent and its leader, on the agent's side.
+// Heartbeats and silence on the agent's side.
 
 namespace {
 
@@ -140,7 +136,7 @@ Instant LeaderLiveness::next_wake() const {
 }
 
 bool LeaderLiveness::take_beat(Instant now) {
-  if (now - next_beat_ > beat_interval()) {  // we were stopped: what the leader said is unread
+  if (now - next_beat_ > beat_interval()) {  // this process was stopped: the leader's messages are unread
     last_heard_ = std::min(last_heard_ + (now - next_beat_), now);
   }
   if (now < next_beat_) {
@@ -171,7 +167,7 @@ std::string LeaderLiveness::describe_unanswered(Instant now) const {
   return "did not answer for " + whole_seconds(now - confirmed_);
 }
 
-/// Before it knows us the leader may be busy with thousands of others, and nothing is at stake.
+/// Before it admits the agent, the leader may be busy with thousands of joins, and nothing is at stake.
 milliseconds LeaderLiveness::silence_limit() const {
   return is_admitted_ ? heartbeat_timeout_ : std::max<milliseconds>(heartbeat_timeout_, kPatienceToJoin);
 }

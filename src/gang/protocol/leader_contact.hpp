@@ -1,6 +1,7 @@
 #pragma once
 
-// How an agent looks for its leader: when it dials again, what it says meanwhile, when it gives up.
+// Decides when an agent dials its leader again, what it logs meanwhile and when it gives up, and detects the leader's
+// loss.
 
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/messages.hpp"
@@ -16,18 +17,18 @@ namespace muster::gang {
 
 class ConnectRetry {
  public:
-  /// `seed` is another one for each agent: no two of them dial in step.
+  /// `seed` differs for each agent, so that agents do not dial in step.
   ConnectRetry(std::string leader, std::uint64_t seed, std::chrono::milliseconds timeout, Instant now);
 
-  /// From the beginning: a leader that was found is gone.
+  /// Starts over after the loss of a leader.
   void begin_again(Instant now);
-  /// Looks no longer than that.
+  /// Brings the deadline forward to `moment`, if that is earlier.
   void give_up_at(Instant moment) { deadline_ = std::min(deadline_, moment); }
   void on_dial();
-  /// What there is to say about a dial that failed, or a link that was lost. The next dial is timed.
+  /// Schedules the next dial after a failed one or a lost link. Returns a line to log if the reason is a new one.
   [[nodiscard]] std::optional<LogLine> on_failure(const std::string& why, Instant now);
-  /// Somebody took the connection, and that is all. What was found out before stays known: the end may come
-  /// in the middle of one more attempt.
+  /// The last dial was accepted but not answered. Earlier failures stay in the description: the deadline may come in
+  /// the middle of one more attempt.
   void on_silence() {
     last_failure_ +=
         std::string(last_failure_.empty() ? "" : "; at last ") + "somebody took the connection and does not answer";
@@ -38,10 +39,10 @@ class ConnectRetry {
   [[nodiscard]] Instant deadline() const { return deadline_; }
   [[nodiscard]] Instant next_wake() const;
 
-  /// Every now and then, how long it has been looking and why.
+  /// Returns, from time to time, a line about the duration and the reason of the search.
   [[nodiscard]] std::optional<LogLine> progress(Instant now);
   [[nodiscard]] std::string describe_failure(Instant now) const;
-  /// Another one for each agent and each dial.
+  /// Returns an id that differs for each agent and each dial.
   [[nodiscard]] std::string incarnation() const;
 
  private:
@@ -56,38 +57,37 @@ class ConnectRetry {
   std::optional<Instant> dial_at_;
 };
 
-// How an agent and its leader know that the other one is still there: beats, answers, and how long
-// silence may last.
+// Decides for an agent when to send heartbeats to the leader, and after which silence the leader is lost.
 
 class LeaderLiveness {
  public:
   LeaderLiveness(std::chrono::milliseconds heartbeat_timeout, Instant now);
 
   void on_link(Instant now);
-  /// The leader knows this node, and says how long silence may last.
+  /// The leader has admitted this node, with its heartbeat timeout.
   void on_admitted(double heartbeat_timeout_seconds, Instant now);
-  /// The leader is gone, and the next one does not know this node.
+  /// The leader is lost, and the next one does not know this node.
   void forget() { is_admitted_ = false; }
   void on_heard(Instant now) { last_heard_ = now; }
-  /// The leader answers our beats in turn.
+  /// The leader answered the oldest unanswered heartbeat.
   void on_answer();
-  /// The leader may start without this node so long after it was last heard; 0: it never does.
+  /// Time after the last message of this node when the leader may start without it; 0: it never does.
   void on_start(double orphan_limit_seconds);
   void beat_soon(Instant now);
 
   [[nodiscard]] std::chrono::milliseconds heartbeat_timeout() const { return heartbeat_timeout_; }
   [[nodiscard]] bool is_admitted() const { return is_admitted_; }
   [[nodiscard]] Instant next_wake() const;
-  /// Whether a beat is to be sent now.
+  /// True when a heartbeat is due; schedules the next one.
   [[nodiscard]] bool take_beat(Instant now);
 
-  /// From then on the leader may start the next attempt without this node. It counts from when it
-  /// heard us the last time, which is not before we sent the last beat that it answered.
+  /// Moment from which the leader may start the next attempt without this node. The leader counts from the last
+  /// message it got from this node, which is not before the last heartbeat that it answered was sent.
   [[nodiscard]] Instant must_be_gone() const;
-  /// How long workers may live on now that the leader is lost; empty: as long as they like.
+  /// Time that workers may live after the leader's loss; empty: no limit.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_without_leader(Instant now) const;
 
-  /// What is wrong with the leader, behind its name; empty: nothing.
+  /// Describes the leader's silence, to follow its name; empty: the leader is not lost.
   [[nodiscard]] std::string silence(Instant now) const;
   [[nodiscard]] std::string describe_unanswered(Instant now) const;
 
@@ -100,8 +100,8 @@ class LeaderLiveness {
   bool is_admitted_ = false;
   Instant next_beat_;
   Instant last_heard_;
-  Instant confirmed_;               ///< we sent what the leader answered last
-  std::deque<Instant> unanswered_;  ///< when those beats were sent that it has not answered yet
+  Instant confirmed_;               ///< when the last answered heartbeat was sent
+  std::deque<Instant> unanswered_;  ///< send times of unanswered heartbeats
 };
 
 }  // namespace muster::gang

@@ -1,4 +1,4 @@
-// How an attempt ends, on every node at once, and what follows: another one, or the end of the job.
+// Ends an attempt on all nodes at once, and decides whether another attempt follows or the job ends.
 #include "base/text.hpp"
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/leader.hpp"
@@ -12,15 +12,15 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Everybody has nothing more to do than to leave; who cannot is not waited for.
+/// Timeout for the agents' goodbye: they only have to leave.
 constexpr seconds kGoodbye{5};
-/// For killing, for a console that stalls, and for a machine that is slow.
+/// Time for killing, for a stalled console and for a slow machine.
 constexpr seconds kStopMargin{60};
 constexpr std::size_t kPastAttempts = 10;
-/// After so many attempts that failed alike it is said that another one hardly helps.
+/// After this many similar failures in a row a warning says that a restart hardly helps.
 constexpr int kHopeless = 3;
 
-/// The end as it is told with the stop, which is urgent: the worker's words come with the finish.
+/// Removes the worker's output from an end that is sent with the urgent stop; the finish carries it.
 std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
   if (end && end->first_failure) {
     end->first_failure->last_lines.clear();
@@ -31,7 +31,7 @@ std::optional<JobEnd> without_texts(std::optional<JobEnd> end) {
 
 }  // namespace
 
-/// Every node is told at once; what follows is decided when nothing is alive any more.
+/// Stops all nodes at once. What follows is decided when no process of the attempt is alive.
 void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason) {
   const bool is_by_choice =
       end.verdict == Verdict::Succeeded || end.verdict == Verdict::Stopped || end.verdict == Verdict::Suspended;
@@ -63,7 +63,7 @@ void Leader::stop_nodes(int signal, Instant now) {
   after_an_end(now);
 }
 
-/// Until then every node has killed its workers and said so, whatever their consoles do.
+/// Time after which every node has killed its workers and reported it, even if its console stalls.
 milliseconds Leader::longest_stop() {
   milliseconds grace{0};
   for (const LinkId link : attempt_.nodes()) {
@@ -86,7 +86,7 @@ void Leader::give_up_stopping(Instant now) {
   }
 }
 
-/// A node of this attempt is gone, and what it ran may still be alive somewhere.
+/// A node of this attempt is lost, and its processes may still be alive.
 void Leader::lose(LinkId link, const std::string& why, Instant now) {
   Member& member = *roster_.find(link);
   const std::string reason = "node " + to_string(*member.node_rank) + ", " + describe(member) + ", was lost: it " + why;
@@ -95,7 +95,7 @@ void Leader::lose(LinkId link, const std::string& why, Instant now) {
   attempt_.note_node_ended();
   const bool is_missed = state_ == State::Running && member.is_missed_if_lost();
   if (is_missed) {
-    exchange_.end();  // nobody gets what is merged without it
+    exchange_.end();  // no node gets a value that lacks its part
   }
   release(link, why, now);
   if (is_missed) {
@@ -123,7 +123,7 @@ void Leader::after_an_end(Instant now) {
   }
 }
 
-/// All nodes have told what happened before they heard of the end, and with which words.
+/// Called when all nodes have reported the failures from before the end, with their output.
 void Leader::name_first_failure() {
   if (has_failed_instead()) {
     attempt_.take_first_failure();
@@ -140,8 +140,7 @@ void Leader::name_first_failure() {
   attempt_.note_ending(describe_failure(*first), std::move(end));
 }
 
-/// Nothing of the attempt is left: the next one begins after the back-off, and not before the last
-/// worker of a lost node must be gone.
+/// The attempt is over: the next one begins after the back-off, and not before the fence of lost nodes has passed.
 void Leader::rest(Instant now) {
   if (!attempt_.is_scaling_up() && !count_restart(now)) {
     return;
@@ -161,7 +160,7 @@ void Leader::rest(Instant now) {
   }
 }
 
-/// False: the attempts get nowhere, and the job has ended.
+/// False: the attempts make no progress, and the job has ended.
 bool Leader::count_restart(Instant now) {
   const Instant::duration ran = attempt_.ran(now);
   restart_decider_.judge(attempt_.first_failure(), attempt_.made_progress(), ran);
@@ -184,7 +183,7 @@ bool Leader::count_restart(Instant now) {
 }
 
 void Leader::log_next_step(bool waits_for_fence, Instant now) {
-  // A loss is said once on each console.
+  // A loss is logged once on each console.
   const bool is_said = attempt_.is_loss() && attempt_.is_told_here();
   const std::string count = attempt_.is_scaling_up()
                                 ? " (no restart is counted)"
@@ -198,10 +197,10 @@ void Leader::log_next_step(bool waits_for_fence, Instant now) {
 
 void Leader::conclude(JobEnd end, Instant now) {
   if (end.first_failure && attempt_.first_failure()) {
-    end.first_failure = attempt_.first_failure();  // with its last lines
+    end.first_failure = attempt_.first_failure();  // the same one, with its last lines
   }
   end = recorded(std::move(end));
-  if (end.kind != EndKind::Suspended) {  // who ends because another one has gone has not failed
+  if (end.kind != EndKind::Suspended) {  // then ranks fail only because another one has left
     end.also_failed = attempt_.other_failures();
   }
   end_ = end;
@@ -211,7 +210,7 @@ void Leader::conclude(JobEnd end, Instant now) {
   dissolve_if_alone();
 }
 
-/// Nodes that did not answer the last message in time are not waited for.
+/// Drops the nodes that did not answer the last message in time.
 void Leader::drop_all_links() {
   for (const LinkId link : roster_.links()) {
     actions_.emplace_back(Drop{link});
@@ -240,7 +239,7 @@ std::vector<std::string> Leader::awaited() const {
   return names;
 }
 
-/// True when the job has a node to put in its place, or may be smaller.
+/// True if the job has a replacement for the node, or may be smaller.
 bool Leader::can_go_on_without(LinkId link, Instant now) {
   std::vector<LinkId> others = roster_.spares();
   for (const LinkId seated : roster_.in_order()) {
@@ -261,7 +260,7 @@ bool Leader::can_go_on_without(LinkId link, Instant now) {
   return slots >= *policy_.job.total_slots;
 }
 
-/// With what the leader knows about the whole job.
+/// Adds the leader's record of the whole job.
 JobEnd Leader::recorded(JobEnd end) const {
   end.attempt = attempt_.number();
   end.gang = record_;
@@ -275,7 +274,7 @@ JobEnd Leader::end_of(const Failure& failure) const {
   return end;
 }
 
-// --- A rank that ends early ---------------------------------------------------------------------
+// --- Ranks that exit early ----------------------------------------------------------------------
 
 void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) {
   Member& member = *roster_.find(link);

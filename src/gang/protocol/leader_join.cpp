@@ -1,4 +1,5 @@
-// The leader's decisions about agents: who may join, who sits where, what becomes of an empty seat.
+// Decides which agents may join, assigns their seats, and waits for nodes before an attempt and for new ones during
+// it.
 #include "base/text.hpp"
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/leader.hpp"
@@ -12,10 +13,10 @@
 namespace muster::gang {
 namespace {
 
-/// More than any job has agents; a flood of joins must not fill the memory.
+/// More than any job has agents: a flood of joins must not fill the memory.
 constexpr std::size_t kMostIncarnations = 100'000;
 constexpr std::size_t kLeastSpares = 16;
-/// More workers than that no job has, and their count fits an int.
+/// More workers than any job has; their count fits an int.
 constexpr int kMostSlots = 100'000'000;
 
 }  // namespace
@@ -33,7 +34,7 @@ void Leader::handle(const Joined& arrived, Instant now) {
     refuse(arrived.link, reason);
     return;
   }
-  if (state_ == State::Finishing) {  // of the job that is to follow under the same name
+  if (state_ == State::Finishing) {  // of the job that follows under the same name
     refuse(arrived.link, "the job has ended, and its leader is leaving", /*may_retry=*/true);
     return;
   }
@@ -44,7 +45,7 @@ void Leader::handle(const Joined& arrived, Instant now) {
   place(arrived.link, now);
 }
 
-/// Why an agent may not join; empty when it may.
+/// Returns why an agent may not join; empty: it may.
 std::string Leader::objection(const Join& join) const {
   if (join.protocol != kProtocol) {
     return "muster " + join.version + " speaks version " + std::to_string(join.protocol) +
@@ -65,7 +66,7 @@ std::string Leader::objection(const Join& join) const {
   return {};
 }
 
-/// With its workers the job would have more than it is to have.
+/// True if the job would have too many workers with those of this node.
 bool Leader::is_too_much(const Join& join) const {
   return policy_.job.total_slots && join.node.slots > *policy_.job.total_slots - roster_.seated_slots();
 }
@@ -79,7 +80,7 @@ void Leader::place(LinkId link, Instant now) {
     refuse(link, "node rank " + std::to_string(*wanted) + " is taken by " + describe(*roster_.find(kOwnLink)) +
                      ", the leader");
   } else if (wanted && roster_.holder(*wanted)) {
-    // It may be a node that came back before its loss was noticed. Who sits there has until its next
+    // It may be a node that came back before its loss was noticed. The holder of the seat has until its next
     // heartbeat to show that it is alive.
     roster_.claim(link, *wanted);
   } else if (roster_.others() > policy_.most_links) {
@@ -108,7 +109,7 @@ void Leader::sit_down(LinkId link, int seat) {
   send(link, Admitted{NodeRank{seat}, seconds_of(policy_.options.heartbeat_timeout)});
 }
 
-/// There is no seat for it in this attempt.
+/// Handles an agent without a seat in this attempt.
 void Leader::keep_or_refuse(LinkId link, Instant now) {
   const Member& member = *roster_.find(link);
   const bool is_full =
@@ -132,7 +133,7 @@ void Leader::notify_spares(std::vector<LinkId> spares, bool does_job_run) {
 }
 
 void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
-  constexpr int kNamed = 10;  // who asks again and again must not fill the log: the links count them
+  constexpr int kNamed = 10;  // an agent that retries endlessly must not fill the log: the links count it
   if (refusals_ < kNamed) {
     say(Level::Warning, "refused " + describe(*roster_.find(link)) + ": " + reason +
                             (++refusals_ == kNamed ? "; further ones are counted" : ""));
@@ -146,7 +147,7 @@ void Leader::refuse(LinkId link, std::string reason, bool may_retry) {
   (void)exchange_.forget(link);  // it is in no attempt
 }
 
-/// Who sits there is alive: nobody else may.
+/// The holder of the seat is alive: refuses all claimants.
 void Leader::settle_claims(int seat) {
   for (const LinkId link : roster_.claimants(seat)) {
     refuse(link,
@@ -161,8 +162,8 @@ void Leader::place_claimants(int seat, Instant now) {
   }
 }
 
-/// Those who wait take the seats that are free: first their own, then any. Who is not ready is seated
-/// only where the job needs it.
+/// Seats the spares on free seats: first on their own rank, then on any. A spare that is not ready gets a seat only
+/// if the job needs it.
 void Leader::seat_spares() {
   for (const LinkId link : roster_.spares()) {
     const auto wanted = roster_.find(link)->join.node.rank;
@@ -193,7 +194,7 @@ void Leader::handle(const LinkLost& lost, Instant now) {
   dissolve_if_alone();
 }
 
-/// It is no member any more. Nothing of the attempt is alive there, or it is accounted for.
+/// Removes a member. None of its processes of the attempt is alive, or the fence covers them.
 void Leader::release(LinkId link, const std::string& why, Instant now) {
   Member& member = *roster_.find(link);
   const auto seat = member.seat;
@@ -214,13 +215,13 @@ void Leader::release(LinkId link, const std::string& why, Instant now) {
   }
   if (seat && state_ == State::RendezvousTimer) {
     seat_spares();
-    try_start(now);  // fewer may be too few for the last call
+    try_start(now);  // with fewer nodes the last call may no longer run
   }
   note_newcomers(now);
   carry_out(exchange_.forget(link), now);
 }
 
-// How the leader waits for nodes, and says so. What follows is in leader_start.cpp.
+// Waiting for nodes. leader_start.cpp has what follows.
 
 namespace {
 
@@ -244,7 +245,8 @@ void Leader::gather(Instant now) {
   try_start(now);
 }
 
-/// With these the job may start. Where workers are counted, the node ranks must have no gap either.
+/// True if the job may start with the seated nodes. Where workers are counted, the node ranks must have no gap
+/// either.
 bool Leader::is_enough() const {
   if (policy_.job.total_slots) {
     return roster_.seated_slots() == *policy_.job.total_slots && roster_.end_of_seated() == roster_.seated();
@@ -252,8 +254,8 @@ bool Leader::is_enough() const {
   return roster_.seated() >= policy_.job.least_nodes;
 }
 
-/// With those that are ready the job may start: who is not has not come, as it were. But without the
-/// leader's node there is no job, and where workers are counted nobody can be left out.
+/// True if the job may start with the ready nodes; the others count as absent. The leader's node must be ready, and
+/// where workers are counted every node.
 bool Leader::is_enough_ready() const {
   if (policy_.job.total_slots || policy_.job.least_nodes == policy_.job.most_nodes) {
     return is_enough() && roster_.is_ready();
@@ -261,19 +263,19 @@ bool Leader::is_enough_ready() const {
   return roster_.seated_ready() >= policy_.job.least_nodes && roster_.is_ready(kOwnLink);
 }
 
-/// Nodes that could still come, or that are here and not ready. Who is absent is waited for once.
+/// True if a node could still come or is not ready. Absent nodes are awaited before the first attempt only.
 bool Leader::is_anybody_awaited() const {
   const bool is_all = policy_.job.total_slots || roster_.seated() == policy_.job.most_nodes;
   return !roster_.is_ready() || (!is_all && attempt_.number() == 0);
 }
 
-/// What those who are here have does not fit together, as they know.
+/// True if the seated nodes' values are known not to fit together.
 bool Leader::is_pending() const {
   return !pending_.empty() && pending_for_ == roster_.in_order();
 }
 
-/// Somebody has not what it needs: the job ends, if it is in the middle of a wait for nodes. Those who are on their way
-/// to the first attempt are to hear of it, too.
+/// Ends the job while it waits for nodes, if a node's inputs failed for good. Before the first attempt it stays for a
+/// while, so that nodes on their way hear the reason.
 bool Leader::end_for_missing_nodes(Instant now) {
   const auto links = roster_.in_order();
   const auto unable = std::find_if(links.begin(), links.end(),
@@ -308,8 +310,8 @@ void Leader::try_start(Instant now) {
   }
 }
 
-/// A node that may be gone is not started with. It has a heartbeat timeout to say something, else the seat is that of
-/// who claims it; new claims give nobody more time.
+/// True while the holder of a claimed seat may be lost: the job does not start with it. The holder has a heartbeat
+/// timeout to send something, then the claimant gets the seat; new claims do not extend the time.
 bool Leader::is_seat_in_doubt(Instant now) {
   constexpr std::chrono::seconds kJustHeard{1};
   start_due_ = start_due_.value_or(now);
@@ -326,15 +328,14 @@ std::string Leader::describe_nodes() const {
          count_of(static_cast<std::size_t>(policy_.job.most_nodes), "node");
 }
 
-/// What the job counts: "4 nodes", "2 to 4 nodes", "8 workers".
+/// Size of the job: "4 nodes", "2 to 4 nodes", "8 workers".
 std::string Leader::describe_size() const {
   return policy_.job.total_slots ? count_of(static_cast<std::size_t>(*policy_.job.total_slots), "worker")
                                  : describe_nodes();
 }
 
-/// "3 of 4 nodes came within 60 s: node 2 never connected"; where workers are counted, nobody knows
-/// how many nodes there should be: "5 of 8 workers came within 60 s, on 2 nodes". `how` follows the
-/// number, as in "came within 60 s".
+/// "3 of 4 nodes came within 60 s: node 2 never connected". Where workers are counted, the number of nodes is
+/// unknown: "5 of 8 workers came within 60 s, on 2 nodes". `how` follows the number, as in "came within 60 s".
 std::string Leader::describe_waiting(const std::string& how) const {
   const auto describe_absent = [&](int expected) {
     const std::string missing = roster_.describe_missing(policy_.hosts, rendezvous_timer_.unresolved(), expected);
@@ -375,7 +376,7 @@ void Leader::report_progress(Instant now) {
     return;
   }
   const bool is_one = policy_.job.total_slots.value_or(policy_.job.most_nodes) == 1;
-  // A node that waits for something may give up by itself before that.
+  // A node that waits for something may give up earlier by itself.
   const std::string progress = describe_waiting((is_one ? "is here after " : "are here after ") +
                                                 whole_seconds(now - rendezvous_timer_.since())) +
                                "; giving up in " + (roster_.is_ready() && !is_pending() ? "" : "at most ") +
@@ -401,21 +402,21 @@ void Leader::give_up_gathering(Instant now) {
   conclude(attempt_.number() == 0 ? make_end(EndKind::Incomplete, reason) : make_end(EndKind::Lost, reason), now);
 }
 
-// Nodes that come while an attempt runs: whether the job starts again for them, and when.
+// Nodes that arrive while an attempt runs: whether and when the job restarts for them.
 
-/// The job starts again where nodes come for which it has room. Not once a rank has ended with 0: what it did would be
-/// done twice. Where workers are counted there is never room for more.
+/// True if the job restarts for new nodes. Not after a rank has exited with 0, because its work would be done twice,
+/// and not where workers are counted, which leaves no room for more.
 bool Leader::can_scale_up() const {
   return policy_.options.scale_up == ScaleUp::Now && policy_.job.least_nodes < policy_.job.most_nodes &&
          !policy_.job.total_slots && !early_exit_.has_anybody_ended();
 }
 
-/// Another attempt may follow.
+/// True if another attempt may follow.
 bool Leader::can_start_again() const {
   return policy_.options.restarts.max_restarts > 0 || can_scale_up();
 }
 
-/// Spares that would find a seat if the job started again now.
+/// Returns the spares that would get a seat if the job restarted now.
 std::vector<LinkId> Leader::newcomers() const {
   std::vector<LinkId> found;
   std::set<int> wanted;
@@ -430,8 +431,7 @@ std::vector<LinkId> Leader::newcomers() const {
   return found;
 }
 
-/// Several that come one after the other are one restart: those that have come wait for a last call, unless with them
-/// all are here.
+/// Several new nodes cause one restart: the first ones wait for a last call, unless the job is then complete.
 void Leader::note_newcomers(Instant now) {
   if (state_ != State::Running || !can_scale_up()) {
     newcomers_call_.cancel();
@@ -441,7 +441,7 @@ void Leader::note_newcomers(Instant now) {
   newcomers_call_.note(count > 0, roster_.seated() + count < roster_.seats(), now);
 }
 
-/// The workers are asked to end as after a failure, but nothing has failed.
+/// Ends the workers as after a failure, although nothing has failed.
 void Leader::scale_up(Instant now) {
   const std::vector<LinkId> joining = newcomers();
   const std::string reason = joining.size() == 1 ? describe(*roster_.find(joining.front())) + " joins the job"

@@ -1,4 +1,5 @@
-// How the leader starts an attempt: who is which node, where the workers meet.
+// Starts an attempt: assigns node ranks and the workers' rendezvous address. Also ends the job after a suspend
+// notice.
 #include "base/text.hpp"
 #include "gang/protocol/fence.hpp"
 #include "gang/protocol/leader.hpp"
@@ -24,7 +25,7 @@ std::optional<std::uint16_t> announced_port(std::uint16_t port) {
 
 }  // namespace
 
-/// The job starts without those that are not ready. Spares that are take their seats.
+/// Starts the job without the nodes that are not ready. Ready spares take their seats.
 void Leader::start_with_ready(const AttemptPorts& offer, Instant now) {
   const std::vector<int> seats = leave_out_unready(now);
   if (!seats.empty()) {
@@ -36,7 +37,7 @@ void Leader::start_with_ready(const AttemptPorts& offer, Instant now) {
   }
 }
 
-/// Each is treated as one that comes late. Returns the seats that they had.
+/// Treats each unready node as a late one. Returns their seats.
 std::vector<int> Leader::leave_out_unready(Instant now) {
   std::vector<int> seats;
   for (const LinkId link : roster_.in_order()) {
@@ -100,7 +101,7 @@ void Leader::start_attempt(const AttemptPorts& offer, Instant now) {
   send_starts(std::move(start));
 }
 
-/// That of the attempt before, else of the run before.
+/// Verdict of the attempt before, or of the run before.
 std::string Leader::last_verdict() const {
   if (record_.past_attempts.empty()) {
     return policy_.last_verdict;
@@ -108,7 +109,7 @@ std::string Leader::last_verdict() const {
   return std::string(verdict_name(record_.past_attempts.back().is_loss ? Verdict::Lost : Verdict::Failed));
 }
 
-/// Each node is told its own place.
+/// Sends each node its own placement.
 void Leader::send_starts(Start start) {
   std::vector<std::string> names;
   std::vector<NodeFacts> nodes;
@@ -134,7 +135,7 @@ void Leader::send_starts(Start start) {
   }
 }
 
-/// When each agent was started, by our clock: it says itself how long it has waited for us.
+/// Computes when each agent was started, by the leader's clock: an agent reports how long it has waited.
 void Leader::record_arrivals() {
   const auto started = [&](LinkId link) {
     const Member& member = *roster_.find(link);
@@ -158,11 +159,11 @@ void Leader::record_arrivals() {
   record_.slowest = std::move(arrivals);
 }
 
-/// Where the others reached us: an address of our own, whatever name or service led them to it. A job
-/// of one node goes by what it was told.
+/// Returns the leader's own address at which the other nodes reached it, whatever name or service led them to it. A
+/// job of one node uses the configured host.
 std::string Leader::workers_address(const std::vector<LinkId>& nodes) const {
   if (nodes.size() == 1 && policy_.job.most_nodes > 1) {
-    return "127.0.0.1";  // the others never came: whatever led them here need not lead anywhere
+    return "127.0.0.1";  // the others never came: the configured host may lead nowhere
   }
   std::string address;
   for (const LinkId link : nodes) {
@@ -178,8 +179,8 @@ std::string Leader::workers_address(const std::vector<LinkId>& nodes) const {
   return address.empty() ? policy_.host : address;
 }
 
-/// The nodes with their addresses; a node whose job is over may have left, and has none. Who came over loopback is on this
-/// machine, which the others reach as they reach us.
+/// Returns the nodes with their addresses. A node whose job is over may have left, and has none. A peer that came
+/// over loopback is on this machine and gets the leader's address.
 std::vector<ExchangeNode> Leader::exchange_nodes(const std::vector<LinkId>& nodes) const {
   const std::string here = workers_address(nodes);
   std::vector<ExchangeNode> known;
@@ -192,8 +193,8 @@ std::vector<ExchangeNode> Leader::exchange_nodes(const std::vector<LinkId>& node
   return known;
 }
 
-// How a job gives way after a notice: all workers are told, and the job ends when one of them has saved, when all have ended, or
-// at the deadline. See docs/control.md.
+// Suspends the job after a notice: tells all workers, and ends the job when one of them has saved, when all have
+// exited, or at the deadline. See docs/control.md.
 
 using std::chrono::milliseconds;
 
@@ -211,7 +212,7 @@ void Leader::take(LinkId /*link*/, const SuspendFromAgent& asked, Instant now) {
     return;
   }
   if (end_ || state_ == State::Finishing) {
-    return;  // it ends already
+    return;  // the job ends already
   }
   const std::string source = asked.source;
   if (state_ == State::Running) {
@@ -224,7 +225,7 @@ void Leader::take(LinkId /*link*/, const SuspendFromAgent& asked, Instant now) {
   }
 }
 
-/// Of several notices the earliest deadline counts, and the first one is named.
+/// Of several notices the earliest deadline counts, and the first notice gives the name.
 void Leader::note_notice(const std::string& source, std::optional<milliseconds> within, Instant now) {
   const Instant deadline =
       now + std::min(within.value_or(policy_.options.suspend_timeout), policy_.options.suspend_timeout);
@@ -236,13 +237,13 @@ void Leader::note_notice(const std::string& source, std::optional<milliseconds> 
   } else {
     notice_ = Notice{source, now, deadline};
   }
-  early_exit_.cancel_deadline();  // who has saved ends early
+  early_exit_.cancel_deadline();  // a rank that has saved exits early
   newcomers_call_.cancel();
   send(attempt_.nodes(),
        Suspend{attempt_.number(), {notice_->source, std::chrono::duration_cast<milliseconds>(deadline - now), false}});
 }
 
-/// A worker that has failed since then has failed.
+/// Withdraws the notice. A worker that has failed since then counts as failed.
 void Leader::withdraw_notice(Instant now) {
   if (!notice_ || state_ != State::Running) {
     return;
@@ -267,7 +268,7 @@ void Leader::withdraw_notice(Instant now) {
   has_anybody_left_ = false;
 }
 
-/// Without a notice the job gives way because its program wants to.
+/// Without a notice the job is suspended at the program's own wish.
 void Leader::take(LinkId /*link*/, const Saved& saved, Instant now) {
   if (state_ != State::Running || saved.attempt != attempt_.number()) {
     return;
@@ -285,14 +286,14 @@ void Leader::end_suspended(const std::string& what, Instant now) {
   end_attempt(suspended_end(notice_->source, what), SIGTERM, now, "suspended: " + what);
 }
 
-/// What has failed meanwhile is known when all nodes have ended: `judge_suspended_end`.
+/// Failures since the notice are judged when all nodes have ended.
 void Leader::end_at_deadline(Instant now) {
   const std::string what =
       (has_anybody_left_ ? "not all processes had ended " : "nobody had saved or ended ") + after(now - notice_->asked);
   end_attempt(suspended_end(notice_->source, what), SIGTERM, now, "suspended: " + what);
 }
 
-/// All workers of all nodes have ended by themselves.
+/// All workers of all nodes have exited by themselves.
 void Leader::end_after_all_have_ended(Instant now) {
   const std::string what = "all processes had ended " + after(now - notice_->asked);
   end_attempt(suspended_end(notice_->source, what), SIGTERM, now, "suspended: " + what);
@@ -302,12 +303,13 @@ JobEnd Leader::suspended_end(const std::string& source, const std::string& what)
   return make_end(EndKind::Suspended, "suspended (" + source + "): " + what);
 }
 
-/// Who ends because another one has gone has not failed. Where nobody has gone well, a failure is one.
+/// True if a failure counts although the job is suspended: no process saved or exited with 0. Otherwise failures are
+/// taken as a result of such an exit.
 bool Leader::has_failed_instead() const {
   return notice_ && end_ && end_->kind == EndKind::Suspended && !has_anybody_left_;
 }
 
-/// The platform kills what is left at its own moment: our kill comes first.
+/// Shortens the grace to the notice's deadline, because the platform then kills what is left.
 std::optional<milliseconds> Leader::grace_after_notice(Instant now) const {
   if (!notice_) {
     return std::nullopt;

@@ -1,4 +1,4 @@
-// The budget for links of strangers: see the header.
+// Limits the links of peers outside the job, and summarizes rejected connections.
 #include "gang/protocol/link_budget.hpp"
 
 #include "base/text.hpp"
@@ -8,7 +8,7 @@
 namespace muster::gang {
 namespace {
 
-/// Of the budget each neighbourhood may have so much while it is scarce.
+/// Share of the budget that each source prefix may have while the budget is scarce.
 constexpr std::size_t kShares = 8;
 constexpr std::size_t kLeastShare = 8;
 
@@ -98,16 +98,16 @@ std::optional<LinkId> LinkBudget::excess() const {
   return std::get<Rank>(*turns_.begin()).second;
 }
 
-// The numbers of refused connections: see the header.
+// Log of rejected connections.
 
 namespace {
 
 using std::chrono::seconds;
 
-/// So many are named for each reason, and in all.
+/// Numbers of addresses that are named for each reason, and in all.
 constexpr std::size_t kNamedOfReason = 5;
 constexpr std::size_t kNamed = 50;
-/// In a span; fewer are not worth a line.
+/// Fewer connections in a span are not worth a line.
 constexpr std::size_t kLeastCounted = 30;
 constexpr std::size_t kMostAddresses = 1'000;
 constexpr seconds kFirstSpan{30};

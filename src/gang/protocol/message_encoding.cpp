@@ -1,4 +1,4 @@
-// Messages are written: a message as JSON that fits its limit. decoding.cpp reads them.
+// Encodes messages as JSON within their size limits, and decodes what an untrusted sender may have sent.
 #include "gang/protocol/message_encoding.hpp"
 
 #include "base/json.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 class Writer {
  public:
-  /// Texts get only 1/`share` of what they may have.
+  /// Limits texts to 1/`share` of their usual maximum.
   explicit Writer(std::size_t share) : share_(share) {}
 
   template <typename T, typename Kind>
@@ -50,7 +50,7 @@ class Writer {
   void operator()(const std::string& bytes, const Tail& tail) { tail_ = std::string_view(bytes).substr(0, tail.most); }
 
   [[nodiscard]] json::object& object() { return object_; }
-  /// What was written, with what follows it.
+  /// The JSON, followed by the tail if there is one.
   [[nodiscard]] std::string text() const {
     std::string text = json::serialize(object_);
     return tail_.empty() ? text : text.append(1, '\0').append(tail_);
@@ -67,7 +67,7 @@ class Writer {
   [[nodiscard]] json::value write(Rank auto rank, const Integer& range) const { return write(rank.value, range); }
   [[nodiscard]] json::value write(bool value, const Flag& /*flag*/) const { return value; }
   [[nodiscard]] json::value write(double value, const Seconds& /*seconds*/) const {
-    return value > 0 ? std::min(value, kMostSeconds) : 0.0;  // a NaN is not greater either
+    return value > 0 ? std::min(value, kMostSeconds) : 0.0;  // also replaces a NaN, which is not greater
   }
   [[nodiscard]] json::value write(std::chrono::milliseconds value, const Seconds& seconds) const {
     return write(std::chrono::duration<double>(value).count(), seconds);
@@ -108,7 +108,7 @@ class Writer {
 
 namespace {
 
-/// The same description reads and writes, so it takes what it could change; the writer does not.
+/// Takes a mutable message because the description that writes it also reads; the writer changes nothing.
 std::string encode(Message& message, std::size_t share) {
   fields::Writer writer(share);
   writer.object()["type"] = name_of(message);
@@ -116,7 +116,7 @@ std::string encode(Message& message, std::size_t share) {
   return writer.text();
 }
 
-/// A control character takes six bytes: texts that are full of them are cut once more.
+/// Encodes within the limit. A control character takes six bytes in JSON, so texts full of them are cut once more.
 std::string encode_within(Message message, std::size_t limit) {
   constexpr std::size_t kMostShare = 1'024;  // lists are short, so this is never reached
   std::string text = encode(message, 1);
@@ -159,7 +159,7 @@ JobFacts normalized(JobFacts job) {
   return received ? std::get<Join>(*received).job : join.job;
 }
 
-// Messages are read: what a stranger may have sent. Says which field is wrong, and what was expected.
+// Decodes messages of untrusted senders. Errors name the wrong field and what was expected.
 
 namespace fields {
 namespace {
@@ -167,19 +167,19 @@ namespace {
 // The types nest three levels deep, and so do the calls.
 // NOLINTBEGIN(misc-no-recursion)
 
-/// The start of an offending value, for an error.
+/// Quotes the start of an offending value for an error.
 std::string quote(const json::value& value) {
   constexpr std::size_t kMost = 40;
   return value.is_structured() ? std::string("a list or object") : shortened(json::serialize(value), kMost);
 }
 
-/// Remembers the first error; what is read after it does not matter.
+/// Keeps the first error; fields read after it do not matter.
 class Reader {
  public:
   Reader(const json::object& object, std::string path, std::string& error)
       : object_(object), path_(std::move(path)), error_(error) {}
 
-  /// What follows the JSON; it belongs to the outermost object.
+  /// Sets the bytes after the JSON, which belong to the outermost object.
   void set_tail(std::string_view tail) { tail_ = tail; }
   [[nodiscard]] bool has_unread_tail() const { return !tail_.empty(); }
 
@@ -239,7 +239,7 @@ class Reader {
   void read(const std::string& path, const json::value& value, EndKind& kind, const Integer& range) {
     int number = 0;
     read(path, value, number, range);
-    kind = static_cast<EndKind>(number);  // 0 where it is refused
+    kind = static_cast<EndKind>(number);  // 0 if it is refused
   }
   void read(const std::string& path, const json::value& value, Rank auto& rank, const Integer& range) {
     read(path, value, rank.value, range);
@@ -329,7 +329,7 @@ class Reader {
 
   const json::object& object_;
   std::string_view tail_;
-  std::string path_;  ///< of the object, with a point at its end
+  std::string path_;  ///< path of the object, with a final dot
   std::string& error_;
 };
 // NOLINTEND(misc-no-recursion)
@@ -343,7 +343,7 @@ Error bad(std::string message) {
   return {ErrorKind::BadData, std::move(message)};
 }
 
-/// A message of that name with default values; empty: there is none.
+/// Returns a default message of that name; empty: unknown name.
 std::optional<Message> make_message(std::string_view name) {
   const auto make = [&]<std::size_t... I>(std::index_sequence<I...> /*indices*/) {
     std::optional<Message> message;
@@ -353,16 +353,13 @@ std::optional<Message> make_message(std::string_view name) {
   return make(std::make_index_sequence<fields::kNames.size()>());
 }
 
-bool is_incarnation(const std::string& text) {
-  constexpr std::size_t kDigits = 16;
-  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-/// What no field can tell alone.
+/// Checks conditions that involve several fields.
 std::string objection(const Message& message) {
   const Join* const join = std::get_if<Join>(&message);
   const bool is_ours = join != nullptr && join->protocol == kProtocol;
-  if (is_ours && !is_incarnation(join->incarnation)) {
+  constexpr std::size_t kDigits = 16;
+  if (is_ours && (join->incarnation.size() != kDigits ||
+                  join->incarnation.find_first_not_of("0123456789abcdef") != std::string::npos)) {
     return "'incarnation' is '" + join->incarnation + "', expected 16 hexadecimal digits";
   }
   if (is_ours && join->job.least_nodes > join->job.most_nodes) {

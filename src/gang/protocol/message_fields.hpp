@@ -1,7 +1,7 @@
 #pragma once
 
-// What messages look like as JSON: each is described once, field by field. A writer and a reader
-// follow the same description, so what is written can be read.
+// Describes the JSON form of each message once, field by field. Writer and reader follow one description, so whatever
+// is written can be read.
 
 #include "gang/gang_config.hpp"
 #include "gang/protocol/message_encoding.hpp"
@@ -9,11 +9,10 @@
 #include <array>
 #include <concepts>
 #include <limits>
-#include <utility>
 
 namespace muster::gang::fields {
 
-// --- What a field may hold ----------------------------------------------------------------------
+// --- Types of fields ----------------------------------------------------------------------------
 
 struct Integer {
   int least = 0;
@@ -21,15 +20,15 @@ struct Integer {
 };
 struct Seconds {};
 struct Flag {};
-/// A text of so many bytes at most. One of a single line has no control characters: strangers' texts
-/// reach terminals.
+/// A text of up to `most` bytes. A single-line text has no control characters, because texts of other machines reach
+/// terminals.
 struct Text {
   std::size_t most = 0;
   bool is_line = true;
 };
-struct VerdictName {};  ///< as the table of ends has it
-struct Object {};       ///< something that `describe` knows
-/// Bytes of any kind, at most so many. They follow the JSON, behind a zero byte, which no JSON has.
+struct VerdictName {};  ///< as in the table of ends
+struct Object {};       ///< an object with its own `describe`
+/// Up to `most` bytes of any kind. They follow the JSON after a zero byte, which JSON cannot contain.
 struct Tail {
   std::size_t most = 0;
 };
@@ -37,14 +36,14 @@ enum class Keep {
   First,
   Last
 };
-/// What is too much is left out where it is written, and an error where it is read.
+/// A list. The writer drops excess elements, the reader rejects them.
 template <typename Kind>
 struct List {
   std::size_t most = 0;
   Keep keep = Keep::First;
   Kind item;
 };
-/// Left out where it is written if it is empty or 0, and that where it is not there.
+/// The writer omits an empty or zero field; the reader takes a missing field as empty or zero.
 template <typename Kind>
 struct Optional {
   Kind kind;
@@ -64,7 +63,7 @@ inline constexpr Integer kPort{0, 65'535};
 inline constexpr Integer kExitCode{0, 255};
 inline constexpr Text kName{.most = 255};
 inline constexpr Optional<Integer> kRareExitCode{kExitCode};
-/// Where it is missing, or none of the verdict's, the verdict alone counts.
+/// A missing kind, or one that does not belong to the verdict, leaves the verdict alone.
 inline constexpr Optional<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Suspended)}};
 inline constexpr Optional<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
@@ -85,7 +84,7 @@ inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
 inline constexpr Optional<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
 inline constexpr Tail kPieceBytes{kMostPieceBytes};
 
-// --- The description ----------------------------------------------------------------------------
+// --- Descriptions -------------------------------------------------------------------------------
 
 template <typename Io>
 void describe(Io& io, Failure& failure) {
@@ -187,7 +186,7 @@ void describe(Io& io, NodeFacts& node) {
   io("role_name", node.role_name, kRareName);
 }
 
-/// One of another protocol is known so far: it is refused by its version.
+/// A join of another protocol version is read up to here: it is refused for its version.
 template <typename Io>
 void describe(Io& io, Join& join) {
   io("protocol", join.protocol, kNumber);
@@ -310,7 +309,7 @@ void describe(Io& io, Waiting& waiting) {
   io("progress", waiting.progress, kSentence);
 }
 
-/// Without its ports, which the nodes exchange.
+/// Without the ports, which the nodes exchange separately.
 template <typename Io>
 void describe(Io& io, Placement& placement) {
   io("attempt", placement.attempt, kNumber);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What agents and their leader say to each other: one struct a message. docs/gang.md has the order.
-// Those that other stages use too are in muster/gang/. encoding.hpp makes bytes of them.
+// Defines the messages between agents and their leader, one struct each. docs/gang.md has their order.
+// gang/events.hpp has those that other stages use too; message_encoding.hpp encodes them.
 
 #include "base/log.hpp"
 #include "base/ranks.hpp"
@@ -15,108 +15,107 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace muster::gang {
 
-/// Something to tell the people at this node.
+/// A line for the console of this node.
 struct LogLine {
   Level level = Level::Info;
   std::string text;
 };
 
-// Values that travel in pieces, so that a large one holds nothing up and fits the frames. Pure.
+// Values travel in chunks, so that a large one fits the frames and delays no other message. Pure.
 
-/// A part of a value. The pieces of a value follow each other: a link carries one value at a time.
+/// A part of a value. The chunks of a value are consecutive: a link carries one value at a time.
 struct Chunk {
-  ValueId id;                       ///< without `nodes` in all but the first piece
+  ValueId id;                       ///< `nodes` is set in the first chunk only
   std::size_t size = 0;             ///< of the whole value
-  std::size_t compressed_size = 0;  ///< of the whole value as it travels: less than `size` where it is compressed
-  std::size_t offset = 0;           ///< of this piece in what travels
+  std::size_t compressed_size = 0;  ///< of the whole value as sent: less than `size` if it is compressed
+  std::size_t offset = 0;           ///< of this chunk in the bytes sent
   std::string bytes;
 };
 
-/// The most bytes of a piece, of a key's name, and of nodes that are listed.
+/// Limits: bytes of a chunk, bytes of a key's name, and listed nodes.
 inline constexpr std::size_t kMostPieceBytes = std::size_t{32} << 10U;
 inline constexpr std::size_t kMostKeyBytes = 64;
 inline constexpr std::size_t kMostListedNodes = 16'384;
-/// No value is larger, whatever its key allows.
+/// Limit of any value in bytes, whatever its key allows.
 inline constexpr std::size_t kMostValueBytes = std::size_t{16} << 20U;
 
-/// Large values are compressed where that makes them smaller.
+/// Splits a value into chunks. Large values are compressed if that makes them smaller.
 [[nodiscard]] std::vector<Chunk> split(Value value);
 
-/// Puts values together again.
+/// Joins the chunks of values.
 class Assembler {
  public:
-  /// Returns the value with its last piece. `most` is the limit of its key. Errors are of kind
-  /// `BadData`, read behind the sender's name ("sent ...") and are final.
+  /// Takes the next chunk, and returns the value after its last one. `most` is the limit of its key in bytes. Errors
+  /// have the kind `BadData`, follow the sender's name ("sent ...") and are final.
   [[nodiscard]] Result<std::optional<Value>> take(Chunk chunk, std::size_t most);
 
-  /// The value of which some pieces are here and some are not.
+  /// The incomplete value, if any.
   [[nodiscard]] const std::optional<Chunk>& open() const { return open_; }
   void drop() { open_.reset(); }
 
  private:
   [[nodiscard]] std::string objection(const Chunk& chunk, std::size_t most) const;
 
-  std::optional<Chunk> open_;  ///< with the bytes so far; no more than have come
+  std::optional<Chunk> open_;  ///< with the bytes received so far
 };
 
-/// Raised when a message changes in a way that an older agent would misread.
+/// Increased when a message changes in a way that an older agent would misread.
 inline constexpr int kProtocol = 3;
 
-// --- From an agent to the leader ----------------------------------------------------------------
+// --- Agent to leader ----------------------------------------------------------------------------
 
-/// The first message on a link: who wants to join which job.
+/// The first message on a link: asks to join a job.
 struct Join {
   int protocol = kProtocol;
   std::string version;      ///< of the program, for messages
   std::string incarnation;  ///< 16 hexadecimal digits, new for each start of an agent
-  JobFacts job;             ///< must be the leader's
+  JobFacts job;             ///< must be equal to the leader's
   NodeFacts node;
   double waited_seconds = 0;             ///< since the agent was started
-  std::string waits_for;                 ///< see `Preparing`
-  std::vector<std::string> contributes;  ///< keys of what follows and belongs to the start
+  std::string waits_for;                 ///< see `InputStatus`
+  std::vector<std::string> contributes;  ///< keys of the values for the start that follow
 };
 
-/// Whether the inputs of this node are there. Sent when that changes after the join.
+/// Reports that the inputs of this node arrived or are missing. Sent on changes after the join.
 struct InputStatus {
   std::string waits_for;  ///< such as "its rank table: initializing"; empty: it is ready
-  int exit_code = 0;      ///< not 0: in vain, and what the job ends with
+  int exit_code = 0;      ///< not 0: the wait failed, and the job ends with this code
 };
 
-/// Says "I am alive"; the leader answers with the same.
+/// Shows that the agent is alive; the leader answers with the same message.
 struct Heartbeat {};
 
-/// A worker failed, and it is the first one of this node in this attempt.
+/// Reports the first failure of this node in this attempt.
 struct Failed {
   int attempt = 0;
   Failure failure;
 };
 
-/// Nothing of the attempt is alive on this node any more.
+/// No process of the attempt is alive on this node.
 struct Ended {
   int attempt = 0;
   std::optional<Failure> failure;     ///< the first of this node, now with its last lines
-  std::optional<bool> made_progress;  ///< what --progress-file shows; empty: there is none
-  bool gave_up = false;               ///< but for something that could not be killed
-  OtherFailures also_failed{};        ///< besides the first of this node
+  std::optional<bool> made_progress;  ///< what --progress-file shows; empty: no such file
+  bool gave_up = false;               ///< except for processes that could not be killed
+  OtherFailures also_failed{};        ///< failures besides the first one of this node
 };
 
-/// A signal from outside reached this agent: it leaves, or the job ends.
+/// This agent got a signal: it leaves, or the job ends.
 struct StopFromAgent {
   int signal = 0;
-  bool is_urgent = false;                                 ///< a second one: nobody waits for any grace
+  bool is_urgent = false;                                 ///< the second signal: all grace ends
   std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: each node's own
 };
 
-/// A notice reached this node: the job is to give way. Or it was withdrawn there.
+/// A suspend notice reached this node, or was withdrawn there.
 struct SuspendFromAgent {
-  std::string source;                               ///< who sent it, for the user
-  std::optional<std::chrono::milliseconds> within;  ///< what it leaves; empty: no limit of its own
+  std::string source;                               ///< sender of the notice, for the user
+  std::optional<std::chrono::milliseconds> within;  ///< time that the notice leaves; empty: no limit of its own
   bool is_withdrawn = false;
 };
 
@@ -126,32 +125,32 @@ struct Saved {
   std::string process;  ///< "rank 3"
 };
 
-/// A piece of what this node contributes to the exchange.
+/// A chunk of this node's contribution to the exchange.
 struct Contribute {
   Chunk chunk;
 };
 
-// --- In both directions -----------------------------------------------------------------------------
+// --- Both directions --------------------------------------------------------------------------------
 
 /// Asks for the state of the job: an agent asks the leader, which asks all agents. `number` belongs to the sender.
 struct StatusQuery {
   int number = 0;
 };
 
-/// What one node knows of its workers, as a line of JSON (docs/control.md). The leader passes it on to who has asked.
+/// Status of one node as a JSON line (docs/control.md). The leader forwards it to the asking agent.
 struct StatusReport {
   int number = 0;
   std::string text;
-  int missing = 0;  ///< from the leader: how many nodes have not answered yet
+  int missing = 0;  ///< from the leader: nodes that have not answered yet
 };
 
-// --- From the leader to an agent ----------------------------------------------------------------
+// --- Leader to agent ----------------------------------------------------------------------------
 
-/// The agent belongs to the gang: it waits for the start.
+/// The agent has joined the gang and waits for the start.
 struct Admitted {
   std::optional<NodeRank> seat;          ///< its node rank; empty: a spare
-  double heartbeat_timeout_seconds = 8;  ///< silence that means loss, both ways
-  bool runs_without_it = false;          ///< of a spare: the job has been started
+  double heartbeat_timeout_seconds = 8;  ///< silence after which either end counts as lost
+  bool runs_without_it = false;          ///< for a spare: the job has been started
 };
 
 /// The agent cannot join.
@@ -160,12 +159,12 @@ struct Refused {
   bool may_retry = false;  ///< a later attempt may be admitted
 };
 
-/// How the wait goes.
+/// Reports the progress of the wait for nodes.
 struct Waiting {
   std::string progress;  ///< one sentence without a full stop
 };
 
-/// A piece of what the nodes have brought together. What belongs to a start comes before it.
+/// A chunk of a merged value. Values for a start precede it.
 struct Merged {
   Chunk chunk;
 };
@@ -173,20 +172,20 @@ struct Merged {
 /// End the workers of this attempt.
 struct Stop {
   int attempt = 0;
-  int signal = 15;                                        ///< with which the workers are asked to end
+  int signal = 15;                                        ///< first signal to the workers
   std::string reason;                                     ///< for the user
   std::optional<JobEnd> end;                              ///< empty: another attempt follows
-  bool is_urgent = false;                                 ///< kill them
+  bool is_urgent = false;                                 ///< send SIGKILL
   std::optional<std::chrono::milliseconds> most_grace{};  ///< empty: the node's own
 };
 
-/// The job is to give way, or goes on after all: tell the workers of this attempt.
+/// Tell the workers of this attempt that the job is to be suspended, or continues after all.
 struct Suspend {
   int attempt = 0;
   SuspendNotice notice;
 };
 
-/// The job is over: report this and end.
+/// The job is over: report this end and exit.
 struct Finish {
   JobEnd end;
 };
@@ -195,7 +194,7 @@ using Message = std::variant<Join, InputStatus, Heartbeat, Failed, Succeeded, En
                              Saved, StatusQuery, StatusReport, Contribute, Admitted, Refused, Waiting, Merged, Start,
                              Suspend, Stop, Finish>;
 
-/// A piece of a value, which other messages may overtake.
+/// True for a chunk of a value, which other messages may overtake.
 [[nodiscard]] inline bool is_piece(const Message& message) {
   return std::holds_alternative<Contribute>(message) || std::holds_alternative<Merged>(message);
 }

@@ -1,5 +1,5 @@
-// One agent's decisions: its link to the leader, what happens on its node, its end. See the header for
-// the picture, participant_orders.cpp for what the leader says.
+// Implements an agent's handling of its link, its node's events, the exchange and the leader's messages. The header
+// has the state diagram.
 #include "gang/protocol/participant.hpp"
 
 #include "base/endpoint.hpp"
@@ -39,7 +39,7 @@ ParticipantActions Participant::on(const ParticipantEvent& event, Instant now) {
   return std::exchange(actions_, {});
 }
 
-/// A lease is renewed as often as beats are sent.
+/// A lease is renewed as often as heartbeats are sent.
 std::optional<Instant> Participant::next_wake() const {
   const auto event = next_event();
   const auto limit = lease().limit;
@@ -62,7 +62,7 @@ std::optional<Instant> Participant::next_event() const {
     return has_workers() ? std::min(wake, must_be_gone()) : wake;
   }
   if (state_ != State::ConnectRetry) {
-    return std::nullopt;  // the leader is lost, and only the end of the workers is waited for
+    return std::nullopt;  // the leader is lost, and only the end of the workers is awaited
   }
   return connect_retry_.next_wake();
 }
@@ -94,7 +94,7 @@ std::string Participant::awaited() const {
   return {};
 }
 
-// --- The link -----------------------------------------------------------------------------------
+// --- Link to the leader -------------------------------------------------------------------------
 
 void Participant::handle(const LinkUp& up, Instant now) {
   is_leader_ = up.is_own;
@@ -111,7 +111,7 @@ void Participant::handle(const LinkUp& up, Instant now) {
   join.waited_seconds = std::chrono::duration<double>(now - started_).count();
   state_ = State::Joined;
   send(std::move(join));
-  if (known_end_) {  // it waited in vain before it had a leader
+  if (known_end_) {  // its inputs failed before it had a leader
     send(InputStatus{known_end_->reason, known_end_->exit_code});
   }
   for (Contribute& chunk : contributions_.introduce()) {
@@ -135,15 +135,15 @@ void Participant::handle(const LinkDown& down, Instant now) {
   if (has_run_) {
     lose_leader(down.why, now);
   } else if (known_end_ && liveness_.is_admitted()) {
-    leave(*known_end_);  // it waited in vain, and no leader can change that
+    leave(*known_end_);  // its inputs failed, and no leader can change that
   } else {
     seek(down.why, now);
     handle(DialFailed{"the leader at " + leader_ + " " + down.why}, now);
   }
 }
 
-/// Nothing has been started: the leader may come back, or another one in its place. Not for a spare of a job that runs:
-/// that is lost with its leader.
+/// Dials again, as nothing has been started: the leader may come back, or another one may replace it. A spare of a
+/// running job is lost with its leader.
 void Participant::seek(const std::string& why, Instant now) {
   if (liveness_.is_admitted()) {
     log_line(Level::Warning, runs_without_us_ ? "lost the leader of this spare: looking for it for " +
@@ -171,7 +171,7 @@ void Participant::lose_leader(const std::string& why, Instant now) {
   if (!known_end_) {
     known_end_ = in_this_attempt(self_signal_ ? end_by_signal(*self_signal_) : make_end(EndKind::Lost, reason));
     known_end_->first_failure = self_signal_ ? std::nullopt : local_failure_;
-    // What is reported is said then.
+    // The report is logged with the end.
     log_line(self_signal_ ? Level::Error : Level::Debug, reason);
   }
   if (has_workers()) {
@@ -181,7 +181,7 @@ void Participant::lose_leader(const std::string& why, Instant now) {
   }
 }
 
-/// The leader may go on without this node. Where the end is known it does not.
+/// True if the leader may continue without this node. It does not once the end is known.
 bool Participant::may_be_replaced() const {
   return !known_end_ && !is_leader_;
 }
@@ -195,7 +195,7 @@ void Participant::cut_off(std::string why, Instant now) {
   handle(LinkDown{std::move(why)}, now);
 }
 
-// --- What happens here --------------------------------------------------------------------------
+// --- Events of this node ------------------------------------------------------------------------
 
 void Participant::handle(const NodeEvent& event, Instant now) {
   std::visit([&](const auto& happened) { handle(happened, now); }, event);
@@ -240,8 +240,8 @@ void Participant::handle(const InputsChanged& inputs, Instant /*now*/) {
   }
 }
 
-/// The leader tells everybody. Without one it is told with the join, if it is found soon: what is wrong here may be
-/// wrong there too, and then it is gone.
+/// The leader tells all nodes. Without a leader, the join reports the failure if a leader is found soon: the leader's
+/// node may have the same failure, and then it exits.
 void Participant::handle(const InputsFailed& failed, Instant now) {
   if (known_end_) {
     return;  // the job was lost before
@@ -266,8 +266,8 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
     return;
   }
   send(StopFromAgent{stop.signal, /*is_urgent=*/!is_the_first, stop.most_grace});
-  // The leader tells the others before it goes; an agent that runs nothing is not waited for by
-  // anybody, unless it does not know yet how the job ended.
+  // The leader informs the other nodes before it leaves. No node waits for an agent without workers, unless the agent
+  // does not know yet how the job ended.
   const bool awaits_the_end =
       (is_leader_ && (is_the_first || is_the_second)) || (state_ == State::Over && !known_end_ && is_the_first);
   if (!awaits_the_end) {
@@ -275,7 +275,7 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
   }
 }
 
-/// Before the nodes have met nothing runs that could save anything.
+/// Before the gang is complete no process runs that could save anything.
 void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
   if (state_ == State::ConnectRetry && !request.is_withdrawn) {
     leave(in_this_attempt(make_end(EndKind::Suspended, "suspended (" + request.source + "): the nodes had not met")));
@@ -290,7 +290,7 @@ void Participant::handle(const WorkSaved& saved, Instant /*now*/) {
   }
 }
 
-/// Without a leader this node knows of itself alone.
+/// Without a leader only the status of this node is known.
 void Participant::handle(const StatusWanted& /*wanted*/, Instant /*now*/) {
   if (is_linked_) {
     send(StatusQuery{});
@@ -319,7 +319,7 @@ void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {
   }
 }
 
-/// A loss is said once: with the end, where it is what ended the job.
+/// A loss is logged once: with the end, if it ended the job.
 std::string Participant::still_to_say(const JobEnd& end, const std::string& reason) {
   return end.verdict == Verdict::Lost ? std::string() : reason;
 }
@@ -329,11 +329,11 @@ void Participant::stop_attempt(int signal, std::string reason, std::optional<mil
   actions_.emplace_back(StopAttempt{signal, std::move(reason), most_grace});
 }
 
-// --- Time ---------------------------------------------------------------------------------------
+// --- Timers -------------------------------------------------------------------------------------
 
 void Participant::handle(const Wake& /*wake*/, Instant now) {
   if (is_leader_) {
-    return;  // woken for the lease alone
+    return;  // woken for the lease only
   }
   if (is_linked_) {
     send_heartbeats(now);
@@ -369,7 +369,7 @@ void Participant::send_heartbeats(Instant now) {
 
 void Participant::give_up(Instant now) {
   if (known_end_) {
-    leave(*known_end_);  // it waited in vain
+    leave(*known_end_);  // its inputs failed
   } else if (!lost_while_spare_.empty()) {
     leave(in_this_attempt(make_end(EndKind::Lost, lost_while_spare_)));
   } else {
@@ -377,7 +377,7 @@ void Participant::give_up(Instant now) {
   }
 }
 
-// --- The end ------------------------------------------------------------------------------------
+// --- End ----------------------------------------------------------------------------------------
 
 void Participant::leave(JobEnd end) {
   if (std::exchange(is_linked_, false)) {
@@ -408,9 +408,9 @@ void Participant::log_line(std::optional<LogLine> log_line) {
   }
 }
 
-// An agent's part in the exchange: when it contributes, and what becomes of what it gets.
+// An agent's part in the exchange.
 
-/// What belongs to the start is told to each leader; what belongs to an attempt, while it runs.
+/// Values for the start are sent to each leader; values of an attempt only while it runs.
 void Participant::handle(const Contributed& contributed, Instant /*now*/) {
   std::vector<Contribute> chunks;
   if (contributions_.is_before_start(contributed.key)) {
@@ -432,7 +432,7 @@ void Participant::take(const Merged& merged, Instant now) {
   }
 }
 
-// What an agent makes of what its leader says.
+// Messages of the leader.
 
 void Participant::handle(const FromLeader& received, Instant now) {
   if (!is_linked_) {
@@ -488,12 +488,12 @@ void Participant::take(const Start& start, Instant now) {
   has_run_ = true;
   local_failure_.reset();
   liveness_.on_start(self_signal_ ? 0 : start.orphan_limit_seconds);
-  if (self_signal_) {  // the leader did not know yet that this agent was asked to end
+  if (self_signal_) {  // the leader did not know yet that this agent got a signal
     state_ = State::Over;
     send(Ended{attempt_, std::nullopt, std::nullopt});
     return;
   }
-  if (now >= must_be_gone()) {  // we were stopped for long, and this was sent before
+  if (now >= must_be_gone()) {  // this process was stopped for long, and the start was sent before
     cut_off("sent a start that is too old", now);
     return;
   }
@@ -533,7 +533,7 @@ void Participant::take(const StatusReport& report, Instant /*now*/) {
 
 void Participant::take(const Finish& finish, Instant /*now*/) {
   known_end_ = finish.end;
-  if (has_workers()) {  // the leader gave up on us; it will not be waited for
+  if (has_workers()) {  // the leader gave up on this node and does not wait for it
     stop_attempt(SIGTERM, still_to_say(finish.end, finish.end.reason));
     return;
   }

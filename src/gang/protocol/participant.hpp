@@ -1,7 +1,7 @@
 #pragma once
 
-// The decisions of one agent: how it finds the leader, what it does when told, and when it gives up.
-// Pure: no socket, no clock, no process. docs/architecture.md has the table of its states.
+// Decides for one agent: how it finds the leader, how it follows messages, and when it gives up. Pure: no socket, no
+// clock, no process. docs/architecture.md has the table of its states.
 
 #include "gang/gang_config.hpp"
 #include "gang/protocol/exchange.hpp"
@@ -17,17 +17,17 @@
 
 namespace muster::gang {
 
-// What can happen.
+// Events.
 
 struct LinkUp {
-  bool is_own = false;  ///< this agent is the leader: the link is no socket and is never lost
+  bool is_own = false;  ///< this agent leads: the link is no socket and is never lost
 };
-/// `why` is whole: "connection refused by 10.0.0.1:29500".
+/// `why` is a complete description: "connection refused by 10.0.0.1:29500".
 struct DialFailed {
   std::string why;
-  bool is_final = false;  ///< no later attempt can do better
+  bool is_final = false;  ///< a later attempt cannot succeed
 };
-/// `why` reads behind "the leader": "closed the connection".
+/// `why` follows "the leader": "closed the connection".
 struct LinkDown {
   std::string why;
 };
@@ -36,30 +36,30 @@ struct FromLeader {
 };
 struct Wake {};
 
-// What happens on this node itself is in muster/gang/events.hpp.
+// gang/events.hpp has the events of this node.
 
 using ParticipantEvent = std::variant<LinkUp, DialFailed, LinkDown, FromLeader, NodeEvent, Wake>;
 
-// What to do about it.
+// Actions.
 
-/// Resolve the leader's name anew and connect, or become the leader; answered by LinkUp or DialFailed.
+/// Resolve the leader's name again and connect, or become the leader; answered by LinkUp or DialFailed.
 struct Dial {
-  bool may_lead = true;  ///< not in the place of the leader of a job that runs
+  bool may_lead = true;  ///< false while the job runs: its leader is not replaced
 };
 struct SendToLeader {
   Message message;
 };
-/// Close the link once everything is sent. It is not reported as lost any more.
+/// Close the link once everything is sent. Its loss is not reported any more.
 struct CloseLink {};
 struct StartAttempt {
   Start start;
-  Exchanged merged;  ///< what the nodes have brought together for it
+  Exchanged merged;  ///< values that the nodes exchanged for it
 };
-/// What the nodes have brought together while the attempt runs.
+/// A value that the nodes exchanged while the attempt runs.
 struct Deliver {
   Value value;
 };
-/// A signal from outside for the workers: the first one asks, a second one kills.
+/// A signal for the workers: the first one is passed on, a second one kills.
 struct PassSignal {
   int signal = 0;
 };
@@ -77,7 +77,7 @@ using ParticipantAction = std::variant<Dial, SendToLeader, CloseLink, StartAttem
                                        KillAttempt, NotifyWorkers, DescribeStatus, StatusOfNode, LogLine, Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
 
-/// One agent, the leader's own among them.
+/// Decisions of one agent, also of the leader's own.
 ///
 ///   Seeking ── link up ──▶ Joined ── start ──▶ Running ── a failure, a stop ──▶ Stopping
 ///      ▲  └ dial again       │ ▲                  │ all over                       │ all over
@@ -92,22 +92,22 @@ class Participant {
   [[nodiscard]] ParticipantActions start();
   [[nodiscard]] ParticipantActions on(const ParticipantEvent& event, Instant now);
 
-  /// When `Wake` is due; empty: nothing is waited for but events.
+  /// Returns when `Wake` is due; empty: only events are awaited.
   [[nodiscard]] std::optional<Instant> next_wake() const;
 
-  /// How long the workers may live without another turn of this. Empty in a job of one node.
+  /// Returns how long the workers may live until the next call. Empty in a job of one node.
   [[nodiscard]] Lease lease() const;
 
-  /// What it waits for of its leader, by name: "the leader at 10.0.0.1:29500". Empty while its own
-  /// workers are alive, and when it has left.
+  /// Names what it waits for: "the leader at 10.0.0.1:29500". Empty while its own workers are alive, and when it has
+  /// left.
   [[nodiscard]] std::string awaited() const;
 
   enum class State {
     ConnectRetry,  ///< no link to the leader yet
-    Joined,        ///< linked; nothing has been started
+    Joined,        ///< has a link; nothing has been started
     Running,       ///< workers run
     Stopping,      ///< workers are being ended
-    Over,          ///< an attempt is over here; what follows is the leader's to say
+    Over,          ///< the attempt is over here; the leader decides what follows
     Left
   };
   [[nodiscard]] State state() const { return state_; }
@@ -168,7 +168,7 @@ class Participant {
 
   GangConfig policy_;
   std::string leader_;     ///< "host:port", for messages
-  std::string waits_for_;  ///< see `Preparing`
+  std::string waits_for_;  ///< see `InputStatus`
   ExchangeClient contributions_;
   ConnectRetry connect_retry_;
   LeaderLiveness liveness_;
@@ -177,15 +177,15 @@ class Participant {
   bool is_linked_ = false;
   bool is_spare_ = false;
   bool runs_without_us_ = false;  ///< a spare of a job that has been started
-  std::string lost_while_spare_;  ///< how; empty: it has its leader, or a seat, or has had no leader yet
+  std::string lost_while_spare_;  ///< reason; empty: it has its leader or a seat, or has had no leader yet
   int attempt_ = 0;
-  bool has_run_ = false;             ///< some attempt was started: from then on a lost leader is lost for good
-  std::optional<JobEnd> known_end_;  ///< what will be reported if the leader says no more
-  std::optional<int> self_signal_;   ///< it reached this agent first
+  bool has_run_ = false;             ///< an attempt was started: from then on a lost leader is lost for good
+  std::optional<JobEnd> known_end_;  ///< reported if the leader sends no more
+  std::optional<int> self_signal_;   ///< signal that this agent got before the leader knew
   int stop_signals_ = 0;
   std::optional<Failure> local_failure_;
-  Instant gone_by_ = Instant::max();  ///< the leader is lost, and goes on without this node
-  bool are_workers_gone_ = false;     ///< of the attempt, although it is not over
+  Instant gone_by_ = Instant::max();  ///< set when the leader is lost and continues without this node
+  bool are_workers_gone_ = false;     ///< of the attempt, which is not over yet
   Instant last_turn_;
   Instant started_;
   ParticipantActions actions_;

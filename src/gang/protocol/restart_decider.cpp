@@ -1,18 +1,16 @@
-// Restarts are counted, attempts that got nowhere as well, and pauses grow.
+// Counts restarts and attempts without progress, grows the pauses, and times the wait for nodes.
 #include "gang/protocol/restart_decider.hpp"
-
-#include <algorithm>
 
 namespace muster::gang {
 namespace {
 
-/// An attempt that ran so long was no quick failure: the next restart is at once again, as it is where no worker has
-/// failed, but a node has left or was lost.
+/// An attempt of at least this length was no quick failure: the next restart is immediate, as it is when no worker
+/// has failed, but a node has left or was lost.
 constexpr std::chrono::seconds kSteadyRun{300};
-/// Without a progress file, an attempt that ran so long is taken to have got somewhere.
+/// Without a progress file, an attempt of at least this length counts as progress.
 constexpr std::chrono::seconds kQuickFailure{60};
 
-/// Who failed how: the same one twice is the same failure.
+/// Identifies a failure by rank and status: equal signatures are one failure.
 std::string signature_of(const std::optional<Failure>& failure) {
   if (!failure) {
     return {};
@@ -20,7 +18,7 @@ std::string signature_of(const std::optional<Failure>& failure) {
   return name_of_failed(*failure) + ": " + (failure->status ? failure->status->describe() : failure->start_error);
 }
 
-/// The status and the last line of a failure. Empty: it said nothing.
+/// Returns the status and the last line of a failure; empty: it has no output.
 std::string words_of(const std::optional<Failure>& failure) {
   if (!failure || (failure->last_lines.empty() && failure->start_error.empty())) {
     return {};
@@ -75,10 +73,10 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Short waits pass in silence.
+/// Shorter waits are not logged.
 constexpr seconds kFirstProgress{5};
 constexpr seconds kProgressInterval{30};
-/// Names are looked up so long before the deadline, so that the answer is there in time.
+/// Names are resolved this long before the deadline, so that the answer is there in time.
 constexpr seconds kLookUpAhead{3};
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// The pauses of the gang that grow: before a restart, and between two dials. One place for their
-// values; docs/gang.md shows them, and a test compares.
+// Defines the growing pauses before restarts and between dials, decides on restarts, and times the wait for nodes.
+// docs/gang.md lists the pauses, and a test compares them.
 
 #include "gang/gang_config.hpp"
 #include "gang/protocol/fence.hpp"
@@ -18,11 +18,11 @@ namespace muster::gang {
 
 /// The longest pause before a restart, unless --restart-backoff itself is longer.
 inline constexpr std::chrono::seconds kLongestBackoff{60};
-/// Between the first two dials, before it is spread; it grows by half each time.
+/// Pause between the first two dials, before it is spread; each further one is half as long again.
 inline constexpr std::chrono::milliseconds kFirstDialPause{50};
 inline constexpr std::chrono::milliseconds kLongestDialPause{1'000};
 
-/// Before the k-th restart in a row: none, `first`, twice that, and so on.
+/// Returns the pause before the k-th restart in a row: none, `first`, twice that, and so on.
 [[nodiscard]] inline std::chrono::milliseconds restart_pause(int in_a_row, std::chrono::milliseconds first) {
   if (in_a_row <= 1) {
     return std::chrono::milliseconds(0);
@@ -34,7 +34,7 @@ inline constexpr std::chrono::milliseconds kLongestDialPause{1'000};
   return std::min(pause, std::max<std::chrono::milliseconds>(kLongestBackoff, first));
 }
 
-/// After the k-th dial in a row has failed.
+/// Returns the pause after the k-th failed dial in a row.
 [[nodiscard]] inline std::chrono::milliseconds dial_pause(int dials) {
   std::chrono::milliseconds pause = kFirstDialPause;
   for (int i = 1; i < dials && pause < kLongestDialPause; ++i) {
@@ -43,31 +43,31 @@ inline constexpr std::chrono::milliseconds kLongestDialPause{1'000};
   return std::min(pause, kLongestDialPause);
 }
 
-// Whether and when the job starts again: how often it has, whether its attempts get anywhere, how long
-// to wait between two of them. Part of the leader: pure.
+// Decides whether and when the job restarts: counts restarts and attempts without progress, and computes the pause.
+// Part of the leader: pure.
 
 class RestartDecider {
  public:
   explicit RestartDecider(RestartPolicy policy) : policy_(std::move(policy)) {}
 
-  /// An attempt is over, and nothing of it is left. `made_progress` is what --progress-file shows;
-  /// without one, an attempt that fails soon and as the one before got nowhere.
+  /// Judges an attempt that is over. `made_progress` is what --progress-file shows; without such a file, an attempt
+  /// that fails soon and like the one before made no progress.
   void judge(const std::optional<Failure>& first_failure, std::optional<bool> made_progress, Instant::duration ran);
-  /// So many attempts in a row got nowhere that another one is not worth its time.
+  /// True if so many attempts in a row made no progress that another one is not worth its time.
   [[nodiscard]] bool is_hopeless() const;
-  /// Attempts in a row that got nowhere.
+  /// Number of attempts in a row without progress.
   [[nodiscard]] int without_progress() const { return without_progress_; }
 
-  /// Attempts in a row that failed soon, with the same status and the same last words, whatever the rank.
+  /// Number of attempts in a row that failed soon, with equal status and last line, whatever the rank.
   [[nodiscard]] int alike() const { return alike_; }
 
   [[nodiscard]] bool may_restart(Instant now) const;
   void note_restart(Instant now, Instant::duration ran);
   [[nodiscard]] std::size_t restarts() const { return restarts_.size(); }
-  /// Before the restart that was noted last.
+  /// Pause before the restart that was noted last.
   [[nodiscard]] std::chrono::milliseconds backoff() const;
 
-  /// Something of an attempt could not be killed: no other one may start beside it.
+  /// A process of an attempt could not be killed: no other attempt may start beside it.
   void forbid_restarts() { is_forbidden_ = true; }
   [[nodiscard]] bool is_forbidden() const { return is_forbidden_; }
 
@@ -82,15 +82,15 @@ class RestartDecider {
   bool is_forbidden_ = false;
 };
 
-// How long the leader waits for nodes, and when it says so. Part of the leader: pure.
+// Decides how long the leader waits for nodes, and when it logs the progress. Part of the leader: pure.
 
-/// How long more nodes may come once it could go on with those that are here.
+/// Time limit for further nodes once the job could continue with those that are here.
 class DrainDeadline {
  public:
   explicit DrainDeadline(std::chrono::milliseconds length) : length_(length) {}
 
-  /// Whether it could go on. From then on others have the last call to come, none if nobody is waited for any longer;
-  /// it begins anew when it could not go on meanwhile, and ends at `latest`.
+  /// Starts the time limit when the job can continue, and ends it at once unless `is_needed`: no further node can
+  /// come. Cancelled when the job cannot continue; ends at `latest`.
   void note(bool can_go_on, bool is_needed, Instant now, Instant latest = Instant::max());
   void cancel() { end_.reset(); }
   [[nodiscard]] std::optional<Instant> end() const { return end_; }
@@ -115,30 +115,29 @@ class RendezvousTimer {
   [[nodiscard]] Instant deadline() const { return deadline_; }
   [[nodiscard]] Instant next_wake() const;
 
-  /// Whether enough nodes are here and ready to start. From then on the others have the last call to
-  /// come, none if nobody is waited for any longer; it begins anew when too few are left.
+  /// Records whether enough nodes are ready. If so the last call starts for the others, or ends at once if no other
+  /// node is awaited; it is cancelled when too few are left.
   void note_enough(bool is_enough, bool is_last_call_needed, Instant now) {
     last_call_.note(is_enough, is_last_call_needed, now, deadline_);
   }
   [[nodiscard]] bool is_last_call_over(Instant now) const { return last_call_.is_over(now); }
 
-  /// Whether what those who are here have does not fit together yet: some input of theirs is old.
+  /// Records whether the nodes' values do not fit together yet, because the input of some node is old.
   void note_pending(bool is_pending, Instant now);
   [[nodiscard]] bool is_pending_in_vain(Instant now) const { return pending_until_ && now >= *pending_until_; }
 
-  /// The job ends, and who is on the way is to hear of it. From then on there is a moment for that.
+  /// The job ends. Gives nodes that are on their way a few seconds to join and hear the reason.
   void note_end(Instant now) { end_at_ = end_at_.value_or(now + kTimeToTellWhy); }
   [[nodiscard]] bool is_ending() const { return end_at_.has_value(); }
   [[nodiscard]] bool is_end_due(Instant now) const { return end_at_ && now >= *end_at_; }
 
-  /// True when it is time to say how the wait goes; then the next time is later.
+  /// True when a progress line is due; schedules the next one.
   [[nodiscard]] bool take_progress(Instant now);
   void log_progress_at(Instant moment) { next_progress_ = moment; }
 
-  /// True once, shortly before the deadline: the names of absent hosts are to be looked up.
+  /// True once, shortly before the deadline: the names of absent hosts are to be resolved.
   [[nodiscard]] bool take_resolve(Instant now);
   void note_unresolved(std::set<std::string> hosts) { unresolved_ = std::move(hosts); }
-  /// Host names that do not resolve.
   [[nodiscard]] const std::set<std::string>& unresolved() const { return unresolved_; }
 
  private:

@@ -1,21 +1,16 @@
-// Seats and who sits in them.
+// Assigns seats to agents, describes missing nodes, compares the facts of two agents, and counts hosts and roles.
 #include "gang/protocol/roster.hpp"
 
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace muster::gang {
 namespace {
 
-/// So many absent nodes are named one by one; a list of thousands helps nobody.
+/// Limit of absent nodes in a message: a list of thousands helps no user.
 constexpr std::size_t kNamed = 8;
 
 std::string host_of(int seat, const std::vector<std::optional<std::string>>& hosts,
@@ -31,7 +26,7 @@ std::string host_of(int seat, const std::vector<std::optional<std::string>>& hos
 }  // namespace
 
 std::string describe(const Member& member) {
-  const std::string& host = member.join.node.host;  // of another protocol's join it is not read
+  const std::string& host = member.join.node.host;  // a join of another protocol version has no host
   if (member.peer.empty() || host.empty()) {
     return host + member.peer;
   }
@@ -217,10 +212,10 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
                                      const std::set<std::string>& unresolved, int expected) const {
   std::vector<int> never = missing();
   std::erase_if(never, [&](int seat) { return seat >= expected || departures_.contains(seat); });
-  // Who was refused without a seat has connected all the same.
+  // A peer that was refused without a seat did connect.
   const std::string how = refused_.empty() ? " never connected" : " never joined";
   std::vector<std::string> sentences;
-  for (const auto& [seat, departure] : departures_) {  // who sits down again is taken out of these
+  for (const auto& [seat, departure] : departures_) {  // sit_down() removes the entry of a seat that is taken again
     if (sentences.size() < kNamed) {
       sentences.push_back("node " + std::to_string(seat) + departure);
     }
@@ -238,7 +233,7 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
   return join(sentences, "; ");
 }
 
-// One table of the facts that all agents must agree on, and one loop over it.
+// Facts that all agents must agree on: one table, and one loop over it.
 
 namespace {
 
@@ -270,7 +265,7 @@ struct Fact {
   const char* name;
   bool (*is_same)(const JobFacts& one, const JobFacts& other);
   std::string (*text)(const JobFacts& facts);
-  const char* advice = "";  ///< what the user may do, where the two texts alone do not say it
+  const char* advice = "";  ///< for the user, if the two texts do not explain the difference
 };
 
 template <auto kMember>
@@ -279,7 +274,7 @@ constexpr Fact fact(const char* name) {
           [](const JobFacts& facts) { return text_of(facts.*kMember); }};
 }
 
-/// Who does not know its template's digest is no agent that starts anything.
+/// An agent without a template digest starts no workers, so it matches any template.
 bool is_same_template(const JobFacts& one, const JobFacts& other) {
   return one.template_digest.empty() || other.template_digest.empty() || one.template_digest == other.template_digest;
 }
@@ -290,7 +285,7 @@ constexpr Fact kShare = {
     ": start one process for each accelerator on every host, or one for each host; give all "
     "--nproc-per-node 1 where one host is to have a single process"};
 
-/// Only the mode that it describes has a name that all know.
+/// All nodes know a template by its mode's name.
 std::string describe_template(const JobFacts& facts) {
   return facts.mode + ", digest " + facts.template_digest;
 }
@@ -309,7 +304,7 @@ constexpr auto kFacts =
                          fact<&JobFacts::endpoints>("list of endpoints"),
                          fact<&JobFacts::success_roles>("list of roles that decide success")});
 
-/// Of two long texts what follows their common beginning, so that the difference is seen.
+/// Returns the part of a long text that follows the common beginning, so that the difference is visible.
 std::string split(const std::string& text, const std::string& other) {
   constexpr std::size_t kShown = 100;
   constexpr std::size_t kBefore = 20;
@@ -336,8 +331,6 @@ std::string describe_difference(const JobFacts& its, const JobFacts& leaders) {
   return {};
 }
 
-// Counts hosts by their names.
-
 std::vector<HostPlace> find_host_places(const std::vector<std::string>& names) {
   std::map<std::string, HostPlace> hosts;
   for (const std::string& name : names) {
@@ -355,8 +348,6 @@ std::vector<HostPlace> find_host_places(const std::vector<std::string>& names) {
   }
   return places;
 }
-
-// Adds up workers by the names of their roles.
 
 std::vector<RoleSlots> find_role_slots(const std::vector<NodeFacts>& nodes) {
   std::map<std::string, int> slots;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who belongs to a job: agents, their seats, those who wait. Pure, and part of the leader.
+// Records the agents of a job, their seats and the spares. Pure, and part of the leader.
 
 #include "base/text.hpp"
 #include "gang/protocol/fence.hpp"
@@ -8,7 +8,6 @@
 #include "plan/placement.hpp"
 #include "platforms/facts.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,33 +18,33 @@
 
 namespace muster::gang {
 
-/// One link to an agent. The leader's own agent has `kOwnLink`, which is no socket and is never lost.
+/// A link to an agent. The leader's own agent has `kOwnLink`, which is no socket and is never lost.
 using LinkId = std::uint64_t;
 inline constexpr LinkId kOwnLink = 0;
 
 /// An agent that the leader knows.
 struct Member {
   Join join;
-  std::string peer;   ///< its address, numeric
-  std::string local;  ///< the leader's address that it reached, numeric
+  std::string peer;   ///< numeric address
+  std::string local;  ///< numeric address of the leader that the agent reached
   Instant came;
   Instant last_heard;
   std::optional<int> seat;             ///< empty: a spare, or it claims a seat
-  std::optional<int> claimed_seat;     ///< somebody sits there, who must show that it is alive
+  std::optional<int> claimed_seat;     ///< a seat whose holder must show that it is alive
   std::optional<NodeRank> node_rank;   ///< in the attempt; empty: takes no part
-  bool has_succeeded = false;          ///< all its workers that decide success have ended with 0
+  bool has_succeeded = false;          ///< all its deciding workers have exited with 0
   bool serves_others = false;          ///< none of its workers decides: it is needed until the end
-  bool has_ended = true;               ///< nothing of the attempt is alive there
+  bool has_ended = true;               ///< no process of the attempt is alive there
   std::optional<int> leaving_after;    ///< the signal after which it leaves
-  std::string waits_for;               ///< see `Preparing`; changed by Roster::note_inputs
-  std::optional<JobEnd> cannot_go_on;  ///< why it has not what another attempt needs
+  std::string waits_for;               ///< see `InputStatus`; changed by Roster::note_inputs
+  std::optional<JobEnd> cannot_go_on;  ///< why it lacks what another attempt needs
 
-  /// The job cannot end well without it.
+  /// True if the job cannot succeed without this node.
   [[nodiscard]] bool is_missed_if_lost() const { return !has_succeeded || serves_others; }
 };
 
-/// A *seat* is a node rank of the job. An agent sits down in the seat that it was given, else in the
-/// first free one, and keeps it over all attempts; the leader's own agent has seat 0.
+/// Seats of a job; a *seat* is a node rank. An agent takes the seat that it was given, otherwise the first free one,
+/// and keeps it over all attempts. The leader's own agent has seat 0.
 class Roster {
  public:
   explicit Roster(int seats) : seats_(static_cast<std::size_t>(seats)) {}
@@ -58,46 +57,46 @@ class Roster {
   [[nodiscard]] const std::map<LinkId, Member>& members() const { return members_; }
   [[nodiscard]] std::vector<LinkId> links() const;
   [[nodiscard]] bool has_others() const;
-  /// All but the leader's own agent and those who claim a seat.
+  /// Number of members except the leader's own agent and agents that claim a seat.
   [[nodiscard]] std::size_t others() const;
 
   void sit_down(LinkId link, int seat);
-  /// Frees the seat and remembers who left it and why: "left: closed the connection".
+  /// Frees the seat and records why its holder left: "left: closed the connection".
   void stand_up(LinkId link, std::string how);
-  /// Remembers that it was refused, unless somebody sits where it wanted to.
+  /// Records a refusal, unless another agent holds the wanted seat.
   void note_refusal(LinkId link, const std::string& reason);
-  /// The same of who did not even join.
+  /// Records the refusal of a peer that did not even join.
   void note_stranger(const std::string& peer, const std::string& why);
   [[nodiscard]] std::optional<LinkId> holder(int seat) const;
   [[nodiscard]] std::optional<int> free_seat() const;
   [[nodiscard]] int seats() const { return static_cast<int>(seats_.size()); }
   [[nodiscard]] int seated() const { return seated_; }
   [[nodiscard]] int seated_ready() const { return seated_ - seated_unready_; }
-  /// The workers of those who sit.
+  /// Number of workers of the seated agents.
   [[nodiscard]] int seated_slots() const { return seated_slots_; }
-  /// One more than the highest seat in which somebody sits.
+  /// One more than the highest occupied seat.
   [[nodiscard]] int end_of_seated() const;
-  /// Those who sit, in the order of their seats.
+  /// Seated agents, in the order of their seats.
   [[nodiscard]] std::vector<LinkId> in_order() const;
-  /// Those who are ready come first.
+  /// Agents that wait for a seat, the ready ones first.
   [[nodiscard]] std::vector<LinkId> spares() const;
   void note_inputs(LinkId link, std::string waits_for);
-  /// All who sit have their inputs.
+  /// True if all seated agents have their inputs.
   [[nodiscard]] bool is_ready() const { return seated_unready_ == 0; }
   [[nodiscard]] bool is_ready(LinkId link) const { return members_.at(link).waits_for.empty(); }
   /// "node 3 waits for its rank table: initializing; node 5 waits for ..."; empty: all are ready.
   [[nodiscard]] std::string describe_unready() const;
-  /// Notes that an agent wants a seat in which somebody sits.
+  /// Records that an agent claims an occupied seat.
   void claim(LinkId link, int seat);
   void withdraw_claim(LinkId link);
   [[nodiscard]] std::vector<LinkId> claimants(int seat) const;
-  /// Somebody claims the seat of a node that has said nothing since then: it may be gone.
+  /// True if the holder of a claimed seat has sent nothing since then: it may be lost.
   [[nodiscard]] bool is_seat_in_doubt(Instant since) const;
 
-  /// The empty seats in words: "nodes 2-7 never connected; node 8 (host-i) was refused: ...; node 9
-  /// (host-j) left: closed the connection". Who was refused and had no node rank comes last.
-  /// `hosts` names nodes by rank where somebody knows them; names in `unresolved` are
-  /// said not to resolve. Nobody was expected in seats from `expected` on, but some may have left.
+  /// Describes the empty seats: "nodes 2-7 never connected; node 8 (host-i) was refused: ...; node 9 (host-j) left:
+  /// closed the connection". Refused agents without a node rank come last. `hosts` names nodes by rank where the
+  /// platform knows them; names in `unresolved` are marked. No node was expected in seats from `expected` on, but
+  /// some may have left.
   [[nodiscard]] std::string describe_missing(const std::vector<std::optional<std::string>>& hosts,
                                              const std::set<std::string>& unresolved, int expected) const;
   [[nodiscard]] std::vector<int> missing() const;
@@ -106,7 +105,7 @@ class Roster {
   std::map<LinkId, Member> members_;
   std::vector<std::optional<LinkId>> seats_;
   std::map<int, std::string> departures_;  ///< by seat: "(host-j) left: closed the connection"
-  std::map<std::string, std::string, decltype(&is_before)> refused_{is_before};  ///< those without a seat, by name
+  std::map<std::string, std::string, decltype(&is_before)> refused_{is_before};  ///< agents without a seat, by name
   int seated_ = 0;
   int seated_slots_ = 0;
   int seated_unready_ = 0;
@@ -116,22 +115,21 @@ class Roster {
 /// "host-b (10.0.0.2)".
 [[nodiscard]] std::string describe(const Member& member);
 
-// What two agents were told differently about their job, in words.
+// Differences between the facts of two agents.
 
-/// "its mode is 'ps', the leader's is 'torchrun'", for the first fact that differs; empty: none does.
-/// Both are normalized().
+/// Describes the first fact that differs: "its mode is 'ps', the leader's is 'torchrun'"; empty: none does. Both are
+/// normalized().
 [[nodiscard]] std::string describe_difference(const JobFacts& its, const JobFacts& leaders);
 
-// Which of the hosts each task of a job is on, where a platform has placed several on a host. Pure.
+// Hosts of the tasks of a job, where a platform has placed several tasks on a host. Pure.
 
-/// `names`: the host of each node, in the order of their ranks. A host's number is that of its first
-/// node among the first ones.
+/// `names`: the host of each node, in the order of their ranks. A host is numbered in the order of its first node.
 [[nodiscard]] std::vector<HostPlace> find_host_places(const std::vector<std::string>& names);
 
-// How many workers the nodes have whose roles have the same name, as torchrun counts them. Pure.
+// Workers of all nodes by the names of their roles, as torchrun counts them. Pure.
 
-/// `nodes` in the order of their ranks. Empty where all have the same role, as nearly all jobs do.
-/// Source: _assign_worker_ranks of torch/distributed/elastic/agent/server/api.py of torch 2.13.
+/// `nodes` are in the order of their ranks. Empty if all have one role, as in nearly all jobs. Source:
+/// _assign_worker_ranks of torch/distributed/elastic/agent/server/api.py of torch 2.13.
 [[nodiscard]] std::vector<RoleSlots> find_role_slots(const std::vector<NodeFacts>& nodes);
 
 }  // namespace muster::gang
