@@ -1,6 +1,6 @@
 #pragma once
 
-// Small files of /proc and /sys, and the folders that hold them.
+// Reads small files of /proc and /sys, and lists the directories that have them.
 
 #include <functional>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Calls `visit` with the name of each entry of a folder; a missing folder has none.
+/// Calls `visit` with the name of each entry of a directory; a missing directory has none.
 void for_each_entry(const std::string& folder, const std::function<void(std::string_view)>& visit);
 
 /// The number in a name "<prefix><number>".
@@ -30,7 +30,7 @@ void for_each_entry(const std::string& folder, const std::function<void(std::str
 /// Lines "Name: value", as /proc writes them, without blanks around both.
 [[nodiscard]] std::map<std::string, std::string> read_fields(const std::string& path);
 
-/// A value that is read when it is asked for first: few jobs need it, and each start would pay for it.
+/// A value that is read on first use: few jobs need it, and reading would slow down each start.
 template <typename T>
 class Lazy {
  public:
