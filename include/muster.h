@@ -5,12 +5,11 @@
  *       muster_go_suspend();
  *     }
  *
- * Each function does nothing where muster did not start the program, and where its files cannot be had. Times are unix time in
- * seconds. One thread at a time may call them. A forked process goes on with what its parent has opened; each file that
- * includes this one opens the files for itself.
+ * Each function does nothing where muster did not start the program, or where the files it needs are missing. Times are
+ * unix time in seconds. At most one thread at a time may call them. A forked process continues to use what its parent
+ * has opened; each source file that includes this header opens the files separately.
  *
- * C99 or C++11, Linux. Uses only what system headers declare without feature macros: they may have been included before.
- */
+ * C99 or C++11, Linux. Uses only what system headers declare without feature macros: they may be included before. */
 #ifndef MUSTER_H
 #define MUSTER_H
 

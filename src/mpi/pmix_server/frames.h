@@ -1,6 +1,6 @@
-/* Frames between muster and its PMIx server, over one stream socket: a length of 32 bits, which counts what follows, a letter
- * for the type, and the fields. Both are programs of one machine and one build: numbers are in native order. Within a
- * frame a number has 32 bits, and a text is its length and its bytes.
+/* Frames between muster and its PMIx server, over one stream socket: a length of 32 bits, which counts what follows, a
+ * letter for the type, and the fields. Both are programs of one machine and one build: numbers are in native order.
+ * Within a frame a number has 32 bits, and a text is its length and its bytes.
  *
  * The counterpart is src/mpi/pmix_frames.cpp. */
 #ifndef MUSTER_PMIX_SERVER_FRAMES_H
