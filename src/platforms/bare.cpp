@@ -1,8 +1,8 @@
-// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as the platforms
-// that set only these mean them (PyTorchJob up to 1.6), unless what stands beside them proves that
-// they count processes: a LOCAL_RANK, a NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE
-// of which WORLD_SIZE is a multiple. Then the node's own names are taken, and sizes and RANK are divided;
-// where they cannot be, the user has to say.
+// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as on the platforms that
+// set only these (PyTorchJob up to 1.6), unless another variable proves that they count processes: a LOCAL_RANK, a
+// NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE of which WORLD_SIZE is a multiple. Then node
+// variables are used, and sizes and RANK are divided; where they cannot be divided, the user has to decide. The same
+// file reads mpirun's ranks.
 #include "base/encoding.hpp"
 #include "base/text.hpp"
 #include "platforms/cluster.hpp"
@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-/// What the variables say, before it is known what they count.
+/// The variables, before their unit is known.
 struct BareVariables {
   std::optional<Sourced<int>> rank;
   std::optional<Sourced<int>> world_size;
@@ -59,7 +59,7 @@ Result<BareVariables> read_bare(const Snapshot& snapshot) {
   return bare;
 }
 
-/// What proves that RANK and WORLD_SIZE count processes.
+/// The variable that proves that RANK and WORLD_SIZE count processes; null: none.
 const Sourced<int>* proof_of_processes(const BareVariables& bare) {
   if (bare.local_rank) {
     return &*bare.local_rank;
@@ -74,7 +74,7 @@ const Sourced<int>* proof_of_processes(const BareVariables& bare) {
   return bare.local_size ? &*bare.local_size : nullptr;
 }
 
-/// What the variables say of the workers of one node.
+/// The number of workers of one node, from the variables.
 Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables& bare) {
   if (!bare.local_size) {
     return bare.slots;
@@ -86,7 +86,7 @@ Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables&
   return std::optional(bare.slots ? *bare.slots : local);
 }
 
-/// The number of nodes, where WORLD_SIZE counts processes.
+/// Computes the number of nodes where WORLD_SIZE counts processes.
 Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<int>& proof) {
   facts.nodes = bare.nodes;
   const auto here = find_slots_here(bare);
@@ -121,7 +121,7 @@ Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<i
   return {};
 }
 
-/// LOCAL_RANK of another process than the first of its node.
+/// Error for a LOCAL_RANK of a process that is not the first of its node.
 Error started_already(const Sourced<int>& local_rank) {
   return Error{ErrorKind::BadEnvironment,
                local_rank.source.name + " is '" + std::to_string(local_rank.value) +
@@ -130,7 +130,7 @@ Error started_already(const Sourced<int>& local_rank) {
                    "LOCAL_WORLD_SIZE as well"};
 }
 
-/// RANK beside NODE_RANK: the same, or that of the first process there.
+/// Checks RANK against NODE_RANK: they are equal, or RANK is that of the first process there.
 Result<> check_rank_of_process(const BareVariables& bare, int slots) {
   const long long first = static_cast<long long>(bare.node_rank->value) * slots;
   if (bare.rank->value == bare.node_rank->value || bare.rank->value == first) {
@@ -141,12 +141,12 @@ Result<> check_rank_of_process(const BareVariables& bare, int slots) {
                            std::to_string(first));
 }
 
-/// The node whose first process has RANK, where that is no node's rank.
+/// Computes the node from RANK where RANK counts processes.
 void divide_rank(PlatformFacts& facts, const BareVariables& bare, int slots) {
   const int rank = bare.rank->value;
   const bool is_above_nodes = facts.nodes && rank >= facts.nodes->value;
   if (!bare.local_rank && !bare.local_size && rank > 0 && !is_above_nodes) {
-    return;  // it may be either
+    return;  // RANK may be either
   }
   const std::string each = std::to_string(slots);
   if (rank % slots == 0) {
@@ -183,7 +183,7 @@ Result<> read_processes(PlatformFacts& facts, const BareVariables& bare, const S
   return {};
 }
 
-/// On the first node both ranks are 0, whatever they count.
+/// True on the first node, where both ranks are 0 in any unit.
 bool is_ambiguous(const BareVariables& bare) {
   return bare.rank && bare.rank->value == 0 && bare.node_rank && !bare.nodes && bare.world_size &&
          bare.world_size->value > 1;
@@ -249,7 +249,7 @@ const Platform kBare = {.name = "bare",
                         .read = read_bare_platform,
                         .counts = kBareCounts};
 
-// RANK, WORLD_SIZE and lists of tasks, as another launcher meets them that reads none of them.
+// RANK, WORLD_SIZE and task lists, for launchers that ignore them.
 
 std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings& settings) {
   const auto request = read_cluster_request(settings);
@@ -264,21 +264,21 @@ std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings&
   return BareSign{choice->source, is_whole, choice->platform->is_list_of_tasks};
 }
 
-// Started by mpirun, one process for each rank: Open MPI 4 and 5 (PMIx), Hydra as of MPICH and Intel MPI.
-// All of them count processes. OMPI_COMM_WORLD_NODE_RANK is a rank among the processes of this host, over all
-// jobs: nothing is read from it.
-// Under srun the same PMI_* and PMIX_* variables come from Slurm's own plugins: only OMPI_COMM_WORLD_SIZE
-// and MPI_LOCALNRANKS are mpirun's.
-// Where several hosts take part nothing says where rank 0 is: OMPI_MCA_orte_hnp_uri is mpirun's own host.
-// Source: Open MPI, "Environment variables set by mpirun" (docs.open-mpi.org); MPICH, src/pm/hydra,
-// "Using the Hydra Process Manager".
+// Processes started by mpirun, one for each rank: Open MPI 4 and 5 (PMIx), Hydra of MPICH and Intel MPI. All
+// variables count processes. OMPI_COMM_WORLD_NODE_RANK is a rank among the processes of this host over all jobs, and
+// is not read.
+// Under srun, Slurm's own plugins set the same PMI_* and PMIX_* variables: only OMPI_COMM_WORLD_SIZE and
+// MPI_LOCALNRANKS are mpirun's. With several hosts no variable has the host of rank 0: OMPI_MCA_orte_hnp_uri is
+// mpirun's own host.
+// Source: Open MPI, "Environment variables set by mpirun" (docs.open-mpi.org); MPICH, src/pm/hydra, "Using the Hydra
+// Process Manager".
 
 namespace {
 
 struct Launcher {
   const char* sign;
   TaskVariables names;
-  const char* advice;  ///< how it is told where rank 0 is
+  const char* advice;  ///< tells the user how to set the host of rank 0
 };
 
 constexpr std::array<Launcher, 2> kLaunchers = {{
@@ -292,7 +292,7 @@ constexpr std::array<Launcher, 2> kLaunchers = {{
 
 constexpr std::array<const char*, 3> kMpirunCounts = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
 
-/// One rank alone is no reason to leave the platform around it unasked.
+/// Finds the launcher of several ranks: a single rank does not hide the platform around it.
 const Launcher* find_launcher(const Snapshot& snapshot) {
   const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const Launcher& launcher) {
     return snapshot.has(launcher.sign) && snapshot.variable(launcher.names.size) != "1";
@@ -300,8 +300,8 @@ const Launcher* find_launcher(const Snapshot& snapshot) {
   return at == kLaunchers.end() ? nullptr : &*at;
 }
 
-/// A launcher of PMIx' that tells a process its rank, and not of how many: prun, or another of its kind.
-/// Where a scheduler has started us by PMIx, its own variables say more.
+/// True under a PMIx launcher that sets a rank but no size: prun, or a similar one. Where a scheduler uses PMIx, its
+/// own variables are more complete.
 bool is_of_unknown_size(const Snapshot& snapshot) {
   return snapshot.has("PMIX_RANK") && snapshot.has("PMIX_NAMESPACE") &&
          !first_set(snapshot,
@@ -322,11 +322,10 @@ Error unknown_size(const Snapshot& snapshot) {
                    "mpirun, or one on each host with --nnodes, --node-rank and --master-addr"};
 }
 
-/// What all ranks of this start share. Of Hydra's it is the socket to the proxy that has started those of
-/// this host.
+/// An id that all ranks of this start share. Hydra's is the socket to the proxy that started the ranks of this host.
 Sourced<std::string> find_id(const Snapshot& snapshot, const PlatformFacts& facts) {
   if (const auto name_space = sourced_variable(snapshot, "PMIX_NAMESPACE")) {
-    const bool is_secret = name_space->value.starts_with("muster-");  // a job of ours
+    const bool is_secret = name_space->value.starts_with("muster-");  // a job started by muster
     return is_secret ? Sourced<std::string>{digest_of(name_space->value), name_space->source} : *name_space;
   }
   const auto descriptor = sourced_variable(snapshot, "HYDI_CONTROL_FD");

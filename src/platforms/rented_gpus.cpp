@@ -33,7 +33,7 @@ Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-/// A node with another rank than 0 has another address than the primary node.
+/// Fails where a node with another rank than 0 has the primary node's address.
 Result<> check_own_address(const PlatformFacts& facts, const Snapshot& snapshot) {
   std::optional<Sourced<std::string>> own;
   if (auto read = read_into(own, snapshot, "NODE_ADDR", read_address); !read) {
@@ -56,7 +56,7 @@ Result<> read_runpod_slots(PlatformFacts& facts, const Snapshot& snapshot) {
   return check_all_devices(facts, snapshot, "WORLD_SIZE");
 }
 
-/// The names are nobody's own: a variable of RunPod's must be there, or all that only a cluster of its has.
+/// Finds a variable of RunPod, or all variables of its clusters: single names are too common.
 std::optional<std::string> find_runpod_sign(const Snapshot& snapshot) {
   const auto first = snapshot.variables.lower_bound("RUNPOD_");
   const bool is_runpod = (first != snapshot.variables.end() && first->first.starts_with("RUNPOD_")) ||
@@ -191,17 +191,17 @@ Result<PlatformFacts> read_dstack(const Snapshot& snapshot) {
 const Platform kDstack = {"dstack", "DSTACK_NODE_RANK or DSTACK_NODES_NUM", find_dstack_sign, read_dstack,
                           kDstackCounts};
 
-// Determined AI: a task of several containers is told by an API of the master alone who they are; its own
-// launch layers ask it and hand DET_CHIEF_IP on. What the environment says is this container's slots, and
-// for a trial how many slots all containers have together. So the number of nodes can be known, ranks go by
-// arrival, and where the leader is must be said. RANK and WORLD_SIZE are not set.
+// Determined AI: a task of several containers gets its members only from an API of the master; its own launch layers
+// call it and pass DET_CHIEF_IP on. The environment has this container's slots, and for a trial the slots of all
+// containers. So the number of nodes can be computed, ranks follow arrival order, and the user must give the leader.
+// RANK and WORLD_SIZE are not set.
 // Source: determined-ai/determined, master/pkg/tasks (DET_*), harness/determined/_info.py.
 
 namespace {
 
 constexpr const char* kConfig = "DET_EXPERIMENT_CONFIG";
 
-/// "[0,1,2]" are three.
+/// Counts the slots of this container: "[0,1,2]" are three.
 Result<std::optional<Sourced<int>>> count_own_slots(const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, "DET_SLOT_IDS");
   if (!text) {
@@ -219,7 +219,7 @@ Result<std::optional<Sourced<int>>> count_own_slots(const Snapshot& snapshot) {
   return std::optional(Sourced<int>{static_cast<int>(ids->size()), text->source});
 }
 
-/// The slots of all containers. The rest of the experiment's configuration is nobody's business.
+/// Reads the slots of all containers; ignores the rest of the experiment's configuration.
 Result<std::optional<Sourced<int>>> count_all_slots(const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, kConfig);
   boost::system::error_code error;

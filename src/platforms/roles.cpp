@@ -11,7 +11,7 @@
 
 namespace muster {
 
-// Lists of endpoints, and the numbering of agents over them. Pure.
+// Lists of endpoints, and the numbering of agents over them.
 
 namespace {
 
@@ -34,7 +34,7 @@ Result<> check_endpoint(const Sourced<std::string>& text) {
 }
 
 Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text) {
-  // An endpoint always has a port, so a text that ends with "]" is a list in brackets.
+  // An endpoint always has a port, so a text that ends with "]" is a bracketed list.
   std::vector<std::string> endpoints = split(without_brackets(text.value), ',');
   if (endpoints.empty()) {
     return wrong_value(text, "a list of host:port, such as [a:2222,b:2222]");
@@ -147,7 +147,7 @@ const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string&
   return found == sizes.end() ? nullptr : &*found;
 }
 
-/// In the order of numbering and without roles of no process.
+/// Sorts by the order of numbering, and drops roles without processes.
 std::vector<RoleSize> in_order_of(const Roles& roles, const std::vector<RoleSize>& sizes) {
   std::vector<RoleSize> ordered;
   for (const std::string& role : roles) {
@@ -176,7 +176,7 @@ Result<RoleSize> read_role_size(const std::string& piece, const Sourced<std::str
   return RoleSize{name, *count};
 }
 
-/// One node alone, where the lists have more.
+/// True where the user wants a single node, and the lists have more.
 bool is_one_node_wanted(const ClusterRequest& request, const TaskLists& tasks) {
   return request.nodes && request.nodes->value.most == 1 && hosts_of(tasks).size() > 1;
 }
@@ -261,7 +261,7 @@ void apply_tasks(PlatformFacts& facts, const JobRoles& roles) {
   facts.hosts.reset();
   facts.master_address.reset();
   if (tasks.is_alone) {
-    facts.master_port.reset();  // that of the cluster, which this job is no part of
+    facts.master_port.reset();  // it belongs to the cluster, not to this job
   } else {
     facts.hosts = {hosts, tasks.source};
     facts.master_address = {hosts.front(), tasks.source};
