@@ -24,7 +24,7 @@ struct PublicKey {
 /// in a configuration file.
 [[nodiscard]] Result<PublicKey> read_public_key(std::string_view line);
 
-/// What a node publishes about itself.
+/// Data that a node publishes about itself.
 struct SshNode {
   std::string name;        ///< host name
   std::uint16_t port = 0;  ///< on which its sshd listens; 0: it has no sshd

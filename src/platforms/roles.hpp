@@ -30,7 +30,7 @@ struct Ports {
 
 void add_ports(Cluster& cluster, const Ports& ports);
 
-/// What is known about the roles.
+/// Roles known from the platform and the user.
 struct JobRoles {
   std::optional<TaskLists> tasks;                       ///< from the platform
   std::optional<Sourced<std::vector<RoleSize>>> sizes;  ///< from --roles

@@ -143,7 +143,7 @@ bool has_shape(std::string_view name, const Snapshot& snapshot) {
 }
 
 /// Counts the texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
-/// NOLINTNEXTLINE(misc-no-recursion): the parser allows few levels
+// NOLINTNEXTLINE(misc-no-recursion): the parser allows few levels
 int count_texts(const json::value& value) {
   int count = 0;
   if (const json::array* const list = value.if_array()) {
