@@ -78,11 +78,6 @@ int cores_in_one(const Snapshot& snapshot) {
   return parse_integer(given, 1, kMost).value_or(usual);
 }
 
-int count_files(const Vendor& vendor, const Snapshot& snapshot) {
-  const int count = snapshot.devices.*vendor.counted;
-  return vendor.counted == &HostDevices::neuron_cores ? count / cores_in_one(snapshot) : count;
-}
-
 /// Fails for a number that no device has: the runtime would see no or fewer devices. Numbers are positions from 0;
 /// those of Ascend are host numbers in some containers. ASCEND_VISIBLE_DEVICES, which selects a container's devices,
 /// has host numbers.
@@ -119,7 +114,8 @@ Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
   if (const auto list = list_of(vendor, snapshot)) {
     return {static_cast<int>(read_device_list(list->value).size()), list->source};
   }
-  return {count_files(vendor, snapshot), {SourceKind::File, vendor.files}};
+  const int divisor = vendor.counted == &HostDevices::neuron_cores ? cores_in_one(snapshot) : 1;
+  return {snapshot.devices.*vendor.counted / divisor, {SourceKind::File, vendor.files}};
 }
 
 /// The first vendor of which this host has devices.

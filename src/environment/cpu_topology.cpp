@@ -14,7 +14,6 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
-#include <string>
 
 namespace muster {
 namespace {
@@ -46,12 +45,6 @@ std::vector<int> read_online(const std::string& system) {
   return online;
 }
 
-void add_names(std::map<int, int>& names, const std::vector<int>& members) {
-  for (const int member : members) {
-    names.emplace(member, members.front());
-  }
-}
-
 /// Names each group of CPUs by its lowest one. Reads a list once for all its members: with hundreds of CPUs that is
 /// most of the time. A CPU without a list is a separate group.
 void name_groups(std::map<int, CpuPlace>& cpus, int CpuPlace::*group,
@@ -59,7 +52,10 @@ void name_groups(std::map<int, CpuPlace>& cpus, int CpuPlace::*group,
   std::map<int, int> names;
   for (auto& [cpu, place] : cpus) {
     if (!names.contains(cpu)) {
-      add_names(names, members_of(cpu));
+      const std::vector<int> members = members_of(cpu);
+      for (const int member : members) {
+        names.emplace(member, members.front());
+      }
       names.emplace(cpu, cpu);
     }
     place.*group = names.at(cpu);
@@ -89,13 +85,6 @@ void put_on_node(std::map<int, CpuPlace>& cpus, const std::vector<int>& members,
   }
 }
 
-/// Without a directory of nodes (a kernel without NUMA) all CPUs stay on node 0.
-void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
-  for (const int node : numbered_entries(folder, "node")) {
-    put_on_node(cpus, read_list(folder + "/node" + std::to_string(node) + "/cpulist"), node);
-  }
-}
-
 void read_packages(std::map<int, CpuPlace>& cpus, const std::string& folder) {
   for (auto& [cpu, place] : cpus) {
     const std::string package = first_line(folder + "/cpu" + std::to_string(cpu) + "/topology/physical_package_id");
@@ -103,20 +92,23 @@ void read_packages(std::map<int, CpuPlace>& cpus, const std::string& folder) {
   }
 }
 
-/// Virtual machines often show no caches: then the NUMA node is the best substitute.
-std::vector<int> sharers_of_cache_or_node(const std::string& system, int cpu, int node) {
-  std::vector<int> sharers = sharers_of_last_cache(system + "/cpu/cpu" + std::to_string(cpu) + "/cache");
-  return sharers.empty() ? read_list(system + "/node/node" + std::to_string(node) + "/cpulist") : sharers;
-}
-
 void read_cpus(std::map<int, CpuPlace>& cpus, const std::string& system) {
-  read_nodes(cpus, system + "/node");
+  const auto cpus_of_node = [&](int node) {
+    return read_list(system + "/node/node" + std::to_string(node) + "/cpulist");
+  };
+  // Without a directory of nodes (a kernel without NUMA) all CPUs stay on node 0.
+  for (const int node : numbered_entries(system + "/node", "node")) {
+    put_on_node(cpus, cpus_of_node(node), node);
+  }
   read_packages(cpus, system + "/cpu");
   name_groups(cpus, &CpuPlace::core, [&](int cpu) {
     return read_list(system + "/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
   });
-  name_groups(cpus, &CpuPlace::cache,
-              [&](int cpu) { return sharers_of_cache_or_node(system, cpu, cpus.at(cpu).numa_node); });
+  name_groups(cpus, &CpuPlace::cache, [&](int cpu) {
+    std::vector<int> sharers = sharers_of_last_cache(system + "/cpu/cpu" + std::to_string(cpu) + "/cache");
+    // Virtual machines often show no caches: then the NUMA node is the best substitute.
+    return sharers.empty() ? cpus_of_node(cpus.at(cpu).numa_node) : sharers;
+  });
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <array>
 #include <numeric>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace muster {

@@ -20,7 +20,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
 
 namespace muster {
 namespace {

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>

@@ -58,10 +58,6 @@ Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-std::optional<std::string> find_aws_batch_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"});
-}
-
 Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.nodes, snapshot, kAwsBatchCounts.front(), read_node_count); !read) {
@@ -85,7 +81,10 @@ Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kAwsBatch = {"aws-batch", "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_JOB_NODE_INDEX", find_aws_batch_sign,
+const Platform kAwsBatch = {"aws-batch", "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_JOB_NODE_INDEX",
+                            [](const Snapshot& snapshot) {
+                              return first_set(snapshot, {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"});
+                            },
                             read_aws_batch, kAwsBatchCounts};
 
 // Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its

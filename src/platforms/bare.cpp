@@ -300,19 +300,16 @@ const Launcher* find_launcher(const Snapshot& snapshot) {
   return at == kLaunchers.end() ? nullptr : &*at;
 }
 
-/// True under a PMIx launcher that sets a rank but no size: prun, or a similar one. Where a scheduler uses PMIx, its
-/// own variables are more complete.
-bool is_of_unknown_size(const Snapshot& snapshot) {
-  return snapshot.has("PMIX_RANK") && snapshot.has("PMIX_NAMESPACE") &&
-         !first_set(snapshot,
-                    {"OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_JOB_ID", "FLUX_JOB_ID", "JSM_NAMESPACE_SIZE"});
-}
-
 std::optional<std::string> find_mpirun_sign(const Snapshot& snapshot) {
   if (const Launcher* const launcher = find_launcher(snapshot)) {
     return launcher->sign;
   }
-  return is_of_unknown_size(snapshot) ? std::optional<std::string>("PMIX_RANK") : std::nullopt;
+  // A PMIx launcher that sets a rank but no size: prun, or a similar one. Where a scheduler uses PMIx, its own variables
+  // are more complete.
+  const bool is_of_unknown_size =
+      snapshot.has("PMIX_NAMESPACE") && !first_set(snapshot, {"OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_JOB_ID",
+                                                              "FLUX_JOB_ID", "JSM_NAMESPACE_SIZE"});
+  return is_of_unknown_size ? first_set(snapshot, {"PMIX_RANK"}) : std::nullopt;
 }
 
 Error unknown_size(const Snapshot& snapshot) {

@@ -250,10 +250,6 @@ Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
   return hosts ? take_hosts(facts, *hosts) : hosts.error();
 }
 
-std::optional<std::string> find_volcengine_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"MLP_ROLE_INDEX", "MLP_WORKER_NUM"});
-}
-
 Result<PlatformFacts> read_volcengine(const Snapshot& snapshot) {
   PlatformFacts facts;
   const auto all = read_trainers(snapshot);
@@ -283,8 +279,11 @@ Result<PlatformFacts> read_volcengine(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kVolcengine = {"volcengine", "MLP_ROLE_INDEX or MLP_WORKER_NUM", find_volcengine_sign, read_volcengine,
-                              kVolcengineCounts};
+const Platform kVolcengine = {"volcengine", "MLP_ROLE_INDEX or MLP_WORKER_NUM",
+                              [](const Snapshot& snapshot) {
+                                return first_set(snapshot, {"MLP_ROLE_INDEX", "MLP_WORKER_NUM"});
+                              },
+                              read_volcengine, kVolcengineCounts};
 
 // HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no contradiction: MASTER_IP is
 // the address that others can reach, and it wins. Old versions have no MARSV2_*. MASTER_IP is a common name, so it is

@@ -182,11 +182,6 @@ void add_ports(Cluster& cluster, const Ports& ports) {
 
 namespace {
 
-/// Addresses to which a server binds for all interfaces, and which no client can use.
-bool is_any_address(const std::string& address) {
-  return address == "0.0.0.0" || address == "::";
-}
-
 /// True when the platform lists this node under exactly that name.
 bool is_local_host(const PlatformFacts& facts, const std::string& name) {
   if (!facts.hosts || !facts.node_rank) {
@@ -194,11 +189,6 @@ bool is_local_host(const PlatformFacts& facts, const std::string& name) {
   }
   const auto rank = static_cast<std::size_t>(facts.node_rank->value);
   return rank < facts.hosts->value.size() && facts.hosts->value[rank] == name;
-}
-
-/// True when the platform places all nodes on this machine.
-bool is_one_machine(const PlatformFacts& facts) {
-  return facts.share && (facts.share->hosts == 1 || facts.share->local_size.value == facts.nodes->value);
 }
 
 std::string only_on_one_machine(const PlatformFacts& facts) {
@@ -218,14 +208,16 @@ Result<std::string> check_leader_address(const PlatformFacts& facts) {
   const std::string& address = leader.value;
   // The leader may have this address, and needs no other name for itself.
   const bool is_leader = facts.node_rank && facts.node_rank->value == 0;
-  if (facts.nodes->value == 1 || is_leader || is_local_host(facts, address) || is_one_machine(facts)) {
+  const bool is_one_machine =
+      facts.share && (facts.share->hosts == 1 || facts.share->local_size.value == facts.nodes->value);
+  if (facts.nodes->value == 1 || is_leader || is_local_host(facts, address) || is_one_machine) {
     return std::string();
   }
   if (is_given(leader.source)) {  // a user may try several agents on one machine
     const bool leads_here = is_only_own_machine(address);
     return leads_here && facts.node_rank ? only_on_one_machine(facts) : std::string();
   }
-  if (is_any_address(address)) {
+  if (address == "0.0.0.0" || address == "::") {  // a server binds to these for all interfaces; no client can use them
     return wrong_value(leader, "an address at which the other nodes reach the leader");
   }
   if (is_loopback_name(address) && facts.node_rank) {

@@ -108,10 +108,6 @@ Result<> read_port_of_job(PlatformFacts& facts, const Source& source, const json
   return {};
 }
 
-std::optional<std::string> find_vertex_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"CLUSTER_SPEC"});
-}
-
 Result<PlatformFacts> read_vertex(const Snapshot& snapshot) {
   PlatformFacts facts;
   const auto text = *sourced_variable(snapshot, "CLUSTER_SPEC");
@@ -138,7 +134,9 @@ Result<PlatformFacts> read_vertex(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kVertex = {"vertex", "CLUSTER_SPEC", find_vertex_sign, read_vertex, kVertexCounts};
+const Platform kVertex = {"vertex", "CLUSTER_SPEC",
+                          [](const Snapshot& snapshot) { return first_set(snapshot, {"CLUSTER_SPEC"}); }, read_vertex,
+                          kVertexCounts};
 
 // Azure Machine Learning. With the PyTorch distribution RANK and WORLD_SIZE count processes, of which it
 // starts process_count_per_instance on each node; with one on each they count nodes, and LOCAL_RANK is 0
@@ -188,12 +186,6 @@ Result<> read_share(PlatformFacts& facts, const Sourced<int>& each, const Names&
   return {};
 }
 
-/// Describes a job with one process on each node, of which only the number of nodes is known.
-Result<> read_plain_nodes(PlatformFacts& facts, const std::optional<Sourced<int>>& hosts, const Snapshot& snapshot) {
-  facts.nodes = hosts;
-  return read_into(facts.node_rank, snapshot, "NODE_RANK", read_node_rank);
-}
-
 Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
   std::optional<Sourced<int>> hosts;
   if (auto read = read_into(hosts, snapshot, kAzuremlCounts.front(), read_node_count); !read) {
@@ -203,7 +195,8 @@ Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& sn
     return read;
   }
   if (!facts.nodes) {
-    return read_plain_nodes(facts, hosts, snapshot);
+    facts.nodes = hosts;  // one process on each node, of which only the number is known
+    return read_into(facts.node_rank, snapshot, "NODE_RANK", read_node_rank);
   }
   if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
     return read;

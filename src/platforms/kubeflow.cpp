@@ -74,10 +74,6 @@ const Platform kPytorchjob = {
 
 namespace {
 
-std::optional<std::string> find_pet_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"PET_NNODES"});
-}
-
 Result<PlatformFacts> read_pet(const Snapshot& snapshot) {
   PlatformFacts facts;
   std::optional<Sourced<NodeRange>> nodes;
@@ -106,8 +102,11 @@ Result<PlatformFacts> read_pet(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPet = {
-    .name = "pet", .signs = "PET_NNODES", .find_sign = find_pet_sign, .read = read_pet, .may_lack_rank = true};
+const Platform kPet = {.name = "pet",
+                       .signs = "PET_NNODES",
+                       .find_sign = [](const Snapshot& snapshot) { return first_set(snapshot, {"PET_NNODES"}); },
+                       .read = read_pet,
+                       .may_lack_rank = true};
 
 // TensorFlow's lists of tasks: TF_CONFIG, as Kubeflow's TFJob and Volcano's tensorflow plugin set it,
 // and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may stand beside the variables of
@@ -212,10 +211,6 @@ Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
 
 constexpr std::array<const char*, 3> kTfjobCounts = {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"};
 
-std::optional<std::string> find_tfjob_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
-}
-
 Result<PlatformFacts> read_tfjob(const Snapshot& /*snapshot*/) {
   return PlatformFacts();  // each platform's reader reads the lists, with the mode's roles
 }
@@ -251,7 +246,10 @@ bool are_several_tasks(const Snapshot& snapshot) {
 
 const Platform kTfjob = {.name = "tfjob",
                          .signs = "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
-                         .find_sign = find_tfjob_sign,
+                         .find_sign =
+                             [](const Snapshot& snapshot) {
+                               return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
+                             },
                          .read = read_tfjob,
                          .counts = kTfjobCounts,
                          .is_list_of_tasks = true};

@@ -10,10 +10,6 @@
 namespace muster {
 namespace {
 
-std::optional<std::string> find_indexed_job_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"JOB_COMPLETION_INDEX"});
-}
-
 Result<PlatformFacts> read_indexed_job(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.node_rank, snapshot, "JOB_COMPLETION_INDEX", read_node_rank); !read) {
@@ -35,7 +31,9 @@ Result<PlatformFacts> read_indexed_job(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kIndexedJob = {"indexed-job", "JOB_COMPLETION_INDEX", find_indexed_job_sign, read_indexed_job};
+const Platform kIndexedJob = {"indexed-job", "JOB_COMPLETION_INDEX",
+                              [](const Snapshot& snapshot) { return first_set(snapshot, {"JOB_COMPLETION_INDEX"}); },
+                              read_indexed_job};
 
 // JobSet: a pod of an Indexed Job of the set is a node. A set has no variables of its own; these are its labels,
 // passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each Job, as in the
@@ -186,10 +184,6 @@ namespace {
 
 constexpr std::array<const char*, 1> kLeaderworkersetCounts = {"LWS_GROUP_SIZE"};
 
-std::optional<std::string> find_leaderworkerset_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"});
-}
-
 Result<PlatformFacts> read_leaderworkerset(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.nodes, snapshot, "LWS_GROUP_SIZE", read_node_count); !read) {
@@ -206,7 +200,10 @@ Result<PlatformFacts> read_leaderworkerset(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kLeaderWorkerSet = {"leaderworkerset", "LWS_GROUP_SIZE or LWS_LEADER_ADDRESS", find_leaderworkerset_sign,
+const Platform kLeaderWorkerSet = {"leaderworkerset", "LWS_GROUP_SIZE or LWS_LEADER_ADDRESS",
+                                   [](const Snapshot& snapshot) {
+                                     return first_set(snapshot, {"LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"});
+                                   },
                                    read_leaderworkerset, kLeaderworkersetCounts};
 
 // The Ascend operator (MindCluster): each pod is a node. The totals count devices (WORLD_SIZE, MS_WORKER_NUM,
@@ -233,18 +230,14 @@ constexpr std::array<FrameworkNames, 3> kFrameworks = {{
     {"CM_RANK", "CM_WORKER_SIZE", "CM_LOCAL_WORKER", "CM_CHIEF_IP", "CM_CHIEF_PORT"},
 }};
 
-/// True for a list of devices, the sign of old operators, which have no MINDX_TASK_ID.
-bool is_list(const std::optional<std::string>& devices) {
-  return devices && devices->find_first_of(",{") != std::string::npos;
-}
-
 const FrameworkNames* find_framework(const Snapshot& snapshot) {
   const auto found = std::find_if(kFrameworks.begin(), kFrameworks.end(), [&](const FrameworkNames& framework) {
     return snapshot.has(framework.rank) && snapshot.has(framework.devices) && snapshot.has(framework.local_devices);
   });
   const bool is_pytorch = found == kFrameworks.begin();
-  if (found == kFrameworks.end() ||
-      (is_pytorch && !snapshot.has("MINDX_TASK_ID") && !is_list(snapshot.variable("LOCAL_RANK")))) {
+  // Old operators have no MINDX_TASK_ID; then a list of devices is the sign.
+  const bool is_list = snapshot.variable("LOCAL_RANK").value_or("").find_first_of(",{") != std::string::npos;
+  if (found == kFrameworks.end() || (is_pytorch && !snapshot.has("MINDX_TASK_ID") && !is_list)) {
     return nullptr;
   }
   return &*found;

@@ -295,10 +295,6 @@ Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-std::optional<std::string> find_modelarts_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
-}
-
 /// Makes this instance a node, on which muster is started once.
 Result<> read_instance(PlatformFacts& facts, const Snapshot& snapshot) {
   if (auto read = read_rank(facts, snapshot); !read) {
@@ -339,8 +335,11 @@ Result<PlatformFacts> read_modelarts(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_modelarts_sign, read_modelarts,
-                             kModelartsCounts};
+const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME",
+                             [](const Snapshot& snapshot) {
+                               return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
+                             },
+                             read_modelarts, kModelartsCounts};
 
 // ModelArts' old training jobs (API v1), and what was built after them: each container is a node.
 // DLS_TASK_NUMBER counts them, BATCH_CUSTOM<i>_HOSTS is where container i can be met, as host:port.
@@ -376,10 +375,6 @@ Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-std::optional<std::string> find_modelarts_v1_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"DLS_TASK_NUMBER"});
-}
-
 Result<PlatformFacts> read_modelarts_v1(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.nodes, snapshot, "DLS_TASK_NUMBER", read_node_count); !read) {
@@ -403,7 +398,8 @@ Result<PlatformFacts> read_modelarts_v1(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kModelartsV1 = {"modelarts-v1", "DLS_TASK_NUMBER", find_modelarts_v1_sign, read_modelarts_v1,
-                               kModelartsV1Counts};
+const Platform kModelartsV1 = {"modelarts-v1", "DLS_TASK_NUMBER",
+                               [](const Snapshot& snapshot) { return first_set(snapshot, {"DLS_TASK_NUMBER"}); },
+                               read_modelarts_v1, kModelartsV1Counts};
 
 }  // namespace muster

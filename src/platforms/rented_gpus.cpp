@@ -98,10 +98,6 @@ namespace {
 
 constexpr std::array<const char*, 2> kSkypilotCounts = {"SKYPILOT_NUM_NODES", "SKYPILOT_NODE_IPS"};
 
-std::optional<std::string> find_skypilot_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"SKYPILOT_NODE_RANK"});
-}
-
 Result<PlatformFacts> read_skypilot(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.nodes, snapshot, "SKYPILOT_NUM_NODES", read_node_count); !read) {
@@ -128,7 +124,9 @@ Result<PlatformFacts> read_skypilot(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kSkypilot = {"skypilot", "SKYPILOT_NODE_RANK", find_skypilot_sign, read_skypilot, kSkypilotCounts};
+const Platform kSkypilot = {"skypilot", "SKYPILOT_NODE_RANK",
+                            [](const Snapshot& snapshot) { return first_set(snapshot, {"SKYPILOT_NODE_RANK"}); },
+                            read_skypilot, kSkypilotCounts};
 
 // dstack: a distributed task runs its commands once on each node, and DSTACK_NODE_RANK counts nodes. RANK
 // and WORLD_SIZE are not set. On one node the addresses may be empty. The file of DSTACK_MPI_HOSTFILE
@@ -164,10 +162,6 @@ Result<> read_dstack_slots(PlatformFacts& facts, const Snapshot& snapshot) {
   return check_all_devices(facts, snapshot, "DSTACK_GPUS_NUM");
 }
 
-std::optional<std::string> find_dstack_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"DSTACK_NODE_RANK", "DSTACK_NODES_NUM"});
-}
-
 Result<PlatformFacts> read_dstack(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.nodes, snapshot, "DSTACK_NODES_NUM", read_node_count); !read) {
@@ -188,8 +182,11 @@ Result<PlatformFacts> read_dstack(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kDstack = {"dstack", "DSTACK_NODE_RANK or DSTACK_NODES_NUM", find_dstack_sign, read_dstack,
-                          kDstackCounts};
+const Platform kDstack = {"dstack", "DSTACK_NODE_RANK or DSTACK_NODES_NUM",
+                          [](const Snapshot& snapshot) {
+                            return first_set(snapshot, {"DSTACK_NODE_RANK", "DSTACK_NODES_NUM"});
+                          },
+                          read_dstack, kDstackCounts};
 
 // Determined AI: a task of several containers gets its members only from an API of the master; its own launch layers
 // call it and pass DET_CHIEF_IP on. The environment has this container's slots, and for a trial the slots of all
@@ -271,10 +268,6 @@ Result<Sourced<int>> read_run(const Sourced<std::string>& text) {
   return Sourced<int>{*run - 1, text.source};
 }
 
-std::optional<std::string> find_determined_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"DET_ALLOCATION_ID"});
-}
-
 Result<PlatformFacts> read_determined(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_nodes(facts, snapshot); !read) {
@@ -292,10 +285,11 @@ Result<PlatformFacts> read_determined(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kDetermined = {.name = "determined",
-                              .signs = "DET_ALLOCATION_ID",
-                              .find_sign = find_determined_sign,
-                              .read = read_determined,
-                              .may_lack_rank = true};
+const Platform kDetermined = {
+    .name = "determined",
+    .signs = "DET_ALLOCATION_ID",
+    .find_sign = [](const Snapshot& snapshot) { return first_set(snapshot, {"DET_ALLOCATION_ID"}); },
+    .read = read_determined,
+    .may_lack_rank = true};
 
 }  // namespace muster

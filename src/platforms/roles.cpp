@@ -17,11 +17,6 @@ namespace {
 
 constexpr const char* kExpectedEndpoint = "host:port, such as worker-0:2222 or [::1]:2222";
 
-bool is_endpoint(const std::string& text) {
-  const Endpoint endpoint = split_endpoint(text);
-  return endpoint.port && read_port({*endpoint.port, {}}) && read_address({endpoint.host, {}});
-}
-
 }  // namespace
 
 const Roles& tensorflow_roles() {
@@ -30,7 +25,9 @@ const Roles& tensorflow_roles() {
 }
 
 Result<> check_endpoint(const Sourced<std::string>& text) {
-  return is_endpoint(text.value) ? Result<>() : wrong_value({shortened(text.value), text.source}, kExpectedEndpoint);
+  const Endpoint endpoint = split_endpoint(text.value);
+  const bool is_valid = endpoint.port && read_port({*endpoint.port, {}}) && read_address({endpoint.host, {}});
+  return is_valid ? Result<>() : wrong_value({shortened(text.value), text.source}, kExpectedEndpoint);
 }
 
 Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text) {

@@ -217,12 +217,6 @@ int number_said_by(std::string_view name, const std::string& value) {
   return !error && document.is_structured() ? count_texts(document) : count_hosts(text);
 }
 
-/// The value of a variable, or the text of the file that it names.
-std::string content_of(const std::string& value, const Snapshot& snapshot) {
-  const auto file = snapshot.files.find(value);
-  return file == snapshot.files.end() ? value : file->second;
-}
-
 void add_counter(std::vector<Counter>& counters, const Source& source, const std::string& value,
                  const Snapshot& snapshot) {
   const Platform* const owner = find_owner(source.name);
@@ -232,11 +226,12 @@ void add_counter(std::vector<Counter>& counters, const Source& source, const std
   Counter counter{{shortened(value), source}, 0, false, owner};
   // A TensorFlow evaluator is not a member of the cluster in TF_CONFIG.
   const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
-  counter.count = is_alone ? 1 : number_said_by(source.name, content_of(value, snapshot));
+  const auto file = snapshot.files.find(value);
+  const bool is_file = file != snapshot.files.end();
+  counter.count = is_alone ? 1 : number_said_by(source.name, is_file ? file->second : value);
   if (owner == nullptr && names_host_file(source.name) && !value.empty()) {
-    const auto file = snapshot.files.find(value);  // an unreadable file may list any number
-    counter.is_guess = file == snapshot.files.end();
-    counter.count = counter.is_guess ? 2 : count_lines_of_hosts(file->second);
+    counter.is_guess = !is_file;  // an unreadable file may list any number
+    counter.count = is_file ? count_lines_of_hosts(file->second) : 2;
   }
   if (matches_any(source.name, kRanks)) {
     counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;

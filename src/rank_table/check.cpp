@@ -11,7 +11,6 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace muster::rank_table {
 
@@ -248,12 +247,6 @@ std::string at(const Checked& table, const DevicePlace& device) {
   return path_of(table.layout.form, device.place);
 }
 
-std::string rank_path(const Checked& table, const DevicePlace& device) {
-  Place place = device.place;
-  place.device = device.ranked == device.device ? place.device : -1;
-  return path_of(table.layout.form, place, "rank_id");
-}
-
 /// Checks that each rank is below the number of devices, and unique.
 class RankRule {
  public:
@@ -266,7 +259,8 @@ class RankRule {
     const json::value* value = device.ranked->if_contains("rank_id");
     const auto rank = number_of(value);
     const auto add = [&](const std::string& expected) {
-      table_.breaches.add(rank_path(table_, device), value, expected, kInvalidTable);
+      table_.breaches.add(path_of(table_.layout.form, place_of_rank(device), "rank_id"), value, expected,
+                          kInvalidTable);
     };
     if (!rank) {
       add("a number from 0");
@@ -368,10 +362,6 @@ namespace {
 
 constexpr std::size_t kMostLetters = 63;
 
-bool has_groups(const Checked& table) {
-  return table.layout.form == Form::Groups || table.layout.form == Form::Standard;
-}
-
 void check_id(const Checked& table, const InstancePlace& instance) {
   const json::value* id = instance.instance->if_contains("server_id");
   const std::size_t letters = server_of(instance).size();
@@ -387,7 +377,8 @@ void check_ids(const Checked& table) {
     check_id(table, instance);
     const std::string_view id = server_of(instance);
     const bool is_first = seen.insert(id).second;
-    if (!is_first && !id.empty() && !has_groups(table)) {
+    const bool has_groups = table.layout.form == Form::Groups || table.layout.form == Form::Standard;
+    if (!is_first && !id.empty() && !has_groups) {
       table.breaches.add(path_of(table.layout.form, instance.place, "server_id"),
                          instance.instance->if_contains("server_id"),
                          "a server that is listed once, with all its devices", kInvalidTable);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 namespace muster::rank_table {
@@ -59,20 +58,10 @@ Result<> check_groups(const std::vector<int>& devices) {
   return {};
 }
 
-Error two_addresses(const std::string& name, int device, const std::array<std::string, 2>& both) {
-  return Error{ErrorKind::BadData, "'" + name + "' has two addresses for device " + std::to_string(device) + ": " +
-                                       both[0] + " and " + both[1]};
-}
-
 /// The device number in "address_3"; empty for another key.
 std::optional<int> device_of(std::string_view key) {
   constexpr std::string_view kPrefix = "address_";
   return key.starts_with(kPrefix) ? parse_integer(key.substr(kPrefix.size()), 0, kHighestDevice) : std::nullopt;
-}
-
-Error wrong_address(const std::string& name, std::size_t line, const std::string& value) {
-  return {ErrorKind::BadData, "'" + name + "', line " + std::to_string(line) + ", has the address '" + value +
-                                  "', expected one such as 192.168.100.101"};
 }
 
 /// The addresses in the text, in its order.
@@ -95,12 +84,14 @@ Result<ParsedText> read_lines(std::string_view text, const std::string& name) {
       continue;  // a mask, a gateway, a comment
     }
     if (!is_numeric_address(value)) {
-      return wrong_address(name, number, value);
+      return Error{ErrorKind::BadData, "'" + name + "', line " + std::to_string(number) + ", has the address '" +
+                                           value + "', expected one such as 192.168.100.101"};
     }
     if (!device) {
       said.in_turn.push_back(value);
     } else if (said.of_devices.insert({*device, value}).first->second != value) {
-      return two_addresses(name, *device, {said.of_devices[*device], value});
+      return Error{ErrorKind::BadData, "'" + name + "' has two addresses for device " + std::to_string(*device) + ": " +
+                                           said.of_devices[*device] + " and " + value};
     }
   }
   return said;
@@ -276,13 +267,6 @@ std::string_view address_in_layers(const json::object& rank) {
     address = address.empty() && first != nullptr ? text_of(*first, "addr") : address;
   });
   return address;
-}
-
-/// Place of a `rank_id`: in the device, or in its instance.
-Place place_of_rank(const DevicePlace& device) {
-  Place place = device.place;
-  place.device = device.ranked == device.device ? place.device : -1;
-  return place;
 }
 
 class TableMaker {

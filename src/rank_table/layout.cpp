@@ -13,10 +13,6 @@
 namespace muster::rank_table {
 namespace {
 
-std::string indexed(std::string_view list, int index) {
-  return std::string(list) + "[" + std::to_string(index) + "]";
-}
-
 /// Counts that distinguish the two forms with groups.
 struct Signs {
   std::size_t devices = 0;
@@ -45,10 +41,16 @@ bool has_ranks(const json::object& root) {
 
 }  // namespace
 
+Place place_of_rank(const DevicePlace& device) {
+  Place place = device.place;
+  place.device = device.ranked == device.device ? place.device : -1;
+  return place;
+}
+
 std::string path_of(Form form, const Place& place, std::string_view field) {
   std::string path;
   const auto go_into = [&path](std::string_view list, int index) {
-    path += index < 0 ? "" : (path.empty() ? "" : ".") + indexed(list, index);
+    path += index < 0 ? "" : (path.empty() ? "" : ".") + std::string(list) + "[" + std::to_string(index) + "]";
   };
   switch (form) {
     case Form::Groups:

@@ -36,6 +36,9 @@ struct InstancePlace {
   std::vector<DevicePlace> devices;
 };
 
+/// Place of a device's `rank_id`: in the device, or in its instance.
+[[nodiscard]] Place place_of_rank(const DevicePlace& device);
+
 /// The instances in the order of ranks.
 struct Layout {
   Form form = Form::Version1;

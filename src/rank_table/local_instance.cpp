@@ -35,11 +35,6 @@ bool has_address(const Instance& instance, const std::string& address) {
   return is_it(instance.server_id) || std::any_of(instance.addresses.begin(), instance.addresses.end(), is_it);
 }
 
-bool has_pod_names(const Table& table) {
-  return std::any_of(table.instances.begin(), table.instances.end(),
-                     [](const Instance& instance) { return !instance.pod_name.empty(); });
-}
-
 int lowest_rank(const Instance& instance) {
   const auto least = [](int rank, const Device& device) { return std::min(rank, device.rank); };
   const auto& devices = instance.devices;
@@ -213,7 +208,8 @@ OwnNames own_names(const Snapshot& snapshot) {
 
 Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
   Search search(file.table);
-  const bool has_names = has_pod_names(file.table);
+  const bool has_names = std::any_of(file.table.instances.begin(), file.table.instances.end(),
+                                     [](const Instance& instance) { return !instance.pod_name.empty(); });
   auto found = has_names ? search.by_pods(own) : std::nullopt;
   found = found || !has_names ? found : search.by_index(own);
   found = found ? found : search.by_addresses(own);

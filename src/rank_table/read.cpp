@@ -13,9 +13,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace muster::rank_table {
 
@@ -214,12 +212,6 @@ void look_at_group(const json::object& group, Progress& progress) {
   }
 }
 
-Progress look_at_groups(const json::array& groups) {
-  Progress progress;
-  for_each_object(&groups, [&progress](const json::object& group) { look_at_group(group, progress); });
-  return progress;
-}
-
 /// Progress of a flat list, whose elements are named by `key`.
 Progress look_at_list(const json::array& list, const json::value* count, std::string_view key) {
   Progress progress;
@@ -242,7 +234,9 @@ std::string describe(const Progress& progress, std::string_view noun) {
 
 std::string describe_progress(const json::object& root) {
   if (const json::array* groups = array_of(root, "group_list"); groups != nullptr) {
-    return describe(look_at_groups(*groups), "instance");
+    Progress progress;
+    for_each_object(groups, [&progress](const json::object& group) { look_at_group(group, progress); });
+    return describe(progress, "instance");
   }
   if (const json::array* servers = array_of(root, "server_list"); servers != nullptr) {
     return describe(look_at_list(*servers, root.if_contains("server_count"), "server_id"), "server");

@@ -12,7 +12,6 @@
 #include <initializer_list>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace muster::rank_table {

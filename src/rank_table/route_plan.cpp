@@ -40,12 +40,6 @@ std::vector<std::pair<HostDevice, int>> list_devices(const Table& table) {
   return devices;
 }
 
-/// Number of an instance's devices with a lower rank.
-int place_among(const std::vector<Device>& devices, int rank) {
-  return static_cast<int>(
-      std::count_if(devices.begin(), devices.end(), [&](const Device& other) { return other.rank < rank; }));
-}
-
 /// Number of devices by server, which several instances may share.
 std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
   std::map<std::string, std::size_t> devices;
@@ -267,7 +261,9 @@ std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& p
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const auto& devices = table.instances[i].devices;
     for (const Device& device : devices) {
-      ranks.push_back(first[static_cast<std::size_t>(positions[i])] + place_among(devices, device.rank));
+      const auto is_before = [&](const Device& other) { return other.rank < device.rank; };
+      ranks.push_back(first[static_cast<std::size_t>(positions[i])] +
+                      static_cast<int>(std::count_if(devices.begin(), devices.end(), is_before)));
     }
   }
   return ranks;
