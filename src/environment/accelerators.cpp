@@ -34,7 +34,7 @@ const Vendor& ascend() {
   return vendor;
 }
 
-/// HIP counts after ROCr has filtered, so its list is the one that decides.
+/// AMD. HIP counts after ROCr has filtered, so HIP's list decides.
 const Vendor& amd() {
   static const Vendor vendor{
       {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}, &HostDevices::amd, "/sys/class/kfd/kfd/topology", "amd"};
@@ -430,7 +430,7 @@ std::map<int, std::string> npu_addresses(const std::string& root) {
   return addresses;
 }
 
-/// Class 0x1200: processing accelerator. The runtime counts those that have a device file.
+/// Finds devices of class 0x1200 (processing accelerator). The runtime counts those that have a device file.
 std::vector<Accelerator> find_ascend(const std::string& root) {
   const std::vector<int> files = numbered_entries(root + "/dev", "davinci");
   if (files.empty()) {
@@ -465,7 +465,7 @@ std::string amd_uuid(unsigned long long unique_id) {
   return unique_id == 0 ? std::string() : std::string(text.data());
 }
 
-/// The runtime counts the KFD's nodes that have SIMD units, in their order.
+/// Finds the nodes of the KFD that have SIMD units, in the order in which the runtime counts them.
 std::vector<Accelerator> find_amd(const std::string& root) {
   const std::string folder = root + "/sys/class/kfd/kfd/topology/nodes";
   std::vector<Accelerator> gpus;

@@ -81,7 +81,7 @@ struct DeviceChoice {
 /// CUDA's.
 [[nodiscard]] Result<> check_device_lists(const Snapshot& snapshot);
 
-/// Fills the lists of accelerators from the files below `root`.
+/// Adds the accelerators of this host to the topology, from the files below `root`.
 void place_accelerators(Topology& topology, const std::string& root);
 
 }  // namespace muster

@@ -1,6 +1,8 @@
+// Platform readers for AWS Batch and Amazon SageMaker.
+//
 // AWS Batch, multi-node parallel jobs: AWS_BATCH_JOB_NODE_INDEX counts nodes; RANK and WORLD_SIZE are not
-// set. The main node leads, whichever index it has, and is the only one that is not told its address. The
-// children of an array job (AWS_BATCH_JOB_ARRAY_INDEX) are jobs of their own, not nodes of one.
+// set. The main node leads, whichever index it has, and is the only one without a variable for its address. The
+// children of an array job (AWS_BATCH_JOB_ARRAY_INDEX) are separate jobs, not nodes of one.
 // Source: AWS Batch User Guide, "Environment variables" of multi-node parallel jobs, "Job environment
 // variables" and "Job timeouts" (30 seconds from SIGTERM to SIGKILL).
 #include "base/text.hpp"
@@ -88,10 +90,10 @@ const Platform kAwsBatch = {"aws-batch", "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_J
                             read_aws_batch, kAwsBatchCounts};
 
 // Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its
-// training images and its Python SDK make SM_* of it. The hosts are ordered as texts, as the SDK orders
+// training images and its Python SDK derive SM_* from it. The hosts are ordered as texts, as the SDK orders
 // them: "algo-10" comes before "algo-2", on all hosts alike, whatever order a list has. In a heterogeneous cluster
 // the hosts of this host's instance group are the job, as they are for SageMaker's own launchers: another group has
-// other machines and another part of the program. RANK and WORLD_SIZE are not read: SM_HOSTS says it. Where
+// other machines and another part of the program. RANK and WORLD_SIZE are not read: SM_HOSTS decides. Where
 // SageMaker starts mpirun itself, the variables of mpirun describe the processes.
 // Source: Amazon SageMaker Developer Guide, "How Amazon SageMaker Provides Training Information",
 // "StopTrainingJob" (120 seconds after SIGTERM); aws/sagemaker-training-toolkit, ENVIRONMENT_VARIABLES.md;

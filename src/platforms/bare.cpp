@@ -1,3 +1,5 @@
+// Platform readers for bare variables, as of torch.distributed, and for processes started by mpirun.
+//
 // RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as on the platforms that
 // set only these (PyTorchJob up to 1.6), unless another variable proves that they count processes: a LOCAL_RANK, a
 // NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE of which WORLD_SIZE is a multiple. Then node
@@ -27,7 +29,7 @@ struct BareVariables {
   std::optional<Sourced<std::string>> slots;
 };
 
-/// LOCAL_WORLD_SIZE, where WORLD_SIZE is several times that.
+/// LOCAL_WORLD_SIZE, if WORLD_SIZE is a multiple of it.
 std::optional<Sourced<int>> find_local_size(const BareVariables& bare, const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, "LOCAL_WORLD_SIZE");
   const auto size = parse_integer(text ? text->value : "", 2, kMostNodes);

@@ -1,3 +1,5 @@
+// Platform readers for Baidu AIHC, Alibaba PAI-DLC, Tencent TI, Volcengine and HAI.
+//
 // Baidu AIHC (Baige), PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. Jobs
 // of other kinds have AIHC_JOB_NAME, too, and are described by what they set: TF_CONFIG, or nothing.
 // Source: Baidu Cloud, AIHC, "List of common environment variables".
@@ -149,7 +151,7 @@ struct Trainers {
   std::optional<Sourced<std::string>> hosts;  ///< "a,b,c"
 };
 
-/// "MLP_WORKER_NUM" of WORKER and "NUM".
+/// "MLP_WORKER_NUM" for WORKER and "NUM".
 std::string variable_of(const std::string& role, const char* what) {
   return "MLP_" + role + "_" + what;
 }

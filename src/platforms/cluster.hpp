@@ -63,7 +63,7 @@ struct ModeFacts {
   std::vector<std::string> roles;
   std::vector<std::string> success_roles;  ///< from the user; empty: from the template
   bool is_users_own = false;               ///< a template of the user's own, which may resemble any built-in mode
-  /// The workers meet at the rendezvous, if a port is given for it, and the agents beside it.
+  /// The workers meet on the rendezvous port, if one is given, and the agents on a port next to it.
   bool takes_given_port = false;
   std::string role_name = {};  ///< NodeFacts::role_name
 };

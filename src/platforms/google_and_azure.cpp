@@ -1,3 +1,5 @@
+// Platform readers for Google's Vertex AI and Azure Machine Learning.
+//
 // Google's Vertex AI: CLUSTER_SPEC lists the replicas of each worker pool. Pool 0 is the primary replica
 // and has rank 0, pool 1 are the workers behind it; the replicas of pool 2 (parameter or reduction servers)
 // and 3 (evaluators) do not train. RANK and WORLD_SIZE are not read, since only some images have them.
@@ -139,8 +141,8 @@ const Platform kVertex = {"vertex", "CLUSTER_SPEC",
                           kVertexCounts};
 
 // Azure Machine Learning. With the PyTorch distribution RANK and WORLD_SIZE count processes, of which it
-// starts process_count_per_instance on each node; with one on each they count nodes, and LOCAL_RANK is 0
-// everywhere. The number of nodes tells the two apart. With the MPI distribution the variables of Open MPI
+// starts process_count_per_instance on each node; with one on each node they count nodes, and LOCAL_RANK is 0
+// everywhere. The number of nodes distinguishes the two. With the MPI distribution the variables of Open MPI
 // count the same.
 // Source: Microsoft, "Distributed GPU training guide (SDK v2)": PyTorch, and "Environment variables from
 // Open MPI" of v1.

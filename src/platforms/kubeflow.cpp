@@ -1,3 +1,5 @@
+// Platform readers for Kubeflow's jobs and for task lists: PyTorchJob, PET_*, TFJob, PaddleJob, MPIJob and JAXJob.
+//
 // Kubeflow's PyTorchJob from 1.7 on: each replica is a node. PET_* are complete, and RANK is PET_NODE_RANK, but
 // WORLD_SIZE is the number of replicas times nprocPerNode, where "auto" counts 1: processes or nodes. Up to 1.6 there
 // were only the bare names, which counted nodes: the platform `bare`.
@@ -109,8 +111,8 @@ const Platform kPet = {.name = "pet",
                        .may_lack_rank = true};
 
 // TensorFlow's lists of tasks: TF_CONFIG, as Kubeflow's TFJob and Volcano's tensorflow plugin set it,
-// and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may stand beside the variables of
-// any platform; where there are no others they are a platform of their own.
+// and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may accompany the variables of
+// any platform; without others they are a separate platform.
 
 namespace {
 

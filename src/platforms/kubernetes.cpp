@@ -1,3 +1,5 @@
+// Platform readers for Kubernetes: Indexed Job, JobSet, LeaderWorkerSet and the Ascend operator.
+//
 // Kubernetes' Indexed Job: each pod is a node, and JOB_COMPLETION_INDEX is its rank. No variable of the Job has the
 // number of pods: the user sets it (MUSTER_NNODES), or one of the names that bare reads, too.
 // Source: kubernetes.io, "Indexed Job for Parallel Processing with Static Work Assignment".

@@ -1,3 +1,5 @@
+// Platform readers for Huawei's ModelArts, and for its old training jobs (API v1).
+//
 // ModelArts: instances of a job are nodes, MA_NUM_HOSTS counts them. It runs on Volcano, so that Volcano's index and
 // host lists exist too. The bare RANK and WORLD_SIZE are not read, because no platform sets them here.
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
@@ -341,8 +343,8 @@ const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME",
                              },
                              read_modelarts, kModelartsCounts};
 
-// ModelArts' old training jobs (API v1), and what was built after them: each container is a node.
-// DLS_TASK_NUMBER counts them, BATCH_CUSTOM<i>_HOSTS is where container i can be met, as host:port.
+// ModelArts' old training jobs (API v1), and platforms modelled on them: each container is a node.
+// DLS_TASK_NUMBER counts them, BATCH_CUSTOM<i>_HOSTS is the address of container i, as host:port.
 // Source: Huawei Cloud, ModelArts, "Introduction to Custom Images", environment variables of containers.
 
 namespace {

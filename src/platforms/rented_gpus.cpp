@@ -1,3 +1,5 @@
+// Platform readers for RunPod, SkyPilot, dstack and Determined AI.
+//
 // RunPod's Instant Clusters: NODE_RANK and NUM_NODES count nodes, but WORLD_SIZE counts the GPUs of all
 // nodes. RANK is not set. MASTER_* repeat PRIMARY_*, and HOST_NODE_ADDR both of them.
 // Source: docs.runpod.io, Instant Clusters, "Configuration reference".

@@ -1,7 +1,9 @@
-// Slurm: what srun starts. A step may be smaller than its job, so SLURM_STEP_* are read and not SLURM_JOB_*. A
-// step of one task a node has an agent of ours on each node. With more, each task is a process that
+// Platform reader for Slurm, and the expansion of Slurm's compressed host lists.
+//
+// Slurm: tasks that srun starts. A step may be smaller than its job, so SLURM_STEP_* are read and not SLURM_JOB_*. A
+// step with one task on each node runs one agent on each node. With more, each task is a process that
 // srun has placed as one worker: then nodes and ranks count tasks. In a batch script, or in salloc's shell,
-// there is no step: for a job of several nodes srun was left out. SLURM_JOB_ID alone proves nothing, images and
+// there is no step: a job of several nodes lacks its srun. SLURM_JOB_ID alone is no sign, because images and
 // containers inherit it.
 // Source: slurm.schedmd.com, srun(1) and sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5), "KillWait".
 #include "base/text.hpp"

@@ -62,7 +62,7 @@ struct Unfinished {
   std::string reason;  ///< "initializing: 3 of 4 instances are there, job-worker-2 has no devices"
 };
 
-/// One rule that a table breaks.
+/// A broken rule: the member, its value and what is expected.
 struct Breach {
   std::string path;      ///< "server_list[3].device[0].device_ip"
   std::string value;     ///< as written, with quotes; empty: missing
