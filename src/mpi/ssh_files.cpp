@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <optional>
 #include <set>

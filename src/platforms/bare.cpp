@@ -3,8 +3,7 @@
 // RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as on the platforms that
 // set only these (PyTorchJob up to 1.6), unless another variable proves that they count processes: a LOCAL_RANK, a
 // NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE of which WORLD_SIZE is a multiple. Then node
-// variables are used, and sizes and RANK are divided; where they cannot be divided, the user has to decide. The same
-// file reads mpirun's ranks.
+// variables are used, and sizes and RANK are divided; where they cannot be divided, the user has to decide.
 #include "base/encoding.hpp"
 #include "base/text.hpp"
 #include "platforms/cluster.hpp"
@@ -185,12 +184,6 @@ Result<> read_processes(PlatformFacts& facts, const BareVariables& bare, const S
   return {};
 }
 
-/// True on the first node, where both ranks are 0 in any unit.
-bool is_ambiguous(const BareVariables& bare) {
-  return bare.rank && bare.rank->value == 0 && bare.node_rank && !bare.nodes && bare.world_size &&
-         bare.world_size->value > 1;
-}
-
 void read_nodes(PlatformFacts& facts, const BareVariables& bare) {
   facts.node_rank = bare.rank ? bare.rank : bare.node_rank;
   facts.nodes = bare.world_size ? bare.world_size : bare.nodes;
@@ -199,7 +192,8 @@ void read_nodes(PlatformFacts& facts, const BareVariables& bare) {
   if (may_be_processes) {
     facts.processes = bare.world_size;
   }
-  if (is_ambiguous(bare) || (may_be_processes && !bare.rank && bare.world_size->value > 1)) {
+  // On the first node both ranks are 0 in any unit.
+  if (may_be_processes && bare.world_size->value > 1 && (!bare.rank || bare.rank->value == 0)) {
     facts.no_nodes =
         contradiction(*bare.world_size, *bare.node_rank, "with both it may count nodes or processes; give --nnodes");
     facts.nodes.reset();

@@ -21,13 +21,10 @@ std::optional<std::string> find_aihc_sign(const Snapshot& snapshot) {
   return is_torch ? first_set(snapshot, {"AIHC_JOB_NAME"}) : std::nullopt;
 }
 
-Result<PlatformFacts> read_aihc(const Snapshot& snapshot) {
-  return read_torch_job(snapshot, "AIHC_JOB_NAME");
-}
-
 }  // namespace
 
-const Platform kAihc = {"aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_aihc_sign, read_aihc};
+const Platform kAihc = {"aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_aihc_sign,
+                        [](const Snapshot& snapshot) { return read_torch_job(snapshot, "AIHC_JOB_NAME"); }};
 
 // Alibaba Cloud PAI-DLC, PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. None of
 // these variables is specific to PAI, so another sign is needed: the job's variable, or the name of the master.
@@ -44,16 +41,13 @@ std::optional<std::string> find_pai_dlc_sign(const Snapshot& snapshot) {
   return own || !is_named ? own : std::optional<std::string>("MASTER_ADDR");
 }
 
-Result<PlatformFacts> read_pai_dlc(const Snapshot& snapshot) {
-  return read_torch_job(snapshot, "DLC_JOB_ID");
-}
-
 }  // namespace
 
 const Platform kPaiDlc = {"pai-dlc",
                           "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a "
                           "MASTER_ADDR that begins with dlc",
-                          find_pai_dlc_sign, read_pai_dlc};
+                          find_pai_dlc_sign,
+                          [](const Snapshot& snapshot) { return read_torch_job(snapshot, "DLC_JOB_ID"); }};
 
 // Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In
 // DDP jobs RANK and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the

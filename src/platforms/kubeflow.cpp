@@ -213,10 +213,6 @@ Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
 
 constexpr std::array<const char*, 3> kTfjobCounts = {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"};
 
-Result<PlatformFacts> read_tfjob(const Snapshot& /*snapshot*/) {
-  return PlatformFacts();  // each platform's reader reads the lists, with the mode's roles
-}
-
 }  // namespace
 
 Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const Roles& roles) {
@@ -252,7 +248,8 @@ const Platform kTfjob = {.name = "tfjob",
                              [](const Snapshot& snapshot) {
                                return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
                              },
-                         .read = read_tfjob,
+                         // Each platform's reader reads the lists, with the mode's roles.
+                         .read = [](const Snapshot&) { return Result<PlatformFacts>(PlatformFacts()); },
                          .counts = kTfjobCounts,
                          .is_list_of_tasks = true};
 

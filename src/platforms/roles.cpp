@@ -173,11 +173,6 @@ Result<RoleSize> read_role_size(const std::string& piece, const Sourced<std::str
   return RoleSize{name, *count};
 }
 
-/// True where the user wants a single node, and the lists have more.
-bool is_one_node_wanted(const ClusterRequest& request, const TaskLists& tasks) {
-  return request.nodes && request.nodes->value.most == 1 && hosts_of(tasks).size() > 1;
-}
-
 Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
                     const Roles& roles) {
   if (choice.platform == nullptr || (roles.empty() && !choice.platform->is_list_of_tasks)) {
@@ -187,7 +182,8 @@ Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapsho
   if (!tasks) {
     return tasks.error();
   }
-  if (*tasks && !is_one_node_wanted(request, **tasks)) {
+  const bool is_one_node = request.nodes && request.nodes->value.most == 1;  // wanted by the user
+  if (*tasks && !(is_one_node && hosts_of(**tasks).size() > 1)) {
     job.tasks = std::move(*tasks);
   }
   return {};

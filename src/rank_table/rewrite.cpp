@@ -8,7 +8,6 @@
 #include "rank_table/read.hpp"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <set>
 #include <span>
