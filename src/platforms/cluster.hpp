@@ -87,7 +87,7 @@ struct ModeFacts {
 /// A variable that describes nodes and names no platform: RANK, WORLD_SIZE, TF_CONFIG and the like.
 struct BareSign {
   Source source;
-  bool is_whole = false;          ///< together with its companions it describes a node that others can reach
+  bool is_whole = false;          ///< with the related variables it describes a node that others can reach
   bool is_list_of_tasks = false;  ///< it is a task list of TensorFlow
 };
 
