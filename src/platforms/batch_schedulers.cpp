@@ -203,19 +203,15 @@ Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
   return list ? Result<std::optional<SlotList>>(std::move(*list)) : list.error();
 }
 
-/// True where the tasks fill all hosts behind the launch node. Several jsrun may share the hosts of a job, and no
-/// variable tells which hosts belong to which.
-bool are_on_all(const PlatformFacts& facts, const SlotList& list) {
-  const auto hosts = static_cast<long long>(list.value.size()) - 1;
-  return facts.nodes->value == hosts * facts.share->local_size.value;
-}
-
 /// Reads tasks of jsrun. Where the hosts are known, the first one behind the launch node leads.
 Result<> read_placed(PlatformFacts& facts, const std::optional<SlotList>& list, const Snapshot& snapshot) {
   if (auto read = read_tasks(facts, snapshot, kTasks); !read) {
     return read;
   }
-  const bool is_known = list && list->value.size() > 1 && are_on_all(facts, *list);
+  // The tasks must fill all hosts behind the launch node: several jsrun may share the hosts of a job, and no variable
+  // tells which hosts belong to which.
+  const auto hosts = list ? static_cast<long long>(list->value.size()) - 1 : 0;
+  const bool is_known = hosts > 0 && facts.nodes->value == hosts * facts.share->local_size.value;
   if (is_known && !snapshot.has("MASTER_ADDR") && !are_all_here(facts)) {
     return read_batch_leader(facts, {list->value[1].host, list->source}, snapshot);
   }

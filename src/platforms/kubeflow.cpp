@@ -268,13 +268,6 @@ std::optional<std::string> find_paddlejob_sign(const Snapshot& snapshot) {
   return is_job && !snapshot.has("PADDLE_TRAINER_ID") ? std::optional<std::string>("PADDLE_NNODES") : std::nullopt;
 }
 
-/// Error for a job with Master replicas: they are parameter servers, and the workers their trainers.
-Error wrong_roles(const Sourced<std::string>& role) {
-  return Error{blame(role.source), role.source.name + " is '" + role.value +
-                                       "': this PaddleJob has Master replicas, which are parameter servers; leave them "
-                                       "out, or give --nnodes if all pods do the same"};
-}
-
 Result<PlatformFacts> read_paddlejob(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_meeting_point(facts, snapshot, "PADDLE_MASTER"); !read) {
@@ -283,7 +276,10 @@ Result<PlatformFacts> read_paddlejob(const Snapshot& snapshot) {
   facts.job_id = sourced_variable(snapshot, "PADDLE_JOB_ID");
   for (const char* const name : {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}) {
     if (const auto role = sourced_variable(snapshot, name)) {
-      facts.no_nodes = wrong_roles(*role);
+      facts.no_nodes =
+          Error{blame(role->source), role->source.name + " is '" + role->value +
+                                         "': this PaddleJob has Master replicas, which are parameter "
+                                         "servers; leave them out, or give --nnodes if all pods do the same"};
       return facts;
     }
   }

@@ -128,11 +128,6 @@ Summary shortened(Summary summary) {
   return summary;
 }
 
-bool is_too_long(const Summary& summary) {
-  const std::size_t bytes = bytes_of(summary.ranks) + bytes_of(summary.servers) + summary.rest.size();
-  return bytes > kMostLineBytes || bytes * summary.ranks.size() > kMostLineBytesOfAll;
-}
-
 /// "device 3 of 10.0.0.1 (192.168.1.3, super device 7)".
 std::string device_of(const json::object& rank) {
   std::vector<std::string> known;
@@ -281,7 +276,9 @@ Summary summarise(std::string_view canonical) {
   summary.size = static_cast<int>(summary.ranks.size());
   summary.server_count = static_cast<int>(summary.servers.size());
   summary.digest = digest_of(join(summary.ranks, "\n") + "\n\n" + join(summary.servers, "\n") + "\n\n" + summary.rest);
-  return is_too_long(summary) ? shortened(std::move(summary)) : summary;
+  const std::size_t bytes = bytes_of(summary.ranks) + bytes_of(summary.servers) + summary.rest.size();
+  const bool is_too_long = bytes > kMostLineBytes || bytes * summary.ranks.size() > kMostLineBytesOfAll;
+  return is_too_long ? shortened(std::move(summary)) : summary;
 }
 
 std::string describe_difference(const Summary& one, const std::string& name, const Summary& other,
