@@ -28,7 +28,7 @@ Result<Sourced<int>> read_all_devices(const Sourced<std::string>& text) {
   return Sourced<int>{*count, text.source};
 }
 
-/// Where no source has the number per node, checks that all nodes with as many slots as this one have `total` workers.
+/// Checks that the number of all workers is nodes times slots of this node, if no source has the number per node.
 Result<> check_shares(const PlatformFacts& facts, const Sourced<int>& total, const Sourced<int>& slots) {
   const long long together = static_cast<long long>(facts.nodes->value) * slots.value;
   if (slots.source.kind != SourceKind::Default || together == total.value) {
