@@ -1,16 +1,15 @@
-/* What a program in C or C++ that muster started can ask of it and tell it; docs/control.md.
+/* C and C++ functions for programs that muster starts: suspend, heartbeats and progress; docs/control.md.
  *
  *     if (muster_receive_suspend_command()) {
  *       save();
  *       muster_go_suspend();
  *     }
  *
- * Each function does nothing where muster did not start the program, and where its files cannot be had. Times are unix time in
- * seconds. One thread at a time may call them. A forked process goes on with what its parent has opened; each file that
- * includes this one opens the files for itself.
+ * Each function does nothing where muster did not start the program, or where the files it needs are missing. Times are
+ * unix time in seconds. At most one thread at a time may call them. A forked process continues to use what its parent
+ * has opened; each source file that includes this header opens the files separately.
  *
- * C99 or C++11, Linux. Uses only what system headers declare without feature macros: they may have been included before.
- */
+ * C99 or C++11, Linux. Uses only what system headers declare without feature macros: they may be included before. */
 #ifndef MUSTER_H
 #define MUSTER_H
 
@@ -46,8 +45,8 @@ static inline int muster_open_(const char* path, int flags) {
   return file;
 }
 
-/* Maps the first `bytes` of the file, which begins with those of `content` where it is new. NULL if that cannot be. The content is
- * written, and the file not only made longer: on a full disk this fails, and not a later write into memory. */
+/* Maps the first `bytes` of the file; a new file begins with `content`. NULL on failure. The content is written,
+ * rather than the file only extended, so that a full disk fails here and not at a later store to the mapping. */
 static inline unsigned char* muster_map_(const char* path, int flags, const unsigned char* content, size_t bytes,
                                          int protection) {
   struct stat status;
@@ -70,12 +69,12 @@ static inline unsigned char* muster_open_flag_(void) {
   if (!slash || slash - notice > (long)sizeof path - 16)
     return &nothing;
   sprintf(path, "%.*s/suspend.flag", (int)(slash - notice), notice);
-  /* O_APPEND: behind a 1 that muster writes just now, not over it. */
+  /* O_APPEND: writes after a 1 that muster may be writing now, not over it. */
   flag = muster_map_(path, O_APPEND, &nothing, 1, PROT_READ);
   return flag ? flag : &nothing;
 }
 
-/* Whether a notice stands: the job is to save and end. Costs a read of memory. It may be withdrawn: then this is 0 again. */
+/* Tells whether the job is to save and end (1), by reading one byte of memory. A withdrawn notice gives 0 again. */
 static inline int muster_receive_suspend_command(void) {
   static volatile unsigned char* flag = NULL;
   if (!flag)
@@ -83,7 +82,7 @@ static inline int muster_receive_suspend_command(void) {
   return *flag == 1;
 }
 
-/* The number that `text` begins with, in any locale. */
+/* Parses the number at the start of `text`, in any locale. */
 static inline double muster_number_(const char* text) {
   double value = 0;
   int exponent = 0;
@@ -117,7 +116,8 @@ static inline double muster_number_(const char* text) {
   return value;
 }
 
-/* What follows the member's name and colon; NULL if there is none. The name inside of another text is followed by no colon. */
+/* Returns what follows the member's name and colon; NULL if there is none. Inside of another text, the name is not
+ * followed by a colon. */
 static inline const char* muster_member_(const char* json, const char* quoted_name) {
   const char* at = json;
   while ((at = strstr(at, quoted_name)) != NULL) {
@@ -129,7 +129,7 @@ static inline const char* muster_member_(const char* json, const char* quoted_na
   return NULL;
 }
 
-/* The unix time at which the processes that still run are killed; 0 while no notice stands. */
+/* Returns the unix time at which remaining processes are killed; 0 without a notice. */
 static inline double muster_suspend_deadline(void) {
   const char* path = getenv("MUSTER_SUSPEND_FILE");
   const char* deadline;
@@ -150,7 +150,7 @@ static inline double muster_suspend_deadline(void) {
   return deadline ? muster_number_(deadline) : 0;
 }
 
-/* The file of heartbeats, or memory that nobody reads. */
+/* Returns the mapped heartbeat file, or memory that has no reader. */
 static inline unsigned char* muster_record_(void) {
   static uint64_t nothing[MUSTER_RECORD_BYTES_ / 8];
   static unsigned char* record = NULL;
@@ -166,21 +166,22 @@ static inline unsigned char* muster_record_(void) {
   return record;
 }
 
-/* One store of eight bytes, which a reader sees whole. */
+/* Stores eight bytes at once, so that readers see all of them or none. */
 static inline void muster_store_(unsigned char* at, const void* eight) {
   uint64_t value;
   memcpy(&value, eight, sizeof value);
   __atomic_store_n((uint64_t*)(void*)at, value, __ATOMIC_RELAXED);
 }
 
-/* Tells muster that the program is alive. */
+/* Sends a heartbeat: the program is alive. */
 static inline void muster_heartbeat(void) {
   const double now = muster_now_();
   muster_store_(muster_record_() + 8, &now);
 }
 
-/* Tells muster the step that the program has reached (0 or more), and numbers as a JSON object such as "{\"loss\":0.25}": at most
- * 1024 bytes, else none of them; NULL for none. It is a heartbeat, too. One process of each worker should call it. */
+/* Reports the step that the program has reached (0 or more), and numbers as a JSON object such as "{\"loss\":0.25}":
+ * at most 1024 bytes, longer objects are dropped; NULL for none. It is a heartbeat as well. One process of each
+ * worker should call it. */
 static inline void muster_progress(int64_t step, const char* numbers_json) {
   unsigned char* record = muster_record_();
   uint32_t* sequence = (uint32_t*)(void*)(record + 32);
@@ -193,7 +194,7 @@ static inline void muster_progress(int64_t step, const char* numbers_json) {
     given = 2;
   }
   length = (uint32_t)given;
-  /* A reader that sees an odd sequence, or another one afterwards, reads again. */
+  /* A reader that sees an odd or a changed sequence reads again. */
   __atomic_store_n(sequence, odd, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   muster_store_(record + 16, &now);
@@ -204,7 +205,7 @@ static inline void muster_progress(int64_t step, const char* numbers_json) {
   muster_store_(record + 8, &now);
 }
 
-/* Sends what is in `line`, and puts the answer there. Returns 0, or -1 with errno. */
+/* Sends `line` and replaces it by the reply. Returns 0, or -1 with errno. */
 static inline int muster_exchange_(int connection, const struct sockaddr_un* address, char* line, size_t size) {
   const double deadline = muster_now_() + MUSTER_ANSWER_SECONDS_;
   const struct timeval all = {(time_t)MUSTER_ANSWER_SECONDS_, 0};
@@ -247,9 +248,9 @@ static inline int muster_exchange_(int connection, const struct sockaddr_un* add
   return -1;
 }
 
-/* Tells muster that everything is saved, and does not return: muster ends the job with 85 on all nodes. Without a notice the job is
- * suspended at the program's own wish. Outside of muster it returns 0 at once; -1 with errno where muster cannot be reached
- * within 5 s, and with EPROTO where it refuses. */
+/* Reports that everything is saved, and does not return: muster ends the job with 85 on all nodes. Without a notice
+ * the program suspends the job by itself. Outside of muster it returns 0 at once; -1 with errno where muster cannot
+ * be reached within 5 s, and with EPROTO where it refuses. */
 static inline int muster_go_suspend(void) {
   const char* path = getenv("MUSTER_CONTROL_SOCKET");
   const char* rank = getenv("RANK");

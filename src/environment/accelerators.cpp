@@ -1,4 +1,5 @@
-// "How many workers does this node take?", answered from variables and counted devices. Pure.
+// Counts a node's workers from variables and counted devices, builds device masks and finds each accelerator's NUMA
+// node.
 #include "environment/accelerators.hpp"
 
 #include "base/text.hpp"
@@ -14,12 +15,12 @@
 namespace muster {
 namespace {
 
-/// The accelerators of one maker.
+/// The accelerators of one vendor.
 struct Vendor {
   std::vector<const char*> variables;  ///< that hide devices: the first one that is set decides
   int HostDevices::*counted;
-  const char* files;  ///< what is counted
-  const char* kind;   ///< what `accelerator_kind` calls them
+  const char* files;  ///< the counted files
+  const char* kind;   ///< result of `accelerator_kind`
 };
 
 const Vendor& nvidia() {
@@ -33,7 +34,7 @@ const Vendor& ascend() {
   return vendor;
 }
 
-/// HIP counts after ROCr has filtered, so its list is the one that decides.
+/// AMD. HIP counts after ROCr has filtered, so HIP's list decides.
 const Vendor& amd() {
   static const Vendor vendor{
       {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}, &HostDevices::amd, "/sys/class/kfd/kfd/topology", "amd"};
@@ -48,8 +49,8 @@ const Vendor& intel(const Snapshot& snapshot) {
   return hierarchy == "COMPOSITE" ? gpus : tiles;
 }
 
-/// In the order in which they are looked for. The lists of the last four are not held against the files: plugins of Kubernetes'
-/// name cores and modules by their numbers on the host.
+/// The vendors in the order in which devices are searched. The lists of the last four are not checked against the
+/// files: Kubernetes plugins write host numbers of cores and modules there.
 std::array<const Vendor*, 7> vendors(const Snapshot& snapshot) {
   static const Vendor gaudi{{"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
   static const Vendor neuron{{"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
@@ -57,7 +58,7 @@ std::array<const Vendor*, 7> vendors(const Snapshot& snapshot) {
   return {&nvidia(), &ascend(), &amd(), &gaudi, &neuron, &intel(snapshot), &tpu};
 }
 
-/// The word "all" hides none: Habana's container runtime knows it.
+/// The list of a vendor's variable, unless it is "all", which hides none: Habana's container runtime knows that word.
 std::optional<Sourced<std::string>> list_of(const Vendor& vendor, const Snapshot& snapshot) {
   for (const char* const name : vendor.variables) {
     auto list = sourced_variable(snapshot, name);
@@ -68,8 +69,8 @@ std::optional<Sourced<std::string>> list_of(const Vendor& vendor, const Snapshot
   return std::nullopt;
 }
 
-/// The number of physical cores of Neuron that the runtime takes together. Trainium 2 has eight in a device, two of which are one by
-/// default. Source: AWS Neuron, "Logical NeuronCore configuration".
+/// The number of physical Neuron cores that the runtime combines into one. A Trainium 2 device has eight, and two are
+/// one by default. Source: AWS Neuron, "Logical NeuronCore configuration".
 int cores_in_one(const Snapshot& snapshot) {
   constexpr int kMost = 8;
   const int usual = snapshot.devices.cores_of_neuron >= kMost ? 2 : 1;
@@ -77,17 +78,14 @@ int cores_in_one(const Snapshot& snapshot) {
   return parse_integer(given, 1, kMost).value_or(usual);
 }
 
-int count_files(const Vendor& vendor, const Snapshot& snapshot) {
-  const int count = snapshot.devices.*vendor.counted;
-  return vendor.counted == &HostDevices::neuron_cores ? count / cores_in_one(snapshot) : count;
-}
-
-/// A runtime sees nothing, or less, of a list with a number that none of the devices has. Numbers count from 0 what there is; those of
-/// Ascend are the host's in some containers. What has chosen a container's devices (ASCEND_VISIBLE_DEVICES) counts those of the host.
+/// Fails for a number that no device has: the runtime would see no or fewer devices. Numbers are positions from 0;
+/// those of Ascend are host numbers in some containers. ASCEND_VISIBLE_DEVICES, which selects a container's devices,
+/// has host numbers.
 Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
   const auto list = list_of(vendor, snapshot);
   const int here = snapshot.devices.*vendor.counted;
-  if (!list || here == 0 || list->source.name == "ASCEND_VISIBLE_DEVICES") {  // without files nobody can tell
+  if (!list || here == 0 ||
+      list->source.name == "ASCEND_VISIBLE_DEVICES") {  // without files, numbers cannot be checked
     return {};
   }
   const std::vector<int>& ids = snapshot.devices.ascend_ids;
@@ -116,10 +114,11 @@ Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
   if (const auto list = list_of(vendor, snapshot)) {
     return {static_cast<int>(read_device_list(list->value).size()), list->source};
   }
-  return {count_files(vendor, snapshot), {SourceKind::File, vendor.files}};
+  const int divisor = vendor.counted == &HostDevices::neuron_cores ? cores_in_one(snapshot) : 1;
+  return {snapshot.devices.*vendor.counted / divisor, {SourceKind::File, vendor.files}};
 }
 
-/// The first maker of whom this host has any.
+/// The first vendor of which this host has devices.
 const Vendor* find_vendor(const Snapshot& snapshot) {
   const auto all = vendors(snapshot);
   const auto* const found =
@@ -187,8 +186,8 @@ DeviceMask mask_by(const Snapshot& snapshot, const char* variable) {
   return mask;
 }
 
-/// Never by both variables: where ROCr filters already, it goes on to, and what HIP would have left of that
-/// is written in ROCr's terms. Source: ROCm, "GPU isolation techniques".
+/// Sets only one of the two variables: where ROCr filters already, its variable is used, and the rest of HIP's list
+/// is translated to ROCr's numbers. Source: ROCm, "GPU isolation techniques".
 DeviceMask mask_of_amd(const Snapshot& snapshot) {
   const DeviceMask hip = mask_by(snapshot, "HIP_VISIBLE_DEVICES");
   DeviceMask rocr = mask_by(snapshot, "ROCR_VISIBLE_DEVICES");
@@ -206,7 +205,7 @@ DeviceMask mask_of_amd(const Snapshot& snapshot) {
   return rocr;
 }
 
-/// As Ascend's runtime wants it. Source: CANN, "ASCEND_RT_VISIBLE_DEVICES".
+/// True for the order that Ascend's runtime requires. Source: CANN, "ASCEND_RT_VISIBLE_DEVICES".
 bool is_ascending(const std::string& list) {
   int last = -1;
   for (const std::string& entry : split(list, ',')) {
@@ -227,7 +226,7 @@ bool is_within(const std::string& list, std::size_t count) {
   });
 }
 
-/// What HIP counts, and by which list.
+/// Checks the lists of HIP: the devices that it counts, and the list that decides.
 Result<> check_lists_of_hip(const Snapshot& snapshot) {
   const auto hip = sourced_variable(snapshot, "HIP_VISIBLE_DEVICES");
   const auto rocr = sourced_variable(snapshot, "ROCR_VISIBLE_DEVICES");
@@ -332,8 +331,8 @@ Result<> check_device_lists(const Snapshot& snapshot) {
   return check_lists_of_hip(snapshot);
 }
 
-// Finds the PCI address of each accelerator in the files of its driver, and from there the NUMA
-// node. The order is that of the vendor's runtime, as far as it can be known without asking it.
+// Finds the PCI address of each accelerator in its driver's files, and from there the NUMA node. The order is that of
+// the vendor's runtime, as far as it can be known without calling the runtime.
 
 namespace {
 
@@ -341,13 +340,13 @@ std::string pci_folder(const std::string& root) {
   return root + "/sys/bus/pci/devices";
 }
 
-/// What the kernel says of the device at an address: a node, or -1 where it does not know.
+/// NUMA node of the device at a PCI address by the kernel, or -1 where the kernel does not know it.
 int numa_node_of(const std::string& root, const std::string& address) {
   const std::string node = first_line(pci_folder(root) + "/" + address + "/numa_node");
   return parse_integer(node, 0, 1'000'000).value_or(-1);
 }
 
-/// Addresses of the PCI functions of a vendor whose class begins so, in PCI order.
+/// Addresses of a vendor's PCI functions whose class has this prefix, in PCI order.
 std::vector<std::string> pci_functions(const std::string& root, std::string_view vendor, std::string_view class_start) {
   std::vector<std::string> addresses;
   for_each_entry(pci_folder(root), [&](std::string_view name) {
@@ -363,8 +362,8 @@ std::vector<std::string> pci_functions(const std::string& root, std::string_view
 
 // --- NVIDIA --------------------------------------------------------------------------------------
 
-/// The driver's own list. In a container it may show GPUs of others, whose device files are missing.
-/// Source: the driver's README, "The /proc interface", file gpus/<address>/information.
+/// Reads the driver's own list. In a container it may have GPUs of others, whose device files are missing. Source:
+/// the driver's README, "The /proc interface", file gpus/<address>/information.
 std::vector<Accelerator> nvidia_by_driver(const std::string& root) {
   const std::vector<int> files = numbered_entries(root + "/dev", "nvidia");
   const std::string folder = root + "/proc/driver/nvidia/gpus";
@@ -387,8 +386,8 @@ std::vector<Accelerator> nvidia_by_driver(const std::string& root) {
   return gpus;
 }
 
-/// Without that list the PCI bus tells, unless it shows more GPUs than this container has. Classes
-/// are 0x0300 (VGA) and 0x0302 (3D controller).
+/// Without that list, uses the PCI bus, unless it has more GPUs than this container. Classes are 0x0300 (VGA) and
+/// 0x0302 (3D controller).
 std::vector<Accelerator> find_nvidia(const std::string& root) {
   std::vector<Accelerator> gpus = nvidia_by_driver(root);
   const std::size_t files = numbered_entries(root + "/dev", "nvidia").size();
@@ -406,9 +405,9 @@ std::vector<Accelerator> find_nvidia(const std::string& root) {
 
 // --- Ascend --------------------------------------------------------------------------------------
 
-/// The number of an NPU; nothing when no table says it. NPUs are not numbered in PCI order: a table of
-/// the driver has lines "c1:00.0 ---> 0" for all of them, with or without the domain.
-/// Source: the driver's attribute devdrv_sysfs_bdf_to_devid.
+/// The number of an NPU; empty when no table has it. NPUs are not numbered in PCI order: a table of the driver has
+/// lines "c1:00.0 ---> 0" for all of them, with or without the domain. Source: the driver's attribute
+/// devdrv_sysfs_bdf_to_devid.
 std::optional<int> npu_number(const std::string& root, const std::string& function) {
   std::ifstream table(pci_folder(root) + "/" + function + "/devdrv_sysfs_bdf_to_devid");
   std::string address;
@@ -431,7 +430,7 @@ std::map<int, std::string> npu_addresses(const std::string& root) {
   return addresses;
 }
 
-/// Class 0x1200: processing accelerator. The runtime counts those that have a device file.
+/// Finds devices of class 0x1200 (processing accelerator). The runtime counts those that have a device file.
 std::vector<Accelerator> find_ascend(const std::string& root) {
   const std::vector<int> files = numbered_entries(root + "/dev", "davinci");
   if (files.empty()) {
@@ -466,7 +465,7 @@ std::string amd_uuid(unsigned long long unique_id) {
   return unique_id == 0 ? std::string() : std::string(text.data());
 }
 
-/// The runtime counts the KFD's nodes that have SIMD units, in their order.
+/// Finds the nodes of the KFD that have SIMD units, in the order in which the runtime counts them.
 std::vector<Accelerator> find_amd(const std::string& root) {
   const std::string folder = root + "/sys/class/kfd/kfd/topology/nodes";
   std::vector<Accelerator> gpus;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which accelerator has which number, and where it is plugged in.
+// Counts, numbers and masks the accelerators of this host, and places them near CPUs.
 
 #include "base/result.hpp"
 #include "environment/cpu_topology.hpp"
@@ -12,47 +12,46 @@
 
 namespace muster {
 
-/// How many workers `--nproc-per-node` means on this node. `wanted` is a number of at least 1 or
-/// one of:
-///   auto  accelerators if there are any (NVIDIA, then Ascend, AMD, Gaudi, Neuron, Intel, TPU), else 1
-///   gpu   NVIDIA or AMD; none is an error
-///   npu   Ascend; none is an error
-///   xpu   Intel; none is an error
-///   cpu   the cores that this process may use
+/// Resolves `--nproc-per-node` to the number of workers on this node. `wanted` is a number of at least 1 or one of:
+///     auto  accelerators if there are any (NVIDIA, then Ascend, AMD, Gaudi, Neuron, Intel, TPU), else 1
+///     gpu   NVIDIA or AMD; none is an error
+///     npu   Ascend; none is an error
+///     xpu   Intel; none is an error
+///     cpu   the cores that this process may use
 /// A variable such as CUDA_VISIBLE_DEVICES that is set decides, also when it hides every device.
 [[nodiscard]] Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot);
 
-/// Accelerators that a process of this node may use: those that "auto" means; 0 where there are none.
+/// Number of accelerators that a process of this node may use, of the kind that "auto" chooses; 0: none.
 [[nodiscard]] int count_visible_devices(const Snapshot& snapshot);
 
-/// Whose they are: nvidia, ascend, amd, gaudi, neuron, intel or tpu; empty where there are none.
+/// Kind of those accelerators: nvidia, ascend, amd, gaudi, neuron, intel or tpu; empty: none.
 [[nodiscard]] std::string accelerator_kind(const Snapshot& snapshot);
 
-/// True where this node has Ascend devices: by the list that hides them, else by their files.
+/// True where this node has Ascend devices, by its visibility list if there is one, else by the device files.
 [[nodiscard]] bool has_ascend_devices(const Snapshot& snapshot);
 
-/// The numbers on the host of the Ascend devices that the runtime counts before its own list: those that the
-/// container was given. Where there are more files than that, nobody has carried it out, and they are the files'.
+/// Host numbers of the Ascend devices that the container was given (ASCEND_VISIBLE_DEVICES). Where /dev has more
+/// files than the container's list, no runtime has applied that list, and the numbers are those of the files.
 [[nodiscard]] std::vector<int> shown_ascend_devices(const Snapshot& snapshot);
 
-/// The numbers on the host of the Ascend devices that lists leave to this process; empty: none says so.
+/// Host numbers of the Ascend devices that the visibility lists leave to this process; empty: there is no list.
 [[nodiscard]] std::vector<int> visible_ascend_devices(const Snapshot& snapshot);
 
-/// How the runtime of this process calls these Ascend devices, given by their numbers on the host: by their
-/// places among what it sees. Where nothing is known to be seen, by the same numbers; where as many others
-/// are, by their order, as in a container that has just these.
+/// Translates host numbers of Ascend devices to the numbers that this process's runtime uses: positions among the
+/// devices it sees. Where the seen devices are unknown, the numbers stay; where others in the same number are seen,
+/// positions count, as in a container that has just these.
 [[nodiscard]] std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices);
 
-/// The Ascend devices whose files this node has, where some of these (by their numbers on the host) have none and
-/// cannot be meant by their order either; empty: all are there, or no file says anything.
+/// Ascend devices that this node has files for, returned where some of `devices` (host numbers) have no file and
+/// their order cannot identify them either; empty: all are there, or there are no files to go by.
 [[nodiscard]] std::vector<int> files_without_ascend_devices(const Snapshot& snapshot, const std::vector<int>& devices);
 
-/// How one worker is shown one device alone.
+/// The variable that restricts one worker to one device.
 struct DeviceMask {
   std::string variable;              ///< such as CUDA_VISIBLE_DEVICES
-  bool is_inherited = false;         ///< somebody has chosen devices already: those in `devices`
+  bool is_inherited = false;         ///< the environment restricts the devices already, to `devices`
   std::vector<std::string> devices;  ///< names or numbers, in their order
-  std::vector<std::string> unset;    ///< variables that say the same in another way
+  std::vector<std::string> unset;    ///< variables with the same purpose
 
   /// The value of the variable for the i-th worker; empty when the list is too short.
   [[nodiscard]] std::string device(std::size_t i) const {
@@ -60,29 +59,29 @@ struct DeviceMask {
   }
 };
 
-/// The mask of the accelerators that this host has, in the order of `count_slots`. Without any it is NVIDIA's, as torchrun has
-/// it.
+/// Mask for the kind of accelerators that this host has, in the order of `count_slots`. Without any it is NVIDIA's,
+/// as in torchrun.
 [[nodiscard]] DeviceMask find_device_mask(const Snapshot& snapshot);
 
-/// Some of the devices that this node shows, as a value of the variable that its runtime reads.
+/// A subset of this node's visible devices, as the value of the variable that their runtime reads.
 struct DeviceChoice {
   std::string variable;            ///< such as CUDA_VISIBLE_DEVICES
   std::string list;                ///< names or numbers, with commas
-  std::vector<std::string> unset;  ///< variables that say the same in another way
+  std::vector<std::string> unset;  ///< variables with the same purpose
   int count = 0;
-  Source source;  ///< who chose them
+  Source source;  ///< of the choice
 };
 
-/// What `--devices 0,2,4-7` leaves. The numbers count what is visible now, from 0. Fails for a device that is
-/// not there, one that is named twice, and an order that the runtime does not take.
+/// Applies `--devices 0,2,4-7`. The numbers are positions among the visible devices, from 0. Fails for a missing
+/// device, a duplicate, and an order that the runtime does not accept.
 [[nodiscard]] Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Snapshot& snapshot);
 
-/// Fails for lists that the devices' runtimes would silently take for others: one for Ascend that is not
-/// ascending, one for GPUs with ranges, a device twice or what is none, and one for HIP that does not count
-/// what the one for ROCr leaves or is another than CUDA's.
+/// Fails for visibility lists that the runtimes would silently misread: an Ascend list that is not ascending; a GPU
+/// list with ranges, duplicates or non-devices; a HIP list that does not count within ROCr's list, or differs from
+/// CUDA's.
 [[nodiscard]] Result<> check_device_lists(const Snapshot& snapshot);
 
-/// Fills the lists of accelerators from the files below `root`.
+/// Adds the accelerators of this host to the topology, from the files below `root`.
 void place_accelerators(Topology& topology, const std::string& root);
 
 }  // namespace muster

@@ -1,22 +1,21 @@
-// Reads /proc/self/cgroup and mountinfo.
+// Finds this process's control groups in /proc/self/cgroup and mountinfo.
 #include "environment/cgroups.hpp"
 
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
 #include <utility>
 
 namespace muster {
 namespace {
 
-/// Where a hierarchy with the controller is mounted, and where we are in it.
+/// A mounted hierarchy with the controller, and this process's group in it.
 struct Hierarchy {
   int version = 0;
   std::string mount;  ///< mount point
-  std::string root;   ///< which group of the hierarchy is mounted there
-  std::string group;  ///< our group, as /proc/self/cgroup names it
+  std::string root;   ///< the hierarchy's group that is mounted there
+  std::string group;  ///< this process's group, as in /proc/self/cgroup
 };
 
 bool has_item(std::string_view list, std::string_view item) {
@@ -24,7 +23,7 @@ bool has_item(std::string_view list, std::string_view item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
 
-/// Our group in each hierarchy. Lines are "4:cpu,cpuacct:/group", and "0::/group" for version 2.
+/// This process's group in each hierarchy. Lines are "4:cpu,cpuacct:/group", and "0::/group" for version 2.
 std::vector<Hierarchy> read_groups(std::string_view controller) {
   std::vector<Hierarchy> hierarchies;
   std::ifstream file("/proc/self/cgroup");
@@ -43,7 +42,7 @@ std::vector<Hierarchy> read_groups(std::string_view controller) {
   return hierarchies;
 }
 
-/// What a line of mountinfo says about a mount.
+/// One mount, from a line of mountinfo.
 struct Mount {
   std::string root;
   std::string point;
@@ -51,8 +50,8 @@ struct Mount {
   std::string options;
 };
 
-/// Lines are "id parent dev root mount options [tags] - type device super-options". Empty: of another
-/// type than cgroup, as most of them are.
+/// Lines are "id parent dev root mount options [tags] - type device super-options". Empty: not of type cgroup, as
+/// most of them.
 std::optional<Mount> parse_cgroup_mount(const std::string& line) {
   const std::size_t dash = line.find(" - cgroup");
   if (dash == std::string::npos) {
@@ -90,17 +89,17 @@ std::vector<Mount> read_cgroup_mounts() {
   return mounts;
 }
 
-/// Read once: the kernel takes long to write it, and nobody mounts control groups anew meanwhile.
+/// Reads the mounts once: the kernel takes long to write them, and control groups are not mounted anew during a run.
 const std::vector<Mount>& cgroup_mounts() {
   static const std::vector<Mount> mounts = read_cgroup_mounts();
   return mounts;
 }
 
-/// The group's first, then those of all groups above it.
+/// Directories of the group and of all its ancestors, from the lowest.
 std::vector<std::string> folders_of(const Hierarchy& hierarchy) {
   std::string group = hierarchy.group == "/" ? "" : hierarchy.group;
   if (hierarchy.root != "/" && group.starts_with(hierarchy.root)) {
-    group.erase(0, hierarchy.root.size());  // in a container the mount shows only its own part
+    group.erase(0, hierarchy.root.size());  // in a container the mount shows only the container's part
   }
   std::vector<std::string> folders = {hierarchy.mount + group};
   while (!group.empty()) {
@@ -127,7 +126,7 @@ std::vector<ControlGroup> own_cgroups(std::string_view controller) {
   return groups;
 }
 
-// The kernel counts before it sends the signal, so who has seen the death reads the new count.
+// The kernel counts before it sends the signal, so a process that has seen the death reads the new count.
 
 std::string find_oom_counter() {
   for (const ControlGroup& group : own_cgroups("memory")) {

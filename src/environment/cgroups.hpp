@@ -1,6 +1,6 @@
 #pragma once
 
-// Where this process is in the hierarchies of control groups, in version 1 and version 2.
+// Finds this process's control groups, in version 1 and version 2, and the OOM counter of its memory group.
 
 #include <cstdint>
 #include <optional>
@@ -10,21 +10,21 @@
 
 namespace muster {
 
-/// Our group in a hierarchy.
+/// This process's group in one hierarchy.
 struct ControlGroup {
   int version = 0;
-  std::vector<std::string> folders;  ///< of the group and of all above it, as far as they are mounted
+  std::vector<std::string> folders;  ///< directories of the group and its ancestors, as far as they are mounted
 };
 
-/// Where a controller such as "cpu" may be: its own hierarchy of version 1, and that of version 2. Those that
-/// are mounted.
+/// This process's groups in the mounted hierarchies that may have a controller such as "cpu": its own hierarchy of
+/// version 1, and that of version 2.
 [[nodiscard]] std::vector<ControlGroup> own_cgroups(std::string_view controller);
 
-/// The file in which the kernel counts the processes of our memory group, and of those below it, that it has
-/// killed for want of memory: memory.events, or memory.oom_control in version 1. Empty: there is none here.
+/// File in which the kernel counts the OOM kills in this process's memory group and the groups below it:
+/// memory.events, or memory.oom_control in version 1. Empty: there is none.
 [[nodiscard]] std::string find_oom_counter();
 
-/// Empty when it cannot be read.
+/// Number of OOM kills so far; empty when `file` cannot be read.
 [[nodiscard]] std::optional<std::uint64_t> read_oom_counter(const std::string& file);
 
 }  // namespace muster

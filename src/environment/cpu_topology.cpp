@@ -1,4 +1,4 @@
-// Reads where the CPUs of this host sit, and which of them this process may use.
+// Reads the topology of this host's CPUs, and counts the CPUs that this process may use.
 #include "environment/cpu_topology.hpp"
 
 #include "base/text.hpp"
@@ -14,12 +14,11 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
-#include <string>
 
 namespace muster {
 namespace {
 
-/// The numbers of a list such as "0-3,8" in a file of the kernel; none when it cannot be read.
+/// The numbers of a list such as "0-3,8" in a kernel file; empty when it is unreadable.
 std::vector<int> read_list(const std::string& path) {
   return parse_ranges(first_line(path)).value_or(std::vector<int>());
 }
@@ -36,8 +35,8 @@ std::vector<int> all_of(const std::vector<int>& left, const std::vector<int>& ri
   return all;
 }
 
-/// The CPUs that are online. LXCFS shows a container as many in cpu/online as it may use, numbered
-/// from 0, and the true ones in the lists of the nodes.
+/// The CPUs that are online. LXCFS shows a container as many in cpu/online as it may use, numbered from 0, and the
+/// true ones in the lists of the nodes.
 std::vector<int> read_online(const std::string& system) {
   std::vector<int> online = read_list(system + "/cpu/online");
   for (const int node : numbered_entries(system + "/node", "node")) {
@@ -46,27 +45,24 @@ std::vector<int> read_online(const std::string& system) {
   return online;
 }
 
-void add_names(std::map<int, int>& names, const std::vector<int>& members) {
-  for (const int member : members) {
-    names.emplace(member, members.front());
-  }
-}
-
-/// Names each group of CPUs by its lowest one. A list is read once for all that stand in it: with
-/// hundreds of CPUs that is most of the time. A CPU without a list is a group of its own.
+/// Names each group of CPUs by its lowest one. Reads a list once for all its members: with hundreds of CPUs that is
+/// most of the time. A CPU without a list is a separate group.
 void name_groups(std::map<int, CpuPlace>& cpus, int CpuPlace::*group,
                  const std::function<std::vector<int>(int cpu)>& members_of) {
   std::map<int, int> names;
   for (auto& [cpu, place] : cpus) {
     if (!names.contains(cpu)) {
-      add_names(names, members_of(cpu));
+      const std::vector<int> members = members_of(cpu);
+      for (const int member : members) {
+        names.emplace(member, members.front());
+      }
       names.emplace(cpu, cpu);
     }
     place.*group = names.at(cpu);
   }
 }
 
-/// The CPUs that share the last cache of one; instruction caches do not count.
+/// The CPUs that share one CPU's last-level cache; instruction caches are ignored.
 std::vector<int> sharers_of_last_cache(const std::string& folder) {
   int last_level = 0;
   std::vector<int> sharers;
@@ -89,13 +85,6 @@ void put_on_node(std::map<int, CpuPlace>& cpus, const std::vector<int>& members,
   }
 }
 
-/// Without a folder of nodes (a kernel without NUMA) all CPUs stay on node 0.
-void read_nodes(std::map<int, CpuPlace>& cpus, const std::string& folder) {
-  for (const int node : numbered_entries(folder, "node")) {
-    put_on_node(cpus, read_list(folder + "/node" + std::to_string(node) + "/cpulist"), node);
-  }
-}
-
 void read_packages(std::map<int, CpuPlace>& cpus, const std::string& folder) {
   for (auto& [cpu, place] : cpus) {
     const std::string package = first_line(folder + "/cpu" + std::to_string(cpu) + "/topology/physical_package_id");
@@ -103,20 +92,23 @@ void read_packages(std::map<int, CpuPlace>& cpus, const std::string& folder) {
   }
 }
 
-/// Virtual machines often show no caches: then a NUMA node is what comes nearest.
-std::vector<int> sharers_of_cache_or_node(const std::string& system, int cpu, int node) {
-  std::vector<int> sharers = sharers_of_last_cache(system + "/cpu/cpu" + std::to_string(cpu) + "/cache");
-  return sharers.empty() ? read_list(system + "/node/node" + std::to_string(node) + "/cpulist") : sharers;
-}
-
 void read_cpus(std::map<int, CpuPlace>& cpus, const std::string& system) {
-  read_nodes(cpus, system + "/node");
+  const auto cpus_of_node = [&](int node) {
+    return read_list(system + "/node/node" + std::to_string(node) + "/cpulist");
+  };
+  // Without a directory of nodes (a kernel without NUMA) all CPUs stay on node 0.
+  for (const int node : numbered_entries(system + "/node", "node")) {
+    put_on_node(cpus, cpus_of_node(node), node);
+  }
   read_packages(cpus, system + "/cpu");
   name_groups(cpus, &CpuPlace::core, [&](int cpu) {
     return read_list(system + "/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
   });
-  name_groups(cpus, &CpuPlace::cache,
-              [&](int cpu) { return sharers_of_cache_or_node(system, cpu, cpus.at(cpu).numa_node); });
+  name_groups(cpus, &CpuPlace::cache, [&](int cpu) {
+    std::vector<int> sharers = sharers_of_last_cache(system + "/cpu/cpu" + std::to_string(cpu) + "/cache");
+    // Virtual machines often show no caches: then the NUMA node is the best substitute.
+    return sharers.empty() ? cpus_of_node(cpus.at(cpu).numa_node) : sharers;
+  });
 }
 
 }  // namespace
@@ -135,10 +127,10 @@ Result<Topology> read_topology(const std::string& root) {
     return Error{ErrorKind::System, "cannot find out which CPUs this process may use: Cpus_allowed_list in '" + root +
                                         "/proc/self/status' is '" + allowed->second + "'"};
   }
-  // The list may name CPUs that a virtual machine could be given later, and are not there now.
+  // The list may contain CPUs that a virtual machine could get later, and that do not exist now.
   const std::vector<int> online = read_online(system);
   topology.allowed_cpus = common_of(*listed, online);
-  if (topology.allowed_cpus.empty()) {  // what is said of the CPUs is not about ours
+  if (topology.allowed_cpus.empty()) {  // the topology is not that of this process's CPUs
     topology.allowed_cpus = *listed;
   }
   for (const int cpu : all_of(online, topology.allowed_cpus)) {
@@ -154,8 +146,8 @@ Result<Topology> read_topology(const std::string& root) {
   return topology;
 }
 
-// Counts the cores that this process may use: the affinity mask, lowered by the CPU quota of each
-// control group from ours up to the root, in version 1 and version 2.
+// Counts the cores that this process may use: the affinity mask, limited by the CPU quota of each control group from
+// its own up to the root, in version 1 and version 2.
 
 namespace {
 

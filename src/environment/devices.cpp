@@ -1,5 +1,5 @@
-// Counts accelerators by the files that their drivers create. Opens no driver: a launcher that
-// touches a device holds it.
+// Reads visibility lists, and counts accelerators by the files that their drivers create. Opens no driver, because a
+// launcher that opens a device would keep it in use.
 #include "environment/devices.hpp"
 
 #include "base/text.hpp"
@@ -11,14 +11,13 @@
 #include <array>
 #include <numeric>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace muster {
 
-// Reads lists of accelerators. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables"; CANN,
-// "ASCEND_RT_VISIBLE_DEVICES"; Ascend Docker Runtime (ranges); Ascend Device Plugin (names); ROCm, "GPU isolation techniques". CUDA knows no
-// ranges, and takes no list that has a device twice.
+// Reads lists of accelerators. CUDA accepts no ranges, and no list with duplicates. Sources: CUDA C++ Programming
+// Guide, "CUDA Environment Variables"; CANN, "ASCEND_RT_VISIBLE_DEVICES"; Ascend Docker Runtime (ranges); Ascend
+// Device Plugin (names); ROCm, "GPU isolation techniques".
 
 namespace {
 
@@ -37,7 +36,7 @@ std::optional<Range> read_range(std::string_view entry) {
   return first && last && *first <= *last ? std::optional(Range{*first, *last}) : std::nullopt;
 }
 
-/// "Ascend910-3", as Kubernetes' device plugin calls device 3.
+/// "Ascend910-3", as Kubernetes' device plugin names device 3.
 std::optional<Range> read_ascend(std::string_view entry) {
   const std::size_t dash = entry.find('-');
   if (!entry.starts_with("Ascend") || dash == std::string_view::npos) {
@@ -58,7 +57,7 @@ bool is_name(std::string_view entry) {
   return entry.starts_with("GPU-") || entry.starts_with("MIG-");
 }
 
-/// As many of the range as there is room for, and one more.
+/// Appends as much of the range as fits, and one more.
 void append(std::vector<DeviceEntry>& entries, const Range& range) {
   constexpr auto kMost = static_cast<std::size_t>(kMostDevices) + 1;
   for (int i = range.first; i <= range.last && entries.size() < kMost; ++i) {
@@ -131,8 +130,8 @@ constexpr std::string_view kIntel = "0x8086";
 constexpr std::string_view kHabana = "0x1da3";
 constexpr std::string_view kGoogle = "0x1ae0";
 
-/// A KFD node is a GPU when it has SIMD units; processors are nodes too and have none.
-/// Source: Linux, drivers/gpu/drm/amd/amdkfd, sysfs file "properties".
+/// True for a KFD node with SIMD units, which is a GPU; processors are nodes without them. Source: Linux,
+/// drivers/gpu/drm/amd/amdkfd, sysfs file "properties".
 bool is_amd_gpu(const std::string& properties) {
   const auto values = read_properties(properties);
   const auto units = values.find("simd_count");
@@ -148,7 +147,8 @@ int count_neuron_cores(const std::string& root, int device) {
   return parse_integer(count, 1, kMost).value_or(kUsual);
 }
 
-/// Other makers' accelerators are of the kernel's class accel as well. Source: Linux, drivers/accel.
+/// Counts Gaudi devices only: the kernel's class accel has those of other vendors as well. Source: Linux,
+/// drivers/accel.
 int count_gaudi(const std::string& root) {
   int count = 0;
   for (const int number : numbered_entries(root + "/dev/accel", "accel")) {
@@ -158,8 +158,8 @@ int count_gaudi(const std::string& root) {
   return count;
 }
 
-/// GPUs of the class "other display controller": those that are built into processors, and those of desks, are VGA
-/// controllers. The driver xe has a folder for each tile.
+/// Counts GPUs of the class "other display controller": GPUs in processors and desktop GPUs are VGA controllers. The
+/// driver xe has a directory for each tile.
 void count_intel(HostDevices& devices, const std::string& root) {
   for (const int number : numbered_entries(root + "/dev/dri", "renderD")) {
     const std::string folder = root + "/sys/class/drm/renderD" + std::to_string(number) + "/device";
@@ -170,8 +170,8 @@ void count_intel(HostDevices& devices, const std::string& root) {
   }
 }
 
-/// Newer generations have no device file of their own, but a group of VFIO. Google's network cards have the same vendor.
-/// Source: JAX, hardware_utils.py.
+/// Counts the VFIO groups of newer generations, which have no device file of their own. Google's network cards have
+/// the same vendor. Source: JAX, hardware_utils.py.
 int count_tpu_chips(const std::string& root, int files) {
   constexpr std::array<std::string_view, 9> kChips = {"0x0027", "0x0056", "0x005e", "0x0062", "0x0063",
                                                       "0x006f", "0x0076", "0x0083", "0x007c"};
@@ -187,7 +187,7 @@ int count_tpu_chips(const std::string& root, int files) {
   return std::min(chips, std::max(files, groups));
 }
 
-/// Places of devices that have no file of their own in /dev. Each that is looked into for nothing costs every start.
+/// Directories with device files outside of /dev itself. Each useless look into one slows down every start.
 struct DeviceDirectory {
   bool has_folders = false;
   int tpu_files = 0;
@@ -228,8 +228,8 @@ HostDevices count_host_devices(const std::string& root) {
   return devices;
 }
 
-// Ascend devices by their numbers on the host, and as the runtime of a process counts them. Pure.
-// Sources: CANN, "ASCEND_RT_VISIBLE_DEVICES" (places among what the container shows); Ascend Docker Runtime,
+// Translates between host numbers of Ascend devices and the numbers of a process's runtime. Sources: CANN,
+// "ASCEND_RT_VISIBLE_DEVICES" (positions among what the container shows); Ascend Docker Runtime,
 // "ASCEND_VISIBLE_DEVICES" (numbers on the host; devices are counted from 0 in the container).
 
 namespace {
@@ -256,8 +256,8 @@ bool has_all(const std::vector<int>& numbers, const std::vector<int>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](int one) { return has(numbers, one); });
 }
 
-/// In the order in which the runtime counts. Its list has places of what is shown; a number that is no place
-/// is meant as the host's.
+/// The devices in the order in which the runtime counts. Its list has positions among the shown devices; a number
+/// that is no position is a host number.
 std::vector<int> counted_devices(const Snapshot& snapshot) {
   std::vector<int> shown = shown_ascend_devices(snapshot);
   std::vector<int> counted = numbers_of(snapshot, "ASCEND_RT_VISIBLE_DEVICES");

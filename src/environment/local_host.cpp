@@ -1,5 +1,5 @@
-// Asks the kernel which address a datagram would have, by connecting a socket that sends none, and which
-// interface has that address.
+// Finds the local end of a route by connecting a UDP socket without sending, lists the interfaces, and compares names
+// and addresses.
 #include "environment/local_host.hpp"
 
 #include "base/endpoint.hpp"
@@ -20,14 +20,13 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
 
 namespace muster {
 namespace {
 
 constexpr const char* kLoopback = "127.0.0.1";
 
-/// An address that is reserved for documentation: it is nobody's, and lies behind the default route.
+/// An address reserved for documentation: no host has it, and it lies behind the default route.
 constexpr const char* kFarAway = "192.0.2.1";
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
@@ -41,7 +40,7 @@ Addresses read_address(const char* host) {
   return {is_address ? found : nullptr, &::freeaddrinfo};
 }
 
-/// True for the same address, whatever the ports are.
+/// True for equal addresses; ports are ignored.
 bool is_same(const sockaddr& one, const sockaddr_storage& other) {
   if (one.sa_family != other.ss_family) {
     return false;
@@ -56,7 +55,7 @@ bool is_same(const sockaddr& one, const sockaddr_storage& other) {
          first.sin6_scope_id == second.sin6_scope_id;
 }
 
-/// 127.0.0.0/8 and ::1, which need not be an interface's own to be this machine's.
+/// True for 127.0.0.0/8 and ::1, which mean this machine even where no interface has the address.
 bool is_loopback(const sockaddr_storage& own) {
   if (own.ss_family == AF_INET) {
     return ntohl(reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
@@ -77,15 +76,15 @@ void for_each_interface(const Visit& visit) {
   }
 }
 
-/// Its number; empty when it has none.
+/// The numeric address; empty for other families.
 std::string text_of(const sockaddr& address, socklen_t size) {
   std::array<char, NI_MAXHOST> text{};
   const bool is_known = ::getnameinfo(&address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
   return is_known ? text.data() : "";
 }
 
-/// The interface that has this address. Some hosts have one on their loopback interface that others reach by
-/// several ways: then there is none to name.
+/// The interface with this address. Some hosts have an address on their loopback interface that others reach by
+/// several routes: then the result is empty.
 std::string interface_of(const sockaddr_storage& own) {
   std::string name;
   for_each_interface([&](const ifaddrs& at) {
@@ -99,7 +98,7 @@ std::string interface_of(const sockaddr_storage& own) {
   return name;
 }
 
-/// Where a datagram to `there` would come from.
+/// Local address of a datagram to `there`.
 LocalEnd end_of_route(const addrinfo& there) {
   const UniqueFd socket(::socket(there.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
@@ -128,7 +127,7 @@ std::vector<std::string> local_addresses() {
     const int family = has_address ? at.ifa_addr->sa_family : AF_UNSPEC;
     const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : family == AF_INET6 ? sizeof(sockaddr_in6) : 0;
     const std::string text = size == 0 ? "" : text_of(*at.ifa_addr, size);
-    if (!text.empty() && text.find('%') == std::string::npos) {  // else it means something here alone
+    if (!text.empty() && text.find('%') == std::string::npos) {  // with a zone, the address has a meaning only here
       addresses.push_back(text);
     }
     return true;
@@ -148,7 +147,7 @@ std::vector<std::string> local_interfaces() {
   return {names.begin(), names.end()};
 }
 
-// Names and addresses as text, and those of this machine as the snapshot has them.
+// Compares names and addresses as text, with those of this machine from the snapshot.
 
 namespace {
 
@@ -156,7 +155,7 @@ namespace {
 constexpr auto kLoopbackNames = std::to_array<std::string_view>(
     {"localhost", "localhost.localdomain", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback"});
 
-/// As version 6 has it, those of version 4 mapped. The zone of "fe80::1%eth0" is left out.
+/// Parses an address as IPv6; IPv4 addresses are mapped. Ignores the zone of "fe80::1%eth0".
 std::optional<in6_addr> parse_address(std::string_view host) {
   const std::string_view bare = without_brackets(host);
   const std::string text(bare.substr(0, bare.find('%')));
@@ -214,7 +213,7 @@ bool is_same_address(std::string_view one, std::string_view other) {
 }
 
 bool is_this_host(std::string_view host, const Snapshot& snapshot) {
-  const std::string_view bare = host.substr(host.rfind('@') + 1);  // all of it where there is none
+  const std::string_view bare = host.substr(host.rfind('@') + 1);  // the whole text without '@'
   if (!parse_address(bare)) {
     return is_loopback(bare) || is_same_name(bare, snapshot.host_name);
   }
@@ -223,14 +222,15 @@ bool is_this_host(std::string_view host, const Snapshot& snapshot) {
                                           [&](const std::string& address) { return is_same_address(address, bare); });
 }
 
-// How getaddrinfo(3) finds names in every image, and how long it may take.
+// Restricts getaddrinfo(3) to services that every image has, and limits its time.
 
 void choose_name_services() {
   static const bool is_chosen = ::__nss_configure_lookup("hosts", "files dns") == 0;
-  (void)is_chosen;  // no memory: as the header says
+  (void)is_chosen;  // out of memory: the image's services stay
 }
 
-/// resolv.conf is read anew here, and not by the look-up itself (RES_NORELOAD), which would forget these settings.
+/// Initialises the resolver here, because reading resolv.conf by the look-up itself (RES_NORELOAD) would drop these
+/// settings.
 void bound_lookup() {
   if (::res_init() == 0) {
     _res.retrans = 1;

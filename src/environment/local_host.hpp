@@ -1,6 +1,6 @@
 #pragma once
 
-// Tells whether a name or an address means this machine. Pure: nothing is looked up.
+// Tells whether a name or an address means this machine, lists its interfaces, and bounds name look-ups.
 
 #include "environment/snapshot.hpp"
 
@@ -10,41 +10,44 @@
 
 namespace muster {
 
-/// This machine as another one reaches it.
+/// The local end of a route.
 struct LocalEnd {
   std::string address;
-  std::string interface;  ///< which has that address, such as eth0; empty: none is known
+  std::string interface;  ///< the interface with that address, such as eth0; empty: unknown
 };
 
-/// The end of the route from here to `host`, if that is an address, else of the one that leaves this
-/// network. Nothing is sent, and no name is looked up.
+/// Local end of the route to `host` if that is an address, else of the route that leaves this network. Sends nothing
+/// and looks up no name.
 [[nodiscard]] LocalEnd local_end_towards(const std::string& host);
 
-/// The addresses of this host's interfaces, but those of its loopback, as numbers.
+/// Numeric addresses of this host's interfaces, without loopback.
 [[nodiscard]] std::vector<std::string> local_addresses();
 
-/// The names of those interfaces that are up and have an address, its loopback among them.
+/// Names of the interfaces that are up and have an address, including loopback.
 [[nodiscard]] std::vector<std::string> local_interfaces();
 
 /// "localhost", or another name that /etc/hosts has for the loopback interface.
 [[nodiscard]] bool is_loopback_name(std::string_view host);
-/// Such a name, or an address of the loopback network, however it is written.
+/// True for a loopback name, and for an address of the loopback network in any notation.
 [[nodiscard]] bool is_loopback(std::string_view host);
 
-/// True for two names of one host: capitals and a dot at the end do not matter, and a short name is the first label of a full one.
+/// True for two names of one host: case and a final dot are ignored, and a short name equals the first label of a
+/// full one.
 [[nodiscard]] bool is_same_name(std::string_view one, std::string_view other);
 
-/// True for one address in two forms, with brackets or without. False where one of the texts is no address.
+/// True for one address in two notations, with brackets or without. False where either text is no address.
 [[nodiscard]] bool is_same_address(std::string_view one, std::string_view other);
 
-/// `host` is loopback, a name of this machine, or an address of one of its interfaces. "user@" in front does not count.
+/// True when `host` is loopback, a name of this machine, or an address of one of its interfaces. A leading "user@" is
+/// ignored.
 [[nodiscard]] bool is_this_host(std::string_view host, const Snapshot& snapshot);
 
-/// Which of its services the C library asks for the addresses of names. A static one would load those that the image's nsswitch.conf
-/// names from that image. /etc/hosts and DNS are in it, and are what images have in common.
+/// Restricts the C library's name services to /etc/hosts and DNS. A static C library contains these two; any other
+/// service in the image's nsswitch.conf would be loaded from that image.
 void choose_name_services();
 
-/// For the calling thread's next look-up: one second for each name server, one try, no TCP, whose connecting has no limit.
+/// Limits the calling thread's next look-up: one second for each name server, one try, no TCP, because connect has no
+/// timeout.
 void bound_lookup();
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Files that platforms mount for their jobs, or whose path they put into a variable. Their text is part of
-// the snapshot, so that a platform's reader parses a value and opens nothing.
+// Reads files that platforms mount for their jobs, or name in a variable. Their text is part of the snapshot, so that
+// a platform's reader parses a value and opens nothing.
 #include "environment/mounted_files.hpp"
 
 #include "base/text.hpp"
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-// Reads small files of /proc and /sys. What is not there is empty: each reader knows what that means.
+// Reads small files of /proc and /sys. A missing file is empty: each reader knows what that means.
 
 void for_each_entry(const std::string& folder, const std::function<void(std::string_view)>& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), &::closedir);
@@ -75,10 +75,10 @@ std::map<std::string, std::string> read_fields(const std::string& path) {
 
 namespace {
 
-/// A host list of a million names; more is no list of hosts.
+/// A host list of a million names; a larger file is no host list.
 constexpr std::size_t kMostBytes = 64U << 20U;
 
-/// Files at a place of their own: all of `folder` whose names end so, or are this.
+/// Files in a fixed directory: all names with this ending, or this one name.
 struct Place {
   const char* folder;
   const char* ending;
@@ -91,7 +91,7 @@ constexpr auto kPlaces = std::to_array<Place>({
     {"/opt/ml/input/config", "resourceconfig.json"},
 });
 
-/// Files that may be anywhere.
+/// Files with a fixed path.
 constexpr std::array<const char*, 1> kFiles = {"/etc/hccn.conf"};  // of Ascend's driver: the addresses of the devices
 
 /// Variables whose value is the path of a file.
@@ -103,17 +103,17 @@ constexpr std::array<const char*, 5> kVariables = {{
     "HYDRA_HOST_FILE",
 }};
 
-/// How variables end whose value is the path of a list of hosts, whichever batch system sets them.
+/// Endings of variables that have the path of a host list, for any batch system.
 constexpr auto kEndings = std::to_array<std::string_view>(
     {"_NODEFILE", "_NODE_FILE", "_HOSTFILE", "_HOST_FILE", "_MACHINEFILE", "_MACHINE_FILE", "_FILE_NODES"});
 
-/// Variables whose value is a descriptor. Its "text" is what it leads to, such as "socket:[4711]": the same
-/// in all processes that have inherited it from one.
+/// Variables whose value is a descriptor. Its "text" is the link's target, such as "socket:[4711]": equal in all
+/// processes that have inherited it from one.
 constexpr std::array<const char*, 1> kDescriptors = {"HYDI_CONTROL_FD"};  // of Hydra's proxy
 
 void read_file(std::map<std::string, std::string>& files, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file.is_open()) {  // the usual case; the block would cost a start sixteen pages
+  if (!file.is_open()) {  // the usual case; the block costs a start sixteen pages
     return;
   }
   std::string text;
@@ -122,7 +122,7 @@ void read_file(std::map<std::string, std::string>& files, const std::string& pat
     file.read(block.data(), block.size());
     text.append(block.data(), static_cast<std::size_t>(file.gcount()));
   }
-  if (file.eof()) {  // else it is a folder, cannot be read, or never ends
+  if (file.eof()) {  // else it is a directory, is unreadable, or never ends
     files.insert_or_assign(path, std::move(text));
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small files of /proc and /sys, and the folders that hold them.
+// Reads small files of /proc and /sys, and lists the directories that have them.
 
 #include <functional>
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace muster {
 
-/// Calls `visit` with the name of each entry of a folder; a missing folder has none.
+/// Calls `visit` with the name of each entry of a directory; a missing directory has none.
 void for_each_entry(const std::string& folder, const std::function<void(std::string_view)>& visit);
 
-/// The number in a name "<prefix><number>".
+/// The number in a name "<prefix><number>"; empty for other names.
 [[nodiscard]] std::optional<int> number_behind(std::string_view prefix, std::string_view name);
 
 /// The numbers of the entries "<prefix><number>", sorted: "nvidia0" is one, "nvidiactl" is none.
@@ -24,13 +24,13 @@ void for_each_entry(const std::string& folder, const std::function<void(std::str
 /// The first line without blanks at its ends; empty when the file cannot be read.
 [[nodiscard]] std::string first_line(const std::string& path);
 
-/// Lines "name value" with whole numbers, as the KFD writes its properties.
+/// Reads lines "name value" with whole numbers, as the KFD writes its properties.
 [[nodiscard]] std::map<std::string, unsigned long long> read_properties(const std::string& path);
 
-/// Lines "Name: value", as /proc writes them, without blanks around both.
+/// Reads lines "Name: value", as /proc writes them, without blanks around both.
 [[nodiscard]] std::map<std::string, std::string> read_fields(const std::string& path);
 
-/// A value that is read when it is asked for first: few jobs need it, and each start would pay for it.
+/// A value that is read on first use: few jobs need it, and reading would slow down each start.
 template <typename T>
 class Lazy {
  public:

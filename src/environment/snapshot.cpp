@@ -1,4 +1,4 @@
-// Takes the snapshot. The only place in the program that reads variables from the process.
+// Takes the snapshot. No other file reads variables from the process.
 #include "environment/snapshot.hpp"
 
 #include "base/text.hpp"
@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -86,7 +85,7 @@ Snapshot take_snapshot() {
   return snapshot;
 }
 
-// The kernel's word on which file this program is.
+// Finds this program's file through the kernel.
 
 namespace {
 
@@ -94,7 +93,7 @@ bool is_program(const std::filesystem::path& file) {
   return ::access(file.c_str(), X_OK) == 0;
 }
 
-/// As a shell finds it. Empty: it is not there.
+/// Searches a program as a shell does. Empty: not found.
 std::filesystem::path folder_of(std::string_view argv0, std::string_view search_path) {
   if (argv0.find('/') != std::string_view::npos) {
     return std::filesystem::path(argv0).parent_path();

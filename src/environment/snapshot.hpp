@@ -1,6 +1,7 @@
 #pragma once
 
-// What workers find of muster in their environment (docs/control.md): names that are no options.
+// Reads this process's surroundings once, as a plain value, and names the variables that muster sets for workers
+// (docs/control.md).
 
 #include "base/result.hpp"
 #include "environment/mounted_files.hpp"
@@ -18,45 +19,44 @@ namespace muster {
 struct HostDevices {
   int nvidia = 0;                    ///< files /dev/nvidia0, /dev/nvidia1, ...
   int ascend = 0;                    ///< files /dev/davinci0, /dev/davinci1, ...
-  std::vector<int> ascend_ids = {};  ///< their N; empty where only their number is known
+  std::vector<int> ascend_ids = {};  ///< the numbers N of those files; empty where only the count is known
   int amd = 0;                       ///< nodes with compute units in the KFD topology
   int gaudi = 0;                     ///< Habana's
-  int neuron_cores = 0;              ///< of all files /dev/neuron0, /dev/neuron1, ...
-  int cores_of_neuron = 0;           ///< physical ones of one such device
-  int intel = 0;                     ///< GPUs of data centres
-  int intel_tiles = 0;               ///< of all of them, one each at least
-  int tpu = 0;                       ///< chips of Google's
+  int neuron_cores = 0;              ///< sum over /dev/neuron0, /dev/neuron1, ...
+  int cores_of_neuron = 0;           ///< physical cores of one such device
+  int intel = 0;                     ///< data-centre GPUs
+  int intel_tiles = 0;               ///< sum over all GPUs, at least one each
+  int tpu = 0;                       ///< Google's chips
 };
 
 /// Processor cores that this process may use.
 struct AllowedCores {
   int count = 1;       ///< at least 1
   std::string source;  ///< "affinity" or the control group file that limits it
-  int of_parent = 0;   ///< those of the process that started this one; 0: not known
+  int of_parent = 0;   ///< cores of the parent process; 0: unknown
 };
 
-/// Everything about the surroundings that decisions depend on, read once at the start. A plain
-/// value: tests write one by hand, and nothing after it asks the system again. What is `Lazy` is read once all the same, when it
-/// is needed.
+/// Everything about the surroundings that decisions depend on, read once at the start. A plain value, which tests
+/// write by hand. `Lazy` members are read once as well, on first use.
 struct Snapshot {
   std::map<std::string, std::string> variables;
   std::string host_name;
   std::string working_directory;
   HostDevices devices;
   AllowedCores cores;
-  /// What platforms mount for their jobs, or name by a variable: path -> text. A file that cannot be
-  /// read is not there.
+  /// Content, by path, of the files that platforms mount for their jobs or name in a variable. Unreadable files are
+  /// missing.
   std::map<std::string, std::string> files;
-  /// Where a controller puts the job's rank table, or the folder in which it will: the first of
-  /// `kRankTablePlaces` that is there. Empty: none is.
+  /// Path of the job's rank table, or of the directory in which a controller will write it: the first existing one of
+  /// `kRankTablePlaces`. Empty: none exists.
   std::string rank_table;
-  Lazy<std::vector<std::string>> addresses;   ///< of this host's interfaces, but those of its loopback
-  Lazy<std::vector<std::string>> interfaces;  ///< the names of those that are up and have an address
-  /// The private key that Volcano's ssh plugin mounts into every pod of a job, if it can be read: a
-  /// secret that they share. Empty: there is none.
+  Lazy<std::vector<std::string>> addresses;   ///< numeric addresses of this host's interfaces, without loopback
+  Lazy<std::vector<std::string>> interfaces;  ///< names of the interfaces that are up and have an address
+  /// Private key that Volcano's ssh plugin mounts into every pod of a job, used as their shared secret. Empty: none
+  /// is readable.
   std::string volcano_ssh_key;
 
-  /// The value of a variable, empty optional when it is not set. An empty value is a value.
+  /// Value of a variable, possibly empty; nullopt when it is not set.
   [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const { return variable(name).has_value(); }
 };
@@ -64,21 +64,21 @@ struct Snapshot {
 /// A variable with its name; empty when it is not set.
 [[nodiscard]] std::optional<Sourced<std::string>> sourced_variable(const Snapshot& snapshot, const std::string& name);
 
-/// True for a variable whose value is the path of a list of hosts, by how its name ends: every batch system has such a one.
+/// True for a variable whose name ends like those in which batch systems give the path of a host list.
 [[nodiscard]] bool names_host_file(std::string_view variable);
 
-/// Volcano's svc plugin mounts a file "<task>.host" for each task of the job here.
+/// Directory in which Volcano's svc plugin mounts a file "<task>.host" for each task of the job.
 inline constexpr const char* kVolcanoFolder = "/etc/volcano";
 inline constexpr const char* kHostFileEnding = ".host";
 
-/// ModelArts; hccl-controller and ascend-operator. Then their folders, before the file is there.
-/// Source: ModelArts, "Preset images"; MindCluster, ascend-operator.
+/// Rank tables of ModelArts; of hccl-controller and ascend-operator; then their directories, which exist before the
+/// file does. Source: ModelArts, "Preset images"; MindCluster, ascend-operator.
 inline constexpr std::array<const char*, 4> kRankTablePlaces = {"/user/config/jobstart_hccl.json",
                                                                 "/user/serverid/devindex/config/hccl.json",
                                                                 "/user/config", "/user/serverid/devindex/config"};
 
-/// Overwrites a variable where the kernel shows it to others: /proc/PID/environ of this process, and of those that it
-/// forks. Snapshots that were taken before keep it.
+/// Overwrites a variable in the memory that the kernel shows as /proc/PID/environ, of this process and of those that
+/// it forks. Earlier snapshots keep the value.
 void wipe_variable(const std::string& name);
 
 /// The variables of this process.
@@ -87,30 +87,30 @@ void wipe_variable(const std::string& name);
 /// Reads the surroundings of this process.
 [[nodiscard]] Snapshot take_snapshot();
 
-/// The files that these surroundings have of those in `Snapshot::files`.
+/// Reads the files for `Snapshot::files` that exist here.
 [[nodiscard]] std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot);
 
-/// The one function that looks for accelerators on the host. No driver is opened.
+/// Counts the accelerators of this host without opening a driver.
 [[nodiscard]] HostDevices count_host_devices(const std::string& root);
 
-/// Cores by affinity mask, lowered by the CPU quota of the control groups (v1 and v2) above us.
+/// Counts the cores of the affinity mask, limited by the CPU quota of this process's control groups (v1 and v2).
 [[nodiscard]] AllowedCores count_allowed_cores();
 
-/// The path of this program, as a word that others can start it by while it runs: without blanks and colons.
+/// A path without blanks and colons by which other processes can start this program while it runs.
 [[nodiscard]] std::string program_path();
 
-/// The python3 of the virtual environment (PEP 405) or conda environment whose folder of programs has the name by which we were
-/// started; a name without a folder is looked for in `search_path`. Empty: it is in none.
+/// The python3 of the virtual environment (PEP 405) or conda environment whose bin directory contains `argv0`; a name
+/// without a directory is searched in `search_path`. Empty: the program is in no such environment.
 [[nodiscard]] std::string find_own_python(std::string_view argv0, std::string_view search_path);
 
-/// The folders where muster's modules for Python may be: of an installation, and of a build.
+/// Candidate directories of muster's Python modules: of an installation, and of a build.
 [[nodiscard]] std::array<std::string, 2> own_module_places();
 
-/// The first of them that is there; empty: none.
+/// First existing one of those directories; empty: none exists.
 [[nodiscard]] std::string find_own_modules();
 
-/// Every process of a job carries this variable; strays are recognised by it. A muster inside a
-/// worker adds its own mark behind a colon.
+/// Variable in every process of a job; stray processes are recognised by it. A muster inside a worker appends its own
+/// mark after a colon.
 inline constexpr const char* kMarkerVariable = "MUSTER_JOB_MARKER";
 
 inline constexpr const char* kControlSocketVariable = "MUSTER_CONTROL_SOCKET";

@@ -1,4 +1,4 @@
-// The command line of a remote shell, and the environment of a rank.
+// Parses the command line of a remote shell, and builds the environment of a rank.
 #include "mpi/agent_call.hpp"
 
 #include "base/text.hpp"
@@ -17,7 +17,7 @@ namespace {
 /// Source: ssh(1), OpenSSH 9.2.
 constexpr std::string_view kWithValue = "BbcDEeFIiJLlmOopQRSWw";
 
-/// True of "-p" and "-vp", whose value is the next word.
+/// True for "-p" and "-vp", whose value is the next word.
 bool takes_next(std::string_view option) {
   for (std::size_t i = 1; i < option.size(); ++i) {
     if (kWithValue.find(option[i]) != std::string_view::npos) {
@@ -27,7 +27,7 @@ bool takes_next(std::string_view option) {
   return false;
 }
 
-/// A single program takes the shell's place: a signal for one of them is not one for the other.
+/// Replaces the shell by a single program (exec): a signal to the shell would not reach the program.
 std::string without_shell(std::string command) {
   const std::size_t start = command.find_first_not_of(' ');
   const bool is_plain =
@@ -35,7 +35,7 @@ std::string without_shell(std::string command) {
   return is_plain ? "exec" + command.insert(0, command.front() == ' ' ? "" : " ") : command;
 }
 
-/// The place of the rank, as torchrun and Horovod call it.
+/// Adds torchrun's and Horovod's variables for the rank's place.
 void add_names_of_readers(std::map<std::string, std::string>& variables) {
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"OMPI_COMM_WORLD_RANK", "RANK"},
@@ -77,7 +77,7 @@ Result<AgentCall> parse_agent_call(const std::vector<std::string>& words) {
 }
 
 std::map<std::string, std::string> rank_environment(std::map<std::string, std::string> variables) {
-  // mpirun would give the ranks of all nodes the folder of node 0.
+  // mpirun would give the ranks of all nodes the directory of node 0.
   if (const auto shared = variables.find(variable::kShared); shared != variables.end()) {
     const std::string folder = shared->second;
     variables["OMPI_MCA_btl_vader_backing_directory"] = folder;
@@ -85,7 +85,7 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
   }
   if (const auto own = variables.find(variable::kInterfaces);
       own != variables.end() && !own->second.empty() &&
-      !variables.contains("OMPI_MCA_btl_tcp_if_exclude")) {  // Open MPI would take neither
+      !variables.contains("OMPI_MCA_btl_tcp_if_exclude")) {  // Open MPI refuses both together
     variables.emplace("OMPI_MCA_btl_tcp_if_include", own->second);
   }
   for (const char* const name : {variable::kSecret, variable::kEndpoint, variable::kDaemons, variable::kHostfile,
@@ -93,7 +93,7 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
     variables.erase(name);
   }
   restore_names(variables);
-  // Open MPI 4.1 that is not where it was built: mpirun hands on the one to all nodes, and ranks demand both.
+  // For a relocated Open MPI 4.1, mpirun sets one of these on all nodes, and ranks require both.
   if (const auto prefix = variables.find("PMIX_INSTALL_PREFIX"); prefix != variables.end()) {
     variables.emplace("OPAL_PREFIX", prefix->second);
   }
@@ -101,23 +101,23 @@ std::map<std::string, std::string> rank_environment(std::map<std::string, std::s
   return variables;
 }
 
-// Which variables go with the ranks.
+// Selects the variables that mpirun passes to the ranks.
 
 namespace {
 
-/// Of the node on which they are.
+/// Variables that describe a single node.
 constexpr auto kOfOneNode =
     std::to_array<std::string_view>({"_", "HOME", "HOSTNAME", "LD_LIBRARY_PATH", "LOGNAME", "MAIL", "OLDPWD", "PATH",
                                      "PWD", "SHELL", "SHLVL", "TEMP", "TMP", "TMPDIR", "USER"});
-/// Of mpirun and what it is made of, of muster, and of sessions.
+/// Variables of mpirun and its components, of muster, and of login sessions.
 constexpr auto kOfOthers =
     std::to_array<std::string_view>({"MUSTER_", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PMI_", "PRTE_", "SSH_", "XDG_"});
 
-/// In front of the name that a variable has in fact, with "_2e" for each '.' and so on.
+/// Prefix of a packed name, in which "_2e" stands for '.' and so on.
 constexpr std::string_view kPacked = "MUSTER_MPI_NAME_";
 constexpr int kSixteen = 16;
 
-/// A name as a shell has it; of others mpirun makes something else, too.
+/// True for a name that a shell accepts; mpirun changes other names, too.
 bool is_name(std::string_view name) {
   return !name.empty() && (name.front() < '0' || name.front() > '9') &&
          std::all_of(name.begin(), name.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
@@ -137,7 +137,7 @@ std::string pack(std::string_view name) {
   return packed;
 }
 
-/// "2e" at the front; empty: something else is there.
+/// Parses "2e" at the front; empty: no hexadecimal byte.
 std::optional<char> read_byte(std::string_view text) {
   const std::string_view digits = text.substr(0, 2);
   unsigned char byte = 0;
@@ -146,7 +146,7 @@ std::optional<char> read_byte(std::string_view text) {
   return is_whole ? std::optional(static_cast<char>(byte)) : std::nullopt;
 }
 
-/// Empty: it is no name of `pack`.
+/// Empty: not a result of `pack`.
 std::optional<std::string> unpack(std::string_view packed) {
   if (!packed.starts_with(kPacked)) {
     return std::nullopt;
@@ -203,7 +203,7 @@ void restore_names(std::map<std::string, std::string>& variables) {
     }
   }
   variables.erase(first, last);
-  variables.merge(restored);  // -x NAME=VALUE has come under its own name
+  variables.merge(restored);  // -x NAME=VALUE uses the original name
 }
 
 }  // namespace muster::mpi

@@ -1,4 +1,4 @@
-// Frames of the PMIx server as bytes: the other side of src/mpi/pmix_server/frames.c.
+// Encodes and decodes the frames of the PMIx server: the counterpart of src/mpi/pmix_server/frames.c.
 #include "mpi/pmix_frames.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class FrameWriter {
   std::string bytes_;
 };
 
-/// Fields of one frame, from the front. What is not there is empty, and `is_torn`.
+/// Reads a frame's fields from the front. A missing field is empty and sets `is_torn`.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : bytes_(bytes) {}
@@ -171,7 +171,7 @@ std::string unpack_help(std::string_view packed) {
   };
   const auto take_text = [&packed, &take_number] {
     const bool is_one = take_number() == 1;
-    const std::size_t said = take_number();  // before it is asked how much is left
+    const std::size_t said = take_number();  // before the remaining size is computed
     const std::size_t size = std::min(said, packed.size());
     const std::string_view text = packed.substr(0, is_one ? size : 0);
     packed.remove_prefix(size);

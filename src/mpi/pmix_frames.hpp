@@ -1,7 +1,7 @@
 #pragma once
 
-// What muster and its PMIx server say to each other. The server is a small program of its own, src/mpi/pmix_server/:
-// frames.h there describes the bytes.
+// Encodes and decodes the messages between muster and its PMIx server. The server is a separate program,
+// src/mpi/pmix_server/; its frames.h describes the bytes.
 
 #include "base/result.hpp"
 
@@ -16,38 +16,38 @@ namespace muster::mpi {
 
 /// A node as MPI sees it.
 struct PmixNode {
-  std::string host;        ///< no other node has this name
+  std::string host;        ///< unique among the nodes
   std::vector<int> ranks;  ///< global ranks that run there, by local rank
 };
 
-/// Who runs where: the first thing that the server is told.
+/// The job's ranks by node: the first message to the server.
 struct PmixJob {
-  std::string name;    ///< the namespace of PMIx, at most 255 bytes; no other job on this machine has it
-  std::string folder;  ///< a private one, for what the library and the ranks write
+  std::string name;    ///< PMIx namespace, at most 255 bytes; unique on this machine
+  std::string folder;  ///< private directory for files of the library and the ranks
   int local_node = 0;
   std::vector<PmixNode> nodes;  ///< by node rank
 };
 
 [[nodiscard]] std::string write_job(const PmixJob& job);
-/// What came out of a fence: the parts of all nodes, by node rank. Empty: it failed.
+/// Encodes the result of a fence: the contributions of all nodes, by node rank. Without `parts`: it failed.
 [[nodiscard]] std::string write_fenced(std::uint32_t number, std::optional<std::string_view> parts);
 
 [[nodiscard]] std::string write_shown(std::uint32_t number);
 
-/// What the library wants in the environment of a rank of this node.
+/// Variables that the PMIx library requires in the environment of a rank of this node.
 struct RankEnvironment {
   int rank = 0;
   std::vector<std::string> variables;  ///< "NAME=value"
 
   bool operator==(const RankEnvironment&) const = default;
 };
-/// The ranks of this node may start.
+/// The server is ready: the ranks of this node may start.
 struct PmixReady {
-  std::string version;  ///< of the library, as it says it
+  std::string version;  ///< reported by the library
 
   bool operator==(const PmixReady&) const = default;
 };
-/// There will be no server.
+/// The server cannot be provided.
 struct PmixRefused {
   std::string why;
 
@@ -73,41 +73,41 @@ struct RankAborted {
 
   bool operator==(const RankAborted&) const = default;
 };
-/// The ranks of this node that take part are at a fence. It is to be answered by `write_fenced`.
+/// The participating ranks of this node have reached a fence. The reply is `write_fenced`.
 struct FenceReached {
   std::uint32_t number = 0;
   std::vector<int> ranks;  ///< of all nodes; empty: all of the job
-  std::string part;        ///< what this node contributes
+  std::string part;        ///< this node's contribution
 
   bool operator==(const FenceReached&) const = default;
 };
-/// MPI has something to tell the user of a rank, which goes on when it is answered by `write_shown`.
+/// A message of MPI for the user. The rank that sent it continues after the reply `write_shown`.
 struct RankMessage {
   std::uint32_t number = 0;
   int rank = 0;
-  std::string text;  ///< lines
+  std::string text;  ///< one or more lines
 
   bool operator==(const RankMessage&) const = default;
 };
 using PmixEvent = std::variant<RankEnvironment, PmixReady, PmixRefused, RankConnected, RankFinalized, RankAborted,
                                RankMessage, FenceReached>;
 
-/// The text of a message that a rank of Open MPI 4 would have shown. Empty: it is none.
-/// Source: Open MPI 4.1, orte/util/show_help.c and opal/dss: file, topic, whether there is a text, the text;
-/// before each the number of its values, before each text its size with a zero byte, in network order.
+/// The text in a help message that Open MPI 4 has packed. Empty: `packed` is no such message. Source: Open MPI 4.1,
+/// orte/util/show_help.c and opal/dss: file, topic, whether there is a text, the text; before each the number of its
+/// values, before each text its size with a zero byte, in network order.
 [[nodiscard]] std::string unpack_help(std::string_view packed);
 
-/// Puts together what the server says, however it is cut.
+/// Assembles the server's messages from chunks of any size.
 class PmixReader {
  public:
-  /// Fails with `BadData` for what no server says; nothing is read after that.
+  /// Fails with `BadData` for an invalid message; then ignores all further input.
   [[nodiscard]] Result<std::vector<PmixEvent>> feed(std::string_view bytes);
 
  private:
   std::string pending_;
 };
 
-/// The PMIx server as an executable file for this machine: it is linked dynamically and needs glibc 2.17.
+/// The PMIx server's executable for this machine, as bytes: linked dynamically, needs glibc 2.17.
 [[nodiscard]] std::string_view pmix_server_program();
 
 }  // namespace muster::mpi

@@ -1,13 +1,11 @@
-// What ssh and sshd are told: as little as they need, and nothing that the user or the image says elsewhere.
+// Composes minimal configurations of ssh and sshd, independent of those of the user and the image.
 #include "mpi/ssh_files.hpp"
 
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstdint>
 #include <optional>
 #include <set>
 #include <utility>
@@ -17,14 +15,14 @@ namespace {
 
 constexpr std::size_t kMostNameBytes = 256;
 
-/// Nothing but letters, digits and these.
+/// True for letters, digits and `others` alone.
 bool is_plain(std::string_view text, std::string_view others) {
   return !text.empty() && text.size() <= kMostNameBytes && std::all_of(text.begin(), text.end(), [&](char c) {
     return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
   });
 }
 
-/// One word of sh, byte for byte.
+/// Quotes a text as one word of sh, byte for byte.
 std::string sh_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) {
@@ -33,12 +31,12 @@ std::string sh_word(std::string_view text) {
   return word + "'";
 }
 
-/// How known_hosts calls a node, whatever ssh is told to connect to.
+/// The name of a node in known_hosts, independent of the address that ssh connects to.
 std::string alias_of(std::size_t node) {
   return "muster-node-" + std::to_string(node);
 }
 
-/// The nodes as mpirun calls them.
+/// The nodes' names for mpirun.
 std::vector<std::string> names_of(const std::vector<SshNode>& nodes) {
   std::vector<std::string> names;
   names.reserve(nodes.size());
@@ -74,7 +72,8 @@ std::string server_config(const std::string& folder, std::uint16_t port, const s
   return "Port " + std::to_string(port) + "\nHostKey " + here + ssh_file::kHostKey + "\nAuthorizedKeysFile " + here +
          ssh_file::kAuthorizedKeys + "\nAllowUsers " + user + "\nForceCommand exec /bin/sh " + here +
          ssh_file::kSession +
-         // Shells read no file of the user's: bash in no shell within a shell, zsh and fish none in this folder.
+         // Keeps shells from reading the user's files: bash skips them in a nested shell, zsh and fish find none in
+         // this directory.
          "\nSetEnv SHLVL=1 ZDOTDIR=" + folder + " XDG_CONFIG_HOME=" + folder +
          "\nPermitUserRC no\nPermitUserEnvironment no\n"
          "StrictModes no\n"  // of the folders above, such as a shared /tmp
@@ -83,7 +82,7 @@ std::string server_config(const std::string& folder, std::uint16_t port, const s
          "AuthenticationMethods publickey\nPermitTTY no\nDisableForwarding yes\nPidFile none\n"
          "UseDNS no\nPrintMotd no\nPrintLastLog no\nLogLevel ERROR\nLoginGraceTime 30\n"
          "MaxStartups 1000\n"
-         "ClientAliveInterval 10\nClientAliveCountMax 3\n";  // without its client a session ends
+         "ClientAliveInterval 10\nClientAliveCountMax 3\n";  // a session ends without its client
 }
 
 std::string session_script(const std::string& folder, const std::map<std::string, std::string>& variables) {
@@ -93,7 +92,7 @@ std::string session_script(const std::string& folder, const std::map<std::string
   for (const auto& [name, value] : variables) {
     script += "export " + name + "=" + sh_word(value) + "\n";
   }
-  // Open MPI 4.1 puts ". ./.profile" in front of the command where the user's shell is sh.
+  // Open MPI 4.1 prepends ". ./.profile" to the command where the user's shell is sh.
   return script + "cd " + sh_word(folder) + "\nexec /bin/sh -c \"$command\"\n";
 }
 
@@ -104,7 +103,7 @@ Result<std::string> client_config(const std::string& folder, const std::vector<S
                      "\nGlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\nUpdateHostKeys no\n"
                      "IdentitiesOnly yes\nIdentityAgent none\nPreferredAuthentications publickey\nBatchMode yes\n"
                      "CheckHostIP no\nForwardAgent no\nForwardX11 no\nControlPath none\nLogLevel ERROR\n"
-                     // An sshd that is about to start refuses for a moment; ssh tries again after a second.
+                     // A starting sshd refuses connections for a moment; ssh tries again after a second.
                      "ConnectTimeout 5\nConnectionAttempts 10\nServerAliveInterval 10\nServerAliveCountMax 3\n";
   const std::vector<std::string> names = names_of(nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -136,12 +135,12 @@ Result<std::string> known_hosts(const std::vector<SshNode>& nodes) {
   return text;
 }
 
-// Names, slots and networks of the nodes of a job.
+// Composes names, slots and networks of a job's nodes.
 
 namespace {
 
 constexpr int kBits = 32;
-/// A network with fewer bits in common has the addresses of bridges and containers in it.
+/// A network with fewer common bits would include bridges and containers.
 constexpr int kLeastBits = 8;
 
 std::optional<std::uint32_t> number_of(const std::string& address) {

@@ -1,6 +1,8 @@
+// Platform readers for AWS Batch and Amazon SageMaker.
+//
 // AWS Batch, multi-node parallel jobs: AWS_BATCH_JOB_NODE_INDEX counts nodes; RANK and WORLD_SIZE are not
-// set. The main node leads, whichever index it has, and is the only one that is not told its address. The
-// children of an array job (AWS_BATCH_JOB_ARRAY_INDEX) are jobs of their own, not nodes of one.
+// set. The main node leads, whichever index it has, and is the only one without a variable for its address. The
+// children of an array job (AWS_BATCH_JOB_ARRAY_INDEX) are separate jobs, not nodes of one.
 // Source: AWS Batch User Guide, "Environment variables" of multi-node parallel jobs, "Job environment
 // variables" and "Job timeouts" (30 seconds from SIGTERM to SIGKILL).
 #include "base/text.hpp"
@@ -27,7 +29,7 @@ Result<Sourced<int>> read_attempt(const Sourced<std::string>& text) {
   return Sourced<int>{*attempt - 1, text.source};
 }
 
-/// The main node has rank 0; those before it move up by one.
+/// Shifts the indices so that the main node has rank 0; those before it move up by one.
 Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
   auto& rank = facts.node_rank;
   if (auto read = read_into(rank, snapshot, "AWS_BATCH_JOB_NODE_INDEX", read_node_rank); !read) {
@@ -58,10 +60,6 @@ Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-std::optional<std::string> find_aws_batch_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"});
-}
-
 Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.nodes, snapshot, kAwsBatchCounts.front(), read_node_count); !read) {
@@ -85,14 +83,17 @@ Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kAwsBatch = {"aws-batch", "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_JOB_NODE_INDEX", find_aws_batch_sign,
+const Platform kAwsBatch = {"aws-batch", "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_JOB_NODE_INDEX",
+                            [](const Snapshot& snapshot) {
+                              return first_set(snapshot, {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"});
+                            },
                             read_aws_batch, kAwsBatchCounts};
 
 // Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its
-// training images and its Python SDK make SM_* of it. The hosts are ordered as texts, as the SDK orders
+// training images and its Python SDK derive SM_* from it. The hosts are ordered as texts, as the SDK orders
 // them: "algo-10" comes before "algo-2", on all hosts alike, whatever order a list has. In a heterogeneous cluster
 // the hosts of this host's instance group are the job, as they are for SageMaker's own launchers: another group has
-// other machines and another part of the program. RANK and WORLD_SIZE are not read: SM_HOSTS says it. Where
+// other machines and another part of the program. RANK and WORLD_SIZE are not read: SM_HOSTS decides. Where
 // SageMaker starts mpirun itself, the variables of mpirun describe the processes.
 // Source: Amazon SageMaker Developer Guide, "How Amazon SageMaker Provides Training Information",
 // "StopTrainingJob" (120 seconds after SIGTERM); aws/sagemaker-training-toolkit, ENVIRONMENT_VARIABLES.md;
@@ -105,7 +106,7 @@ constexpr std::array<const char*, 3> kSagemakerCounts = {"SM_HOSTS", "SM_HOST_CO
 constexpr std::chrono::seconds kSagemakerGrace{120};
 constexpr int kUsualPort = 7777;
 
-/// Who takes part, and which of them this is.
+/// The hosts of the job, and the name of this one.
 struct Resources {
   std::optional<HostList> hosts;
   std::optional<Sourced<std::string>> own;
@@ -134,7 +135,7 @@ Result<HostList> read_host_text(const Sourced<std::string>& listed) {
   return list ? read_hosts(listed.source, &*list) : list.error();
 }
 
-/// Narrows the job to the group of this host, where there are others.
+/// Narrows the job to this host's group, where there are several.
 Result<Resources> take_group(const HostList& all, std::optional<Sourced<std::string>> own,
                              const Result<HostList>& group) {
   if (!group) {
@@ -146,7 +147,7 @@ Result<Resources> take_group(const HostList& all, std::optional<Sourced<std::str
   return Resources{*group, std::move(own), all};
 }
 
-/// The hosts of the group that current_group_name names; `all` where none does.
+/// The hosts of the group in current_group_name; `all` where there is none.
 Result<HostList> read_group(const Source& file, const json::object& members, const HostList& all) {
   const json::value* const own = members.if_contains("current_group_name");
   const json::value* const listed = members.if_contains("instance_groups");
@@ -171,7 +172,7 @@ std::optional<Sourced<std::string>> find_file(const Snapshot& snapshot) {
                                       : std::optional(Sourced<std::string>{file->second, {SourceKind::File, kFile}});
 }
 
-/// By the toolkit's variable, which is an empty list where SageMaker names no group, else by what SageMaker itself wrote.
+/// Reads the toolkit's variable, which is an empty list where SageMaker names no group, else SageMaker's file.
 Result<HostList> read_local_group(const HostList& all, const Snapshot& snapshot) {
   const auto group = sourced_variable(snapshot, "SM_CURRENT_INSTANCE_GROUP_HOSTS");
   if (group) {
@@ -206,7 +207,7 @@ Result<Resources> read_file(const Sourced<std::string>& file) {
                     read_group(file.source, *members, *hosts));
 }
 
-/// The file is read where nobody has made variables of it.
+/// Reads SM_* variables, else the file.
 Result<Resources> read_resources(const Snapshot& snapshot) {
   if (const auto listed = sourced_variable(snapshot, "SM_HOSTS")) {
     return read_variables(*listed, snapshot);
@@ -215,7 +216,7 @@ Result<Resources> read_resources(const Snapshot& snapshot) {
   return file ? read_file(*file) : Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST"), {}};
 }
 
-/// Reads the numbers of the SDK's driver, which knows no groups.
+/// Reads the numbers of the SDK's driver, which ignores groups.
 Result<> read_of_all(PlatformFacts& facts, const Resources& resources, const Snapshot& snapshot) {
   if (auto read = read_into(facts.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
     return read;
@@ -234,7 +235,7 @@ Result<> read_of_all(PlatformFacts& facts, const Resources& resources, const Sna
   return {};
 }
 
-/// The place of this host in the list, which SM_CURRENT_HOST_RANK repeats.
+/// Takes this host's place in the list as its rank; SM_CURRENT_HOST_RANK must agree.
 Result<> read_rank(PlatformFacts& facts, const Resources& resources) {
   auto& rank = facts.node_rank;
   if (!resources.hosts || !resources.own) {
@@ -271,7 +272,7 @@ Result<> read_leader(PlatformFacts& facts, const Resources& resources, const Sna
 }
 
 Result<> read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
-  for (const char* const name : {"SM_NUM_NEURONS", "SM_NUM_GPUS"}) {  // those that are not 0
+  for (const char* const name : {"SM_NUM_NEURONS", "SM_NUM_GPUS"}) {  // the non-zero one
     if (auto read = read_devices(facts, snapshot, name); !read) {
       return read;
     }

@@ -1,8 +1,9 @@
-// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as the platforms
-// that set only these mean them (PyTorchJob up to 1.6), unless what stands beside them proves that
-// they count processes: a LOCAL_RANK, a NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE
-// of which WORLD_SIZE is a multiple. Then the node's own names are taken, and sizes and RANK are divided;
-// where they cannot be, the user has to say.
+// Platform readers for bare variables, as of torch.distributed, and for processes started by mpirun.
+//
+// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT without any other sign. They count nodes, as on the platforms that
+// set only these (PyTorchJob up to 1.6), unless another variable proves that they count processes: a LOCAL_RANK, a
+// NODE_RANK or number of nodes that differs, or a LOCAL_WORLD_SIZE of which WORLD_SIZE is a multiple. Then node
+// variables are used, and sizes and RANK are divided; where they cannot be divided, the user has to decide.
 #include "base/encoding.hpp"
 #include "base/text.hpp"
 #include "platforms/cluster.hpp"
@@ -16,7 +17,7 @@
 namespace muster {
 namespace {
 
-/// What the variables say, before it is known what they count.
+/// The variables, before their unit is known.
 struct BareVariables {
   std::optional<Sourced<int>> rank;
   std::optional<Sourced<int>> world_size;
@@ -27,7 +28,7 @@ struct BareVariables {
   std::optional<Sourced<std::string>> slots;
 };
 
-/// LOCAL_WORLD_SIZE, where WORLD_SIZE is several times that.
+/// LOCAL_WORLD_SIZE, if WORLD_SIZE is a multiple of it.
 std::optional<Sourced<int>> find_local_size(const BareVariables& bare, const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, "LOCAL_WORLD_SIZE");
   const auto size = parse_integer(text ? text->value : "", 2, kMostNodes);
@@ -59,7 +60,7 @@ Result<BareVariables> read_bare(const Snapshot& snapshot) {
   return bare;
 }
 
-/// What proves that RANK and WORLD_SIZE count processes.
+/// The variable that proves that RANK and WORLD_SIZE count processes; null: none.
 const Sourced<int>* proof_of_processes(const BareVariables& bare) {
   if (bare.local_rank) {
     return &*bare.local_rank;
@@ -74,7 +75,7 @@ const Sourced<int>* proof_of_processes(const BareVariables& bare) {
   return bare.local_size ? &*bare.local_size : nullptr;
 }
 
-/// What the variables say of the workers of one node.
+/// The number of workers of one node, from the variables.
 Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables& bare) {
   if (!bare.local_size) {
     return bare.slots;
@@ -86,7 +87,7 @@ Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables&
   return std::optional(bare.slots ? *bare.slots : local);
 }
 
-/// The number of nodes, where WORLD_SIZE counts processes.
+/// Computes the number of nodes where WORLD_SIZE counts processes.
 Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<int>& proof) {
   facts.nodes = bare.nodes;
   const auto here = find_slots_here(bare);
@@ -121,7 +122,7 @@ Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<i
   return {};
 }
 
-/// LOCAL_RANK of another process than the first of its node.
+/// Error for a LOCAL_RANK of a process that is not the first of its node.
 Error started_already(const Sourced<int>& local_rank) {
   return Error{ErrorKind::BadEnvironment,
                local_rank.source.name + " is '" + std::to_string(local_rank.value) +
@@ -130,7 +131,7 @@ Error started_already(const Sourced<int>& local_rank) {
                    "LOCAL_WORLD_SIZE as well"};
 }
 
-/// RANK beside NODE_RANK: the same, or that of the first process there.
+/// Checks RANK against NODE_RANK: they are equal, or RANK is that of the first process there.
 Result<> check_rank_of_process(const BareVariables& bare, int slots) {
   const long long first = static_cast<long long>(bare.node_rank->value) * slots;
   if (bare.rank->value == bare.node_rank->value || bare.rank->value == first) {
@@ -141,12 +142,12 @@ Result<> check_rank_of_process(const BareVariables& bare, int slots) {
                            std::to_string(first));
 }
 
-/// The node whose first process has RANK, where that is no node's rank.
+/// Computes the node from RANK where RANK counts processes.
 void divide_rank(PlatformFacts& facts, const BareVariables& bare, int slots) {
   const int rank = bare.rank->value;
   const bool is_above_nodes = facts.nodes && rank >= facts.nodes->value;
   if (!bare.local_rank && !bare.local_size && rank > 0 && !is_above_nodes) {
-    return;  // it may be either
+    return;  // RANK may be either
   }
   const std::string each = std::to_string(slots);
   if (rank % slots == 0) {
@@ -183,12 +184,6 @@ Result<> read_processes(PlatformFacts& facts, const BareVariables& bare, const S
   return {};
 }
 
-/// On the first node both ranks are 0, whatever they count.
-bool is_ambiguous(const BareVariables& bare) {
-  return bare.rank && bare.rank->value == 0 && bare.node_rank && !bare.nodes && bare.world_size &&
-         bare.world_size->value > 1;
-}
-
 void read_nodes(PlatformFacts& facts, const BareVariables& bare) {
   facts.node_rank = bare.rank ? bare.rank : bare.node_rank;
   facts.nodes = bare.world_size ? bare.world_size : bare.nodes;
@@ -197,7 +192,8 @@ void read_nodes(PlatformFacts& facts, const BareVariables& bare) {
   if (may_be_processes) {
     facts.processes = bare.world_size;
   }
-  if (is_ambiguous(bare) || (may_be_processes && !bare.rank && bare.world_size->value > 1)) {
+  // On the first node both ranks are 0 in any unit.
+  if (may_be_processes && bare.world_size->value > 1 && (!bare.rank || bare.rank->value == 0)) {
     facts.no_nodes =
         contradiction(*bare.world_size, *bare.node_rank, "with both it may count nodes or processes; give --nnodes");
     facts.nodes.reset();
@@ -249,7 +245,7 @@ const Platform kBare = {.name = "bare",
                         .read = read_bare_platform,
                         .counts = kBareCounts};
 
-// RANK, WORLD_SIZE and lists of tasks, as another launcher meets them that reads none of them.
+// RANK, WORLD_SIZE and task lists, for launchers that ignore them.
 
 std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings& settings) {
   const auto request = read_cluster_request(settings);
@@ -264,21 +260,21 @@ std::optional<BareSign> find_bare_sign(const Snapshot& snapshot, const Settings&
   return BareSign{choice->source, is_whole, choice->platform->is_list_of_tasks};
 }
 
-// Started by mpirun, one process for each rank: Open MPI 4 and 5 (PMIx), Hydra as of MPICH and Intel MPI.
-// All of them count processes. OMPI_COMM_WORLD_NODE_RANK is a rank among the processes of this host, over all
-// jobs: nothing is read from it.
-// Under srun the same PMI_* and PMIX_* variables come from Slurm's own plugins: only OMPI_COMM_WORLD_SIZE
-// and MPI_LOCALNRANKS are mpirun's.
-// Where several hosts take part nothing says where rank 0 is: OMPI_MCA_orte_hnp_uri is mpirun's own host.
-// Source: Open MPI, "Environment variables set by mpirun" (docs.open-mpi.org); MPICH, src/pm/hydra,
-// "Using the Hydra Process Manager".
+// Processes started by mpirun, one for each rank: Open MPI 4 and 5 (PMIx), Hydra of MPICH and Intel MPI. All
+// variables count processes. OMPI_COMM_WORLD_NODE_RANK is a rank among the processes of this host over all jobs, and
+// is not read.
+// Under srun, Slurm's own plugins set the same PMI_* and PMIX_* variables: only OMPI_COMM_WORLD_SIZE and
+// MPI_LOCALNRANKS are mpirun's. With several hosts no variable has the host of rank 0: OMPI_MCA_orte_hnp_uri is
+// mpirun's own host.
+// Source: Open MPI, "Environment variables set by mpirun" (docs.open-mpi.org); MPICH, src/pm/hydra, "Using the Hydra
+// Process Manager".
 
 namespace {
 
 struct Launcher {
   const char* sign;
   TaskVariables names;
-  const char* advice;  ///< how it is told where rank 0 is
+  const char* advice;  ///< tells the user how to set the host of rank 0
 };
 
 constexpr std::array<Launcher, 2> kLaunchers = {{
@@ -292,7 +288,7 @@ constexpr std::array<Launcher, 2> kLaunchers = {{
 
 constexpr std::array<const char*, 3> kMpirunCounts = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
 
-/// One rank alone is no reason to leave the platform around it unasked.
+/// Finds the launcher of several ranks: a single rank does not hide the platform around it.
 const Launcher* find_launcher(const Snapshot& snapshot) {
   const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const Launcher& launcher) {
     return snapshot.has(launcher.sign) && snapshot.variable(launcher.names.size) != "1";
@@ -300,19 +296,16 @@ const Launcher* find_launcher(const Snapshot& snapshot) {
   return at == kLaunchers.end() ? nullptr : &*at;
 }
 
-/// A launcher of PMIx' that tells a process its rank, and not of how many: prun, or another of its kind.
-/// Where a scheduler has started us by PMIx, its own variables say more.
-bool is_of_unknown_size(const Snapshot& snapshot) {
-  return snapshot.has("PMIX_RANK") && snapshot.has("PMIX_NAMESPACE") &&
-         !first_set(snapshot,
-                    {"OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_JOB_ID", "FLUX_JOB_ID", "JSM_NAMESPACE_SIZE"});
-}
-
 std::optional<std::string> find_mpirun_sign(const Snapshot& snapshot) {
   if (const Launcher* const launcher = find_launcher(snapshot)) {
     return launcher->sign;
   }
-  return is_of_unknown_size(snapshot) ? std::optional<std::string>("PMIX_RANK") : std::nullopt;
+  // A PMIx launcher that sets a rank but no size: prun, or a similar one. Where a scheduler uses PMIx, its own variables
+  // are more complete.
+  const bool is_of_unknown_size =
+      snapshot.has("PMIX_NAMESPACE") && !first_set(snapshot, {"OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_JOB_ID",
+                                                              "FLUX_JOB_ID", "JSM_NAMESPACE_SIZE"});
+  return is_of_unknown_size ? first_set(snapshot, {"PMIX_RANK"}) : std::nullopt;
 }
 
 Error unknown_size(const Snapshot& snapshot) {
@@ -322,11 +315,10 @@ Error unknown_size(const Snapshot& snapshot) {
                    "mpirun, or one on each host with --nnodes, --node-rank and --master-addr"};
 }
 
-/// What all ranks of this start share. Of Hydra's it is the socket to the proxy that has started those of
-/// this host.
+/// An id that all ranks of this start share. Hydra's is the socket to the proxy that started the ranks of this host.
 Sourced<std::string> find_id(const Snapshot& snapshot, const PlatformFacts& facts) {
   if (const auto name_space = sourced_variable(snapshot, "PMIX_NAMESPACE")) {
-    const bool is_secret = name_space->value.starts_with("muster-");  // a job of ours
+    const bool is_secret = name_space->value.starts_with("muster-");  // a job started by muster
     return is_secret ? Sourced<std::string>{digest_of(name_space->value), name_space->source} : *name_space;
   }
   const auto descriptor = sourced_variable(snapshot, "HYDI_CONTROL_FD");

@@ -1,4 +1,4 @@
-// Makes nodes of the hosts of a batch job.
+// Platform readers for Flux, LSF and PBS, and the rules that make nodes of the hosts of a batch job.
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/local_host.hpp"
@@ -89,10 +89,10 @@ Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& lea
   return {};
 }
 
-// Flux: what `flux run` or `flux submit` starts. FLUX_JOB_SIZE counts tasks. With one task a node each is an
-// agent; with more each is a process that Flux has placed, as many on every node. Neither the hosts nor the number
-// of tasks here is told, and FLUX_TASK_RANK need not be contiguous on a node. In a batch script, which
-// runs on the first node alone, none of these is set.
+// Flux: processes started by `flux run` or `flux submit`. FLUX_JOB_SIZE counts tasks. A single task on each node is
+// an agent; several are processes that Flux has placed, as many on every node. Neither the hosts nor the number of
+// local tasks is set, and FLUX_TASK_RANK need not be contiguous on a node. In a batch script, which runs on the first
+// node alone, none of these is set.
 // Source: flux-framework.readthedocs.io, flux-environment(7), flux-hostlist(1).
 
 namespace {
@@ -108,7 +108,7 @@ std::optional<std::string> find_flux_sign(const Snapshot& snapshot) {
   return snapshot.has("FLUX_JOB_ID") ? first_set(snapshot, {"FLUX_JOB_SIZE"}) : std::nullopt;
 }
 
-/// How many tasks this host has: as many as each.
+/// Computes the number of tasks on this host: every host has as many.
 Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snapshot& snapshot) {
   std::optional<Sourced<int>> local_rank;
   if (auto read = read_into(local_rank, snapshot, "FLUX_TASK_LOCAL_ID", read_node_rank); !read || !local_rank) {
@@ -184,7 +184,7 @@ std::optional<std::string> find_lsf_sign(const Snapshot& snapshot) {
              : std::nullopt;
 }
 
-/// The hosts with their slots, from the best that there is: LSB_HOSTS is not set where it would be long.
+/// Reads the hosts and slots from the best source: LSB_HOSTS is not set where it would be long.
 Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
   const auto path = sourced_variable(snapshot, "LSB_DJOB_HOSTFILE");
   const auto file = snapshot.files.find(path ? path->value : "");
@@ -203,19 +203,15 @@ Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
   return list ? Result<std::optional<SlotList>>(std::move(*list)) : list.error();
 }
 
-/// True where the tasks fill all hosts behind the launch node. Several jsrun share the hosts of a job, and which of them
-/// are whose nothing says.
-bool are_on_all(const PlatformFacts& facts, const SlotList& list) {
-  const auto hosts = static_cast<long long>(list.value.size()) - 1;
-  return facts.nodes->value == hosts * facts.share->local_size.value;
-}
-
-/// Under jsrun. Where the hosts are known, the tasks lead from the first one behind the launch node.
+/// Reads tasks of jsrun. Where the hosts are known, the first one behind the launch node leads.
 Result<> read_placed(PlatformFacts& facts, const std::optional<SlotList>& list, const Snapshot& snapshot) {
   if (auto read = read_tasks(facts, snapshot, kTasks); !read) {
     return read;
   }
-  const bool is_known = list && list->value.size() > 1 && are_on_all(facts, *list);
+  // The tasks must fill all hosts behind the launch node: several jsrun may share the hosts of a job, and no variable
+  // tells which hosts belong to which.
+  const auto hosts = list ? static_cast<long long>(list->value.size()) - 1 : 0;
+  const bool is_known = hosts > 0 && facts.nodes->value == hosts * facts.share->local_size.value;
   if (is_known && !snapshot.has("MASTER_ADDR") && !are_all_here(facts)) {
     return read_batch_leader(facts, {list->value[1].host, list->source}, snapshot);
   }
@@ -223,7 +219,7 @@ Result<> read_placed(PlatformFacts& facts, const std::optional<SlotList>& list, 
                             "name that host, by jsrun -E MASTER_ADDR=HOST or --master-addr");
 }
 
-/// By blaunch: the numbers of its tasks are those of the hosts where each has one slot.
+/// Reads tasks of blaunch: their numbers are those of the hosts where each host has one slot.
 Result<> read_lsf_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
   std::optional<Sourced<int>> task;
   if (auto read = read_into(task, snapshot, "LSF_PM_TASKID", read_node_rank); !read || !task) {
@@ -270,9 +266,9 @@ const Platform kLsf = {"lsf",
                        "LSB_JOBID",
                        find_lsf_sign, read_lsf, kLsfCounts};
 
-// PBS (OpenPBS, PBS Pro, Torque). PBS_NODEFILE lists the hosts, a line for each slot. The job's script runs on
-// the first of them alone: there PBS_TASKNUM is 1. What pbsdsh or another program starts by PBS' task manager
-// has PBS_NODENUM, the number of its host, and on the first host a PBS_TASKNUM above 1. Neither RANK nor
+// PBS (OpenPBS, PBS Pro, Torque). PBS_NODEFILE lists the hosts, a line for each slot. The job's script runs on the
+// first of them alone: there PBS_TASKNUM is 1. Programs that PBS' task manager starts, for pbsdsh or another one,
+// have PBS_NODENUM, the number of their host, and on the first host a PBS_TASKNUM above 1. Neither RANK nor
 // WORLD_SIZE is set.
 // Source: qsub(1B) and pbsdsh(1B) of Torque; PBS Professional Reference Guide, "Environment Variables".
 
@@ -284,7 +280,7 @@ std::optional<std::string> find_pbs_sign(const Snapshot& snapshot) {
   return snapshot.has("PBS_JOBID") ? first_set(snapshot, {"PBS_NODEFILE"}) : std::nullopt;
 }
 
-/// The number of this host, if PBS' task manager has started us.
+/// Reads this host's number where PBS' task manager started this process.
 Result<> read_pbs_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
   std::optional<Sourced<int>> task;
   std::optional<Sourced<int>> node;

@@ -1,3 +1,5 @@
+// Platform readers for Baidu AIHC, Alibaba PAI-DLC, Tencent TI, Volcengine and HAI.
+//
 // Baidu AIHC (Baige), PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. Jobs
 // of other kinds have AIHC_JOB_NAME, too, and are described by what they set: TF_CONFIG, or nothing.
 // Source: Baidu Cloud, AIHC, "List of common environment variables".
@@ -19,16 +21,13 @@ std::optional<std::string> find_aihc_sign(const Snapshot& snapshot) {
   return is_torch ? first_set(snapshot, {"AIHC_JOB_NAME"}) : std::nullopt;
 }
 
-Result<PlatformFacts> read_aihc(const Snapshot& snapshot) {
-  return read_torch_job(snapshot, "AIHC_JOB_NAME");
-}
-
 }  // namespace
 
-const Platform kAihc = {"aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_aihc_sign, read_aihc};
+const Platform kAihc = {"aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_aihc_sign,
+                        [](const Snapshot& snapshot) { return read_torch_job(snapshot, "AIHC_JOB_NAME"); }};
 
-// Alibaba Cloud PAI-DLC, PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. No
-// variable of these is its own, so that another one must show it: the job's, or the name of the master.
+// Alibaba Cloud PAI-DLC, PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. None of
+// these variables is specific to PAI, so another sign is needed: the job's variable, or the name of the master.
 // Source: Alibaba Cloud, PAI, "Built-in environment variables" of DLC.
 
 namespace {
@@ -42,16 +41,13 @@ std::optional<std::string> find_pai_dlc_sign(const Snapshot& snapshot) {
   return own || !is_named ? own : std::optional<std::string>("MASTER_ADDR");
 }
 
-Result<PlatformFacts> read_pai_dlc(const Snapshot& snapshot) {
-  return read_torch_job(snapshot, "DLC_JOB_ID");
-}
-
 }  // namespace
 
 const Platform kPaiDlc = {"pai-dlc",
                           "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a "
                           "MASTER_ADDR that begins with dlc",
-                          find_pai_dlc_sign, read_pai_dlc};
+                          find_pai_dlc_sign,
+                          [](const Snapshot& snapshot) { return read_torch_job(snapshot, "DLC_JOB_ID"); }};
 
 // Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In
 // DDP jobs RANK and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the
@@ -62,7 +58,7 @@ namespace {
 
 constexpr std::array<const char*, 1> kTencentTiCounts = {"NODE_LIST"};
 
-/// A node without GPUs is written as "host:0", and is then one without a number.
+/// Reads the list. A node without GPUs is written as "host:0", and gets no number.
 Sourced<std::string> read_list(const Snapshot& snapshot) {
   const auto list = sourced_variable(snapshot, "NODE_LIST");
   std::vector<std::string> nodes = split(list->value, ',');
@@ -81,7 +77,7 @@ Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
                        "both are the place of this node in NODE_LIST");
 }
 
-/// What the list says of this node must be what GPU_NUM_PER_NODE says.
+/// Checks this node's number in the list against GPU_NUM_PER_NODE.
 Result<> read_slots(PlatformFacts& facts, const SlotList& list, const Snapshot& snapshot) {
   if (auto read = read_devices(facts, snapshot, "GPU_NUM_PER_NODE"); !read) {
     return read;
@@ -142,14 +138,14 @@ namespace {
 
 constexpr std::array<const char*, 2> kVolcengineCounts = {"MLP_*_NUM", "MLP_*_ALL_HOSTS"};
 
-/// The nodes of a role that trains, as far as it has any.
+/// The nodes of a role that trains.
 struct Trainers {
   std::string role;
   Sourced<int> count;
   std::optional<Sourced<std::string>> hosts;  ///< "a,b,c"
 };
 
-/// "MLP_WORKER_NUM" of WORKER and "NUM".
+/// "MLP_WORKER_NUM" for WORKER and "NUM".
 std::string variable_of(const std::string& role, const char* what) {
   return "MLP_" + role + "_" + what;
 }
@@ -184,7 +180,7 @@ Result<> add_nodes(PlatformFacts& facts, const std::vector<Trainers>& all) {
   return {};
 }
 
-/// Why a node has no rank whose role has no nodes that train.
+/// Error for a node of a role without training nodes, which has no rank.
 Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
   if (role.value != "CHIEF" && role.value != "WORKER") {
     return wrong_value(role,
@@ -198,7 +194,7 @@ Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
   return Error{ErrorKind::BadEnvironment, role.source.name + " is '" + role.value + "', but " + name + " is not set"};
 }
 
-/// The index counts within the role: nodes of the one before it come first.
+/// Computes the rank: the index counts within the role, and nodes of the earlier role come first.
 Result<> read_rank(PlatformFacts& facts, const std::vector<Trainers>& all, const Snapshot& snapshot) {
   const auto role = sourced_variable(snapshot, "MLP_ROLE");
   std::optional<Sourced<int>> index;
@@ -225,7 +221,7 @@ Result<> read_rank(PlatformFacts& facts, const std::vector<Trainers>& all, const
   return {};
 }
 
-/// Where TensorFlow's tasks listen on these ports the agents need another one.
+/// Reads the leader. The agents need another port than TensorFlow's tasks, which listen on these.
 Result<> read_leader(PlatformFacts& facts, const std::string& role, const Snapshot& snapshot) {
   if (auto read = read_into(facts.master_address, snapshot, variable_of(role, "0_HOST"), read_address);
       !read || snapshot.has("TF_CONFIG")) {
@@ -234,7 +230,7 @@ Result<> read_leader(PlatformFacts& facts, const std::string& role, const Snapsh
   return read_into(facts.master_port, snapshot, variable_of(role, "0_PORT"), read_port);
 }
 
-/// A list of all nodes, if those of each role are listed.
+/// Joins the lists of all roles, if every role has one.
 Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
   const bool are_listed = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& one) {
     return one.hosts && !one.hosts->value.empty();
@@ -248,10 +244,6 @@ Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
   }
   const auto hosts = read_host_list(listed);
   return hosts ? take_hosts(facts, *hosts) : hosts.error();
-}
-
-std::optional<std::string> find_volcengine_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"MLP_ROLE_INDEX", "MLP_WORKER_NUM"});
 }
 
 Result<PlatformFacts> read_volcengine(const Snapshot& snapshot) {
@@ -283,22 +275,25 @@ Result<PlatformFacts> read_volcengine(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kVolcengine = {"volcengine", "MLP_ROLE_INDEX or MLP_WORKER_NUM", find_volcengine_sign, read_volcengine,
-                              kVolcengineCounts};
+const Platform kVolcengine = {"volcengine", "MLP_ROLE_INDEX or MLP_WORKER_NUM",
+                              [](const Snapshot& snapshot) {
+                                return first_set(snapshot, {"MLP_ROLE_INDEX", "MLP_WORKER_NUM"});
+                              },
+                              read_volcengine, kVolcengineCounts};
 
-// HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no contradiction:
-// MASTER_IP is the address that others can reach, and it wins. Old versions have no MARSV2_*; anybody may
-// use MASTER_IP, so it is a sign of theirs only beside all of the bare names.
+// HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no contradiction: MASTER_IP is
+// the address that others can reach, and it wins. Old versions have no MARSV2_*. MASTER_IP is a common name, so it is
+// a sign of HAI only together with all bare names.
 // Source: HFAiLab/hai-platform, the environment of a training task.
 
 namespace {
 
 constexpr int kHaiPort = 2222;
 
-/// Its pods are deleted without a TERM.
+/// HAI deletes its pods without a SIGTERM.
 constexpr std::chrono::seconds kHaiGrace{0};
 
-/// Good enough to tell an address from a name; nobody resolves anything here.
+/// A rough check that separates addresses from names, without resolving.
 bool is_address(const std::string& text) {
   return text.find(':') != std::string::npos ||
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });

@@ -1,4 +1,5 @@
-// Fills in what nobody said and nobody needs to say, and asks for the rest.
+// Fills in missing facts about nodes, chooses the ports and checks the leader's address; fails for facts that are
+// required.
 #include "platforms/defaults.hpp"
 
 #include "base/endpoint.hpp"
@@ -22,8 +23,8 @@ std::optional<Sourced<std::string>> as_text(const std::optional<Sourced<int>>& n
   return number ? std::optional(Sourced<std::string>{std::to_string(number->value), number->source}) : std::nullopt;
 }
 
-/// Checks count and rank against each other. Where a user or torchrun's variables describe the job
-/// ranks may go by arrival; a platform that gives ranks and gives none to this node is broken.
+/// Checks count and rank against each other. Where a user or torchrun's variables describe the job, ranks may follow
+/// arrival order; a platform that sets ranks on other nodes only is broken.
 Result<> check_rank(const PlatformFacts& facts, const Platform* platform, const OptionNames& names) {
   const bool may_lack_rank = platform == nullptr || platform->may_lack_rank;
   if (!facts.node_rank && facts.no_rank) {
@@ -38,7 +39,7 @@ Result<> check_rank(const PlatformFacts& facts, const Platform* platform, const 
   return {};
 }
 
-/// Why nobody knows how many nodes the job has.
+/// Error for an unknown number of nodes.
 Error without_nodes(const PlatformFacts& facts, const OptionNames& names) {
   if (!facts.node_rank && facts.no_rank) {
     return *facts.no_rank;
@@ -53,10 +54,10 @@ Error without_nodes(const PlatformFacts& facts, const OptionNames& names) {
   return error;
 }
 
-/// Where the agents meet: one node needs nobody's word for it.
+/// Fills in where the agents meet; a single node needs no source for it.
 Result<> complete_leader(PlatformFacts& facts, const OptionNames& names) {
   const bool is_single = facts.nodes->value == 1;
-  // A port of our own needs no name that others know, nor one that must resolve first.
+  // A local port needs no name that other nodes know, nor one that must be resolved first.
   const bool is_local_port = is_single && !facts.master_port;
   if (is_single && (!facts.master_address || (is_local_port && !is_given(facts.master_address->source)))) {
     facts.master_address = {"127.0.0.1", {}};
@@ -96,12 +97,12 @@ Result<> complete(PlatformFacts& facts, const JobRoles& roles, const Platform* p
   return {};
 }
 
-// Three ports: the rendezvous, which the platform or the user names; the one where the workers meet;
-// and the one where the agents meet, which is the rendezvous unless the workers have that.
+// Chooses three ports: the rendezvous, which the platform or the user names; the port on which the workers meet; and
+// the port on which the agents meet, which is the rendezvous unless the workers use that.
 
 namespace {
 
-/// A port that is not known before the start.
+/// A port that is chosen at start.
 const Sourced<std::string> kLatePort = {"{worker_port}", {SourceKind::Assumed, "a free port, at start"}};
 
 void decide(Cluster& cluster, const char* field, const Port& port) {
@@ -109,14 +110,14 @@ void decide(Cluster& cluster, const char* field, const Port& port) {
   cluster.decisions.push_back({field, shown.value, shown.source.name});
 }
 
-/// As the user says; else the rendezvous, for programs that read it where the platform says it.
+/// The user's port; else the rendezvous, for programs that read it from the platform's variable.
 Port choose_worker_port(const PlatformFacts& facts, const ClusterRequest& request, const ModeFacts& mode) {
   const Port& given = facts.master_port;
   const bool is_taken = mode.takes_given_port && given && given->source.kind != SourceKind::Default;
   return request.worker_port || !is_taken ? request.worker_port : given;
 }
 
-/// Beside the workers' port if that is where the agents would meet.
+/// The rendezvous, or a port next to the workers' port if that is the rendezvous.
 Sourced<int> choose_gang_port(const Port& given, const Port& worker, const Sourced<int>& rendezvous) {
   if (given) {
     return *given;
@@ -148,7 +149,7 @@ Result<Ports> choose_ports(const PlatformFacts& facts, const ClusterRequest& req
   const bool is_single = facts.nodes->value == 1;
   const Port worker = choose_worker_port(facts, request, mode);
   Ports ports;
-  // One node has no other use for a rendezvous: it is where its workers meet.
+  // On a single node the rendezvous has no other use than as the meeting point of its workers.
   ports.rendezvous = is_single && !facts.master_port ? worker : facts.master_port;
   ports.workers = is_single && !worker ? ports.rendezvous : worker;
   ports.is_worker_port_told = !is_single || request.worker_port.has_value();
@@ -176,28 +177,18 @@ void add_ports(Cluster& cluster, const Ports& ports) {
   }
 }
 
-// Leader addresses that lead each machine to itself. Nothing is looked up: what a name stands for, the gang
-// sees when it looks the name up.
+// Leader addresses that mean the local machine on every machine. Nothing is resolved: the gang sees a name's address
+// when it resolves the name.
 
 namespace {
 
-/// What a server binds to be reached everywhere, and nobody can be reached at.
-bool is_any_address(const std::string& address) {
-  return address == "0.0.0.0" || address == "::";
-}
-
-/// True when the platform lists this node under that very name.
+/// True when the platform lists this node under exactly that name.
 bool is_local_host(const PlatformFacts& facts, const std::string& name) {
   if (!facts.hosts || !facts.node_rank) {
     return false;
   }
   const auto rank = static_cast<std::size_t>(facts.node_rank->value);
   return rank < facts.hosts->value.size() && facts.hosts->value[rank] == name;
-}
-
-/// True when the platform itself says that all nodes are here.
-bool is_one_machine(const PlatformFacts& facts) {
-  return facts.share && (facts.share->hosts == 1 || facts.share->local_size.value == facts.nodes->value);
 }
 
 std::string only_on_one_machine(const PlatformFacts& facts) {
@@ -215,16 +206,18 @@ bool is_only_own_machine(const std::string& address) {
 Result<std::string> check_leader_address(const PlatformFacts& facts) {
   const Sourced<std::string>& leader = *facts.master_address;
   const std::string& address = leader.value;
-  // The leader may be told so, and it need not know another name of itself.
+  // The leader may have this address, and needs no other name for itself.
   const bool is_leader = facts.node_rank && facts.node_rank->value == 0;
-  if (facts.nodes->value == 1 || is_leader || is_local_host(facts, address) || is_one_machine(facts)) {
+  const bool is_one_machine =
+      facts.share && (facts.share->hosts == 1 || facts.share->local_size.value == facts.nodes->value);
+  if (facts.nodes->value == 1 || is_leader || is_local_host(facts, address) || is_one_machine) {
     return std::string();
   }
   if (is_given(leader.source)) {  // a user may try several agents on one machine
     const bool leads_here = is_only_own_machine(address);
     return leads_here && facts.node_rank ? only_on_one_machine(facts) : std::string();
   }
-  if (is_any_address(address)) {
+  if (address == "0.0.0.0" || address == "::") {  // a server binds to these for all interfaces; no client can use them
     return wrong_value(leader, "an address at which the other nodes reach the leader");
   }
   if (is_loopback_name(address) && facts.node_rank) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known of the nodes, made complete.
+// Completes the facts about the nodes with defaults, and checks the leader's address.
 
 #include "platforms/platform.hpp"
 #include "platforms/roles.hpp"
@@ -9,16 +9,16 @@
 
 namespace muster {
 
-/// Fills what one node does not need to be told, and asks for what several nodes need, in the words that
-/// the command line has for it. Fails where a rank is not below its count.
+/// Fills in defaults for a single node, and fails for values that several nodes need and that are missing, in the
+/// command line's words. Fails where a rank is not below its count.
 [[nodiscard]] Result<> complete(PlatformFacts& facts, const JobRoles& roles, const Platform* platform,
                                 const OptionNames& names);
 
-// Whether nodes can meet where a platform says that the leader is.
+// Checks that nodes can meet at the leader's address.
 
-/// Fails for an address of the leader that cannot be right on this node of a job of several. One that is right
-/// only if all nodes are on one machine is answered with a sentence for the start; empty: nothing is odd. What
-/// the user gives is taken as it is: tests run several agents on one machine.
+/// Fails for a leader address that cannot be right on this node of a multi-node job. Returns a notice for an address
+/// that is right only if all nodes are on one machine; empty: no objection. An address from the user is not checked:
+/// tests run several agents on one machine.
 [[nodiscard]] Result<std::string> check_leader_address(const PlatformFacts& facts);
 
 /// True for an address or a name of loopback.

@@ -1,5 +1,5 @@
-// Joins what the platform says with what flags and MUSTER_* variables say into one description,
-// and refuses what cannot be true.
+// Joins the platform's facts with flags and MUSTER_* variables into one description of the cluster, and refuses
+// contradictions.
 #include "base/display_text.hpp"
 #include "base/text.hpp"
 #include "options/settings.hpp"
@@ -27,7 +27,7 @@ void add_hosts(Cluster& cluster, const PlatformFacts& facts) {
   }
 }
 
-/// Which platform speaks, and by what: a count of nodes that the user gives makes it "flags".
+/// The platform that describes the nodes, and its sign: a number of nodes from the user makes it "flags".
 Decision decide_platform(const Choice& choice, const PlatformFacts& facts) {
   if (!choice.name.empty()) {
     return {"platform", choice.name, choice.source.name};
@@ -38,14 +38,14 @@ Decision decide_platform(const Choice& choice, const PlatformFacts& facts) {
   return {"platform", choice.platform == nullptr ? "single" : choice.platform->name, choice.source.name};
 }
 
-/// In one order, whatever order each node writes them in, and each once.
+/// Sorts and removes duplicates, so that all nodes have one order.
 std::vector<std::string> as_set(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
-/// Count and rank of the nodes.
+/// Adds count and rank of the nodes.
 void add_nodes(Cluster& cluster, const PlatformFacts& facts) {
   const std::string& source = facts.nodes->source.name;
   JobFacts& job = cluster.job;
@@ -63,7 +63,7 @@ void add_nodes(Cluster& cluster, const PlatformFacts& facts) {
   }
 }
 
-/// What the platform does by itself, for people.
+/// Adds facts and notices about what the platform does by itself.
 void add_platform_habits(Cluster& cluster, const PlatformFacts& facts) {
   if (const auto& count = facts.restart_count) {
     cluster.platform_restarts = count->value;
@@ -75,7 +75,7 @@ void add_platform_habits(Cluster& cluster, const PlatformFacts& facts) {
   }
 }
 
-/// The name of the job is sent to the leader, which compares it with its own, and messages show it.
+/// Checks the job's name, which is sent to the leader, compared there, and shown in messages.
 Result<> check_name(const Sourced<std::string>& name) {
   constexpr std::size_t kMostBytes = 255;
   constexpr std::size_t kShown = 80;
@@ -86,7 +86,7 @@ Result<> check_name(const Sourced<std::string>& name) {
                      "at most 255 bytes of UTF-8 without control and invisible characters");
 }
 
-/// What torchrun's options say about the job and no platform does.
+/// Adds job options of torchrun that no platform has.
 Result<> add_job(Cluster& cluster, const PlatformFacts& facts, const Snapshot& snapshot,
                  const std::optional<Sourced<int>>& restarts_given) {
   if (facts.job_id && !facts.job_id->value.empty()) {
@@ -111,7 +111,7 @@ Result<> add_job(Cluster& cluster, const PlatformFacts& facts, const Snapshot& s
   return {};
 }
 
-/// What the platform says, then the task lists, then the user: each replaces what is before it.
+/// Merges the platform's facts, the task lists and the user's values, each overriding the former.
 Result<PlatformFacts> gather(const Choice& choice, const JobRoles& roles, const Snapshot& snapshot,
                              const ClusterRequest& request, const ModeFacts& mode) {
   PlatformFacts facts;
@@ -125,7 +125,7 @@ Result<PlatformFacts> gather(const Choice& choice, const JobRoles& roles, const 
   if (facts.mode_of_workers != mode.name && !mode.is_users_own) {
     facts.workers.reset();
   }
-  if (!facts.slots) {  // torchrun takes it wherever it runs, and images set it for that
+  if (!facts.slots) {  // torchrun reads it everywhere, and images set it for that
     facts.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
   }
   apply_tasks(facts, roles);
@@ -153,7 +153,7 @@ Result<> check(const Choice& choice, const PlatformFacts& facts) {
   return {};
 }
 
-/// What does not depend on the roles and slots.
+/// Builds the part that does not depend on the roles and slots.
 Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, const Ports& ports,
                               const Snapshot& snapshot, const ClusterRequest& request) {
   auto remark = check_leader_address(facts);
@@ -182,7 +182,8 @@ Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, 
   return cluster;
 }
 
-/// Ours must be over before the platform kills what is left: a fifth earlier. 0: it kills without asking.
+/// Makes muster's grace a fifth shorter than the platform's, so that it ends before the platform's SIGKILL. 0: the
+/// platform kills without a SIGTERM.
 void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterRequest& request) {
   std::chrono::milliseconds& grace = cluster.node.grace;
   const bool is_asked = facts.grace && facts.grace->value.count() > 0;
@@ -196,15 +197,15 @@ void add_grace(Cluster& cluster, const PlatformFacts& facts, const ClusterReques
   }
 }
 
-/// What was asked, and where.
+/// The request, and its surroundings.
 struct Asked {
   const Snapshot& snapshot;
-  const Counters& counters;  ///< of it
+  const Counters& counters;  ///< of the snapshot
   const ClusterRequest& request;
   const ModeFacts& mode;
 };
 
-/// What was found, as one description.
+/// Joins the results into one description.
 Result<Cluster> join(const Choice& choice, const JobRoles& roles, const PlatformFacts& facts, const Sourced<int>& slots,
                      const Asked& asked) {
   const auto ports = choose_ports(facts, asked.request, asked.mode);
@@ -307,8 +308,7 @@ std::vector<std::string> platform_names() {
   return names;
 }
 
-// What the user says about the nodes: the one place that looks such options up, and puts them above what a
-// platform says.
+// Reads the user's options about the nodes, in this one place, and ranks them above the platform's values.
 
 namespace {
 
@@ -353,7 +353,7 @@ std::string to_text(int value) {
   return std::to_string(value);
 }
 
-/// Another value than the one that is there is noted.
+/// Replaces a value, and notes a different one as lost.
 template <typename T>
 void override_field(std::vector<UnusedValue>& lost, const char* name, std::optional<Sourced<T>>& field,
                     const std::optional<Sourced<T>>& given) {
@@ -373,10 +373,10 @@ void apply_request(PlatformFacts& facts, const ClusterRequest& request) {
     const std::optional<Sourced<int>> most{{request.nodes->value.most, request.nodes->source}};
     override_field(facts.lost, "nodes.count", facts.nodes, most);
     set_nodes(facts, *request.nodes);
-    facts.workers.reset();  // those of the platform's nodes
+    facts.workers.reset();  // they counted the platform's nodes
   }
-  // A job of one node has only one rank, whatever the platform calls this machine, and nothing
-  // that is meant for several nodes applies to it.
+  // A job of one node has only rank 0, whatever the platform calls this machine, and values for several nodes do not
+  // apply to it.
   if (request.nodes && facts.nodes->value == 1) {
     facts.node_rank = {0, facts.nodes->source};
     facts.hosts.reset();

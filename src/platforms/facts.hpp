@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// How many processes of a role the job has.
+/// The number of processes of one role.
 struct RoleSize {
   std::string role;
   int count = 0;
@@ -21,7 +21,7 @@ struct RoleSize {
 /// "chief=1,worker=2".
 [[nodiscard]] std::string to_text(const std::vector<RoleSize>& sizes);
 
-/// Where the processes of a role listen, as host:port in the order of their indices.
+/// The host:port addresses on which the processes of a role listen, in the order of their indices.
 struct RoleEndpoints {
   std::string role;
   std::vector<std::string> endpoints;
@@ -29,48 +29,47 @@ struct RoleEndpoints {
   bool operator==(const RoleEndpoints&) const = default;
 };
 
-/// What the platform says of the one task that it started this process as, where it starts one process for
-/// each worker: `srun` with a task a GPU, `mpirun -np 16`. Then a "node" of the job is such a task, with
-/// one slot.
+/// Position of this process on its host, where the platform starts one process for each worker: `srun` with a task a
+/// GPU, `mpirun -np 16`. Then a "node" of the job is such a task, with one slot.
 struct HostShare {
   Sourced<int> local_rank;            ///< among the tasks on this host
   Sourced<int> local_size;            ///< their number, 1 at least
-  std::optional<int> host_rank = {};  ///< which of the hosts this is, where somebody says it
-  std::optional<int> hosts = {};      ///< of the job, likewise
-  std::optional<int> cores = {};      ///< that each task has, likewise
+  std::optional<int> host_rank = {};  ///< index of this host, where a source has it
+  std::optional<int> hosts = {};      ///< number of hosts of the job, likewise
+  std::optional<int> cores = {};      ///< cores of each task, likewise
 };
 
 /// torchrun's default where no source names a job.
 inline constexpr const char* kNoJobId = "none";
 
-/// What all nodes of a job must agree on.
+/// Facts that all nodes of a job must agree on.
 struct JobFacts {
   std::string job_id = kNoJobId;
   std::string mode;                ///< its name
   std::string template_digest;     ///< of the template's content
   bool are_tasks = false;          ///< each node is one process that the platform has placed
-  int least_nodes = 1;             ///< with fewer the job does not start
+  int least_nodes = 1;             ///< the job starts with at least this many
   int most_nodes = 1;              ///< the most that take part
-  std::optional<int> total_slots;  ///< complete with so many workers, on however many nodes
-  /// By --roles or a platform's task lists; empty: as the template says. Processes are dealt to the
-  /// nodes one by one, role after role: the k-th is on node k modulo the number of nodes.
+  std::optional<int> total_slots;  ///< the job is complete with this many workers, on any number of nodes
+  /// From --roles or a platform's task lists; empty: from the template. Processes are dealt to the nodes one by one,
+  /// role after role: the k-th is on node k modulo the number of nodes.
   std::vector<RoleSize> roles;
-  /// Of task lists: where they listen. Empty: ports are reserved at start.
+  /// Addresses in task lists. Empty: ports are reserved at start.
   std::vector<RoleEndpoints> endpoints;
-  /// Who decides success, sorted, each once; empty: as the template says.
+  /// Roles that decide success, sorted and unique; empty: from the template.
   std::vector<std::string> success_roles;
 
   bool operator==(const JobFacts&) const = default;
 };
 
-/// What one node says about itself.
+/// Facts about one node.
 struct NodeFacts {
   std::optional<NodeRank> rank;             ///< empty: by arrival
   int slots = 1;                            ///< workers that it can run
   std::string host;                         ///< its name
-  std::chrono::milliseconds grace{30'000};  ///< between asking workers to end and killing them
-  /// The user's name for the role of its workers (--role). Ranks within a role are counted over the nodes that call theirs the
-  /// same. Empty: the mode knows no such name.
+  std::chrono::milliseconds grace{30'000};  ///< from SIGTERM to SIGKILL
+  /// The user's name for the role of this node's workers (--role). Ranks within a role are counted over the nodes
+  /// with the same role name. Empty: the mode has no such name.
   std::string role_name = {};
 
   bool operator==(const NodeFacts&) const = default;

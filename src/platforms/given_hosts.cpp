@@ -1,4 +1,5 @@
-// Lists of hosts as users write them. What stands behind "user@" is read as in the lists of platforms.
+// Reads lists of hosts as users write them, and chooses hosts and slots by the options of DeepSpeed and mpirun. The
+// text after "user@" is read as in platforms' lists.
 #include "platforms/given_hosts.hpp"
 
 #include "base/display_text.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 using GivenHosts = Sourced<std::vector<GivenHost>>;
 
-/// What commas and blanks separate, but for those within brackets.
+/// Splits at commas and blanks, except within brackets.
 std::vector<std::string> words_outside_brackets(std::string_view given) {
   const std::string text = with_plain_blanks(without_byte_order_mark(given));
   std::vector<std::string> words(1);
@@ -43,7 +44,7 @@ std::vector<std::string> words_outside_brackets(std::string_view given) {
   return words;
 }
 
-/// "HOST:N"; what is in brackets may have colons, and so may an address without brackets.
+/// "HOST:N"; a bracketed host may contain colons, and so may a bare address.
 struct ParsedHostEntry {
   std::string host;
   std::optional<int> slots;
@@ -60,21 +61,21 @@ std::optional<ParsedHostEntry> read_word(const std::string& word) {
   return slots ? std::optional(ParsedHostEntry{word.substr(0, colon), slots}) : std::nullopt;
 }
 
-/// With a zone or without: fe80::1%eth0.
+/// True with or without a zone: fe80::1%eth0.
 bool is_address_of_version_6(const std::string& host) {
   in6_addr ignored{};
   return ::inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &ignored) == 1;
 }
 
-/// A name that a remote shell would take for an option, or nobody for a name, is none. Colons are an
-/// address's.
+/// Refuses names that a remote shell would take for an option, and names with characters that no host has. Only
+/// addresses have colons.
 bool is_host(const std::string& host) {
   const bool is_address = host.find(':') == std::string::npos || is_address_of_version_6(host);
   return is_address && !host.empty() && host.front() != '-' && visible_line(host) == host &&
          host.find_first_of(" \t\n'\"\\;&|$`<>(){}*?!#,=@") == std::string::npos;
 }
 
-/// One host, or all those of a compressed list; `login` ends with '@' or is empty.
+/// Adds one host, or all those of a compressed list; `login` ends with '@' or is empty.
 Result<> add(std::vector<GivenHost>& hosts, const ParsedHostEntry& word, const Sourced<std::string>& shown) {
   const std::size_t at = word.host.rfind('@');
   const std::string login = at == std::string::npos ? "" : word.host.substr(0, at + 1);
@@ -110,14 +111,14 @@ Result<> check_each_once(const std::vector<GivenHost>& hosts, const Sourced<std:
 
 Result<std::string> read_file(const Sourced<std::string>& path) {
   std::ifstream file(path.value, std::ios::binary);
-  std::error_code ignored;  // what cannot be looked at cannot be read either
+  std::error_code ignored;  // reading reports the error
   if (!file || std::filesystem::is_directory(path.value, ignored)) {
     return wrong_value(path, "a file that lists hosts and can be read");
   }
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// One of the two lists, and what DeepSpeed chooses of it.
+/// Reads one of the two lists, and applies DeepSpeed's choice.
 Result<GivenHosts> read_list(const Settings& settings) {
   const auto hosts = settings.find("hosts");
   const auto file = settings.find("hostfile");
@@ -193,7 +194,7 @@ Result<GivenHosts> read_hosts_of_file(const Sourced<std::string>& text) {
     if (auto added = add(list.value, {login, host.slots}, {shortened(host.host), text.source}); !added) {
       return added.error();
     }
-    if (host.port) {  // as ssh takes them together
+    if (host.port) {  // in the form that ssh takes
       GivenHost& last = list.value.back();
       last.login = "ssh://" + last.login + ":" + std::to_string(*host.port);
     }
@@ -213,8 +214,8 @@ Error refuse_list(const Sourced<std::string>& list, const Starter& starter) {
                                        "right, add --platform flags"};
 }
 
-/// A scheduler that starts one process, from which the other hosts have to be reached, gives that no rank. Variables that are
-/// left behind, or whose leader no other node could reach, start nothing.
+/// A scheduler that starts one process, which has to reach the other hosts, gives that process no rank. Stale
+/// variables, and those with a leader that other nodes cannot reach, are no starter.
 std::optional<Starter> find_starter(const Snapshot& snapshot) {
   const auto choice = choose_platform(snapshot, {}, {});
   if (!choice || choice->platform == nullptr) {
@@ -258,7 +259,7 @@ Result<ChosenHost> read_chosen(const std::string& word, const Text& text) {
   return chosen.devices.empty() ? Result<ChosenHost>(wrong_value(text, kChoiceForm)) : chosen;
 }
 
-/// A host that is named again has more devices.
+/// Adds a host, or devices to a host that is named again.
 void add(std::vector<ChosenHost>& all, const ChosenHost& chosen) {
   auto at = std::find_if(all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == chosen.host; });
   if (at == all.end()) {
@@ -270,7 +271,7 @@ void add(std::vector<ChosenHost>& all, const ChosenHost& chosen) {
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
 }
 
-/// With slots as with devices: numbers from 0.
+/// Checks devices against slots: with slots, devices are numbers from 0.
 Result<> check_devices(const ChosenHost& chosen, const GivenHost& host, const Text& text) {
   const bool is_known = chosen.devices.empty() || !host.slots || chosen.devices.back() < *host.slots;
   return is_known
@@ -297,7 +298,7 @@ void use(GivenHost& host, std::vector<int> devices) {
   host.devices = std::move(devices);
 }
 
-/// False: nothing of the host is left.
+/// False: no device of the host remains.
 bool include(GivenHost& host, const ChosenHost* chosen) {
   if (chosen != nullptr && !chosen->devices.empty()) {
     use(host, chosen->devices);
@@ -368,7 +369,7 @@ namespace {
 
 using GivenHosts = Sourced<std::vector<GivenHost>>;
 
-/// A number of processes for each host, whatever the list says of it.
+/// Sets a number of processes for each host, whatever the list has.
 Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
   const auto number = parse_integer(count.value, 1, kMostWorkers);
   if (!number) {
@@ -384,7 +385,7 @@ Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, b
   return {};
 }
 
-/// Hosts of which nothing is said share the processes evenly.
+/// Divides the processes evenly among hosts without slots.
 void share_evenly(GivenHosts& listed, int processes) {
   const auto hosts = static_cast<int>(listed.value.size());
   for (int i = 0; i < hosts; ++i) {
@@ -392,7 +393,7 @@ void share_evenly(GivenHosts& listed, int processes) {
   }
 }
 
-/// What is left when each host has its slots full.
+/// Fills the hosts' slots; returns the number of remaining processes.
 int fill(GivenHosts& listed, int processes) {
   for (GivenHost& host : listed.value) {
     host.slots = std::min(*host.slots, processes);
@@ -426,7 +427,7 @@ Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Setti
   return {};
 }
 
-/// mpirun deals them itself: each host keeps what it has, and one of which nothing is said may have all.
+/// Leaves dealing to mpirun: each host keeps its slots, and a host without slots may get all.
 Result<> leave_to_mpirun(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
   const auto number = parse_integer(count.value, 1, kMostWorkers);
   if (!number) {

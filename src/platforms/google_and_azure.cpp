@@ -1,3 +1,5 @@
+// Platform readers for Google's Vertex AI and Azure Machine Learning.
+//
 // Google's Vertex AI: CLUSTER_SPEC lists the replicas of each worker pool. Pool 0 is the primary replica
 // and has rank 0, pool 1 are the workers behind it; the replicas of pool 2 (parameter or reduction servers)
 // and 3 (evaluators) do not train. RANK and WORLD_SIZE are not read, since only some images have them.
@@ -45,7 +47,7 @@ Result<Trainers> read_trainers(const Source& source, const json::value* cluster)
   return trainers;
 }
 
-/// The host of each, and the port of the first one.
+/// Takes each endpoint's host, and the port of the first one.
 Result<> read_hosts(PlatformFacts& facts, const Trainers& trainers, const Source& source) {
   HostList hosts{{}, source};
   std::optional<Sourced<int>> port;
@@ -91,7 +93,7 @@ Result<> read_rank(PlatformFacts& facts, const Trainers& trainers, const Source&
   return {};
 }
 
-/// Ports that are open for what is trained; a task of TensorFlow listens on that of the list.
+/// Reads ports that are open for the job; a task of TensorFlow listens on the port in the list.
 Result<> read_port_of_job(PlatformFacts& facts, const Source& source, const json::value* open,
                           const Snapshot& snapshot) {
   const json::array* const ports = open == nullptr ? nullptr : open->if_array();
@@ -106,10 +108,6 @@ Result<> read_port_of_job(PlatformFacts& facts, const Source& source, const json
     facts.master_port.reset();
   }
   return {};
-}
-
-std::optional<std::string> find_vertex_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"CLUSTER_SPEC"});
 }
 
 Result<PlatformFacts> read_vertex(const Snapshot& snapshot) {
@@ -138,11 +136,13 @@ Result<PlatformFacts> read_vertex(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kVertex = {"vertex", "CLUSTER_SPEC", find_vertex_sign, read_vertex, kVertexCounts};
+const Platform kVertex = {"vertex", "CLUSTER_SPEC",
+                          [](const Snapshot& snapshot) { return first_set(snapshot, {"CLUSTER_SPEC"}); }, read_vertex,
+                          kVertexCounts};
 
 // Azure Machine Learning. With the PyTorch distribution RANK and WORLD_SIZE count processes, of which it
-// starts process_count_per_instance on each node; with one on each they count nodes, and LOCAL_RANK is 0
-// everywhere. The number of nodes tells the two apart. With the MPI distribution the variables of Open MPI
+// starts process_count_per_instance on each node; with one on each node they count nodes, and LOCAL_RANK is 0
+// everywhere. The number of nodes distinguishes the two. With the MPI distribution the variables of Open MPI
 // count the same.
 // Source: Microsoft, "Distributed GPU training guide (SDK v2)": PyTorch, and "Environment variables from
 // Open MPI" of v1.
@@ -151,7 +151,7 @@ namespace {
 
 constexpr std::array<const char*, 2> kAzuremlCounts = {"AZUREML_NODE_COUNT", "WORLD_SIZE"};
 
-/// What counts the processes.
+/// Variables that count the processes.
 struct Names {
   const char* rank;
   const char* size;
@@ -160,7 +160,7 @@ struct Names {
 constexpr Names kPyTorch = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
 constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
 
-/// Fills the share of this process, of `each` on a node.
+/// Fills in the share of this process, with `each` processes on a node.
 Result<> read_share(PlatformFacts& facts, const Sourced<int>& each, const Names& names, const Snapshot& snapshot) {
   std::optional<Sourced<int>> local_rank;
   std::optional<Sourced<int>> host_rank;
@@ -182,16 +182,10 @@ Result<> read_share(PlatformFacts& facts, const Sourced<int>& each, const Names&
   if (local_rank->value >= each.value) {
     return contradiction(*local_rank, each, "a rank must be below its count");
   }
-  if (each.value > 1) {  // one on each node has all of it
+  if (each.value > 1) {  // a single process has the whole node
     facts.share = HostShare{*local_rank, each};
   }
   return {};
-}
-
-/// A job whose nodes run one process each and know no more than their number.
-Result<> read_plain_nodes(PlatformFacts& facts, const std::optional<Sourced<int>>& hosts, const Snapshot& snapshot) {
-  facts.nodes = hosts;
-  return read_into(facts.node_rank, snapshot, "NODE_RANK", read_node_rank);
 }
 
 Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
@@ -203,7 +197,8 @@ Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& sn
     return read;
   }
   if (!facts.nodes) {
-    return read_plain_nodes(facts, hosts, snapshot);
+    facts.nodes = hosts;  // one process on each node, of which only the number is known
+    return read_into(facts.node_rank, snapshot, "NODE_RANK", read_node_rank);
   }
   if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
     return read;
@@ -222,7 +217,7 @@ Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& sn
   return read_share(facts, {processes.value / nodes, source}, names, snapshot);
 }
 
-/// MASTER_ADDR and MASTER_PORT, else as Azure Batch says it: "10.0.0.4:6105", on one node without a port.
+/// Reads MASTER_ADDR and MASTER_PORT, else Azure Batch's variable: "10.0.0.4:6105", on one node without a port.
 Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   auto& address = facts.master_address;
   if (auto read = read_into(address, snapshot, "MASTER_ADDR", read_address); !read) {

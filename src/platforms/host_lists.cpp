@@ -1,4 +1,4 @@
-// Hosts with slots: MPI's hostfiles, the node files of PBS and LSF, and lists in one line.
+// Reads hosts with slots: MPI's hostfiles, the node files of PBS and LSF, and lists in one line.
 #include "platforms/host_lists.hpp"
 
 #include "base/display_text.hpp"
@@ -22,7 +22,7 @@ bool are_host_names(const std::vector<std::string>& hosts) {
   });
 }
 
-/// ", not a URL", by the first of them that is none.
+/// ", not a URL", for the first invalid host.
 std::string describe_mistake(const std::vector<std::string>& hosts) {
   for (const std::string& host : hosts) {
     if (std::string mistake = describe_host_mistake(host); !mistake.empty()) {
@@ -172,17 +172,17 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// One line of a file as a value of its own, for messages.
+/// One line of a file, as a value for messages.
 Sourced<std::string> line_of(const Source& file, std::size_t index, const std::string& line) {
   return {shortened(line), {file.kind, "line " + std::to_string(index + 1) + " of " + file.name}};
 }
 
-/// Collects hosts in the order in which they are named first.
+/// Collects hosts in the order of their first mention.
 class Collector {
  public:
   explicit Collector(const Source& source) : list_{{}, source} {}
 
-  /// `place` is where the host is named. A number replaces nothing: it must be the only one.
+  /// Adds a host; `place` is where it is named. A second number for a host is an error.
   Result<> add(const HostSlots& named, const Sourced<std::string>& place) {
     if (auto read = read_address({named.host, place.source}); !read) {
       return read.error();
@@ -205,7 +205,7 @@ class Collector {
     return {};
   }
 
-  /// Adds `count` slots to those of the host.
+  /// Adds `count` slots to a host.
   Result<> add_slots(const std::string& host, int count, const Sourced<std::string>& place) {
     const auto seen = indexes_.find(host);
     if (seen == indexes_.end()) {
@@ -223,7 +223,7 @@ class Collector {
     if (list_.value.empty() || list_.value.size() > kMostNodes) {
       return wrong_value({shortened(text.value), text.source}, expected);
     }
-    // A list that has some hosts several times has each as often as it has slots: PBS's.
+    // A list that repeats some hosts repeats each as often as it has slots: PBS.
     const bool is_counted = std::any_of(repeats_.begin(), repeats_.end(), [](int times) { return times > 1; });
     for (std::size_t i = 0; i < repeats_.size(); ++i) {
       HostSlots& host = list_.value[i];
@@ -238,7 +238,7 @@ class Collector {
   std::map<std::string, std::size_t> indexes_;
 };
 
-/// "HOST" or "HOST:N"; an address of version 6 has two colons at least.
+/// Reads "HOST" or "HOST:N"; an IPv6 address has at least two colons.
 std::optional<HostSlots> read_host_word(const std::string& word) {
   const std::size_t colon = word.find(':');
   if (colon == std::string::npos || word.find(':', colon + 1) != std::string::npos) {
@@ -248,7 +248,7 @@ std::optional<HostSlots> read_host_word(const std::string& word) {
   return slots ? std::optional(HostSlots{word.substr(0, colon), slots}) : std::nullopt;
 }
 
-/// The first word of a hostfile's line: also "USER@HOST", and an address in brackets.
+/// Reads the first word of a hostfile's line: also "USER@HOST", and an address in brackets.
 std::optional<HostSlots> read_hostfile_host(const std::string& word) {
   const std::size_t at = word.find('@');
   const bool has_user = at != std::string::npos;
@@ -267,7 +267,7 @@ std::optional<HostSlots> read_hostfile_host(const std::string& word) {
   return host;
 }
 
-/// A hostfile without its comments; their line ends stay, so that lines keep their numbers.
+/// Removes a hostfile's comments; their line ends stay, so that lines keep their numbers.
 std::string without_comments(std::string_view text) {
   std::string rest;
   while (!text.empty()) {
@@ -285,7 +285,8 @@ std::string without_comments(std::string_view text) {
   return rest;
 }
 
-/// What "slots", "count", "cpu-max" or "max_slots" say: the slots or the most of them; and who logs in where.
+/// Kinds of a hostfile's keys, such as "slots", "count", "cpu-max" and "max_slots": slots, their maximum, or the
+/// login.
 enum class Key {
   Slots,
   MostSlots,
@@ -309,7 +310,7 @@ Key key_of(std::string name) {
   return !is_known ? Key::Unknown : is_most ? Key::MostSlots : Key::Slots;
 }
 
-/// The words of a line "HOST slots = N": blanks around the sign go.
+/// Splits a line "HOST slots = N"; blanks around the sign are removed.
 Words hostfile_words(const std::string& line) {
   Words words;
   bool is_value = false;
@@ -331,7 +332,7 @@ struct HostfileLine {
   std::optional<int> most_slots;
 };
 
-/// One field "KEY=VALUE", which no line has twice.
+/// Reads a field "KEY=VALUE", of which a line has at most one for each key.
 bool read_field(HostfileLine& line, const std::string& word) {
   const std::size_t sign = word.find('=');
   if (sign == std::string::npos || sign + 1 == word.size()) {
@@ -417,7 +418,7 @@ Result<SlotList> read_hostfile(const Sourced<std::string>& text) {
     if (host->slots.value_or(0) > kMostSlotsOfHost) {
       return wrong_value(place, expected_of_slots(*host->slots));
     }
-    if (host->slots == 0) {  // it is listed, and not to be used
+    if (host->slots == 0) {  // listed, but not to be used
       is_unused = true;
       continue;
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Lists of hosts and slots in the forms of Slurm, MPI, PBS and LSF, read from their text alone: nothing
-// is asked, neither scontrol nor a name server. "a,b,c" is in hosts.hpp.
+// Reads lists of hosts and slots in the forms of Slurm, MPI, PBS and LSF from their text alone (neither scontrol nor
+// a name server is asked), and makes nodes of them.
 
 #include "base/endpoint.hpp"
 #include "platforms/platform.hpp"
@@ -13,48 +13,48 @@
 
 namespace muster {
 
-// Names of hosts, alone, in lists and with ports, as platforms write them.
+// Host names, alone, in lists and with ports, as platforms write them.
 
 using HostList = Sourced<std::vector<std::string>>;
 
-/// The words between blanks and line ends, those of Unicode too; a byte order mark before them goes.
+/// Splits at blanks and line ends, including Unicode's; drops a byte order mark.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view given);
 
-/// What commas, blanks and line ends separate; two commas have an empty text between them.
+/// Splits at commas, blanks and line ends; two commas have an empty text between them.
 [[nodiscard]] std::vector<std::string> listed_words(std::string_view text);
 
-/// "a,b,c" or "a b c", or a name on each line, as Volcano's svc plugin and others write it.
+/// Reads "a,b,c" or "a b c", or a name on each line, as Volcano's svc plugin and others write it.
 [[nodiscard]] Result<HostList> read_host_list(const Sourced<std::string>& text);
 
-/// The tasks whose host files Volcano mounts, by their names there.
+/// Names of the tasks whose host files Volcano mounts.
 [[nodiscard]] std::vector<std::string> volcano_tasks(const Snapshot& snapshot);
 
 /// The host file that Volcano mounts for a task; empty when there is none.
 [[nodiscard]] Result<std::optional<HostList>> read_host_file(const Snapshot& snapshot, const std::string& task);
 
-/// Two lists of one task must be the same.
+/// Fails unless two lists of one task are equal.
 [[nodiscard]] Result<> check_same_hosts(const HostList& one, const HostList& other);
 
-/// The hosts of the whole job in the order of node ranks, of which the first one leads. A number of nodes
-/// and a leader that are known already must agree; what is not known is taken from the list.
+/// Takes the hosts of the whole job in the order of node ranks; the first one leads. Fails where the known number of
+/// nodes or leader disagrees; unknown values are taken from the list.
 [[nodiscard]] Result<> take_hosts(PlatformFacts& facts, const HostList& hosts);
 
-/// A variable that says where the leader is as "host" or "host:port". What says the same already must say
-/// the same place. An empty value says nothing.
+/// Reads a variable with the leader's "host" or "host:port". Fails where it disagrees with a leader that is known
+/// already. An empty value is ignored.
 [[nodiscard]] Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, const std::string& name);
 
-/// A task's name as in VC_<TASK>_HOSTS.
+/// A task's name as it is spelled in VC_<TASK>_HOSTS.
 [[nodiscard]] std::string task_in_variable(std::string task);
 
 /// The beginning of a text that may be very long, for messages.
 [[nodiscard]] std::string shortened(const std::string& text);
 
-/// A host, and how many workers the list gives it; empty where it does not say.
+/// A host, and the number of workers that the list gives it; empty: not in the list.
 struct HostSlots {
   std::string host;
   std::optional<int> slots;
-  std::string user{};         ///< who logs in there; empty: the list does not say
-  std::optional<int> port{};  ///< of its sshd; likewise
+  std::string user{};         ///< login name; empty: not in the list
+  std::optional<int> port{};  ///< of its sshd; empty: not in the list
 
   bool operator==(const HostSlots&) const = default;
 };
@@ -62,49 +62,49 @@ struct HostSlots {
 /// Each host once, in the order in which the list names them first.
 using SlotList = Sourced<std::vector<HostSlots>>;
 
-/// The names alone.
+/// The host names without slots.
 [[nodiscard]] HostList hosts_of(const SlotList& list);
 
-/// Slurm's compressed list: "n[1-3,07],m2-[0-1]". Order and duplicates stay, also the order in which
-/// Slurm counts several brackets. A text after the last bracket is accepted, as by newer Slurms.
+/// Expands Slurm's compressed list: "n[1-3,07],m2-[0-1]". Order and duplicates stay, also the order in which Slurm
+/// counts several brackets. A text after the last bracket is accepted, as by newer Slurms.
 [[nodiscard]] Result<HostList> read_slurm_list(const Sourced<std::string>& text);
 
-/// Slurm's "2(x3),1": 2, 2, 2, 1, a number for each node.
+/// Expands Slurm's "2(x3),1" to 2, 2, 2, 1, a number for each node.
 [[nodiscard]] Result<Sourced<std::vector<int>>> read_tasks_per_node(const Sourced<std::string>& text);
 
-/// "a:8,b", or with blanks: a host each, and its slots where a number follows. A host that is listed
-/// several times without a number has as many slots.
+/// Reads "a:8,b", or with blanks: hosts, with slots where a number follows. A host that is listed several times
+/// without a number has as many slots.
 [[nodiscard]] Result<SlotList> read_hosts_with_slots(const Sourced<std::string>& text);
 
-/// The text of an MPI hostfile: a host on each line, "HOST slots=N max_slots=M username=U port=P" as Open MPI
-/// writes it or "HOST:N" as MPICH does, with comments.
+/// Reads an MPI hostfile: a host on each line, "HOST slots=N max_slots=M username=U port=P" as Open MPI writes it or
+/// "HOST:N" as MPICH does, with comments.
 [[nodiscard]] Result<SlotList> read_hostfile(const Sourced<std::string>& text);
 
-/// The text of a node file as PBS and LSF write it: a line for each slot, "HOST", or "HOST N" for N.
+/// Reads a node file as PBS and LSF write it: a line for each slot, "HOST", or "HOST N" for N.
 [[nodiscard]] Result<SlotList> read_node_file(const Sourced<std::string>& text);
 
-/// LSF's "hostA 8 hostB 4".
+/// Reads LSF's "hostA 8 hostB 4".
 [[nodiscard]] Result<SlotList> read_host_pairs(const Sourced<std::string>& text);
 
-// What batch systems have in common: a leader and a port of the job's own; of PBS and LSF, a list of hosts with
-// slots, and a script that runs on the first of them alone.
+// Rules that batch systems share: a leader and a port of the job's own; for PBS and LSF, a list of hosts with slots,
+// and a script that runs on the first of them alone.
 
 struct BatchHosts {
   SlotList list;
-  std::optional<Sourced<int>> started_on;  ///< the number of this host, by what has started us
-  std::string advice;                      ///< the line that starts muster on all of them
+  std::optional<Sourced<int>> started_on;  ///< index of this host, from the program that started muster
+  std::string advice;                      ///< the command that starts muster on all hosts
 };
 
-/// The place of this host in the list: by its very name, else by whatever means it. Empty where it is not there, or where
-/// several entries may be meant.
+/// Position of this host in the list: by its exact name, else by any name or address that means it. Empty where it is
+/// missing or ambiguous.
 [[nodiscard]] std::optional<int> position_of(const SlotList& list, const Snapshot& snapshot);
 
-/// The hosts are the nodes, the first one leads. A host that is not the first one is known by its name; on
-/// the first one only what has started us tells an agent from the script, which must not run alone.
-/// Accelerators count more than the slots of the list, which stand for cores on many systems.
+/// Makes the hosts the nodes; the first one leads. Any other host is recognised by its name; on the first one, only
+/// the variables of the starting program distinguish an agent from the script, which must not run alone. Accelerators
+/// override the slots of the list, which stand for cores on many systems.
 [[nodiscard]] Result<> apply_batch_hosts(PlatformFacts& facts, const BatchHosts& hosts, const Snapshot& snapshot);
 
-/// MASTER_ADDR and MASTER_PORT where they are set, else this leader, and a port of the job's own.
+/// Takes MASTER_ADDR and MASTER_PORT where they are set, else this leader, and a port of the job's own.
 [[nodiscard]] Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& leader,
                                          const Snapshot& snapshot);
 

@@ -1,6 +1,8 @@
-// Kubeflow's PyTorchJob from 1.7 on: each replica is a node. PET_* say all, and RANK is PET_NODE_RANK,
-// but WORLD_SIZE is the number of replicas times nprocPerNode, where "auto" counts 1: processes or nodes.
-// Up to 1.6 there were only the bare names, which counted nodes: the platform `bare`.
+// Platform readers for Kubeflow's jobs and for task lists: PyTorchJob, PET_*, TFJob, PaddleJob, MPIJob and JAXJob.
+//
+// Kubeflow's PyTorchJob from 1.7 on: each replica is a node. PET_* are complete, and RANK is PET_NODE_RANK, but
+// WORLD_SIZE is the number of replicas times nprocPerNode, where "auto" counts 1: processes or nodes. Up to 1.6 there
+// were only the bare names, which counted nodes: the platform `bare`.
 // Source: kubeflow/training-operator, pkg/controller.v1/pytorch/envvar.go.
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
@@ -23,7 +25,7 @@ std::optional<std::string> find_pytorchjob_sign(const Snapshot& snapshot) {
   return are_set ? first_set(snapshot, {"PET_NNODES"}) : std::nullopt;
 }
 
-/// The workers of an elastic job are counted without its master, which then is a node too many.
+/// Checks WORLD_SIZE. An elastic job's count leaves out its master, which then is one node too many.
 Result<> check_world_size(const PlatformFacts& facts, const Snapshot& snapshot) {
   const auto size = *sourced_variable(snapshot, "WORLD_SIZE");
   const auto all = parse_integer(size.value, 1, kMostWorkers);
@@ -74,10 +76,6 @@ const Platform kPytorchjob = {
 
 namespace {
 
-std::optional<std::string> find_pet_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"PET_NNODES"});
-}
-
 Result<PlatformFacts> read_pet(const Snapshot& snapshot) {
   PlatformFacts facts;
   std::optional<Sourced<NodeRange>> nodes;
@@ -106,16 +104,19 @@ Result<PlatformFacts> read_pet(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPet = {
-    .name = "pet", .signs = "PET_NNODES", .find_sign = find_pet_sign, .read = read_pet, .may_lack_rank = true};
+const Platform kPet = {.name = "pet",
+                       .signs = "PET_NNODES",
+                       .find_sign = [](const Snapshot& snapshot) { return first_set(snapshot, {"PET_NNODES"}); },
+                       .read = read_pet,
+                       .may_lack_rank = true};
 
 // TensorFlow's lists of tasks: TF_CONFIG, as Kubeflow's TFJob and Volcano's tensorflow plugin set it,
-// and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may stand beside the variables of
-// any platform; where there are no others they are a platform of their own.
+// and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may accompany the variables of
+// any platform; without others they are a separate platform.
 
 namespace {
 
-/// A variable with the endpoints of a role.
+/// A variable with the addresses of a role.
 struct ListVariable {
   const char* name;
   const char* role;
@@ -128,7 +129,7 @@ Error nothing_says(const Source& known, const std::string& what, const char* var
                known.name + " lists tasks, but nothing says " + what + ": " + variable + " is not set"};
 }
 
-/// MA_TASK_NAME and the index within that task.
+/// Reads MA_TASK_NAME and the index within that task.
 Result<> read_own_task(TaskLists& tasks, const Snapshot& snapshot) {
   const auto name = sourced_variable(snapshot, "MA_TASK_NAME");
   if (!name) {
@@ -193,7 +194,7 @@ std::string text_of(const RoleEndpoints* list) {
   return list == nullptr ? "" : shortened(join(list->endpoints, ","));
 }
 
-/// Each role of the variables must be in TF_CONFIG as well, which may know more roles.
+/// Fails unless each role of the variables is in TF_CONFIG, which may have more roles.
 Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
   for (const RoleEndpoints& list : lists.roles) {
     const RoleEndpoints* const other = find_role(config.roles, list.role);
@@ -211,14 +212,6 @@ Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
 }
 
 constexpr std::array<const char*, 3> kTfjobCounts = {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"};
-
-std::optional<std::string> find_tfjob_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
-}
-
-Result<PlatformFacts> read_tfjob(const Snapshot& /*snapshot*/) {
-  return PlatformFacts();  // the lists are read on each platform, by those who know the roles
-}
 
 }  // namespace
 
@@ -251,31 +244,28 @@ bool are_several_tasks(const Snapshot& snapshot) {
 
 const Platform kTfjob = {.name = "tfjob",
                          .signs = "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
-                         .find_sign = find_tfjob_sign,
-                         .read = read_tfjob,
+                         .find_sign =
+                             [](const Snapshot& snapshot) {
+                               return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
+                             },
+                         // Each platform's reader reads the lists, with the mode's roles.
+                         .read = [](const Snapshot&) { return Result<PlatformFacts>(PlatformFacts()); },
                          .counts = kTfjobCounts,
                          .is_list_of_tasks = true};
 
-// Kubeflow's PaddleJob, in its collective form: PADDLE_NNODES counts pods, each of which is a node. No
-// variable says which of them this is: PADDLE_MASTER is the own address on the first worker and its name
-// on the others, and the others are numbered as they come.
+// Kubeflow's PaddleJob, in its collective form: PADDLE_NNODES counts pods, each of which is a node. No variable has
+// the rank: PADDLE_MASTER is the first worker's own address there and its name on the others, so the others are
+// numbered in the order of arrival.
 // Source: kubeflow/training-operator, pkg/controller.v1/paddlepaddle/envvar.go.
 
 namespace {
 
 constexpr std::array<const char*, 1> kPaddlejobCounts = {"PADDLE_NNODES"};
 
-/// The trainers of paddle.distributed.launch, and muster's own, have these two as well.
+/// Excludes the trainers of paddle.distributed.launch and of muster, which have these two variables as well.
 std::optional<std::string> find_paddlejob_sign(const Snapshot& snapshot) {
   const bool is_job = snapshot.has("PADDLE_NNODES") && snapshot.has("PADDLE_MASTER");
   return is_job && !snapshot.has("PADDLE_TRAINER_ID") ? std::optional<std::string>("PADDLE_NNODES") : std::nullopt;
-}
-
-/// With Master replicas these are parameter servers, and the workers their trainers.
-Error wrong_roles(const Sourced<std::string>& role) {
-  return Error{blame(role.source), role.source.name + " is '" + role.value +
-                                       "': this PaddleJob has Master replicas, which are parameter servers; leave them "
-                                       "out, or give --nnodes if all pods do the same"};
 }
 
 Result<PlatformFacts> read_paddlejob(const Snapshot& snapshot) {
@@ -286,7 +276,10 @@ Result<PlatformFacts> read_paddlejob(const Snapshot& snapshot) {
   facts.job_id = sourced_variable(snapshot, "PADDLE_JOB_ID");
   for (const char* const name : {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}) {
     if (const auto role = sourced_variable(snapshot, name)) {
-      facts.no_nodes = wrong_roles(*role);
+      facts.no_nodes =
+          Error{blame(role->source), role->source.name + " is '" + role->value +
+                                         "': this PaddleJob has Master replicas, which are parameter "
+                                         "servers; leave them out, or give --nnodes if all pods do the same"};
       return facts;
     }
   }
@@ -304,10 +297,10 @@ const Platform kPaddlejob = {
     "paddlejob",           "PADDLE_NNODES with PADDLE_MASTER", find_paddlejob_sign, read_paddlejob, kPaddlejobCounts,
     /*may_lack_rank=*/true};
 
-// Kubeflow's MPIJob, and the MPI runtimes of Trainer v2. Only the launcher's pod is told who the workers
-// are, by a hostfile; on the workers runs sshd until somebody starts a program there. A muster in the pod
-// of the launcher would be alone, or wait for others that nobody starts: it is refused, with what does start
-// them. What mpirun has started is mpirun's.
+// Kubeflow's MPIJob, and the MPI runtimes of Trainer v2. Only the launcher's pod has the list of workers, a hostfile;
+// the workers run sshd until a program is started there. A muster in the launcher's pod would be alone, or wait for
+// nodes that never start, so it is refused, and the error names the command that starts the workers. Processes of
+// mpirun belong to the platform mpirun.
 // Source: kubeflow/mpi-operator, pkg/controller/mpi_job_controller.go; kubeflow/trainer, the plugin mpi.
 
 namespace {
@@ -363,10 +356,10 @@ Result<PlatformFacts> read_mpijob(const Snapshot& snapshot) {
 const Platform kMpijob = {"mpijob", "K_MPI_JOB_ROLE or a hostfile in /etc/mpi", find_mpijob_sign, read_mpijob,
                           kMpijobCounts};
 
-// Kubeflow's jobs of JAX: each pod is a node and runs one process, which sees all devices of the pod.
-// NUM_PROCESSES and PROCESS_ID therefore count nodes. JAXJob sets four names that anybody may use, which
-// count only together; the JAX runtimes of Trainer v2 set the same with JAX_ in front. The processes of
-// a job in muster's own mode jax have no JAX_COORDINATOR_PORT.
+// Kubeflow's jobs of JAX: each pod is a node and runs one process, which sees all devices of the pod. NUM_PROCESSES
+// and PROCESS_ID therefore count nodes. JAXJob sets four common names, which are a sign only together; the JAX
+// runtimes of Trainer v2 set the same with JAX_ in front. The processes of a job in muster's own mode jax have no
+// JAX_COORDINATOR_PORT.
 // Source: kubeflow/training-operator, pkg/controller.v1/jax/envvar.go; kubeflow/trainer, the plugin jax.
 
 namespace {

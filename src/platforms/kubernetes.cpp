@@ -1,5 +1,7 @@
-// Kubernetes' Indexed Job: each pod is a node, and JOB_COMPLETION_INDEX is its rank. How many there are
-// no variable of the Job says: the user does (MUSTER_NNODES), or one of the names that bare reads, too.
+// Platform readers for Kubernetes: Indexed Job, JobSet, LeaderWorkerSet and the Ascend operator.
+//
+// Kubernetes' Indexed Job: each pod is a node, and JOB_COMPLETION_INDEX is its rank. No variable of the Job has the
+// number of pods: the user sets it (MUSTER_NNODES), or one of the names that bare reads, too.
 // Source: kubernetes.io, "Indexed Job for Parallel Processing with Static Work Assignment".
 #include "base/text.hpp"
 #include "platforms/platform.hpp"
@@ -9,10 +11,6 @@
 
 namespace muster {
 namespace {
-
-std::optional<std::string> find_indexed_job_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"JOB_COMPLETION_INDEX"});
-}
 
 Result<PlatformFacts> read_indexed_job(const Snapshot& snapshot) {
   PlatformFacts facts;
@@ -35,12 +33,14 @@ Result<PlatformFacts> read_indexed_job(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kIndexedJob = {"indexed-job", "JOB_COMPLETION_INDEX", find_indexed_job_sign, read_indexed_job};
+const Platform kIndexedJob = {"indexed-job", "JOB_COMPLETION_INDEX",
+                              [](const Snapshot& snapshot) { return first_set(snapshot, {"JOB_COMPLETION_INDEX"}); },
+                              read_indexed_job};
 
-// JobSet: a pod of an Indexed Job of the set is a node. A set tells its pods nothing by itself; these are its
-// labels, passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each
-// Job, as the manifest has them. In a set the Jobs are numbered, and in each Job its pods. A manifest that passes on
-// the numbers of a part, the replicated job or the group of this Job, means that part.
+// JobSet: a pod of an Indexed Job of the set is a node. A set has no variables of its own; these are its labels,
+// passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each Job, as in the
+// manifest. In a set the Jobs are numbered, and in each Job its pods. A manifest that passes on the numbers of a
+// part, the replicated job or the group of this Job, means that part.
 // Source: jobset.sigs.k8s.io, "Labels and annotations"; kubernetes.io, "Indexed Job".
 
 namespace {
@@ -51,7 +51,7 @@ struct Part {
   const char* job;
 };
 
-/// The smallest first.
+/// The parts, the smallest first.
 constexpr std::array<Part, 3> kParts = {{{"JOBSET_REPLICATEDJOB_REPLICAS", "JOBSET_JOB_INDEX"},
                                          {"JOBSET_GROUP_REPLICAS", "JOBSET_JOB_GROUP_INDEX"},
                                          {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX"}}};
@@ -60,13 +60,13 @@ constexpr std::array<const char*, 3> kJobsetCounts = {kParts[0].jobs, kParts[1].
 
 struct Numbers {
   Part part;
-  std::optional<Sourced<int>> jobs;  ///< in the part
-  std::optional<Sourced<int>> job;   ///< which of them this pod is of
-  std::optional<Sourced<int>> pods;  ///< in each Job
-  std::optional<Sourced<int>> pod;   ///< which of them this is
+  std::optional<Sourced<int>> jobs;  ///< of the part
+  std::optional<Sourced<int>> job;   ///< index of this pod's Job
+  std::optional<Sourced<int>> pods;  ///< of each Job
+  std::optional<Sourced<int>> pod;   ///< index of this pod
 };
 
-/// The smallest part of which both the size and the place in it are passed on; else what there is of the set.
+/// The smallest part with both size and index; else the available values of the set.
 Part find_part(const Snapshot& snapshot) {
   const auto known = std::find_if(kParts.begin(), kParts.end(),
                                   [&](const Part& part) { return snapshot.has(part.jobs) && snapshot.has(part.job); });
@@ -99,7 +99,7 @@ Error unknown_pods(const Numbers& numbers) {
                        "JOBSET_PODS_PER_JOB, or give --nnodes and --node-rank");
 }
 
-/// Each Job has that many pods.
+/// Multiplies the Jobs by the pods of each.
 Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
   const int pods = numbers.pods->value;
   const int pod = numbers.pod ? numbers.pod->value : 0;
@@ -119,7 +119,7 @@ Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
   return {};
 }
 
-/// A single Job may have any number of pods; several are taken to have one each.
+/// Counts the nodes. A single Job may have any number of pods; several are assumed to have one each.
 Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
   if (!numbers.job) {
     if (numbers.jobs) {
@@ -178,17 +178,13 @@ Result<PlatformFacts> read_jobset(const Snapshot& snapshot) {
 
 const Platform kJobset = {"jobset", "JOBSET_*", find_jobset_sign, read_jobset, kJobsetCounts};
 
-// LeaderWorkerSet: a group of one leader and its workers is a job, and each of its pods a node. The
-// leader has index 0. Neither RANK nor WORLD_SIZE is set; where an image has them they are nobody's.
+// LeaderWorkerSet: a group of one leader and its workers is a job, and each of its pods a node. The leader has index
+// 0. Neither RANK nor WORLD_SIZE is set; those of an image have no meaning.
 // Source: kubernetes-sigs/lws, "Labels, Annotations and Environment Variables".
 
 namespace {
 
 constexpr std::array<const char*, 1> kLeaderworkersetCounts = {"LWS_GROUP_SIZE"};
-
-std::optional<std::string> find_leaderworkerset_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"});
-}
 
 Result<PlatformFacts> read_leaderworkerset(const Snapshot& snapshot) {
   PlatformFacts facts;
@@ -206,19 +202,22 @@ Result<PlatformFacts> read_leaderworkerset(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kLeaderWorkerSet = {"leaderworkerset", "LWS_GROUP_SIZE or LWS_LEADER_ADDRESS", find_leaderworkerset_sign,
+const Platform kLeaderWorkerSet = {"leaderworkerset", "LWS_GROUP_SIZE or LWS_LEADER_ADDRESS",
+                                   [](const Snapshot& snapshot) {
+                                     return first_set(snapshot, {"LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"});
+                                   },
                                    read_leaderworkerset, kLeaderworkersetCounts};
 
-// The Ascend operator (MindCluster): each pod is a node. The totals count devices (WORLD_SIZE,
-// MS_WORKER_NUM, CM_WORKER_SIZE), the ranks count pods (RANK, MS_NODE_RANK, CM_RANK), and LOCAL_RANK is a
-// list such as 0,1,2,3. Which names there are goes by the framework of the job.
+// The Ascend operator (MindCluster): each pod is a node. The totals count devices (WORLD_SIZE, MS_WORKER_NUM,
+// CM_WORKER_SIZE), the ranks count pods (RANK, MS_NODE_RANK, CM_RANK), and LOCAL_RANK is a list such as 0,1,2,3. The
+// job's framework decides which of these names exist.
 // Source: Ascend/mind-cluster, ascend-operator/pkg/controllers/v1/env.go, and its "Environment Variables".
 
 namespace {
 
 constexpr std::array<const char*, 3> kAscendOperatorCounts = {"MS_WORKER_NUM", "CM_WORKER_SIZE", "WORLD_SIZE"};
 
-/// What a framework calls the fields.
+/// A framework's names for the fields.
 struct FrameworkNames {
   const char* rank;
   const char* devices;
@@ -233,18 +232,14 @@ constexpr std::array<FrameworkNames, 3> kFrameworks = {{
     {"CM_RANK", "CM_WORKER_SIZE", "CM_LOCAL_WORKER", "CM_CHIEF_IP", "CM_CHIEF_PORT"},
 }};
 
-/// The operator of old has no MINDX_TASK_ID; then its lists of devices are the sign.
-bool is_list(const std::optional<std::string>& devices) {
-  return devices && devices->find_first_of(",{") != std::string::npos;
-}
-
 const FrameworkNames* find_framework(const Snapshot& snapshot) {
   const auto found = std::find_if(kFrameworks.begin(), kFrameworks.end(), [&](const FrameworkNames& framework) {
     return snapshot.has(framework.rank) && snapshot.has(framework.devices) && snapshot.has(framework.local_devices);
   });
   const bool is_pytorch = found == kFrameworks.begin();
-  if (found == kFrameworks.end() ||
-      (is_pytorch && !snapshot.has("MINDX_TASK_ID") && !is_list(snapshot.variable("LOCAL_RANK")))) {
+  // Old operators have no MINDX_TASK_ID; then a list of devices is the sign.
+  const bool is_list = snapshot.variable("LOCAL_RANK").value_or("").find_first_of(",{") != std::string::npos;
+  if (found == kFrameworks.end() || (is_pytorch && !snapshot.has("MINDX_TASK_ID") && !is_list)) {
     return nullptr;
   }
   return &*found;
@@ -275,7 +270,7 @@ Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, co
   return {};
 }
 
-/// A scheduler without devices is in a pod that is no node, and its address leads there.
+/// Error for a scheduler without devices: its pod is no node, but the leader's address leads there.
 std::optional<Error> find_lone_scheduler(const PlatformFacts& facts, const Snapshot& snapshot) {
   const auto role = sourced_variable(snapshot, "MS_ROLE");
   const bool has_no_devices = snapshot.variable("NPU_POD") == "false";
@@ -312,7 +307,7 @@ Result<PlatformFacts> read_ascend_operator(const Snapshot& snapshot) {
     return std::move(*error);
   }
   if (facts.nodes->value == 1) {
-    return facts;  // where it would meet may be empty, or another pod
+    return facts;  // the meeting point may be empty, or another pod
   }
   if (auto read = read_into(facts.master_address, snapshot, names.address, read_address); !read) {
     return read.error();

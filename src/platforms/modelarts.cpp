@@ -1,6 +1,7 @@
-// ModelArts: instances of a job are nodes, MA_NUM_HOSTS counts them. It runs on Volcano, so that
-// Volcano's index and host lists are there too. The bare RANK and WORLD_SIZE are not read: they are
-// nobody's here.
+// Platform readers for Huawei's ModelArts, and for its old training jobs (API v1).
+//
+// ModelArts: instances of a job are nodes, MA_NUM_HOSTS counts them. It runs on Volcano, so that Volcano's index and
+// host lists exist too. The bare RANK and WORLD_SIZE are not read, because no platform sets them here.
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
@@ -30,7 +31,7 @@ Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std:
   return text;
 }
 
-/// What becomes a part of host names between two dots.
+/// Reads a value that becomes a label of host names, between two dots.
 Result<Sourced<std::string>> read_label(const Sourced<std::string>& text) {
   return read_letters(text, 63);
 }
@@ -84,7 +85,7 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-/// Volcano's lists of the hosts of our task, by variable and by file.
+/// Reads Volcano's lists of this task's hosts, by variable and by file.
 Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot, const std::string& task) {
   const auto text = sourced_variable(snapshot, "VC_" + task_in_variable(task) + "_HOSTS");
   std::string file_name = task;
@@ -105,7 +106,7 @@ Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot, cons
   return std::optional(*hosts);
 }
 
-/// Names that are not listed follow a pattern: <job>-<task>-<index>.<job>.
+/// Makes host names by the pattern of unlisted hosts: <job>-<task>-<index>.<job>.
 HostList make_host_names(const Sourced<std::string>& job, const std::string& task, int count) {
   HostList hosts{{}, job.source};
   for (int i = 0; i < count; ++i) {
@@ -114,8 +115,8 @@ HostList make_host_names(const Sourced<std::string>& job, const std::string& tas
   return hosts;
 }
 
-/// Numbers and the list that say how many nodes there are must say the same: that of the job, those
-/// of our task. A job of several tasks has lists of them all, which decide.
+/// Compares the numbers of nodes with the list: the job's number, and those of this task. In a job of several tasks,
+/// the lists of all tasks decide.
 std::optional<Error> find_contradiction(const std::optional<Sourced<int>>& given,
                                         const std::optional<Sourced<int>>& of_task,
                                         const std::optional<HostList>& hosts) {
@@ -140,7 +141,7 @@ Sourced<int> count_nodes(const std::optional<Sourced<int>>& given, const std::op
                : Sourced<int>{1, default_of("modelarts")};
 }
 
-/// What the job and our task in it are called.
+/// Names of the job and of this process's task.
 struct TaskNames {
   std::optional<Sourced<std::string>> job;
   std::optional<Sourced<std::string>> task;
@@ -182,8 +183,8 @@ Result<> read_task_nodes(PlatformFacts& facts, const TaskNames& names, const Sna
   return {};
 }
 
-/// What the way to start the job gives: where it meets, and how many workers there are. With a port that
-/// is usual for it, one node meets at a port of its own, as with torchrun's --standalone.
+/// Reads the run method's meeting point and number of workers. Where the method has a default port, a single node
+/// meets at a local port, as with torchrun's --standalone.
 Result<> read_method(PlatformFacts& facts, const Snapshot& snapshot) {
   const RunMethod* const method = find_run_method(snapshot);
   if (method == nullptr) {
@@ -208,7 +209,7 @@ Result<> read_method(PlatformFacts& facts, const Snapshot& snapshot) {
                                     : read_into(facts.workers, snapshot, method->workers, read_worker_count);
 }
 
-/// The leader is the first host. An address that is known to be another node's cannot be its own.
+/// Makes the first host the leader. The leader's address must not be known as another node's.
 Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   std::optional<Sourced<std::string>> own;
   std::optional<Sourced<std::string>> machine;
@@ -249,7 +250,7 @@ Result<> read_job(PlatformFacts& facts, const TaskNames& names, const Snapshot& 
   return {};
 }
 
-/// The engines that start the program once for each device: by mpirun, and by a rank table.
+/// Engines that start the program once for each device: by mpirun, and by a rank table.
 constexpr std::array<TaskVariables, 2> kTasks = {{
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID", "MA_NUM_GPUS"},
@@ -263,8 +264,8 @@ const TaskVariables* find_tasks(const Snapshot& snapshot) {
   return found == kTasks.end() ? nullptr : &*found;
 }
 
-/// Each process is a node, and rank 0 is on the first instance. mpirun gives all of them the names of that
-/// instance, so nothing else is read.
+/// Makes each process a node, with rank 0 on the first instance. mpirun passes that instance's names to all
+/// processes, so nothing else is read.
 Result<> read_engine_tasks(PlatformFacts& facts, const TaskVariables& names, const Snapshot& snapshot) {
   const auto hosts = std::exchange(facts.hosts, std::nullopt);
   const bool is_only_one = facts.nodes->value == 1;
@@ -276,8 +277,8 @@ Result<> read_engine_tasks(PlatformFacts& facts, const TaskVariables& names, con
   return {};
 }
 
-/// Both begin with 1: how often the instance was scheduled, and how often the program was started in this
-/// container.
+/// Reads two counters, both from 1: how often the instance was scheduled, and how often the program was started in
+/// this container.
 Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
   Sourced<int> restarts{0, from_variable("")};
   for (const char* const name : {"MA_SCHEDULE_CNT", "MA_PROC_START_CNT"}) {
@@ -296,11 +297,7 @@ Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-std::optional<std::string> find_modelarts_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
-}
-
-/// This instance is a node, and muster is started once in it.
+/// Makes this instance a node, on which muster is started once.
 Result<> read_instance(PlatformFacts& facts, const Snapshot& snapshot) {
   if (auto read = read_rank(facts, snapshot); !read) {
     return read;
@@ -340,11 +337,14 @@ Result<PlatformFacts> read_modelarts(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME", find_modelarts_sign, read_modelarts,
-                             kModelartsCounts};
+const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME",
+                             [](const Snapshot& snapshot) {
+                               return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
+                             },
+                             read_modelarts, kModelartsCounts};
 
-// ModelArts' old training jobs (API v1), and what was built after them: each container is a node.
-// DLS_TASK_NUMBER counts them, BATCH_CUSTOM<i>_HOSTS is where container i can be met, as host:port.
+// ModelArts' old training jobs (API v1), and platforms modelled on them: each container is a node.
+// DLS_TASK_NUMBER counts them, BATCH_CUSTOM<i>_HOSTS is the address of container i, as host:port.
 // Source: Huawei Cloud, ModelArts, "Introduction to Custom Images", environment variables of containers.
 
 namespace {
@@ -355,7 +355,7 @@ std::string endpoint_variable(std::size_t index) {
   return "BATCH_CUSTOM" + std::to_string(index) + "_HOSTS";
 }
 
-/// All containers see all of them.
+/// Reads the list of all containers, which each container has.
 Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto nodes = static_cast<std::size_t>(facts.nodes->value);
   HostList hosts{{}, from_variable("BATCH_CUSTOM*_HOSTS")};
@@ -375,10 +375,6 @@ Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
   }
   facts.hosts = hosts;
   return {};
-}
-
-std::optional<std::string> find_modelarts_v1_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"DLS_TASK_NUMBER"});
 }
 
 Result<PlatformFacts> read_modelarts_v1(const Snapshot& snapshot) {
@@ -404,7 +400,8 @@ Result<PlatformFacts> read_modelarts_v1(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kModelartsV1 = {"modelarts-v1", "DLS_TASK_NUMBER", find_modelarts_v1_sign, read_modelarts_v1,
-                               kModelartsV1Counts};
+const Platform kModelartsV1 = {"modelarts-v1", "DLS_TASK_NUMBER",
+                               [](const Snapshot& snapshot) { return first_set(snapshot, {"DLS_TASK_NUMBER"}); },
+                               read_modelarts_v1, kModelartsV1Counts};
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// The list of platforms, and the strict readers of single values that they share.
+// The list of platforms, the choice among them, and the strict readers of single values that they share.
 #include "platforms/platform.hpp"
 
 #include "base/endpoint.hpp"
@@ -96,7 +96,7 @@ Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
 Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
   constexpr std::size_t kShown = 400;
   const auto colons = std::count(text.value.begin(), text.value.end(), ':');
-  const bool has_port = colons == 1;  // an address of version 6 has two at least
+  const bool has_port = colons == 1;  // an IPv6 address has at least two
   const std::string mistake = describe_host_mistake(text.value);
   if (text.value.empty() || text.value.front() == '-' || has_port ||
       text.value.find_first_of(" \t\r\n,/[]@") != std::string::npos || !mistake.empty()) {
@@ -118,12 +118,12 @@ Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::str
                        Sourced<std::string>{std::to_string(other.value), other.source}, why);
 }
 
-// Asks each platform for its sign, the most specific one first, unless the user names one.
+// Looks for each platform's sign, the most specific one first, unless the user names a platform.
 
 namespace {
 
-/// A mode that counts its roles wants task lists. Another one needs them only if they tell of other
-/// nodes and nothing else does.
+/// True where task lists are needed: for a mode that counts its roles; for others only if the lists are the sole
+/// description of other nodes.
 bool are_lists_wanted(const Snapshot& snapshot, const ClusterRequest& request, const Roles& roles) {
   const bool is_described = request.nodes || request.workers || kBare.find_sign(snapshot);
   return !roles.empty() || (!is_described && are_several_tasks(snapshot));
@@ -131,7 +131,7 @@ bool are_lists_wanted(const Snapshot& snapshot, const ClusterRequest& request, c
 
 Choice detect_platform(const Snapshot& snapshot, const ClusterRequest& request, const Roles& roles,
                        const Platform* excluded) {
-  // The variables of a worker speak about the job that it is a worker of, in numbers of processes.
+  // Variables of a worker describe the job that contains this worker, and count processes.
   if (is_already_worker(snapshot)) {
     return {nullptr, "", {}};
   }

@@ -1,3 +1,5 @@
+// Platform readers for RunPod, SkyPilot, dstack and Determined AI.
+//
 // RunPod's Instant Clusters: NODE_RANK and NUM_NODES count nodes, but WORLD_SIZE counts the GPUs of all
 // nodes. RANK is not set. MASTER_* repeat PRIMARY_*, and HOST_NODE_ADDR both of them.
 // Source: docs.runpod.io, Instant Clusters, "Configuration reference".
@@ -33,7 +35,7 @@ Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-/// A node with another rank than 0 has another address than the primary node.
+/// Fails where a node with another rank than 0 has the primary node's address.
 Result<> check_own_address(const PlatformFacts& facts, const Snapshot& snapshot) {
   std::optional<Sourced<std::string>> own;
   if (auto read = read_into(own, snapshot, "NODE_ADDR", read_address); !read) {
@@ -56,7 +58,7 @@ Result<> read_runpod_slots(PlatformFacts& facts, const Snapshot& snapshot) {
   return check_all_devices(facts, snapshot, "WORLD_SIZE");
 }
 
-/// The names are nobody's own: a variable of RunPod's must be there, or all that only a cluster of its has.
+/// Finds a variable of RunPod, or all variables of its clusters: single names are too common.
 std::optional<std::string> find_runpod_sign(const Snapshot& snapshot) {
   const auto first = snapshot.variables.lower_bound("RUNPOD_");
   const bool is_runpod = (first != snapshot.variables.end() && first->first.starts_with("RUNPOD_")) ||
@@ -98,10 +100,6 @@ namespace {
 
 constexpr std::array<const char*, 2> kSkypilotCounts = {"SKYPILOT_NUM_NODES", "SKYPILOT_NODE_IPS"};
 
-std::optional<std::string> find_skypilot_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"SKYPILOT_NODE_RANK"});
-}
-
 Result<PlatformFacts> read_skypilot(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.nodes, snapshot, "SKYPILOT_NUM_NODES", read_node_count); !read) {
@@ -128,7 +126,9 @@ Result<PlatformFacts> read_skypilot(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kSkypilot = {"skypilot", "SKYPILOT_NODE_RANK", find_skypilot_sign, read_skypilot, kSkypilotCounts};
+const Platform kSkypilot = {"skypilot", "SKYPILOT_NODE_RANK",
+                            [](const Snapshot& snapshot) { return first_set(snapshot, {"SKYPILOT_NODE_RANK"}); },
+                            read_skypilot, kSkypilotCounts};
 
 // dstack: a distributed task runs its commands once on each node, and DSTACK_NODE_RANK counts nodes. RANK
 // and WORLD_SIZE are not set. On one node the addresses may be empty. The file of DSTACK_MPI_HOSTFILE
@@ -164,10 +164,6 @@ Result<> read_dstack_slots(PlatformFacts& facts, const Snapshot& snapshot) {
   return check_all_devices(facts, snapshot, "DSTACK_GPUS_NUM");
 }
 
-std::optional<std::string> find_dstack_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"DSTACK_NODE_RANK", "DSTACK_NODES_NUM"});
-}
-
 Result<PlatformFacts> read_dstack(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_into(facts.nodes, snapshot, "DSTACK_NODES_NUM", read_node_count); !read) {
@@ -188,20 +184,23 @@ Result<PlatformFacts> read_dstack(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kDstack = {"dstack", "DSTACK_NODE_RANK or DSTACK_NODES_NUM", find_dstack_sign, read_dstack,
-                          kDstackCounts};
+const Platform kDstack = {"dstack", "DSTACK_NODE_RANK or DSTACK_NODES_NUM",
+                          [](const Snapshot& snapshot) {
+                            return first_set(snapshot, {"DSTACK_NODE_RANK", "DSTACK_NODES_NUM"});
+                          },
+                          read_dstack, kDstackCounts};
 
-// Determined AI: a task of several containers is told by an API of the master alone who they are; its own
-// launch layers ask it and hand DET_CHIEF_IP on. What the environment says is this container's slots, and
-// for a trial how many slots all containers have together. So the number of nodes can be known, ranks go by
-// arrival, and where the leader is must be said. RANK and WORLD_SIZE are not set.
+// Determined AI: a task of several containers gets its members only from an API of the master; its own launch layers
+// call it and pass DET_CHIEF_IP on. The environment has this container's slots, and for a trial the slots of all
+// containers. So the number of nodes can be computed, ranks follow arrival order, and the user must give the leader.
+// RANK and WORLD_SIZE are not set.
 // Source: determined-ai/determined, master/pkg/tasks (DET_*), harness/determined/_info.py.
 
 namespace {
 
 constexpr const char* kConfig = "DET_EXPERIMENT_CONFIG";
 
-/// "[0,1,2]" are three.
+/// Counts the slots of this container: "[0,1,2]" are three.
 Result<std::optional<Sourced<int>>> count_own_slots(const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, "DET_SLOT_IDS");
   if (!text) {
@@ -219,7 +218,7 @@ Result<std::optional<Sourced<int>>> count_own_slots(const Snapshot& snapshot) {
   return std::optional(Sourced<int>{static_cast<int>(ids->size()), text->source});
 }
 
-/// The slots of all containers. The rest of the experiment's configuration is nobody's business.
+/// Reads the slots of all containers; ignores the rest of the experiment's configuration.
 Result<std::optional<Sourced<int>>> count_all_slots(const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, kConfig);
   boost::system::error_code error;
@@ -271,10 +270,6 @@ Result<Sourced<int>> read_run(const Sourced<std::string>& text) {
   return Sourced<int>{*run - 1, text.source};
 }
 
-std::optional<std::string> find_determined_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"DET_ALLOCATION_ID"});
-}
-
 Result<PlatformFacts> read_determined(const Snapshot& snapshot) {
   PlatformFacts facts;
   if (auto read = read_nodes(facts, snapshot); !read) {
@@ -292,10 +287,11 @@ Result<PlatformFacts> read_determined(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kDetermined = {.name = "determined",
-                              .signs = "DET_ALLOCATION_ID",
-                              .find_sign = find_determined_sign,
-                              .read = read_determined,
-                              .may_lack_rank = true};
+const Platform kDetermined = {
+    .name = "determined",
+    .signs = "DET_ALLOCATION_ID",
+    .find_sign = [](const Snapshot& snapshot) { return first_set(snapshot, {"DET_ALLOCATION_ID"}); },
+    .read = read_determined,
+    .may_lack_rank = true};
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// How a platform is asked to start a job: what MA_RUN_METHOD of ModelArts means, and whose pods are msrun's, in
-// one place.
+// Reads what the user asks for about the nodes, and how a platform is asked to start the job: MA_RUN_METHOD of
+// ModelArts, and MindSpore's pods.
 
 #include "base/result.hpp"
 #include "environment/snapshot.hpp"
@@ -13,35 +13,35 @@
 
 namespace muster {
 
-/// One way to start a job, and the variables that hold its options; nullptr: it has none for that.
+/// One way to start a job, and the variables with its options; nullptr: there is no such variable.
 struct RunMethod {
-  const char* mode;  ///< which template starts the workers, and the word for it
+  const char* mode;  ///< template that starts the workers; also the method's name
   const char* master_address;
   const char* master_port;
-  int usual_port;       ///< of several nodes; then `master_port` is not read for one node. 0: any
+  int usual_port;       ///< default for several nodes; with it, `master_port` is not read for one node. 0: no default
   const char* workers;  ///< of the whole job
   const char* log_dir;
   const char* cluster_time_out;  ///< seconds until all processes must have met
-  const char* more_options;      ///< of that launcher's command line
+  const char* more_options;      ///< for that launcher's command line
 };
 
-/// The one that is asked for; nullptr where there is none, or a word that is none of them.
+/// The requested method; nullptr: none, or an unknown one.
 [[nodiscard]] const RunMethod* find_run_method(const Snapshot& snapshot);
 
-/// The mode that it asks for; empty where nothing is asked for. Fails for a word that is none.
+/// The mode of the requested method; empty: none is requested. Fails for an unknown method.
 [[nodiscard]] Result<std::optional<Sourced<std::string>>> mode_of_run_method(const Snapshot& snapshot);
 
-/// What says that this is one of MindSpore's pods, as the Ascend operator sets them up: all that msrun needs is
-/// there. What msrun itself sets for its processes is no sign.
+/// The sign of a MindSpore pod as the Ascend operator sets it up, with all variables that msrun needs. Variables that
+/// msrun sets for its own processes are no sign.
 [[nodiscard]] std::optional<Source> find_mindspore_pod(const Snapshot& snapshot);
 
-/// "4", or "2:4": so many nodes at least and at most.
+/// "4", or "2:4": the minimum and maximum number of nodes.
 struct NodeRange {
   int least = 1;
   int most = 1;
 };
 
-/// How the command line that is read spells the options that a message may ask for, and all of it.
+/// The spellings, in the launcher whose command line is read, of the options that messages name.
 struct OptionNames {
   std::string nodes = "--nnodes";
   std::string node_rank = "--node-rank";
@@ -49,7 +49,7 @@ struct OptionNames {
   std::string command = "muster ...";
 };
 
-/// What the user says about the nodes, read and checked. Empty: nothing.
+/// The user's values about the nodes, checked. Empty: not given.
 struct ClusterRequest {
   std::optional<Sourced<std::string>> platform;
   std::optional<Sourced<NodeRange>> nodes;
@@ -61,17 +61,17 @@ struct ClusterRequest {
   std::optional<Sourced<int>> gang_port;
   std::optional<Sourced<int>> worker_port;
   std::optional<Sourced<std::string>> job_id;
-  std::optional<Sourced<std::string>> roles;  ///< "chief=1,worker=2"; the mode says which there are
+  std::optional<Sourced<std::string>> roles;  ///< "chief=1,worker=2"; the mode defines the roles
   std::optional<Sourced<int>> max_restarts;
   std::optional<std::chrono::milliseconds> grace;
   OptionNames names;
 };
 
-/// The one reader of these settings. Fails for a value that is none, naming its source.
+/// Reads these settings. Fails for an invalid value, naming its source.
 [[nodiscard]] Result<ClusterRequest> read_cluster_request(const Settings& settings);
 
-/// How often all workers may be started again: as the user says, else torchrun's PET_MAX_RESTARTS,
-/// which is honoured on every platform, else 0.
+/// The number of restarts of all workers: the user's, else torchrun's PET_MAX_RESTARTS, which is honoured on every
+/// platform, else 0.
 [[nodiscard]] Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings& settings);
 
 }  // namespace muster

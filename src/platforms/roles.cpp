@@ -11,16 +11,11 @@
 
 namespace muster {
 
-// Lists of endpoints, and the numbering of agents over them. Pure.
+// Lists of endpoints, and the numbering of agents over them.
 
 namespace {
 
 constexpr const char* kExpectedEndpoint = "host:port, such as worker-0:2222 or [::1]:2222";
-
-bool is_endpoint(const std::string& text) {
-  const Endpoint endpoint = split_endpoint(text);
-  return endpoint.port && read_port({*endpoint.port, {}}) && read_address({endpoint.host, {}});
-}
 
 }  // namespace
 
@@ -30,11 +25,13 @@ const Roles& tensorflow_roles() {
 }
 
 Result<> check_endpoint(const Sourced<std::string>& text) {
-  return is_endpoint(text.value) ? Result<>() : wrong_value({shortened(text.value), text.source}, kExpectedEndpoint);
+  const Endpoint endpoint = split_endpoint(text.value);
+  const bool is_valid = endpoint.port && read_port({*endpoint.port, {}}) && read_address({endpoint.host, {}});
+  return is_valid ? Result<>() : wrong_value({shortened(text.value), text.source}, kExpectedEndpoint);
 }
 
 Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text) {
-  // An endpoint always has a port, so a text that ends with "]" is a list in brackets.
+  // An endpoint always has a port, so a text that ends with "]" is a bracketed list.
   std::vector<std::string> endpoints = split(without_brackets(text.value), ',');
   if (endpoints.empty()) {
     return wrong_value(text, "a list of host:port, such as [a:2222,b:2222]");
@@ -147,7 +144,7 @@ const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string&
   return found == sizes.end() ? nullptr : &*found;
 }
 
-/// In the order of numbering and without roles of no process.
+/// Sorts by the order of numbering, and drops roles without processes.
 std::vector<RoleSize> in_order_of(const Roles& roles, const std::vector<RoleSize>& sizes) {
   std::vector<RoleSize> ordered;
   for (const std::string& role : roles) {
@@ -176,11 +173,6 @@ Result<RoleSize> read_role_size(const std::string& piece, const Sourced<std::str
   return RoleSize{name, *count};
 }
 
-/// One node alone, where the lists have more.
-bool is_one_node_wanted(const ClusterRequest& request, const TaskLists& tasks) {
-  return request.nodes && request.nodes->value.most == 1 && hosts_of(tasks).size() > 1;
-}
-
 Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapshot, const ClusterRequest& request,
                     const Roles& roles) {
   if (choice.platform == nullptr || (roles.empty() && !choice.platform->is_list_of_tasks)) {
@@ -190,7 +182,8 @@ Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapsho
   if (!tasks) {
     return tasks.error();
   }
-  if (*tasks && !is_one_node_wanted(request, **tasks)) {
+  const bool is_one_node = request.nodes && request.nodes->value.most == 1;  // wanted by the user
+  if (*tasks && !(is_one_node && hosts_of(**tasks).size() > 1)) {
     job.tasks = std::move(*tasks);
   }
   return {};
@@ -261,7 +254,7 @@ void apply_tasks(PlatformFacts& facts, const JobRoles& roles) {
   facts.hosts.reset();
   facts.master_address.reset();
   if (tasks.is_alone) {
-    facts.master_port.reset();  // that of the cluster, which this job is no part of
+    facts.master_port.reset();  // it belongs to the cluster, not to this job
   } else {
     facts.hosts = {hosts, tasks.source};
     facts.master_address = {hosts.front(), tasks.source};

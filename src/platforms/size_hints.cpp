@@ -1,5 +1,5 @@
-// Looks for numbers and lists of nodes that nobody read. Names decide here, and what the values say; which
-// platform is believed is decided in choose_platform.cpp.
+// Finds numbers and lists of nodes that no reader used, by the names and values of variables. choose_platform
+// (platform.cpp) decides which platform is used.
 #include "platforms/size_hints.hpp"
 
 #include "base/json.hpp"
@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-/// Names that anybody may have given to a number of nodes, and some that have no reader.
+/// Common names for a number of nodes, and some without a reader.
 constexpr auto kNumbers = std::to_array<const char*>({"*_NNODES",
                                                       "*_NUM_NODES",
                                                       "*_WORLD_SIZE",
@@ -64,12 +64,12 @@ constexpr auto kNumbers = std::to_array<const char*>({"*_NNODES",
                                                       "*_NODE",
                                                       "*_NPROCS"});
 
-/// Names of sizes that count members where a variable with the same beginning is a rank among them.
+/// Names of group sizes: they count nodes where a variable with the same prefix is a rank.
 constexpr auto kSizesOfGroups =
     std::to_array<const char*>({"*_GROUP_SIZE", "*_GANG_SIZE", "*_CLUSTER_SIZE", "*_JOB_SIZE"});
 
-/// Words of names that look like counters or lists and are none: what a machine has of its own, test runners that share
-/// tests out, services.
+/// Words in names that look like counters or lists and are none: machine properties, sharding of test runners,
+/// services.
 constexpr auto kInnocentWords = std::to_array<std::string_view>(
     {"LOCAL",     "ON",       "GPU",           "GPUS",       "CPU",       "CPUS",     "CORES",      "TASKS",
      "PER",       "MSRUN",    "NUMA",          "MAX",        "MIN",       "LIMIT",    "CI",         "CIRCLE",
@@ -87,18 +87,18 @@ constexpr auto kLists =
     std::to_array<const char*>({"*_HOSTS", "*_HOSTNAMES", "*_HOST_LIST", "*_NODE_LIST", "*_NODELIST", "HOST_LIST",
                                 "HOSTLIST", "NODELIST", "IP_LIST", "*_IP_LIST", "*_IPS", "*_NODES", "*_MACHINE_LIST"});
 
-/// Ranks of nodes: the job has more of them.
+/// Ranks of nodes: the job has more nodes than that.
 constexpr auto kRanks = std::to_array<const char*>(
     {"NODE_RANK", "GROUP_RANK", "*_NODE_RANK", "MACHINE_RANK", "GLOBAL_RANK", "PALS_RANKID", "ALPS_APP_PE"});
 
-/// Those of all counting names that may count processes, or devices.
+/// Counting names that may count processes, or devices.
 constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",      "WORKER_NUM",    "*_WORKER_NUM",
                                                      "*_WORKER_COUNT",  "*_WORLD_SIZE",  "NUM_PROCESSES",
                                                      "*_NUM_PROCESSES", "MS_WORKER_NUM", "CM_WORKER_SIZE"};
 
 bool matches_any(std::string_view name, std::span<const char* const> patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
-    // The first letter tells most of them apart: every variable is compared with every pattern at every start.
+    // Comparing the first letter skips most patterns: every variable is compared with every pattern at every start.
     return (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
   });
 }
@@ -107,7 +107,7 @@ bool names_as_counter(const Platform& platform, std::string_view name) {
   return matches_any(name, platform.counts);
 }
 
-/// Who names this variable or file among those that count, most specific first. Bare names are nobody's.
+/// The most specific platform that names this variable or file as a counter; null for bare names.
 const Platform* find_owner(std::string_view name) {
   if (names_as_counter(kBare, name)) {
     return &kBare;
@@ -126,7 +126,7 @@ bool is_innocent(std::string_view name) {
          });
 }
 
-/// True where the platform that sets BT_GROUP_SIZE says by BT_NODE_RANK or BT_INDEX which member this is.
+/// True where BT_NODE_RANK or BT_INDEX, of the platform that sets BT_GROUP_SIZE, has this member's index.
 bool has_rank_beside(std::string_view name, const Snapshot& snapshot) {
   const std::string start(name.substr(0, name.find('_', 1) + 1));
   const auto from = snapshot.variables.lower_bound(start);
@@ -142,7 +142,7 @@ bool has_shape(std::string_view name, const Snapshot& snapshot) {
   return has_any && !is_innocent(name);
 }
 
-/// The texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
+/// Counts the texts in a JSON document: hosts of a list, or of the lists of TF_CONFIG and CLUSTER_SPEC.
 // NOLINTNEXTLINE(misc-no-recursion): the parser allows few levels
 int count_texts(const json::value& value) {
   int count = 0;
@@ -158,8 +158,8 @@ int count_texts(const json::value& value) {
   return count;
 }
 
-/// Different hosts in a list with commas, semicolons or blanks, or in Slurm's short form. Numbers between
-/// them are slots. A list in a short form that cannot be written out is of two at least.
+/// Counts different hosts in a list with commas, semicolons or blanks, or in Slurm's short form. Numbers between them
+/// are slots. A short form that cannot be expanded counts as two.
 int count_hosts(std::string text) {
   const bool is_address = text.find(':') != std::string::npos;
   if (text.find('[') != std::string::npos && !is_address) {
@@ -179,7 +179,7 @@ int count_hosts(std::string text) {
   return static_cast<int>(hosts.size());
 }
 
-/// "02", "+2" and "2.0" are no numbers as muster reads them, and say all the same that there are two.
+/// Reads "02", "+2" and "2.0", which muster does not accept as numbers, but which show that there are two.
 int count_digits(std::string_view text) {
   const std::size_t first = text.find_first_not_of("+0");
   const std::size_t end = text.find_first_not_of("0123456789", first);
@@ -189,7 +189,7 @@ int count_digits(std::string_view text) {
   return parse_integer(text.substr(first, end - first), 0, kMostNodes).value_or(kMostNodes);
 }
 
-/// The first word of each line that is no comment.
+/// Counts the first words of lines that are no comments.
 int count_lines_of_hosts(const std::string& text) {
   std::set<std::string> hosts;
   for (const std::string& line : split(text, '\n')) {
@@ -206,7 +206,7 @@ int number_said_by(std::string_view name, const std::string& value) {
   if (const auto range = read_node_range({text, {}})) {
     return range->value.most;
   }
-  if (name.ends_with("_NODE")) {  // others have a name or an address of one there
+  if (name.ends_with("_NODE")) {  // other variables with this ending hold a name or an address
     return parse_integer(text, 0, kMostNodes).value_or(0);
   }
   if (matches_any(name, kNumbers) || matches_any(name, kSizesOfGroups)) {
@@ -217,12 +217,6 @@ int number_said_by(std::string_view name, const std::string& value) {
   return !error && document.is_structured() ? count_texts(document) : count_hosts(text);
 }
 
-/// The value of a variable, or the text of the file that it names.
-std::string content_of(const std::string& value, const Snapshot& snapshot) {
-  const auto file = snapshot.files.find(value);
-  return file == snapshot.files.end() ? value : file->second;
-}
-
 void add_counter(std::vector<Counter>& counters, const Source& source, const std::string& value,
                  const Snapshot& snapshot) {
   const Platform* const owner = find_owner(source.name);
@@ -230,18 +224,19 @@ void add_counter(std::vector<Counter>& counters, const Source& source, const std
     return;
   }
   Counter counter{{shortened(value), source}, 0, false, owner};
-  // An evaluator of TensorFlow's is no member of the cluster that TF_CONFIG lists.
+  // A TensorFlow evaluator is not a member of the cluster in TF_CONFIG.
   const bool is_alone = source.name == "TF_CONFIG" && !are_several_tasks(snapshot);
-  counter.count = is_alone ? 1 : number_said_by(source.name, content_of(value, snapshot));
+  const auto file = snapshot.files.find(value);
+  const bool is_file = file != snapshot.files.end();
+  counter.count = is_alone ? 1 : number_said_by(source.name, is_file ? file->second : value);
   if (owner == nullptr && names_host_file(source.name) && !value.empty()) {
-    const auto file = snapshot.files.find(value);  // one that cannot be read may list any number
-    counter.is_guess = file == snapshot.files.end();
-    counter.count = counter.is_guess ? 2 : count_lines_of_hosts(file->second);
+    counter.is_guess = !is_file;  // an unreadable file may list any number
+    counter.count = is_file ? count_lines_of_hosts(file->second) : 2;
   }
   if (matches_any(source.name, kRanks)) {
     counter.count = parse_integer(value, 0, kMostNodes - 1).value_or(-1) + 1;
   }
-  // A rank of mpirun's is a muster, not one of the workers that a muster starts.
+  // A rank of mpirun is a muster, not a worker that muster starts.
   counter.counts_processes = counter.owner != &kMpirun && matches_any(source.name, kOfProcesses);
   counters.push_back(std::move(counter));
 }
@@ -268,13 +263,13 @@ Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& 
                    std::to_string(nodes) + " or --platform " + name + " if that is right"};
 }
 
-/// The number, or the list that it was counted in.
+/// The number as written, or the list that it was counted from.
 Sourced<std::string> as_written(const Sourced<int>& count, const Snapshot& snapshot) {
   const auto text = sourced_variable(snapshot, count.source.name);
   return {shortened(text ? text->value : std::to_string(count.value)), count.source};
 }
 
-/// What the platform says and a default of another launcher's replaces: nobody has asked for fewer nodes.
+/// A platform's counter that another launcher's default overrides, though the user did not ask for fewer nodes.
 std::optional<Counter> find_replaced(const PlatformFacts& facts, const Choice& choice, const Snapshot& snapshot) {
   for (const UnusedValue& lost : facts.lost) {
     const bool is_default = facts.nodes->source.kind == SourceKind::Default;
@@ -288,7 +283,7 @@ std::optional<Counter> find_replaced(const PlatformFacts& facts, const Choice& c
   return std::nullopt;
 }
 
-/// What a platform that was left out would say, in numbers that no one variable has.
+/// Counters of an excluded platform that are no single variable's value.
 std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& snapshot) {
   std::vector<Counter> counters;
   for (const Platform* const platform : platforms()) {
@@ -317,7 +312,7 @@ Counters find_counters(const Snapshot& snapshot) {
 Result<> check_not_alone(const PlatformFacts& facts, const Choice& choice, const JobRoles& roles, int slots,
                          const Counters& counters) {
   const Snapshot& snapshot = counters.snapshot;
-  // Lists of all tasks count them all, and a user may want a job of its own inside a worker.
+  // Task lists count all tasks, and a user may want a separate job inside a worker.
   const bool is_decided = !choice.name.empty() || is_given(facts.nodes->source) || facts.are_nodes_of_total ||
                           roles.tasks || is_already_worker(snapshot);
   if (is_decided) {
@@ -342,16 +337,16 @@ Result<> check_not_alone(const PlatformFacts& facts, const Choice& choice, const
   return {};
 }
 
-// Looks for what speaks of nodes and made no decision: what explain shows below its table.
+// Finds values about nodes that decided nothing, which explain shows below its table.
 
 namespace {
 
-/// Besides those: what says where this process is, and where it meets others.
+/// Other variables to report: this process's place, and its meeting points.
 constexpr std::array<const char*, 11> kBareNames = {"RANK",        "WORLD_SIZE",     "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
                                                     "NODE_RANK",   "GROUP_RANK",     "MASTER_ADDR", "MASTER_IP",
                                                     "MASTER_PORT", "NPROC_PER_NODE", "TF_CONFIG"};
 
-/// Why a platform that names such a variable was not asked.
+/// Tells why the platform that names such a variable was not used.
 std::string why_not(const Platform& owner, const Choice& choice, const Snapshot& snapshot) {
   const std::string whose = std::string(owner.name) + "'s";
   if (choice.platform == &owner) {
@@ -382,7 +377,7 @@ std::string why_not(const Sourced<std::string>& text, const Platform* owner, con
                                     : std::string(choice.platform->name) + " has names of its own for what it needs";
 }
 
-/// The names in the source of a decision, which may join several: "VC_PS_NUM+VC_WORKER_NUM".
+/// Adds the names in a decision's source, which may join several: "VC_PS_NUM+VC_WORKER_NUM".
 void add_names(std::set<std::string, std::less<>>& names, const std::string& source) {
   std::string name;
   for (const char c : source + " ") {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Variables that say how many there are, whoever's they are: a job that is smaller than one of them says
-// would train alone, and nobody would notice.
+// Finds variables that count nodes or processes, of any platform: a job that is smaller than one of them says would
+// silently train alone.
 
 #include "platforms/platform.hpp"
 #include "platforms/roles.hpp"
@@ -14,14 +14,14 @@ namespace muster {
 /// A variable, or a mounted file, that counts nodes or processes, or lists them.
 struct Counter {
   Sourced<std::string> text;  ///< as it is set, shortened
-  int count = 0;              ///< 0: it is no number and no list
+  int count = 0;              ///< 0: neither a number nor a list
   bool counts_processes = false;
-  const Platform* owner = nullptr;  ///< empty: known by the shape of its name alone
-  bool is_guess = false;            ///< the file that it names cannot be read
+  const Platform* owner = nullptr;  ///< null: recognised only by its name's form
+  bool is_guess = false;            ///< the file that it names is unreadable
 };
 
-/// All of a snapshot, which has to live longer: those that the platforms name, and those whose names look
-/// like it (*_NNODES, *_NUM_NODES, *_WORLD_SIZE, *_NODE_COUNT, *_HOSTS).
+/// All counters of a snapshot, which must outlive them: those that the platforms name, and those with a typical name
+/// (*_NNODES, *_NUM_NODES, *_WORLD_SIZE, *_NODE_COUNT, *_HOSTS).
 struct Counters {
   const Snapshot& snapshot;
   std::vector<Counter> all;
@@ -29,14 +29,14 @@ struct Counters {
 
 [[nodiscard]] Counters find_counters(const Snapshot& snapshot);
 
-/// Fails when one of them says more than the job has and belongs to no platform that was read. What
-/// the user says about nodes, or about the platform, holds against all of them.
+/// Fails when a counter exceeds the job's size and belongs to no platform that was read. The user's values about
+/// nodes, or about the platform, override all counters.
 [[nodiscard]] Result<> check_not_alone(const PlatformFacts& facts, const Choice& choice, const JobRoles& roles,
                                        int slots, const Counters& counters);
 
-// What looked relevant and made no decision.
+// Relevant values that decided nothing.
 
-/// What looked relevant and is in none of these, with the reason.
+/// Values that look relevant and are in none of these, each with the reason.
 [[nodiscard]] std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions,
                                                    const std::vector<UnusedValue>& lost, const Choice& choice,
                                                    const Counters& counters);

@@ -1,5 +1,5 @@
-// Slots of this node and of the job. Others are assumed to have as many as we have; how many they
-// really have is known when all have met.
+// Decides the slots of this node and of the job. Other nodes are assumed to have as many as this one; the real
+// numbers are known when all have met.
 #include "platforms/slots.hpp"
 
 #include "base/text.hpp"
@@ -28,7 +28,7 @@ Result<Sourced<int>> read_all_devices(const Sourced<std::string>& text) {
   return Sourced<int>{*count, text.source};
 }
 
-/// Where nobody says how many workers a node has, the number of all must be dealt evenly.
+/// Checks that the number of all workers is nodes times slots of this node, if no source has the number per node.
 Result<> check_shares(const PlatformFacts& facts, const Sourced<int>& total, const Sourced<int>& slots) {
   const long long together = static_cast<long long>(facts.nodes->value) * slots.value;
   if (slots.source.kind != SourceKind::Default || together == total.value) {
@@ -38,25 +38,25 @@ Result<> check_shares(const PlatformFacts& facts, const Sourced<int>& total, con
                        "they cannot have the same number each, and nothing says how many this has");
 }
 
-/// The number of workers that a platform gives, unless the user changes what its nodes have. All nodes go
-/// by it, even where this one has just its share: another may have fewer or more.
+/// A platform's number of all workers, unless the user changes the slots of its nodes. All nodes use it, even where
+/// this one has exactly its share: another may have fewer or more.
 std::optional<Sourced<int>> total_of_platform(const PlatformFacts& facts, const Sourced<int>& slots) {
   const bool is_changed = is_given(slots.source) || (facts.nodes && is_given(facts.nodes->source));
   return is_changed ? std::nullopt : facts.workers;
 }
 
-/// As many nodes as there may be; one if this node has all workers.
+/// Sets the maximum number of nodes to the number of workers; one node if this one has all workers.
 void take_nodes_from_total(PlatformFacts& facts, const Sourced<int>& total, int slots) {
   const bool is_single = total.value == slots;
   facts.nodes = {is_single ? 1 : std::min(total.value, kMostNodes), total.source};
   facts.least_nodes = 1;
   facts.are_nodes_of_total = true;
   if (is_single) {
-    facts.node_rank = {0, total.source};  // whatever it was called: it has no others
+    facts.node_rank = {0, total.source};  // a single node has no other rank
   }
 }
 
-/// Nodes that are given have one worker each at least, and one node alone has them all.
+/// Checks that given nodes have at least one worker each; a single node has all.
 Result<> check_nodes_of_total(const PlatformFacts& facts, const Sourced<int>& total, const Sourced<int>& slots) {
   const int least = facts.least_nodes.value_or(facts.nodes->value);
   if (least > total.value - slots.value + 1) {
@@ -69,7 +69,7 @@ Result<> check_nodes_of_total(const PlatformFacts& facts, const Sourced<int>& to
   return {};
 }
 
-/// Several nodes that the user counts, and the platform their processes.
+/// True where the user counts several nodes, and the platform their processes.
 bool are_processes_shared(const PlatformFacts& facts) {
   if (!facts.processes || !facts.nodes || !is_given(facts.nodes->source)) {
     return false;
@@ -204,7 +204,7 @@ Result<> add_slots(Cluster& cluster, const PlatformFacts& facts, const Sourced<i
   return {};
 }
 
-// Reads what launchers say that start one process for each worker, and makes nodes of these.
+// Reads the variables of launchers that start one process for each worker, and makes each process a node.
 
 namespace {
 
@@ -225,7 +225,7 @@ Result<> check_share(const PlatformFacts& facts) {
   return {};
 }
 
-/// What the user counts must be these processes.
+/// Checks the user's numbers against these processes.
 Result<> check_request(const PlatformFacts& facts, const ClusterRequest& request) {
   constexpr const char* kWhy =
       "each process that is started on a host is one worker already; leave the first out, or start "

@@ -1,7 +1,9 @@
-// Slurm: what srun starts. A step may be smaller than its job, so SLURM_STEP_* are read and not SLURM_JOB_*. A
-// step of one task a node has an agent of ours on each node. With more, each task is a process that
+// Platform reader for Slurm, and the expansion of Slurm's compressed host lists.
+//
+// Slurm: tasks that srun starts. A step may be smaller than its job, so SLURM_STEP_* are read and not SLURM_JOB_*. A
+// step with one task on each node runs one agent on each node. With more, each task is a process that
 // srun has placed as one worker: then nodes and ranks count tasks. In a batch script, or in salloc's shell,
-// there is no step: for a job of several nodes srun was left out. SLURM_JOB_ID alone proves nothing, images and
+// there is no step: a job of several nodes lacks its srun. SLURM_JOB_ID alone is no sign, because images and
 // containers inherit it.
 // Source: slurm.schedmd.com, srun(1) and sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5), "KillWait".
 #include "base/text.hpp"
@@ -21,7 +23,7 @@ namespace {
 
 using Text = Sourced<std::string>;
 
-/// What `salloc` makes of the shell that it starts on a node: no step of the job's work.
+/// The step id of the shell that `salloc` starts on a node, which is no step of the job's work.
 constexpr std::string_view kInteractiveStep = "4294967290";
 constexpr std::chrono::milliseconds kKillWait{30'000};
 
@@ -30,8 +32,8 @@ bool is_in_step(const Snapshot& snapshot) {
   return step && *step != kInteractiveStep;
 }
 
-/// Outside of a step nothing of Slurm's says which of several nodes this is: where RANK and WORLD_SIZE do,
-/// the allocation is only where it was started from.
+/// Outside of a step, no Slurm variable has this node's rank. With RANK and WORLD_SIZE, the allocation is only where
+/// the launcher was started.
 std::optional<std::string> find_slurm_sign(const Snapshot& snapshot) {
   const bool is_placed = snapshot.has("RANK") && snapshot.has("WORLD_SIZE");
   if (!snapshot.has("SLURM_JOB_ID") || (is_placed && !is_in_step(snapshot))) {
@@ -40,7 +42,7 @@ std::optional<std::string> find_slurm_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"SLURM_STEP_ID", "SLURM_PROCID", "SLURM_JOB_NUM_NODES"});
 }
 
-/// What the whole step says of itself.
+/// Variables of the whole step.
 struct Step {
   Sourced<int> nodes;
   std::vector<int> tasks;  ///< of each node
@@ -85,7 +87,7 @@ Result<Step> read_step(const Snapshot& snapshot) {
   return Step{*nodes, tasks->value, *hosts};
 }
 
-/// Nobody but srun starts a task, so each of these is there.
+/// Reads a required variable: srun sets all of them for each task.
 Result<Sourced<int>> read_rank(const Snapshot& snapshot, const char* name, const Sourced<int>& count) {
   const auto text = sourced_variable(snapshot, name);
   if (!text) {
@@ -105,7 +107,7 @@ Result<Sourced<int>> read_cores(const Text& text) {
   return cores ? Result<Sourced<int>>(Sourced<int>{*cores, text.source}) : wrong_value(text, "a number of CPUs");
 }
 
-/// One task is one worker, and one node for us.
+/// Makes one task one worker and one node.
 Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
   const Source source = from_variable("SLURM_STEP_TASKS_PER_NODE");
   const auto all = read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_TASKS"));
@@ -130,7 +132,7 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   }
   facts.nodes = *all;
   facts.node_rank = *task;
-  std::optional<Sourced<int>> cores;  // only where they were asked for
+  std::optional<Sourced<int>> cores;  // set only where requested
   if (auto read = read_into(cores, snapshot, "SLURM_CPUS_PER_TASK", read_cores); !read) {
     return read;
   }
@@ -141,7 +143,8 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   return {};
 }
 
-/// A batch script often names the first host of the job, which a smaller step need not have. Then nobody would lead.
+/// Error for a leader outside the step: a batch script often names the first host of the job, which a smaller step
+/// may lack; then there would be no leader.
 std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) {
   const auto leader = sourced_variable(snapshot, "MASTER_ADDR");
   const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
@@ -197,7 +200,7 @@ Result<> read_task(PlatformFacts& facts, const Snapshot& snapshot) {
   return read_leader(facts, *step, snapshot);
 }
 
-/// Of a job with several groups of nodes, each of which Slurm describes by names of its own.
+/// Error for a job with several groups of nodes, each of which has separate variables.
 std::optional<Error> several_groups(const Snapshot& snapshot) {
   const auto groups = sourced_variable(snapshot, "SLURM_HET_SIZE");
   if (!groups || parse_integer(groups->value, 0, 1)) {
@@ -209,7 +212,7 @@ std::optional<Error> several_groups(const Snapshot& snapshot) {
                    "and none of them was started by srun"};
 }
 
-/// Outside of a step no task is counted but the one that this is.
+/// Error for a task outside of a step, where no other task is counted.
 std::optional<Error> task_without_step(const Snapshot& snapshot) {
   for (const char* const name : {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"}) {
     const auto rank = sourced_variable(snapshot, name);
@@ -223,7 +226,7 @@ std::optional<Error> task_without_step(const Snapshot& snapshot) {
   return std::nullopt;
 }
 
-/// A batch script, or salloc's shell.
+/// Reads the variables of a batch script, or of salloc's shell.
 Result<> read_shell(PlatformFacts& facts, const Snapshot& snapshot) {
   facts.no_nodes = task_without_step(snapshot);
   if (!facts.no_nodes) {
@@ -250,7 +253,8 @@ Result<> read_shell(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-/// A shell that `srun --pty` has started is one task of the step, and whoever types there starts muster in none of the others.
+/// Describes a shell that `srun --pty` has started: it is one task of the step, and no muster runs in the other
+/// tasks.
 std::string describe_shell(const Snapshot& snapshot) {
   const auto tasks = snapshot.variable("SLURM_STEP_NUM_TASKS");
   const bool has_terminal = snapshot.has("SLURM_PTY_PORT") || snapshot.has("SLURM_PTY_WIN_COL");
@@ -262,7 +266,7 @@ std::string describe_shell(const Snapshot& snapshot) {
          "(torchrun's --standalone) starts the job on this node alone";
 }
 
-/// The devices of the job on this node, unless a list says which of them this task may see.
+/// Reads this node's devices of the job, unless a list limits those of this task.
 void read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto counted = count_slots({"auto", {}}, snapshot);
   const bool is_listed = counted && counted->source.kind == SourceKind::Variable;
@@ -306,9 +310,9 @@ constexpr std::array kSlurmCounts = {"SLURM_STEP_NUM_NODES",
 const Platform kSlurm = {"slurm", "SLURM_JOB_ID with SLURM_STEP_ID, SLURM_PROCID or SLURM_JOB_NUM_NODES",
                          find_slurm_sign, read_slurm, kSlurmCounts};
 
-// Slurm's compressed lists. What they mean is what `scontrol show hostnames` prints; tests/slurm compares
-// the two. In "n[1-3,07]" a number in front of a dash says how wide the numbers of its range are. With
-// several brackets the last one counts fastest, then the first, the second, and so on.
+// Expands Slurm's compressed lists as `scontrol show hostnames` does; tests/slurm compares the two. In "n[1-3,07]" a
+// number in front of a dash sets the width of the numbers of its range. With several brackets the last one counts
+// fastest, then the first, the second, and so on.
 
 namespace {
 
@@ -329,7 +333,7 @@ std::optional<std::uint64_t> read_number(std::string_view text) {
   return is_read ? std::optional(number) : std::nullopt;
 }
 
-/// The pieces between those `separators` that are outside of brackets; empty when brackets do not match.
+/// Splits at the `separators` outside of brackets; empty when brackets do not match.
 std::optional<std::vector<std::string_view>> split_outside(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> pieces;
   int depth = 0;
@@ -348,13 +352,13 @@ std::optional<std::vector<std::string_view>> split_outside(std::string_view text
   return depth == 0 ? std::optional(pieces) : std::nullopt;
 }
 
-/// "d[01-02]-[3-4]x": the texts "d", "-" and "x", and what stands for each bracket between them.
+/// "d[01-02]-[3-4]x": the texts "d", "-" and "x", and the expansions of the brackets between them.
 struct Pattern {
   std::vector<std::string_view> texts;
   std::vector<Names> brackets;
 };
 
-/// The name number `index` of a pattern.
+/// The name with number `index` of a pattern.
 std::string name_of(const Pattern& pattern, std::size_t index) {
   const std::size_t count = pattern.brackets.size();
   std::vector<std::string_view> chosen(count);
@@ -371,12 +375,12 @@ std::string name_of(const Pattern& pattern, std::size_t index) {
   return name;
 }
 
-/// Expands the names of one list, and knows it for messages.
+/// Expands the names of one list, which messages show.
 class Expander {
  public:
   explicit Expander(const Sourced<std::string>& list) : list_{shortened(list.value), list.source} {}
 
-  /// Adds the names that one name with brackets stands for.
+  /// Expands one name with brackets.
   Result<> expand(std::string_view name, int depth, Names& names) const;
 
   [[nodiscard]] Error expected(const std::string& what) const { return wrong_value(list_, what); }
@@ -392,7 +396,7 @@ class Expander {
   Sourced<std::string> list_;
 };
 
-// Brackets within each other are few: kMostBrackets.
+// Recursion is limited: brackets nest at most kMostBrackets deep.
 // NOLINTBEGIN(misc-no-recursion)
 Result<> Expander::expand(std::string_view name, int depth, Names& names) const {
   if (depth > kMostBrackets) {
@@ -442,7 +446,7 @@ Result<Pattern> Expander::read_pattern(std::string_view name, int depth) const {
   return pattern;
 }
 
-/// What is between two brackets: "1-3,07", also with brackets of its own, "1[0-2],20".
+/// Expands the text of a bracket: "1-3,07", also with inner brackets, "1[0-2],20".
 Result<> Expander::expand_bracket(std::string_view inside, int depth, Names& numbers) const {
   for (const std::string_view piece : split_outside(inside, ",").value_or(std::vector{inside})) {
     const bool has_bracket = piece.find('[') != std::string_view::npos;
@@ -461,7 +465,7 @@ Result<> Expander::expand_bracket(std::string_view inside, int depth, Names& num
 }
 // NOLINTEND(misc-no-recursion)
 
-/// Adds "07", or what "1-3" means.
+/// Adds "07", or the numbers of "1-3".
 Result<> Expander::expand_range(std::string_view range, Names& numbers) const {
   const std::size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);
@@ -502,7 +506,7 @@ Result<HostList> read_slurm_list(const Sourced<std::string>& text) {
     if (const auto expanded = expander.expand(piece, 0, hosts.value); !expanded) {
       return expanded.error();
     }
-    // The others differ from the first one in digits.
+    // The other names differ from the first one only in digits.
     if (!read_address({hosts.value[before], {}})) {
       return expander.expected(form);
     }

@@ -1,4 +1,4 @@
-// TF_CONFIG, the variable in which TensorFlow's processes find each other. Pure.
+// Reads JSON values of platforms, and TF_CONFIG, the variable in which TensorFlow's processes find each other.
 #include "platforms/task_config.hpp"
 
 #include "base/text.hpp"
@@ -105,7 +105,7 @@ Result<RoleEndpoints> read_role(const Source& source, std::string_view name, con
   return list;
 }
 
-/// All lists of the cluster in the order of the document, also of roles that the mode lacks.
+/// Reads all lists of the cluster in the order of the document, also of roles that the mode lacks.
 Result<std::vector<RoleEndpoints>> read_lists(const Source& source, const json::value* cluster, const Roles& roles) {
   const json::object* const members = cluster == nullptr ? nullptr : cluster->if_object();
   if (members == nullptr) {
@@ -144,7 +144,7 @@ std::vector<RoleEndpoints> in_order_of(const Roles& roles, const std::vector<Rol
   return ordered;
 }
 
-/// Which of the tasks this is.
+/// Reads the task of this process.
 Result<> read_task(TaskLists& tasks, const json::value* task, const Source& source, const Roles& roles) {
   const Source place = part_of(source, " task");
   const json::object* const members = task == nullptr ? nullptr : task->if_object();
@@ -165,8 +165,8 @@ Result<> read_task(TaskLists& tasks, const json::value* task, const Source& sour
   return {};
 }
 
-/// The lists must have a place for this task. An evaluator is no member of the cluster that it
-/// evaluates, so it may be missing there.
+/// Checks that the lists have this task. An evaluator is no member of the cluster that it evaluates, so it may be
+/// missing there.
 Result<> find_own_place(TaskLists& tasks, const Source& source, const Roles& roles) {
   if (!has(roles, tasks.role)) {
     return wrong_value({tasks.role, part_of(source, " task.type")}, "a role of this mode: " + join(roles, ", "));

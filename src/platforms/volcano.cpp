@@ -23,18 +23,18 @@ constexpr std::array<const char*, 5> kVolcanoCounts = {"VC_*_NUM", "VC_*_HOSTS",
 struct Task {
   std::string name;  ///< upper case, as in VC_<TASK>_HOSTS
   Sourced<int> count;
-  HostList hosts;  ///< none when only the number is known
+  HostList hosts;  ///< empty when only the number is known
 };
 
 using Tasks = std::vector<Task>;
 
-/// Tasks that hold the leader come first; the pytorch plugin counts its master before its workers.
+/// True for tasks that contain the leader, which come first; the pytorch plugin counts its master before its workers.
 bool is_leading(const std::string& task) {
   static constexpr std::array<std::string_view, 4> kLeading = {"MASTER", "CHIEF", "LEADER", "LAUNCHER"};
   return std::find(kLeading.begin(), kLeading.end(), task) != kLeading.end();
 }
 
-/// The middle of "VC_<TASK>_HOSTS"; empty for other names.
+/// The task's part of "VC_<TASK>_HOSTS"; empty for other names.
 std::string task_of(const std::string& variable, std::string_view ending) {
   constexpr std::string_view kStart = "VC_";
   const bool matches =
@@ -42,7 +42,7 @@ std::string task_of(const std::string& variable, std::string_view ending) {
   return matches ? variable.substr(kStart.size(), variable.size() - kStart.size() - ending.size()) : std::string();
 }
 
-/// Adds hosts to a task; two lists of one task must be the same.
+/// Adds hosts to a task; fails where two lists of one task differ.
 Result<> add_hosts(std::map<std::string, Task>& tasks, const std::string& name, const HostList& hosts) {
   Task& task = tasks[name];
   if (task.hosts.value.empty()) {
@@ -128,7 +128,7 @@ Result<Tasks> read_tasks(const Snapshot& snapshot) {
   return tasks;
 }
 
-/// Which task this pod belongs to: the only one, or the one that lists this host at our index.
+/// Finds this pod's task: the only one, or the one that lists this host at this index.
 const Task* find_own_task(const Tasks& tasks, int index, const std::string& host_name) {
   if (tasks.size() == 1) {
     return &tasks.front();
@@ -142,7 +142,7 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
   return nullptr;
 }
 
-/// Without the env plugin: where a list has this host.
+/// Finds the index without the env plugin: the place of this host in a list.
 std::optional<Sourced<int>> find_own_index(const Tasks& tasks, const std::string& host_name) {
   for (const Task& task : tasks) {
     const auto& hosts = task.hosts.value;
@@ -155,8 +155,8 @@ std::optional<Sourced<int>> find_own_index(const Tasks& tasks, const std::string
   return std::nullopt;
 }
 
-/// Which tasks are nodes: those of the pytorch plugin by the names that it looks for, where it counts
-/// fewer than there are.
+/// True where only the pytorch plugin's tasks, recognised by its task names, are nodes: it counts fewer pods than
+/// there are.
 bool are_counted_by_plugin(const Tasks& tasks, const std::optional<Sourced<int>>& counted) {
   int all = 0;
   int of_plugin = 0;
@@ -185,7 +185,7 @@ Error unknown_task(const Tasks& tasks, const std::optional<Sourced<int>>& index,
                                               " tasks this pod belongs to is unknown; give --node-rank"};
 }
 
-/// The index counts within the task: nodes of earlier tasks come before.
+/// Computes the rank: the index counts within the task, and nodes of earlier tasks come before.
 Result<Sourced<int>> rank_from_index(const Tasks& tasks, const Task* own, const Sourced<int>& index) {
   if (index.value >= own->count.value) {
     return contradiction(index, own->count, "an index must be below its count");
@@ -197,8 +197,8 @@ Result<Sourced<int>> rank_from_index(const Tasks& tasks, const Task* own, const 
   return Sourced<int>{rank, index.source};
 }
 
-/// RANK of the plugin, when it is there, must be the rank that the lists give. Where these have tasks that the plugin
-/// does not count, it alone says a rank.
+/// Checks the plugin's RANK against the rank by the lists. Where the lists have tasks that the plugin does not count,
+/// only the plugin's RANK is used.
 Result<> read_rank(PlatformFacts& facts, const Tasks& tasks, const Snapshot& snapshot) {
   if (facts.no_nodes) {
     facts.no_rank = facts.no_nodes;
@@ -235,7 +235,7 @@ Result<> read_rank(PlatformFacts& facts, const Tasks& tasks, const Snapshot& sna
   return {};
 }
 
-/// The master of an MPI job. What others might run on the workers nobody can know here.
+/// Error for the master of an MPI job: muster cannot know how programs are started on its workers.
 Error has_no_starter(const Sourced<std::string>& hosts) {
   return Error{ErrorKind::BadEnvironment,
                hosts.source.name + " is '" + shortened(hosts.value) +
@@ -243,7 +243,7 @@ Error has_no_starter(const Sourced<std::string>& hosts) {
                    "starts it on all of them; or leave the mpi plugin out"};
 }
 
-/// All tasks together; the source names each of the counts.
+/// Counts the nodes of all tasks; the source names each of the counts.
 Result<Sourced<int>> count_nodes(const Tasks& tasks) {
   Sourced<int> total{0, from_variable("")};
   for (const Task& task : tasks) {

@@ -1,4 +1,4 @@
-// Judges a table by all rules.
+// Checks a table by HCCL's rules: counts, layers, ranks, ids and names.
 #include "rank_table/check.hpp"
 
 #include "base/endpoint.hpp"
@@ -11,7 +11,6 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace muster::rank_table {
 
@@ -47,7 +46,7 @@ std::size_t count_servers(const Layout& layout) {
   return ids.size();
 }
 
-// Whether counts are what lists have, and whether there is anything at all.
+// Compares counts with their lists, and requires non-empty lists.
 
 namespace {
 
@@ -65,7 +64,7 @@ void check_version(const Checked& table, std::initializer_list<std::string_view>
   table.breaches.add("version", version, expected, kInvalidTable);
 }
 
-/// A count is left out, or as large as its list.
+/// Checks that a count is missing or equals the size of its list.
 void check_count(const Checked& table, const json::object& object, std::string path, std::size_t actual) {
   const std::string_view key = std::string_view(path).substr(path.rfind('.') + 1);
   const json::value* count = object.if_contains(key);
@@ -98,7 +97,7 @@ GroupSize size_of(const json::array& instances) {
   return size;
 }
 
-/// HCCL's first parser, and the chip that it is for, want powers of two.
+/// Checks for powers of two, which HCCL's first parser, and the chip that it is for, require.
 void check_devices_per_server(const Checked& table, const std::string& path, const GroupSize& size) {
   const std::size_t servers = size.servers.size();
   for (const std::size_t each : {1U, 2U, 4U, 8U, 16U}) {
@@ -137,7 +136,7 @@ void check_groups(const Checked& table) {
   }
 }
 
-/// An instance without devices, where none is meant.
+/// Reports an instance without devices where devices are required.
 void check_devices_listed(const Checked& table, std::string_view key) {
   for (const InstancePlace& instance : table.layout.instances) {
     const json::value* list = instance.instance->if_contains(key);
@@ -147,7 +146,7 @@ void check_devices_listed(const Checked& table, std::string_view key) {
   }
 }
 
-/// HCCL goes by `version`, and would read another list than muster.
+/// Reports lists of another form: HCCL chooses the list by `version`, and would read another one than muster.
 void check_one_list(const Checked& table) {
   std::string_view first;
   for (const std::string_view key : {"server_list", "rank_list", "group_list"}) {
@@ -190,13 +189,13 @@ void check_counts(const Checked& table) {
   }
 }
 
-// The layers of the network of each rank, of form 2.0.
+// Network layers of each rank, in form 2.0.
 
 namespace {
 
 constexpr int kMostLayer = 3;
 
-/// Paths are made when something is wrong: large tables have hundreds of thousands of levels.
+/// Called only for breaches: large tables have hundreds of thousands of levels.
 std::string level_path(const Checked& table, const DevicePlace& rank, std::size_t level) {
   return path_of(table.layout.form, rank.place, "level_list") + "[" + std::to_string(level) + "]";
 }
@@ -236,11 +235,11 @@ void check_levels(const Checked& table) {
   for_each_device(table.layout, [&table](const DevicePlace& rank) { check_rank(table, rank); });
 }
 
-// Ranks from 0 without a gap, and devices that exist once.
+// Ranks run from 0 without a gap, and devices are unique.
 
 namespace {
 
-/// Ids of devices that one server can have; of the first Ascend 910, which `chip_info` names.
+/// Highest device id of a server; for the first Ascend 910, which `chip_info` names.
 constexpr int kMostId = 15;
 constexpr int kMostIdOfFirst = 7;
 
@@ -248,25 +247,20 @@ std::string at(const Checked& table, const DevicePlace& device) {
   return path_of(table.layout.form, device.place);
 }
 
-std::string rank_path(const Checked& table, const DevicePlace& device) {
-  Place place = device.place;
-  place.device = device.ranked == device.device ? place.device : -1;
-  return path_of(table.layout.form, place, "rank_id");
-}
-
-/// Each rank below the number of devices, once.
+/// Checks that each rank is below the number of devices, and unique.
 class RankRule {
  public:
   RankRule(const Checked& table, std::size_t size) : table_(table), seen_(size) {}
 
   void see(const DevicePlace& device) {
     if (table_.layout.form == Form::Groups || device.ranked == without_) {
-      return;  // there they are counted; an instance is named once
+      return;  // form without ranks: devices are counted
     }
     const json::value* value = device.ranked->if_contains("rank_id");
     const auto rank = number_of(value);
     const auto add = [&](const std::string& expected) {
-      table_.breaches.add(rank_path(table_, device), value, expected, kInvalidTable);
+      table_.breaches.add(path_of(table_.layout.form, place_of_rank(device), "rank_id"), value, expected,
+                          kInvalidTable);
     };
     if (!rank) {
       add("a number from 0");
@@ -283,10 +277,10 @@ class RankRule {
  private:
   const Checked& table_;
   std::vector<const DevicePlace*> seen_;
-  const json::object* without_ = nullptr;  ///< what was said to have no rank
+  const json::object* without_ = nullptr;  ///< the first object without a rank that was reported
 };
 
-/// In v0.1 nothing has a rank. The first that has one is named.
+/// Reports the first rank in a table of v0.1, which has no ranks.
 void check_uncounted(const Checked& table) {
   bool is_found = false;
   const auto look_at = [&](const json::object& object, const Place& place) {
@@ -302,7 +296,7 @@ void check_uncounted(const Checked& table) {
   for_each_device(table.layout, [&look_at](const DevicePlace& device) { look_at(*device.device, device.place); });
 }
 
-/// Each device of a server once, also where several pods share the server.
+/// Checks that each device of a server is listed once, also where several pods share the server.
 class IdRule {
  public:
   IdRule(const Checked& table, std::size_t size) : table_(table) {
@@ -368,10 +362,6 @@ namespace {
 
 constexpr std::size_t kMostLetters = 63;
 
-bool has_groups(const Checked& table) {
-  return table.layout.form == Form::Groups || table.layout.form == Form::Standard;
-}
-
 void check_id(const Checked& table, const InstancePlace& instance) {
   const json::value* id = instance.instance->if_contains("server_id");
   const std::size_t letters = server_of(instance).size();
@@ -387,7 +377,8 @@ void check_ids(const Checked& table) {
     check_id(table, instance);
     const std::string_view id = server_of(instance);
     const bool is_first = seen.insert(id).second;
-    if (!is_first && !id.empty() && !has_groups(table)) {
+    const bool has_groups = table.layout.form == Form::Groups || table.layout.form == Form::Standard;
+    if (!is_first && !id.empty() && !has_groups) {
       table.breaches.add(path_of(table.layout.form, instance.place, "server_id"),
                          instance.instance->if_contains("server_id"),
                          "a server that is listed once, with all its devices", kInvalidTable);
@@ -412,7 +403,7 @@ void check_host_addresses(const Checked& table) {
   }
 }
 
-/// Ranks go by the numbers of the pods, so there is one of each.
+/// Checks that pod numbers are unique, because ranks follow them.
 void check_pods(const Checked& table) {
   if (table.layout.form != Form::Groups) {
     return;

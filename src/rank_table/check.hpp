@@ -1,6 +1,6 @@
 #pragma once
 
-// The rules that HCCL has for tables, by what they look at. Sources: HCCL's parsers of rank tables
+// HCCL's rules for rank tables, grouped by subject. Sources: HCCL's parsers of rank tables
 // (topoinfo_ranktableConcise, topoinfo_ranktableStandard) and CANN's "Rank table configuration".
 
 #include "rank_table/layout.hpp"
@@ -21,29 +21,29 @@ struct Checked {
 
 void check_all(const Checked& table);
 
-/// `version`, and counts beside lists.
+/// Checks `version`, and counts against lists.
 void check_counts(const Checked& table);
-/// Names of pods and servers, and addresses of hosts.
+/// Checks names of pods and servers, and addresses of hosts.
 void check_servers(const Checked& table);
-/// Ids, and ranks from 0 without a gap.
+/// Checks ids, and that ranks run from 0 without a gap.
 void check_ranks(const Checked& table);
-/// `device_ip` and ports.
+/// Checks `device_ip` and ports.
 void check_addresses(const Checked& table);
-/// `super_pod_list` and `super_device_id`.
+/// Checks `super_pod_list` and `super_device_id`.
 void check_super_pods(const Checked& table);
-/// `level_list` of form 2.0.
+/// Checks `level_list` of form 2.0.
 void check_levels(const Checked& table);
 
-/// What need not be mended by hand.
+/// Deviations that `rewrite` corrects, or that only some versions of HCCL refuse.
 [[nodiscard]] std::vector<Breach> find_remarks(const json::object& root, const Layout& layout);
 
-/// What newer versions of CANN would end with.
+/// Error code of newer versions of CANN.
 inline constexpr std::string_view kNewerCode = "EI0014";
 
 /// The id of the server that an instance is on; "" if it has none.
 [[nodiscard]] std::string_view server_of(const InstancePlace& instance);
 
-/// How many there are.
+/// The number of servers.
 [[nodiscard]] std::size_t count_servers(const Layout& layout);
 
 }  // namespace muster::rank_table

@@ -1,4 +1,4 @@
-// Addresses and ports of devices.
+// Checks the network part of a table: addresses and ports of devices, super pods, and names for switch files.
 #include "base/endpoint.hpp"
 #include "rank_table/check.hpp"
 #include "rank_table/layout.hpp"
@@ -19,10 +19,10 @@ namespace {
 
 constexpr int kMostPort = 65535;
 
-/// Where an address has been met, by its bytes.
+/// The device that has each address; the key is the address's bytes.
 using Owners = std::unordered_map<std::string, const DevicePlace*>;
 
-/// Calls back with each of the addresses, which commas divide; with an empty one behind a last comma.
+/// Calls `function` with each comma-separated address; after a final comma, with an empty one.
 template <typename Function>
 void for_each_address(std::string_view list, const Function& function) {
   while (!list.empty()) {
@@ -63,7 +63,7 @@ class AddressRules {
     }
   }
 
-  /// Knows all owners, which `see` does not yet.
+  /// Checks a backup address. Needs the owners of all addresses, which `see` collects.
   void see_backup(const DevicePlace& device) {
     const std::string_view list = text_of(*device.device, "backup_device_ip");
     for_each_address(list, [&](std::string_view text) {
@@ -96,7 +96,7 @@ class AddressRules {
     table_.breaches.add(path_of(table_.layout.form, device.place, key), value, expected, code);
   }
 
-  /// All devices have as many addresses as the first.
+  /// Checks that all devices have as many addresses as the first.
   void see_count(const DevicePlace& device, const json::value* value, std::string_view list) {
     const std::ptrdiff_t count = list.empty() ? 0 : std::count(list.begin(), list.end(), ',') + 1;
     count_ = count_ < 0 ? count : count_;
@@ -132,7 +132,7 @@ class AddressRules {
 
   const Checked& table_;
   bool needs_addresses_ = false;
-  std::ptrdiff_t count_ = -1;  ///< of the first device; -1: none was seen
+  std::ptrdiff_t count_ = -1;  ///< of the first device; -1: none yet
   Owners owners_;
   Owners backup_owners_;
 };
@@ -152,7 +152,7 @@ void check_addresses(const Checked& table) {
   for_each_device(table.layout, [&rules](const DevicePlace& device) { rules.see_backup(device); });
 }
 
-// Which servers make up a super pod, of form 1.2.
+// Super pods of form 1.2 and their servers.
 
 namespace {
 
@@ -160,7 +160,7 @@ std::string pod_path(std::size_t pod, std::string_view field) {
   return "super_pod_list[" + std::to_string(pod) + "]." + std::string(field);
 }
 
-/// A number of 32 bits, as digits; empty: it is none.
+/// A number of 32 bits, as digits; empty: invalid.
 std::string device_number(const json::object& device) {
   const std::string digits = plain_text(device, "super_device_id");
   const bool is_number =
@@ -196,7 +196,7 @@ class SuperPodRules {
     }
   }
 
-  /// Every server is in one, and each of its devices has an id there.
+  /// Checks that every server is in one super pod, and that each of its devices has an id there.
   void see_devices(const InstancePlace& instance) {
     const auto pod = pod_of_server_.find(server_of(instance));
     if (pod == pod_of_server_.end()) {
@@ -272,8 +272,8 @@ void check_super_pods(const Checked& table) {
   }
 }
 
-// What a file of switches may call the nodes of form 2.0, which names no hosts: the network of the lowest layer, and
-// the addresses of the devices. They are taken from the text, since nothing else needs them.
+// Names under which a switch file may have the nodes of form 2.0, which has no host names: the network of the lowest
+// layer, and the addresses of the devices. They are read from the text, since no other code needs them.
 
 namespace {
 
@@ -299,7 +299,7 @@ std::vector<std::string> names_of(const InstancePlace& place) {
   return names;
 }
 
-/// Tells the same instances apart as the reading did.
+/// Separates the instances as `read` does.
 Table with_network_names(Table table, std::string_view text) {
   Memory memory;
   json::object root = parse_again(text, memory);

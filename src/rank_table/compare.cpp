@@ -1,4 +1,4 @@
-// Summaries of tables, and where two of them differ.
+// Summarises tables, and finds the first difference of two summaries or two JSON values.
 #include "rank_table/compare.hpp"
 
 #include "base/encoding.hpp"
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -17,7 +16,7 @@ namespace {
 
 void append_sorted(std::string& out, const json::value& value);
 
-/// The fields by their names, so that the order in which they are written is no matter.
+/// Appends the fields sorted by name, so that their order in the text has no influence.
 // NOLINTNEXTLINE(misc-no-recursion)
 void append_fields(std::string& out, const json::object& object, std::string_view without) {
   std::vector<const json::key_value_pair*> fields;
@@ -83,7 +82,7 @@ std::vector<std::string> lines_of_ranks(const Layout& layout) {
   return lines;
 }
 
-/// Form 2.0 has none.
+/// Empty for form 2.0, which has no servers.
 std::vector<std::string> lines_of_servers(const Layout& layout) {
   std::vector<std::string> lines;
   for (const InstancePlace& place : layout.instances) {
@@ -102,7 +101,7 @@ std::size_t bytes_of(const std::vector<std::string>& lines) {
   return bytes;
 }
 
-/// Of a range, but for the last one. All nodes with as many lines have the same.
+/// Number of lines in a range; the last range may be shorter. Equal on all nodes with as many lines.
 std::size_t width_of_range(std::size_t lines) {
   const std::size_t ranges = std::max(kLeastRanges, kMostDigests / std::max<std::size_t>(lines, 1));
   return (lines + ranges - 1) / ranges;
@@ -118,7 +117,7 @@ std::vector<std::string> digests_of(std::span<const std::string> lines) {
   return digests;
 }
 
-/// With digests in the place of lines.
+/// Replaces the lines by digests.
 Summary shortened(Summary summary) {
   if (summary.is_short) {
     summary.is_short = false;
@@ -127,11 +126,6 @@ Summary shortened(Summary summary) {
     summary.rest = digest_of(summary.rest);
   }
   return summary;
-}
-
-bool is_too_long(const Summary& summary) {
-  const std::size_t bytes = bytes_of(summary.ranks) + bytes_of(summary.servers) + summary.rest.size();
-  return bytes > kMostLineBytes || bytes * summary.ranks.size() > kMostLineBytesOfAll;
 }
 
 /// "device 3 of 10.0.0.1 (192.168.1.3, super device 7)".
@@ -149,14 +143,14 @@ std::string device_of(const json::object& rank) {
          (known.empty() ? "" : " (" + join(known, ", ") + ")");
 }
 
-/// What a node has written; a stranger's text is none.
+/// Parses a line that a node has sent; null where it is no JSON.
 json::value read_line(const std::string& line) {
   boost::system::error_code error;
   json::value value = json::parse(line, error);
   return value.is_object() ? value : json::value(json::object());
 }
 
-/// A part that only one of them has is a difference, too.
+/// The first index at which they differ, including an element that only one of them has.
 std::optional<std::size_t> first_unequal(const std::vector<std::string>& one, const std::vector<std::string>& other) {
   const auto at = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
   const bool is_same = at.first == one.end() && at.second == other.end();
@@ -177,7 +171,7 @@ std::string name_of_range(const std::string& noun, std::size_t range, std::size_
          " is";
 }
 
-/// Two summaries of the same kind, and what they are called.
+/// Compares two summaries of the same kind.
 class Comparison {
  public:
   Comparison(const Summary& one, const std::string& name, const Summary& other, const std::string& other_name)
@@ -215,7 +209,7 @@ class Comparison {
     return of_counts(one_.server_count, other_.server_count, "server");
   }
 
-  /// By the first field that is another.
+  /// Describes the first field that differs.
   [[nodiscard]] std::string of_fields(const json::value& here, const json::value& there, const std::string& prefix,
                                       const std::string& suffix) const {
     const auto found = rank_table::first_difference(here, there);
@@ -282,7 +276,9 @@ Summary summarise(std::string_view canonical) {
   summary.size = static_cast<int>(summary.ranks.size());
   summary.server_count = static_cast<int>(summary.servers.size());
   summary.digest = digest_of(join(summary.ranks, "\n") + "\n\n" + join(summary.servers, "\n") + "\n\n" + summary.rest);
-  return is_too_long(summary) ? shortened(std::move(summary)) : summary;
+  const std::size_t bytes = bytes_of(summary.ranks) + bytes_of(summary.servers) + summary.rest.size();
+  const bool is_too_long = bytes > kMostLineBytes || bytes * summary.ranks.size() > kMostLineBytesOfAll;
+  return is_too_long ? shortened(std::move(summary)) : summary;
 }
 
 std::string describe_difference(const Summary& one, const std::string& name, const Summary& other,
@@ -293,7 +289,7 @@ std::string describe_difference(const Summary& one, const std::string& name, con
   return Comparison(one, name, other, other_name).describe();
 }
 
-// Where two JSON values differ. Documents are as deep as the parser lets them be.
+// Finds the first difference of two JSON values. The parser limits the depth of documents.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The part of one node in a generated table, and the table: see the header.
+// Generates a table from the nodes' devices and addresses, and builds a Table from a document's layout.
 #include "rank_table/generate.hpp"
 
 #include "base/endpoint.hpp"
@@ -9,24 +9,23 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 namespace muster::rank_table {
 namespace {
 
-constexpr int kGroup = 4;  ///< devices that are linked among themselves, on servers of eight
+constexpr int kGroup = 4;  ///< linked devices on servers of eight
 constexpr int kBothGroups = 8;
 constexpr int kHighestDevice = 1'023;
 
-/// True for a list without any device, such as "-1".
+/// True for a variable whose list has no device, such as "-1".
 bool hides_all(const Snapshot& snapshot, const char* variable) {
   const auto list = snapshot.variable(variable);
   return list && read_device_list(*list).empty();
 }
 
-/// All that are shown, or those that lists leave. A number of the runtime's list that is no place among them
-/// cannot be meant. Where nothing is shown the files may be hidden from muster.
+/// The shown devices, or those that lists leave. A number in the runtime's list that is no position among them is an
+/// error. Where no device is shown, the files may be hidden from muster.
 Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
   if (hides_all(snapshot, "ASCEND_VISIBLE_DEVICES") || hides_all(snapshot, "ASCEND_RT_VISIBLE_DEVICES")) {
     return std::vector<int>();
@@ -45,7 +44,8 @@ Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
   return left.empty() ? std::move(shown) : std::move(left);
 }
 
-/// On servers of eight the two groups have links of their own. Others have one group, or more devices.
+/// Checks the two groups of a server of eight devices, each linked separately. Other servers have one group, or more
+/// devices.
 Result<> check_groups(const std::vector<int>& devices) {
   const auto [least, most] = std::minmax_element(devices.begin(), devices.end());
   const bool is_mixed = *least < kGroup && *most >= kGroup && *most < kBothGroups;
@@ -58,26 +58,16 @@ Result<> check_groups(const std::vector<int>& devices) {
   return {};
 }
 
-Error two_addresses(const std::string& name, int device, const std::array<std::string, 2>& both) {
-  return Error{ErrorKind::BadData, "'" + name + "' has two addresses for device " + std::to_string(device) + ": " +
-                                       both[0] + " and " + both[1]};
-}
-
-/// The device of "address_3"; empty: it is another key.
+/// The device number in "address_3"; empty for another key.
 std::optional<int> device_of(std::string_view key) {
   constexpr std::string_view kPrefix = "address_";
   return key.starts_with(kPrefix) ? parse_integer(key.substr(kPrefix.size()), 0, kHighestDevice) : std::nullopt;
 }
 
-Error wrong_address(const std::string& name, std::size_t line, const std::string& value) {
-  return {ErrorKind::BadData, "'" + name + "', line " + std::to_string(line) + ", has the address '" + value +
-                                  "', expected one such as 192.168.100.101"};
-}
-
-/// What the text says, in its order.
+/// The addresses in the text, in its order.
 struct ParsedText {
   Addresses of_devices;              ///< address_N
-  std::vector<std::string> in_turn;  ///< ipaddr
+  std::vector<std::string> in_turn;  ///< ipaddr, without device numbers
 };
 
 Result<ParsedText> read_lines(std::string_view text, const std::string& name) {
@@ -94,12 +84,14 @@ Result<ParsedText> read_lines(std::string_view text, const std::string& name) {
       continue;  // a mask, a gateway, a comment
     }
     if (!is_numeric_address(value)) {
-      return wrong_address(name, number, value);
+      return Error{ErrorKind::BadData, "'" + name + "', line " + std::to_string(number) + ", has the address '" +
+                                           value + "', expected one such as 192.168.100.101"};
     }
     if (!device) {
       said.in_turn.push_back(value);
     } else if (said.of_devices.insert({*device, value}).first->second != value) {
-      return two_addresses(name, *device, {said.of_devices[*device], value});
+      return Error{ErrorKind::BadData, "'" + name + "' has two addresses for device " + std::to_string(*device) + ": " +
+                                           said.of_devices[*device] + " and " + value};
     }
   }
   return said;
@@ -118,7 +110,7 @@ Result<Addresses> in_turn(const ParsedText& said, const std::string& name, const
   return addresses;
 }
 
-/// Two nodes of one server must have different devices of it.
+/// Adds a device; fails where two nodes of one server have the same one.
 Result<> add(Instance& server, const Device& device, const std::string& node) {
   const bool is_there = std::any_of(server.devices.begin(), server.devices.end(),
                                     [&](const Device& other) { return other.id == device.id; });
@@ -131,7 +123,7 @@ Result<> add(Instance& server, const Device& device, const std::string& node) {
   return {};
 }
 
-/// Those of a node, whose first rank is `rank`.
+/// Adds a node's devices; its first rank is `rank`.
 Result<> add_all(Instance& server, const std::vector<Device>& devices, int rank, const std::string& node) {
   for (Device device : devices) {
     device.rank = rank++;
@@ -142,7 +134,7 @@ Result<> add_all(Instance& server, const std::vector<Device>& devices, int rank,
   return {};
 }
 
-/// Across servers HCCL goes by the addresses, and nowhere may two devices have the same.
+/// Checks addresses: HCCL needs them across servers, and no two devices may have the same.
 class AddressRule {
  public:
   explicit AddressRule(std::size_t servers) : servers_(servers) {}
@@ -164,7 +156,7 @@ class AddressRule {
                                            name + " has no address, expected one in " + kHccnFile};
     }
     if (device.addresses.empty()) {
-      return {};  // one server does without
+      return {};  // a single server needs no addresses
     }
     const auto [owner, is_new] = owners_.emplace(address_bytes(device.addresses).value_or(device.addresses), name);
     if (!is_new) {
@@ -188,7 +180,7 @@ Result<> check_addresses(const Table& table) {
   return {};
 }
 
-/// The server of that name, which is new or has devices of another node.
+/// The server with that id: a new one, or one that another node has devices on.
 Instance& server_of(Table& table, std::map<std::string, std::size_t>& places, const std::string& server_id) {
   const auto [place, is_new] = places.emplace(server_id, table.instances.size());
   if (is_new) {
@@ -260,14 +252,13 @@ Result<Table> merge_servers(const std::vector<Instance>& nodes, const std::vecto
   return table;
 }
 
-// From the layout of a document to the table that it stands for.
+// Builds a table from the layout of a document.
 
 namespace {
 
 constexpr std::array<std::string_view, 4> kAddresses = {"host_ip", "container_ip", "pod_ip", "server_ip"};
 
-/// Of form 2.0: its first one, whatever layer of the network that is in. More are not looked for, since large tables
-/// have many.
+/// The first address of a rank of form 2.0, from any network layer. Stops there, since large tables have many.
 std::string_view address_in_layers(const json::object& rank) {
   std::string_view address;
   for_each_object(array_of(rank, "level_list"), [&address](const json::object& level) {
@@ -276,13 +267,6 @@ std::string_view address_in_layers(const json::object& rank) {
     address = address.empty() && first != nullptr ? text_of(*first, "addr") : address;
   });
   return address;
-}
-
-/// Where a rank stands: beside the device, or beside its instance.
-Place place_of_rank(const DevicePlace& device) {
-  Place place = device.place;
-  place.device = device.ranked == device.device ? place.device : -1;
-  return place;
 }
 
 class TableMaker {

@@ -1,4 +1,4 @@
-// What all forms share in finding instances and devices.
+// Lays out documents of all forms: finds their instances and devices, in the order of ranks.
 #include "rank_table/layout.hpp"
 
 #include "base/text.hpp"
@@ -13,14 +13,10 @@
 namespace muster::rank_table {
 namespace {
 
-std::string indexed(std::string_view list, int index) {
-  return std::string(list) + "[" + std::to_string(index) + "]";
-}
-
-/// What tells the two forms with groups apart.
+/// Counts that distinguish the two forms with groups.
 struct Signs {
   std::size_t devices = 0;
-  std::size_t with_rank = 0;  ///< of their own, or of their instance
+  std::size_t with_rank = 0;  ///< of the device, or of its instance
   bool has_pods = false;
 };
 
@@ -33,7 +29,7 @@ void look_at(const json::object& instance, Signs& signs) {
   });
 }
 
-/// Most devices have ranks, or some have and nothing else could be what ranks go by.
+/// True when most devices have ranks, or some have and no pod number could order the ranks.
 bool has_ranks(const json::object& root) {
   Signs signs;
   for_each_object(array_of(root, "group_list"), [&signs](const json::object& group) {
@@ -45,10 +41,16 @@ bool has_ranks(const json::object& root) {
 
 }  // namespace
 
+Place place_of_rank(const DevicePlace& device) {
+  Place place = device.place;
+  place.device = device.ranked == device.device ? place.device : -1;
+  return place;
+}
+
 std::string path_of(Form form, const Place& place, std::string_view field) {
   std::string path;
   const auto go_into = [&path](std::string_view list, int index) {
-    path += index < 0 ? "" : (path.empty() ? "" : ".") + indexed(list, index);
+    path += index < 0 ? "" : (path.empty() ? "" : ".") + std::string(list) + "[" + std::to_string(index) + "]";
   };
   switch (form) {
     case Form::Groups:
@@ -129,12 +131,12 @@ void lay_out_devices(InstancePlace& instance, std::string_view key, Form form, B
 
 namespace {
 
-/// Instances whose names end with no number come last, as they are listed.
+/// Number at the end of an instance's name; instances without one come last, in listed order.
 std::uint64_t place_in_group(const InstancePlace& place) {
   return pod_number(text_of(*place.instance, "pod_name")).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
-/// The instances of one group, in the order that ranks go by.
+/// The instances of one group, in the order of ranks.
 std::vector<InstancePlace> instances_of(json::array& list, const Place& group, Form form, Breaches& breaches) {
   std::vector<InstancePlace> instances;
   Place place = group;
@@ -154,8 +156,8 @@ std::vector<InstancePlace> instances_of(json::array& list, const Place& group, F
   return instances;
 }
 
-/// In the form without a version an instance is one process: those of one host belong together, and the rank
-/// stands beside its devices.
+/// Joins the instances of one host: in the form without a version an instance is one process, with `rank_id` beside
+/// its devices.
 void join_hosts(Layout& layout) {
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> hosts;
   std::vector<InstancePlace> joined;
@@ -191,7 +193,7 @@ void lay_out_groups(json::object& root, Layout& layout, Breaches& breaches) {
       breaches.add(path_of(layout.form, place), &item, "an object", kInvalidTable);
       continue;
     }
-    // A group without devices belongs to a role that has none.
+    // A group without devices belongs to a role without devices.
     if (number_of(group->if_contains("device_count")) == 0) {
       continue;
     }
@@ -242,7 +244,7 @@ void add_super_pods(const json::object& root, Table& table) {
   });
 }
 
-// The order of the instances of a group.
+// The order of a group's instances.
 
 std::optional<std::uint64_t> pod_number(std::string_view pod_name) {
   const std::size_t dash = pod_name.rfind('-');
@@ -256,8 +258,8 @@ std::optional<std::uint64_t> pod_number(std::string_view pod_name) {
   return number;
 }
 
-// The form with `rank_list`, 2.0. It names no host: ranks that follow each other belong to one until a device's
-// id comes again, or the network of the lowest layer is another.
+// The form with `rank_list`, 2.0. It has no host names: consecutive ranks belong to one host until a device id
+// repeats, or the network of the lowest layer changes.
 
 std::string_view lowest_network(const json::object& rank) {
   const json::array* levels = array_of(rank, "level_list");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where instances and devices stand in a document, for each form. Reading, checking and rewriting walk the
-// same layout, so that no two of them disagree on which device is which.
+// Locates instances and devices in a document of each form. Reading, checking and rewriting use one layout, so that
+// they agree on which device is which.
 
 #include "rank_table/rank_table.hpp"
 #include "rank_table/read.hpp"
@@ -26,7 +26,7 @@ struct Place {
 
 struct DevicePlace {
   json::object* device = nullptr;
-  json::object* ranked = nullptr;  ///< what holds its `rank_id`: the device, or its instance
+  json::object* ranked = nullptr;  ///< object with the device's `rank_id`: the device, or its instance
   Place place;
 };
 
@@ -36,13 +36,16 @@ struct InstancePlace {
   std::vector<DevicePlace> devices;
 };
 
-/// The instances in the order that ranks go by.
+/// Place of a device's `rank_id`: in the device, or in its instance.
+[[nodiscard]] Place place_of_rank(const DevicePlace& device);
+
+/// The instances in the order of ranks.
 struct Layout {
   Form form = Form::Version1;
   std::vector<InstancePlace> instances;
 };
 
-/// Calls back with each device, in that order.
+/// Calls `function` with each device, in that order.
 template <typename Function>
 void for_each_device(const Layout& layout, const Function& function) {
   for (const InstancePlace& instance : layout.instances) {
@@ -52,7 +55,7 @@ void for_each_device(const Layout& layout, const Function& function) {
   }
 }
 
-/// Collects what is wrong, up to a limit.
+/// Collects breaches, up to a limit.
 class Breaches {
  public:
   explicit Breaches(std::size_t most) : most_(most) {}
@@ -66,40 +69,40 @@ class Breaches {
   std::vector<Breach> found_;
 };
 
-/// What tells the forms apart is which lists there are, then `version`.
+/// Detects the form by which lists exist, then by `version`.
 [[nodiscard]] Form form_of(const json::object& root);
 
-/// Lists that are missing, or hold something else than objects, are breaches and left out.
+/// Missing lists, and lists of anything but objects, are breaches and are skipped.
 [[nodiscard]] Layout lay_out(json::object& root, Breaches& breaches);
 
-/// One function a form.
+/// One function for each form.
 void lay_out_groups(json::object& root, Layout& layout, Breaches& breaches);
 void lay_out_servers(json::object& root, Layout& layout, Breaches& breaches);
 void lay_out_ranks(json::object& root, Layout& layout, Breaches& breaches);
 
-/// `net_instance_id` of the lowest layer of a rank of form 2.0; empty: it names none.
+/// `net_instance_id` of the lowest layer of a rank of form 2.0; empty: there is none.
 [[nodiscard]] std::string_view lowest_network(const json::object& rank);
 
-/// The list under a key, or null and a breach.
+/// The list under a key; null, with a breach, where it is missing.
 [[nodiscard]] json::array* list_in(json::object& object, std::string_view key, const std::string& path,
                                    Breaches& breaches);
 
 /// Adds the devices that an instance lists under `key`.
 void lay_out_devices(InstancePlace& instance, std::string_view key, Form form, Breaches& breaches);
 
-/// The table that a layout stands for. Ids and ranks that are no numbers are breaches.
+/// The table in a document. Ids and ranks that are no numbers are breaches.
 [[nodiscard]] Table make_table(const json::object& root, const Layout& layout, Breaches& breaches);
 
 void add_super_pods(const json::object& root, Table& table);
 
-/// What CANN would end with for most of it; and for rules for which it has no code.
+/// CANN's code for most breaches, and the text for rules without a code.
 inline constexpr std::string_view kInvalidTable = "EI0004";
 inline constexpr std::string_view kLogOnly = "no code, a line in its log";
 
-// The number that a pod's name ends with.
+// The number at the end of a pod's name.
 
-/// 12 of "job-worker-12"; empty: what follows the last '-' is no number, as the hash in "job-0-xk5d7", or has
-/// more than 18 digits.
+/// 12 for "job-worker-12"; empty: the text after the last '-' is no number, as the hash in "job-0-xk5d7", or has more
+/// than 18 digits.
 [[nodiscard]] std::optional<std::uint64_t> pod_number(std::string_view pod_name);
 
 }  // namespace muster::rank_table

@@ -1,4 +1,4 @@
-// Finds a node in a table. Pure.
+// Finds a node's instance in a table, and the devices of that instance.
 #include "rank_table/local_instance.hpp"
 
 #include "base/text.hpp"
@@ -13,10 +13,10 @@
 namespace muster::rank_table {
 namespace {
 
-/// Who would say which part of a server a node has.
+/// The settings that select a node's part of a server.
 constexpr std::string_view kWays = "(--nproc-per-node or ASCEND_VISIBLE_DEVICES does)";
 
-/// Instances that something fits, by their place in the table.
+/// Indices of matching instances in the table.
 using Places = std::vector<std::size_t>;
 
 template <typename Condition>
@@ -35,18 +35,13 @@ bool has_address(const Instance& instance, const std::string& address) {
   return is_it(instance.server_id) || std::any_of(instance.addresses.begin(), instance.addresses.end(), is_it);
 }
 
-bool has_pod_names(const Table& table) {
-  return std::any_of(table.instances.begin(), table.instances.end(),
-                     [](const Instance& instance) { return !instance.pod_name.empty(); });
-}
-
 int lowest_rank(const Instance& instance) {
   const auto least = [](int rank, const Device& device) { return std::min(rank, device.rank); };
   const auto& devices = instance.devices;
   return std::accumulate(devices.begin(), devices.end(), std::numeric_limits<int>::max(), least);
 }
 
-/// Places of the instances in the order of their lowest ranks: that of the list says nothing.
+/// Indices of the instances, sorted by their lowest ranks, because the order of the list has no meaning.
 Places servers_by_rank(const Table& table) {
   std::vector<std::pair<int, std::size_t>> ranked;
   for (std::size_t i = 0; i < table.instances.size(); ++i) {
@@ -60,7 +55,7 @@ Places servers_by_rank(const Table& table) {
   return places;
 }
 
-/// True where pods of several groups count each from 0, so that a number alone names none.
+/// True where pods of several groups count each from 0, so that a number alone is ambiguous.
 bool has_several_groups(const Table& table) {
   const auto group_of = [](const Instance& instance) {
     const std::string_view name = instance.pod_name;
@@ -83,7 +78,7 @@ std::optional<std::size_t> holder_of(const Table& table, int rank) {
   return places.empty() ? std::nullopt : std::optional(places.front());
 }
 
-/// Collects what was tried, for the one who has to find out why nothing fits.
+/// Collects the attempts for the error message.
 class Search {
  public:
   explicit Search(const Table& table) : table_(table) {}
@@ -119,7 +114,7 @@ class Search {
     return std::nullopt;
   }
 
-  /// In a table without names nodes have the ranks in their order, whatever the order of the servers.
+  /// In a table without names, nodes follow the order of ranks, whatever the order of the servers.
   [[nodiscard]] std::optional<std::size_t> by_ranks(const OwnNames& own) {
     if (!own.index) {
       return std::nullopt;
@@ -142,7 +137,7 @@ class Search {
   }
 
  private:
-  /// The nodes of all groups in the order of their ranks.
+  /// Nodes follow the order of ranks over all groups.
   std::optional<std::size_t> by_count(const OwnNames& own) {
     const Places places = servers_by_rank(table_);
     const auto index = static_cast<std::size_t>(own.index->value);
@@ -157,7 +152,7 @@ class Search {
     return "index " + std::to_string(own.index->value) + " (" + own.index->source.name + ")";
   }
 
-  /// Just one will do.
+  /// The index of the matching instance if there is exactly one.
   template <typename Condition>
   std::optional<std::size_t> judge(const std::string& what, const Condition& condition) {
     const Places places = find_all(table_, condition);
@@ -172,7 +167,7 @@ class Search {
   std::vector<std::string> tried_;
 };
 
-/// "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2": some, of a large table.
+/// "job-worker-0 on 10.0.0.1, job-worker-1 on 10.0.0.2"; a large table is shortened.
 std::string describe_instances(const Table& table) {
   constexpr std::size_t kMost = 4;
   std::vector<std::string> texts;
@@ -213,7 +208,8 @@ OwnNames own_names(const Snapshot& snapshot) {
 
 Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
   Search search(file.table);
-  const bool has_names = has_pod_names(file.table);
+  const bool has_names = std::any_of(file.table.instances.begin(), file.table.instances.end(),
+                                     [](const Instance& instance) { return !instance.pod_name.empty(); });
   auto found = has_names ? search.by_pods(own) : std::nullopt;
   found = found || !has_names ? found : search.by_index(own);
   found = found ? found : search.by_addresses(own);

@@ -1,4 +1,4 @@
-// Names of the forms.
+// Names the forms, and allocates documents in huge pages.
 #include "rank_table/rank_table.hpp"
 
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ std::string_view name_of(Form form) {
   return "unknown";
 }
 
-// Asks the system for memory in large pages.
+// Allocates memory in huge pages.
 
 namespace {
 
@@ -39,7 +39,7 @@ std::align_val_t alignment_of(std::size_t size, std::size_t alignment) {
 void* LargePages::do_allocate(std::size_t size, std::size_t alignment) {
   void* const place = ::operator new(size, alignment_of(size, alignment));
   if (size >= kLargePage) {
-    (void)::madvise(place, size, MADV_HUGEPAGE);  // a wish: a kernel without them has small ones
+    (void)::madvise(place, size, MADV_HUGEPAGE);  // advice only: a kernel without huge pages uses small ones
   }
   return place;
 }

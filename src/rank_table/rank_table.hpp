@@ -1,9 +1,8 @@
 #pragma once
 
-// Rank tables: which process of a job drives which Ascend device, for HCCL. One type for all forms that
-// are written; docs/rank-tables.md tells what they are and where they come from.
-// Sources: CANN, "Rank table configuration"; hccl-controller and ascend-operator of MindCluster;
-// hccl_tools.py of MindSpore.
+// Rank tables, which assign Ascend devices to a job's processes for HCCL. One type for all forms; docs/rank-tables.md
+// describes the forms and their origins. Sources: CANN, "Rank table configuration"; hccl-controller and
+// ascend-operator of MindCluster; hccl_tools.py of MindSpore.
 
 #include "base/json.hpp"
 #include "base/result.hpp"
@@ -15,7 +14,7 @@
 
 namespace muster::rank_table {
 
-/// The forms, by what tells them apart.
+/// The forms, with the members that identify them.
 enum class Form {
   Groups,     ///< "0.1", also "template 2": `group_list` of `instance_list`, without ranks
   Standard,   ///< no `version`: `group_list` of `instance_list` with `rank_id`
@@ -35,8 +34,8 @@ struct Device {
   std::string super_device_id;  ///< empty: none
 };
 
-/// What belongs to one pod: an instance of `group_list`, a server of `server_list`, all ranks of one
-/// host in `rank_list`, which names none: there a host is a row of ranks with different devices.
+/// One pod's part of a table: an instance of `group_list`, a server of `server_list`, all ranks of one host in
+/// `rank_list`. The latter has no hosts: there a host is a run of ranks with different devices.
 struct Instance {
   std::string pod_name;                ///< empty: the form has none
   std::string server_id;               ///< of the host; several instances may share it in forms with `group_list`
@@ -49,7 +48,7 @@ struct SuperPod {
   std::vector<std::string> server_ids;
 };
 
-/// A table that is complete, whatever its form was.
+/// A complete table, of any form.
 struct Table {
   Form form = Form::Version1;
   std::vector<Instance> instances;  ///< in the order of the table; of groups by the number that a
@@ -58,22 +57,22 @@ struct Table {
   int size = 0;  ///< devices of all instances
 };
 
-/// What a file that should be a rank table is.
+/// A rank table that is not complete yet.
 struct Unfinished {
   std::string reason;  ///< "initializing: 3 of 4 instances are there, job-worker-2 has no devices"
 };
 
-/// One rule that a table breaks.
+/// A broken rule: the member, its value and what is expected.
 struct Breach {
   std::string path;      ///< "server_list[3].device[0].device_ip"
-  std::string value;     ///< as it is written, with its quotes; empty: it is missing
-  std::string expected;  ///< reads behind "expected": "an address that no other device has"
-  std::string code;      ///< of CANN, such as "EI0004"; empty: it has none for this
+  std::string value;     ///< as written, with quotes; empty: missing
+  std::string expected;  ///< completes "expected": "an address that no other device has"
+  std::string code;      ///< CANN's code, such as "EI0004"; empty: none
 };
 
-// Where the values of a document live, which are many: those of 131,072 devices take 200 MB.
+// Memory for a document's values: those of 131,072 devices take 200 MB.
 
-/// Large pages where the system has them: to have every 4 KiB handed over takes as long as to fill them.
+/// Allocates huge pages where the system has them: page faults for each 4 KiB take as long as filling the memory.
 class LargePages : public json::memory_resource {
  protected:
   void* do_allocate(std::size_t size, std::size_t alignment) override;
@@ -81,7 +80,7 @@ class LargePages : public json::memory_resource {
   [[nodiscard]] bool do_is_equal(const json::memory_resource& other) const noexcept override { return this == &other; }
 };
 
-/// Of one document, and given back as a whole.
+/// Memory of one document, freed as a whole.
 struct Memory {
   static constexpr std::size_t kFirstBlock = 64 << 10;  // bytes; each further one is twice as large
 
@@ -89,13 +88,13 @@ struct Memory {
   json::monotonic_resource values = json::monotonic_resource(kFirstBlock, &pages);
 };
 
-// A document as text: a device on a line, so that people and `diff` can read a large one.
+// Writes a document as text: a device on a line, so that people and `diff` can read a large one.
 
-/// On one line. Numbers with a fraction or an exponent are written as people do, 0.1 and 1.0, by the fifteen
-/// digits that survive any parser.
+/// Writes a value on one line. Numbers with a fraction or an exponent are short, 0.1 and 1.0, with the fifteen digits
+/// that survive any parser.
 [[nodiscard]] std::string compact(const json::value& value);
 
-/// The same document gives the same bytes, about `size` of them. It is used up, since it may be large.
+/// Writes a document, always with the same bytes, about `size` of them. Consumes the document, since it may be large.
 [[nodiscard]] std::string print(json::object&& root, std::size_t size = 0);
 
 }  // namespace muster::rank_table

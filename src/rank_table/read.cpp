@@ -1,4 +1,4 @@
-// From a file's text to a table.
+// Reads a table from a file's text: parses the JSON, reports progress of unfinished tables, and checks the rules.
 #include "rank_table/read.hpp"
 
 #include "base/text.hpp"
@@ -13,9 +13,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace muster::rank_table {
 
@@ -25,13 +23,13 @@ Error refuse(const std::string& name, const Breach& breach) {
   return {ErrorKind::BadData, "rank table '" + name + "': " + describe(breach)};
 }
 
-/// What the document says, and where it says it.
+/// A table and its layout in the document.
 struct ParsedTable {
   Reading reading;
   Layout layout;
 };
 
-/// Breaches of its structure are added; the first, of whatever kind, makes it none.
+/// Builds the table and adds structural breaches; with any breach, there is no table.
 ParsedTable understand(json::object& root, const std::string& name, Breaches& breaches) {
   Layout layout = lay_out(root, breaches);
   Breaches wrong(1);
@@ -40,7 +38,7 @@ ParsedTable understand(json::object& root, const std::string& name, Breaches& br
   return {first.empty() ? Reading(std::move(table)) : refuse(name, first.front()), std::move(layout)};
 }
 
-// NOLINTBEGIN(misc-no-recursion): documents are as deep as the parser lets them be
+// NOLINTBEGIN(misc-no-recursion): the parser limits the depth of documents
 std::size_t count_members(const json::object& object);
 
 std::size_t count_members_in(const json::value& value) {
@@ -65,7 +63,8 @@ std::size_t count_members(const json::object& object) {
 }
 // NOLINTEND(misc-no-recursion)
 
-/// Of a key that occurs twice the document has the last. Large tables are not read again to find none.
+/// Finds keys that occur twice, of which the document keeps the last. Compares numbers of members, so that a large
+/// table is not read again where no key repeats.
 std::vector<Breach> find_repeated_keys(std::string_view text, std::size_t members) {
   if (count_keys(text) == members) {
     return {};
@@ -78,7 +77,7 @@ std::vector<Breach> find_repeated_keys(std::string_view text, std::size_t member
 }  // namespace
 
 std::string without_indentation(std::string text) {
-  std::size_t kept = std::min(text.find('\n'), text.size());  // a first line may begin with a mark
+  std::size_t kept = std::min(text.find('\n'), text.size());  // a first line may begin with a byte order mark
   for (std::size_t at = kept; at < text.size();) {
     while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) {
       ++at;
@@ -134,8 +133,8 @@ std::string describe(const Breach& breach) {
          breach.expected + (breach.code.empty() ? "" : " (CANN: " + breach.code + ")");
 }
 
-// Where the file of a rank table is.
-// Source: ModelArts, boot files of custom Ascend images; MindCluster, ascend-operator.
+// Finds the file of a rank table. Source: ModelArts, boot files of custom Ascend images; MindCluster,
+// ascend-operator.
 
 std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot) {
   for (const char* const name : {"RANK_TABLE_FILE_V_1_0", "RANK_TABLE_FILE"}) {
@@ -147,20 +146,20 @@ std::optional<Sourced<std::string>> find_table_file(const Snapshot& snapshot) {
   if (!snapshot.rank_table.empty()) {
     return Sourced<std::string>{snapshot.rank_table, {SourceKind::File, "where controllers put it"}};
   }
-  if (snapshot.has("MA_NUM_HOSTS") || snapshot.has("MA_VJ_NAME")) {  // there it will be
+  if (snapshot.has("MA_NUM_HOSTS") || snapshot.has("MA_VJ_NAME")) {  // ModelArts will write it there
     return Sourced<std::string>{kRankTablePlaces.front(), default_of("modelarts")};
   }
   return std::nullopt;
 }
 
-// Says of a table that is being written which instances are there and which are not.
+// Lists the present and missing instances of a table that is being written.
 
 namespace {
 
 constexpr std::size_t kMostNames = 8;
 constexpr std::size_t kMostBytes = 60;  ///< of a name
 
-/// What is there, over all groups.
+/// Present and missing instances of all groups.
 struct Progress {
   std::size_t expected = 0;
   std::vector<std::string> here;     ///< names of pods
@@ -173,7 +172,7 @@ std::string list_of(std::vector<std::string> names) {
   return join(names, ", ") + (more == 0 ? "" : " and " + std::to_string(more) + " more");
 }
 
-/// The numbers below `count` that are not there; -1 is one that nobody could read, so that none is missed.
+/// The numbers below `count` that are missing; empty where an unreadable number (-1) may be one of them.
 std::vector<int> absent_numbers(const std::set<int>& numbers, int count) {
   constexpr int kMostNumbers = 100'000;
   std::vector<int> absent;
@@ -185,7 +184,7 @@ std::vector<int> absent_numbers(const std::set<int>& numbers, int count) {
   return absent;
 }
 
-/// Counts the instance, and says what it lacks; the value is the number that its pod's name ends with.
+/// Counts the instance and notes what it lacks; returns the number at the end of its pod's name.
 int look_at_instance(const json::object& instance, Progress& progress) {
   const json::array* devices = array_of(instance, "devices");
   const std::string pod = one_line(text_of(instance, "pod_name"), kMostBytes);
@@ -199,7 +198,7 @@ int look_at_instance(const json::object& instance, Progress& progress) {
   return number && *number <= std::numeric_limits<int>::max() ? static_cast<int>(*number) : -1;
 }
 
-/// Instances without devices, and whose numbers no pod's name ends with.
+/// Notes instances without devices, and numbers without a pod.
 void look_at_group(const json::object& group, Progress& progress) {
   const json::array* list = array_of(group, "instance_list");
   std::set<int> numbers;
@@ -213,13 +212,7 @@ void look_at_group(const json::object& group, Progress& progress) {
   }
 }
 
-Progress look_at_groups(const json::array& groups) {
-  Progress progress;
-  for_each_object(&groups, [&progress](const json::object& group) { look_at_group(group, progress); });
-  return progress;
-}
-
-/// A list of one level: what is there, by the name that each has.
+/// Progress of a flat list, whose elements are named by `key`.
 Progress look_at_list(const json::array& list, const json::value* count, std::string_view key) {
   Progress progress;
   for_each_object(&list, [&](const json::object& object) {
@@ -241,7 +234,9 @@ std::string describe(const Progress& progress, std::string_view noun) {
 
 std::string describe_progress(const json::object& root) {
   if (const json::array* groups = array_of(root, "group_list"); groups != nullptr) {
-    return describe(look_at_groups(*groups), "instance");
+    Progress progress;
+    for_each_object(groups, [&progress](const json::object& group) { look_at_group(group, progress); });
+    return describe(progress, "instance");
   }
   if (const json::array* servers = array_of(root, "server_list"); servers != nullptr) {
     return describe(look_at_list(*servers, root.if_contains("server_count"), "server_id"), "server");
@@ -269,7 +264,7 @@ std::optional<Unfinished> find_progress(const json::object& root) {
                     describe_progress(root)};
 }
 
-// Parses the text of a table, and says what is not a table yet.
+// Parses a table's text, and detects text that is not a table yet.
 
 namespace {
 
@@ -280,7 +275,8 @@ bool has_zero(std::string_view text, std::size_t at) {
   return at < text.size() && text[at] == '\0';
 }
 
-/// A hole at its end that is filled later, and not what never was JSON: in UTF-16 a zero follows each letter.
+/// True for zero bytes at the end, a hole that is filled later; false for text that never was JSON: in UTF-16 a zero
+/// follows each letter.
 bool is_being_written(std::string_view text) {
   const std::size_t start = std::min(text.find_first_not_of(kBlanks), text.size());
   const std::string_view rest = text.substr(start);
@@ -290,7 +286,7 @@ bool is_being_written(std::string_view text) {
   return is_zero_from(0) || (rest.starts_with('{') && (!has_zero(rest, 1) || is_zero_from(1)));
 }
 
-/// What an editor or a pipe makes of a table; empty: something else.
+/// Name of the encoding or compression that an editor or a pipe has applied; empty: none known.
 std::string_view other_coding(std::string_view text) {
   if (text.starts_with("\x1F\x8B")) {
     return "it is compressed with gzip";
@@ -306,7 +302,7 @@ Breach not_json(std::string_view text, std::size_t end, std::string_view error) 
   return {"line " + std::to_string(lines + 1), "no JSON (" + why + ")", "a JSON object", "EI0004"};
 }
 
-// NOLINTBEGIN(misc-no-recursion): documents are as deep as the parser lets them be
+// NOLINTBEGIN(misc-no-recursion): the parser limits the depth of documents
 std::optional<std::string> path_of_infinite(const json::value& value);
 
 std::optional<std::string> path_of_infinite_in(const json::array& array) {
@@ -327,7 +323,7 @@ std::optional<std::string> path_of_infinite_in(const json::object& object) {
   return std::nullopt;
 }
 
-/// A number that is only known to be too large; HCCL's parser does not take it. Empty: there is none.
+/// The path of the first number beyond a double's range, which HCCL's parser refuses. Empty: there is none.
 std::optional<std::string> path_of_infinite(const json::value& value) {
   if (const json::array* array = value.if_array()) {
     return path_of_infinite_in(*array);
@@ -343,7 +339,7 @@ std::optional<std::string> path_of_infinite(const json::value& value) {
 }  // namespace
 
 Document parse(std::string_view text, Memory& memory) {
-  text = without_byte_order_mark(text);  // HCCL takes it, too
+  text = without_byte_order_mark(text);  // HCCL accepts it, too
   if (text.ends_with('\0') && is_being_written(text)) {
     return Unfinished{"it ends in the middle (being written)"};
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// From a file's text to a table, and what is wrong with it.
+// Reads a table from a file's text, and checks it by HCCL's rules.
 
 #include "base/json.hpp"
 #include "environment/snapshot.hpp"
@@ -16,79 +16,79 @@
 
 namespace muster::rank_table {
 
-/// A table, or why it is not one yet, or what is wrong with its structure for good (`BadData`).
+/// A table, or why it is incomplete, or what makes its structure invalid for good (`BadData`).
 using Reading = std::variant<Table, Unfinished, Error>;
 
-/// The same without blanks at the beginnings of lines, which are most of a table for people.
+/// Removes the blanks at the beginnings of lines, which are most of an indented table.
 [[nodiscard]] std::string without_indentation(std::string text);
 
-/// Numbers may be written as text or as numbers. `name` is what errors call the file. Text that ends in
-/// the middle is torn, and so unfinished.
+/// Reads a table; numbers may be JSON texts or JSON numbers. `name` is the file's name in errors. Truncated text is
+/// unfinished.
 [[nodiscard]] Reading read(std::string_view text, const std::string& name);
 
-/// What depends on more than the table.
+/// Parameters of the rules that are not in the table.
 struct Rules {
-  bool needs_addresses = false;  ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server have `device_ip`, too
-  std::size_t most = 20;         ///< how many breaches to look for
+  bool needs_addresses = false;  ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server need `device_ip`, too
+  std::size_t most = 20;         ///< maximum number of breaches to report
   bool wants_remarks = true;
 };
 
-/// What the surroundings say about it.
+/// Reads the rules from the surroundings.
 [[nodiscard]] Rules find_rules(const Snapshot& snapshot);
 
-/// What HCCL would refuse, rule by rule in the order of the table. A text that is not finished breaks none; one
-/// of which `read` makes an Error breaks one or more.
+/// Breaches of HCCL's rules, in the order of the table. An unfinished text has none; one that `read` refuses with an
+/// Error has at least one.
 [[nodiscard]] std::vector<Breach> check(std::string_view text, const Rules& rules = {});
 
-/// All that can be said of a text.
+/// The result of reading and checking a text.
 struct Inspection {
   Reading reading;
   std::vector<Breach> breaches;
-  /// What HCCL would refuse in the file itself but not in what `rewrite` makes of it, such as numbers where
-  /// it wants text, and what only old versions of it refuse.
+  /// Breaches in the file that `rewrite` corrects, such as numbers where HCCL wants text, and those that only old
+  /// versions of HCCL refuse.
   std::vector<Breach> notices;
 };
 
-/// Parses the text once for all of that: a large table takes a while.
+/// Parses the text once for both, because a large table takes long.
 [[nodiscard]] Inspection inspect(std::string_view text, const std::string& name, const Rules& rules = {});
 
 /// `server_list[3].device[0].device_ip is "10.0.0.1", expected ... (CANN: EI0004)`.
 [[nodiscard]] std::string describe(const Breach& breach);
 
-// How far a table is whose writer has not completed it.
+// Progress of an unfinished table.
 
-/// By `status`; empty: it is completed, or has no status at all.
+/// Progress by `status`; empty: the table is completed, or has no status at all.
 [[nodiscard]] std::optional<Unfinished> find_progress(const json::object& root);
 
-// The text of a rank table as JSON, and numbers in it that may be text.
+// A rank table's JSON, and numbers in it that may be text.
 
-/// What was not finished yet, or is no JSON object.
+/// A parsed object, or why it is unfinished, or why it is no JSON object.
 using Document = std::variant<json::object, Unfinished, Breach>;
 
-/// All values live in `memory`, which has to live longer. Text that ends in the middle is unfinished, and so
-/// is a table whose `status` is not "completed".
+/// Parses into `memory`, which must outlive the result. Truncated text is unfinished, and so is a table whose
+/// `status` is not "completed".
 [[nodiscard]] Document parse(std::string_view text, Memory& memory);
 
-/// A text once more that `parse` has made an object of.
+/// Parses a text again that `parse` has accepted.
 [[nodiscard]] json::object parse_again(std::string_view text, Memory& memory);
 
-/// 8 or "8"; empty: neither, below 0, or beyond an int.
+/// 8 or "8"; empty: neither, negative, or beyond an int.
 [[nodiscard]] std::optional<int> number_of(const json::value* value);
 
-/// Of the member, a part of it; empty: there is none, or it is no text.
+/// The member's text, as a view of it; empty: it is missing or no text.
 [[nodiscard]] std::string_view text_of(const json::object& object, std::string_view key);
 
-/// The member as text, also where it is a number; empty: there is none, or it is neither.
+/// The member as text, also where it is a number; empty: missing, or neither.
 [[nodiscard]] std::string plain_text(const json::object& object, std::string_view key);
 
-/// As it is written, for a `Breach`; shortened. Empty: there is none.
+/// The value as written, shortened, for a `Breach`. Empty: missing.
 [[nodiscard]] std::string written(const json::value* value);
 
-/// The member if it is of that kind; null: there is none, or it is of another.
+/// The member if it has that type; null: missing, or of another type.
 [[nodiscard]] json::array* array_of(json::object& object, std::string_view key);
 [[nodiscard]] const json::array* array_of(const json::object& object, std::string_view key);
 
-/// Calls back with each object of a list; null is a list without any.
+/// Calls `function` with each object of a list; null is an empty list.
 template <typename Array, typename Function>
 void for_each_object(Array* list, const Function& function) {
   if (list == nullptr) {
@@ -101,7 +101,7 @@ void for_each_object(Array* list, const Function& function) {
   }
 }
 
-/// What HCCL wants as text in forms 1.x.
+/// Members of a device that HCCL wants as text in forms 1.x.
 inline constexpr std::array<std::string_view, 8> kDeviceTexts = {
     "device_id",          "rank_id", "device_port",    "device_vnic_port", "host_port",
     "backup_device_port", "numa_id", "super_device_id"};

@@ -1,5 +1,5 @@
-// From a table's text to what workers read: 1.0 for forms with groups, the same form for others, with each
-// value of the kind that HCCL wants.
+// Rewrites a table's text for the workers: forms with groups become 1.0, others stay, and each value gets the JSON
+// type that HCCL wants. Also lists the values that it corrects.
 #include "rank_table/rewrite.hpp"
 
 #include "rank_table/check.hpp"
@@ -8,11 +8,9 @@
 #include "rank_table/read.hpp"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace muster::rank_table {
@@ -20,7 +18,7 @@ namespace {
 
 using Keys = std::initializer_list<std::string_view>;
 
-/// A number as text.
+/// Converts a number to text.
 void make_text(json::object& object, std::string_view key) {
   json::value* value = object.if_contains(key);
   if (value != nullptr && (value->is_int64() || value->is_uint64())) {
@@ -28,20 +26,20 @@ void make_text(json::object& object, std::string_view key) {
   }
 }
 
-/// The member, new or not; the library's own operator makes room for a new one before it looks.
+/// The member, added if missing. The library's own operator[] allocates before it searches.
 json::value& member_of(json::object& object, std::string_view key) {
   json::value* found = object.if_contains(key);
   return found != nullptr ? *found : object[key];
 }
 
-/// `version` of the document, also where it was 1.0 without quotes, or is that of another form.
+/// Sets the document's `version`, also where it was an unquoted 1.0, or that of another form.
 void make_version(json::object& root, std::string_view version) {
   if (text_of(root, "version") != version) {
     root["version"] = version;
   }
 }
 
-/// Text as a number.
+/// Converts texts to numbers.
 void make_number(json::object& object, Keys keys) {
   for (const std::string_view key : keys) {
     json::value* value = object.if_contains(key);
@@ -52,7 +50,7 @@ void make_number(json::object& object, Keys keys) {
   }
 }
 
-/// Moves members, but those that stand there already and those that are named.
+/// Moves members, except existing ones and those in `without`.
 void move_members(json::object& from, json::object& to, Keys without) {
   for (auto& member : from) {
     const std::string_view key = member.key();
@@ -73,7 +71,7 @@ class Rewriter {
   Rewriter(json::object& root, Layout layout, const Table& table, const Changes& changes)
       : root_(root), layout_(std::move(layout)), table_(table), changes_(changes) {}
 
-  /// Uses the document up.
+  /// Consumes the document.
   std::string rewrite(std::size_t size) {
     const bool has_groups = layout_.form == Form::Groups || layout_.form == Form::Standard;
     set_ranks();
@@ -89,7 +87,7 @@ class Rewriter {
   }
 
  private:
-  /// The table's ranks, or those that replace them.
+  /// Writes the table's ranks, or their replacements.
   void set_ranks() {
     const bool is_number = layout_.form == Form::Version2;
     std::size_t next = 0;
@@ -103,7 +101,7 @@ class Rewriter {
     }
   }
 
-  /// One server of each `server_id`, in the order in which it is met first.
+  /// Merges instances by `server_id`, in the order of their first occurrence.
   json::array merged_servers() {
     json::array servers(root_.storage());
     std::map<std::string, std::size_t, std::less<>> found;
@@ -137,7 +135,7 @@ class Rewriter {
     root["version"] = "1.0";
     root["server_count"] = std::to_string(servers.size());
     root["server_list"] = std::move(servers);
-    // Without the lists by which a form is known, wherever they stand.
+    // Without the lists that identify other forms, at any position.
     const Keys dropped = {"group_count",  "group_list",     "rank_list",     "super_pod_list", "group_name",
                           "device_count", "instance_count", "instance_list", "device_num",     "server_num"};
     move_members(root_, root, dropped);
@@ -193,7 +191,7 @@ std::string rewrite(std::string text, const Table& table, const Changes& changes
   return Rewriter(root, lay_out(root, ignored), table, changes).rewrite(size);
 }
 
-// What HCCL would not take as it is written, but need not be mended by hand.
+// Finds values that HCCL refuses as written, and that `rewrite` corrects.
 
 namespace {
 
@@ -230,7 +228,7 @@ class Notices {
     }
   }
 
-  /// Whoever wrote one of them in the other way wrote all so: the first is named, and how many there are.
+  /// Reports one breach for all devices: the first one's path, and the count, because a file has all of them alike.
   void want_of_devices(std::string_view key, bool as_text) {
     const DevicePlace* first = nullptr;
     std::size_t count = 0;
@@ -249,7 +247,7 @@ class Notices {
     }
   }
 
-  /// The first one; HCCL takes it, and it is no other server's by the way.
+  /// Reports the first one; HCCL accepts it, and the servers stay distinct.
   void want_plain_servers() {
     for (const InstancePlace& instance : layout_.instances) {
       const std::string_view id = server_of(instance);
@@ -277,7 +275,7 @@ class Notices {
     compare_super_pods();
   }
 
-  /// The first that has a number for a name.
+  /// Reports the first super pod whose name is a number.
   void want_text_of_super_pods() {
     const json::array* pods = array_of(root_, "super_pod_list");
     for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
@@ -289,7 +287,7 @@ class Notices {
     }
   }
 
-  /// Super pods of different sizes are for newer versions of HCCL.
+  /// Reports super pods of different sizes, which need newer versions of HCCL.
   void compare_super_pods() {
     std::set<std::size_t> sizes;
     for_each_object(array_of(root_, "super_pod_list"), [&sizes](const json::object& pod) {
@@ -302,7 +300,7 @@ class Notices {
     }
   }
 
-  /// Ranks of one host have different devices.
+  /// Reports ranks of one host with equal devices.
   void compare_devices() {
     std::set<std::pair<std::string_view, int>> seen;
     for_each_device(layout_, [this, &seen](const DevicePlace& rank) {
@@ -316,7 +314,7 @@ class Notices {
     });
   }
 
-  /// The first rank without one, and how many more there are.
+  /// Reports the first rank without levels, and the number of others.
   void want_levels() {
     const DevicePlace* first = nullptr;
     std::size_t count = 0;

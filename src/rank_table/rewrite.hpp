@@ -1,6 +1,6 @@
 #pragma once
 
-// Tables as HCCL reads them: version 1.0, or the newer form that the table had.
+// Writes tables in forms that HCCL reads: version 1.0, or the newer form that the table had.
 
 #include "rank_table/rank_table.hpp"
 
@@ -10,19 +10,18 @@
 
 namespace muster::rank_table {
 
-/// What is different from the text that a table was read from.
+/// Changes against the text that a table was read from.
 struct Changes {
-  std::vector<int> ranks;  ///< by instance and device as `Table` lists them; empty: as they are
+  std::vector<int> ranks;                            ///< by instance and device as `Table` lists them; empty: unchanged
   std::map<std::string, std::string> pod_addresses;  ///< `pod_ip` by server_id, for MindSpore's scheduler
 };
 
-/// Groups and the form without a version become 1.0: servers in the order of `table`, instances of one
-/// `server_id` together. Others keep their form. Counts and ids are text as CANN wants them (numbers in
-/// 2.0), fields that muster does not know stay as they are, and the same input gives the same bytes. The text
-/// of a large table is gone before the new one grows.
+/// Converts groups and the form without a version to 1.0: servers in the order of `table`, instances of one
+/// `server_id` together. Other forms stay. Counts and ids are text as CANN wants them (numbers in 2.0), unknown
+/// fields stay, and the same input gives the same bytes. A large input text is freed before the new one grows.
 [[nodiscard]] std::string rewrite(std::string text, const Table& table, const Changes& changes = {});
 
-/// A table of version 1.0 from devices alone, such as a generated one; of 1.2 if it has super pods.
+/// Writes a table from devices alone, such as a generated one, as version 1.0, or 1.2 if it has super pods.
 [[nodiscard]] std::string write(const Table& table);
 
 }  // namespace muster::rank_table

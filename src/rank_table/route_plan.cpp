@@ -1,4 +1,4 @@
-// What ROUTE_PLAN=true asks for, and whether all nodes can have it. Pure: see the header.
+// Reads ROUTE_PLAN's variables, encodes votes, and decides whether all nodes use the plan.
 #include "rank_table/route_plan.hpp"
 
 #include "base/encoding.hpp"
@@ -29,7 +29,7 @@ Result<> read_number(std::optional<int>& into, const Snapshot& snapshot, const s
 
 using HostDevice = std::pair<std::string, int>;  // server_id and the device's id
 
-/// With their ranks, in the order of the table.
+/// Devices with their ranks, in the order of the table.
 std::vector<std::pair<HostDevice, int>> list_devices(const Table& table) {
   std::vector<std::pair<HostDevice, int>> devices;
   for (const Instance& instance : table.instances) {
@@ -40,13 +40,7 @@ std::vector<std::pair<HostDevice, int>> list_devices(const Table& table) {
   return devices;
 }
 
-/// How many devices of an instance have a lower rank.
-int place_among(const std::vector<Device>& devices, int rank) {
-  return static_cast<int>(
-      std::count_if(devices.begin(), devices.end(), [&](const Device& other) { return other.rank < rank; }));
-}
-
-/// Devices of a server, which several instances may share, by a name of it.
+/// Number of devices by server, which several instances may share.
 std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
   std::map<std::string, std::size_t> devices;
   for (std::size_t i = 0; i < table.instances.size(); ++i) {
@@ -64,7 +58,7 @@ bool has_plan(const RouteVote& vote) {
   return !vote.digest.empty() || vote.position;
 }
 
-/// Two nodes with one place, or a place that is none.
+/// Reports two nodes with one place, or an invalid place.
 std::optional<std::string> find_wrong_place(const std::vector<RouteVote>& votes) {
   std::vector<int> holders(votes.size(), -1);
   std::vector<bool> is_taken(votes.size());
@@ -88,7 +82,7 @@ std::optional<std::string> find_wrong_place(const std::vector<RouteVote>& votes)
   return std::nullopt;
 }
 
-/// The node that MA_MASTER_INDEX names has the first place.
+/// Checks that the node in MA_MASTER_INDEX has the first place.
 std::optional<std::string> find_wrong_first(const std::vector<RouteVote>& votes) {
   for (std::size_t i = 0; i < votes.size(); ++i) {
     const auto& first = votes[i].first;
@@ -100,7 +94,7 @@ std::optional<std::string> find_wrong_first(const std::vector<RouteVote>& votes)
   return std::nullopt;
 }
 
-/// The first node whose vote is not that of node 0.
+/// Reports the first node whose vote differs from node 0's.
 std::optional<std::string> find_other_vote(const std::vector<RouteVote>& votes) {
   for (std::size_t i = 0; i < votes.size(); ++i) {
     if (!has_plan(votes[i])) {
@@ -119,7 +113,7 @@ json::value number_or_null(const std::optional<int>& number) {
   return number ? json::value(*number) : json::value(nullptr);
 }
 
-/// Empty for anything but a number that can be a place.
+/// Empty for anything but a number that is a valid place.
 std::optional<int> find_place(const json::object& vote, std::string_view name) {
   const json::value* const value = vote.if_contains(name);
   const bool is_place =
@@ -267,7 +261,9 @@ std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& p
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const auto& devices = table.instances[i].devices;
     for (const Device& device : devices) {
-      ranks.push_back(first[static_cast<std::size_t>(positions[i])] + place_among(devices, device.rank));
+      const auto is_before = [&](const Device& other) { return other.rank < device.rank; };
+      ranks.push_back(first[static_cast<std::size_t>(positions[i])] +
+                      static_cast<int>(std::count_if(devices.begin(), devices.end(), is_before)));
     }
   }
   return ranks;

@@ -1,4 +1,4 @@
-// The order of a ring by the switches between its nodes. Pure: see the header.
+// Orders a ring by the switches between its nodes, and reads the switches from a file or Volcano's topology.
 #include "rank_table/topology.hpp"
 
 #include "base/display_text.hpp"
@@ -23,7 +23,7 @@ Error wrong_line(const std::string& name, std::size_t line, const std::string& w
 
 constexpr std::string_view kLine = "a node and its switches from the top to the lowest, such as gpu-0 core/leaf-1";
 
-/// The switches of "core/spine-1/leaf-3"; none where a name between two strokes is empty.
+/// Splits "core/spine-1/leaf-3" into switches; none where a name between two slashes is empty.
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> switches = split(path, '/');
   const bool has_gap =
@@ -47,7 +47,7 @@ Result<> read_line(SwitchPaths& paths, std::string_view text, const std::string&
   return {};
 }
 
-/// In the form that names no host, the addresses of its devices do.
+/// The names of an instance; in the form without host names, the addresses of its devices.
 std::vector<std::string> names_of(const Instance& instance) {
   std::vector<std::string> names = {instance.pod_name, instance.server_id};
   names.insert(names.end(), instance.addresses.begin(), instance.addresses.end());
@@ -59,7 +59,7 @@ std::vector<std::string> names_of(const Instance& instance) {
   return names;
 }
 
-/// The path of the first of an instance's names that has one; the others may not have another one.
+/// The path of the instance's first name that has one; fails where another name has a different path.
 Result<const std::vector<std::string>*> find_path(const Instance& instance, const SwitchPaths& paths,
                                                   const std::string& name) {
   auto found = paths.end();
@@ -112,7 +112,7 @@ Node make_node(const Table& table, std::size_t index, const std::vector<std::str
   return node;
 }
 
-/// In the order of the table.
+/// Finds the node of each instance, in the order of the table.
 Result<Nodes> find_nodes(const Table& table, const SwitchPaths& paths, const std::string& name) {
   const auto super_pods = super_pods_of_servers(table);
   Nodes nodes;
@@ -139,9 +139,9 @@ Result<Nodes> find_nodes(const Table& table, const SwitchPaths& paths, const std
   return nodes;
 }
 
-/// Groups in the order in which they first occur, and so within each.
+/// Sorts by groups in the order of their first occurrence, and recursively within each group.
 void sort_by_groups(Nodes& nodes) {
-  std::map<std::string, std::size_t> first;  // where a group, with all above it, occurs first
+  std::map<std::string, std::size_t> first;  // first occurrence of a group, together with all groups above it
   std::vector<std::pair<std::vector<std::size_t>, Node>> keyed;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     std::vector<std::size_t> key;
@@ -157,7 +157,7 @@ void sort_by_groups(Nodes& nodes) {
   std::transform(keyed.begin(), keyed.end(), nodes.begin(), [](auto& one) { return std::move(one.second); });
 }
 
-/// Where the devices of each instance begin among those of all.
+/// Index of each instance's first device among all devices.
 std::vector<std::size_t> first_devices(const Table& table) {
   std::vector<std::size_t> first;
   std::size_t devices = 0;
@@ -198,7 +198,7 @@ std::vector<int> ranks_of(const Table& table) {
   return ranks;
 }
 
-/// The switches on the way between two nodes; a switch above all joins those that share none.
+/// Number of switches between two nodes; nodes without a common switch meet at one imagined switch above all.
 std::size_t hops_between(const Node& one, const Node& other) {
   if (one.groups == other.groups && !one.groups.back().empty()) {
     return 0;  // on one server
@@ -209,7 +209,7 @@ std::size_t hops_between(const Node& one, const Node& other) {
   return a.size() + b.size() - 2 * shared + 1;
 }
 
-/// The instance of each device, as the table lists them.
+/// The instance index of each device, in the order of the table.
 std::vector<std::size_t> instances_of_devices(const Table& table) {
   std::vector<std::size_t> instances;
   for (std::size_t i = 0; i < table.instances.size(); ++i) {
@@ -218,7 +218,7 @@ std::vector<std::size_t> instances_of_devices(const Table& table) {
   return instances;
 }
 
-/// Instances by rank; nothing unless each rank from 0 on occurs once.
+/// Instance indices by rank; empty unless each rank from 0 on occurs once.
 std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table, const std::vector<int>& ranks) {
   constexpr auto kNobody = static_cast<std::size_t>(-1);
   const std::vector<std::size_t> of_devices = instances_of_devices(table);
@@ -233,7 +233,7 @@ std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table, co
   return instances;
 }
 
-/// Once around the ring of all ranks. The nodes are in the order of the table.
+/// Hops once around the ring of all ranks. The nodes are in the order of the table.
 int count_hops(const std::vector<std::size_t>& instances, const Nodes& nodes) {
   std::size_t hops = 0;
   for (std::size_t rank = 0; rank < instances.size(); ++rank) {
@@ -308,11 +308,11 @@ Table with_ranks(Table table, const std::vector<int>& ranks) {
   return table;
 }
 
-// The topology that Volcano's controller writes for ROUTE_PLAN, as a stranger may have written it.
+// Reads the topology that Volcano's controller writes for ROUTE_PLAN; the text is untrusted.
 
 namespace {
 
-/// What can be in a ConfigMap, with room to spare, and twice the topology of 131,072 devices.
+/// The maximum size of a ConfigMap, with a margin, and twice the topology of 131,072 devices.
 constexpr std::size_t kMostText = std::size_t{4} << 20U;
 constexpr std::size_t kMostDocument = std::size_t{32} << 20U;
 
@@ -324,7 +324,7 @@ Error unknown_form(const std::string& name, const std::string& what) {
   return wrong(name, "has an unknown form: " + what);
 }
 
-/// Empty: it is not there, or no text.
+/// Empty: missing, or no text.
 std::string text_at(const json::object& object, std::string_view key) {
   const json::value* const value = object.if_contains(key);
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
@@ -335,7 +335,7 @@ const json::array* find_array(const json::object& object, std::string_view key) 
   return value != nullptr ? value->if_array() : nullptr;
 }
 
-/// The switches of a server's devices as one name; empty: one of them has none.
+/// The switches of a server's devices, joined to one name; empty: a device has none.
 std::string switches_of(const json::object& server) {
   const json::array* const devices = find_array(server, "device");
   std::set<std::string> switches;
@@ -364,7 +364,7 @@ TopologyReading read_servers(const json::array& servers, const std::string& name
   return paths;
 }
 
-/// Base64 so far, of what begins as gzip does. What is not that need not be waited for.
+/// True for incomplete base64 of a gzip stream. Any other text is invalid, and waiting for more is useless.
 bool may_be_packed(std::string_view letters) {
   constexpr std::string_view kStart = "H4sI";  // the first three bytes that gzip writes
   const bool is_base64 = std::all_of(letters.begin(), letters.end(), [](char letter) {
@@ -380,7 +380,7 @@ TopologyReading read_topology(std::string_view document, const std::string& name
   boost::system::error_code torn;
   const json::value parsed = json::parse(document, torn);
   if (torn) {
-    return unknown_form(name, "it is no JSON");  // what was packed is whole
+    return unknown_form(name, "it is no JSON");  // the compressed text is complete
   }
   const json::object* const topology = parsed.if_object();
   if (topology == nullptr) {

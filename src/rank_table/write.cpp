@@ -1,4 +1,4 @@
-// A table that was made and not read, as text.
+// Writes tables and documents as text.
 #include "rank_table/rank_table.hpp"
 #include "rank_table/rewrite.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace muster::rank_table {
 
-// Prints what holds no other list or object on one line, and what has a rank.
+// Prints on one line each value that contains no list or object, and each object with a rank.
 
 namespace {
 
@@ -35,7 +35,7 @@ std::string decimal(double number) {
   return digits + (digits.find_first_of(".e") == std::string::npos ? ".0" : "");
 }
 
-/// As the library writes them: 1.5E-1. Texts that look alike do not matter.
+/// Finds numbers that the library writes as 1.5E-1. Texts that look alike have no influence.
 bool has_decimal(std::string_view text) {
   for (std::size_t at = text.find('E'); at != std::string_view::npos; at = text.find('E', at + 1)) {
     if (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') {
@@ -63,7 +63,7 @@ std::string compact_object(const json::object& object) {
   return "{" + out + "}";
 }
 
-/// Documents are as deep as the parser lets them be.
+/// The parser limits the depth of documents.
 // NOLINTNEXTLINE(misc-no-recursion)
 void append(std::string& out, const json::value& value, std::size_t depth) {
   if (is_flat(value)) {
@@ -114,7 +114,7 @@ std::string compact(const json::value& value) {
 std::string print(json::object&& root, std::size_t size) {
   const json::value document(std::move(root));
   std::string out;
-  out.reserve(2 * size);  // what is not written to costs nothing, and growing does
+  out.reserve(2 * size);  // untouched pages cost nothing, growing does
   append(out, document, 0);
   out += '\n';
   return out;
@@ -135,7 +135,7 @@ json::object object_of(const Device& device) {
   return object;
 }
 
-/// Instances of one host together: HCCL wants each `server_id` once.
+/// Groups instances by host: HCCL wants each `server_id` once.
 json::array servers_of(const Table& table) {
   json::array servers;
   std::map<std::string_view, std::size_t> found;

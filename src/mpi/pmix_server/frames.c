@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* More than any job needs; a frame that says otherwise is none. */
+/* Larger than any job needs; a longer frame is invalid. */
 static const uint32_t kMostOfFrame = 512u << 20;
 
 static pthread_mutex_t sending = PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +50,7 @@ bool read_frame(int stream, struct frame* frame) {
   return true;
 }
 
-/* Muster is the only one that writes here: what is torn is a fault of ours, and not gone on with. */
+/* Muster alone writes to this stream, so a truncated frame is a bug, and the program ends. */
 static void take(struct frame* frame, void* to, size_t size) {
   if (frame->size - frame->at < size) {
     _exit(1);

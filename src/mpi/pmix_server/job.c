@@ -30,7 +30,7 @@ void take_job(struct frame* frame, struct job* job) {
   }
 }
 
-/* --- Values, as the macros of the library's header would make them: those are calls since 4.2. --------------- */
+/* --- Setting values. Since 4.2 the macros of the library's header are calls, so these replace them. ---------- */
 
 static void set_key(pmix_info_t* info, const char* key) {
   memset(info, 0, sizeof *info);
@@ -67,7 +67,7 @@ static void set_rank(pmix_info_t* info, const char* key, uint32_t rank) {
   info->value.data.rank = rank;
 }
 
-/* A list that the library has packed: it may contain zero bytes, and only the library knows where it ends. */
+/* Sets a list that the library has packed: it may contain zero bytes, and only the library knows its end. */
 static void set_packed(const struct pmix_library* library, pmix_info_t* info, const char* key, const char* packed) {
   set_key(info, key);
   if (library->value_load != NULL && strncmp(packed, "pmix", 4) != 0) {
@@ -108,9 +108,9 @@ static void append_ranks(struct list* list, const struct node* node) {
   }
 }
 
-/* --- The calls ------------------------------------------------------------------------------------------------ */
+/* --- Calls of the library ------------------------------------------------------------------------------------- */
 
-/* Most calls are answered later, from the thread of the library. */
+/* Waits for the result of a call: most calls are answered later, from the library's thread. */
 struct answer {
   pthread_mutex_t mutex;
   pthread_cond_t arrived;
@@ -151,11 +151,11 @@ static pmix_status_t init(const struct pmix_library* library, pmix_server_module
   set_text(&wishes[0], PMIX_SERVER_TMPDIR, job->folder);
   set_text(&wishes[1], PMIX_SYSTEM_TMPDIR, job->folder);
   set_text(&wishes[2], PMIX_HOSTNAME, job->nodes[job->local_node].host); /* several nodes may be one machine */
-  set_flag(&wishes[3], PMIX_SERVER_SHARE_TOPOLOGY);                      /* each rank would look at the machine again */
+  set_flag(&wishes[3], PMIX_SERVER_SHARE_TOPOLOGY);                      /* else each rank reads the topology again */
   return library->server_init(module, wishes, 4);
 }
 
-/* What every rank may ask about one of them. */
+/* Describes one rank: the values that every rank may ask for. */
 static void describe_rank(pmix_info_t* info, const struct job* job, uint32_t node, uint32_t local) {
   enum {
     kFields = 8
@@ -215,7 +215,7 @@ static pmix_status_t register_job(const struct pmix_library* library, const stru
   set_text(&facts[8], PMIX_LOCAL_PEERS, peers.text);
   set_number(&facts[9], PMIX_JOB_NUM_APPS, 1);
   set_rank(&facts[10], PMIX_LOCALLDR, own->rank_count > 0 ? own->ranks[0] : 0);
-  set_text(&facts[11], PMIX_TMPDIR, job->folder); /* Open MPI 5 leaves folders there */
+  set_text(&facts[11], PMIX_TMPDIR, job->folder); /* Open MPI 5 leaves directories there */
   size_t next = kOfJob;
   for (uint32_t i = 0; i < job->node_count; ++i) {
     for (uint32_t k = 0; k < job->nodes[i].rank_count; ++k) {

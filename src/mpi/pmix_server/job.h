@@ -1,4 +1,4 @@
-/* The job as muster describes it, and as the PMIx library is told of it. */
+/* The job as received from muster, and its registration with the PMIx library. */
 #ifndef MUSTER_PMIX_SERVER_JOB_H
 #define MUSTER_PMIX_SERVER_JOB_H
 
@@ -9,12 +9,12 @@
 struct node {
   char* host;
   uint32_t rank_count;
-  uint32_t* ranks; /* those that run there, by local rank */
+  uint32_t* ranks; /* the ranks of this node, by local rank */
 };
 
 struct job {
-  char* name;   /* the namespace of PMIx: no other job of this machine has it */
-  char* folder; /* a private one, for what library and ranks write */
+  char* name;   /* PMIx namespace, unique on this machine */
+  char* folder; /* private directory for files of the library and the ranks */
   uint32_t local_node;
   uint32_t node_count;
   struct node* nodes;
@@ -23,7 +23,7 @@ struct job {
 
 void take_job(struct frame* frame, struct job* job);
 
-/* A rank of it, as the library calls one. */
+/* The library's identifier of a rank. */
 pmix_proc_t process_of(const struct job* job, uint32_t rank);
 
 /* Makes this process the PMIx server of its node: `server_init`, the namespace, a client for each rank

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The name that the library has had since version 2, and that of Open MPI 4.1's own, which may have version 3 in it. */
+/* The library's soname since version 2, and that of Open MPI 4.1's own copy, which may contain version 3. */
 static const char* const kNames[] = {"libpmix.so.2", "libopen-pal.so.40"};
 
-/* Where they are, as seen from programs such as mpirun. */
+/* Library directories relative to the `bin` of a program such as mpirun. */
 static const char* const kBesidePrograms[] = {"../lib", "../lib64", "../lib/openmpi"};
 
 static char refusal[512];
@@ -34,13 +34,13 @@ static int find_all(void* handle, struct pmix_library* library) {
          find(handle, "PMIx_server_setup_fork", &library->setup_fork);
 }
 
-/* "OpenPMIx 4.2.2, repo rev: ...": the first number in it. */
+/* Major version from "OpenPMIx 4.2.2, repo rev: ...": the first number in it. */
 static int major_version(const char* version) {
   const size_t before = strcspn(version, "0123456789");
   return atoi(version + before);
 }
 
-/* All its symbols, and for others too: its plugins look for them. NULL: `why` says why not. */
+/* Loads all symbols globally, because the library's plugins look for them. NULL: `why` has the reason. */
 static void* open_library(const char* path, char* why, size_t size) {
   void* const handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   if (handle == NULL) {
@@ -49,7 +49,7 @@ static void* open_library(const char* path, char* why, size_t size) {
   return handle;
 }
 
-/* In the folders of libraries beside the `bin` that this is in. */
+/* Tries the library directories beside a `bin` directory. */
 static void* open_beside(const char* bin, const char* name) {
   for (size_t i = 0; i < sizeof kBesidePrograms / sizeof *kBesidePrograms; ++i) {
     char path[2 * PATH_MAX];
@@ -63,7 +63,7 @@ static void* open_beside(const char* bin, const char* name) {
   return NULL;
 }
 
-/* Beside each mpirun of PATH, whatever links lead to it. */
+/* Tries the directories beside each mpirun of PATH, with links resolved. */
 static void* open_beside_mpirun(const char* name) {
   const char* const folders = getenv("PATH");
   for (const char* at = folders; at != NULL && *at != '\0';) {
@@ -83,8 +83,8 @@ static void* open_beside_mpirun(const char* name) {
   return NULL;
 }
 
-/* An MPI of its own, such as HPC-X or one of pip or conda, is what its mpirun on PATH belongs to; else it is the
- * system's, or that of LD_LIBRARY_PATH. */
+/* Finds the library. A separate MPI, such as HPC-X or one of pip or conda, is the one of its mpirun on PATH; else the
+ * system's library, or that of LD_LIBRARY_PATH, is used. */
 static void* find_library(void) {
   for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
     char why[sizeof refusal] = "libpmix.so.2 has no PMIx_server_init";
@@ -96,7 +96,7 @@ static void* find_library(void) {
       return handle;
     }
     if (i == 0) {
-      memcpy(refusal, why, sizeof refusal); /* of the one that everybody knows */
+      memcpy(refusal, why, sizeof refusal); /* report the failure of the usual name */
     }
   }
   return NULL;
@@ -116,7 +116,7 @@ const char* load_pmix(struct pmix_library* library) {
     snprintf(refusal, sizeof refusal, "%s is older than version 3", version);
     return refusal;
   }
-  /* A function of the library since 4.2, and of its inside before. */
+  /* A public function since 4.2, internal before. */
   if (!find(handle, "PMIx_Value_load", &library->value_load)) {
     find(handle, "pmix_value_load", &library->value_load);
   }

@@ -1,10 +1,10 @@
-/* The PMIx library of the image, loaded when it is needed: versions 3 to 5. The only file that knows how it is found. */
+/* Finds and loads the image's PMIx library on demand: versions 3 to 5. */
 #ifndef MUSTER_PMIX_SERVER_LIBRARY_H
 #define MUSTER_PMIX_SERVER_LIBRARY_H
 
 #include <pmix_server.h>
 
-/* What is called of it. Those at the end are not in every version: NULL. */
+/* Functions of the library that the server calls. Those at the end are NULL in some versions. */
 struct pmix_library {
   const char* (*get_version)(void);
   const char* (*error_string)(pmix_status_t);
@@ -18,7 +18,7 @@ struct pmix_library {
   pmix_status_t (*value_load)(pmix_value_t*, const void*, pmix_data_type_t);
 };
 
-/* Loads it into `library`. Returns NULL, or why there is none that serves. */
+/* Loads the library. Returns NULL, or the reason why no usable one was found. */
 const char* load_pmix(struct pmix_library* library);
 
 #endif

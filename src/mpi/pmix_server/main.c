@@ -1,5 +1,6 @@
-/* The PMIx server of one node of one attempt: by it MPI's ranks find each other without mpirun. A program of its own, since muster
- * is linked statically and cannot load the image's library; muster carries it, starts it, and speaks with it over descriptor 0.
+/* The PMIx server of one node for one attempt, through which MPI's ranks find each other without mpirun. It is a
+ * separate program because muster is linked statically and cannot load the image's library: muster contains it, starts
+ * it, and exchanges frames with it over descriptor 0.
  *
  *   muster                        this program                       ranks (libpmix in them)
  *     | -- job ----------------------> |                                  |
@@ -13,7 +14,7 @@
  *     | <-- said: text for the user -- | <------------- PMIx_Log -------- |
  *     | -- shown --------------------> | -------------------------------> |
  *
- * It lives as long as the stream: at its end it takes the server down, and goes. */
+ * At the end of the stream it finalizes the server and exits. */
 #include "frames.h"
 #include "job.h"
 #include "library.h"
@@ -28,12 +29,12 @@
 
 enum {
   kStream = 0,
-  /* Up to so many ranks on a node, to tell each of them all costs less than memory that they share: 13 ms of 73 with
-   * one, 20 of 160 with four; with eight it costs 40 of 290 more. */
+  /* Up to this many ranks on a node, sending everything to each costs less than shared memory: 13 ms of 73 with one,
+   * 20 of 160 with four; with eight it costs 40 of 290 more. */
   kFewRanks = 4
 };
 
-/* --- What the library asks, from its thread -------------------------------------------------------------------- */
+/* --- Callbacks of the library, called from its thread ---------------------------------------------------------- */
 
 static void tell_of_rank(enum frame_kind kind, uint32_t rank) {
   struct frame_writer writer;
@@ -42,7 +43,7 @@ static void tell_of_rank(enum frame_kind kind, uint32_t rank) {
   send_frame(&writer, kStream);
 }
 
-/* As all versions of the library take it. */
+/* Reports success in the way that all versions of the library accept. */
 static pmix_status_t agree(pmix_op_cbfunc_t done, void* given) {
   if (done != NULL) {
     done(PMIX_SUCCESS, given);
@@ -76,12 +77,12 @@ static pmix_status_t on_abort(const pmix_proc_t* process, void* object, int stat
   return agree(done, given);
 }
 
-/* What the library has asked, and muster has not answered yet. The answer comes by another thread: the library does not take
- * each of them from within its own question. */
+/* A request of the library that muster has not answered yet. The answer comes from another thread, because the
+ * library does not accept every answer from within its own request. */
 struct question {
   uint32_t number;
-  pmix_modex_cbfunc_t fenced; /* of a fence; else NULL */
-  pmix_op_cbfunc_t done;      /* of everything else; may be NULL */
+  pmix_modex_cbfunc_t fenced; /* callback of a fence; else NULL */
+  pmix_op_cbfunc_t done;      /* callback of other requests; may be NULL */
   void* given;
   struct question* next;
 };
@@ -99,7 +100,7 @@ static uint32_t remember(pmix_modex_cbfunc_t fenced, pmix_op_cbfunc_t done, void
   return question->number;
 }
 
-/* NULL: it is none, or one of the other kind. */
+/* NULL: no request has this number, or it is of the other kind. */
 static struct question* take_question(uint32_t number, bool is_fence) {
   struct question* found = NULL;
   pthread_mutex_lock(&questions_mutex);
@@ -119,7 +120,7 @@ static int is_text_for_user(const pmix_info_t* info) {
          (strcmp(info->key, PMIX_LOG_STDERR) == 0 || strcmp(info->key, PMIX_LOG_STDOUT) == 0);
 }
 
-/* What a library of MPI's would have the launcher show: errors, and advice. */
+/* Forwards a message that an MPI library wants the launcher to show: an error, or advice. */
 static void on_log(const pmix_proc_t* process, const pmix_info_t data[], size_t count, const pmix_info_t wishes[],
                    size_t wish_count, pmix_op_cbfunc_t done, void* given) {
   (void)wishes;
@@ -147,7 +148,7 @@ static void on_log(const pmix_proc_t* process, const pmix_info_t data[], size_t 
   send_frame(&writer, kStream);
 }
 
-/* Called once all ranks of this node that take part have asked, with what they all have to say. */
+/* Called once all participating ranks of this node are at the fence, with their contributions. */
 static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count, const pmix_info_t wishes[],
                               size_t wish_count, char* data, size_t size, pmix_modex_cbfunc_t done, void* given) {
   (void)wishes;
@@ -171,7 +172,7 @@ static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count, const
   return PMIX_SUCCESS;
 }
 
-/* What a rank on another node has put, and no fence has brought: everything goes by fences here. */
+/* Refuses a request for a value of a rank on another node that no fence has brought: all values go by fences here. */
 static pmix_status_t on_direct_modex(const pmix_proc_t* process, const pmix_info_t wishes[], size_t wish_count,
                                      pmix_modex_cbfunc_t done, void* given) {
   (void)process;
@@ -191,7 +192,7 @@ static pmix_server_module_t module = {
     .log = on_log,
 };
 
-/* --- What muster says ------------------------------------------------------------------------------------------ */
+/* --- Messages from muster -------------------------------------------------------------------------------------- */
 
 static void release(void* bytes) {
   free(bytes);
@@ -225,7 +226,7 @@ static void tell(enum frame_kind kind, const char* text) {
   send_frame(&writer, kStream);
 }
 
-/* What the library wants in the environment of each rank. */
+/* Sends muster the variables that the library requires for each rank. */
 static const char* tell_environments(const struct pmix_library* library, const struct job* job) {
   const struct node* const own = &job->nodes[job->local_node];
   for (uint32_t k = 0; k < own->rank_count; ++k) {
@@ -257,7 +258,7 @@ static const char* begin(struct pmix_library* library, struct job* job) {
   return refusal;
 }
 
-/* By the environment, before it is loaded. What the user sets of it stays. */
+/* Configures the library by environment variables before it is loaded. Variables of the user stay. */
 static void prepare_library(const struct job* job) {
   uint32_t most = 0;
   for (uint32_t i = 0; i < job->node_count; ++i) {
@@ -266,10 +267,10 @@ static void prepare_library(const struct job* job) {
   if (most <= kFewRanks) {
     setenv("PMIX_MCA_gds", "hash", 0);
   }
-  setenv("TMPDIR", job->folder, 1); /* what the library forgets there goes with the folder */
+  setenv("TMPDIR", job->folder, 1); /* files that the library leaves there are deleted with the directory */
 }
 
-/* muster-pmix --probe: whether the image has a library that serves. */
+/* muster-pmix --probe: tells whether the image has a usable library. */
 static int answer_probe(struct pmix_library* library) {
   const char* const refusal = load_pmix(library);
   puts(refusal == NULL ? library->get_version() : refusal);
@@ -281,10 +282,10 @@ int main(int count, char* words[]) {
   static struct job job;
   struct frame frame;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  /* The library looks at the machine by hwloc, whose plugins for screens would load half a desktop: this costs a
-   * node 3 ms. */
+  /* The library reads the machine's topology by hwloc, whose display plugins would load half a desktop: 3 ms for a
+   * node. */
   setenv("HWLOC_PLUGINS_BLACKLIST", "hwloc_gl,hwloc_opencl,hwloc_xml_libxml", 0);
-  /* Else it looks for the user in the list of users, and crashes where there is no such entry. */
+  /* Without HOME it searches the user database, and crashes where the user has no entry. */
   setenv("HOME", "/", 0);
   if (count == 2 && strcmp(words[1], "--probe") == 0) {
     return answer_probe(&library);
