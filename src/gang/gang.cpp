@@ -173,7 +173,7 @@ void Gang::Driver::handle(LeaderEvent& event) {
   if (!leader_ || is_ourselves) {
     return;
   }
-  const bool was_gathering = leader_->state() == Leader::State::RendezvousTimer;
+  const bool was_gathering = leader_->state() == Leader::State::Rendezvous;
   for (const LeaderAction& action : leader_->on(event, Clock::now())) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }

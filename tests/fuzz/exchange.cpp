@@ -1,4 +1,4 @@
-// What a hostile agent contributes: pieces that do not fit, values that do not unpack, rounds that cannot
+// What a hostile agent contributes: chunks that do not fit, values that do not unpack, rounds that cannot
 // be. The first byte says how the frames are torn; the frames follow, from three agents in turn.
 #include "gang/protocol/exchange.hpp"
 
@@ -25,11 +25,11 @@ gang::ExchangeKeys keys() {
 /// What everybody is sent can be put together, and has the limit of its key.
 void check(const gang::Delivery& delivery) {
   gang::ExchangeClient agent(keys());
-  (void)agent.start(delivery.pieces.front().piece.id.attempt);
-  for (std::size_t i = 0; i < delivery.pieces.size(); ++i) {
-    const auto value = agent.take(delivery.pieces[i]);
+  (void)agent.start(delivery.chunks.front().chunk.id.attempt);
+  for (std::size_t i = 0; i < delivery.chunks.size(); ++i) {
+    const auto value = agent.take(delivery.chunks[i]);
     require(value.has_value(), "what the leader sends fits");
-    require(value->has_value() == (i + 1 == delivery.pieces.size()), "the last piece is the last");
+    require(value->has_value() == (i + 1 == delivery.chunks.size()), "the last chunk is the last");
     require(!*value || (*value)->bytes.size() <= 60'000, "a result has its limit");
   }
 }
@@ -40,7 +40,7 @@ bool take(gang::ExchangeServer& exchange, LinkId link, const gang::Contribute& c
     if (std::holds_alternative<gang::MergeFailed>(outcome)) {
       return false;
     }
-    if (const auto* const breach = std::get_if<gang::Breach>(&outcome)) {
+    if (const auto* const breach = std::get_if<gang::Violation>(&outcome)) {
       require(breach->link == link && !breach->why.empty(), "who breaks the rules is told why");
       (void)exchange.forget(link);
     } else {
@@ -51,7 +51,7 @@ bool take(gang::ExchangeServer& exchange, LinkId link, const gang::Contribute& c
   return true;
 }
 
-void contribute(std::string_view bytes, std::size_t piece) {
+void contribute(std::string_view bytes, std::size_t chunk) {
   gang::ExchangeServer exchange(keys(), kMostHeld);
   std::vector<gang::ExchangeNode> nodes;
   for (LinkId link = 0; link < kAgents; ++link) {
@@ -62,8 +62,8 @@ void contribute(std::string_view bytes, std::size_t piece) {
   gang::FrameReader reader(gang::kMostMessageBytes);
   LinkId link = 0;
   while (!bytes.empty()) {
-    reader.feed(bytes.substr(0, piece));
-    bytes.remove_prefix(std::min(piece, bytes.size()));
+    reader.feed(bytes.substr(0, chunk));
+    bytes.remove_prefix(std::min(chunk, bytes.size()));
     for (auto next = reader.next(); next && *next; next = reader.next()) {
       const auto message = gang::decode(**next);
       const auto* const found = message ? std::get_if<gang::Contribute>(&*message) : nullptr;

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const PythonLine& line : read_python(text)) {
     fuzz::require(line.number > last || line.number == last, "lines come in their order");
     last = line.number;
-    for (const Word& word : line.words) {
+    for (const PythonWord& word : line.words) {
       fuzz::require(word.text.data() >= text.data() && word.text.data() + word.text.size() <= text.data() + text.size(),
                     "a word is a part of the text");
     }

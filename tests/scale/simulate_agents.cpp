@@ -151,7 +151,7 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   callbacks.status_of_node = [](const gang::StatusOfNode& /*status*/) {};
   callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
   callbacks.reserve_port = [] { return Result<AttemptPorts>(AttemptPorts{}); };
-  callbacks.leave = [this](const JobEnd& end) { on_leave(end); };
+  callbacks.on_job_end = [this](const JobEnd& end) { on_leave(end); };
   callbacks.done = [this] { ++done_; };
   auto agent = std::make_unique<gang::Gang>(io_, std::move(setup), std::move(callbacks));
   const bool contributes = options_.values && options_.values->has_any();

@@ -61,8 +61,8 @@ gang::Contributed contribution_of(int node, const Values& values) {
   return {"values", std::move(bytes), {}};
 }
 
-gang::Policy simulated_policy(int agents, int node, std::uint16_t port) {
-  gang::Policy policy;
+gang::GangConfig simulated_policy(int agents, int node, std::uint16_t port) {
+  gang::GangConfig policy;
   policy.seed = static_cast<std::uint64_t>(node) << 32U;
   policy.host = "127.0.0.1";
   policy.port = port;
@@ -118,7 +118,7 @@ int lead(int agents, std::uint16_t port, const Values& values, std::shared_ptr<c
   callbacks.kill_attempt = [] {};
   callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
   callbacks.reserve_port = [] { return Result<AttemptPorts>(AttemptPorts{}); };
-  callbacks.leave = [&](const JobEnd& end) { code = end.exit_code; };
+  callbacks.on_job_end = [&](const JobEnd& end) { code = end.exit_code; };
   callbacks.done = [&] { io.stop(); };
   gang = std::make_unique<gang::Gang>(io, std::move(setup), std::move(callbacks));
   if (values.has_any() && !gang->contribute(contribution_of(0, values))) {

@@ -59,7 +59,6 @@ def repository(tmp_path):
         ("Timer\nnext_look_;", "next_look_", "timer"),
         ("class LaterLook;", "LaterLook", "DelayedCall"),
         ("int k = kMostLaterLooks;", "kMostLaterLooks", "DelayedCall"),
-        ("struct LastCall {};", "LastCall", "DrainDeadline"),
         ("int a = 1'000; int errand_count = 'e';", "errand_count", "HelperTask"),
     ],
 )

@@ -50,7 +50,7 @@ std::optional<Instant> Leader::next_wake() const {
     at(next_silence_check_);
   }
   switch (state_) {
-    case State::RendezvousTimer:
+    case State::Rendezvous:
       if (!waits_for_port_ && !start_due_) {
         at(rendezvous_timer_.next_wake());
       }
@@ -96,7 +96,7 @@ void Leader::handle(const Received& received, Instant now) {
 
 void Leader::handle(const PortReserved& reserved, Instant now) {
   waits_for_port_ = false;
-  if (state_ != State::RendezvousTimer) {
+  if (state_ != State::Rendezvous) {
     return;  // the job was stopped meanwhile
   }
   if (!reserved.error.empty()) {
@@ -117,11 +117,11 @@ void Leader::handle(const Tick& /*tick*/, Instant now) {
   if (roster_.has_others() && now >= next_silence_check_) {
     check_silence(now);
   }
-  if (state_ == State::RendezvousTimer) {
+  if (state_ == State::Rendezvous) {
     report_progress(now);
     try_start(now);
   }
-  if (state_ == State::RendezvousTimer && !waits_for_port_ && !start_due_) {
+  if (state_ == State::Rendezvous && !waits_for_port_ && !start_due_) {
     check_deadlines(now);
   }
   if (state_ == State::Running && now >= early_exit_.deadline().value_or(Instant::max())) {
@@ -242,7 +242,7 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
   if (end_ || state_ == State::Finishing) {
     return;
   }
-  if (link != kOwnLink && state_ == State::RendezvousTimer && attempt_.number() == 0) {
+  if (link != kOwnLink && state_ == State::Rendezvous && attempt_.number() == 0) {
     roster_.stand_up(link, "left: was stopped by " + signal_name(asked.signal));
     member.leaving_after = asked.signal;
     return;  // nothing has started: another node may take its place
@@ -394,7 +394,7 @@ void Leader::note_readiness(LinkId link) {
 void Leader::follow_readiness(LinkId link, Instant now) {
   note_readiness(link);
   if (!roster_.find(link)->seat) {
-    if (state_ == State::RendezvousTimer) {
+    if (state_ == State::Rendezvous) {
       seat_spares();
     }
     note_newcomers(now);
@@ -458,7 +458,7 @@ void Leader::give_up_exchange(const Error& why, Instant now) {
   if (state_ == State::Running) {
     end_ = recorded(end);
     end_attempt(std::move(end), SIGTERM, now);
-  } else if (state_ == State::RendezvousTimer) {
+  } else if (state_ == State::Rendezvous) {
     conclude(std::move(end), now);
   }
 }

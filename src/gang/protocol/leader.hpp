@@ -86,7 +86,7 @@ using LeaderActions = std::vector<LeaderAction>;
 
 /// Decides for the whole job. A job of one node has a leader too, with its own agent as the only member.
 ///
-///   Gathering ── all here ──▶ Running ── a failure, a stop, success ──▶ Stopping ── all ended ──┐
+///   Rendezvous ── all here ──▶ Running ── a failure, a stop, success ──▶ Stopping ── all ended ──┐
 ///       ▲  │                                                              │  another attempt    │
 ///       │  └─ deadline, stop ──▶ Finishing ◀──────────── the end ─────────┤                     │
 ///       │                            │ all gone                           │                     │
@@ -111,11 +111,11 @@ class Leader {
   [[nodiscard]] std::vector<std::string> awaited() const;
 
   enum class State {
-    RendezvousTimer,  ///< waits for nodes
-    Running,          ///< an attempt runs
-    Stopping,         ///< the attempt is being ended on every node
-    Resting,          ///< no process of the attempt is left; the next one waits
-    Finishing,        ///< all agents have been sent the end
+    Rendezvous,  ///< waits for nodes
+    Running,     ///< an attempt runs
+    Stopping,    ///< the attempt is being ended on every node
+    Resting,     ///< no process of the attempt is left; the next one waits
+    Finishing,   ///< all agents have been sent the end
     Finished
   };
   [[nodiscard]] State state() const { return state_; }
@@ -265,13 +265,13 @@ class Leader {
   };
 
   GangConfig policy_;
-  State state_ = State::RendezvousTimer;
+  State state_ = State::Rendezvous;
   Roster roster_;
   ExchangeServer exchange_;
   RendezvousTimer rendezvous_timer_;
   CurrentAttempt attempt_;
   EarlyExit early_exit_;
-  DrainDeadline newcomers_call_;  ///< for more nodes, before a restart for the nodes that arrived
+  LastCall newcomers_call_;  ///< for more nodes, before a restart for the nodes that arrived
   RestartDecider restart_decider_;
   Fence fence_;
   std::optional<Notice> notice_;   ///< in this attempt

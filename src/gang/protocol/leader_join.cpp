@@ -73,7 +73,7 @@ bool Leader::is_too_much(const Join& join) const {
 
 void Leader::place(LinkId link, Instant now) {
   Member& member = *roster_.find(link);
-  const bool may_sit = state_ == State::RendezvousTimer;
+  const bool may_sit = state_ == State::Rendezvous;
   const bool is_full = policy_.job.total_slots == roster_.seated_slots();
   const std::optional<int> wanted = member.join.node.rank ? std::optional(member.join.node.rank->value) : std::nullopt;
   if (wanted && roster_.holder(*wanted) == kOwnLink) {
@@ -124,7 +124,7 @@ void Leader::keep_or_refuse(LinkId link, Instant now) {
     return;
   }
   say(Level::Info, describe(member) + " is a spare: it waits until a node is needed");
-  notify_spares({link}, attempt_.number() > 0 || state_ != State::RendezvousTimer);
+  notify_spares({link}, attempt_.number() > 0 || state_ != State::Rendezvous);
   note_newcomers(now);
 }
 
@@ -207,13 +207,13 @@ void Leader::release(LinkId link, const std::string& why, Instant now) {
     actions_.emplace_back(Drop{link});
   }
   roster_.remove(link);
-  if (seat && state_ == State::RendezvousTimer) {
+  if (seat && state_ == State::Rendezvous) {
     say(Level::Info, "node " + std::to_string(*seat) + ", " + name + ", left: it " + why);
   }
   if (seat) {
     place_claimants(*seat, now);
   }
-  if (seat && state_ == State::RendezvousTimer) {
+  if (seat && state_ == State::Rendezvous) {
     seat_spares();
     try_start(now);  // with fewer nodes the last call may no longer run
   }
@@ -230,7 +230,7 @@ constexpr std::size_t kHostsLookedUp = 8;
 }  // namespace
 
 void Leader::gather(Instant now) {
-  state_ = State::RendezvousTimer;
+  state_ = State::Rendezvous;
   pending_.clear();
   start_due_.reset();
   rendezvous_timer_.begin(now);
@@ -295,7 +295,7 @@ bool Leader::end_for_missing_nodes(Instant now) {
 }
 
 void Leader::try_start(Instant now) {
-  if (state_ != State::RendezvousTimer || end_for_missing_nodes(now)) {
+  if (state_ != State::Rendezvous || end_for_missing_nodes(now)) {
     return;
   }
   if (waits_for_port_ || !roster_.holder(0)) {

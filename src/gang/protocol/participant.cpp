@@ -61,7 +61,7 @@ std::optional<Instant> Participant::next_event() const {
     }
     return has_workers() ? std::min(wake, must_be_gone()) : wake;
   }
-  if (state_ != State::ConnectRetry) {
+  if (state_ != State::Connecting) {
     return std::nullopt;  // the leader is lost, and only the end of the workers is awaited
   }
   return connect_retry_.next_wake();
@@ -80,7 +80,7 @@ Lease Participant::lease() const {
 
 std::string Participant::awaited() const {
   switch (state_) {
-    case State::ConnectRetry:
+    case State::Connecting:
       return "the leader at " + leader_;
     case State::Joined:
       return "the start of the job";
@@ -156,7 +156,7 @@ void Participant::seek(const std::string& why, Instant now) {
       connect_retry_.give_up_at(now + policy_.options.heartbeat_timeout);
     }
   }
-  state_ = State::ConnectRetry;
+  state_ = State::Connecting;
 }
 
 void Participant::dial() {
@@ -246,7 +246,7 @@ void Participant::handle(const InputsFailed& failed, Instant now) {
   if (known_end_) {
     return;  // the job was lost before
   }
-  if (state_ == State::ConnectRetry) {
+  if (state_ == State::Connecting) {
     connect_retry_.give_up_at(now + kTimeToTellWhy);
   }
   known_end_ = in_this_attempt(make_end(failed.kind, failed.why));
@@ -277,7 +277,7 @@ void Participant::handle(const StopSignal& stop, Instant /*now*/) {
 
 /// Before the gang is complete no process runs that could save anything.
 void Participant::handle(const SuspendRequested& request, Instant /*now*/) {
-  if (state_ == State::ConnectRetry && !request.is_withdrawn) {
+  if (state_ == State::Connecting && !request.is_withdrawn) {
     leave(in_this_attempt(make_end(EndKind::Suspended, "suspended (" + request.source + "): the nodes had not met")));
     return;
   }
@@ -343,7 +343,7 @@ void Participant::handle(const Wake& /*wake*/, Instant now) {
     }
     return;
   }
-  if (state_ != State::ConnectRetry) {
+  if (state_ != State::Connecting) {
     return;
   }
   if (connect_retry_.is_in_vain(now)) {

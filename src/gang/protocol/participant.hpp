@@ -79,7 +79,7 @@ using ParticipantActions = std::vector<ParticipantAction>;
 
 /// Decisions of one agent, also of the leader's own.
 ///
-///   Seeking ── link up ──▶ Joined ── start ──▶ Running ── a failure, a stop ──▶ Stopping
+///   Connecting ── link up ──▶ Joined ── start ──▶ Running ── a failure, a stop ──▶ Stopping
 ///      ▲  └ dial again       │ ▲                  │ all over                       │ all over
 ///      └──── link lost ──────┘ │                  ▼                                ▼
 ///        (before any start)    └───────────── start ◀──────────────────────────── Over
@@ -103,11 +103,11 @@ class Participant {
   [[nodiscard]] std::string awaited() const;
 
   enum class State {
-    ConnectRetry,  ///< no link to the leader yet
-    Joined,        ///< has a link; nothing has been started
-    Running,       ///< workers run
-    Stopping,      ///< workers are being ended
-    Over,          ///< the attempt is over here; the leader decides what follows
+    Connecting,  ///< no link to the leader yet
+    Joined,      ///< has a link; nothing has been started
+    Running,     ///< workers run
+    Stopping,    ///< workers are being ended
+    Over,        ///< the attempt is over here; the leader decides what follows
     Left
   };
   [[nodiscard]] State state() const { return state_; }
@@ -172,7 +172,7 @@ class Participant {
   ExchangeClient contributions_;
   ConnectRetry connect_retry_;
   LeaderLiveness liveness_;
-  State state_ = State::ConnectRetry;
+  State state_ = State::Connecting;
   bool is_leader_ = false;
   bool is_linked_ = false;
   bool is_spare_ = false;

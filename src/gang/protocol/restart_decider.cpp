@@ -81,7 +81,7 @@ constexpr seconds kLookUpAhead{3};
 
 }  // namespace
 
-void DrainDeadline::note(bool can_go_on, bool is_needed, Instant now, Instant latest) {
+void LastCall::note(bool can_go_on, bool is_needed, Instant now, Instant latest) {
   if (!can_go_on) {
     cancel();
   } else if (!is_needed) {

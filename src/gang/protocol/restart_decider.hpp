@@ -85,9 +85,9 @@ class RestartDecider {
 // Decides how long the leader waits for nodes, and when it logs the progress. Part of the leader: pure.
 
 /// Time limit for further nodes once the job could continue with those that are here.
-class DrainDeadline {
+class LastCall {
  public:
-  explicit DrainDeadline(std::chrono::milliseconds length) : length_(length) {}
+  explicit LastCall(std::chrono::milliseconds length) : length_(length) {}
 
   /// Starts the time limit when the job can continue, and ends it at once unless `is_needed`: no further node can
   /// come. Cancelled when the job cannot continue; ends at `latest`.
@@ -142,7 +142,7 @@ class RendezvousTimer {
 
  private:
   std::chrono::milliseconds timeout_;
-  DrainDeadline last_call_;
+  LastCall last_call_;
   std::chrono::milliseconds inputs_timeout_;
   Instant since_;
   Instant deadline_;

@@ -157,7 +157,7 @@ TEST(Ready, MayBeLostBeforeTheNextAttempt) {
 
   (void)story.end_all();
 
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   EXPECT_NE(story.read_signal(1, InputStatus{}).find("start 1 as node 1 of 2"), std::string::npos);
 }
 
@@ -266,7 +266,7 @@ TEST(Ready, IsWaitedForBeforeTheNextAttemptForTheLastCall) {
   (void)story.read_signal(kOwnLink, Failed{0, failure_of(0)});
   (void)story.read_signal(1, InputStatus{"its rank table"});
   (void)story.end_all();
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   EXPECT_NE(story.read_signal(1, InputStatus{}).find("1: start 1 as node 1 of 2"), std::string::npos);
 }
 

@@ -362,7 +362,7 @@ TEST(Replacement, IsWaitedForAndThenTheJobIsLost) {
   (void)story.read_signal(0, Ended{});
   (void)story.read_signal(2, Ended{});
   (void)story.wait(seconds(20));
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   EXPECT_TRUE(
       story.has_said("2 of 3 nodes are here after 0 s: node 1 (host-b) left: closed the "
                      "connection; giving up in 60 s"))
@@ -456,7 +456,7 @@ TEST(Replacement, LosesANodeBetweenAttempts) {
   EXPECT_EQ(story.lose(1), "");
 
   (void)story.wait(seconds(20));
-  EXPECT_EQ(story.state(), State::RendezvousTimer) << "one node is too few";
+  EXPECT_EQ(story.state(), State::Rendezvous) << "one node is too few";
   EXPECT_EQ(story.arrive(6, 2).substr(0, 36), "6: admitted as node 2 | reserve port");
 }
 

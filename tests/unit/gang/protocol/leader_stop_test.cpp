@@ -58,7 +58,7 @@ TEST(StopAtTheLeader, EndsTheJobBetweenAttempts) {
 TEST(StopAtTheLeader, EndsTheJobThatWaitsForAReplacement) {
   LeaderStory story = resting(restarting(job_of(2)), 2);
   (void)story.wait(seconds(60));
-  ASSERT_EQ(story.state(), State::RendezvousTimer);
+  ASSERT_EQ(story.state(), State::Rendezvous);
 
   EXPECT_EQ(story.read_signal(0, StopFromAgent{SIGHUP}), "0: finish: stopped 129 | dissolve");
 }
@@ -115,7 +115,7 @@ TEST(StopElsewhere, LetsAnotherAgentComeBeforeTheStart) {
   (void)story.arrive(1, 1);
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "");
   EXPECT_EQ(story.lose(1).find("finish: failed"), std::string::npos);
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
 
   EXPECT_EQ(story.arrive(2, 1), "2: admitted as node 1");
 }
@@ -222,7 +222,7 @@ TEST(StopElsewhere, EndsAJobThatNeedsTheNodeBetweenAttempts) {
 TEST(StopElsewhere, EndsAJobThatWaitsForAReplacementAndNeedsTheNode) {
   LeaderStory story = resting(restarting(job_of(3)), 3);
   (void)story.wait(seconds(60));
-  ASSERT_EQ(story.state(), State::RendezvousTimer);
+  ASSERT_EQ(story.state(), State::Rendezvous);
 
   EXPECT_EQ(story.read_signal(1, StopFromAgent{SIGTERM}), "0,1: finish: stopped 143");
 }

@@ -7,13 +7,13 @@ namespace {
 
 using State = Leader::State;
 
-// --- Gathering ----------------------------------------------------------------------------------
+// --- Rendezvous ----------------------------------------------------------------------------------
 
 TEST(Leader, StartsAllNodesWhenTheLastOneIsHere) {
   LeaderStory story(job_of(3));
   EXPECT_EQ(story.first_words, "0: admitted as node 0");
   EXPECT_EQ(story.arrive(7, 2), "7: admitted as node 2");
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
 
   EXPECT_EQ(story.arrive(8, 1),
             "8: admitted as node 1 | reserve port | "
@@ -76,7 +76,7 @@ TEST(Leader, StartsNothingUntilItHasAPort) {
   LeaderStory story(job_of(2));
   story.answers_port = false;
   EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1 | reserve port");
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   EXPECT_EQ(story.wait(seconds(3)), "") << "one request is enough";
 
   EXPECT_EQ(story.happen(PortReserved{{4'711}, ""}),
@@ -99,7 +99,7 @@ TEST(Leader, WaitsOnForANodeThatLeavesWhileThePortIsReserved) {
   EXPECT_EQ(story.lose(2), "");
 
   EXPECT_EQ(story.happen(PortReserved{{4'711}, ""}), "") << "it is not complete any more";
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   EXPECT_EQ(story.arrive(3, 2), "3: admitted as node 2 | reserve port");
 }
 
@@ -176,7 +176,7 @@ TEST(Leader, CallsOnceMoreForNodesWhenTheLeastAreHere) {
   EXPECT_EQ(story.arrive(1, 1), "1: admitted as node 1");
   (void)story.wait(seconds(29));
   EXPECT_EQ(story.arrive(3, 3), "3: admitted as node 3");
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
 
   EXPECT_EQ(story.wait(seconds(1)),
             "reserve port | 0: start 0 as node 0 of 3, slots 0 of 6 | "
@@ -197,11 +197,11 @@ TEST(Leader, CallsAgainWhenTooFewWereLeft) {
   (void)story.wait(seconds(20));
   (void)story.lose(1);
   (void)story.wait(seconds(20));
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   (void)story.arrive(2, 1);
 
   (void)story.wait(seconds(29));
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   (void)story.wait(seconds(1));
   EXPECT_EQ(story.state(), State::Running);
 }
@@ -214,7 +214,7 @@ TEST(Leader, StartsWithEnoughNodesAtTheDeadlineAlthoughTheLastCallRuns) {
   (void)story.arrive(1, 1);
 
   (void)story.wait(seconds(4));
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   (void)story.wait(seconds(1));
   EXPECT_EQ(story.state(), State::Running);
 }
@@ -226,7 +226,7 @@ TEST(Leader, DoesNotTimeOutWhileACompleteGangReservesItsPort) {
   story.answers_port = false;
   (void)story.arrive(1, 1);
   (void)story.wait(seconds(25));
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
 
   (void)story.happen(PortReserved{{4'711}, ""});
   EXPECT_EQ(story.state(), State::Running);
@@ -476,7 +476,7 @@ TEST(Leader, DisconnectsANodeThatJoinsTwiceOnOneLink) {
   LeaderStory story(job_of(3));
   (void)story.arrive(1, 1);
   EXPECT_EQ(story.read_signal(1, story.join_of(1, 2)), "drop 1");
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
 }
 
 // --- A leader that was asleep -------------------------------------------------------------------

@@ -64,7 +64,7 @@ TEST(TotalSlots, MustBeTheLeaders) {
   counting.job.total_slots.reset();
   EXPECT_EQ(story.arrive(2, counting),
             "2: refused: its number of workers in all is 'not given', the leader's is '8' | drop 2");
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
 }
 
 TEST(TotalSlots, RefuseANodeThatExceedsThem) {
@@ -131,7 +131,7 @@ TEST(TotalSlots, SayThatTheNodeRanksHaveAGap) {
   LeaderStory story(job_with_workers(8));
   (void)arrive_with(story, 1, 3, 1);
   EXPECT_EQ(arrive_with(story, 3, 3, 3), "3: admitted as node 3");
-  EXPECT_EQ(story.state(), State::RendezvousTimer);
+  EXPECT_EQ(story.state(), State::Rendezvous);
   EXPECT_EQ(arrive_with(story, 2, 1, 2), "2: refused: all 8 workers of the job are here already | drop 2");
   (void)story.wait(seconds(6));
   EXPECT_TRUE(
@@ -156,7 +156,7 @@ TEST(TotalSlots, AreTheSameAfterARestart) {
   (void)story.lose(1);
   (void)story.end_all();
   (void)story.wait(seconds(20));
-  EXPECT_EQ(story.state(), State::RendezvousTimer) << "3 of 7 workers are no job";
+  EXPECT_EQ(story.state(), State::Rendezvous) << "3 of 7 workers are no job";
   EXPECT_TRUE(story.has_said("3 of 7 workers are here after 0 s, on 2 nodes: node 1 (host-b) left"))
       << story.all_said();
 

@@ -9,7 +9,7 @@ namespace {
 
 using State = Participant::State;
 
-// --- Seeking the leader -------------------------------------------------------------------------
+// --- Connecting the leader -------------------------------------------------------------------------
 
 TEST(Participant, DialsAndJoins) {
   ParticipantStory story;
@@ -140,7 +140,7 @@ TEST(Participant, TriesAgainWhenItMay) {
   ParticipantStory story;
   (void)story.happen(LinkUp{});
   EXPECT_EQ(story.read_signal(Refused{"the leader is not ready", true}), "hang up");
-  EXPECT_EQ(story.state(), State::ConnectRetry);
+  EXPECT_EQ(story.state(), State::Connecting);
 
   EXPECT_EQ(story.wait(seconds(1)), "dial");
   EXPECT_EQ(story.happen(LinkUp{}), "tell join as node 1");
@@ -162,13 +162,13 @@ TEST(Participant, LooksForTheLeaderAgainWhenItIsLostBeforeTheStart) {
   ParticipantStory story = joined();
   (void)story.wait(seconds(500));
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "");
-  EXPECT_EQ(story.state(), State::ConnectRetry);
+  EXPECT_EQ(story.state(), State::Connecting);
   EXPECT_TRUE(story.has_said("lost the leader before the start: looking for it again"));
   EXPECT_EQ(story.wait(seconds(1)), "dial");
 
   (void)story.happen(DialFailed{"connection refused by 10.0.0.1:29500"});
   (void)story.wait(seconds(800));
-  EXPECT_EQ(story.state(), State::ConnectRetry) << "the wait begins anew";
+  EXPECT_EQ(story.state(), State::Connecting) << "the wait begins anew";
   (void)story.wait(seconds(100));
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
 }
@@ -180,7 +180,7 @@ TEST(Participant, HasOneDeadlineWhereItWasNeverAdmitted) {
     (void)story.happen(LinkDown{"closed the connection"});
     (void)story.wait(seconds(2));
   }
-  EXPECT_EQ(story.state(), State::ConnectRetry);
+  EXPECT_EQ(story.state(), State::Connecting);
   (void)story.wait(seconds(2));
   EXPECT_EQ(words_of(*story.end), "incomplete 75");
   EXPECT_NE(story.end->reason.find("the leader at llm-0:29500 closed the connection"), std::string::npos);
@@ -585,7 +585,7 @@ TEST(Participant, EndsByItselfWhenItWaitedInVainAndFindsNoLeader) {
   ParticipantStory story;
   (void)story.happen(InputsFailed{EndKind::BadInput, "the rank table is no JSON object"});
   (void)story.wait(seconds(4));
-  EXPECT_EQ(story.state(), Participant::State::ConnectRetry) << "the others are to hear of it";
+  EXPECT_EQ(story.state(), Participant::State::Connecting) << "the others are to hear of it";
   (void)story.wait(seconds(2));
   EXPECT_EQ(story.state(), Participant::State::Left) << "its leader may have found the same";
 }
