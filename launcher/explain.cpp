@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "carried.hpp"
-#include "compat/compat_launcher.hpp"
 #include "gang/net/token.hpp"
 #include "inputs/input_files.hpp"
 #include "options/settings.hpp"

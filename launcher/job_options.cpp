@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <string>
 #include <system_error>
 
 namespace muster {

@@ -5,7 +5,6 @@
 #include "environment/local_host.hpp"
 #include "gang/net/token.hpp"
 #include "options/settings.hpp"
-#include "remote/remote_agents.hpp"
 #include "remote/remote_launcher.hpp"
 #include "report/report.hpp"
 #include "start_job.hpp"

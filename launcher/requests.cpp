@@ -3,9 +3,7 @@
 
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
-#include "environment/snapshot.hpp"
 #include "options/settings.hpp"
-#include "options/syntax.hpp"
 #include "platforms/request.hpp"
 #include "subcommands.hpp"
 

@@ -2,15 +2,12 @@
 #include "start_job.hpp"
 
 #include "agent/run.hpp"
-#include "base/file_io.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "inputs/input_files.hpp"
-#include "plan_job.hpp"
 #include "process/helper_process.hpp"
 #include "remote/control_lines.hpp"
-#include "remote/remote_agents.hpp"
 #include "report/report.hpp"
 #include "subcommands.hpp"
 

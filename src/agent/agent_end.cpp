@@ -1,7 +1,6 @@
 // Ends the agent (pending work, drained output, exit report), serves the control socket, and contributes this node's
 // values to the gang.
 #include "agent/agent.hpp"
-#include "agent/pending_work.hpp"
 #include "agent/worker_starter.hpp"
 #include "base/endpoint.hpp"
 #include "base/log.hpp"
@@ -14,9 +13,7 @@
 #include "supervise/supervisor.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>

@@ -3,7 +3,6 @@
 #include "agent/attempt.hpp"
 
 #include "environment/cgroups.hpp"
-#include "process/inherited.hpp"
 #include "supervise/first_failure.hpp"
 
 #include <fcntl.h>

@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "environment/cgroups.hpp"
 #include "process/descendants.hpp"
-#include "supervise/end_hints.hpp"
 #include "supervise/first_failure.hpp"
 
 #include <algorithm>

@@ -6,8 +6,6 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "process/helper_process.hpp"
-#include "process/inherited.hpp"
-#include "supervise/supervisor.hpp"
 
 #include <linux/magic.h>
 #include <sys/stat.h>

@@ -4,7 +4,6 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "exchange/exchanged_rank_table.hpp"
-#include "exchange/exchanged_values.hpp"
 #include "modes/mpi_request.hpp"
 #include "process/sidecars.hpp"
 #include "rank_table/rewrite.hpp"

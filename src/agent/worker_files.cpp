@@ -5,7 +5,6 @@
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "output/line_framer.hpp"
-#include "process/workers.hpp"
 
 #include <boost/asio/post.hpp>
 

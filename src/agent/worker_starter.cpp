@@ -1,7 +1,6 @@
 // Starts one worker, lets the loop handle other events, then starts the next one.
 #include "agent/worker_starter.hpp"
 
-#include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "base/ranks.hpp"
 #include "base/text.hpp"

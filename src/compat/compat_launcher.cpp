@@ -6,7 +6,6 @@
 #include "compat/tokens.hpp"
 #include "modes/mpi_request.hpp"
 #include "options/settings.hpp"
-#include "options/syntax.hpp"
 
 #include <algorithm>
 #include <charconv>

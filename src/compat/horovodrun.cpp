@@ -3,7 +3,6 @@
 #include "compat/horovodrun.hpp"
 
 #include "base/text.hpp"
-#include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
 #include "compat/stale_variables.hpp"
 #include "compat/tokens.hpp"

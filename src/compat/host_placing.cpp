@@ -1,8 +1,6 @@
 // Decides whether muster has to start the hosts of a list, and makes the settings that place processes on them.
 #include "compat/host_placing.hpp"
 
-#include "base/text.hpp"
-#include "compat/compat_launcher.hpp"
 #include "environment/local_host.hpp"
 #include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"

@@ -3,7 +3,6 @@
 #include "compat/mpirun.hpp"
 
 #include "base/text.hpp"
-#include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
 #include "compat/tokens.hpp"
 #include "modes/mpi_request.hpp"

@@ -1,6 +1,5 @@
 // Translates mpirun's mapping, its single options, and its counts and hosts.
 #include "base/text.hpp"
-#include "compat/compat_launcher.hpp"
 #include "compat/host_placing.hpp"
 #include "compat/mpirun.hpp"
 #include "modes/mpi_request.hpp"

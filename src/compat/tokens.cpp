@@ -2,7 +2,6 @@
 #include "compat/tokens.hpp"
 
 #include "base/text.hpp"
-#include "compat/compat_launcher.hpp"
 #include "options/help_text.hpp"
 #include "options/syntax.hpp"
 

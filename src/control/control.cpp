@@ -6,7 +6,6 @@
 #include "base/text.hpp"
 
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>

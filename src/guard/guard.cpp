@@ -2,7 +2,6 @@
 #include "guard/guard.hpp"
 
 #include "base/log.hpp"
-#include "guard/agent_watchdog.hpp"
 #include "guard/guard_cleanup.hpp"
 #include "process/descendants.hpp"
 #include "process/guarantees.hpp"

@@ -1,7 +1,6 @@
 // Kills what the agent has left, in rounds: docs/processes.md says why.
 #include "guard/guard_cleanup.hpp"
 
-#include "process/descendants.hpp"
 #include "process/helper_process.hpp"
 #include "process/reaper.hpp"
 

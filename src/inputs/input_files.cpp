@@ -4,8 +4,6 @@
 #include "base/file_io.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "modes/mode_template.hpp"
-#include "rank_table/read.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

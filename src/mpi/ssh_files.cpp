@@ -1,7 +1,6 @@
 // Composes minimal configurations of ssh and sshd, independent of those of the user and the image.
 #include "mpi/ssh_files.hpp"
 
-#include "base/endpoint.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #include "output/terminal_sanitizer.hpp"
 
 #include "base/display_text.hpp"
-#include "output/terminal_parser.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,7 +1,6 @@
 // Writes files in a process of its own, which may wait for file systems, and passes it bytes through shared memory.
 #include "output/writer_process.hpp"
 
-#include "base/file_io.hpp"
 #include "output/log_files.hpp"
 
 #include <boost/asio/post.hpp>

@@ -2,15 +2,12 @@
 #include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
-#include "plan/host_tasks.hpp"
-#include "plan/launch_plan.hpp"
 #include "plan/make_plan.hpp"
 #include "platforms/cluster.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <map>
 #include <numeric>
 #include <set>
 #include <utility>

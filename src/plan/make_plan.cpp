@@ -4,8 +4,6 @@
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
-#include "plan/host_tasks.hpp"
-#include "plan/launch_plan.hpp"
 #include "plan/plan_document.hpp"
 
 #include <algorithm>

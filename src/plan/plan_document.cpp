@@ -3,7 +3,6 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "plan/launch_plan.hpp"
 
 #include <algorithm>
 #include <filesystem>

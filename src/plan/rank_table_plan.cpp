@@ -2,7 +2,6 @@
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "inputs/input_files.hpp"
-#include "plan/launch_plan.hpp"
 #include "plan/make_plan.hpp"
 #include "rank_table/rewrite.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "base/endpoint.hpp"
 #include "environment/local_host.hpp"
-#include "platforms/roles.hpp"
 #include "platforms/slots.hpp"
 
 #include <cstdint>

@@ -2,7 +2,6 @@
 #include "platforms/host_lists.hpp"
 
 #include "base/display_text.hpp"
-#include "base/endpoint.hpp"
 #include "base/text.hpp"
 #include "platforms/given_hosts.hpp"
 

@@ -7,7 +7,6 @@
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
 #include "platforms/host_lists.hpp"
-#include "platforms/platform.hpp"
 #include "platforms/task_config.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
-#include "platforms/cluster.hpp"
 #include "platforms/task_config.hpp"
 
 #include <algorithm>

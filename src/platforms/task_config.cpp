@@ -3,7 +3,6 @@
 
 #include "base/text.hpp"
 #include "platforms/host_lists.hpp"
-#include "platforms/platform.hpp"
 
 #include <algorithm>
 

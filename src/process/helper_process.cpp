@@ -1,7 +1,6 @@
 // Runs file work in helper processes, made by a raw clone: every wrapper asks for SIGCHLD at the child's exit.
 #include "process/helper_process.hpp"
 
-#include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "process/descendants.hpp"
 #include "process/inherited.hpp"

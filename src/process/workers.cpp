@@ -2,7 +2,6 @@
 #include "process/workers.hpp"
 
 #include "base/text.hpp"
-#include "process/descendants.hpp"
 #include "process/inherited.hpp"
 
 #include <unistd.h>

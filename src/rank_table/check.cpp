@@ -2,8 +2,6 @@
 #include "rank_table/check.hpp"
 
 #include "base/endpoint.hpp"
-#include "rank_table/layout.hpp"
-#include "rank_table/read.hpp"
 
 #include <array>
 #include <cmath>

@@ -5,7 +5,6 @@
 #include "rank_table/check.hpp"
 #include "rank_table/layout.hpp"
 #include "rank_table/local_instance.hpp"
-#include "rank_table/rank_table.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,6 @@
 
 #include "rank_table/check.hpp"
 #include "rank_table/layout.hpp"
-#include "rank_table/rank_table.hpp"
 #include "rank_table/read.hpp"
 
 #include <algorithm>

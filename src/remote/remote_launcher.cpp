@@ -7,8 +7,6 @@
 #include "base/signals.hpp"
 #include "base/text.hpp"
 #include "process/guarantees.hpp"
-#include "process/inherited.hpp"
-#include "remote/control_lines.hpp"
 
 #include <boost/asio/post.hpp>
 

@@ -3,7 +3,6 @@
 
 #include "base/file_io.hpp"
 #include "base/text.hpp"
-#include "services/service.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

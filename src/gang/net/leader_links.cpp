@@ -3,8 +3,6 @@
 
 #include "base/log.hpp"
 #include "gang/net/frame.hpp"
-#include "gang/net/link.hpp"
-#include "gang/net/resolver.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>

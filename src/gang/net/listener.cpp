@@ -2,7 +2,6 @@
 // port.
 #include "gang/net/listener.hpp"
 
-#include "base/file_io.hpp"
 #include "base/text.hpp"
 
 #include <netinet/in.h>

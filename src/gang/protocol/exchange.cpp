@@ -4,8 +4,6 @@
 
 #include "base/encoding.hpp"
 #include "base/text.hpp"
-#include "gang/exchange_values.hpp"
-#include "gang/protocol/messages.hpp"
 
 #include <algorithm>
 #include <cstdint>

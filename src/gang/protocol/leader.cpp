@@ -3,7 +3,6 @@
 #include "gang/protocol/leader.hpp"
 
 #include "base/text.hpp"
-#include "gang/protocol/fence.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>

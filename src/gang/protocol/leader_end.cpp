@@ -1,6 +1,5 @@
 // Ends an attempt on all nodes at once, and decides whether another attempt follows or the job ends.
 #include "base/text.hpp"
-#include "gang/protocol/fence.hpp"
 #include "gang/protocol/leader.hpp"
 
 #include <algorithm>

@@ -1,13 +1,10 @@
 // Decides which agents may join, assigns their seats, and waits for nodes before an attempt and for new ones during
 // it.
 #include "base/text.hpp"
-#include "gang/protocol/fence.hpp"
 #include "gang/protocol/leader.hpp"
-#include "gang/protocol/roster.hpp"
 
 #include <algorithm>
 #include <csignal>
-#include <set>
 #include <utility>
 
 namespace muster::gang {

@@ -1,9 +1,7 @@
 // Starts an attempt: assigns node ranks and the workers' rendezvous address. Also ends the job after a suspend
 // notice.
 #include "base/text.hpp"
-#include "gang/protocol/fence.hpp"
 #include "gang/protocol/leader.hpp"
-#include "gang/protocol/roster.hpp"
 #include "supervise/supervisor.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #include "gang/protocol/participant.hpp"
 
 #include "base/endpoint.hpp"
-#include "gang/protocol/fence.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>

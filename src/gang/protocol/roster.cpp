@@ -1,8 +1,6 @@
 // Assigns seats to agents, describes missing nodes, compares the facts of two agents, and counts hosts and roles.
 #include "gang/protocol/roster.hpp"
 
-#include "base/text.hpp"
-
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -1,7 +1,6 @@
 // Implements the process of the store: its epoll set and its event loop.
 #include "services/torch_store/store_main.hpp"
 
-#include "base/file_io.hpp"
 #include "services/tcp_server.hpp"
 #include "services/torch_store/store.hpp"
 #include "services/torch_store/store_process.hpp"

@@ -5,7 +5,6 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "gang/net/listener.hpp"
-#include "services/torch_store/store_main.hpp"
 
 #include <boost/asio/buffer.hpp>
 

@@ -1,8 +1,6 @@
 // Implements the waits of clients for keys. Each wait has a ticket, by which it is found among the waiters of a key.
 #include "services/torch_store/waits.hpp"
 
-#include "services/torch_store/store.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <map>

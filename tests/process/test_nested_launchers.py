@@ -35,7 +35,7 @@ def test_a_script_that_spawns_is_not_started_eight_times(muster, script):
 
     assert job.code == 64
     assert job.out.text == ""
-    assert job.said_about("'train.py' starts processes itself", "line 5", "8 of it", "--mode once")
+    assert job.said_about("'train.py' starts processes itself", "line 5", "each of the 8 copies", "--mode once")
 
 
 @pytest.mark.parametrize("question", ["plan", "explain"])
