@@ -209,9 +209,9 @@ std::vector<control::WorkerStatus> status_of(const AttemptView& attempt) {
     if (status.pid > 0) {
       const bool is_alive = attempt.workers.is_alive(i);
       status.since = since_1970(is_alive ? attempt.workers.started(i) : attempt.workers.ended(i));
-      if (const auto written = attempt.streams.last_output(i)) {
-        status.output_age = std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();
-      }
+    }
+    if (const auto written = attempt.streams.last_output(i); written && status.pid > 0) {
+      status.output_age = std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();
     }
     all.push_back(std::move(status));
   }

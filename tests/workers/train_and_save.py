@@ -1,6 +1,6 @@
 """A training loop that knows muster: it resumes from its checkpoint, saves at a notice, and reports that.
 
-train_and_save.py CHECKPOINT STEPS [PAUSE]: at step PAUSE it waits for a notice. What it has learned after STEPS steps depends on every
+train_and_save.py CHECKPOINT STEPS [PAUSE]: at step PAUSE it waits for a notice, and obeys none before. What it has learned after STEPS steps depends on every
 one of them.
 """
 
@@ -27,7 +27,7 @@ while state["step"] < steps:
     muster.progress(state["step"], weight=state["weight"])
     while state["step"] == pause and not muster.receive_suspend_command():
         time.sleep(0.01)
-    if muster.receive_suspend_command():
+    if state["step"] >= (pause or 0) and muster.receive_suspend_command():
         if is_first:
             with open(checkpoint + ".new", "w") as file:
                 json.dump(state, file)
