@@ -87,7 +87,8 @@ GivenPlace* place_of(BindingRequest& request, std::string_view key) {
   return number ? &request.devices[*number] : nullptr;
 }
 
-/// Reads an object of device -> numbers into one or two fields of the places.
+/// Reads an object that gives CPU or NUMA node numbers for each device, such as {"0": [0, 1]}, into the given fields of
+/// each device's place.
 Result<> read_places(BindingRequest& request, const Setting& setting, const json::object& places,
                      const std::vector<std::vector<int> GivenPlace::*>& fields) {
   for (const auto& [key, value] : places) {

@@ -38,8 +38,8 @@ namespace muster {
 [[nodiscard]] std::vector<int> visible_ascend_devices(const Snapshot& snapshot);
 
 /// Translates host numbers of Ascend devices to the numbers that this process's runtime uses: positions among the
-/// devices it sees. Where the seen devices are unknown, the numbers stay; where others in the same number are seen,
-/// positions count, as in a container that has just these.
+/// devices it sees. The numbers stay where the visible devices are unknown. Where as many devices are visible as the list
+/// has, but with other numbers, the list's positions count: a container that renumbers its devices has just these.
 [[nodiscard]] std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vector<int>& devices);
 
 /// Ascend devices that this node has files for, returned where some of `devices` (host numbers) have no file and

@@ -84,7 +84,7 @@ class DrainDeadline {
   /// Grants a little more time for the messages of the exit report.
   void go_on();
 
-  /// The time that is left.
+  /// Time until the rest is discarded.
   [[nodiscard]] Duration left() const { return left_; }
   /// Subtracts time that was spent waiting for a file elsewhere.
   void spend(Duration time) { left_ -= time; }

@@ -217,8 +217,8 @@ void OutputQueue::break_if_failed() {
   }
 }
 
-/// Sets the callback before it catches up, so that it learns of messages that come before the last byte arrives. A
-/// writer process may have finished by then: waiting for the device still works, and returns at once.
+/// Sets `then` before the queue catches up with its byte sink: messages of the writer process that are read meanwhile may
+/// already complete the drain. Where that process has ended, waiting for the sink returns at once.
 bool OutputQueue::drain(std::function<void()> then) {
   const bool was_settled = is_drained();
   settled_ = was_settled ? std::function<void()>() : std::move(then);

@@ -96,7 +96,7 @@ class WorkerStreams {
   void open_files_of(std::size_t worker);
   void open_log(StreamRoute& route, std::shared_ptr<LogFile>& joined);
   void open_filtered(StreamRoute& route);
-  /// `path` is as in the plan.
+  /// Opens a log file, whose path in the plan is relative to the log directory.
   [[nodiscard]] std::shared_ptr<LogFile> open_file(const std::string& path);
   [[nodiscard]] bool has_prefix(const WorkerPlan& planned) const;
   [[nodiscard]] std::string prefix_text(std::size_t worker, std::optional<pid_t> pid) const;

@@ -263,8 +263,7 @@ struct Choice {
 [[nodiscard]] const Platform* find_passed_over(const Choice& choice, const Snapshot& snapshot,
                                                const ClusterRequest& request, const Roles& roles);
 
-// Finds --max-restarts.
-
+/// Reads a number of restarts, such as the value of --max-restarts: an integer of at least 0.
 [[nodiscard]] Result<Sourced<int>> read_restarts(const Sourced<std::string>& text);
 
 /// `given`, else PET_MAX_RESTARTS, else 0.

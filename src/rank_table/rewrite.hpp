@@ -16,9 +16,9 @@ struct Changes {
   std::map<std::string, std::string> pod_addresses;  ///< `pod_ip` by server_id, for MindSpore's scheduler
 };
 
-/// Converts groups and the form without a version to 1.0: servers in the order of `table`, instances of one
-/// `server_id` together. Other forms stay. Counts and ids are text as CANN wants them (numbers in 2.0), unknown
-/// fields stay, and the same input gives the same bytes. A large input text is freed before the new one grows.
+/// Converts a rank table with `group_list`, and one without a `version` field, to version 1.0: servers in the order of
+/// `table`, instances of one `server_id` together. Tables of other versions keep their form. Counts and ids are text as
+/// CANN wants them (numbers in 2.0), unknown fields stay, and equal input gives equal bytes. A large input text is freed before the new one grows.
 [[nodiscard]] std::string rewrite(std::string text, const Table& table, const Changes& changes = {});
 
 /// Writes a table from devices alone, such as a generated one, as version 1.0, or 1.2 if it has super pods.

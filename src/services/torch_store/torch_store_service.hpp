@@ -1,7 +1,7 @@
 #pragma once
 
-// Describes the ranks that are missing in init_process_group, and the keys that ranks wait for, from the addresses
-// and pids of the store's clients. Pure.
+// Helpers of the store's service (services.hpp declares it): describe the ranks that are missing in init_process_group,
+// and the keys that ranks wait for, from the addresses and pids of the store's clients. Pure.
 
 #include "gang/exchange_values.hpp"
 #include "services/torch_store/store.hpp"
