@@ -29,10 +29,6 @@ const char* name_of(Command command) {
   return command == Command::Status ? "status" : command == Command::Stop ? "stop" : "suspend";
 }
 
-double now_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 Result<std::string> find_socket(const CommandLine& line, const Snapshot& snapshot) {
   const auto wanted = line.settings.find("job");
   const auto agent = control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")),
@@ -66,7 +62,7 @@ Result<control::Request> read_request(const CommandLine& line) {
 
 std::string describe_status(const json::object& answer, bool is_json) {
   if (!is_json) {
-    return control::status_table(answer, now_since_1970());
+    return control::status_table(answer, control::now_since_1970());
   }
   json::value document = answer;
   return pretty_json(document);
@@ -88,7 +84,8 @@ std::string describe_answer(const CommandLine& line, const json::object& answer)
   const json::value* const deadline = notice->get_object().if_contains("deadline");
   boost::system::error_code error;
   const double until = deadline != nullptr && deadline->is_number() ? deadline->to_number<double>(error) : 0;
-  return "all workers are told: they have " + format_seconds(std::max(until - now_since_1970(), 0.0)) + " s to save\n";
+  return "all workers are told: they have " + format_seconds(std::max(until - control::now_since_1970(), 0.0)) +
+         " s to save\n";
 }
 
 /// Prints the status repeatedly until the job ends or the terminal closes.

@@ -388,7 +388,7 @@ std::optional<Clock::time_point> parse_end(const std::string& text) {
 }
 
 /// The first line that a command prints. `timeout` kills a hanging command before the helper process times out.
-std::optional<std::string> probe_program(const std::string& command) {
+std::optional<std::string> first_line_of(const std::string& command) {
   constexpr std::chrono::seconds kQueryTimeout{6};
   const auto run = [&] {
     std::array<char, 256> line{};
@@ -405,14 +405,14 @@ std::optional<std::string> probe_program(const std::string& command) {
 
 std::optional<std::chrono::seconds> ask_for_time_left(const Snapshot& snapshot) {
   if (snapshot.has("FLUX_JOB_ID") || snapshot.has("FLUX_URI")) {
-    const auto text = probe_program("flux job timeleft");
+    const auto text = first_line_of("flux job timeleft");
     return text ? parse_flux_time_left(*text) : std::nullopt;
   }
   const auto job = snapshot.variable("LSB_JOBID");
   if (!job || !parse_integer(*job, 1, kMostNumber)) {
     return std::nullopt;
   }
-  const auto text = probe_program("bjobs -noheader -o time_left " + *job);
+  const auto text = first_line_of("bjobs -noheader -o time_left " + *job);
   return text ? parse_lsf_time_left(*text) : std::nullopt;
 }
 

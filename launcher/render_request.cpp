@@ -168,8 +168,7 @@ Result<std::string> read_kind(const Settings& settings) {
     return missing(kRenderKind, "write one of " + join(kinds, ", ") + " behind 'muster render'");
   }
   if (std::find(kinds.begin(), kinds.end(), kind->value) == kinds.end()) {
-    const auto nearest = nearest_name(kind->value, kinds);
-    return wrong_value(*kind, "one of " + join(kinds, ", ") + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+    return wrong_value(*kind, "one of " + join(kinds, ", ") + did_you_mean(kind->value, kinds));
   }
   return kind->value;
 }

@@ -37,10 +37,6 @@ constexpr std::chrono::seconds kHelperPatience{2};
 /// Below the size limit of a message of the gang.
 constexpr std::size_t kMostLineBytes = std::size_t{120} << 10U;
 
-double now_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 std::optional<std::uint64_t> resident_bytes(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
   std::uint64_t size = 0;
@@ -101,7 +97,7 @@ JobControl::JobControl(boost::asio::io_context& io, HelperProcesses& helpers, st
     : io_(io),
       run_folder_(std::move(run_folder)),
       job_(std::move(job)),
-      since_(now_since_1970()),
+      since_(control::now_since_1970()),
       server_(io),
       helper_(io, helpers),
       status_timer_(io) {}
@@ -179,8 +175,9 @@ void JobControl::take(const control::StopRequest& request, pid_t /*client*/, con
 void JobControl::take(const control::SuspendRequest& request, pid_t /*client*/, const Reply& reply) {
   const std::string source = "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
   notify(gang::SuspendRequested{source, request.within});
-  const bool is_earlier = notice_ && request.within &&
-                          now_since_1970() + std::chrono::duration<double>(*request.within).count() < notice_->deadline;
+  const bool is_earlier =
+      notice_ && request.within &&
+      control::now_since_1970() + std::chrono::duration<double>(*request.within).count() < notice_->deadline;
   if (is_stopping_) {
     reply(control::write_answer({{"end", kWorkersAreEnding}}));
   } else if (notice_ && !is_earlier) {
@@ -256,7 +253,7 @@ void JobControl::describe_pending() {
 std::string JobControl::status_line() const {
   control::NodeStatus status = describe();
   const std::vector<Process> processes = read_processes();
-  const double now = now_since_1970();
+  const double now = control::now_since_1970();
   for (std::size_t i = 0; i < status.workers.size(); ++i) {
     add_use(status.workers[i], processes);
     add_heartbeat(status.workers[i], heartbeat_file(i), now);
@@ -288,7 +285,7 @@ void JobControl::take_notice(const gang::SuspendNotice& notice, int attempt) {
   const double within = std::chrono::duration<double>(notice.within).count();
   notice_.reset();
   if (!notice.is_withdrawn) {
-    notice_ = JobNotice{notice.source, now_since_1970() + within};
+    notice_ = JobNotice{notice.source, control::now_since_1970() + within};
   }
   Result<> written;
   if (!run_folder_.empty()) {

@@ -189,6 +189,12 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+std::string variable_spelling(std::string_view name) {
+  std::string variable = to_upper(name);
+  std::replace(variable.begin(), variable.end(), '-', '_');
+  return variable;
+}
+
 std::optional<bool> parse_boolean(const std::string& text) {
   static constexpr std::array<std::string_view, 6> kOn = {"y", "yes", "t", "true", "on", "1"};
   static constexpr std::array<std::string_view, 6> kOff = {"n", "no", "f", "false", "off", "0"};
@@ -212,6 +218,11 @@ std::optional<std::string> nearest_name(std::string_view typed, std::span<const 
     }
   }
   return nearest;
+}
+
+std::string did_you_mean(std::string_view typed, std::span<const std::string> known, const std::string& otherwise) {
+  const auto nearest = nearest_name(typed, known);
+  return nearest ? "; did you mean '" + *nearest + "'?" : otherwise;
 }
 
 std::string describe_ranges(std::span<const int> sorted) {

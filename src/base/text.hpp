@@ -40,6 +40,9 @@ namespace muster {
 /// Lowers ASCII letters only.
 [[nodiscard]] std::string lower_case(std::string text);
 
+/// The name as variables are written: "nproc-per-node" is "NPROC_PER_NODE".
+[[nodiscard]] std::string variable_spelling(std::string_view name);
+
 /// Reads a yes or no in any case, as Python's strtobool: y, yes, t, true, on, 1 and their opposites. Empty for other
 /// words.
 [[nodiscard]] std::optional<bool> parse_boolean(const std::string& text);
@@ -47,6 +50,10 @@ namespace muster {
 /// The known name nearest to a mistyped one; empty unless at most a third of its letters differ or it begins with the
 /// typed text.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> known);
+
+/// End of an error about a mistyped name: "; did you mean 'x'?", or `otherwise` if no known name is near.
+[[nodiscard]] std::string did_you_mean(std::string_view typed, std::span<const std::string> known,
+                                       const std::string& otherwise = {});
 
 /// "0-3, 7, 9-10" for a sorted list of numbers.
 [[nodiscard]] std::string describe_ranges(std::span<const int> sorted);

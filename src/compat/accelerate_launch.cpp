@@ -264,10 +264,7 @@ Result<> give_fsdp(Translation& t) {
 /// Sets the variables of DeepSpeed. PYTHONPATH gets the working directory, from which DeepSpeed's ranks import.
 Result<> give_deepspeed(Translation& t, const Launch& launch) {
   give(t, "ACCELERATE_USE_DEEPSPEED", "true");
-  std::string fields = launch.deepspeed_fields;
-  std::transform(fields.begin(), fields.end(), fields.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  give(t, "ACCELERATE_CONFIG_DS_FIELDS", fields);
+  give(t, "ACCELERATE_CONFIG_DS_FIELDS", lower_case(launch.deepspeed_fields));
   std::vector<std::string> paths = split(t.snapshot.variable("PYTHONPATH").value_or(""), ':');
   std::erase(paths, "");
   paths.push_back(t.snapshot.working_directory);
@@ -418,8 +415,7 @@ Result<> take_kind(Launch& launch, const Configuration& file) {
 /// Reads --mixed_precision. A word that Python's YAML reader takes for false means "no".
 Result<> take_precision(Launch& launch, Sourced<std::string> value) {
   static constexpr std::array<std::string_view, 4> kKnown = {"no", "fp16", "bf16", "fp8"};
-  std::transform(value.value.begin(), value.value.end(), value.value.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  value.value = lower_case(value.value);
   if (read_truth(value.value) == false) {
     value.value = "no";
   }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 namespace muster {
@@ -41,15 +40,6 @@ Result<bool> read_switch(const Sourced<std::string>& variable) {
   return number ? Result<bool>(*number != "0") : wrong_value(variable, "0, 1, true or false");
 }
 
-/// The option's part of a variable's name: NPROC_PER_NODE for "nproc-per-node".
-std::string variable_part(std::string_view option) {
-  std::string part;
-  for (const char c : option) {
-    part += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  return part;
-}
-
 }  // namespace
 
 Result<std::string> read_value(const CompatLauncher& compat, const CompatOption& option,
@@ -70,7 +60,7 @@ Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, 
   }
   for (const CompatOption& option : compat.options()) {
     const std::string name = dashed(option.name);
-    const std::string variable = compat.variables + variable_part(name);
+    const std::string variable = compat.variables + variable_spelling(name);
     const auto value = snapshot.variable(variable);
     const bool is_decided = given.contains(name) && !compat.variables_win;
     if (!value || !option.may_be_variable || is_decided) {

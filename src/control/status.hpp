@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -15,6 +16,11 @@
 #include <vector>
 
 namespace muster::control {
+
+/// The time as requests and the status tell it: seconds since 1970.
+[[nodiscard]] inline double now_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 /// State of one worker. Times are in seconds; `since` counts from 1970.
 struct WorkerStatus {

@@ -166,9 +166,8 @@ Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiReq
   if (*builtin) {
     return std::move(**builtin);
   }
-  const auto nearest = nearest_name(wanted.value, mode_names());
-  return wrong_value(
-      wanted, "auto or one of " + join(mode_names(), ", ") + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+  const std::vector<std::string> names = mode_names();
+  return wrong_value(wanted, "auto or one of " + join(names, ", ") + did_you_mean(wanted.value, names));
 }
 
 Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapshot) {

@@ -258,9 +258,7 @@ Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument
     }
     const auto parent = known.find(*name);
     if (parent == known.end()) {
-      const auto nearest = nearest_name(*name, names);
-      return place.error(path, "is '" + *name + "', expected one of " + join(names, ", ") +
-                                   (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+      return place.error(path, "is '" + *name + "', expected one of " + join(names, ", ") + did_you_mean(*name, names));
     }
     if (std::find(chain.begin(), chain.end(), &parent->second) != chain.end()) {
       return place.error(path, "is '" + *name + "', which inherits from this one");

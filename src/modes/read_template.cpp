@@ -60,8 +60,7 @@ Result<> check_fields(const json::object& object, const std::vector<std::string>
   for (const auto& member : object) {
     const std::string key(member.key());
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      const auto nearest = nearest_name(key, known);
-      return place.error(path_of(path, key), "is unknown" + (nearest ? "; did you mean '" + *nearest + "'?" : ""));
+      return place.error(path_of(path, key), "is unknown" + did_you_mean(key, known));
     }
   }
   return {};

@@ -18,12 +18,10 @@ constexpr std::string_view kQuotes = "\"'";
 constexpr std::string_view kParameterOption = "set";
 
 Error unknown_variable(const std::string& name, const std::optional<std::string>& nearest) {
-  std::string meant = nearest.value_or("");
-  std::transform(meant.begin(), meant.end(), meant.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-  return Error{ErrorKind::BadEnvironment, "unknown variable '" + name + "'" +
-                                              (nearest ? "; did you mean '" + std::string(kVariableStart) + meant + "'?"
-                                                       : "; names that begin with MUSTER_ are options of muster")};
+  return Error{ErrorKind::BadEnvironment,
+               "unknown variable '" + name + "'" +
+                   (nearest ? "; did you mean '" + std::string(kVariableStart) + variable_spelling(*nearest) + "'?"
+                            : "; names that begin with MUSTER_ are options of muster")};
 }
 
 /// True for other variables MUSTER_*. Kubernetes sets some in every pod for a Service called "muster" or

@@ -62,7 +62,6 @@ class OutputQueue {
   /// first.
   bool write_in_line(std::string_view bytes, const void* writer);
   /// True when the cursor is behind the last text of this writer, in a line without an end.
-  [[nodiscard]] bool is_within_line_of(const void* writer) const { return line_of_ == writer; }
   /// Forgets a writer that is destroyed.
   void forget(const void* writer) { line_of_ = line_of_ == writer ? nullptr : line_of_; }
   /// Sets the rows that a worker may still change; they stand below all lines of the terminal.

@@ -114,10 +114,8 @@ Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
   }
   for (const std::string& wanted : job.success_roles) {
     if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-      const auto nearest = nearest_name(wanted, names);
-      return Error{ErrorKind::BadUsage,
-                   "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
-                       (nearest ? "; did you mean '" + *nearest + "'?" : ", only " + join(names, ", "))};
+      return Error{ErrorKind::BadUsage, "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
+                                            did_you_mean(wanted, names, ", only " + join(names, ", "))};
     }
   }
   return {};

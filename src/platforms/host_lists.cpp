@@ -6,7 +6,6 @@
 #include "platforms/given_hosts.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 namespace muster {
@@ -154,12 +153,6 @@ Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, cons
     facts.master_port = *port;
   }
   return {};
-}
-
-std::string task_in_variable(std::string task) {
-  std::transform(task.begin(), task.end(), task.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-  return task;
 }
 
 std::string shortened(const std::string& text) {

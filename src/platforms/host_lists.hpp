@@ -43,9 +43,6 @@ using HostList = Sourced<std::vector<std::string>>;
 /// already. An empty value is ignored.
 [[nodiscard]] Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, const std::string& name);
 
-/// A task's name as it is spelled in VC_<TASK>_HOSTS.
-[[nodiscard]] std::string task_in_variable(std::string task);
-
 /// The beginning of a text that may be very long, for messages.
 [[nodiscard]] std::string shortened(const std::string& text);
 

@@ -70,8 +70,7 @@ const Platform kPytorchjob = {
     /*may_lack_rank=*/true};
 
 // PET_*: torchrun's own options as variables, which Kubeflow's Trainer v2 and PyTorchJob set.
-// Where PyTorchJob sets RANK and WORLD_SIZE beside them, their unit depends on its version, so
-// only PET_* is read.
+// RANK and WORLD_SIZE, which PyTorchJob may set beside them, are not read: their unit depends on its version.
 
 namespace {
 

@@ -87,7 +87,7 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
 
 /// Reads Volcano's lists of this task's hosts, by variable and by file.
 Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot, const std::string& task) {
-  const auto text = sourced_variable(snapshot, "VC_" + task_in_variable(task) + "_HOSTS");
+  const auto text = sourced_variable(snapshot, "VC_" + variable_spelling(task) + "_HOSTS");
   std::string file_name = task;
   std::replace(file_name.begin(), file_name.end(), '-', '_');
   auto in_file = read_host_file(snapshot, file_name);
@@ -165,7 +165,7 @@ Result<> read_task_nodes(PlatformFacts& facts, const TaskNames& names, const Sna
   if (auto read = read_into(given, snapshot, "MA_NUM_HOSTS", read_node_count); !read) {
     return read;
   }
-  const std::string number = "VC_" + task_in_variable(task) + "_NUM";
+  const std::string number = "VC_" + variable_spelling(task) + "_NUM";
   if (auto read = read_into(of_task, snapshot, number, read_node_count); !read) {
     return read;
   }

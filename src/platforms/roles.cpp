@@ -132,10 +132,8 @@ namespace {
 constexpr const char* kExpectedSizes = "numbers of processes by role, such as chief=1,worker=2,ps=2";
 
 Error unknown_role(const std::string& name, const Source& source, const Roles& roles) {
-  const auto nearest = nearest_name(name, roles);
-  return Error{blame(source),
-               source.name + " has the unknown role '" + name + "'" +
-                   (nearest ? "; did you mean '" + *nearest + "'?" : "; this mode has " + join(roles, ", "))};
+  return Error{blame(source), source.name + " has the unknown role '" + name + "'" +
+                                  did_you_mean(name, roles, "; this mode has " + join(roles, ", "))};
 }
 
 const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string& role) {

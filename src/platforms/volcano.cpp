@@ -75,7 +75,7 @@ Result<> read_host_files(std::map<std::string, Task>& tasks, const Snapshot& sna
     if (!hosts) {
       return hosts.error();
     }
-    if (auto added = add_hosts(tasks, task_in_variable(file), **hosts); !added) {
+    if (auto added = add_hosts(tasks, variable_spelling(file), **hosts); !added) {
       return added;
     }
   }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -37,9 +36,7 @@ bool has_any(const std::string& text, const std::vector<std::string_view>& patte
 FailureKind trace_of_words(const Failure& failure) {
   static const std::vector<std::string_view> peer_words = patterns_of("peer ");
   static const std::vector<std::string_view> trace_words = patterns_of("trace ");
-  std::string words = join(failure.last_lines, "\n") + "\n" + failure.error_message;
-  std::transform(words.begin(), words.end(), words.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string words = lower_case(join(failure.last_lines, "\n") + "\n" + failure.error_message);
   if (has_any(words, peer_words)) {
     return FailureKind::LostPeer;
   }

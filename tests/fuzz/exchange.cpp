@@ -1,5 +1,5 @@
-// What a hostile agent contributes: chunks that do not fit, values that do not unpack, rounds that cannot
-// be. The first byte says how the frames are torn; the frames follow, from three agents in turn.
+// Contributions of a hostile agent: chunks that do not fit, values that do not unpack, impossible rounds.
+// The first byte says how the frames are torn; the frames follow, from three agents in turn.
 #include "gang/protocol/exchange.hpp"
 
 #include "fuzz.hpp"

@@ -1,4 +1,4 @@
-// Which address and interface of this machine a route begins at. Other ones than loopback: tests/cluster.
+// The local address and interface from which a route starts. Interfaces other than loopback: tests/cluster.
 #include "environment/local_host.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What one half of muster writes and the other one reads.
+// Shared memory of the guard and the agent: each reads back what the other one wrote.
 #include "guard/agent_watchdog.hpp"
 
 #include <gtest/gtest.h>

@@ -1,25 +1,14 @@
 // Values in chunks: split and joined again, and chunks that do not fit.
 #include "base/encoding.hpp"
 #include "gang/protocol/messages.hpp"
+#include "gang/protocol/words.hpp"
 
 #include <gtest/gtest.h>
-
-#include <random>
 
 namespace muster::gang {
 namespace {
 
 constexpr std::size_t kMost = std::size_t{1} << 20U;
-
-/// Bytes that no compression makes smaller.
-std::string noise(std::size_t size) {
-  std::mt19937_64 random(size);
-  std::string bytes(size, '\0');
-  for (char& byte : bytes) {
-    byte = static_cast<char>(random());
-  }
-  return bytes;
-}
 
 ValueId id_of(const std::string& key, int round = 0) {
   return {key, 2, round, {{1}, {3}}};
@@ -32,7 +21,7 @@ std::string error_of(Assembler& assembler, Chunk chunk, std::size_t most = kMost
 
 TEST(Chunks, AreTheValueAgain) {
   for (const std::size_t size : {0, 1, 32'768, 32'769, 100'000}) {
-    for (const std::string& bytes : {std::string(size, 'x'), noise(size)}) {
+    for (const std::string& bytes : {std::string(size, 'x'), random_bytes(size)}) {
       const std::vector<Chunk> chunks = split({id_of("topology"), bytes});
       Assembler assembler;
       for (std::size_t i = 0; i < chunks.size(); ++i) {
@@ -53,13 +42,13 @@ TEST(Chunks, AreTheValueAgain) {
 
 TEST(Chunks, AreCompressedWhereThatHelps) {
   EXPECT_EQ(split({id_of("a"), std::string(100'000, 'x')}).size(), 1U);
-  EXPECT_EQ(split({id_of("a"), noise(100'000)}).front().compressed_size, 100'000U);
+  EXPECT_EQ(split({id_of("a"), random_bytes(100'000)}).front().compressed_size, 100'000U);
   EXPECT_EQ(split({id_of("a"), std::string(1'000, 'x')}).front().compressed_size, 1'000U) << "not worth it";
 }
 
 TEST(Chunks, HaveTheLimitOfTheirKey) {
   Assembler assembler;
-  EXPECT_EQ(error_of(assembler, split({id_of("ports"), noise(1'025)}).front(), 1'024),
+  EXPECT_EQ(error_of(assembler, split({id_of("ports"), random_bytes(1'025)}).front(), 1'024),
             "sent 1025 bytes under 'ports', expected at most 1024");
 }
 
@@ -75,7 +64,7 @@ TEST(Chunks, ThatAreABombAreRefused) {
 }
 
 TEST(Chunks, ThatDoNotFitAreRefused) {
-  const std::vector<Chunk> chunks = split({id_of("a"), noise(100'000)});
+  const std::vector<Chunk> chunks = split({id_of("a"), random_bytes(100'000)});
   const auto wrong = [&](auto change, std::size_t which = 1) {
     Assembler assembler;
     if (which == 1) {

@@ -1,21 +1,12 @@
 // Values that nodes bring together: who gets what when, and who breaks the rules.
 #include "gang/protocol/exchange.hpp"
 
-#include <gtest/gtest.h>
+#include "gang/protocol/words.hpp"
 
-#include <random>
+#include <gtest/gtest.h>
 
 namespace muster::gang {
 namespace {
-
-std::string random_bytes(std::size_t size) {
-  std::mt19937_64 random(size);
-  std::string bytes(size, '\0');
-  for (char& byte : bytes) {
-    byte = static_cast<char>(random());
-  }
-  return bytes;
-}
 
 /// "0@host-0=bytes" of each.
 Result<std::string> in_words(const std::vector<NodePart>& parts) {

@@ -5,9 +5,20 @@
 #include "gang/protocol/leader.hpp"
 #include "gang/protocol/participant.hpp"
 
+#include <random>
 #include <string>
 
 namespace muster::gang {
+
+/// Bytes that no compression makes smaller; for each size the same ones.
+[[nodiscard]] inline std::string random_bytes(std::size_t size) {
+  std::mt19937_64 random(size);
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) {
+    byte = static_cast<char>(random());
+  }
+  return bytes;
+}
 
 [[nodiscard]] inline std::string words_of(const JobEnd& end) {
   static constexpr const char* kNames[] = {"succeeded", "failed", "stopped", "incomplete", "lost", "hung", "suspended"};
