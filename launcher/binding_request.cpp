@@ -38,11 +38,8 @@ Result<Given> read_given(const Settings& settings, std::string_view name) {
   }
   std::string text = setting->value;
   if (word.ends_with(".json")) {
-    auto content = read_given_file(*setting, "a JSON file that can be read");
-    if (!content) {
-      return content.error();
-    }
-    text = std::move(*content);
+    auto content = TRY(read_given_file(*setting, "a JSON file that can be read"));
+    text = std::move(content);
     given.file = std::filesystem::absolute(setting->value).lexically_normal();
   }
   boost::system::error_code error;
@@ -151,11 +148,8 @@ Result<> read_configuration(BindingRequest& request, const Given& numa) {
   const json::object places = object_of(numa.places, "bind_cpu");
   if (cpus != "none") {
     const bool is_by_cpu = cpus == "cpu";
-    if (auto read = read_places(request, numa.setting, is_by_cpu ? main_cpus_of(places) : places,
-                                {is_by_cpu ? &GivenPlace::cpus : &GivenPlace::cpu_nodes});
-        !read) {
-      return read;
-    }
+    TRY(read_places(request, numa.setting, is_by_cpu ? main_cpus_of(places) : places,
+                    {is_by_cpu ? &GivenPlace::cpus : &GivenPlace::cpu_nodes}));
   }
   if (memory == "numa") {
     return read_places(request, numa.setting, object_of(numa.places, "bind_memory"), {&GivenPlace::memory_nodes});
@@ -204,13 +198,9 @@ Result<BindingOptions> read_msrun(const Given& core, const Given& numa) {
   request.source = core.is_on && numa.is_on ? part_of(core.setting.source, " and " + numa.setting.source.name)
                    : core.is_on             ? core.setting.source
                                             : numa.setting.source;
-  if (auto read = read_core(request, core); !read) {
-    return read.error();
-  }
+  TRY(read_core(request, core));
   const std::size_t devices = request.devices.size();
-  if (auto read = read_numa(request, numa, core); !read) {
-    return read.error();
-  }
+  TRY(read_numa(request, numa, core));
   if (!core.places.empty() && !numa.places.empty() && request.devices.size() != devices) {
     return wrong_value(numa.setting, "the devices that " + core.setting.source.name + " names");
   }
@@ -246,33 +236,27 @@ BindingRequest binding_request(const BindingOptions& options, std::string_view m
 }
 
 Result<std::optional<BindingOptions>> read_binding_options(const Settings& settings) {
-  const auto core = read_given(settings, "bind-core");
-  if (!core) {
-    return core.error();
-  }
+  const auto core = TRY(read_given(settings, "bind-core"));
   const auto numa = read_given(settings, "bind-numa");
   if (!numa) {
     return numa.error();
   }
   const auto form = settings.find("numa-binding");
-  if (!form && !core->is_on && !numa->is_on) {
+  if (!form && !core.is_on && !numa->is_on) {
     return std::optional<BindingOptions>();
   }
   if (!form) {
-    auto options = read_msrun(*core, *numa);
+    auto options = read_msrun(core, *numa);
     return options ? Result<std::optional<BindingOptions>>(std::move(*options)) : options.error();
   }
-  if (core->is_on || numa->is_on) {
-    return wrong_value(core->is_on ? core->setting : numa->setting,
+  if (core.is_on || numa->is_on) {
+    return wrong_value(core.is_on ? core.setting : numa->setting,
                        "False beside " + form->source.name + ", which binds the workers already");
   }
-  const auto read = read_form(*form);
-  if (!read) {
-    return read.error();
-  }
+  const auto read = TRY(read_form(*form));
   BindingOptions options;
   options.request.source = form->source;
-  options.request.form = *read;
+  options.request.form = read;
   return std::optional(std::move(options));
 }
 
@@ -339,17 +323,11 @@ Result<> read_network(JobRequest& job, const Settings& settings, const Snapshot&
     return {};
   }
   const auto known = snapshot.files.find(setting->value);
-  const auto text = known != snapshot.files.end()
-                        ? Result<std::string>(known->second)
-                        : read_given_file(*setting, "a file with a line for each node that can be read");
-  if (!text) {
-    return text.error();
-  }
-  auto switches = rank_table::read_switches(*text, setting->value);
-  if (!switches) {
-    return switches.error();
-  }
-  job.network = Sourced<rank_table::NetworkFile>{{setting->value, std::move(*switches)}, setting->source};
+  const auto text = TRY(known != snapshot.files.end()
+                            ? Result<std::string>(known->second)
+                            : read_given_file(*setting, "a file with a line for each node that can be read"));
+  auto switches = TRY(rank_table::read_switches(text, setting->value));
+  job.network = Sourced<rank_table::NetworkFile>{{setting->value, std::move(switches)}, setting->source};
   return {};
 }
 

@@ -46,10 +46,7 @@ Result<control::Request> read_request(const CommandLine& line) {
     const auto read = read_duration(time, settings, "grace");
     return read ? Result<control::Request>(control::StopRequest{time}) : read.error();
   }
-  const auto read = read_duration(time, settings, "within");
-  if (!read) {
-    return read.error();
-  }
+  TRY(read_duration(time, settings, "within"));
   if (is_on(settings, "cancel") && (time || settings.has("reason"))) {
     return Error{ErrorKind::BadUsage, "--cancel withdraws a notice: it takes no --within and no --reason"};
   }
@@ -96,9 +93,7 @@ Result<int> watch(const std::string& socket) {
     if (!answer) {
       return print(answer.error().message + "\n");
     }
-    if (auto printed = print(before_table + describe_status(*answer, false)); !printed) {
-      return printed;
-    }
+    TRY(print(before_table + describe_status(*answer, false)));
     std::this_thread::sleep_for(kBetweenTables);
   }
 }
@@ -127,23 +122,14 @@ Result<> read_control_line(CommandLine& line, std::span<const std::string> token
 }
 
 Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
-  const auto request = read_request(line);
-  if (!request) {
-    return request.error();
-  }
-  const auto socket = find_socket(line, snapshot);
-  if (!socket) {
-    return socket.error();
-  }
+  const auto request = TRY(read_request(line));
+  const auto socket = TRY(find_socket(line, snapshot));
   const bool is_json = is_on(line.settings, "json");
   if (line.command == Command::Status && is_on(line.settings, "watch") && !is_json) {
-    return watch(*socket);
+    return watch(socket);
   }
-  const auto answer = control::ask(*socket, *request, kAnswerTimeout);
-  if (!answer) {
-    return answer.error();
-  }
-  return print(line.command == Command::Status ? describe_status(*answer, is_json) : describe_answer(line, *answer));
+  const auto answer = TRY(control::ask(socket, request, kAnswerTimeout));
+  return print(line.command == Command::Status ? describe_status(answer, is_json) : describe_answer(line, answer));
 }
 
 // HAI: finds the package hfai, and the training task whose manager sends notices.

@@ -268,10 +268,7 @@ Result<> read_doctor_line(CommandLine& line, std::span<const std::string> tokens
 Result<int> run_doctor(const CommandLine& line) {
   const SystemCapabilities answers = probe_system();
   const std::vector<Guarantee> all = guarantees(answers);
-  auto printed = print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all)) : text_of(answers, all));
-  if (!printed) {
-    return printed;
-  }
+  TRY(print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all)) : text_of(answers, all)));
   const bool is_lost =
       std::any_of(all.begin(), all.end(), [](const Guarantee& guarantee) { return guarantee.hold == Support::Not; });
   return is_lost ? static_cast<int>(ErrorKind::System) : 0;
@@ -485,13 +482,9 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
   const Inspection verdict = inspect_file(path, text, snapshot);
   const auto* table = std::get_if<rank_table::Table>(&verdict.reading);
   if (is_on(line.settings, "json")) {
-    if (auto printed = print(pretty_json(document_of(path, verdict))); !printed) {
-      return printed;
-    }
+    TRY(print(pretty_json(document_of(path, verdict))));
   } else if (table != nullptr) {
-    if (auto printed = print(text_of(*table)); !printed) {
-      return printed;
-    }
+    TRY(print(text_of(*table)));
   }
   return speak(path, verdict);
 }

@@ -25,17 +25,10 @@ constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 
 Result<> read_restarts(gang::RestartPolicy& restarts, const Settings& settings, const Snapshot& snapshot) {
   constexpr int kMostAttempts = 1'000'000;
-  const auto most = read_max_restarts(snapshot, settings);
-  if (!most) {
-    return most.error();
-  }
-  restarts.max_restarts = most->value;
-  if (auto read = read_duration(restarts.window, settings, "restart-window", {.is_least_allowed = false}); !read) {
-    return read;
-  }
-  if (auto read = read_duration(restarts.backoff, settings, "restart-backoff"); !read) {
-    return read;
-  }
+  const auto most = TRY(read_max_restarts(snapshot, settings));
+  restarts.max_restarts = most.value;
+  TRY(read_duration(restarts.window, settings, "restart-window", {.is_least_allowed = false}));
+  TRY(read_duration(restarts.backoff, settings, "restart-backoff"));
   if (const auto limit = settings.find("no-progress-limit")) {
     const auto attempts = parse_integer(limit->value, 0, kMostAttempts);
     if (!attempts) {
@@ -71,16 +64,12 @@ Result<> read_lead(gang::GangOptions& options, const Settings& settings) {
 }
 
 Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
-  if (auto read = read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false}); !read) {
-    return read;
-  }
+  TRY(read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false}));
   for (const auto& [name, target] :
        {std::pair("last-call", &options.last_call), std::pair("inputs-timeout", &options.inputs_timeout),
         std::pair("rank-table-timeout", &options.inputs_timeout),
         std::pair("suspend-timeout", &options.suspend_timeout)}) {
-    if (auto read = read_duration(*target, settings, name); !read) {
-      return read;
-    }
+    TRY(read_duration(*target, settings, name));
   }
   return read_duration(options.heartbeat_timeout, settings, "heartbeat-timeout", {.least = 1, .most = 3600});
 }
@@ -99,9 +88,7 @@ Result<> read_early_exit(gang::GangOptions& options, const Settings& settings) {
 
 /// Reads the token. No error message may show it.
 Result<> read_token(gang::GangOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  if (auto read = read_file_name(options.token_file, settings, "token-file"); !read) {
-    return read;
-  }
+  TRY(read_file_name(options.token_file, settings, "token-file"));
   const auto token = snapshot.variable(kTokenVariable);
   if (!token) {
     return {};
@@ -130,24 +117,12 @@ std::map<std::string, std::string> without_token(std::map<std::string, std::stri
 
 Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {
   gang::GangOptions options;
-  if (auto read = read_lead(options, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_meeting(options, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_restarts(options.restarts, settings, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_scale_up(options, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_early_exit(options, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_token(options, settings, snapshot); !read) {
-    return read.error();
-  }
+  TRY(read_lead(options, settings));
+  TRY(read_meeting(options, settings));
+  TRY(read_restarts(options.restarts, settings, snapshot));
+  TRY(read_scale_up(options, settings));
+  TRY(read_early_exit(options, settings));
+  TRY(read_token(options, settings, snapshot));
   return options;
 }
 
@@ -175,11 +150,8 @@ Result<> read_filter(LineFilter& target, const Settings& settings, std::string_v
   if (!setting) {
     return {};
   }
-  auto filter = LineFilter::read(*setting);
-  if (!filter) {
-    return filter.error();
-  }
-  target = std::move(*filter);
+  auto filter = TRY(LineFilter::read(*setting));
+  target = std::move(filter);
   return {};
 }
 
@@ -199,9 +171,7 @@ Result<> read_prefix_when(PrefixWhen& target, const Settings& settings) {
 }
 
 Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  if (auto read = read_prefix_when(options.prefix, settings); !read) {
-    return read;
-  }
+  TRY(read_prefix_when(options.prefix, settings));
   auto text = settings.find("prefix-template");
   auto unknown_names = UnknownNames::Refused;
   if (const auto inherited = snapshot.variable(kTemplateOfTorchrun); !text && inherited) {
@@ -211,39 +181,29 @@ Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapsh
   if (!text) {
     return {};
   }
-  auto prefix = PrefixTemplate::read(*text, unknown_names);
-  if (!prefix) {
-    return prefix.error();
-  }
-  options.prefix_template = std::move(*prefix);
+  auto prefix = TRY(PrefixTemplate::read(*text, unknown_names));
+  options.prefix_template = std::move(prefix);
   return {};
 }
 
 }  // namespace
 
 Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  auto selection = Selection::read({.redirects = settings.find("redirects"),
-                                    .tee = settings.find("tee"),
-                                    .local_ranks = settings.find("local-ranks-filter"),
-                                    // With another launcher's layout, only requested files are written.
-                                    .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)});
-  if (!selection) {
-    return selection.error();
-  }
-  options.selection = std::move(*selection);
+  auto selection = TRY(Selection::read({.redirects = settings.find("redirects"),
+                                        .tee = settings.find("tee"),
+                                        .local_ranks = settings.find("local-ranks-filter"),
+                                        // With another launcher's layout, only requested files are written.
+                                        .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)}));
+  options.selection = std::move(selection);
   if (const auto folder = settings.find("log-dir")) {
     options.log_dir = folder->value;
   }
   for (const auto& [name, target] : {std::pair("duplicate-stdout-filters", &options.duplicate_out),
                                      std::pair("duplicate-stderr-filters", &options.duplicate_err)}) {
-    if (auto read = read_filter(*target, settings, name); !read) {
-      return read;
-    }
+    TRY(read_filter(*target, settings, name));
   }
   for (const auto& [name, target] : {std::pair("color", &options.colour), std::pair("tty", &options.terminals)}) {
-    if (auto read = read_when(*target, settings, name); !read) {
-      return read;
-    }
+    TRY(read_when(*target, settings, name));
   }
   return read_prefix(options, settings, snapshot);
 }
@@ -293,9 +253,7 @@ Result<> read_suspend_options(RunOptions& options, const Settings& settings, con
   SuspendOptions& suspend = options.suspend;
   for (const auto& [name, target] :
        {std::pair("suspend-signal", &suspend.signal), std::pair("tell-workers-by", &suspend.tells_by)}) {
-    if (auto read = read_signal(*target, settings, name); !read) {
-      return read;
-    }
+    TRY(read_signal(*target, settings, name));
   }
   if (suspend.signal) {
     const Sourced<std::string> given = *settings.find("suspend-signal");
@@ -305,13 +263,8 @@ Result<> read_suspend_options(RunOptions& options, const Settings& settings, con
                                             " names it as a signal that ends the job"};
     }
   }
-  if (auto read = read_cloud(suspend.watched, settings); !read) {
-    return read;
-  }
-  if (auto read = read_duration(suspend.before_end, settings, "suspend-before-end", {.is_least_allowed = false});
-      !read) {
-    return read;
-  }
+  TRY(read_cloud(suspend.watched, settings));
+  TRY(read_duration(suspend.before_end, settings, "suspend-before-end", {.is_least_allowed = false}));
   suspend.allocation_end = find_allocation_end(snapshot, suspend.before_end.has_value());
   if (suspend.before_end && !suspend.allocation_end) {
     return wrong_value(*settings.find("suspend-before-end"),

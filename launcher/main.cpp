@@ -18,16 +18,13 @@ namespace {
 /// Runs, plans or explains a job on other hosts, as their remote launcher.
 Result<int> fan_out(const CommandLine& line, const Options& options, const Snapshot& snapshot,
                     const Inherited& inherited) {
-  const auto planned = plan_fan_out(line, options, snapshot);
-  if (!planned) {
-    return planned.error();
-  }
+  const auto planned = TRY(plan_fan_out(line, options, snapshot));
   if (line.command == Command::Run) {
     take_over_signals();
-    return start_fan_out(*planned, options, inherited, snapshot);
+    return start_fan_out(planned, options, inherited, snapshot);
   }
-  LaunchPlan plan = make_front_plan(*planned);
-  plan.lost = seen_of_nodes(snapshot, planned->hosts.source.name + " says which nodes there are");
+  LaunchPlan plan = make_front_plan(planned);
+  plan.lost = seen_of_nodes(snapshot, planned.hosts.source.name + " says which nodes there are");
   return line.command == Command::Explain ? explain(plan, options.is_json) : show_plan(plan, options.is_json);
 }
 
@@ -46,9 +43,7 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
     return planned->refusal ? explain_refusal(*planned->refusal, planned->plan, options.is_json)
                             : explain(planned->plan, options.is_json);
   }
-  if (auto checked = check_stdin_rank(options, planned->plan); !checked) {
-    return checked.error();
-  }
+  TRY(check_stdin_rank(options, planned->plan));
   if (line.command == Command::Plan) {
     return show_plan(planned->plan, options.is_json);
   }
@@ -59,20 +54,14 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
 /// Runs as an agent that the remote launcher of a job has started on this host.
 Result<int> serve_front(const Inherited& inherited) {
   buffer_log();
-  const auto remote_order = read_remote_order();
-  if (!remote_order) {
-    return remote_order.error();
-  }
-  const AgentOrder& order = remote_order->order;
+  const auto remote_order = TRY(read_remote_order());
+  const AgentOrder& order = remote_order.order;
   const Snapshot snapshot = take_snapshot(order);
   wipe_token();
-  auto options = read_options(order.line, snapshot);
-  if (!options) {
-    return options.error();
-  }
-  options->run.launcher =
-      LauncherInfo{remote_order->launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
-  return run_here(order.line, *options, snapshot, inherited);
+  auto options = TRY(read_options(order.line, snapshot));
+  options.run.launcher =
+      LauncherInfo{remote_order.launcher.get(), order.nonce, order.host, order.is_first, order.terminals};
+  return run_here(order.line, options, snapshot, inherited);
 }
 
 /// Answers commands that make no plan of a job; empty for any other command.
@@ -107,12 +96,9 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   }
   const Snapshot snapshot = take_snapshot();
   wipe_token();
-  const auto line = read_command_line(argv, snapshot, read_regular_file);
-  if (!line) {
-    return line.error();
-  }
-  const auto text = requested_text(*line);
-  if (text || line->command != Command::Run) {
+  const auto line = TRY(read_command_line(argv, snapshot, read_regular_file));
+  const auto text = requested_text(line);
+  if (text || line.command != Command::Run) {
     release_signals(inherited);  // starts nothing that would need an orderly end
   } else {
     die_on_stop_signals(inherited);
@@ -121,20 +107,20 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (text) {
     return print(*text);
   }
-  if (auto answered = answer(*line, snapshot)) {
+  if (auto answered = answer(line, snapshot)) {
     return std::move(*answered);
   }
-  if (line->command == Command::Run) {
+  if (line.command == Command::Run) {
     buffer_log();
   }
-  log_notices(*line);
-  const auto options = read_options(*line, snapshot);
+  log_notices(line);
+  const auto options = read_options(line, snapshot);
   if (!options) {
-    return line->command == Command::Explain ? explain_refusal(options.error(), snapshot, is_on(line->settings, "json"))
-                                             : options.error();
+    return line.command == Command::Explain ? explain_refusal(options.error(), snapshot, is_on(line.settings, "json"))
+                                            : options.error();
   }
-  return lists_hosts(*line) ? fan_out(*line, *options, snapshot, inherited)
-                            : run_here(*line, *options, snapshot, inherited);
+  return lists_hosts(line) ? fan_out(line, *options, snapshot, inherited)
+                           : run_here(line, *options, snapshot, inherited);
 }
 
 }  // namespace

@@ -25,16 +25,10 @@ Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options
   if (!options) {
     return {};
   }
-  const auto topology = read_topology();
-  if (!topology) {
-    return topology.error();
-  }
-  auto binding = decide_binding(binding_request(*options, input.mode.mode.name), *topology, input.snapshot,
-                                processes_to_bind(input));
-  if (!binding) {
-    return binding.error();
-  }
-  input.job.binding = std::move(*binding);
+  const auto topology = TRY(read_topology());
+  auto binding = TRY(decide_binding(binding_request(*options, input.mode.mode.name), topology, input.snapshot,
+                                    processes_to_bind(input)));
+  input.job.binding = std::move(binding);
   return {};
 }
 
@@ -48,12 +42,8 @@ void pass_stop_signals(ChosenMode& mode, const Options& options) {
 
 /// Fails for what is wrong only in the combination of template and options.
 Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Selection& selection) {
-  if (auto checked = check_sizes(plan); !checked) {
-    return checked;
-  }
-  if (auto checked = check_files(plan, input); !checked) {
-    return checked;
-  }
+  TRY(check_sizes(plan));
+  TRY(check_files(plan, input));
   return check_logs(plan, [&](const WorkerPlan& worker) {
     return selection.out(worker.local_rank).file || selection.err(worker.local_rank).file;
   });
@@ -105,9 +95,7 @@ Result<ChosenMode> find_mode(const CommandLine& line, const Options& options, co
   if (!mode) {
     return mode;
   }
-  if (auto checked = check_services(mode->mode); !checked) {
-    return checked.error();
-  }
+  TRY(check_services(mode->mode));
   add_worker_arguments(mode->mode, line);
   pass_stop_signals(*mode, options);
   return mode;
@@ -174,13 +162,10 @@ Result<> read_route(PlanInput& input) {
                                      "a job with a rank table that is read from a file")
                        : Result<>();
   }
-  auto request = rank_table::read_route_request(input.snapshot);
-  if (!request) {
-    return request.error();
-  }
-  if (*request && !job.network) {
+  auto request = TRY(rank_table::read_route_request(input.snapshot));
+  if (request && !job.network) {
     input.cluster.decisions.push_back({"route_plan", "what all nodes agree on at the start", "ROUTE_PLAN"});
-    job.route = std::move(**request);
+    job.route = std::move(*request);
   }
   return {};
 }
@@ -241,56 +226,37 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
   if (options.job.program.empty() && std::any_of(roles.begin(), roles.end(), runs_users_program)) {
     return no_program();
   }
-  if (auto checked = check_table(*mode, options.job.generates); !checked) {
-    return checked.error();
-  }
-  auto cluster = find_cluster(options, *mode, snapshot);
-  if (!cluster) {
-    return cluster.error();
-  }
-  PlanInput input{std::move(*cluster), std::move(*mode), options.job, snapshot};
-  if (auto added = add_hfai(input, options); !added) {
-    return added.error();
-  }
+  TRY(check_table(*mode, options.job.generates));
+  auto cluster = TRY(find_cluster(options, *mode, snapshot));
+  PlanInput input{std::move(cluster), std::move(*mode), options.job, snapshot};
+  TRY(add_hfai(input, options));
   std::string log_dir = choose_log_dir(input, line.command == Command::Run);
   auto ranks = read_table(input, line.command == Command::Run);
   ranks = ranks ? read_route(input) : ranks;
   if (!ranks && line.command != Command::Explain) {
     return ranks.error();
   }
-  if (auto checked = check_job(input); !checked) {
-    return checked.error();
-  }
-  if (auto bound = bind_job(input, options.binding); !bound) {
-    return bound.error();
-  }
+  TRY(check_job(input));
+  TRY(bind_job(input, options.binding));
   LaunchPlan plan = make_plan(input);
-  if (auto checked = check_plan(plan, input, selection_of(options, log_dir)); !checked) {
-    return checked.error();
-  }
-  auto doubt = warn_of_nested_launcher(plan, input, options.mode);
-  if (!doubt) {
-    return doubt.error();
-  }
-  add_remarks(plan, *doubt, compat_notices(line, input.cluster));
-  return Planned{std::move(plan), std::move(input), std::move(*doubt), std::move(log_dir),
+  TRY(check_plan(plan, input, selection_of(options, log_dir)));
+  auto doubt = TRY(warn_of_nested_launcher(plan, input, options.mode));
+  add_remarks(plan, doubt, compat_notices(line, input.cluster));
+  return Planned{std::move(plan), std::move(input), std::move(doubt), std::move(log_dir),
                  ranks ? std::nullopt : std::optional(ranks.error())};
 }
 
 /// Makes the plan for the devices that the user chooses, as if no others were visible.
 Result<Planned> plan_chosen(const CommandLine& line, Options options, Snapshot snapshot) {
-  auto choice = choose_devices(*options.devices, snapshot);
-  if (!choice) {
-    return choice.error();
-  }
-  snapshot.variables[choice->variable] = choice->list;
-  for (const std::string& name : choice->unset) {
+  auto choice = TRY(choose_devices(*options.devices, snapshot));
+  snapshot.variables[choice.variable] = choice.list;
+  for (const std::string& name : choice.unset) {
     snapshot.variables.erase(name);
   }
   if (!options.cluster.slots) {
-    options.cluster.slots = {std::to_string(choice->count), choice->source};
+    options.cluster.slots = {std::to_string(choice.count), choice.source};
   }
-  options.job.devices = std::move(*choice);
+  options.job.devices = std::move(choice);
   return plan_visible(line, options, snapshot);
 }
 
@@ -303,9 +269,7 @@ Result<Planned> plan_job(const CommandLine& line, const Options& options, const 
   if (options.is_worker_already) {
     return plan_worker(options, snapshot);
   }
-  if (auto checked = check_device_lists(snapshot); !checked) {
-    return checked.error();
-  }
+  TRY(check_device_lists(snapshot));
   return options.devices ? plan_chosen(line, options, snapshot) : plan_visible(line, options, snapshot);
 }
 
@@ -328,14 +292,11 @@ Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& o
   const std::string& path = is_platforms ? cluster.secret_file : options.token_file;
   if (!path.empty()) {
     source = "the token in '" + path + "'";
-    auto file = gang::read_token_file(path);
-    if (!file) {
-      return file.error();
+    auto file = TRY(gang::read_token_file(path));
+    if (!file.warning.empty() && !is_platforms) {
+      log_warning(file.warning);
     }
-    if (!file->warning.empty() && !is_platforms) {
-      log_warning(file->warning);
-    }
-    token = std::move(file->token);
+    token = std::move(file.token);
   } else if (token.empty()) {
     return std::shared_ptr<const gang::GangKey>();
   }
@@ -356,11 +317,8 @@ Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::Gang
   setup.lead = choose_leader(cluster, options);
   const bool has_token = !options.token.empty() || !options.token_file.empty();
   if (cluster.job.most_nodes > 1 || has_token) {  // an invalid token is reported on one node too
-    auto key = make_key(options, cluster);
-    if (!key) {
-      return key.error();
-    }
-    setup.key = std::move(*key);
+    auto key = TRY(make_key(options, cluster));
+    setup.key = std::move(key);
   }
   gang::GangConfig& policy = setup.policy;
   policy.job = cluster.job;

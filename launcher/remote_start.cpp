@@ -114,14 +114,11 @@ Result<std::string> choose_token(const gang::GangOptions& options) {
   if (options.token_file.empty()) {
     return random_text(kWords);
   }
-  auto file = gang::read_token_file(options.token_file);
-  if (!file) {
-    return file.error();
+  auto file = TRY(gang::read_token_file(options.token_file));
+  if (!file.warning.empty()) {
+    log_warning(file.warning);
   }
-  if (!file->warning.empty()) {
-    log_warning(file->warning);
-  }
-  return std::move(file->token);
+  return std::move(file.token);
 }
 
 /// Command line for the agents, without the remote launcher's options.
@@ -151,20 +148,14 @@ void mark_own(std::vector<GivenHost>& hosts, const Snapshot& snapshot) {
 
 Result<AgentOrder> make_order(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   constexpr int kNonceWords = 4;
-  const auto names = read_forwarding(line.settings.find("forward-env"));
-  if (!names) {
-    return names.error();
-  }
-  auto token = choose_token(options.gang);
-  if (!token) {
-    return token.error();
-  }
+  const auto names = TRY(read_forwarding(line.settings.find("forward-env")));
+  auto token = TRY(choose_token(options.gang));
   AgentOrder order;
   order.version = MUSTER_VERSION;
   order.nonce = random_text(kNonceWords);
   order.working_directory = snapshot.working_directory;
-  order.variables = choose_variables(snapshot.variables, *names);
-  order.variables.insert_or_assign(kTokenVariable, std::move(*token));
+  order.variables = choose_variables(snapshot.variables, names);
+  order.variables.insert_or_assign(kTokenVariable, std::move(token));
   order.terminals = find_terminals();
   order.line = line_of_agents(line, options, snapshot);
   return order;
@@ -225,31 +216,16 @@ bool lists_hosts(const CommandLine& line) {
 
 Result<FanOut> plan_fan_out(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
   const Settings& settings = line.settings;
-  if (auto checked = check_alone(settings, options, snapshot); !checked) {
-    return checked.error();
-  }
-  auto hosts = read_given_hosts(settings);
-  if (!hosts) {
-    return hosts.error();
-  }
-  if (auto limited = limit_nodes(*hosts, settings); !limited) {
-    return limited.error();
-  }
-  if (auto checked = check_slots(hosts->value, settings); !checked) {
-    return checked.error();
-  }
-  mark_own(hosts->value, snapshot);
-  auto shell = choose_shell(settings, snapshot);
-  if (!shell) {
-    return shell.error();
-  }
-  auto order = make_order(line, options, snapshot);
-  if (!order) {
-    return order.error();
-  }
+  TRY(check_alone(settings, options, snapshot));
+  auto hosts = TRY(read_given_hosts(settings));
+  TRY(limit_nodes(hosts, settings));
+  TRY(check_slots(hosts.value, settings));
+  mark_own(hosts.value, snapshot);
+  auto shell = TRY(choose_shell(settings, snapshot));
+  auto order = TRY(make_order(line, options, snapshot));
   std::error_code ignored;  // the path is empty if /proc does not have it
   const std::string own_path = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-  return FanOut{std::move(*hosts), std::move(*shell), agent_command(own_path), snapshot.host_name, std::move(*order)};
+  return FanOut{std::move(hosts), std::move(shell), agent_command(own_path), snapshot.host_name, std::move(order)};
 }
 
 Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const Inherited& inherited,
@@ -258,11 +234,8 @@ Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const I
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   LauncherExitReport words = make_words(options);
   if (options.report) {
-    const auto stream = try_report(*options.report);
-    if (!stream) {
-      return stream.error();
-    }
-    words.stream = *stream;
+    const auto stream = TRY(try_report(*options.report));
+    words.stream = stream;
   }
   RemoteJob job;
   job.plan = make_front_plan(fan_out);

@@ -17,11 +17,8 @@ Result<int> run_render(const CommandLine& line) {
   if (line.settings.has("check-fit")) {
     return check_fit(line.settings);
   }
-  const auto request = read_manifest_request(line);
-  if (!request) {
-    return request.error();
-  }
-  return print(render::render_manifest(*request));
+  const auto request = TRY(read_manifest_request(line));
+  return print(render::render_manifest(request));
 }
 
 // Answers `muster render --check-fit`: reads the output of kubectl, and reports whether the gang fits.
@@ -74,9 +71,7 @@ Result<> add_file(render::ClusterState& state, const Sourced<std::string>& given
   json::parse_options options;
   options.max_depth = kDeepest;
   json::stream_parser parser(&memory, options);
-  if (auto read = feed(parser, is_input ? STDIN_FILENO : file.get(), name); !read) {
-    return read;
-  }
+  TRY(feed(parser, is_input ? STDIN_FILENO : file.get(), name));
   return render::add_objects(state, parser.release(), name);
 }
 
@@ -90,9 +85,7 @@ Result<render::ClusterState> read_cluster(const Settings& settings) {
   }
   render::ClusterState state;
   for (const auto& file : {nodes, pods}) {
-    if (auto added = file ? add_file(state, *file) : Result<>(); !added) {
-      return added.error();
-    }
+    TRY(file ? add_file(state, *file) : Result<>());
   }
   if (state.nodes.empty()) {
     return Error{ErrorKind::BadData,
@@ -110,17 +103,10 @@ Result<int> check_fit(const Settings& settings) {
   }
   int nodes = 1;
   render::PodNeeds needs;
-  if (auto read = read_nodes(nodes, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_needs(needs, settings, true); !read) {
-    return read.error();
-  }
-  const auto state = read_cluster(settings);
-  if (!state) {
-    return state.error();
-  }
-  const render::Fit fit = render::check_fit(*state, needs, nodes);
+  TRY(read_nodes(nodes, settings));
+  TRY(read_needs(needs, settings, true));
+  const auto state = TRY(read_cluster(settings));
+  const render::Fit fit = render::check_fit(state, needs, nodes);
   const auto printed = print(fit.sentences);
   return printed && fit.fitting < fit.wanted ? Result<int>(kDoesNotFit) : printed;
 }

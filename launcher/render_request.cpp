@@ -369,12 +369,9 @@ Result<> read_nodes(int& nodes, const Settings& settings) {
 
 Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   const Settings& settings = line.settings;
-  const auto kind = read_kind(settings);
-  if (!kind) {
-    return kind.error();
-  }
+  const auto kind = TRY(read_kind(settings));
   ManifestRequest request;
-  request.kind = *kind;
+  request.kind = kind;
   request.arguments = line.program;
   for (const Result<>& read : {
            check_use(request, settings),

@@ -127,32 +127,19 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
 
 /// Reads where the job runs, how its processes start, and their binding.
 Result<> read_places(Options& options, const CommandLine& line, const Snapshot& snapshot) {
-  if (auto read = read_network(options.job, line.settings, snapshot); !read) {
-    return read.error();
-  }
+  TRY(read_network(options.job, line.settings, snapshot));
   options.mode = read_mode_request(line.settings);
-  auto mpi = read_mpi_request(line.settings);
-  if (!mpi) {
-    return mpi.error();
-  }
-  options.mode.mpi = std::move(*mpi);
-  if (auto read = read_rank_table(options, line.settings, snapshot); !read) {
-    return read.error();
-  }
-  auto cluster = read_cluster_request(line.settings);
-  if (!cluster) {
-    return cluster.error();
-  }
-  options.cluster = std::move(*cluster);
+  auto mpi = TRY(read_mpi_request(line.settings));
+  options.mode.mpi = std::move(mpi);
+  TRY(read_rank_table(options, line.settings, snapshot));
+  auto cluster = TRY(read_cluster_request(line.settings));
+  options.cluster = std::move(cluster);
   options.cluster.names = {spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
   if (!line.words.empty()) {
     options.cluster.names.command = shell_line(line.words);
   }
-  auto binding = read_binding_options(line.settings);
-  if (!binding) {
-    return binding.error();
-  }
-  options.binding = std::move(*binding);
+  auto binding = TRY(read_binding_options(line.settings));
+  options.binding = std::move(binding);
   return {};
 }
 
@@ -166,15 +153,9 @@ Error no_program(const CompatLauncher* compat) {
 
 Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   JobRequest job;
-  if (auto read = read_program(job, line, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_store(job, line.settings, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_contract(job, line.settings); !read) {
-    return read.error();
-  }
+  TRY(read_program(job, line, snapshot));
+  TRY(read_store(job, line.settings, snapshot));
+  TRY(read_contract(job, line.settings));
   for (const auto& [name, value] : line.settings.starting_with(kExportPrefix)) {
     job.exported[name.substr(std::string_view(kExportPrefix).size())] = value.value;
   }
@@ -195,28 +176,15 @@ Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& sn
   RunOptions options;
   for (const auto& [name, target] :
        {std::pair("grace", &options.grace), std::pair("console-stall", &options.console_stall)}) {
-    if (auto read = read_duration(*target, settings, name); !read) {
-      return read.error();
-    }
+    TRY(read_duration(*target, settings, name));
   }
   std::string report;  // only the check of the file name matters here
-  if (auto read = read_file_name(report, settings, "report"); !read) {
-    return read.error();
-  }
-  const auto stop_signals = StopSignals::read(settings.find("signals-to-handle"));
-  if (!stop_signals) {
-    return stop_signals.error();
-  }
-  options.stop_signals = *stop_signals;
-  if (auto read = read_suspend_options(options, settings, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_stdin(options, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_log_options(options, settings, snapshot); !read) {
-    return read.error();
-  }
+  TRY(read_file_name(report, settings, "report"));
+  const auto stop_signals = TRY(StopSignals::read(settings.find("signals-to-handle")));
+  options.stop_signals = stop_signals;
+  TRY(read_suspend_options(options, settings, snapshot));
+  TRY(read_stdin(options, settings));
+  TRY(read_log_options(options, settings, snapshot));
   options.host_name = snapshot.host_name;
   return options;
 }
@@ -236,9 +204,7 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
   options.stop_signals = source_of(settings, "signals-to-handle");
   options.stdin_rank = source_of(settings, "stdin");
   options.report = settings.find("report");
-  if (auto read = read_file_name(options.state_dir, settings, "state-dir"); !read) {
-    return read.error();
-  }
+  TRY(read_file_name(options.state_dir, settings, "state-dir"));
   options.devices = settings.find("devices");
   options.is_verbose = is_on(settings, "verbose");
   options.is_json = is_on(settings, "json");
@@ -247,12 +213,8 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
     options.ignored = placed_by(settings);
     return options;
   }
-  if (auto read = read_compat_hfai(options, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_places(options, line, snapshot); !read) {
-    return read.error();
-  }
+  TRY(read_compat_hfai(options, settings));
+  TRY(read_places(options, line, snapshot));
   return options;
 }
 
@@ -368,9 +330,7 @@ Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens
 /// may be another launcher's name with its command line.
 Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>& tokens, const Snapshot& snapshot,
                                const ReadText& read_text) {
-  if (auto checked = check_first_word(tokens); !checked) {
-    return checked;
-  }
+  TRY(check_first_word(tokens));
   const auto command = command_of(tokens);
   const auto rest = std::span(tokens).subspan(command ? 1 : 0);
   line.command = command.value_or(Command::Run);
@@ -390,9 +350,7 @@ Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>
     return read_control_line(line, rest);
   }
   SplitLine parts = cut(rest, own_options());
-  if (auto read = read_flags(parts.options, own_options(), line.settings); !read) {
-    return read;
-  }
+  TRY(read_flags(parts.options, own_options(), line.settings));
   const CompatLauncher* const compat = compat_behind(parts);
   if (compat != nullptr) {
     const std::string called = "muster " + command_of(*compat);
@@ -433,23 +391,15 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
   line.words.assign(argv.begin(), argv.end());
   const std::vector<std::string> tokens(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
   const std::string name = argv.empty() ? "" : argv.front();
-  const auto compat = compat_of(name);
-  if (!compat) {
-    return compat.error();
-  }
-  const auto read = *compat != nullptr ? read_front_end(line, {**compat, command_of(**compat), tokens}, own_options(),
-                                                        snapshot, read_text)
-                                       : read_own_command_line(line, tokens, snapshot, read_text);
-  if (!read) {
-    return read.error();
-  }
+  const auto compat = TRY(compat_of(name));
+  TRY(compat != nullptr
+          ? read_front_end(line, {*compat, command_of(*compat), tokens}, own_options(), snapshot, read_text)
+          : read_own_command_line(line, tokens, snapshot, read_text));
   if (line.command == Command::Render || line.command == Command::Check || line.command == Command::Doctor ||
       line.command == Command::Token || is_control(line.command)) {
     return line;
   }
-  if (auto extra = read_run_method(line, snapshot); !extra) {
-    return extra.error();
-  }
+  TRY(read_run_method(line, snapshot));
   return line;
 }
 

@@ -74,11 +74,8 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
 Result<ExitReport> make_exit_report(const Options& options, const EndFiles& files) {
   ExitReport words;
   if (options.report) {
-    const auto stream = try_report(*options.report);
-    if (!stream) {
-      return stream.error();
-    }
-    words.stream = *stream;
+    const auto stream = TRY(try_report(*options.report));
+    words.stream = stream;
   }
   if (options.report || !files.error.empty() || !files.state_folder.empty()) {
     words.write_report = [&options, files](const Outcome& outcome) { return write_files(outcome, options, files); };
@@ -114,11 +111,8 @@ void pass_mpi_socket(const LaunchPlan& plan, const Snapshot& snapshot) {
 
 /// Adds the other start methods on which the nodes may agree.
 Result<> add_start_methods(JobPlan& job, const PlanInput& input, const ModeRequest& request) {
-  auto others = other_start_methods(request, input.mode, input.snapshot);
-  if (!others) {
-    return others.error();
-  }
-  for (ChosenMode& other : *others) {
+  auto others = TRY(other_start_methods(request, input.mode, input.snapshot));
+  for (ChosenMode& other : others) {
     PlanInput of_other = input;
     of_other.mode = std::move(other);
     job.ports_to_reserve = std::max(job.ports_to_reserve, most_listeners(of_other.mode.mode, input.cluster));
@@ -149,19 +143,12 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
     return job;
   }
   const PlanInput& input = *planned.input;
-  auto setup = make_gang_setup(input.cluster, options.gang);
-  if (!setup) {
-    return setup.error();
-  }
-  job.gang = std::move(*setup);
+  auto setup = TRY(make_gang_setup(input.cluster, options.gang));
+  job.gang = std::move(setup);
   job.inputs = find_inputs(input.mode, input.cluster, input.snapshot);
   job.ports_to_reserve = most_listeners(input.mode.mode, input.cluster);
-  if (auto added = add_start_methods(job, input, options.mode); !added) {
-    return added.error();
-  }
-  if (auto checked = check_is_protected(job, input.mode); !checked) {
-    return checked.error();
-  }
+  TRY(add_start_methods(job, input, options.mode));
+  TRY(check_is_protected(job, input.mode));
   job.input = std::move(planned.input);
   return job;
 }
@@ -188,21 +175,15 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
   EndFiles files = open_end_files(planned, options, snapshot);
   run_options.state_folder = files.state_folder;
   const int platform_restarts = planned.input ? planned.input->cluster.platform_restarts : 0;
-  auto job = make_job_plan(std::move(planned), options);
-  if (!job) {
-    return job.error();
-  }
-  job->gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
-  job->gang.policy.last_verdict = files.history.verdict;
-  auto exit_report = make_exit_report(options, files);
-  if (!exit_report) {
-    return exit_report.error();
-  }
-  exit_report->say = [&](const Outcome& outcome, const Result<>& report) {
+  auto job = TRY(make_job_plan(std::move(planned), options));
+  job.gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
+  job.gang.policy.last_verdict = files.history.verdict;
+  auto exit_report = TRY(make_exit_report(options, files));
+  exit_report.say = [&](const Outcome& outcome, const Result<>& report) {
     conclude(outcome, report, is_later_task);
     return control_lines_for_launcher(outcome, options.run.launcher);
   };
-  return run(*job, run_options, inherited, without_token(snapshot.variables), *exit_report);
+  return run(job, run_options, inherited, without_token(snapshot.variables), exit_report);
 }
 
 // Tries the report in a helper process: a hanging file system would block before an agent can handle stop signals.
@@ -263,16 +244,11 @@ Result<> read_some(FrameReader& reader) {
 /// Reads the next frame, in as many reads as it needs.
 Result<Frame> next_frame(FrameReader& reader) {
   while (true) {
-    auto frame = reader.next();
-    if (!frame) {
-      return frame.error();
+    auto frame = TRY(reader.next());
+    if (frame) {
+      return std::move(*frame);
     }
-    if (*frame) {
-      return std::move(**frame);
-    }
-    if (auto read = read_some(reader); !read) {
-      return read.error();
-    }
+    TRY(read_some(reader));
   }
 }
 
@@ -280,15 +256,9 @@ Result<AgentOrder> read_order() {
   FrameReader reader;
   OrderReader orders;
   while (true) {
-    const auto frame = next_frame(reader);
-    if (!frame) {
-      return frame.error();
-    }
-    const auto is_whole = orders.take(*frame);
-    if (!is_whole) {
-      return is_whole.error();
-    }
-    if (*is_whole) {
+    const auto frame = TRY(next_frame(reader));
+    const auto is_whole = TRY(orders.take(frame));
+    if (is_whole) {
       return std::move(orders.order());
     }
   }
@@ -301,22 +271,18 @@ bool is_agent_of_front(std::span<char* const> argv) {
 }
 
 Result<RemoteOrder> read_remote_order() {
-  auto order = read_order();
-  if (!order) {
-    return order.error();
+  auto order = TRY(read_order());
+  if (order.version != MUSTER_VERSION) {
+    log_warning("the muster on '" + order.host + "' is " + MUSTER_VERSION + ", and that of the front " + order.version);
   }
-  if (order->version != MUSTER_VERSION) {
-    log_warning("the muster on '" + order->host + "' is " + MUSTER_VERSION + ", and that of the front " +
-                order->version);
-  }
-  const std::string& folder = order->working_directory;
+  const std::string& folder = order.working_directory;
   if (::chdir(folder.c_str()) != 0) {
-    return Error{ErrorKind::BadEnvironment, system_error("cannot run the job in '" + folder + "' on '" + order->host +
+    return Error{ErrorKind::BadEnvironment, system_error("cannot run the job in '" + folder + "' on '" + order.host +
                                                              "', the folder where it was started",
                                                          errno)
                                                 .message};
   }
-  RemoteOrder remote_order{std::move(*order), UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))};
+  RemoteOrder remote_order{std::move(order), UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))};
   const UniqueFd null = open_null(NullFor::Reading);
   (void)::dup2(null.get(), STDIN_FILENO);
   return remote_order;

@@ -343,17 +343,12 @@ gang::GangSetup Agent::setup_with_keys() const {
 /// Contributes this node's values: ports of workers, kept for all attempts, its part of a generated rank table,
 /// votes.
 Result<> Agent::contribute() {
-  if (auto contributed = contribute_table(); !contributed) {
-    return contributed;
-  }
+  TRY(contribute_table());
   if (input_.job.may_need(&LaunchPlan::needs_secret)) {
     gang_.contribute({job_secret_key().name, gang::random_digits(), {}}).value();  // a secret is below the size limit
   }
-  auto ports = ports_.contribution(input_.options.host_name);
-  if (!ports) {
-    return ports.error();
-  }
-  auto contributed = ports->empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(*ports), {}});
+  auto ports = TRY(ports_.contribution(input_.options.host_name));
+  auto contributed = ports.empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(ports), {}});
   std::string ways = ways_.contribution();
   return !contributed || ways.empty() ? contributed : gang_.contribute({ways_key().name, std::move(ways), {}});
 }

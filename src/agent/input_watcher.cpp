@@ -89,9 +89,7 @@ Answer InputWatcher::take_table(Answer answer) {
   }
   std::string text = here->table->text;
   version_ = here->table->version;
-  if (auto taken = on_table(std::move(*here->table)); !taken) {
-    return taken.error();
-  }
+  TRY(on_table(std::move(*here->table)));
   table_ = std::move(text);
   return Ready{};
 }

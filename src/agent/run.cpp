@@ -85,11 +85,8 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
 
 Result<> acquire(Resources& resources, const LaunchPlan& plan, const RunOptions& options,
                  const std::string& temporary) {
-  auto log_folder = choose_log_folder(options, temporary);
-  if (!log_folder) {
-    return log_folder.error();
-  }
-  resources.log_folder = std::move(*log_folder);
+  auto log_folder = TRY(choose_log_folder(options, temporary));
+  resources.log_folder = std::move(log_folder);
   make_run_folder(resources, plan, temporary);
   return {};
 }
@@ -116,13 +113,9 @@ bool JobPlan::may_need(bool LaunchPlan::*what) const {
 
 Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& inherited,
                 const std::map<std::string, std::string>& variables, const ExitReport& exit_report) {
-  if (auto checked = check_descriptors(job); !checked) {
-    return checked.error();
-  }
+  TRY(check_descriptors(job));
   Resources resources;
-  if (auto acquired = acquire(resources, job.plan, options, temporary_folder(variables)); !acquired) {
-    return acquired.error();
-  }
+  TRY(acquire(resources, job.plan, options, temporary_folder(variables)));
   const std::string marker = make_marker();
   std::set<int> watched_signals = options.stop_signals.all();
   if (options.suspend.signal) {  // an agent that misses the notice has to be ended before the platform kills it
@@ -224,11 +217,8 @@ bool RunFolder::make_in_memory() {
 }
 
 Result<> RunFolder::make_below(const std::string& temporary_folder) {
-  auto made = make_temporary_folder(temporary_folder, "muster");
-  if (!made) {
-    return made.error();
-  }
-  path_ = std::move(*made);
+  auto made = TRY(make_temporary_folder(temporary_folder, "muster"));
+  path_ = std::move(made);
   return {};
 }
 

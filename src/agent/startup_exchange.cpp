@@ -72,17 +72,12 @@ Result<> RankTableExchange::take(rank_table::TableFile file, bool is_restart) {
   if (is_restart && now_ && !is_newer(file, now_->file)) {
     return {};
   }
-  const auto own = find_local_instance(*input_, file);
-  if (!own) {
-    return own.error();
-  }
-  if (auto followed = follow_switches(file); !followed) {
-    return followed;
-  }
+  const auto own = TRY(find_local_instance(*input_, file));
+  TRY(follow_switches(file));
   if (needs_addresses()) {
-    remark_shared_server(file.table, *own);
+    remark_shared_server(file.table, own);
   }
-  Known known{std::move(file), *own, {}, {}};
+  Known known{std::move(file), own, {}, {}};
   if (has_news()) {
     for (const auto& device : local_devices(*input_, known.file, known.instance)) {
       known.ranks.push_back(device.rank);
@@ -98,12 +93,9 @@ Result<> RankTableExchange::follow_switches(rank_table::TableFile& file) const {
   if (!network) {
     return {};
   }
-  const auto order = rank_table::order_ring(file, network->value);
-  if (!order) {
-    return order.error();
-  }
-  file.table = rank_table::with_ranks(std::move(file.table), order->ranks);
-  log_info("hops around the ring of all ranks by " + network->source.name + ": " + describe(*order));
+  const auto order = TRY(rank_table::order_ring(file, network->value));
+  file.table = rank_table::with_ranks(std::move(file.table), order.ranks);
+  log_info("hops around the ring of all ranks by " + network->source.name + ": " + describe(order));
   return {};
 }
 

@@ -34,9 +34,7 @@ class Search {
 
   Found find(const WorkerPlan& worker) {
     if (!worker.script.empty() && worker.script != checked_script_) {
-      if (auto checked = check_script(worker.script); !checked) {
-        return checked.error();
-      }
+      TRY(check_script(worker.script));
       checked_script_ = worker.script;
     }
     const Found& program = program_of(worker.argv.front());

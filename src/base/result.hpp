@@ -39,6 +39,20 @@ struct Error {
 template <typename T = void>
 using Result = boost::system::result<T, Error>;
 
+/// The value of a Result; where there is none, the enclosing function returns the error. A statement expression of GCC
+/// and clang, because C++ has no operator for it.
+#define TRY(...) MUSTER_TRY_AS(MUSTER_JOIN(try_result_, __COUNTER__), __VA_ARGS__)
+#define MUSTER_TRY_AS(NAME, ...) \
+  __extension__({                \
+    auto NAME = (__VA_ARGS__);   \
+    if (!NAME) {                 \
+      return NAME.error();       \
+    }                            \
+    *std::move(NAME);            \
+  })
+#define MUSTER_JOIN(LEFT, RIGHT) MUSTER_JOIN_EXPANDED(LEFT, RIGHT)
+#define MUSTER_JOIN_EXPANDED(LEFT, RIGHT) LEFT##RIGHT
+
 /// Required by boost::system::result for `.value()` on a failure.
 [[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& location);
 

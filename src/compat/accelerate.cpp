@@ -48,9 +48,7 @@ Result<> translate_hostfile(Translation& t, const Launch& launch) {
   const Settings choice = chosen_hosts(t);
   const bool is_by_itself =
       launch.is_deepspeed && launcher && (launcher->value == "standard" || launcher->value == "nossh");
-  if (auto settled = is_by_itself ? Result<>() : settle_starter(t, *file, choice); !settled) {
-    return settled;
-  }
+  TRY(is_by_itself ? Result<>() : settle_starter(t, *file, choice));
   const auto starter = find_starter(t);
   if (is_by_itself || starter) {
     t.line.notices.push_back(
@@ -186,28 +184,18 @@ Result<> check_counts(const Translation& t) {
 }  // namespace
 
 Result<> translate_accelerate(Translation& t) {
-  const auto launch = accelerate::read_launch(t);
-  if (!launch) {
-    return launch.error();
-  }
-  if (auto checked = check_counts(t); !checked) {
-    return checked;
-  }
-  if (auto hosts = translate_hostfile(t, *launch); !hosts) {
-    return hosts;
-  }
+  const auto launch = TRY(accelerate::read_launch(t));
+  TRY(check_counts(t));
+  TRY(translate_hostfile(t, launch));
   rename_options(t);
-  if (auto translated = translate_torchrun(t); !translated) {
-    return translated;
-  }
+  TRY(translate_torchrun(t));
   const int machines = count_machines(t);
-  const bool is_one = is_simple(t, *launch, machines);
+  const bool is_one = is_simple(t, launch, machines);
   if (is_one) {
     translate_simple(t);
-  } else if (auto translated = translate_processes(t, machines); !translated) {
-    return translated;
-  }
-  auto exported = accelerate::export_environment(t, *launch, is_one);
+  } else
+    TRY(translate_processes(t, machines));
+  auto exported = accelerate::export_environment(t, launch, is_one);
   take_file_for_given(t);
   return exported;
 }

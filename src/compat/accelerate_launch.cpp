@@ -149,11 +149,8 @@ std::string default_place(const Snapshot& snapshot) {
 }
 
 Result<Configuration> read_configuration(const std::string& text, const std::string& name) {
-  const auto document = parse_yaml(text, name);
-  if (!document) {
-    return document.error();
-  }
-  const json::object* const root = document->root.if_object();
+  const auto document = TRY(parse_yaml(text, name));
+  const json::object* const root = document.root.if_object();
   if (root == nullptr) {
     return Error{ErrorKind::BadData, name + ": expected keys and values of accelerate's configuration"};
   }
@@ -167,9 +164,7 @@ Result<Configuration> read_configuration(const std::string& text, const std::str
   configuration.name = name;
   Reader reader{configuration};
   for (const auto& [key, value] : *root) {
-    if (auto read = reader.read_member(std::string(key), value); !read) {
-      return read.error();
-    }
+    TRY(reader.read_member(std::string(key), value));
   }
   renew(configuration);
   return configuration;
@@ -196,11 +191,8 @@ std::string python_bool(bool value) {
 Result<> give_variable(Translation& t, const WorkerVariable& variable) {
   const auto given = t.find(dashed(variable.option));
   if (given) {
-    auto text = text_of(variable, *given);
-    if (!text) {
-      return text.error();
-    }
-    give(t, variable.variable, {std::move(*text), given->source});
+    auto text = TRY(text_of(variable, *given));
+    give(t, variable.variable, {std::move(text), given->source});
   } else if (variable.otherwise != nullptr) {
     give(t, variable.variable, std::string(variable.otherwise));
   }
@@ -209,9 +201,7 @@ Result<> give_variable(Translation& t, const WorkerVariable& variable) {
 
 Result<> give_group(Translation& t, Group group) {
   for (const WorkerVariable& variable : variables_of(group)) {
-    if (auto given = give_variable(t, variable); !given) {
-      return given;
-    }
+    TRY(give_variable(t, variable));
   }
   return {};
 }
@@ -239,16 +229,12 @@ Result<> give_fp8(Translation& t) {
 
 Result<> give_parallelism(Translation& t) {
   give(t, "ACCELERATE_USE_PARALLELISM_CONFIG", "true");
-  if (auto given = give_group(t, Group::Parallelism); !given) {
-    return given;
-  }
+  TRY(give_group(t, Group::Parallelism));
   for (const auto& [option, group] : {std::pair("parallelism-config-cp-size", Group::ContextParallelism),
                                       std::pair("parallelism-config-sp-size", Group::SequenceParallelism)}) {
     const auto size = t.find(option);
     const bool is_several = size && size->value != "1" && size->value != "0";
-    if (auto given = is_several ? give_group(t, group) : Result<>(); !given) {
-      return given;
-    }
+    TRY(is_several ? give_group(t, group) : Result<>());
   }
   return {};
 }
@@ -304,12 +290,8 @@ Result<> give_kind(Translation& t, const Launch& launch) {
   if (launch.is_deepspeed) {
     return give_deepspeed(t, launch);
   }
-  if (auto given = give_group(t, Group::Dynamo); !given) {
-    return given;
-  }
-  if (auto given = launch.is_fsdp ? give_fsdp(t) : Result<>(); !given) {
-    return given;
-  }
+  TRY(give_group(t, Group::Dynamo));
+  TRY(launch.is_fsdp ? give_fsdp(t) : Result<>());
   if (!launch.is_megatron_lm) {
     return {};
   }
@@ -320,16 +302,12 @@ Result<> give_kind(Translation& t, const Launch& launch) {
 }  // namespace
 
 Result<> export_environment(Translation& t, const Launch& launch, bool is_simple) {
-  if (auto given = give_common(t, launch); !given) {
-    return given;
-  }
+  TRY(give_common(t, launch));
   if (is_simple || launch.is_cpu || launch.is_multi_cpu) {
     give_simple(t, launch);
     return give_group(t, Group::Dynamo);
   }
-  if (auto given = give_kind(t, launch); !given) {
-    return given;
-  }
+  TRY(give_kind(t, launch));
   return launch.has_parallelism ? give_parallelism(t) : Result<>();
 }
 
@@ -435,9 +413,7 @@ Result<> take_file(Launch& launch, const Translation& t, const Configuration& fi
   static constexpr std::array<const char*, 4> kKinds = {"multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm"};
   launch.has_file = true;
   if (std::none_of(kKinds.begin(), kKinds.end(), [&](const char* kind) { return t.is_on(kind); })) {
-    if (auto taken = take_kind(launch, file); !taken) {
-      return taken;
-    }
+    TRY(take_kind(launch, file));
   }
   launch.uses_cpu = launch.uses_cpu || is_true(file, "use-cpu");
   launch.is_debugged = launch.is_debugged || is_true(file, "debug");
@@ -445,9 +421,7 @@ Result<> take_file(Launch& launch, const Translation& t, const Configuration& fi
   const auto precision = file.find("mixed-precision");
   if (precision && !t.find("mixed-precision")) {
     fields.emplace_back("mixed_precision");
-    if (auto taken = take_precision(launch, *precision); !taken) {
-      return taken;
-    }
+    TRY(take_precision(launch, *precision));
   }
   launch.deepspeed_fields = join(fields, ",");
   return {};
@@ -466,9 +440,7 @@ Result<> check_devices(const Launch& launch, const Translation& t) {
 }  // namespace
 
 Result<Launch> read_launch(Translation& t) {
-  if (auto checked = check_kinds(t); !checked) {
-    return checked.error();
-  }
+  TRY(check_kinds(t));
   Launch launch;
   launch.is_cpu = t.is_on("cpu");
   launch.uses_cpu = launch.is_cpu;
@@ -481,15 +453,10 @@ Result<Launch> read_launch(Translation& t) {
   if (const auto precision = t.find("mixed-precision")) {
     launch.mixed_precision = *precision;
   }
-  const auto file = find_configuration(t);
-  if (!file) {
-    return file.error();
-  }
-  if (*file) {
-    if (auto taken = take_file(launch, t, **file); !taken) {
-      return taken.error();
-    }
-    take_over(t, **file);
+  const auto file = TRY(find_configuration(t));
+  if (file) {
+    TRY(take_file(launch, t, *file));
+    take_over(t, *file);
   }
   auto checked = check_devices(launch, t);
   return checked ? Result<Launch>(std::move(launch)) : checked.error();

@@ -111,14 +111,9 @@ Result<HostList> read_file(const Translation& t, const Sourced<std::string>& fil
     return list ? contradiction(*included, *excluded) : list.error();
   }
   for (const auto& names : {included, excluded}) {
-    auto chosen = names ? choose(*list, *names, names == excluded) : Result<>();
-    if (!chosen) {
-      return chosen.error();
-    }
+    TRY(names ? choose(*list, *names, names == excluded) : Result<>());
   }
-  if (auto counted = count_nodes(t, *list); !counted) {
-    return counted.error();
-  }
+  TRY(count_nodes(t, *list));
   return list;
 }
 
@@ -185,22 +180,19 @@ Result<> check_script(Translation& t) {
 
 /// The options for torchrun.
 Result<Given> torchrun_options_of(const Translation& t, const HostList& hosts, Placed placed) {
-  auto given = read_extra(t);
-  if (!given) {
-    return given;
-  }
+  auto given = TRY(read_extra(t));
   for (const char* const name : {"nproc-per-node", "master-addr", "master-port"}) {
     const auto value = t.find(name);
     const bool is_default = value && value->value == kNoAddress && placed != Placed::Here;
     if (value && !is_default) {
-      given->try_emplace(name, *value);
+      given.try_emplace(name, *value);
     }
   }
   if (placed == Placed::OnList) {
-    given->try_emplace("nnodes", Sourced<std::string>{std::to_string(hosts.entries.size()), hosts.source});
+    given.try_emplace("nnodes", Sourced<std::string>{std::to_string(hosts.entries.size()), hosts.source});
   }
   if (const auto module = t.find("m")) {
-    given->try_emplace("module", Sourced<std::string>{"1", module->source});
+    given.try_emplace("module", Sourced<std::string>{"1", module->source});
   }
   return given;
 }
@@ -208,26 +200,16 @@ Result<Given> torchrun_options_of(const Translation& t, const HostList& hosts, P
 }  // namespace
 
 Result<> translate_colossalai(Translation& t) {
-  if (auto checked = check_script(t); !checked) {
-    return checked;
-  }
-  const auto hosts = read_hosts(t);
-  if (!hosts) {
-    return hosts.error();
-  }
-  const auto placed = place_on_hosts(t, {{}, {}, *hosts, {}});
+  TRY(check_script(t));
+  const auto hosts = TRY(read_hosts(t));
+  const auto placed = place_on_hosts(t, {{}, {}, hosts, {}});
   if (!placed) {
     return placed.error();
   }
   set_ssh(t, t.find("ssh-port"));
-  auto given = torchrun_options_of(t, *hosts, *placed);
-  if (!given) {
-    return given.error();
-  }
-  const bool is_counted = given->contains("nproc-per-node");
-  if (auto translated = translate_as(*find_front_end("torchrun"), t, {.given = std::move(*given)}); !translated) {
-    return translated;
-  }
+  auto given = TRY(torchrun_options_of(t, hosts, *placed));
+  const bool is_counted = given.contains("nproc-per-node");
+  TRY(translate_as(*find_front_end("torchrun"), t, {.given = std::move(given)}));
   if (!is_counted) {
     t.set("nproc-per-node", {"auto", default_of(kRun)});
   }

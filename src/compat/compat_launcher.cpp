@@ -48,10 +48,7 @@ Result<> translate_one(const CompatOption& option, const Sourced<std::string>& v
 Result<> translate(const CompatLauncher& compat, Translation& translation) {
   for (const CompatOption& option : compat.options()) {
     const auto given = translation.given.find(dashed(option.name));
-    auto translated = given == translation.given.end() ? Result<>() : translate_one(option, given->second, translation);
-    if (!translated) {
-      return translated;
-    }
+    TRY(given == translation.given.end() ? Result<>() : translate_one(option, given->second, translation));
   }
   return compat.translate(translation);
 }
@@ -177,35 +174,24 @@ Result<> read_front_end(CommandLine& line, const CompatNames& words, const Optio
                         const Snapshot& snapshot, const ReadText& read_text) {
   const CompatLauncher& compat = words.compat;
   const bool is_behind_word = compat.subcommand != nullptr && has_subcommand(words);
-  auto read = read_tokens(compat, words.tokens.subspan(is_behind_word ? 1 : 0), &own_options);
-  if (!read) {
-    return read.error();
-  }
+  auto read = TRY(read_tokens(compat, words.tokens.subspan(is_behind_word ? 1 : 0), &own_options));
   line.compat = &compat;
-  read->own.for_each(
+  read.own.for_each(
       [&](const std::string& name, const Sourced<std::string>& value) { line.settings.set(name, value); });
   if (auto own = read_own_variables(snapshot.variables, own_options, line.settings);
       !own || requests_text(line.settings)) {
     return own;
   }
-  if (auto checked = check_subcommand(words); !checked) {
-    return checked;
-  }
-  if (auto checked = check_mode(line.settings, words); !checked) {
-    return checked;
-  }
+  TRY(check_subcommand(words));
+  TRY(check_mode(line.settings, words));
   line.settings.set("mode", {compat.mode, from_flag(words.called)});
-  if (auto variables = read_variables(compat, snapshot, read->given, line.notices); !variables) {
-    return variables;
-  }
-  line.program = std::move(read->program);
-  if (!read->is_set_apart) {
+  TRY(read_variables(compat, snapshot, read.given, line.notices));
+  line.program = std::move(read.program);
+  if (!read.is_set_apart) {
     notice_options_behind(line, compat);
   }
-  Translation translation{snapshot, line, read_text, true, std::move(read->given), std::move(read->typed), {}};
-  if (auto translated = translate(compat, translation); !translated) {
-    return translated;
-  }
+  Translation translation{snapshot, line, read_text, true, std::move(read.given), std::move(read.typed), {}};
+  TRY(translate(compat, translation));
   for (const auto& [name, value] : translation.settings) {
     const auto own = line.settings.find(name);
     if (!own || value.source.kind == SourceKind::Flag || name == "mode") {
@@ -217,11 +203,8 @@ Result<> read_front_end(CommandLine& line, const CompatNames& words, const Optio
 
 Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat, const Sourced<std::string>& words,
                             const Snapshot& snapshot) {
-  const auto tokens = split_words(words);
-  if (!tokens) {
-    return tokens.error();
-  }
-  auto read = read_tokens(compat, *tokens, nullptr);
+  const auto tokens = TRY(split_words(words));
+  auto read = read_tokens(compat, tokens, nullptr);
   if (!read) {
     return Error{ErrorKind::BadEnvironment, words.source.name + ": " + read.error().message};
   }
@@ -233,9 +216,7 @@ Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat, con
   }
   const ReadText no_files = [](const std::string& /*path*/) { return std::nullopt; };
   Translation translation{snapshot, line, no_files, false, std::move(read->given), std::move(read->typed), {}};
-  if (auto translated = translate(compat, translation); !translated) {
-    return translated;
-  }
+  TRY(translate(compat, translation));
   for (const auto& [name, value] : translation.settings) {
     line.settings.set(name, value);
   }

@@ -136,20 +136,14 @@ Result<std::vector<std::string>> choose_own(const Translation& t, const Text& ch
 }
 
 Result<> set_devices(Translation& t, const std::vector<std::string>& names, const Text& text) {
-  const auto places = places_of_devices(names, text, t.snapshot);
-  if (!places) {
-    return places.error();
-  }
-  t.set("devices", *places);
+  const auto places = TRY(places_of_devices(names, text, t.snapshot));
+  t.set("devices", places);
   return {};
 }
 
 Result<> translate_own_devices(Translation& t, const Text& choice) {
-  const auto names = choose_own(t, choice);
-  if (!names) {
-    return names.error();
-  }
-  return names->empty() ? Result<>() : set_devices(t, *names, choice);  // no device is named: all
+  const auto names = TRY(choose_own(t, choice));
+  return names.empty() ? Result<>() : set_devices(t, names, choice);  // no device is named: all
 }
 
 void set_choice(const Translation& t, const std::optional<Text>& choice, Settings& settings) {
@@ -241,10 +235,7 @@ void default_nodes(Translation& t) {
 /// Translates --hostfile, --include, --exclude, --num_nodes and related options into settings. Fails for a chosen
 /// host that is not listed, and for options that contradict each other.
 Result<> translate_hosts(Translation& t) {
-  const auto choice = find_choice(t);
-  if (!choice) {
-    return choice.error();
-  }
+  const auto choice = TRY(find_choice(t));
   auto file = t.find("hostfile");
   if (file && file->value == kNoFile) {
     file.reset();
@@ -252,24 +243,17 @@ Result<> translate_hosts(Translation& t) {
   const bool is_started = t.is_on("no-ssh");
   if (file && !is_started) {
     Settings kept;
-    set_choice(t, *choice, kept);
-    if (auto settled = settle_starter(t, *file, kept); !settled) {
-      return settled;
-    }
+    set_choice(t, choice, kept);
+    TRY(settle_starter(t, *file, kept));
     const auto starter = find_starter(t);
     if (!starter) {
-      set_list(t, *file, *choice);
+      set_list(t, *file, choice);
       return {};
     }
     t.ignore("hostfile", "hostfile", starter->platform + " starts muster on each node");
   }
   const bool is_listed = file && is_started;
-  auto translated = is_listed ? count_nodes_of_file(t, *file, *choice)
-                    : *choice ? translate_own_devices(t, **choice)
-                              : Result<>();
-  if (!translated) {
-    return translated;
-  }
+  TRY(is_listed ? count_nodes_of_file(t, *file, choice) : choice ? translate_own_devices(t, *choice) : Result<>());
   default_nodes(t);
   drop_stale_variables(t, t.settings.contains("nnodes"));
   return {};
@@ -310,9 +294,7 @@ Result<> translate_deepspeed(Translation& t) {
     drop_unset(t, setting);
   }
   set_ssh(t, t.find("ssh-port"));
-  if (auto translated = translate_hosts(t); !translated) {
-    return translated;
-  }
+  TRY(translate_hosts(t));
   if (!t.settings.contains("nproc-per-node")) {
     t.set("nproc-per-node", {"auto", default_of("deepspeed")});
   }

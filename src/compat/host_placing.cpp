@@ -230,10 +230,7 @@ Result<HostList> hosts_of_file(const Sourced<std::string>& text, int silent) {
 
 Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
   const bool is_in_file = placing.hosts.entries.empty() && placing.file;
-  auto settled = is_in_file ? settle_starter(t, *placing.file, {}) : settle_starter(t, placing.hosts);
-  if (!settled) {
-    return settled.error();
-  }
+  TRY(is_in_file ? settle_starter(t, *placing.file, {}) : settle_starter(t, placing.hosts));
   const std::string starter = find_other_starter(t);
   if (!starter.empty()) {
     ignore_hosts(t, placing, starter);
@@ -320,22 +317,19 @@ Result<bool> wants_rank_table(const Snapshot& snapshot) {
 /// Sets the platform's rank table for MS_RANKTABLE_ENABLE=true, unless the user names one.
 Result<> set_rank_table(CommandLine& line, const Snapshot& snapshot) {
   constexpr const char* kSetting = "set:rank_table_file";
-  const auto is_wanted = wants_rank_table(snapshot);
-  if (!is_wanted) {
-    return is_wanted.error();
-  }
+  const auto is_wanted = TRY(wants_rank_table(snapshot));
   if (line.settings.has("rank-table")) {
     return {};
   }
   const auto table = find_given(snapshot, "RANK_TABLE_FILE");
-  if (*is_wanted) {
+  if (is_wanted) {
     set_if_missing(line, kSetting, find_given(snapshot, "MSRUN_RANK_TABLE_FILE"));
     set_if_missing(line, kSetting, rank_table::find_table_file(snapshot));
   }
   if (line.settings.has(kSetting)) {
     return {};
   }
-  if (*is_wanted) {
+  if (is_wanted) {
     line.notices.emplace_back(
         "starting without a rank table in spite of MS_RANKTABLE_ENABLE=true: neither "
         "MSRUN_RANK_TABLE_FILE nor RANK_TABLE_FILE names one");
@@ -363,9 +357,7 @@ Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
   set_mpi_slots(line, snapshot);
   const RunMethod* const method = method_of(line, snapshot);
   if (is_msrun(line, method, snapshot)) {
-    if (auto set = set_rank_table(line, snapshot); !set) {
-      return set;
-    }
+    TRY(set_rank_table(line, snapshot));
   }
   if (method == nullptr) {
     return {};

@@ -239,24 +239,21 @@ Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>
 }
 
 Result<OtherProgram> read_program(Translation& t, const Words& words) {
-  const auto read = read_tokens(*t.line.compat, words, nullptr);
-  if (!read) {
-    return read.error();
-  }
-  if (read->program.empty()) {
+  const auto read = TRY(read_tokens(*t.line.compat, words, nullptr));
+  if (read.program.empty()) {
     return Error{ErrorKind::BadUsage, "there is no program behind ':'"};
   }
-  auto other = read_options(t, read->typed);
+  auto other = read_options(t, read.typed);
   if (other && other->processes == 0) {
     return Error{ErrorKind::BadUsage,
-                 "'" + read->program.front() +
+                 "'" + read.program.front() +
                      "' has no number of processes, expected -np N for each program where there are "
                      "several"};
   }
   if (other) {
     other->words.insert(other->words.begin(), {":", "-np", std::to_string(other->processes)});
     other->words.insert(other->words.end(), {"{muster}", std::string(mpi::kRankWord)});
-    other->words.insert(other->words.end(), read->program.begin(), read->program.end());
+    other->words.insert(other->words.end(), read.program.begin(), read.program.end());
   }
   return other;
 }
@@ -275,12 +272,9 @@ Result<int> take_other_programs(Translation& t) {
   Words words;
   for (auto at = rest.begin(); at != rest.end();) {
     const auto next = std::find(at + 1, rest.end(), ":");
-    const auto other = read_program(t, Words(at + 1, next));
-    if (!other) {
-      return other.error();
-    }
-    processes += other->processes;
-    words.insert(words.end(), other->words.begin(), other->words.end());
+    const auto other = TRY(read_program(t, Words(at + 1, next)));
+    processes += other.processes;
+    words.insert(words.end(), other.words.begin(), other.words.end());
     at = next;
   }
   t.set(kMpirunPrograms, {quoted_words(words), from_flag("':'")});
@@ -350,18 +344,13 @@ Result<> check_files(const Translation& t) {
 
 Result<> translate_mpirun(Translation& t) {
   for (const auto check : {check_no_circle, check_files}) {
-    if (auto checked = check(t); !checked) {
-      return checked;
-    }
+    TRY(check(t));
   }
   t.set("no-python", {"1", default_of("mpirun")});
   translate_options(t);
-  const auto others = take_other_programs(t);
-  if (!others) {
-    return others.error();
-  }
+  const auto others = TRY(take_other_programs(t));
   leave_binding(t);
-  return translate_placing(t, *others);
+  return translate_placing(t, others);
 }
 
 }  // namespace muster

@@ -314,9 +314,7 @@ Result<HostList> read_hosts(const Translation& t) {
       continue;
     }
     hosts.source = from_flag(typed.source);
-    if (auto added = add_hosts(hosts, {typed.values.front(), hosts.source}); !added) {
-      return added.error();
-    }
+    TRY(add_hosts(hosts, {typed.values.front(), hosts.source}));
   }
   return hosts;
 }
@@ -389,18 +387,13 @@ Result<> translate_placing(Translation& t, int others) {
   if (!counts || !hosts) {
     return counts ? hosts.error() : counts.error();
   }
-  if (auto checked = check_counts(t, *counts, others); !checked) {
-    return checked;
-  }
+  TRY(check_counts(t, *counts, others));
   count_others(t, *counts, others);
   const auto placed =
-      place_on_hosts(t, {counts->all, counts->per_node, *hosts, find_hostfile(t), find_oversubscription(t)});
-  if (!placed) {
-    return placed.error();
-  }
-  if (*placed == Placed::OnList) {
+      TRY(place_on_hosts(t, {counts->all, counts->per_node, *hosts, find_hostfile(t), find_oversubscription(t)}));
+  if (placed == Placed::OnList) {
     translate_shell(t);
-  } else if (*placed == Placed::Here && !t.given.contains("stdin")) {
+  } else if (placed == Placed::Here && !t.given.contains("stdin")) {
     t.set("stdin", {"0", default_of("mpirun")});
   }
   return {};

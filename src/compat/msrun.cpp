@@ -174,9 +174,7 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   t.set("mode", {"msrun-simulation", level.source});
   t.set("set:sim_level", level);
   const Sourced<std::string> size = simulated_size(t);
-  if (auto count = read_count(size); !count) {
-    return count.error();
-  }
+  TRY(read_count(size));
   t.set("set:worker_num", size);
   t.settings.erase("total-workers");
   t.settings.erase("set:cluster_time_out");  // a dry run has no cluster
@@ -194,9 +192,7 @@ Result<> translate_simulation(Translation& t, const Sourced<std::string>& level,
   if (!rank) {
     return {};
   }
-  if (auto checked = check_played_rank(*rank, size); !checked) {
-    return checked;
-  }
+  TRY(check_played_rank(*rank, size));
   t.set("set:sim_rank_id", *rank);
   t.set("nproc-per-node", {"1", rank->source});
   return {};
@@ -281,25 +277,18 @@ Sourced<std::string> gang_timeout_of(const Sourced<std::string>& seconds) {
 }
 
 Result<> translate_msrun(Translation& t) {
-  const auto workers = read_workers(t);
-  if (!workers) {
-    return workers.error();
-  }
+  const auto workers = TRY(read_workers(t));
   auto level = find_set(t, "sim-level");
   if (const auto inherited = t.snapshot.variable("MS_SIMULATION_LEVEL"); !level && inherited && !inherited->empty()) {
     level = Sourced<std::string>{*inherited, from_variable("MS_SIMULATION_LEVEL")};
   }
   t.settings.erase("set:sim_level");  // -1 means none
-  if (auto translated = level ? translate_simulation(t, *level, *workers) : translate_nodes(t, *workers); !translated) {
-    return translated;
-  }
+  TRY(level ? translate_simulation(t, *level, workers) : translate_nodes(t, workers));
   if (const auto seconds = t.find("cluster-time-out")) {
     t.set("gang-timeout", gang_timeout_of(*seconds));
   }
   translate_logs(t);
-  if (auto tail = translate_tail(t, *workers); !tail) {
-    return tail;
-  }
+  TRY(translate_tail(t, workers));
   translate_join(t);
   // Any other word than the name of a program is a script for Python.
   const std::string first = t.line.program.empty() ? "" : t.line.program.front();

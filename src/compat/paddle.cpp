@@ -294,11 +294,8 @@ Result<> translate_devices(Translation& t, const Sourced<std::string>& listed) {
   for (std::string& name : names) {
     name = trim(name);
   }
-  const auto places = places_of_devices(names, listed, t.snapshot);
-  if (!places) {
-    return places.error();
-  }
-  t.set("devices", *places);
+  const auto places = TRY(places_of_devices(names, listed, t.snapshot));
+  t.set("devices", places);
   return {};
 }
 
@@ -332,10 +329,7 @@ Result<> export_backend(Translation& t, int count) {
 
 Result<> export_devices(Translation& t) {
   const auto listed = t.find("devices");
-  auto translated = listed ? translate_devices(t, *listed) : Result<>();
-  if (!translated) {
-    return translated;
-  }
+  TRY(listed ? translate_devices(t, *listed) : Result<>());
   const int count = listed ? static_cast<int>(split(listed->value, ',').size()) : count_visible_devices(t.snapshot);
   export_all_devices(t, count);
   if (!t.settings.contains("nproc-per-node") && !listed) {
@@ -372,18 +366,12 @@ Result<> export_rest(Translation& t) {
 
 Result<> translate_paddle(Translation& t) {
   for (const auto check : {check_kind, check_accelerators}) {
-    if (auto checked = check(t); !checked) {
-      return checked;
-    }
+    TRY(check(t));
   }
-  if (auto translated = translate_nodes(t); !translated) {
-    return translated;
-  }
+  TRY(translate_nodes(t));
   drop_stale_variables(t, t.settings.contains("nnodes"));
   translate_paddle_restarts(t);
-  if (auto exported = export_devices(t); !exported) {
-    return exported;
-  }
+  TRY(export_devices(t));
   return export_rest(t);
 }
 

@@ -74,11 +74,8 @@ Result<> read_variables(const CompatLauncher& compat, const Snapshot& snapshot, 
       given[name] = {*read_value(compat, option, {*value, from_variable(variable)}), from_variable(variable)};
       continue;
     }
-    const auto is_on = read_switch({*value, from_variable(variable)});
-    if (!is_on) {
-      return is_on.error();
-    }
-    if (*is_on) {
+    const auto is_on = TRY(read_switch({*value, from_variable(variable)}));
+    if (is_on) {
       given[name] = {"1", from_variable(variable)};
     }
   }

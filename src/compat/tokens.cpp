@@ -239,11 +239,8 @@ Result<> keep(Tokens& result, const CompatLauncher& compat, const Typed& typed, 
   if (typed.option == nullptr) {
     return set_option(result.own, typed.name, {last, from_flag(typed.source)});
   }
-  auto value = read_value(compat, *typed.option, {last, from_flag(typed.source)});
-  if (!value) {
-    return value.error();
-  }
-  result.given[typed.name] = {std::move(*value), from_flag(typed.source)};
+  auto value = TRY(read_value(compat, *typed.option, {last, from_flag(typed.source)}));
+  result.given[typed.name] = {std::move(value), from_flag(typed.source)};
   result.typed.push_back({typed.option, typed.name, typed.source, std::move(values)});
   return {};
 }
@@ -308,11 +305,8 @@ Result<Tokens> read_tokens(const CompatLauncher& compat, std::span<const std::st
   Tokens result;
   std::size_t i = 0;
   for (; i < tokens.size() && tokens[i] != "--"; ++i) {
-    const auto taken = take_token(result, compat, own, tokens, i);
+    const auto taken = TRY(take_token(result, compat, own, tokens, i));
     if (!taken) {
-      return taken.error();
-    }
-    if (!*taken) {
       break;
     }
   }

@@ -305,9 +305,7 @@ Result<> translate_rendezvous(Translation& t) {
   }
   default_nodes(t);
   const auto endpoint = t.find("rdzv-endpoint");
-  if (auto checked = endpoint && !is_etcd ? check_endpoint(*endpoint) : Result<>(); !checked) {
-    return checked;
-  }
+  TRY(endpoint && !is_etcd ? check_endpoint(*endpoint) : Result<>());
   if (endpoint && backend.value == "c10d") {
     translate_dynamic(t, *endpoint);
     return {};
@@ -390,18 +388,13 @@ Result<> translate_script(Translation& t) {
 }  // namespace
 
 Result<> translate_torchrun(Translation& t) {
-  if (auto workers = translate_workers(t); !workers) {
-    return workers;
-  }
+  TRY(translate_workers(t));
   if (t.is_on("standalone")) {
     translate_standalone(t);
-  } else if (auto rendezvous = translate_rendezvous(t); !rendezvous) {
-    return rendezvous;
-  }
+  } else
+    TRY(translate_rendezvous(t));
   if (const auto conf = t.find("rdzv-conf")) {
-    if (auto translated = translate_rendezvous_conf(t, *conf); !translated) {
-      return translated;
-    }
+    TRY(translate_rendezvous_conf(t, *conf));
   }
   translate_output(t);
   translate_signals(t);

@@ -209,24 +209,19 @@ Result<> translate_keep_alive(Translation& t, const Values& values) {
 }  // namespace
 
 Result<> translate_rendezvous_conf(Translation& t, const Sourced<std::string>& text) {
-  const auto values = read_values(t, text);
-  if (!values) {
-    return values.error();
-  }
+  const auto values = TRY(read_values(t, text));
   const auto backend = t.find("rdzv-backend");
   const bool is_dynamic = backend && backend->value == "c10d";
   for (const char* const name : {is_dynamic ? "timeout" : "join_timeout", is_dynamic ? "join_timeout" : "timeout",
                                  "last_call_timeout"}) {  // the stronger one is last
-    if (const auto value = values->find(name); value != values->end()) {
+    if (const auto value = values.find(name); value != values.end()) {
       t.set(find_key(name)->setting, value->second);
     }
   }
-  if (const auto is_host = values->find("is_host"); is_host != values->end() && is_dynamic) {
-    if (auto translated = translate_is_host(t, is_host->second); !translated) {
-      return translated;
-    }
+  if (const auto is_host = values.find("is_host"); is_host != values.end() && is_dynamic) {
+    TRY(translate_is_host(t, is_host->second));
   }
-  return translate_keep_alive(t, *values);
+  return translate_keep_alive(t, values);
 }
 
 // The keys of torchrun's --rdzv-conf for all its backends, and what each becomes.

@@ -69,16 +69,13 @@ Result<Request> read_stop(const json::object& object) {
 }
 
 Result<Request> read_suspend(const json::object& object) {
-  const auto within = read_seconds(object, "within");
-  if (!within) {
-    return within.error();
-  }
+  const auto within = TRY(read_seconds(object, "within"));
   const json::value* const reason = object.if_contains("reason");
   if (reason != nullptr && !reason->is_string()) {
     return bad("\"reason\" is no text");
   }
   const std::string text = reason == nullptr ? "" : std::string(reason->get_string());
-  return Request(SuspendRequest{*within, one_line(text, kMostReasonBytes)});
+  return Request(SuspendRequest{within, one_line(text, kMostReasonBytes)});
 }
 
 Result<Request> read_saved(const json::object& object) {
@@ -140,11 +137,8 @@ std::string line_of(json::object object) {
 }  // namespace
 
 Result<Request> parse_request(std::string_view line) {
-  const auto object = parse_object(line);
-  if (!object) {
-    return object.error();
-  }
-  const json::value* const name = object->if_contains("request");
+  const auto object = TRY(parse_object(line));
+  const json::value* const name = object.if_contains("request");
   const std::string request = name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
   if (request == "hello") {
     return Request(HelloRequest{});
@@ -153,16 +147,16 @@ Result<Request> parse_request(std::string_view line) {
     return Request(StatusRequest{});
   }
   if (request == "stop") {
-    return read_stop(*object);
+    return read_stop(object);
   }
   if (request == "suspend") {
-    return read_suspend(*object);
+    return read_suspend(object);
   }
   if (request == "cancel_suspend") {
     return Request(WithdrawRequest{});
   }
   if (request == "saved") {
-    return read_saved(*object);
+    return read_saved(object);
   }
   return bad("\"request\" is none of hello, status, stop, suspend, cancel_suspend and saved");
 }
@@ -297,16 +291,13 @@ bool is_owners(const std::string& folder, const ucred& peer, pid_t named) {
 Result<FoundAgent> greet(const std::string& folder) {
   const std::string socket = folder + "/" + kSocketName;
   ucred peer{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
-  auto answer = ask(socket, HelloRequest{}, kHelloPatience, &peer);
-  if (!answer) {
-    return answer.error();
-  }
+  auto answer = TRY(ask(socket, HelloRequest{}, kHelloPatience, &peer));
   FoundAgent agent;
   agent.socket = socket;
-  agent.job_id = member_text(*answer, "id");
-  agent.rendezvous = member_text(*answer, "rendezvous");
-  agent.version = member_text(*answer, "version");
-  const json::value* const pid = answer->if_contains("pid");
+  agent.job_id = member_text(answer, "id");
+  agent.rendezvous = member_text(answer, "rendezvous");
+  agent.version = member_text(answer, "version");
+  const json::value* const pid = answer.if_contains("pid");
   agent.pid = pid != nullptr && pid->is_int64() ? static_cast<pid_t>(pid->get_int64()) : -1;
   if (!is_owners(folder, peer, agent.pid)) {
     return Error{ErrorKind::Incomplete, "'" + socket + "' is not its owner's"};
@@ -412,18 +403,13 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
 Result<json::object> ask(const std::string& socket, const Request& request, std::chrono::milliseconds most_time,
                          ucred* peer) {
   const Clock::time_point until = Clock::now() + most_time;
-  const auto fd = connect_to(socket);
-  if (!fd) {
-    return fd.error();
-  }
+  const auto fd = TRY(connect_to(socket));
   if (peer != nullptr) {
     socklen_t size = sizeof(*peer);
-    (void)::getsockopt(fd->get(), SOL_SOCKET, SO_PEERCRED, peer, &size);
+    (void)::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, peer, &size);
   }
-  if (auto sent = send_line(fd->get(), write_request(request), socket, until); !sent) {
-    return sent.error();
-  }
-  const auto line = receive_line(fd->get(), socket, until);
+  TRY(send_line(fd.get(), write_request(request), socket, until));
+  const auto line = receive_line(fd.get(), socket, until);
   return line ? parse_answer(*line) : line.error();
 }
 

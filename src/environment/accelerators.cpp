@@ -103,9 +103,7 @@ Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
 
 Result<> check_lists(const Snapshot& snapshot) {
   for (const Vendor* const vendor : {&nvidia(), &ascend(), &amd()}) {
-    if (auto checked = check_list(*vendor, snapshot); !checked) {
-      return checked;
-    }
+    TRY(check_list(*vendor, snapshot));
   }
   return {};
 }
@@ -249,9 +247,7 @@ Result<> check_lists_of_hip(const Snapshot& snapshot) {
 Result<Sourced<int>> count_slots(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
   const bool counts_devices =
       wanted.value == "auto" || wanted.value == "gpu" || wanted.value == "npu" || wanted.value == "xpu";
-  if (auto checked = counts_devices ? check_lists(snapshot) : Result<>(); !checked) {
-    return checked.error();
-  }
+  TRY(counts_devices ? check_lists(snapshot) : Result<>());
   auto slots = count_wanted(wanted, snapshot);
   if (slots && slots->value > kMostDevices) {
     return wrong_value({snapshot.variable(slots->source.name).value_or(""), slots->source}, "at most 65536 devices");

@@ -168,9 +168,7 @@ class RankOwners {
 Result<> check_ranks(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
   RankOwners owners(std::get<TableReport>(all[0]).summary.size);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (auto added = owners.add(parts[i], std::get<TableReport>(all[i]).part.ranks); !added) {
-      return added;
-    }
+    TRY(owners.add(parts[i], std::get<TableReport>(all[i]).part.ranks));
   }
   const int most_nodes = std::get<TableReport>(all[0]).part.most_nodes;
   return owners.check_all(parts.size() >= static_cast<std::size_t>(most_nodes));
@@ -191,9 +189,7 @@ Result<std::string> compare(const std::vector<NodePart>& parts, const std::vecto
                         parts[i].address);  // of the first of a server's pods
     }
   }
-  if (auto checked = check_ranks(parts, all); !checked) {
-    return checked.error();
-  }
+  TRY(check_ranks(parts, all));
   return json::serialize(json::value{{"digest", first.digest}, {"pod_addresses", std::move(addresses)}});
 }
 
@@ -209,14 +205,11 @@ Result<std::string> generate(const std::vector<NodePart>& parts, const std::vect
 }
 
 Result<std::string> merge(const std::vector<NodePart>& parts) {
-  const auto all = read_all(parts);
-  if (!all) {
-    return all.error();
-  }
-  if (auto mixture = find_mixture(parts, *all)) {
+  const auto all = TRY(read_all(parts));
+  if (auto mixture = find_mixture(parts, all)) {
     return *mixture;
   }
-  return std::holds_alternative<TableReport>(all->front()) ? compare(parts, *all) : generate(parts, *all);
+  return std::holds_alternative<TableReport>(all.front()) ? compare(parts, all) : generate(parts, all);
 }
 
 /// The first line of a summary: enough to compare tables cheaply, because a large job compares them each time that a

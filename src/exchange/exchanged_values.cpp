@@ -273,17 +273,14 @@ std::string find_refusal(std::size_t way, const std::vector<Reports>& nodes) {
 Result<std::string> agree(const std::vector<gang::NodePart>& parts) {
   std::vector<Reports> nodes;
   for (const gang::NodePart& part : parts) {
-    auto reports = read_ways(part);
-    if (!reports) {
-      return reports.error();
-    }
-    if (!nodes.empty() && reports->size() != nodes.front().size()) {
+    auto reports = TRY(read_ways(part));
+    if (!nodes.empty() && reports.size() != nodes.front().size()) {
       return Error{ErrorKind::BadData,
                    "the nodes were given different --mpi-start, or options for mpirun: node 0 has " +
                        std::to_string(nodes.front().size()) + " ways, node " + to_string(part.node) + " has " +
-                       std::to_string(reports->size())};
+                       std::to_string(reports.size())};
     }
-    nodes.push_back(std::move(*reports));
+    nodes.push_back(std::move(reports));
   }
   std::vector<std::string> why_not;
   for (std::size_t way = 0; !nodes.empty() && way < nodes.front().size(); ++way) {

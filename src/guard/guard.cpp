@@ -306,10 +306,7 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   }
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
-  const auto page = GuardSharedMemory::make();
-  if (!page) {
-    return page.error();
-  }
+  const auto page = TRY(GuardSharedMemory::make());
   if (const auto tried = probe_event_loop(); !tried) {
     return Error{ErrorKind::System, "cannot run the job: " + tried.error().message};
   }
@@ -331,12 +328,12 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   if (agent == 0) {
     signalfd_.reset();
     write_end.reset();  // only the guard holds it: when it exits, the pipe ends
-    be_agent({guard, std::move(read_end), **page, setup.stop_signals, std::move(notifier.notifier)}, work);
+    be_agent({guard, std::move(read_end), *page, setup.stop_signals, std::move(notifier.notifier)}, work);
   }
   (void)::setpgid(agent, agent);
   read_end.reset();
   set_log_sink({});  // messages buffered until here are the agent's to write
-  return Guard(agent, setup, std::move(signalfd_), **page, std::move(earlier)).run();
+  return Guard(agent, setup, std::move(signalfd_), *page, std::move(earlier)).run();
 }
 
 // Parent-death timer: a signal handler, because the loop that should read the signal may be stuck; and a kernel timer

@@ -36,19 +36,10 @@ Result<ChosenMode> read_template_file(const Sourced<std::string>& path) {
     return Error{ErrorKind::BadData,
                  path.source.name + " is '" + path.value + "', expected a template that can be read"};
   }
-  auto document = parse_yaml(text.str(), path.value);
-  if (!document) {
-    return document.error();
-  }
-  const auto expanded = expand_template({std::move(*document), path.value}, builtin_documents());
-  if (!expanded) {
-    return expanded.error();
-  }
-  auto mode = read_template(*expanded, path.value);
-  if (!mode) {
-    return mode.error();
-  }
-  return ChosenMode{std::move(*mode), path.source};
+  auto document = TRY(parse_yaml(text.str(), path.value));
+  const auto expanded = TRY(expand_template({std::move(document), path.value}, builtin_documents()));
+  auto mode = TRY(read_template(expanded, path.value));
+  return ChosenMode{std::move(mode), path.source};
 }
 
 /// Finds the variable that describes TensorFlow tasks, of which each agent is one. An unreadable TF_CONFIG counts:
@@ -106,12 +97,9 @@ std::optional<Source> find_torch(const Snapshot& snapshot) {
 
 /// Detects the mode from the environment, where no mode is named.
 Result<Sourced<std::string>> detect_mode(const Snapshot& snapshot, const Source& otherwise) {
-  const auto wanted = mode_of_run_method(snapshot);
-  if (!wanted) {
-    return wanted.error();
-  }
-  if (*wanted) {
-    return **wanted;
+  const auto wanted = TRY(mode_of_run_method(snapshot));
+  if (wanted) {
+    return *wanted;
   }
   if (const auto sign = find_tasks(snapshot)) {
     return Sourced<std::string>{"ps", *sign};
@@ -139,11 +127,8 @@ Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wa
 
 /// Reads the built-in template of a start method for MPI ranks; each method has its own.
 Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStart way) {
-  auto one = read_builtin_of({kMpiMode, source}, template_of(way));
-  if (!one) {
-    return one.error();
-  }
-  ChosenMode chosen = one->value();  // every method has a template
+  auto one = TRY(read_builtin_of({kMpiMode, source}, template_of(way)));
+  ChosenMode chosen = one.value();  // every method has a template
   chosen.way = way;
   chosen.mpirun = mpi.mpirun;
   return chosen;
@@ -151,20 +136,13 @@ Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStar
 
 Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
   if (wanted.value == kMpiMode) {
-    if (auto checked = check_way(mpi); !checked) {
-      return checked.error();
-    }
+    TRY(check_way(mpi));
     return read_way(wanted.source, mpi, ways_of(mpi).front());
   }
-  if (auto checked = check_no_mpi(mpi, wanted.value); !checked) {
-    return checked.error();
-  }
-  auto builtin = read_builtin_of(wanted, "");
-  if (!builtin) {
-    return builtin.error();
-  }
-  if (*builtin) {
-    return std::move(**builtin);
+  TRY(check_no_mpi(mpi, wanted.value));
+  auto builtin = TRY(read_builtin_of(wanted, ""));
+  if (builtin) {
+    return std::move(*builtin);
   }
   const std::vector<std::string> names = mode_names();
   return wrong_value(wanted, "auto or one of " + join(names, ", ") + did_you_mean(wanted.value, names));
@@ -268,9 +246,7 @@ Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snaps
   if (!chosen) {
     return chosen;
   }
-  if (auto read = read_parameters(*chosen, request.parameters, snapshot); !read) {
-    return read.error();
-  }
+  TRY(read_parameters(*chosen, request.parameters, snapshot));
   const auto others = other_start_methods(request, *chosen, snapshot);
   const auto checked = others ? check_parameters(*chosen, *others, request.parameters) : Result<>(others.error());
   return checked ? std::move(chosen) : checked.error();
@@ -285,10 +261,7 @@ Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request, 
   const std::vector<MpiStart> ways = ways_of(request.mpi);
   for (std::size_t i = 1; i < ways.size(); ++i) {
     auto other = read_way(chosen.source, request.mpi, ways[i]);
-    const auto read = other ? read_parameters(*other, request.parameters, snapshot) : Result<>(other.error());
-    if (!read) {
-      return read.error();
-    }
+    TRY(other ? read_parameters(*other, request.parameters, snapshot) : Result<>(other.error()));
     others.push_back(std::move(*other));
   }
   return others;

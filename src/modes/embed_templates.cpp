@@ -15,11 +15,8 @@ Result<TemplateDocument> read_document(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
-  auto document = muster::parse_yaml(text.str(), path);
-  if (!document) {
-    return document.error();
-  }
-  return TemplateDocument{std::move(*document), path};
+  auto document = TRY(muster::parse_yaml(text.str(), path));
+  return TemplateDocument{std::move(document), path};
 }
 
 /// "torchrun" of "templates/modes/torchrun.yaml".
@@ -30,16 +27,10 @@ std::string file_name(const std::string& path) {
 
 /// The line of the C++ source that holds a template.
 Result<std::string> embedded(const TemplateDocument& given, const muster::Templates& known) {
-  const auto expanded = muster::expand_template(given, known);
-  if (!expanded) {
-    return expanded.error();
-  }
-  const auto mode = muster::read_template(*expanded, given.name);
-  if (!mode) {
-    return mode.error();
-  }
-  return "    {\"" + file_name(given.name) + "\", \"" + mode->name + "\", R\"json(" +
-         muster::json::serialize(expanded->root) + ")json\"},\n";
+  const auto expanded = TRY(muster::expand_template(given, known));
+  const auto mode = TRY(muster::read_template(expanded, given.name));
+  return "    {\"" + file_name(given.name) + "\", \"" + mode.name + "\", R\"json(" +
+         muster::json::serialize(expanded.root) + ")json\"},\n";
 }
 
 /// The lines of all templates, in the order of the command line.
@@ -47,20 +38,14 @@ Result<std::string> embed(const std::vector<std::string>& paths) {
   std::vector<TemplateDocument> documents;
   muster::Templates known;
   for (const std::string& path : paths) {
-    auto document = read_document(path);
-    if (!document) {
-      return document.error();
-    }
-    known[file_name(path)] = *document;
-    documents.push_back(std::move(*document));
+    auto document = TRY(read_document(path));
+    known[file_name(path)] = document;
+    documents.push_back(std::move(document));
   }
   std::string text;
   for (const TemplateDocument& document : documents) {
-    const auto line = embedded(document, known);
-    if (!line) {
-      return line.error();
-    }
-    text += *line;
+    const auto line = TRY(embedded(document, known));
+    text += line;
   }
   return text;
 }

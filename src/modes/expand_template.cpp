@@ -79,10 +79,7 @@ class Expansion {
     }
     static const std::vector<std::string> fields = {"mode",  "inherits", "without",  "common",           "parameters",
                                                     "roles", "files",    "services", "takes_given_port", "inputs"};
-    const auto checked = all_of({check_fields(own, fields, "", place_), take_away(own), check_common(own)});
-    if (!checked) {
-      return checked.error();
-    }
+    TRY(all_of({check_fields(own, fields, "", place_), take_away(own), check_common(own)}));
     lay_list(own, "parameters");
     lay_roles(own);
     lay_list(own, "files");
@@ -109,13 +106,10 @@ class Expansion {
     if (!own.contains(kInherits)) {
       return place_.error(path, "takes away from nothing: there is no 'inherits'");
     }
-    const auto names = read_texts(*without, path, place_);
-    if (!names) {
-      return names.error();
-    }
-    for (std::size_t i = 0; i < names->size(); ++i) {
-      if (!remove_everywhere(root_, (*names)[i])) {
-        return place_.error(path_of(path, std::to_string(i)), "is '" + (*names)[i] +
+    const auto names = TRY(read_texts(*without, path, place_));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!remove_everywhere(root_, names[i])) {
+        return place_.error(path_of(path, std::to_string(i)), "is '" + names[i] +
                                                                   "', expected a parameter or a variable of '" +
                                                                   text_of(given_.document.root, kInherits) + "'");
       }
@@ -252,16 +246,13 @@ Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument
     const TemplateDocument& child = *chain.back();
     const Place place(child.document, child.name);
     const std::string path = path_of("", kInherits);
-    const auto name = read_text(*inherits, path, place);
-    if (!name) {
-      return name.error();
-    }
-    const auto parent = known.find(*name);
+    const auto name = TRY(read_text(*inherits, path, place));
+    const auto parent = known.find(name);
     if (parent == known.end()) {
-      return place.error(path, "is '" + *name + "', expected one of " + join(names, ", ") + did_you_mean(*name, names));
+      return place.error(path, "is '" + name + "', expected one of " + join(names, ", ") + did_you_mean(name, names));
     }
     if (std::find(chain.begin(), chain.end(), &parent->second) != chain.end()) {
-      return place.error(path, "is '" + *name + "', which inherits from this one");
+      return place.error(path, "is '" + name + "', which inherits from this one");
     }
     chain.push_back(&parent->second);
   }
@@ -272,14 +263,11 @@ Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument
 }  // namespace
 
 Result<YamlDocument> expand_template(const TemplateDocument& given, const Templates& known) {
-  auto chain = find_parents(given, known);
-  if (!chain) {
-    return chain.error();
-  }
-  std::reverse(chain->begin(), chain->end());
-  chain->push_back(&given);
+  auto chain = TRY(find_parents(given, known));
+  std::reverse(chain.begin(), chain.end());
+  chain.push_back(&given);
   json::object parent;
-  for (const TemplateDocument* const next : *chain) {
+  for (const TemplateDocument* const next : chain) {
     if (!next->document.root.is_object()) {
       return Place(next->document, next->name).error("", "must have the fields mode and roles");
     }
@@ -288,9 +276,7 @@ Result<YamlDocument> expand_template(const TemplateDocument& given, const Templa
       return expanded;
     }
     // A parent must be valid before another template is built on it.
-    if (auto read = read_template(*expanded, next->name); !read) {
-      return read.error();
-    }
+    TRY(read_template(*expanded, next->name));
     parent = std::move(expanded->root.as_object());
   }
   return given.document;

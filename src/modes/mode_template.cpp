@@ -277,11 +277,8 @@ Result<std::vector<std::string>> read_program(const json::value& value, const st
       program.push_back(word);
       continue;
     }
-    auto text = read_text(item, path_of(path, std::to_string(program.size())), place);
-    if (!text) {
-      return text.error();
-    }
-    program.push_back(std::move(*text));
+    auto text = TRY(read_text(item, path_of(path, std::to_string(program.size())), place));
+    program.push_back(std::move(text));
   }
   return program.front().empty()
              ? Result<std::vector<std::string>>(place.error(path, "must be a list that begins with a program"))
@@ -289,17 +286,12 @@ Result<std::vector<std::string>> read_program(const json::value& value, const st
 }
 
 Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& place) {
-  if (auto read = read_field(mode.services, root, "/services", place, read_texts); !read) {
-    return read;
-  }
+  TRY(read_field(mode.services, root, "/services", place, read_texts));
   for (std::size_t i = 0; i < mode.services.size(); ++i) {
     mode.service_places[mode.services[i]] = place.at(path_of("/services", std::to_string(i)));
   }
-  auto inputs = read_list(root, "inputs", place, read_input);
-  if (!inputs) {
-    return inputs.error();
-  }
-  mode.inputs = std::move(*inputs);
+  auto inputs = TRY(read_list(root, "inputs", place, read_input));
+  mode.inputs = std::move(inputs);
   const bool is_named =
       std::find(mode.services.begin(), mode.services.end(), kWorkerPortService) != mode.services.end();
   if (!is_named && use_worker_port(texts_of(mode))) {

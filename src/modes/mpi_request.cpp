@@ -41,11 +41,8 @@ Result<> read_start(MpiRequest& request, const Settings& settings) {
 }
 
 Result<> add_words(std::vector<std::string>& words, const Sourced<std::string>& text) {
-  const auto read = split_words(text);
-  if (!read) {
-    return read.error();
-  }
-  words.insert(words.end(), read->begin(), read->end());
+  const auto read = TRY(split_words(text));
+  words.insert(words.end(), read.begin(), read.end());
   return {};
 }
 
@@ -61,9 +58,7 @@ Result<> read_front_ends(MpiRequest& request, const Settings& settings) {
 /// Appends the words of a translated command line, then those of --mpirun-options.
 Result<> read_words(MpiRequest& request, const Settings& settings) {
   if (const auto words = settings.find(kMpirunWords)) {
-    if (auto added = add_words(request.mpirun.options, *words); !added) {
-      return added;
-    }
+    TRY(add_words(request.mpirun.options, *words));
   }
   const auto given = settings.find("mpirun-options");
   if (!given || given->value.empty()) {
@@ -143,9 +138,7 @@ const char* template_of(MpiStart way) {
 Result<MpiRequest> read_mpi_request(const Settings& settings) {
   MpiRequest request;
   for (const auto read : {read_start, read_front_ends, read_words, add_exported, find_only_pmix}) {
-    if (auto done = read(request, settings); !done) {
-      return done.error();
-    }
+    TRY(read(request, settings));
   }
   return request;
 }

@@ -74,9 +74,7 @@ Result<std::string> read_text(const json::value& value, const std::string& path,
   if (text.find('\0') != std::string::npos) {
     return place.error(path, "must be text without a NUL byte");
   }
-  if (auto checked = check_placeholders(text, path, place); !checked) {
-    return checked.error();
-  }
+  TRY(check_placeholders(text, path, place));
   return text;
 }
 
@@ -87,14 +85,11 @@ Result<NamedTexts> read_named_texts(const json::value& value, const std::string&
   NamedTexts texts;
   for (const auto& member : value.get_object()) {
     const std::string name(member.key());
-    auto text = read_text(member.value(), path_of(path, name), place);
-    if (!text) {
-      return text.error();
-    }
+    auto text = TRY(read_text(member.value(), path_of(path, name), place));
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
       return place.error(path_of(path, name), "is not a valid variable name");
     }
-    texts.emplace_back(name, std::move(*text));
+    texts.emplace_back(name, std::move(text));
   }
   return texts;
 }
@@ -105,11 +100,8 @@ Result<std::vector<std::string>> read_texts(const json::value& value, const std:
   }
   std::vector<std::string> texts;
   for (const json::value& item : value.get_array()) {
-    auto text = read_text(item, path_of(path, std::to_string(texts.size())), place);
-    if (!text) {
-      return text.error();
-    }
-    texts.push_back(std::move(*text));
+    auto text = TRY(read_text(item, path_of(path, std::to_string(texts.size())), place));
+    texts.push_back(std::move(text));
   }
   return texts;
 }
@@ -218,21 +210,18 @@ Result<RoleTemplate> read_role(const json::value& value, const std::string& path
   }
   const json::object& object = value.get_object();
   RoleTemplate role;
-  const auto read = all_of({check_fields(object, role_fields(), path, place),
-                            read_field(role.name, object, path + "/name", place, read_text),
-                            read_field(role.count, object, path + "/count", place, read_count),
-                            read_field(role.may_be_given, object, path + "/may_be_given", place, read_yes_or_no),
-                            read_decides(role, object, path, place), read_contract(role, object, path, place),
-                            read_field(role.listens, object, path + "/listens", place, read_yes_or_no),
-                            read_field(role.label, object, path + "/label", place, read_text),
-                            read_field(role.is_unranked, object, path + "/unranked", place, read_yes_or_no),
-                            read_field(role.working_directory, object, path + "/working_directory", place, read_text),
-                            read_field(role.log, object, path + "/log", place, read_text),
-                            read_field(role.joins_streams, object, path + "/joins_streams", place, read_yes_or_no),
-                            read_field(role.error_file, object, path + "/error_file", place, read_text)});
-  if (!read) {
-    return read.error();
-  }
+  TRY(all_of({check_fields(object, role_fields(), path, place),
+              read_field(role.name, object, path + "/name", place, read_text),
+              read_field(role.count, object, path + "/count", place, read_count),
+              read_field(role.may_be_given, object, path + "/may_be_given", place, read_yes_or_no),
+              read_decides(role, object, path, place), read_contract(role, object, path, place),
+              read_field(role.listens, object, path + "/listens", place, read_yes_or_no),
+              read_field(role.label, object, path + "/label", place, read_text),
+              read_field(role.is_unranked, object, path + "/unranked", place, read_yes_or_no),
+              read_field(role.working_directory, object, path + "/working_directory", place, read_text),
+              read_field(role.log, object, path + "/log", place, read_text),
+              read_field(role.joins_streams, object, path + "/joins_streams", place, read_yes_or_no),
+              read_field(role.error_file, object, path + "/error_file", place, read_text)}));
   if (role.name.empty() || role.name.find_first_of("/:=,{}") != std::string::npos) {
     return place.error(path, "needs a name that can be part of a file's name");
   }
@@ -327,16 +316,12 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
     if (!names.insert(role.name).second) {
       return place.error(path, "has the name '" + role.name + "', as another role has");
     }
-    if (auto checked = check_listeners(texts_of(role), role.listens, mode.roles, path, place); !checked) {
-      return checked;
-    }
+    TRY(check_listeners(texts_of(role), role.listens, mode.roles, path, place));
   }
   for (std::size_t i = 0; i < mode.files.size(); ++i) {
     const std::string path = path_of("/files", std::to_string(i));
     const std::vector<std::string> texts = {mode.files[i].path, mode.files[i].content};
-    if (auto checked = check_listeners(texts, true, mode.roles, path, place); !checked) {
-      return checked;
-    }
+    TRY(check_listeners(texts, true, mode.roles, path, place));
   }
   return {};
 }
@@ -405,35 +390,18 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
                                                         "services", "takes_given_port", "inputs"};
   const json::object& root = document.root.get_object();
   ModeTemplate mode;
-  const auto begun =
-      all_of({check_fields(root, left_to_read, "", place), read_field(mode.name, root, "/mode", place, read_text),
-              read_field(mode.takes_given_port, root, "/takes_given_port", place, read_yes_or_no)});
-  if (!begun) {
-    return begun.error();
-  }
-  auto parameters = read_parameters(root, place);
-  if (!parameters) {
-    return parameters.error();
-  }
-  mode.parameters = std::move(*parameters);
+  TRY(all_of({check_fields(root, left_to_read, "", place), read_field(mode.name, root, "/mode", place, read_text),
+              read_field(mode.takes_given_port, root, "/takes_given_port", place, read_yes_or_no)}));
+  auto parameters = TRY(read_parameters(root, place));
+  mode.parameters = std::move(parameters);
   place.roles = names_of_roles(root);
-  auto roles = read_list(root, "roles", place, read_role);
-  if (!roles) {
-    return roles.error();
-  }
-  auto files = read_list(root, "files", place, read_file);
-  if (!files) {
-    return files.error();
-  }
-  mode.roles = std::move(*roles);
-  mode.files = std::move(*files);
-  if (auto read = read_needs(mode, root, place); !read) {
-    return read.error();
-  }
+  auto roles = TRY(read_list(root, "roles", place, read_role));
+  auto files = TRY(read_list(root, "files", place, read_file));
+  mode.roles = std::move(roles);
+  mode.files = std::move(files);
+  TRY(read_needs(mode, root, place));
   mode.digest = digest_of(json::serialize(document.root));
-  if (auto checked = check_together(mode, place); !checked) {
-    return checked.error();
-  }
+  TRY(check_together(mode, place));
   return mode;
 }
 

@@ -84,11 +84,8 @@ template <typename T>
   if (value == nullptr) {
     return {};
   }
-  auto read = reader(*value, path, place);
-  if (!read) {
-    return read.error();
-  }
-  target = std::move(*read);
+  auto read = TRY(reader(*value, path, place));
+  target = std::move(read);
   return {};
 }
 
@@ -106,11 +103,8 @@ template <typename T>
     return place.error(path, "must be a list");
   }
   for (const json::value& value : list->get_array()) {
-    auto item = reader(value, path_of(path, std::to_string(items.size())), place);
-    if (!item) {
-      return item.error();
-    }
-    items.push_back(std::move(*item));
+    auto item = TRY(reader(value, path_of(path, std::to_string(items.size())), place));
+    items.push_back(std::move(item));
   }
   return items;
 }

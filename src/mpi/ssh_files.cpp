@@ -125,11 +125,8 @@ Result<std::string> known_hosts(const std::vector<SshNode>& nodes) {
     if (nodes[i].port == 0) {
       continue;
     }
-    const auto key = read_public_key(nodes[i].key);
-    if (!key) {
-      return key.error();
-    }
-    text += alias_of(i) + " " + key->words + "\n";
+    const auto key = TRY(read_public_key(nodes[i].key));
+    text += alias_of(i) + " " + key.words + "\n";
   }
   return text;
 }

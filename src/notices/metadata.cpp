@@ -78,12 +78,9 @@ Result<HttpAnswer> receive(int fd, Instant deadline) {
       return failed("cannot read from 169.254.169.254");
     }
     bytes.append(buffer.data(), static_cast<std::size_t>(count));
-    auto answer = read_http_answer(bytes, /*is_all=*/count == 0);
-    if (!answer) {
-      return answer.error();
-    }
-    if (*answer) {
-      return std::move(**answer);
+    auto answer = TRY(read_http_answer(bytes, /*is_all=*/count == 0));
+    if (answer) {
+      return std::move(*answer);
     }
   }
 }
@@ -95,17 +92,14 @@ struct Question {
 };
 
 Result<HttpAnswer> ask(const Question& question, Instant deadline) {
-  const auto fd = connect_to_server(deadline);
-  if (!fd) {
-    return fd.error();
-  }
+  const auto fd = TRY(connect_to_server(deadline));
   // The socket's send buffer has room for so few bytes.
   const std::string request =
       question.line + " HTTP/1.1\r\nHost: " + question.host + "\r\n" + question.headers + "Connection: close\r\n\r\n";
-  if (::send(fd->get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
+  if (::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
     return failed("cannot write to 169.254.169.254");
   }
-  return receive(fd->get(), deadline);
+  return receive(fd.get(), deadline);
 }
 
 Result<MetadataReply> request_once(const Question& question, Instant deadline) {
@@ -115,14 +109,11 @@ Result<MetadataReply> request_once(const Question& question, Instant deadline) {
 
 /// Uses version 2 of the service, the only one that many machines offer.
 Result<MetadataReply> ask_aws_metadata(Instant deadline) {
-  const auto answer =
-      ask({"PUT /latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n"}, deadline);
-  if (!answer) {
-    return answer.error();
-  }
-  const auto token = read_metadata_word(*answer);
+  const auto answer = TRY(
+      ask({"PUT /latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n"}, deadline));
+  const auto token = read_metadata_word(answer);
   if (!token) {
-    return Error{ErrorKind::BadData, "it gives no token, status " + std::to_string(answer->status)};
+    return Error{ErrorKind::BadData, "it gives no token, status " + std::to_string(answer.status)};
   }
   return request_once({"GET /latest/meta-data/spot/instance-action", "X-aws-ec2-metadata-token: " + *token + "\r\n"},
                       deadline);
@@ -131,17 +122,12 @@ Result<MetadataReply> ask_aws_metadata(Instant deadline) {
 /// All machines of a scale set get each other's events, so an event is compared with this machine's name.
 Result<MetadataReply> ask_azure_metadata(Instant deadline) {
   const std::string header = "Metadata: true\r\n";
-  auto reply = request_once({"GET /metadata/scheduledevents?api-version=2020-07-01", header}, deadline);
-  if (!reply) {
-    return reply;
-  }
-  const auto notice = read_cloud_notice(Cloud::Azure, reply->answer, {}, {});
+  auto reply = TRY(request_once({"GET /metadata/scheduledevents?api-version=2020-07-01", header}, deadline));
+  const auto notice = read_cloud_notice(Cloud::Azure, reply.answer, {}, {});
   if (notice && *notice) {
-    const auto name = ask({"GET /metadata/instance/compute/name?api-version=2020-06-01&format=text", header}, deadline);
-    if (!name) {
-      return name.error();
-    }
-    reply->own_name = read_metadata_word(*name).value_or("");
+    const auto name =
+        TRY(ask({"GET /metadata/instance/compute/name?api-version=2020-06-01&format=text", header}, deadline));
+    reply.own_name = read_metadata_word(name).value_or("");
   }
   return reply;
 }

@@ -65,9 +65,7 @@ Result<> set_options(Settings& settings, const std::vector<po::option>& options)
   for (const po::option& option : options) {
     const std::string value = option.value.empty() ? "1" : option.value.front();
     const Source source = from_flag("--" + option.string_key);
-    if (auto set = set_option(settings, option.string_key, {value, source}); !set) {
-      return set;
-    }
+    TRY(set_option(settings, option.string_key, {value, source}));
   }
   return {};
 }
@@ -133,9 +131,7 @@ Result<> read_duration(std::optional<std::chrono::milliseconds>& target, const S
 Result<> read_duration(std::chrono::milliseconds& target, const Settings& settings, std::string_view name,
                        const DurationRange& range) {
   std::optional<std::chrono::milliseconds> given = target;
-  if (auto read = read_duration(given, settings, name, range); !read) {
-    return read;
-  }
+  TRY(read_duration(given, settings, name, range));
   target = *given;
   return {};
 }

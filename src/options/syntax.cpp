@@ -179,9 +179,7 @@ Result<> set_option(Settings& settings, const std::string& name, const Sourced<s
     return set_parameter(settings, value.value, value);
   }
   for (const std::string& piece : split(value.value, ' ')) {
-    if (auto set = piece.empty() ? Result<>() : set_parameter(settings, piece, value); !set) {
-      return set;
-    }
+    TRY(piece.empty() ? Result<>() : set_parameter(settings, piece, value));
   }
   return {};
 }
@@ -190,11 +188,8 @@ Result<std::vector<std::string>> split_words(const Sourced<std::string>& text) {
   std::vector<std::string> words;
   for (std::size_t at = text.value.find_first_not_of(kBlanks); at != std::string::npos;
        at = text.value.find_first_not_of(kBlanks, at)) {
-    auto word = read_word(text, at);
-    if (!word) {
-      return word.error();
-    }
-    words.push_back(std::move(*word));
+    auto word = TRY(read_word(text, at));
+    words.push_back(std::move(word));
   }
   return words;
 }
@@ -217,9 +212,7 @@ Result<> read_own_variables(const std::map<std::string, std::string>& variables,
     if (!variable.starts_with(kVariableStart) || is_no_option(table, variable, value)) {
       continue;
     }
-    if (auto read = read_own_variable(variable, value, table, settings); !read) {
-      return read;
-    }
+    TRY(read_own_variable(variable, value, table, settings));
   }
   return {};
 }

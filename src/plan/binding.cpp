@@ -60,15 +60,10 @@ Result<> check_memory(const BindingUnit& desk, const std::vector<int>& nodes, co
 
 /// Applies the user's CPUs and memory for one process, which replace those of the form.
 Result<> add_given(CpuBinding& binding, const BindingUnit& desk, const GivenPlace& place, const std::string& who) {
-  auto cpus = given_cpus(desk, place, who);
-  if (!cpus) {
-    return cpus.error();
-  }
-  if (auto checked = check_memory(desk, place.memory_nodes, who); !checked) {
-    return checked;
-  }
-  if (!cpus->empty()) {
-    binding.cpus = std::move(*cpus);
+  auto cpus = TRY(given_cpus(desk, place, who));
+  TRY(check_memory(desk, place.memory_nodes, who));
+  if (!cpus.empty()) {
+    binding.cpus = std::move(cpus);
     binding.variables.clear();  // the form's CPU list no longer applies
   }
   if (!place.memory_nodes.empty()) {
@@ -109,11 +104,8 @@ Result<> add_form(CpuBinding& binding, const BindingUnit& desk, std::size_t plac
   if (!locality.unknown.empty()) {
     return refused(desk, "cannot be followed: " + locality.unknown);
   }
-  auto cpus = cpus_of_locality(*request.form, desk.topology, desk.localities, place, request.source);
-  if (!cpus) {
-    return cpus.error();
-  }
-  binding.cpus = std::move(*cpus);
+  auto cpus = TRY(cpus_of_locality(*request.form, desk.topology, desk.localities, place, request.source));
+  binding.cpus = std::move(cpus);
   binding.how = request.source.name + ": " + name_of(*request.form) + ", " + locality.name + " on NUMA node " +
                 describe_ranges(locality.nodes);
   if (!request.cpu_list_variable.empty()) {
@@ -146,14 +138,10 @@ Result<std::optional<CpuBinding>> bind_device(const BindingUnit& desk, std::size
   CpuBinding binding;
   const bool is_all_given = is_named && !given->second.cpus.empty() && !given->second.memory_nodes.empty();
   if (request.form && !is_all_given) {
-    if (auto added = add_form(binding, desk, place); !added) {
-      return added.error();
-    }
+    TRY(add_form(binding, desk, place));
   }
   if (is_named) {
-    if (auto added = add_given(binding, desk, given->second, who); !added) {
-      return added.error();
-    }
+    TRY(add_given(binding, desk, given->second, who));
   }
   const bool is_bound = !binding.cpus.empty() || !binding.memory_nodes.empty();
   return is_bound ? std::optional(std::move(binding)) : std::nullopt;
@@ -218,9 +206,7 @@ std::vector<std::string> remarks_on_form(const BindingUnit& desk, const Snapshot
 Result<> bind_roles(NodeBinding& node, const BindingUnit& desk) {
   for (const auto& [role, place] : desk.request.roles) {
     CpuBinding binding;
-    if (auto added = add_given(binding, desk, place, role); !added) {
-      return added;
-    }
+    TRY(add_given(binding, desk, place, role));
     if (!binding.cpus.empty() || !binding.memory_nodes.empty()) {
       node.roles[role] = std::move(binding);
     }
@@ -258,15 +244,10 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
     const auto at = std::find(places.begin(), places.end(), i);
     const auto local_rank =
         at == places.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - places.begin()));
-    auto binding = bind_device(desk, static_cast<std::size_t>(i), local_rank);
-    if (!binding) {
-      return binding.error();
-    }
-    node.devices.push_back(std::move(*binding));
+    auto binding = TRY(bind_device(desk, static_cast<std::size_t>(i), local_rank));
+    node.devices.push_back(std::move(binding));
   }
-  if (auto bound = bind_roles(node, desk); !bound) {
-    return bound.error();
-  }
+  TRY(bind_roles(node, desk));
   node.notices = remarks_on_overlaps(request);
   for (std::string& remark : remarks_on_form(desk, snapshot)) {
     node.notices.push_back(std::move(remark));

@@ -183,9 +183,7 @@ Result<> check_argument(const std::string& argument, const std::vector<std::stri
 Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
   const std::vector<std::string> known = all_placeholders(mode);
   for (const std::string& argument : job.program) {
-    if (auto checked = check_argument(argument, known); !checked) {
-      return checked;
-    }
+    TRY(check_argument(argument, known));
   }
   return {};
 }
@@ -210,13 +208,9 @@ Result<> check_endpoints(const JobRequest& job, const RoleTemplate& role, const 
 
 /// Checks the placeholders in the program's arguments.
 Result<> check_filled_arguments(const JobRequest& job, const ModeTemplate& mode) {
-  if (auto checked = check_arguments(job, mode); !checked) {
-    return checked;
-  }
+  TRY(check_arguments(job, mode));
   for (const RoleTemplate& role : mode.roles) {
-    if (auto checked = check_endpoints(job, role, mode.name); !checked) {
-      return checked;
-    }
+    TRY(check_endpoints(job, role, mode.name));
   }
   return {};
 }
@@ -300,31 +294,19 @@ Result<> check_sizes(const WorkerPlan& worker) {
 Result<> check_job(const PlanInput& input) {
   const JobRequest& job = input.job;
   const ModeTemplate& mode = input.mode.mode;
-  if (auto checked = check_success_roles(job, mode); !checked) {
-    return checked;
-  }
-  if (auto checked = check_processes(job, input.cluster, mode); !checked) {
-    return checked;
-  }
-  if (auto checked = check_store(job, mode); !checked) {
-    return checked;
-  }
-  if (auto checked = check_jax(input); !checked) {
-    return checked;
-  }
+  TRY(check_success_roles(job, mode));
+  TRY(check_processes(job, input.cluster, mode));
+  TRY(check_store(job, mode));
+  TRY(check_jax(input));
   if (job.fills_arguments) {
-    if (auto checked = check_filled_arguments(job, mode); !checked) {
-      return checked;
-    }
+    TRY(check_filled_arguments(job, mode));
   }
   return job.masks_devices ? check_devices(input.cluster, input.snapshot) : check_gpu_parts(input);
 }
 
 Result<> check_sizes(const LaunchPlan& plan) {
   for (const WorkerPlan& worker : plan.workers) {
-    if (auto checked = check_sizes(worker); !checked) {
-      return checked;
-    }
+    TRY(check_sizes(worker));
   }
   return {};
 }

@@ -153,15 +153,12 @@ Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, 
 
 Result<> check_slots(const PlanInput& input, const TableFile& file, const Instance& own) {
   const Cluster& cluster = input.cluster;
-  const auto ids = own_ids(input, file, own);
-  if (!ids) {
-    return ids.error();
-  }
-  const int devices = static_cast<int>(ids->size());
+  const auto ids = TRY(own_ids(input, file, own));
+  const int devices = static_cast<int>(ids.size());
   if (!cluster.share && is_said(cluster.slots_from) && cluster.node.slots != devices) {
     return differs(file, "devices of this node", devices, {cluster.node.slots, cluster.slots_from});
   }
-  return cluster.share ? Result<>() : check_files(input, file, *ids);
+  return cluster.share ? Result<>() : check_files(input, file, ids);
 }
 
 /// The names in the environment, and the index from the platform or the user.
@@ -205,36 +202,23 @@ void take_slots(Cluster& cluster, const TableFile& file, std::size_t own, int de
 }  // namespace
 
 Result<std::size_t> find_local_instance(const PlanInput& input, const TableFile& file) {
-  if (auto checked = check_nodes(input.cluster, file); !checked) {
-    return checked.error();
-  }
-  auto own = rank_table::find_instance(file, names_of(input, file));
-  if (!own) {
-    return own;
-  }
-  if (auto checked = check_slots(input, file, file.table.instances[*own]); !checked) {
-    return checked.error();
-  }
+  TRY(check_nodes(input.cluster, file));
+  auto own = TRY(rank_table::find_instance(file, names_of(input, file)));
+  TRY(check_slots(input, file, file.table.instances[own]));
   return own;
 }
 
 Result<> apply_table(PlanInput& input, TableFile file) {
-  const auto own = find_local_instance(input, file);
-  if (!own) {
-    return own.error();
-  }
+  const auto own = TRY(find_local_instance(input, file));
   rank_table::Changes changes;
   if (const auto& network = input.job.network) {
-    auto order = rank_table::order_ring(file, network->value);
-    if (!order) {
-      return order.error();
-    }
-    input.cluster.decisions.push_back({"ring.hops", describe(*order), network->source.name});
-    changes.ranks = std::move(order->ranks);
+    auto order = TRY(rank_table::order_ring(file, network->value));
+    input.cluster.decisions.push_back({"ring.hops", describe(order), network->source.name});
+    changes.ranks = std::move(order.ranks);
   }
-  auto devices = local_devices(input, file, *own, changes.ranks);
+  auto devices = local_devices(input, file, own, changes.ranks);
   if (!input.cluster.share) {
-    take_slots(input.cluster, file, *own, static_cast<int>(devices.size()));
+    take_slots(input.cluster, file, own, static_cast<int>(devices.size()));
   }
   input.ranked = rank_table::RankedNode{file.table.size, std::move(devices),
                                         rank_table::rewrite(std::move(file.text), file.table, changes)};
@@ -363,24 +347,15 @@ Result<> make_local_part(PlanInput& input) {
                  source.name + " is 'generate', but the mode '" + input.mode.mode.name + "' takes no rank table"};
   }
   forget_table(input.mode, *table);
-  const auto devices = local_devices(input);
-  if (!devices) {
-    return devices.error();
-  }
-  const auto addresses = request.file.value.empty()
-                             ? rank_table::Addresses()
-                             : rank_table::read_addresses(request.text, request.file.value, *devices);
-  if (!addresses) {
-    return addresses.error();
-  }
+  const auto devices = TRY(local_devices(input));
+  const auto addresses =
+      TRY(request.file.value.empty() ? rank_table::Addresses()
+                                     : rank_table::read_addresses(request.text, request.file.value, devices));
   const std::string host = input.snapshot.variable("MA_CURRENT_HOST_IP").value_or("");
-  Instance own = rank_table::make_server(host, *devices, *addresses);
-  auto text = text_before_start(input, own);
-  if (!text) {
-    return text.error();
-  }
+  Instance own = rank_table::make_server(host, devices, addresses);
+  auto text = TRY(text_before_start(input, own));
   input.cluster.decisions.push_back({"rank_table", "generated", source.name});
-  input.ranked = part_of_made_table(own, assume_placement(input.cluster), std::move(*text));
+  input.ranked = part_of_made_table(own, assume_placement(input.cluster), std::move(text));
   input.generated = std::move(own);
   return {};
 }

@@ -319,9 +319,7 @@ Result<> probe_event_loop() {
   if (!signalfd_) {
     return refused("signalfd");
   }
-  if (auto tried = try_calls_on(signalfd_.get()); !tried) {
-    return tried;
-  }
+  TRY(try_calls_on(signalfd_.get()));
   epoll_event event{};
   if (::epoll_ctl(loop.get(), EPOLL_CTL_ADD, signalfd_.get(), &event) != 0) {
     return refused("epoll_ctl");

@@ -106,13 +106,10 @@ std::optional<std::string> whole_answer(std::string bytes) {
 
 Result<pid_t> HelperProcesses::start(const std::vector<int>& kept, const std::function<void()>& work) {
   reap();
-  auto pid = fork_helper(kept, work);
-  if (!pid) {
-    return pid.error();
-  }
-  pids_.insert(*pid);
-  if (!page_.add_helper(*pid)) {
-    end(*pid);
+  auto pid = TRY(fork_helper(kept, work));
+  pids_.insert(pid);
+  if (!page_.add_helper(pid)) {
+    end(pid);
     return Error{ErrorKind::System, "cannot make a process for files: too many of them hang"};
   }
   return pid;

@@ -87,16 +87,13 @@ Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherit
   const UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
   const int both = theirs.get();  // the program reads nothing
-  const auto spawned = Spawner(inherited).spawn(request_of(request, variables, both, both));
-  if (!spawned) {
-    return spawned.error();
-  }
+  const auto spawned = TRY(Spawner(inherited).spawn(request_of(request, variables, both, both)));
   theirs.reset();
   const auto said = read_to_end(ours.get());
   if (!said) {
-    ::kill(spawned->pid, SIGKILL);
+    ::kill(spawned.pid, SIGKILL);
   }
-  const bool is_success = has_succeeded(spawned->pid);
+  const bool is_success = has_succeeded(spawned.pid);
   if (!said) {
     return Error{ErrorKind::System,
                  "'" + request.executable + "' has not answered within " + std::to_string(kMostTime.count()) + " s"};
@@ -212,11 +209,8 @@ Result<std::unique_ptr<Sidecar>> Sidecars::start(const SidecarRequest& request, 
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  const auto spawned = spawner_.spawn(request_of(request, environment(), theirs.get(), STDERR_FILENO));
-  if (!spawned) {
-    return spawned.error();
-  }
-  pids_.insert(spawned->pid);
+  const auto spawned = TRY(spawner_.spawn(request_of(request, environment(), theirs.get(), STDERR_FILENO)));
+  pids_.insert(spawned.pid);
   auto stream = std::make_shared<Stream>(io_, std::move(ours), std::move(events));
   stream->read();
   return std::unique_ptr<Sidecar>(std::make_unique<RunningSidecar>(std::move(stream)));

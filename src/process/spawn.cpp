@@ -395,21 +395,15 @@ Result<Connection> connect(bool by_terminal, std::optional<Error>& refusal) {
 
 Result<OutputEnds> make_output_ends(const OutputConnection& way) {
   OutputEnds ends;
-  auto error = connect(way.error_is_terminal, ends.refusal);
-  if (!error) {
-    return error.error();
-  }
-  ends.ours.error = std::move(error->ours);
-  ends.workers.error = std::move(error->workers);
+  auto error = TRY(connect(way.error_is_terminal, ends.refusal));
+  ends.ours.error = std::move(error.ours);
+  ends.workers.error = std::move(error.workers);
   if (way.is_joined) {
     return ends;
   }
-  auto out = connect(way.out_is_terminal, ends.refusal);
-  if (!out) {
-    return out.error();
-  }
-  ends.ours.out = std::move(out->ours);
-  ends.workers.out = std::move(out->workers);
+  auto out = TRY(connect(way.out_is_terminal, ends.refusal));
+  ends.ours.out = std::move(out.ours);
+  ends.workers.out = std::move(out.workers);
   return ends;
 }
 

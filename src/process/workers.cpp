@@ -32,12 +32,9 @@ Workers::Workers(const LaunchPlan& plan, const Inherited& inherited, InheritedEn
 
 Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
   const WorkerPlan& planned = plan_.workers[worker];
-  auto ends = make_output_ends(how.output);
-  if (!ends) {
-    return ends.error();
-  }
-  terminal_refusal_ = ends->refusal;
-  const StreamEnds& theirs = ends->workers;
+  auto ends = TRY(make_output_ends(how.output));
+  terminal_refusal_ = ends.refusal;
+  const StreamEnds& theirs = ends.workers;
   SpawnRequest request = request_of(planned);
   request.executable = how.executable;
   request.environment = environment_of(planned);
@@ -47,21 +44,16 @@ Result<> Workers::start(std::size_t worker, const WorkerStart& how) {
   request.leads_session = how.leads_session;
   request.terminal = how.terminal;
   // Connected first: if a log file cannot be made, there is no process to kill.
-  if (auto connected = how.connect(std::move(ends->ours)); !connected) {
-    return connected;
-  }
-  auto spawned = spawner_.spawn(request);
-  if (!spawned) {
-    return spawned.error();
-  }
-  memory_refusal_ = spawned->memory_refusal;
+  TRY(how.connect(std::move(ends.ours)));
+  auto spawned = TRY(spawner_.spawn(request));
+  memory_refusal_ = spawned.memory_refusal;
   State& state = states_[worker];
   state = {};
-  state.pid = spawned->pid;
+  state.pid = spawned.pid;
   state.is_alive = true;
   state.leads_session = how.leads_session;
   state.started = Clock::now();
-  reaper_.watch(worker, spawned->pid, std::move(spawned->pidfd));
+  reaper_.watch(worker, spawned.pid, std::move(spawned.pidfd));
   return {};
 }
 

@@ -39,14 +39,11 @@ Result<std::optional<FrameReader::Header>> FrameReader::read_header() const {
 }
 
 Result<std::optional<Frame>> FrameReader::next() {
-  const auto header = read_header();
-  if (!header) {
-    return header.error();
-  }
-  if (!*header || bytes_.size() < (*header)->length + (*header)->size) {
+  const auto header = TRY(read_header());
+  if (!header || bytes_.size() < header->length + header->size) {
     return std::optional<Frame>();
   }
-  const auto& [kind, size, length] = **header;
+  const auto& [kind, size, length] = *header;
   Frame frame{kind, bytes_.substr(length, size)};
   bytes_.erase(0, length + size);
   return frame;

@@ -212,14 +212,11 @@ bool is_plain(const std::string& path) {
 }  // namespace
 
 Result<RemoteShell> read_remote_shell(const Sourced<std::string>& text) {
-  auto words = split_words(text);
-  if (!words) {
-    return words.error();
-  }
-  if (words->empty() || words->front().empty()) {
+  auto words = TRY(split_words(text));
+  if (words.empty() || words.front().empty()) {
     return wrong_value(text, "a command such as 'ssh -p 2222'");
   }
-  return RemoteShell{std::move(*words), text.source};
+  return RemoteShell{std::move(words), text.source};
 }
 
 RemoteShell plain_ssh() {

@@ -108,16 +108,13 @@ Result<> RemoteLauncher::start(std::size_t node) {
   }
   inputs_.push_back(std::make_unique<StdinPipe>(io_));
   StdinPipe& input = *inputs_.back();
-  auto read_end = input.open();
-  if (!read_end) {
-    return read_end.error();
-  }
+  auto read_end = TRY(input.open());
   const auto connect = [&](StreamEnds ends) {
     add_streams(node, std::move(ends));
     return Result<>();
   };
   auto started = shells_.start(node, {.executable = *program,
-                                      .standard_input = read_end->get(),
+                                      .standard_input = read_end.get(),
                                       .output = {},  // the agent's control lines come over one of the streams
                                       .connect = connect});
   if (started) {

@@ -69,9 +69,7 @@ Result<> read_amounts(Amounts& amounts, const json::value* found) {
 Result<Amounts> requests_of_container(const json::value& container) {
   Amounts amounts;
   for (const char* const which : {"limits", "requests"}) {
-    if (auto read = read_amounts(amounts, find(container, {"resources", which})); !read) {
-      return read.error();
-    }
+    TRY(read_amounts(amounts, find(container, {"resources", which})));
   }
   return amounts;
 }
@@ -86,16 +84,13 @@ struct InitContainers {
 Result<InitContainers> read_init_containers(const json::value& pod) {
   InitContainers init;
   for (const json::value& container : items_at(pod, {"spec", "initContainers"})) {
-    auto amounts = requests_of_container(container);
-    if (!amounts) {
-      return amounts.error();
-    }
+    auto amounts = TRY(requests_of_container(container));
     if (text_at(container, {"restartPolicy"}) == "Always") {
-      add(init.sidecars, *amounts);
+      add(init.sidecars, amounts);
       raise(init.most, init.sidecars);
     } else {
-      add(*amounts, init.sidecars);
-      raise(init.most, *amounts);
+      add(amounts, init.sidecars);
+      raise(init.most, amounts);
     }
   }
   return init;
@@ -176,9 +171,7 @@ Result<> add_all(ClusterState& state, const json::value& document) {
   const std::string kind_of_items = kind.substr(0, kind.size() - std::string("List").size());
   for (const json::value& item : items_at(document, {"items"})) {
     const std::string own = text_at(item, {"kind"});
-    if (auto added = add_object(state, item, own.empty() ? kind_of_items : own); !added) {
-      return added;
-    }
+    TRY(add_object(state, item, own.empty() ? kind_of_items : own));
   }
   return {};
 }
@@ -192,24 +185,16 @@ Result<Amounts> requests_of(const json::value& pod) {
     return amounts;
   }
   for (const json::value& container : items_at(pod, {"spec", "containers"})) {
-    const auto requests = requests_of_container(container);
-    if (!requests) {
-      return requests.error();
-    }
-    add(amounts, *requests);
+    const auto requests = TRY(requests_of_container(container));
+    add(amounts, requests);
   }
-  const auto init = read_init_containers(pod);
-  if (!init) {
-    return init.error();
-  }
-  add(amounts, init->sidecars);
-  raise(amounts, init->most);
+  const auto init = TRY(read_init_containers(pod));
+  add(amounts, init.sidecars);
+  raise(amounts, init.most);
   // Pod-level requests override the sums of the containers.
   const auto whole = requests_of_container(*spec);
   Amounts overhead;
-  if (auto read = read_amounts(overhead, find(pod, {"spec", "overhead"})); !read) {
-    return read.error();
-  }
+  TRY(read_amounts(overhead, find(pod, {"spec", "overhead"})));
   if (!whole) {
     return whole.error();
   }

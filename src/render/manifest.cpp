@@ -114,9 +114,7 @@ std::string fill_file(std::string_view file, const Values& values) {
 }
 
 Result<std::string> render_manifest(const ManifestRequest& request) {
-  if (auto checked = check_arguments(request); !checked) {
-    return checked.error();
-  }
+  TRY(check_arguments(request));
   Values values = common_values(request);
   values["program"] = json_list(request.arguments);
   if (request.kind == "slurm") {

@@ -101,14 +101,9 @@ Result<UniqueFd> try_to_connect(const SocketAddress& address, const Deadline& de
 /// Appends to `bytes` until it has `count` bytes.
 Result<> receive(int fd, std::string& bytes, std::size_t count, const Deadline& deadline) {
   while (bytes.size() < count) {
-    if (auto ready = wait_until(fd, POLLIN, deadline); !ready) {
-      return ready;
-    }
-    const auto more = receive_some(fd, count - bytes.size());
-    if (!more) {
-      return more.error();
-    }
-    bytes += *more;
+    TRY(wait_until(fd, POLLIN, deadline));
+    const auto more = TRY(receive_some(fd, count - bytes.size()));
+    bytes += more;
   }
   return {};
 }
@@ -164,9 +159,8 @@ Result<> send_all(int fd, std::string_view bytes, const Deadline& deadline) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno != EAGAIN && errno != EINTR) {
       return system_error("cannot write to the other end", errno);
-    } else if (auto ready = wait_until(fd, POLLOUT, deadline); !ready) {
-      return ready;
-    }
+    } else
+      TRY(wait_until(fd, POLLOUT, deadline));
   }
   return {};
 }
@@ -190,19 +184,12 @@ Result<> ask_for_command(int fd, std::string_view secret, std::string_view comma
                  "a command of " + std::to_string(command.size()) + " bytes is too long for a shell"};
   }
   std::string digits;
-  if (auto received = receive(fd, digits, kDigits, deadline); !received) {
-    return received;
-  }
+  TRY(receive(fd, digits, kDigits, deadline));
   const std::string text(command);
   const std::string length = std::to_string(kLengthBase + text.size());
-  auto sent = send_all(fd, gang::prove(secret, digits + text) + length + text, deadline);
-  if (!sent) {
-    return sent;
-  }
+  TRY(send_all(fd, gang::prove(secret, digits + text) + length + text, deadline));
   std::string answer;
-  if (auto received = receive(fd, answer, kProofSize, deadline); !received) {
-    return received;
-  }
+  TRY(receive(fd, answer, kProofSize, deadline));
   return gang::is_proof(answer, secret, digits)
              ? Result<>()
              : Error{ErrorKind::System, "who listens there does not know the job's secret"};
@@ -273,11 +260,8 @@ void refuse(MpiClient& client, const std::string& why) {
 /// Reads the available bytes. True: a command is complete and valid, and the client has been told so.
 Result<bool> read_commands(MpiClient& client) {
   const int fd = client.link.get();
-  const auto bytes = receive_some(fd, std::min(client.reader.missing(), kMostAtOnce));
-  if (!bytes) {
-    return bytes.error();
-  }
-  auto whole = client.reader.feed(*bytes);
+  const auto bytes = TRY(receive_some(fd, std::min(client.reader.missing(), kMostAtOnce)));
+  auto whole = client.reader.feed(bytes);
   if (!whole || !*whole) {
     return whole;
   }
@@ -352,9 +336,7 @@ Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::str
     }
     refuse_late(clients);
     const bool is_somebody_here = ends.front().revents != 0;
-    if (auto admitted = is_somebody_here ? admit(clients, listener, secret) : Result<>(); !admitted) {
-      return admitted.error();
-    }
+    TRY(is_somebody_here ? admit(clients, listener, secret) : Result<>());
   }
 }
 

@@ -86,12 +86,9 @@ Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& inp
 /// Connects to a daemon and has it run the command.
 Result<UniqueFd> start_there(const mpi::AgentCall& call, const MpiRoleInput& input) {
   const auto secret = variable_of(input, mpi::variable::kSecret);
-  const auto endpoint = secret ? find_daemon(call.host, input) : secret;
-  if (!endpoint) {
-    return endpoint.error();
-  }
+  const auto endpoint = TRY(secret ? find_daemon(call.host, input) : secret);
   const Deadline deadline(kDaemonPatience);
-  auto link = connect_to(*endpoint, deadline);
+  auto link = connect_to(endpoint, deadline);
   if (!link) {
     return link;
   }
@@ -117,13 +114,10 @@ MpiRole find_mpi_role(std::span<char* const> argv) {
 
 Result<int> serve_as_agent(const MpiRoleInput& input) {
   release_signals(input.inherited);  // so that mpirun can end it
-  const auto call = mpi::parse_agent_call(input.words);
-  if (!call) {
-    return call.error();
-  }
-  const auto link = start_there(*call, input);
+  const auto call = TRY(mpi::parse_agent_call(input.words));
+  const auto link = start_there(call, input);
   if (!link) {
-    return Error{link.error().kind, "cannot start mpirun's daemon on '" + call->host + "': " + link.error().message};
+    return Error{link.error().kind, "cannot start mpirun's daemon on '" + call.host + "': " + link.error().message};
   }
   (void)::shutdown(link->get(), SHUT_WR);
   (void)::fcntl(link->get(), F_SETFL, 0);  // blocking
@@ -140,16 +134,10 @@ Result<int> serve_as_daemon(const MpiRoleInput& input) {
     return (secret ? endpoint : secret).error();
   }
   const auto port = parse_integer(split_endpoint(*endpoint).port.value_or(""), 1, kMostPort);
-  auto listener = listen_at(static_cast<std::uint16_t>(port.value_or(0)));
-  if (!listener) {
-    return listener.error();
-  }
+  auto listener = TRY(listen_at(static_cast<std::uint16_t>(port.value_or(0))));
   release_signals(input.inherited);  // so that signals end it while it waits
-  const auto asked = wait_for_command(*listener, *secret);
-  if (!asked) {
-    return asked.error();
-  }
-  const auto& [link, command] = *asked;
+  const auto asked = TRY(wait_for_command(listener, *secret));
+  const auto& [link, command] = asked;
   // The command inherits the link, which ends with the last process that has it.
   (void)::fcntl(link.get(), F_SETFD, 0);
   auto variables = input.variables;

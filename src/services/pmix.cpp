@@ -68,10 +68,7 @@ class PmixService final : public Service {
   explicit PmixService(ServiceInput input) : input_(std::move(input)) {}
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
-    const auto program = write_pmix_server(input_.run_folder);
-    if (!program) {
-      return program.error();
-    }
+    const auto program = TRY(write_pmix_server(input_.run_folder));
     nodes_ = find_ranks(plan.notified_nodes);
     plan_size_ = plan.world_size;
     // A directory of this attempt alone: a server of an earlier one that is still exiting removes its own.
@@ -81,7 +78,7 @@ class PmixService final : public Service {
     if (failed) {
       return system_error("cannot make the folder '" + folder + "'", failed.value());
     }
-    auto sidecar = input_.start_sidecar({*program, {"muster-pmix"}},
+    auto sidecar = input_.start_sidecar({program, {"muster-pmix"}},
                                         {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
     if (!sidecar) {
       return sidecar.error();

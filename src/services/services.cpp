@@ -264,17 +264,14 @@ int move_to_place(int file, const std::string& temporary, const std::string& pla
 Result<> write_file(const FileWriteJob& writing, std::size_t index) {
   const PlannedFile& planned = writing.files[index];
   Trace& trace = writing.traces[index];
-  const auto place = find_place(planned.path);
-  if (!place) {
-    return place.error();
-  }
+  const auto place = TRY(find_place(planned.path));
   constexpr mode_t kOwnersAlone = 0600;
-  const std::string temporary = temporary_beside(*place, writing);
+  const std::string temporary = temporary_beside(place, writing);
   trace.has_temporary = true;
   const UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
   int error_number = file ? fill(file.get(), planned) : errno;
   if (error_number == 0) {
-    error_number = move_to_place(file.get(), temporary, *place, trace);
+    error_number = move_to_place(file.get(), temporary, place, trace);
   }
   if (error_number != 0) {
     (void)::unlink(temporary.c_str());
@@ -343,11 +340,8 @@ class PlannedFiles final : public Service {
     if (plan.files.empty()) {
       return std::optional<PlanAdditions>(std::in_place);
     }
-    auto traces = share_things<Trace>(plan.files.size());
-    if (!traces) {
-      return traces.error();
-    }
-    writing_ = std::make_shared<FileWriteJob>(FileWriteJob{plan.files, choose_temporary_name(), std::move(*traces)});
+    auto traces = TRY(share_things<Trace>(plan.files.size()));
+    writing_ = std::make_shared<FileWriteJob>(FileWriteJob{plan.files, choose_temporary_name(), std::move(traces)});
     is_awaited_ = true;
     work_.write(
         describe(plan.files), [writing = writing_] { return write_files(*writing); },

@@ -86,17 +86,13 @@ class SshService final : public Service {
     if (!given_key_.empty()) {
       given_key_ = fs::absolute(given_key_).string();
     }
-    if (auto made = make_folder(); !made) {
-      return made.error();
-    }
+    TRY(make_folder());
     if (given_key_.empty() && !input_.is_protected) {
       return Error{ErrorKind::BadUsage,
                    "the nodes would tell each other keys over links that nothing protects; give "
                    "them a secret with --token-file, or a key with --set ssh_key=FILE"};
     }
-    if (auto chosen = choose_port(plan.parameters.at("sshd_port").value); !chosen) {
-      return chosen.error();
-    }
+    TRY(choose_port(plan.parameters.at("sshd_port").value));
     set_session(plan);
     return make_keys(is_first_ ? "ssh" : plan.parameters.at("sshd").value);
   }
@@ -152,13 +148,10 @@ class SshService final : public Service {
     if (is_first_ || (claim_port(port_number_, claim_) && WorkerPort::check_is_free(port_number_))) {
       return {};
     }
-    auto fresh = WorkerPort::reserve();
-    if (!fresh) {
-      return fresh.error();
-    }
-    log_warning("port " + wanted + " is taken on this host: sshd gets port " + std::to_string(fresh->number()));
-    port_number_ = fresh->number();
-    port_ = std::move(*fresh);
+    auto fresh = TRY(WorkerPort::reserve());
+    log_warning("port " + wanted + " is taken on this host: sshd gets port " + std::to_string(fresh.number()));
+    port_number_ = fresh.number();
+    port_ = std::move(fresh);
     return {};
   }
 
@@ -204,15 +197,12 @@ class SshService final : public Service {
   }
 
   [[nodiscard]] Result<> write_servers(const std::vector<mpi::SshNode>& nodes) const {
-    const auto own = mpi::read_public_key(own_.key);
-    if (!own) {
-      return own.error();
-    }
+    const auto own = TRY(mpi::read_public_key(own_.key));
     auto written = given_key_.empty() ? trust(nodes.front()) : Result<>();
     if (written) {
       written = write_file(path_of(ssh_file::kSession), mpi::session_script(folder_, session_));
     }
-    return written ? write_file(path_of(ssh_file::kServer), mpi::server_config(folder_, port_number_, own->user))
+    return written ? write_file(path_of(ssh_file::kServer), mpi::server_config(folder_, port_number_, own.user))
                    : written;
   }
 

@@ -99,12 +99,9 @@ Result<std::vector<WorkerPort>> WorkerPort::reserve_several(int count) {
   const std::uint32_t first = std::random_device{}() % kRange;
   for (std::uint32_t i = 0; i < kRange && ports.size() < static_cast<std::size_t>(count); ++i) {
     const auto port = static_cast<std::uint16_t>(kLeast + (first + i) % kRange);
-    auto socket = take_port(port);
-    if (!socket) {
-      return socket.error();
-    }
-    if (*socket) {
-      ports.push_back(WorkerPort(std::move(*socket), port));
+    auto socket = TRY(take_port(port));
+    if (socket) {
+      ports.push_back(WorkerPort(std::move(socket), port));
     }
   }
   if (ports.size() < static_cast<std::size_t>(count)) {
@@ -132,11 +129,8 @@ class WorkerPortService final : public Service {
       offer.worker_port = *fixed_;
       return {};
     }
-    auto reserved = WorkerPort::reserve();
-    if (!reserved) {
-      return reserved.error();
-    }
-    reserved_ = std::move(*reserved);
+    auto reserved = TRY(WorkerPort::reserve());
+    reserved_ = std::move(reserved);
     offer.worker_port = reserved_->number();
     return {};
   }

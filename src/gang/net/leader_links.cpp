@@ -22,11 +22,8 @@ std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
   if (listener_) {
     return std::nullopt;
   }
-  auto listener = Listener::open(io_, port);
-  if (!listener) {
-    return listener.error();
-  }
-  listener_ = std::move(*listener);
+  auto listener = TRY(Listener::open(io_, port));
+  listener_ = std::move(listener);
   listener_->on_remark = [](const std::string& remark) { log_warning(remark); };
   listener_->on_accept = [this](tcp::socket socket) { on_accept(std::move(socket)); };
   listener_->start();

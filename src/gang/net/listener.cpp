@@ -98,18 +98,15 @@ boost::system::result<ListeningSocket, ListenFailure> listen_everywhere(std::uin
 
 boost::system::result<std::unique_ptr<Listener>, ListenFailure> Listener::open(boost::asio::io_context& io,
                                                                                std::uint16_t port) {
-  auto opened = listen_everywhere(port);
-  if (!opened) {
-    return opened.error();
-  }
-  const tcp protocol = opened->is_version_6 ? tcp::v6() : tcp::v4();
+  auto opened = TRY(listen_everywhere(port));
+  const tcp protocol = opened.is_version_6 ? tcp::v6() : tcp::v4();
   tcp::acceptor acceptor(io);
   error_code error;
-  acceptor.assign(protocol, opened->fd.get(), error);
+  acceptor.assign(protocol, opened.fd.get(), error);
   if (error) {
     return describe(error.value(), port);
   }
-  (void)opened->fd.release();  // the acceptor owns it
+  (void)opened.fd.release();  // the acceptor owns it
   auto listener = std::unique_ptr<Listener>(new Listener(io, std::move(acceptor)));
   listener->protocol_ = protocol;
   return listener;

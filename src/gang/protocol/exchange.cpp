@@ -464,11 +464,8 @@ Result<std::vector<Merged>> ExchangeServer::begin(int attempt, std::vector<Excha
     if (!parts) {
       continue;
     }
-    auto merged = merge(key, *parts);
-    if (!merged) {
-      return merged.error();
-    }
-    std::ranges::move(to_messages({{key.name, attempt, std::nullopt, {}}, std::move(*merged)}),
+    auto merged = TRY(merge(key, *parts));
+    std::ranges::move(to_messages({{key.name, attempt, std::nullopt, {}}, std::move(merged)}),
                       std::back_inserter(messages));
   }
   return messages;

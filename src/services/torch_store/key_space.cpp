@@ -143,9 +143,7 @@ Result<> KeySpace::set(const std::string& key, std::string value) {
   const std::size_t freed = at == values_.end() ? 0 : cost_of(key, at->second->size());
   const std::size_t wanted = cost_of(key, value.size());
   if (wanted > freed) {
-    if (auto spent = spend(key, wanted - freed); !spent) {
-      return spent;
-    }
+    TRY(spend(key, wanted - freed));
   } else {
     give_back(freed - wanted);
   }
@@ -167,9 +165,7 @@ Result<> KeySpace::set_all(std::vector<KeyAndValue> pairs) {
   if (pairs.empty()) {
     return {};
   }
-  if (auto spent = spend(pairs.front().key, wanted); !spent) {
-    return spent;
-  }
+  TRY(spend(pairs.front().key, wanted));
   for (KeyAndValue& pair : pairs) {
     give_back(cost_of_stored(pair.key));
     values_[pair.key] = std::make_shared<std::string>(std::move(pair.value));
@@ -182,9 +178,7 @@ Result<> KeySpace::append(const std::string& key, std::string_view value) {
   if (at == values_.end()) {
     return set(key, std::string(value));
   }
-  if (auto spent = spend(key, value.size()); !spent) {
-    return spent;
-  }
+  TRY(spend(key, value.size()));
   if (at->second.use_count() > 1) {  // an answer that is not sent yet has the old value
     at->second = std::make_shared<std::string>(*at->second);
   }
@@ -202,9 +196,7 @@ Result<std::int64_t> KeySpace::add(const std::string& key, std::int64_t amount) 
   // Unsigned sums wrap around.
   const auto total =
       static_cast<std::int64_t>(static_cast<std::uint64_t>(*number) + static_cast<std::uint64_t>(amount));
-  if (auto set_total = set(key, std::to_string(total)); !set_total) {
-    return set_total.error();
-  }
+  TRY(set(key, std::to_string(total)));
   return total;
 }
 
@@ -213,9 +205,7 @@ Result<KeySpace::Compared> KeySpace::compare_and_set(request::CompareSet request
   if (stored ? *stored != request.expected : !request.expected.empty()) {
     return Compared{stored ? stored : std::make_shared<std::string>(std::move(request.expected))};
   }
-  if (auto is_set = set(request.key, std::move(request.desired)); !is_set) {
-    return is_set.error();
-  }
+  TRY(set(request.key, std::move(request.desired)));
   return Compared{find(request.key), true};
 }
 
@@ -225,9 +215,7 @@ bool KeySpace::erase(const std::string& key) {
 }
 
 Result<> KeySpace::push(const std::string& key, std::string value) {
-  if (auto spent = spend(key, cost_of(key, value.size())); !spent) {
-    return spent;
-  }
+  TRY(spend(key, cost_of(key, value.size())));
   queues_[key].push_back(std::make_shared<std::string>(std::move(value)));
   return {};
 }
@@ -297,14 +285,11 @@ Result<> KeyActions::operator()(request::Set& request) {
 
 Result<> KeyActions::operator()(request::CompareSet& request) {
   const std::string key = request.key;
-  auto compared = generation_.keys.compare_and_set(std::move(request));
-  if (!compared) {
-    return compared.error();
-  }
-  if (compared->is_set) {
+  auto compared = TRY(generation_.keys.compare_and_set(std::move(request)));
+  if (compared.is_set) {
     wake(key);
   }
-  return answer_value(std::move(compared->answer));
+  return answer_value(std::move(compared.answer));
 }
 
 Result<> KeyActions::operator()(request::Get& request) {
@@ -312,12 +297,9 @@ Result<> KeyActions::operator()(request::Get& request) {
 }
 
 Result<> KeyActions::operator()(request::Add& request) {
-  const auto total = generation_.keys.add(request.key, request.amount);
-  if (!total) {
-    return total.error();
-  }
+  const auto total = TRY(generation_.keys.add(request.key, request.amount));
   wake(request.key);
-  return answer(*total);
+  return answer(total);
 }
 
 Result<> KeyActions::operator()(request::Check& request) {
@@ -349,9 +331,7 @@ Result<> KeyActions::operator()(request::Append& request) {
 
 Result<> KeyActions::operator()(request::MultiGet& request) {
   for (const std::string& key : request.keys) {
-    if (auto answered = answer_value(generation_.keys.find(key)); !answered) {
-      return answered;
-    }
+    TRY(answer_value(generation_.keys.find(key)));
   }
   return {};
 }
@@ -362,9 +342,7 @@ Result<> KeyActions::operator()(request::MultiSet& request) {
   for (const KeyAndValue& pair : request.pairs) {
     keys.push_back(pair.key);
   }
-  if (auto done = generation_.keys.set_all(std::move(request.pairs)); !done) {
-    return done;
-  }
+  TRY(generation_.keys.set_all(std::move(request.pairs)));
   for (const std::string& key : keys) {
     wake(key);
   }
@@ -399,9 +377,7 @@ Result<> KeyActions::operator()(request::QueueLength& request) {
 }
 
 Result<> KeyActions::operator()(request::ListKeys& /*request*/) {
-  if (auto answered = answer(static_cast<std::int64_t>(generation_.keys.size())); !answered) {
-    return answered;
-  }
+  TRY(answer(static_cast<std::int64_t>(generation_.keys.size())));
   Result<> all;
   generation_.keys.for_each_key(
       [&](const std::string& key) { all = all ? answer_value(std::make_shared<std::string>(key)) : all; });
@@ -410,11 +386,8 @@ Result<> KeyActions::operator()(request::ListKeys& /*request*/) {
 
 /// Counting does not wake the key's waiters: they wait until all ranks have come.
 Result<> KeyActions::operator()(request::Barrier& request) {
-  const auto count = generation_.keys.add(request.key, 1);
-  if (!count) {
-    return count.error();
-  }
-  if (*count < request.world_size) {
+  const auto count = TRY(generation_.keys.add(request.key, 1));
+  if (count < request.world_size) {
     return wait_for({request.key});
   }
   wake(request.key);
@@ -426,9 +399,7 @@ Result<> KeyActions::wait_for(const std::vector<std::string>& missing) {
     generation_.waits.end(client_);
     return answer(kReady);
   }
-  if (auto may = answers_.may_add(client_, sizeof kReady); !may) {
-    return may;
-  }
+  TRY(answers_.may_add(client_, sizeof kReady));
   if (!generation_.waits.begin(client_, missing)) {
     return Error{ErrorKind::Incomplete, "the store is full: it waits for '" + std::to_string(missing.size()) +
                                             "' keys, for which there is no room"};
@@ -453,9 +424,7 @@ Result<> KeyActions::answer(Number number) {
 
 Result<> KeyActions::answer_value(SharedValue value) {
   const std::uint64_t size = value ? value->size() : 0;
-  if (auto may = answers_.may_add(client_, sizeof size + size); !may) {
-    return may;
-  }
+  TRY(answers_.may_add(client_, sizeof size + size));
   answers_.add_number(client_, size);
   if (value) {
     answers_.add_value(client_, std::move(value));

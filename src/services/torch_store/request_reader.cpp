@@ -174,11 +174,8 @@ Error over_limit(const std::string& what, std::size_t most) {
 
 Result<std::optional<Request>> RequestReader::next(std::string_view& bytes) {
   while (gather(bytes)) {
-    const auto is_whole = on_part();
-    if (!is_whole) {
-      return is_whole.error();
-    }
-    if (*is_whole) {
+    const auto is_whole = TRY(on_part());
+    if (is_whole) {
       return std::optional(finish());
     }
   }

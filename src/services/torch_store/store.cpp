@@ -106,17 +106,12 @@ Result<> Store::Parts::on_silence(ClientId client) {
 
 Result<> Store::Parts::read(ClientId client, Connection& connection, std::string_view bytes) {
   while (true) {
-    auto request = connection.reader.next(bytes);
+    auto request = TRY(connection.reader.next(bytes));
     if (!request) {
-      return request.error();
-    }
-    if (!*request) {
       count_unfinished(connection);
       return {};
     }
-    if (auto done = act(client, connection, std::move(**request)); !done) {
-      return done;
-    }
+    TRY(act(client, connection, std::move(*request)));
   }
 }
 
