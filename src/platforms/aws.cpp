@@ -17,9 +17,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 1> kAwsBatchCounts = {"AWS_BATCH_JOB_NUM_NODES"};
 constexpr const char* kMain = "AWS_BATCH_JOB_MAIN_NODE_INDEX";
-constexpr std::chrono::seconds kAwsBatchGrace{30};
 
 Result<Sourced<int>> read_attempt(const Sourced<std::string>& text) {
   const auto attempt = parse_integer(text.value, 1, kMostNodes);
@@ -32,13 +30,7 @@ Result<Sourced<int>> read_attempt(const Sourced<std::string>& text) {
 /// Shifts the indices so that the main node has rank 0; those before it move up by one.
 Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
   auto& rank = facts.node_rank;
-  if (auto read = read_into(rank, snapshot, "AWS_BATCH_JOB_NODE_INDEX", read_node_rank); !read) {
-    return read;
-  }
-  std::optional<Sourced<int>> main;
-  if (auto read = read_into(main, snapshot, kMain, read_node_rank); !read) {
-    return read;
-  }
+  const auto main = TRY(read_variable(snapshot, kMain, read_node_rank));
   if (main && facts.nodes && main->value >= facts.nodes->value) {
     return contradiction(*main, *facts.nodes, "an index must be below its count");
   }
@@ -48,46 +40,28 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
-  if (auto read =
-          read_into(facts.master_address, snapshot, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", read_address);
-      !read) {
-    return read;
-  }
+Result<> read_aws_batch(PlatformFacts& facts, const Snapshot& snapshot) {
+  TRY(read_rank(facts, snapshot));
   if (!facts.master_address && facts.node_rank && facts.node_rank->value == 0) {
     facts.master_address = {snapshot.host_name, {SourceKind::File, "host name"}};
+  }
+  TRY(read_into(facts.restart_count, snapshot, "AWS_BATCH_JOB_ATTEMPT", read_attempt));
+  if (const auto job = sourced_variable(snapshot, "AWS_BATCH_JOB_ID")) {
+    facts.job_id = {job->value.substr(0, job->value.find('#')), job->source};  // "<job>#<node>"
   }
   return {};
 }
 
-Result<PlatformFacts> read_aws_batch(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  if (auto read = read_into(facts.nodes, snapshot, kAwsBatchCounts.front(), read_node_count); !read) {
-    return read.error();
-  }
-  if (auto read = read_rank(facts, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_leader(facts, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.restart_count, snapshot, "AWS_BATCH_JOB_ATTEMPT", read_attempt); !read) {
-    return read.error();
-  }
-  if (const auto job = sourced_variable(snapshot, "AWS_BATCH_JOB_ID")) {
-    facts.job_id = {job->value.substr(0, job->value.find('#')), job->source};  // "<job>#<node>"
-  }
-  facts.grace = {kAwsBatchGrace, default_of("aws-batch")};
-  return facts;
-}
-
 }  // namespace
 
-const Platform kAwsBatch = {"aws-batch", "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_JOB_NODE_INDEX",
-                            [](const Snapshot& snapshot) {
-                              return first_set(snapshot, {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"});
-                            },
-                            read_aws_batch, kAwsBatchCounts};
+const Platform kAwsBatch = {.name = "aws-batch",
+                            .signs = {.any = {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"}},
+                            .variables = {.nodes = {"AWS_BATCH_JOB_NUM_NODES"},
+                                          .node_rank = {"AWS_BATCH_JOB_NODE_INDEX"},
+                                          .address = {"AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS"}},
+                            .read = read_aws_batch,
+                            .counts = {"AWS_BATCH_JOB_NUM_NODES"},
+                            .grace = std::chrono::seconds(30)};
 
 // Amazon SageMaker training jobs: each host is a node. SageMaker itself mounts resourceconfig.json; its
 // training images and its Python SDK derive SM_* from it. The hosts are ordered as texts, as the SDK orders
@@ -102,8 +76,6 @@ const Platform kAwsBatch = {"aws-batch", "AWS_BATCH_JOB_NUM_NODES or AWS_BATCH_J
 namespace {
 
 constexpr const char* kFile = "/opt/ml/input/config/resourceconfig.json";
-constexpr std::array<const char*, 3> kSagemakerCounts = {"SM_HOSTS", "SM_HOST_COUNT", kFile};
-constexpr std::chrono::seconds kSagemakerGrace{120};
 constexpr int kUsualPort = 7777;
 
 /// The hosts of the job, and the name of this one.
@@ -116,18 +88,15 @@ struct Resources {
 constexpr const char* kForm = "a list of host names in JSON, each once";
 
 Result<HostList> read_hosts(const Source& place, const json::value* value) {
-  auto names = read_json_texts(place, value, kForm);
-  if (!names) {
-    return names.error();
-  }
-  std::sort(names->begin(), names->end());
-  const bool are_names = std::all_of(names->begin(), names->end(), [](const std::string& name) {
+  auto names = TRY(read_json_texts(place, value, kForm));
+  std::sort(names.begin(), names.end());
+  const bool are_names = std::all_of(names.begin(), names.end(), [](const std::string& name) {
     return read_address({name, {}}).has_value();
   });
-  if (!are_names || std::adjacent_find(names->begin(), names->end()) != names->end()) {
+  if (!are_names || std::adjacent_find(names.begin(), names.end()) != names.end()) {
     return wrong_member(place, value, kForm);
   }
-  return HostList{*names, place};
+  return HostList{names, place};
 }
 
 Result<HostList> read_host_text(const Sourced<std::string>& listed) {
@@ -186,25 +155,16 @@ Result<HostList> read_local_group(const HostList& all, const Snapshot& snapshot)
 }
 
 Result<Resources> read_variables(const Sourced<std::string>& listed, const Snapshot& snapshot) {
-  const auto hosts = read_host_text(listed);
-  if (!hosts) {
-    return hosts.error();
-  }
-  return take_group(*hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_local_group(*hosts, snapshot));
+  const auto hosts = TRY(read_host_text(listed));
+  return take_group(hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_local_group(hosts, snapshot));
 }
 
 Result<Resources> read_file(const Sourced<std::string>& file) {
-  const auto members = read_json_object(file, "a JSON object with current_host and hosts");
-  if (!members) {
-    return members.error();
-  }
-  const auto hosts = read_hosts(part_of(file.source, " hosts"), members->if_contains("hosts"));
-  if (!hosts) {
-    return hosts.error();
-  }
-  const json::value* const own = members->if_contains("current_host");
-  return take_group(*hosts, Sourced<std::string>{shown(own), part_of(file.source, " current_host")},
-                    read_group(file.source, *members, *hosts));
+  const auto members = TRY(read_json_object(file, "a JSON object with current_host and hosts"));
+  const auto hosts = TRY(read_hosts(part_of(file.source, " hosts"), members.if_contains("hosts")));
+  const json::value* const own = members.if_contains("current_host");
+  return take_group(hosts, Sourced<std::string>{shown(own), part_of(file.source, " current_host")},
+                    read_group(file.source, members, hosts));
 }
 
 /// Reads SM_* variables, else the file.
@@ -218,14 +178,11 @@ Result<Resources> read_resources(const Snapshot& snapshot) {
 
 /// Reads the numbers of the SDK's driver, which ignores groups.
 Result<> read_of_all(PlatformFacts& facts, const Resources& resources, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.nodes, snapshot, "SM_HOST_COUNT", read_node_count); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.node_rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.master_address, snapshot, "SM_MASTER_ADDR", read_address); !read || !resources.all) {
-    return read;
+  TRY(read_into(facts.nodes, snapshot, "SM_HOST_COUNT", read_node_count));
+  TRY(read_into(facts.node_rank, snapshot, "SM_CURRENT_HOST_RANK", read_node_rank));
+  TRY(read_into(facts.master_address, snapshot, "SM_MASTER_ADDR", read_address));
+  if (!resources.all) {
+    return {};
   }
   const Sourced<std::string> all{std::to_string(resources.all->value.size()), resources.all->source};
   facts.lost.push_back({"nodes.count", all, "this host's instance group is the job"});
@@ -256,26 +213,13 @@ Result<> read_rank(PlatformFacts& facts, const Resources& resources) {
 }
 
 Result<> read_leader(PlatformFacts& facts, const Resources& resources, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.master_port, snapshot, "SM_MASTER_PORT", read_port); !read) {
-    return read;
-  }
+  TRY(read_into(facts.master_port, snapshot, "SM_MASTER_PORT", read_port));
   if (resources.hosts) {
-    if (auto taken = take_hosts(facts, *resources.hosts); !taken) {
-      return taken;
-    }
+    TRY(take_hosts(facts, *resources.hosts));
   }
   const bool has_peers = facts.nodes && facts.nodes->value > 1;
   if (!facts.master_port && has_peers) {
     facts.master_port = Sourced<int>{kUsualPort, default_of("sagemaker")};
-  }
-  return {};
-}
-
-Result<> read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
-  for (const char* const name : {"SM_NUM_NEURONS", "SM_NUM_GPUS"}) {  // the non-zero one
-    if (auto read = read_devices(facts, snapshot, name); !read) {
-      return read;
-    }
   }
   return {};
 }
@@ -288,32 +232,25 @@ std::optional<std::string> find_sagemaker_sign(const Snapshot& snapshot) {
   return variable || !snapshot.files.contains(kFile) ? variable : std::optional<std::string>(kFile);
 }
 
-Result<PlatformFacts> read_sagemaker(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  const auto resources = read_resources(snapshot);
-  if (!resources) {
-    return resources.error();
+Result<> read_sagemaker(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto resources = TRY(read_resources(snapshot));
+  TRY(read_of_all(facts, resources, snapshot));
+  TRY(read_rank(facts, resources));
+  TRY(read_leader(facts, resources, snapshot));
+  for (const char* const name : {"SM_NUM_NEURONS", "SM_NUM_GPUS"}) {  // the non-zero one
+    TRY(read_devices(facts, snapshot, name));
   }
-  if (auto read = read_of_all(facts, *resources, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_rank(facts, *resources); !read) {
-    return read.error();
-  }
-  if (auto read = read_leader(facts, *resources, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_slots(facts, snapshot); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, "TRAINING_JOB_NAME");
-  facts.grace = {kSagemakerGrace, default_of("sagemaker")};
-  return facts;
+  return {};
 }
 
 }  // namespace
 
-const Platform kSagemaker = {"sagemaker", "SM_HOSTS or SM_CURRENT_HOST, or /opt/ml/input/config/resourceconfig.json",
-                             find_sagemaker_sign, read_sagemaker, kSagemakerCounts};
+const Platform kSagemaker = {.name = "sagemaker",
+                             .sign_text = "SM_HOSTS or SM_CURRENT_HOST, or /opt/ml/input/config/resourceconfig.json",
+                             .find_sign = find_sagemaker_sign,
+                             .variables = {.job_id = "TRAINING_JOB_NAME"},
+                             .read = read_sagemaker,
+                             .counts = {"SM_HOSTS", "SM_HOST_COUNT", kFile},
+                             .grace = std::chrono::seconds(120)};
 
 }  // namespace muster

@@ -41,20 +41,13 @@ std::optional<Sourced<int>> find_local_size(const BareVariables& bare, const Sna
 
 Result<BareVariables> read_bare(const Snapshot& snapshot) {
   BareVariables bare;
-  constexpr const char* kCount = "both are the number of nodes";
-  constexpr const char* kRank = "both are the rank of this node";
-  const auto read = [&](std::optional<Sourced<int>>& field, std::initializer_list<const char*> names,
-                        Result<Sourced<int>> (*reader)(const Sourced<std::string>&),
-                        const char* why) { return read_agreeing(field, snapshot, names, reader, why); };
-  for (const Result<>& done :
-       {read(bare.rank, {"RANK"}, read_node_rank, ""), read(bare.world_size, {"WORLD_SIZE"}, read_node_count, ""),
-        read(bare.node_rank, {"NODE_RANK", "GROUP_RANK"}, read_node_rank, kRank),
-        read(bare.nodes, {"NNODES", "NUM_NODES", "NODE_COUNT"}, read_node_count, kCount),
-        read(bare.local_rank, {"LOCAL_RANK"}, read_node_rank, "")}) {
-    if (!done) {
-      return done.error();
-    }
-  }
+  bare.rank = TRY(read_variable(snapshot, "RANK", read_node_rank));
+  bare.world_size = TRY(read_variable(snapshot, "WORLD_SIZE", read_node_count));
+  bare.local_rank = TRY(read_variable(snapshot, "LOCAL_RANK", read_node_rank));
+  TRY(read_agreeing(bare.node_rank, snapshot, {"NODE_RANK", "GROUP_RANK"}, read_node_rank,
+                    "both are the rank of this node"));
+  TRY(read_agreeing(bare.nodes, snapshot, {"NNODES", "NUM_NODES", "NODE_COUNT"}, read_node_count,
+                    "both are the number of nodes"));
   bare.slots = sourced_variable(snapshot, "NPROC_PER_NODE");
   bare.local_size = find_local_size(bare, snapshot);
   return bare;
@@ -90,11 +83,8 @@ Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables&
 /// Computes the number of nodes where WORLD_SIZE counts processes.
 Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<int>& proof) {
   facts.nodes = bare.nodes;
-  const auto here = find_slots_here(bare);
-  if (!here) {
-    return here.error();
-  }
-  facts.slots = *here;
+  const auto here = TRY(find_slots_here(bare));
+  facts.slots = here;
   if (!bare.world_size) {
     return {};
   }
@@ -161,18 +151,14 @@ void divide_rank(PlatformFacts& facts, const BareVariables& bare, int slots) {
 }
 
 Result<> read_processes(PlatformFacts& facts, const BareVariables& bare, const Sourced<int>& proof) {
-  if (auto divided = divide(facts, bare, proof); !divided) {
-    return divided;
-  }
+  TRY(divide(facts, bare, proof));
   facts.node_rank = bare.node_rank;
   const auto slots = parse_integer(facts.slots ? facts.slots->value : "", 1, kMostNodes);
   if (bare.local_rank && bare.local_rank->value > 0) {
     facts.node_rank.reset();
     facts.no_rank = started_already(*bare.local_rank);
   } else if (bare.rank && slots && bare.node_rank) {
-    if (auto checked = check_rank_of_process(bare, *slots); !checked) {
-      return checked;
-    }
+    TRY(check_rank_of_process(bare, *slots));
   } else if (bare.rank && slots) {
     divide_rank(facts, bare, *slots);
   }
@@ -206,44 +192,26 @@ std::optional<std::string> find_bare_sign(const Snapshot& snapshot) {
   return sign || !count || !snapshot.has("NODE_RANK") ? sign : count;
 }
 
-Result<> read_any(PlatformFacts& facts, const Snapshot& snapshot) {
-  const auto bare = read_bare(snapshot);
-  if (!bare) {
-    return bare.error();
+Result<> read_bare_platform(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto bare = TRY(read_bare(snapshot));
+  if (bare.node_rank && bare.world_size && bare.node_rank->value >= bare.world_size->value) {
+    return contradiction(*bare.node_rank, *bare.world_size, "a rank must be below its count");
   }
-  if (bare->node_rank && bare->world_size && bare->node_rank->value >= bare->world_size->value) {
-    return contradiction(*bare->node_rank, *bare->world_size, "a rank must be below its count");
+  if (const Sourced<int>* const proof = proof_of_processes(bare)) {
+    return read_processes(facts, bare, *proof);
   }
-  if (const Sourced<int>* const proof = proof_of_processes(*bare)) {
-    return read_processes(facts, *bare, *proof);
-  }
-  read_nodes(facts, *bare);
+  read_nodes(facts, bare);
   return {};
 }
-
-Result<PlatformFacts> read_bare_platform(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  if (auto read = read_any(facts, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read.error();
-  }
-  return facts;
-}
-
-constexpr std::array kBareCounts = {"WORLD_SIZE", "NNODES", "NUM_NODES", "NODE_COUNT"};
 
 }  // namespace
 
 const Platform kBare = {.name = "bare",
-                        .signs = "RANK or WORLD_SIZE",
+                        .sign_text = "RANK or WORLD_SIZE",
                         .find_sign = find_bare_sign,
+                        .variables = {.address = {"MASTER_ADDR"}, .port = {"MASTER_PORT"}},
                         .read = read_bare_platform,
-                        .counts = kBareCounts};
+                        .counts = {"WORLD_SIZE", "NNODES", "NUM_NODES", "NODE_COUNT"}};
 
 // RANK, WORLD_SIZE and task lists, for launchers that ignore them.
 
@@ -286,8 +254,6 @@ constexpr std::array<Launcher, 2> kLaunchers = {{
      "name that host, by mpirun -genv MASTER_ADDR HOST or --master-addr"},
 }};
 
-constexpr std::array<const char*, 3> kMpirunCounts = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
-
 /// Finds the launcher of several ranks: a single rank does not hide the platform around it.
 const Launcher* find_launcher(const Snapshot& snapshot) {
   const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const Launcher& launcher) {
@@ -328,25 +294,22 @@ Sourced<std::string> find_id(const Snapshot& snapshot, const PlatformFacts& fact
                   : Sourced<std::string>{};
 }
 
-Result<PlatformFacts> read_mpirun(const Snapshot& snapshot) {
+Result<> read_mpirun(PlatformFacts& facts, const Snapshot& snapshot) {
   const Launcher* const launcher = find_launcher(snapshot);
-  PlatformFacts facts;
   if (launcher == nullptr) {
     facts.no_nodes = unknown_size(snapshot);
-    return facts;
+    return {};
   }
-  if (auto read = read_tasks(facts, snapshot, launcher->names); !read) {
-    return read.error();
-  }
-  if (auto read = read_meeting_point(facts, snapshot, find_id(snapshot, facts), launcher->advice); !read) {
-    return read.error();
-  }
-  return facts;
+  TRY(read_tasks(facts, snapshot, launcher->names));
+  return read_meeting_point(facts, snapshot, find_id(snapshot, facts), launcher->advice);
 }
 
 }  // namespace
 
-const Platform kMpirun = {"mpirun", "OMPI_COMM_WORLD_SIZE, MPI_LOCALNRANKS or PMIX_RANK", find_mpirun_sign, read_mpirun,
-                          kMpirunCounts};
+const Platform kMpirun = {.name = "mpirun",
+                          .sign_text = "OMPI_COMM_WORLD_SIZE, MPI_LOCALNRANKS or PMIX_RANK",
+                          .find_sign = find_mpirun_sign,
+                          .read = read_mpirun,
+                          .counts = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"}};
 
 }  // namespace muster

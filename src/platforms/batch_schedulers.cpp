@@ -56,9 +56,7 @@ Result<> apply_batch_hosts(PlatformFacts& facts, const BatchHosts& hosts, const 
   const auto& entries = hosts.list.value;
   facts.nodes = {static_cast<int>(entries.size()), hosts.list.source};
   if (entries.size() > 1) {
-    if (auto found = find_rank(facts, hosts, snapshot); !found) {
-      return found;
-    }
+    TRY(find_rank(facts, hosts, snapshot));
     facts.hosts = hosts_of(hosts.list);
   }
   const int rank = entries.size() == 1 ? 0 : facts.node_rank.value_or(Sourced<int>{-1, {}}).value;
@@ -74,12 +72,8 @@ Result<> apply_batch_hosts(PlatformFacts& facts, const BatchHosts& hosts, const 
 }
 
 Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& leader, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read;
-  }
+  TRY(read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address));
+  TRY(read_into(facts.master_port, snapshot, "MASTER_PORT", read_port));
   if (!facts.master_address) {
     facts.master_address = leader;
   }
@@ -97,22 +91,16 @@ Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& lea
 
 namespace {
 
-constexpr std::array<const char*, 2> kFluxCounts = {"FLUX_JOB_NNODES", "FLUX_JOB_SIZE"};
-
 constexpr const char* kAdvice =
     "name that host, by flux run --env=MASTER_ADDR=HOST (the job's first one is $(flux hostlist -l "
     "-n 0) "
     "where it has all nodes of its batch job) or --master-addr";
 
-std::optional<std::string> find_flux_sign(const Snapshot& snapshot) {
-  return snapshot.has("FLUX_JOB_ID") ? first_set(snapshot, {"FLUX_JOB_SIZE"}) : std::nullopt;
-}
-
 /// Computes the number of tasks on this host: every host has as many.
 Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> local_rank;
-  if (auto read = read_into(local_rank, snapshot, "FLUX_TASK_LOCAL_ID", read_node_rank); !read || !local_rank) {
-    return read;
+  const auto local_rank = TRY(read_variable(snapshot, "FLUX_TASK_LOCAL_ID", read_node_rank));
+  if (!local_rank) {
+    return {};
   }
   const int tasks = facts.nodes->value;
   const Sourced<int> here{tasks / hosts.value, {hosts.source.kind, "FLUX_JOB_SIZE / FLUX_JOB_NNODES"}};
@@ -129,40 +117,32 @@ Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snaps
   return {};
 }
 
-Result<PlatformFacts> read_flux(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  std::optional<Sourced<int>> hosts;
-  if (auto read = read_into(facts.nodes, snapshot, "FLUX_JOB_SIZE", read_node_count); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(hosts, snapshot, "FLUX_JOB_NNODES", read_node_count); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.node_rank, snapshot, "FLUX_TASK_RANK", read_node_rank); !read) {
-    return read.error();
-  }
-  if (hosts && hosts->value > facts.nodes->value) {
-    return contradiction(*hosts, *facts.nodes, "each of these nodes has a task at least");
-  }
-  if (hosts && hosts->value < facts.nodes->value) {
-    if (auto read = read_share(facts, *hosts, snapshot); !read) {
-      return read.error();
-    }
-  }
+Result<> read_flux(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto hosts = TRY(read_variable(snapshot, "FLUX_JOB_NNODES", read_node_count));
   if (!hosts) {
     facts.no_nodes = Error{ErrorKind::BadEnvironment,
-                           "FLUX_JOB_SIZE is set, but FLUX_JOB_NNODES is not: nothing says how "
-                           "many of its tasks are on this host; give --nnodes"};
+                           "FLUX_JOB_SIZE is set, but FLUX_JOB_NNODES is not: nothing says how many of its tasks are "
+                           "on this host; give --nnodes"};
     facts.nodes.reset();
-    return facts;
+    return {};
   }
-  auto read = read_meeting_point(facts, snapshot, *sourced_variable(snapshot, "FLUX_JOB_ID"), kAdvice);
-  return read ? Result<PlatformFacts>(std::move(facts)) : read.error();
+  if (hosts->value > facts.nodes->value) {
+    return contradiction(*hosts, *facts.nodes, "each of these nodes has a task at least");
+  }
+  if (hosts->value < facts.nodes->value) {
+    TRY(read_share(facts, *hosts, snapshot));
+  }
+  return read_meeting_point(facts, snapshot, *sourced_variable(snapshot, "FLUX_JOB_ID"), kAdvice);
 }
 
 }  // namespace
 
-const Platform kFlux = {"flux", "FLUX_JOB_SIZE with FLUX_JOB_ID", find_flux_sign, read_flux, kFluxCounts};
+const Platform kFlux = {.name = "flux",
+                        .sign_text = "FLUX_JOB_SIZE with FLUX_JOB_ID",
+                        .signs = {.any = {"FLUX_JOB_SIZE"}, .with = {"FLUX_JOB_ID"}},
+                        .variables = {.nodes = {"FLUX_JOB_SIZE"}, .node_rank = {"FLUX_TASK_RANK"}},
+                        .read = read_flux,
+                        .counts = {"FLUX_JOB_NNODES", "FLUX_JOB_SIZE"}};
 
 // IBM Spectrum LSF. The job's script runs on the first host alone; blaunch starts tasks on all of them and
 // numbers these from 1 in LSF_PM_TASKID. Under jsrun (JSM) each task is a process that has been placed, and the
@@ -172,17 +152,8 @@ const Platform kFlux = {"flux", "FLUX_JOB_SIZE with FLUX_JOB_ID", find_flux_sign
 
 namespace {
 
-constexpr std::array<const char*, 4> kLsfCounts = {"LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS",
-                                                   "JSM_NAMESPACE_SIZE"};
-
 constexpr TaskVariables kTasks = {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
                                   "JSM_NAMESPACE_LOCAL_SIZE"};
-
-std::optional<std::string> find_lsf_sign(const Snapshot& snapshot) {
-  return snapshot.has("LSB_JOBID")
-             ? first_set(snapshot, {"JSM_NAMESPACE_SIZE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS"})
-             : std::nullopt;
-}
 
 /// Reads the hosts and slots from the best source: LSB_HOSTS is not set where it would be long.
 Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
@@ -205,9 +176,7 @@ Result<std::optional<SlotList>> read_hosts(const Snapshot& snapshot) {
 
 /// Reads tasks of jsrun. Where the hosts are known, the first one behind the launch node leads.
 Result<> read_placed(PlatformFacts& facts, const std::optional<SlotList>& list, const Snapshot& snapshot) {
-  if (auto read = read_tasks(facts, snapshot, kTasks); !read) {
-    return read;
-  }
+  TRY(read_tasks(facts, snapshot, kTasks));
   // The tasks must fill all hosts behind the launch node: several jsrun may share the hosts of a job, and no variable
   // tells which hosts belong to which.
   const auto hosts = list ? static_cast<long long>(list->value.size()) - 1 : 0;
@@ -221,9 +190,9 @@ Result<> read_placed(PlatformFacts& facts, const std::optional<SlotList>& list, 
 
 /// Reads tasks of blaunch: their numbers are those of the hosts where each host has one slot.
 Result<> read_lsf_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> task;
-  if (auto read = read_into(task, snapshot, "LSF_PM_TASKID", read_node_rank); !read || !task) {
-    return read;
+  const auto task = TRY(read_variable(snapshot, "LSF_PM_TASKID", read_node_rank));
+  if (!task) {
+    return {};
   }
   const auto own = position_of(hosts.list, snapshot);
   const int last = static_cast<int>(hosts.list.value.size());
@@ -235,36 +204,28 @@ Result<> read_lsf_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
   return {};
 }
 
-Result<PlatformFacts> read_lsf(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  facts.job_id = sourced_variable(snapshot, "LSB_JOBID");
-  auto list = read_hosts(snapshot);
-  if (!list) {
-    return list.error();
-  }
+Result<> read_lsf(PlatformFacts& facts, const Snapshot& snapshot) {
+  auto list = TRY(read_hosts(snapshot));
   if (snapshot.has("JSM_NAMESPACE_SIZE")) {
-    auto read = read_placed(facts, *list, snapshot);
-    return read ? Result<PlatformFacts>(std::move(facts)) : read.error();
+    return read_placed(facts, list, snapshot);
   }
-  if (!*list) {
-    return facts;
+  if (!list) {
+    return {};
   }
-  BatchHosts hosts{std::move(**list), {}, "muster --hostfile $LSB_DJOB_HOSTFILE --remote-shell blaunch ..."};
-  if (auto read = read_lsf_task_host(hosts, snapshot); !read) {
-    return read.error();
-  }
-  if (auto applied = apply_batch_hosts(facts, hosts, snapshot); !applied) {
-    return applied.error();
-  }
-  return facts;
+  BatchHosts hosts{std::move(*list), {}, "muster --hostfile $LSB_DJOB_HOSTFILE --remote-shell blaunch ..."};
+  TRY(read_lsf_task_host(hosts, snapshot));
+  return apply_batch_hosts(facts, hosts, snapshot);
 }
 
 }  // namespace
 
-const Platform kLsf = {"lsf",
-                       "LSB_MCPU_HOSTS, LSB_DJOB_HOSTFILE, LSB_HOSTS or JSM_NAMESPACE_SIZE with "
-                       "LSB_JOBID",
-                       find_lsf_sign, read_lsf, kLsfCounts};
+const Platform kLsf = {
+    .name = "lsf",
+    .sign_text = "LSB_MCPU_HOSTS, LSB_DJOB_HOSTFILE, LSB_HOSTS or JSM_NAMESPACE_SIZE with LSB_JOBID",
+    .signs = {.any = {"JSM_NAMESPACE_SIZE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS"}, .with = {"LSB_JOBID"}},
+    .variables = {.job_id = "LSB_JOBID"},
+    .read = read_lsf,
+    .counts = {"LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS", "LSB_HOSTS", "JSM_NAMESPACE_SIZE"}};
 
 // PBS (OpenPBS, PBS Pro, Torque). PBS_NODEFILE lists the hosts, a line for each slot. The job's script runs on the
 // first of them alone: there PBS_TASKNUM is 1. Programs that PBS' task manager starts, for pbsdsh or another one,
@@ -274,57 +235,38 @@ const Platform kLsf = {"lsf",
 
 namespace {
 
-constexpr std::array<const char*, 2> kPbsCounts = {"PBS_NODEFILE", "PBS_NUM_NODES"};
-
-std::optional<std::string> find_pbs_sign(const Snapshot& snapshot) {
-  return snapshot.has("PBS_JOBID") ? first_set(snapshot, {"PBS_NODEFILE"}) : std::nullopt;
-}
-
 /// Reads this host's number where PBS' task manager started this process.
 Result<> read_pbs_task_host(BatchHosts& hosts, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> task;
-  std::optional<Sourced<int>> node;
-  if (auto read = read_into(task, snapshot, "PBS_TASKNUM", read_node_rank); !read) {
-    return read;
-  }
-  if (auto read = read_into(node, snapshot, "PBS_NODENUM", read_node_rank); !read) {
-    return read;
-  }
+  const auto task = TRY(read_variable(snapshot, "PBS_TASKNUM", read_node_rank));
+  const auto node = TRY(read_variable(snapshot, "PBS_NODENUM", read_node_rank));
   if (node && (node->value > 0 || (task && task->value > 1))) {
     hosts.started_on = node;
   }
   return {};
 }
 
-Result<PlatformFacts> read_pbs(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  facts.job_id = sourced_variable(snapshot, "PBS_JOBID");
+Result<> read_pbs(PlatformFacts& facts, const Snapshot& snapshot) {
   const Sourced<std::string> path = *sourced_variable(snapshot, "PBS_NODEFILE");
   const auto file = snapshot.files.find(path.value);
   if (file == snapshot.files.end()) {
-    facts.no_nodes =
-        Error{ErrorKind::BadEnvironment, "PBS_NODEFILE is '" + path.value +
-                                             "', which cannot be read on this host: start muster on all of "
-                                             "them by muster --hostfile $PBS_NODEFILE in the job's "
-                                             "script, or give --nnodes and --node-rank"};
-    return facts;
+    facts.no_nodes = Error{ErrorKind::BadEnvironment,
+                           "PBS_NODEFILE is '" + path.value +
+                               "', which cannot be read on this host: start muster on all of them by muster --hostfile "
+                               "$PBS_NODEFILE in the job's script, or give --nnodes and --node-rank"};
+    return {};
   }
-  auto list = read_node_file({file->second, path.source});
-  if (!list) {
-    return list.error();
-  }
-  BatchHosts hosts{std::move(*list), {}, "muster --hostfile $PBS_NODEFILE ..."};
-  if (auto read = read_pbs_task_host(hosts, snapshot); !read) {
-    return read.error();
-  }
-  if (auto applied = apply_batch_hosts(facts, hosts, snapshot); !applied) {
-    return applied.error();
-  }
-  return facts;
+  BatchHosts hosts{TRY(read_node_file({file->second, path.source})), {}, "muster --hostfile $PBS_NODEFILE ..."};
+  TRY(read_pbs_task_host(hosts, snapshot));
+  return apply_batch_hosts(facts, hosts, snapshot);
 }
 
 }  // namespace
 
-const Platform kPbs = {"pbs", "PBS_NODEFILE with PBS_JOBID", find_pbs_sign, read_pbs, kPbsCounts};
+const Platform kPbs = {.name = "pbs",
+                       .sign_text = "PBS_NODEFILE with PBS_JOBID",
+                       .signs = {.any = {"PBS_NODEFILE"}, .with = {"PBS_JOBID"}},
+                       .variables = {.job_id = "PBS_JOBID"},
+                       .read = read_pbs,
+                       .counts = {"PBS_NODEFILE", "PBS_NUM_NODES"}};
 
 }  // namespace muster

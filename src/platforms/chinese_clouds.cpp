@@ -14,17 +14,19 @@
 #include <cctype>
 
 namespace muster {
-namespace {
 
-std::optional<std::string> find_aihc_sign(const Snapshot& snapshot) {
-  const bool is_torch = snapshot.has("WORLD_SIZE") || snapshot.has("RANK");
-  return is_torch ? first_set(snapshot, {"AIHC_JOB_NAME"}) : std::nullopt;
+/// The variables of a PyTorch job in which NPROC_PER_NODE counts the devices of a node.
+constexpr PlatformVariables torch_job(const char* job_id) {
+  PlatformVariables variables = kTorchNodes;
+  variables.devices = "NPROC_PER_NODE";
+  variables.job_id = job_id;
+  return variables;
 }
 
-}  // namespace
-
-const Platform kAihc = {"aihc", "AIHC_JOB_NAME beside RANK or WORLD_SIZE", find_aihc_sign,
-                        [](const Snapshot& snapshot) { return read_torch_job(snapshot, "AIHC_JOB_NAME"); }};
+const Platform kAihc = {.name = "aihc",
+                        .sign_text = "AIHC_JOB_NAME beside RANK or WORLD_SIZE",
+                        .signs = {.any = {"AIHC_JOB_NAME"}, .with_any = {"RANK", "WORLD_SIZE"}},
+                        .variables = torch_job("AIHC_JOB_NAME")};
 
 // Alibaba Cloud PAI-DLC, PyTorch jobs: RANK and WORLD_SIZE count nodes, NPROC_PER_NODE the GPUs of each. None of
 // these variables is specific to PAI, so another sign is needed: the job's variable, or the name of the master.
@@ -43,11 +45,12 @@ std::optional<std::string> find_pai_dlc_sign(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPaiDlc = {"pai-dlc",
-                          "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a "
-                          "MASTER_ADDR that begins with dlc",
-                          find_pai_dlc_sign,
-                          [](const Snapshot& snapshot) { return read_torch_job(snapshot, "DLC_JOB_ID"); }};
+const Platform kPaiDlc = {.name = "pai-dlc",
+                          .sign_text =
+                              "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a MASTER_ADDR "
+                              "that begins with dlc",
+                          .find_sign = find_pai_dlc_sign,
+                          .variables = torch_job("DLC_JOB_ID")};
 
 // Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In
 // DDP jobs RANK and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the
@@ -55,8 +58,6 @@ const Platform kPaiDlc = {"pai-dlc",
 // Source: Tencent Cloud, TI-ONE, "Distributed training".
 
 namespace {
-
-constexpr std::array<const char*, 1> kTencentTiCounts = {"NODE_LIST"};
 
 /// Reads the list. A node without GPUs is written as "host:0", and gets no number.
 Sourced<std::string> read_list(const Snapshot& snapshot) {
@@ -68,20 +69,9 @@ Sourced<std::string> read_list(const Snapshot& snapshot) {
   return {join(nodes, ","), list->source};
 }
 
-Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
-  if (auto read = read_torch_nodes(facts, snapshot); !read) {
-    return read;
-  }
-  facts.node_rank.reset();
-  return read_agreeing(facts.node_rank, snapshot, {"INDEX", "RANK"}, read_node_rank,
-                       "both are the place of this node in NODE_LIST");
-}
-
 /// Checks this node's number in the list against GPU_NUM_PER_NODE.
 Result<> read_slots(PlatformFacts& facts, const SlotList& list, const Snapshot& snapshot) {
-  if (auto read = read_devices(facts, snapshot, "GPU_NUM_PER_NODE"); !read) {
-    return read;
-  }
+  TRY(read_devices(facts, snapshot, "GPU_NUM_PER_NODE"));
   const auto& rank = facts.node_rank;
   if (!rank || static_cast<std::size_t>(rank->value) >= list.value.size()) {
     return {};
@@ -98,36 +88,25 @@ Result<> read_slots(PlatformFacts& facts, const SlotList& list, const Snapshot& 
   return facts.slots ? Result<>() : read_devices(facts, listed);
 }
 
-std::optional<std::string> find_tencent_ti_sign(const Snapshot& snapshot) {
-  const bool has_gpus = snapshot.has("GPU_NUM_PER_NODE") || snapshot.has("GPU_NUM");
-  return has_gpus && snapshot.has("INDEX") ? first_set(snapshot, {"NODE_LIST"}) : std::nullopt;
-}
-
-Result<PlatformFacts> read_tencent_ti(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  if (auto read = read_nodes(facts, snapshot); !read) {
-    return read.error();
-  }
-  const auto list = read_hosts_with_slots(read_list(snapshot));
-  if (!list) {
-    return list.error();
-  }
-  if (auto taken = take_hosts(facts, hosts_of(*list)); !taken) {
-    return taken.error();
-  }
-  if (auto read = read_slots(facts, *list, snapshot); !read) {
-    return read.error();
-  }
-  if (auto checked = check_all_devices(facts, snapshot, "GPU_NUM"); !checked) {
-    return checked.error();
-  }
-  return facts;
+Result<> read_tencent_ti(PlatformFacts& facts, const Snapshot& snapshot) {
+  facts.node_rank.reset();
+  TRY(read_agreeing(facts.node_rank, snapshot, {"INDEX", "RANK"}, read_node_rank,
+                    "both are the place of this node in NODE_LIST"));
+  const auto list = TRY(read_hosts_with_slots(read_list(snapshot)));
+  TRY(take_hosts(facts, hosts_of(list)));
+  TRY(read_slots(facts, list, snapshot));
+  return check_all_devices(facts, snapshot, "GPU_NUM");
 }
 
 }  // namespace
 
-const Platform kTencentTi = {"tencent-ti", "NODE_LIST beside INDEX and GPU_NUM_PER_NODE or GPU_NUM",
-                             find_tencent_ti_sign, read_tencent_ti, kTencentTiCounts};
+const Platform kTencentTi = {
+    .name = "tencent-ti",
+    .sign_text = "NODE_LIST beside INDEX and GPU_NUM_PER_NODE or GPU_NUM",
+    .signs = {.any = {"NODE_LIST"}, .with = {"INDEX"}, .with_any = {"GPU_NUM_PER_NODE", "GPU_NUM"}},
+    .variables = kTorchNodes,
+    .read = read_tencent_ti,
+    .counts = {"NODE_LIST"}};
 
 // Volcengine's machine learning platform, which is BytePlus' as well: MLP_ROLE_INDEX counts the nodes of a
 // role from 0. The nodes of the roles CHIEF and WORKER train, in this order; servers, schedulers and
@@ -135,8 +114,6 @@ const Platform kTencentTi = {"tencent-ti", "NODE_LIST beside INDEX and GPU_NUM_P
 // Source: Volcengine, "List of common environment variables" of custom tasks; BytePlus, the same.
 
 namespace {
-
-constexpr std::array<const char*, 2> kVolcengineCounts = {"MLP_*_NUM", "MLP_*_ALL_HOSTS"};
 
 /// The nodes of a role that trains.
 struct Trainers {
@@ -157,11 +134,8 @@ Result<std::vector<Trainers>> read_trainers(const Snapshot& snapshot) {
     if (!number || number->value == "0") {
       continue;
     }
-    const auto count = read_node_count(*number);
-    if (!count) {
-      return count.error();
-    }
-    all.push_back({role, *count, sourced_variable(snapshot, variable_of(role, "ALL_HOSTS"))});
+    const auto count = TRY(read_node_count(*number));
+    all.push_back({role, count, sourced_variable(snapshot, variable_of(role, "ALL_HOSTS"))});
   }
   return all;
 }
@@ -197,10 +171,7 @@ Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
 /// Computes the rank: the index counts within the role, and nodes of the earlier role come first.
 Result<> read_rank(PlatformFacts& facts, const std::vector<Trainers>& all, const Snapshot& snapshot) {
   const auto role = sourced_variable(snapshot, "MLP_ROLE");
-  std::optional<Sourced<int>> index;
-  if (auto read = read_into(index, snapshot, "MLP_ROLE_INDEX", read_node_rank); !read) {
-    return read;
-  }
+  const auto index = TRY(read_variable(snapshot, "MLP_ROLE_INDEX", read_node_rank));
   if (!role || !index) {
     facts.node_rank = index;
     return {};
@@ -223,11 +194,9 @@ Result<> read_rank(PlatformFacts& facts, const std::vector<Trainers>& all, const
 
 /// Reads the leader. The agents need another port than TensorFlow's tasks, which listen on these.
 Result<> read_leader(PlatformFacts& facts, const std::string& role, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.master_address, snapshot, variable_of(role, "0_HOST"), read_address);
-      !read || snapshot.has("TF_CONFIG")) {
-    return read;
-  }
-  return read_into(facts.master_port, snapshot, variable_of(role, "0_PORT"), read_port);
+  TRY(read_into(facts.master_address, snapshot, variable_of(role, "0_HOST"), read_address));
+  return snapshot.has("TF_CONFIG") ? Result<>()
+                                   : read_into(facts.master_port, snapshot, variable_of(role, "0_PORT"), read_port);
 }
 
 /// Joins the lists of all roles, if every role has one.
@@ -246,40 +215,23 @@ Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
   return hosts ? take_hosts(facts, *hosts) : hosts.error();
 }
 
-Result<PlatformFacts> read_volcengine(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  const auto all = read_trainers(snapshot);
-  if (!all) {
-    return all.error();
-  }
-  if (auto added = add_nodes(facts, *all); !added) {
-    return added.error();
-  }
-  if (auto read = read_rank(facts, *all, snapshot); !read) {
-    return read.error();
-  }
-  const std::string first = all->empty() ? "WORKER" : all->front().role;
-  if (auto read = read_leader(facts, first, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_hosts(facts, *all); !read) {
-    return read.error();
-  }
-  const std::string own = snapshot.variable("MLP_ROLE").value_or(first);
-  if (auto read = read_devices(facts, snapshot, variable_of(own, "GPU")); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, "MLP_TASK_ID");
-  return facts;
+Result<> read_volcengine(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto all = TRY(read_trainers(snapshot));
+  TRY(add_nodes(facts, all));
+  TRY(read_rank(facts, all, snapshot));
+  const std::string first = all.empty() ? "WORKER" : all.front().role;
+  TRY(read_leader(facts, first, snapshot));
+  TRY(read_hosts(facts, all));
+  return read_devices(facts, snapshot, variable_of(snapshot.variable("MLP_ROLE").value_or(first), "GPU"));
 }
 
 }  // namespace
 
-const Platform kVolcengine = {"volcengine", "MLP_ROLE_INDEX or MLP_WORKER_NUM",
-                              [](const Snapshot& snapshot) {
-                                return first_set(snapshot, {"MLP_ROLE_INDEX", "MLP_WORKER_NUM"});
-                              },
-                              read_volcengine, kVolcengineCounts};
+const Platform kVolcengine = {.name = "volcengine",
+                              .signs = {.any = {"MLP_ROLE_INDEX", "MLP_WORKER_NUM"}},
+                              .variables = {.job_id = "MLP_TASK_ID"},
+                              .read = read_volcengine,
+                              .counts = {"MLP_*_NUM", "MLP_*_ALL_HOSTS"}};
 
 // HAI: RANK and WORLD_SIZE count nodes. Rank 0 sees MASTER_ADDR=localhost, which is no contradiction: MASTER_IP is
 // the address that others can reach, and it wins. Old versions have no MARSV2_*. MASTER_IP is a common name, so it is
@@ -290,9 +242,6 @@ namespace {
 
 constexpr int kHaiPort = 2222;
 
-/// HAI deletes its pods without a SIGTERM.
-constexpr std::chrono::seconds kHaiGrace{0};
-
 /// A rough check that separates addresses from names, without resolving.
 bool is_address(const std::string& text) {
   return text.find(':') != std::string::npos ||
@@ -300,13 +249,8 @@ bool is_address(const std::string& text) {
 }
 
 Result<> read_master(PlatformFacts& facts, const Snapshot& snapshot) {
-  std::optional<Sourced<std::string>> name;
-  if (auto read = read_into(name, snapshot, "MASTER_ADDR", read_address); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.master_address, snapshot, "MASTER_IP", read_address); !read) {
-    return read;
-  }
+  const auto name = TRY(read_variable(snapshot, "MASTER_ADDR", read_address));
+  TRY(read_into(facts.master_address, snapshot, "MASTER_IP", read_address));
   if (!facts.master_address) {
     facts.master_address = name;
     return {};
@@ -328,32 +272,25 @@ std::optional<std::string> find_hai_sign(const Snapshot& snapshot) {
   return has_bare_names ? first_set(snapshot, {"MASTER_IP"}) : std::nullopt;
 }
 
-Result<PlatformFacts> read_hai(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
-    return read.error();
-  }
-  constexpr const char* kRank = "both are the rank of this node";
-  if (auto read = read_agreeing(facts.node_rank, snapshot, {"RANK", "MARSV2_RANK"}, read_node_rank, kRank); !read) {
-    return read.error();
-  }
-  if (auto read = read_master(facts, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, "MARSV2_TASK_ID");
-  facts.grace = {kHaiGrace, default_of("hai")};
+Result<> read_hai(PlatformFacts& facts, const Snapshot& snapshot) {
+  TRY(read_master(facts, snapshot));
   const bool has_peers = facts.nodes && facts.nodes->value > 1;
   if (!facts.master_port && has_peers) {
     facts.master_port = Sourced<int>{kHaiPort, default_of("hai")};
   }
-  return facts;
+  return {};
 }
 
 }  // namespace
 
-const Platform kHai = {"hai", "MARSV2_*, or MASTER_IP with the bare names", find_hai_sign, read_hai};
+const Platform kHai = {.name = "hai",
+                       .sign_text = "MARSV2_*, or MASTER_IP with the bare names",
+                       .find_sign = find_hai_sign,
+                       .variables = {.nodes = {"WORLD_SIZE"},
+                                     .node_rank = {"RANK", "MARSV2_RANK"},
+                                     .port = {"MASTER_PORT"},
+                                     .job_id = "MARSV2_TASK_ID"},
+                       .read = read_hai,
+                       .grace = std::chrono::seconds(0)};  // HAI deletes its pods without a SIGTERM
 
 }  // namespace muster

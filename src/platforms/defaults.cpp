@@ -86,12 +86,8 @@ Result<> complete(PlatformFacts& facts, const JobRoles& roles, const Platform* p
   if (!facts.node_rank && is_single && !facts.no_rank) {
     facts.node_rank = {0, facts.nodes->source};
   }
-  if (auto checked = check_rank(facts, platform, names); !checked) {
-    return checked;
-  }
-  if (auto found = complete_leader(facts, names); !found) {
-    return found;
-  }
+  TRY(check_rank(facts, platform, names));
+  TRY(complete_leader(facts, names));
   avoid_listeners(facts, roles);
   return {};
 }

@@ -90,9 +90,7 @@ Result<> check_name(const Sourced<std::string>& name) {
 Result<> add_job(Cluster& cluster, const PlatformFacts& facts, const Snapshot& snapshot,
                  const std::optional<Sourced<int>>& restarts_given) {
   if (facts.job_id && !facts.job_id->value.empty()) {
-    if (auto checked = check_name(*facts.job_id); !checked) {
-      return checked;
-    }
+    TRY(check_name(*facts.job_id));
     cluster.job.job_id = facts.job_id->value;
     cluster.decisions.push_back({"job_id", cluster.job.job_id, facts.job_id->source.name});
   }
@@ -100,13 +98,10 @@ Result<> add_job(Cluster& cluster, const PlatformFacts& facts, const Snapshot& s
     cluster.secret_file = facts.secret_file;
     cluster.decisions.push_back({"token", "***", facts.secret_file});
   }
-  const auto restarts = find_restarts(snapshot, restarts_given);
-  if (!restarts) {
-    return restarts.error();
-  }
-  cluster.max_restarts = restarts->value;
-  if (restarts->source.kind != SourceKind::Default) {
-    cluster.decisions.push_back({"max_restarts", std::to_string(restarts->value), restarts->source.name});
+  const auto restarts = TRY(find_restarts(snapshot, restarts_given));
+  cluster.max_restarts = restarts.value;
+  if (restarts.source.kind != SourceKind::Default) {
+    cluster.decisions.push_back({"max_restarts", std::to_string(restarts.value), restarts.source.name});
   }
   return {};
 }
@@ -116,11 +111,8 @@ Result<PlatformFacts> gather(const Choice& choice, const JobRoles& roles, const 
                              const ClusterRequest& request, const ModeFacts& mode) {
   PlatformFacts facts;
   if (choice.platform != nullptr) {
-    auto read = choice.platform->read(snapshot);
-    if (!read) {
-      return read.error();
-    }
-    facts = std::move(*read);
+    auto read = TRY(read_platform(*choice.platform, snapshot));
+    facts = std::move(read);
   }
   if (facts.mode_of_workers != mode.name && !mode.is_users_own) {
     facts.workers.reset();
@@ -133,15 +125,9 @@ Result<PlatformFacts> gather(const Choice& choice, const JobRoles& roles, const 
     return *facts.torn_nodes;
   }
   const Platform* const passed_over = find_passed_over(choice, snapshot, request, mode.roles);
-  if (auto applied =
-          passed_over != nullptr ? check_share_of(*passed_over, snapshot, request) : apply_share(facts, request);
-      !applied) {
-    return applied.error();
-  }
+  TRY(passed_over != nullptr ? check_share_of(*passed_over, snapshot, request) : apply_share(facts, request));
   apply_request(facts, request);
-  if (auto checked = check_against_tasks(facts, roles); !checked) {
-    return checked.error();
-  }
+  TRY(check_against_tasks(facts, roles));
   return facts;
 }
 
@@ -156,13 +142,10 @@ Result<> check(const Choice& choice, const PlatformFacts& facts) {
 /// Builds the part that does not depend on the roles and slots.
 Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, const Ports& ports,
                               const Snapshot& snapshot, const ClusterRequest& request) {
-  auto remark = check_leader_address(facts);
-  if (!remark) {
-    return remark.error();
-  }
+  auto remark = TRY(check_leader_address(facts));
   Cluster cluster;
-  if (!remark->empty()) {
-    cluster.notices.push_back(std::move(*remark));
+  if (!remark.empty()) {
+    cluster.notices.push_back(std::move(remark));
   }
   if (!facts.remark.empty() && facts.nodes->value > 1) {
     cluster.notices.push_back(facts.remark);
@@ -174,9 +157,7 @@ Result<Cluster> start_cluster(const Choice& choice, const PlatformFacts& facts, 
   add_nodes(cluster, facts);
   cluster.decisions.push_back({"rendezvous.address", cluster.master_address, facts.master_address->source.name});
   add_ports(cluster, ports);
-  if (auto added = add_job(cluster, facts, snapshot, request.max_restarts); !added) {
-    return added.error();
-  }
+  TRY(add_job(cluster, facts, snapshot, request.max_restarts));
   add_platform_habits(cluster, facts);
   add_hosts(cluster, facts);
   return cluster;
@@ -208,71 +189,41 @@ struct Asked {
 /// Joins the results into one description.
 Result<Cluster> join(const Choice& choice, const JobRoles& roles, const PlatformFacts& facts, const Sourced<int>& slots,
                      const Asked& asked) {
-  const auto ports = choose_ports(facts, asked.request, asked.mode);
-  if (!ports) {
-    return ports.error();
-  }
-  auto cluster = start_cluster(choice, facts, *ports, asked.snapshot, asked.request);
-  if (!cluster) {
-    return cluster.error();
-  }
-  if (auto added = add_slots(*cluster, facts, slots); !added) {
-    return added.error();
-  }
+  const auto ports = TRY(choose_ports(facts, asked.request, asked.mode));
+  auto cluster = TRY(start_cluster(choice, facts, ports, asked.snapshot, asked.request));
+  TRY(add_slots(cluster, facts, slots));
   if (auto crowd = describe_crowd(slots, asked.snapshot); !crowd.empty()) {
-    cluster->notices.push_back(std::move(crowd));
+    cluster.notices.push_back(std::move(crowd));
   }
-  add_share(*cluster, facts);
-  if (auto checked = check_ports(*ports, roles); !checked) {
-    return checked.error();
+  add_share(cluster, facts);
+  TRY(check_ports(ports, roles));
+  add_roles(cluster, roles);
+  cluster.lost = facts.lost;
+  for (UnusedValue& unused : find_unused(cluster.decisions, facts.lost, choice, asked.counters)) {
+    cluster.lost.push_back(std::move(unused));
   }
-  add_roles(*cluster, roles);
-  cluster->lost = facts.lost;
-  for (UnusedValue& unused : find_unused(cluster->decisions, facts.lost, choice, asked.counters)) {
-    cluster->lost.push_back(std::move(unused));
-  }
-  cluster->job.mode = asked.mode.name;
-  cluster->job.template_digest = asked.mode.digest;
-  cluster->job.success_roles = as_set(asked.mode.success_roles);
-  cluster->node.host = asked.snapshot.host_name;
-  cluster->node.role_name = asked.mode.role_name;
-  add_grace(*cluster, facts, asked.request);
+  cluster.job.mode = asked.mode.name;
+  cluster.job.template_digest = asked.mode.digest;
+  cluster.job.success_roles = as_set(asked.mode.success_roles);
+  cluster.node.host = asked.snapshot.host_name;
+  cluster.node.role_name = asked.mode.role_name;
+  add_grace(cluster, facts, asked.request);
   return cluster;
 }
 
 }  // namespace
 
 Result<Cluster> describe_cluster(const Snapshot& snapshot, const ClusterRequest& request, const ModeFacts& mode) {
-  const auto choice = choose_platform(snapshot, request, mode.roles);
-  if (!choice) {
-    return choice.error();
-  }
-  const auto job_roles = read_job_roles(*choice, snapshot, request, mode.roles);
-  if (!job_roles) {
-    return job_roles.error();
-  }
-  auto facts = gather(*choice, *job_roles, snapshot, request, mode);
-  if (!facts) {
-    return facts.error();
-  }
-  const auto slots = find_slots(*facts, snapshot);
-  if (!slots) {
-    return slots.error();
-  }
-  if (auto applied = apply_total(*facts, request.workers, *slots); !applied) {
-    return applied.error();
-  }
-  if (auto completed = complete(*facts, *job_roles, choice->platform, request.names); !completed) {
-    return completed.error();
-  }
-  if (auto checked = check(*choice, *facts); !checked) {
-    return checked.error();
-  }
+  const auto choice = TRY(choose_platform(snapshot, request, mode.roles));
+  const auto job_roles = TRY(read_job_roles(choice, snapshot, request, mode.roles));
+  auto facts = TRY(gather(choice, job_roles, snapshot, request, mode));
+  const auto slots = TRY(find_slots(facts, snapshot));
+  TRY(apply_total(facts, request.workers, slots));
+  TRY(complete(facts, job_roles, choice.platform, request.names));
+  TRY(check(choice, facts));
   const Counters counters = find_counters(snapshot);
-  if (auto checked = check_not_alone(*facts, *choice, *job_roles, slots->value, counters); !checked) {
-    return checked.error();
-  }
-  return join(*choice, *job_roles, *facts, *slots, Asked{snapshot, counters, request, mode});
+  TRY(check_not_alone(facts, choice, job_roles, slots.value, counters));
+  return join(choice, job_roles, facts, slots, Asked{snapshot, counters, request, mode});
 }
 
 Result<Sourced<int>> read_restarts(const Sourced<std::string>& text) {
@@ -321,29 +272,19 @@ Result<Sourced<int>> read_total(const Sourced<std::string>& text) {
 }
 
 Result<> read_numbers(ClusterRequest& request, const Settings& settings) {
-  if (auto read = read_into(request.nodes, settings.find("nnodes"), read_node_range); !read) {
-    return read;
-  }
-  if (auto read = read_into(request.workers, settings.find("total-workers"), read_total); !read) {
-    return read;
-  }
-  if (auto read = read_into(request.max_restarts, settings.find("max-restarts"), read_restarts); !read) {
-    return read;
-  }
-  return read_into(request.node_rank, settings.find("node-rank"), read_node_rank);
+  request.nodes = TRY(read_given(settings.find("nnodes"), read_node_range));
+  request.workers = TRY(read_given(settings.find("total-workers"), read_total));
+  request.max_restarts = TRY(read_given(settings.find("max-restarts"), read_restarts));
+  request.node_rank = TRY(read_given(settings.find("node-rank"), read_node_rank));
+  return {};
 }
 
 Result<> read_places(ClusterRequest& request, const Settings& settings) {
-  if (auto read = read_into(request.master_address, settings.find("master-addr"), read_address); !read) {
-    return read;
-  }
-  if (auto read = read_into(request.master_port, settings.find("master-port"), read_port); !read) {
-    return read;
-  }
-  if (auto read = read_into(request.worker_port, settings.find("worker-port"), read_port); !read) {
-    return read;
-  }
-  return read_into(request.gang_port, settings.find("gang-port"), read_port);
+  request.master_address = TRY(read_given(settings.find("master-addr"), read_address));
+  request.master_port = TRY(read_given(settings.find("master-port"), read_port));
+  request.worker_port = TRY(read_given(settings.find("worker-port"), read_port));
+  request.gang_port = TRY(read_given(settings.find("gang-port"), read_port));
+  return {};
 }
 
 std::string to_text(const std::string& value) {
@@ -396,37 +337,24 @@ Result<ClusterRequest> read_cluster_request(const Settings& settings) {
   request.slots = settings.find("nproc-per-node");
   request.job_id = settings.find("job-id");
   request.roles = settings.find("roles");
-  if (auto read = read_numbers(request, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_places(request, settings); !read) {
-    return read.error();
-  }
-  if (auto read = read_duration(request.grace, settings, "grace"); !read) {
-    return read.error();
-  }
+  TRY(read_numbers(request, settings));
+  TRY(read_places(request, settings));
+  TRY(read_duration(request.grace, settings, "grace"));
   return request;
 }
 
 Result<Sourced<int>> read_max_restarts(const Snapshot& snapshot, const Settings& settings) {
-  std::optional<Sourced<int>> given;
-  if (auto read = read_into(given, settings.find("max-restarts"), read_restarts); !read) {
-    return read.error();
-  }
-  return find_restarts(snapshot, given);
+  return find_restarts(snapshot, TRY(read_given(settings.find("max-restarts"), read_restarts)));
 }
 
 Result<Cluster> describe_cluster(const Snapshot& snapshot, const Settings& settings,
                                  const std::vector<std::string>& roles) {
-  const auto request = read_cluster_request(settings);
-  if (!request) {
-    return request.error();
-  }
+  const auto request = TRY(read_cluster_request(settings));
   const RunMethod* const method = find_run_method(snapshot);
   ModeFacts mode;
   mode.name = method == nullptr ? "" : method->mode;
   mode.roles = roles;
-  return describe_cluster(snapshot, *request, mode);
+  return describe_cluster(snapshot, request, mode);
 }
 
 // Sources: Huawei Cloud, ModelArts, "Preset images: how the boot file is started"; Ascend/mind-cluster,

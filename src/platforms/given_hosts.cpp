@@ -84,11 +84,8 @@ Result<> add(std::vector<GivenHost>& hosts, const ParsedHostEntry& word, const S
   if (name.starts_with('[') && name.ends_with(']') && name.find(':') != std::string::npos) {
     names = {name.substr(1, name.size() - 2)};
   } else if (name.find('[') != std::string::npos) {
-    const auto expanded = read_slurm_list({name, shown.source});
-    if (!expanded) {
-      return expanded.error();
-    }
-    names = expanded->value;
+    const auto expanded = TRY(read_slurm_list({name, shown.source}));
+    names = expanded.value;
   }
   for (const std::string& host : names) {
     if (!is_host(host) || login.find_first_of("-'\"\\; ") == 0) {
@@ -131,11 +128,8 @@ Result<GivenHosts> read_list(const Settings& settings) {
   if (!file) {
     return GivenHosts{};
   }
-  const auto text = read_file(*file);
-  if (!text) {
-    return text.error();
-  }
-  auto listed = read_hosts_of_file({*text, {file->source.kind, "'" + file->value + "'"}});
+  const auto text = TRY(read_file(*file));
+  auto listed = read_hosts_of_file({text, {file->source.kind, "'" + file->value + "'"}});
   return listed ? choose_hosts(std::move(*listed), settings) : listed;
 }
 
@@ -173,27 +167,18 @@ Result<GivenHosts> read_hosts_option(const Sourced<std::string>& text) {
     if (!host) {
       return wrong_value(shown, expected_of_host(word));
     }
-    if (auto added = add(list.value, *host, shown); !added) {
-      return added.error();
-    }
+    TRY(add(list.value, *host, shown));
   }
-  if (auto checked = check_each_once(list.value, shown); !checked) {
-    return checked.error();
-  }
+  TRY(check_each_once(list.value, shown));
   return list;
 }
 
 Result<GivenHosts> read_hosts_of_file(const Sourced<std::string>& text) {
-  const auto read = read_hostfile(text);
-  if (!read) {
-    return read.error();
-  }
+  const auto read = TRY(read_hostfile(text));
   GivenHosts list{{}, text.source};
-  for (const HostSlots& host : read->value) {
+  for (const HostSlots& host : read.value) {
     const std::string login = host.user.empty() ? host.host : host.user + "@" + host.host;
-    if (auto added = add(list.value, {login, host.slots}, {shortened(host.host), text.source}); !added) {
-      return added.error();
-    }
+    TRY(add(list.value, {login, host.slots}, {shortened(host.host), text.source}));
     if (host.port) {  // in the form that ssh takes
       GivenHost& last = list.value.back();
       last.login = "ssh://" + last.login + ":" + std::to_string(*host.port);
@@ -222,7 +207,7 @@ std::optional<Starter> find_starter(const Snapshot& snapshot) {
     return std::nullopt;
   }
   const Platform& platform = *choice->platform;
-  const auto facts = platform.read(snapshot);
+  const auto facts = read_platform(platform, snapshot);
   const bool has_others = facts && facts->nodes && facts->nodes->value > 1;
   const bool is_one_of_them = has_others && (facts->node_rank || platform.may_lack_rank);
   const auto bare = find_bare_sign(snapshot, {});
@@ -286,9 +271,7 @@ Result<> check_listed(const std::vector<ChosenHost>& all, const std::vector<Give
     if (host == hosts.end()) {
       return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is none");
     }
-    if (auto checked = check_devices(chosen, *host, text); !checked) {
-      return checked;
-    }
+    TRY(check_devices(chosen, *host, text));
   }
   return {};
 }
@@ -326,11 +309,8 @@ bool exclude(GivenHost& host, const ChosenHost* chosen) {
 Result<std::vector<ChosenHost>> read_host_choice(const Sourced<std::string>& text) {
   std::vector<ChosenHost> all;
   for (const std::string& word : split(text.value, '@')) {
-    const auto chosen = read_chosen(word, text);
-    if (!chosen) {
-      return chosen.error();
-    }
-    add(all, *chosen);
+    const auto chosen = TRY(read_chosen(word, text));
+    add(all, chosen);
   }
   return all.empty() ? Result<std::vector<ChosenHost>>(wrong_value(text, kChoiceForm)) : all;
 }
@@ -345,17 +325,11 @@ Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHo
     return listed;
   }
   const Text& text = included ? *included : *excluded;
-  const auto all = read_host_choice(text);
-  if (!all) {
-    return all.error();
-  }
-  if (auto checked = check_listed(*all, listed.value, text); !checked) {
-    return checked.error();
-  }
+  const auto all = TRY(read_host_choice(text));
+  TRY(check_listed(all, listed.value, text));
   std::erase_if(listed.value, [&](GivenHost& host) {
-    const auto at =
-        std::find_if(all->begin(), all->end(), [&](const ChosenHost& one) { return one.host == host.host; });
-    const ChosenHost* const chosen = at == all->end() ? nullptr : &*at;
+    const auto at = std::find_if(all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == host.host; });
+    const ChosenHost* const chosen = at == all.end() ? nullptr : &*at;
     return included ? !include(host, chosen) : !exclude(host, chosen);
   });
   return listed.value.empty()
@@ -453,9 +427,7 @@ std::string or_oversubscribe(const Settings& settings) {
 Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings) {
   const bool may_exceed = settings.has(kMayOversubscribe);
   if (const auto per_host = settings.find(kProcessesPerHost)) {
-    if (auto counted = count_per_host(listed, *per_host, may_exceed); !counted) {
-      return counted.error();
-    }
+    TRY(count_per_host(listed, *per_host, may_exceed));
   }
   const auto processes = settings.find(kProcessesOfHosts);
   if (processes && settings.has(kDealtByMpirun)) {
@@ -463,9 +435,7 @@ Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings) {
     return left ? Result<GivenHosts>(std::move(listed)) : left.error();
   }
   if (processes) {
-    if (auto dealt = deal(listed, *processes, settings); !dealt) {
-      return dealt.error();
-    }
+    TRY(deal(listed, *processes, settings));
     std::erase_if(listed.value, [](const GivenHost& host) { return host.slots == 0; });
   }
   return listed;

@@ -15,7 +15,6 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 2> kVertexCounts = {"CLUSTER_SPEC", "WORLD_SIZE"};
 constexpr std::array<const char*, 2> kTrainers = {"workerpool0", "workerpool1"};  // by node rank
 
 /// The endpoints of the replicas that train, and how many of them are in pool 0.
@@ -37,12 +36,9 @@ Result<Trainers> read_trainers(const Source& source, const json::value* cluster)
     if (pool == nullptr && i > 0) {
       continue;
     }
-    const auto listed = read_json_texts(part_of(place, "." + std::string(kTrainers.at(i))), pool, kForm);
-    if (!listed) {
-      return listed.error();
-    }
-    trainers.endpoints.insert(trainers.endpoints.end(), listed->begin(), listed->end());
-    trainers.sizes.at(i) = static_cast<int>(listed->size());
+    const auto listed = TRY(read_json_texts(part_of(place, "." + std::string(kTrainers.at(i))), pool, kForm));
+    trainers.endpoints.insert(trainers.endpoints.end(), listed.begin(), listed.end());
+    trainers.sizes.at(i) = static_cast<int>(listed.size());
   }
   return trainers;
 }
@@ -102,43 +98,29 @@ Result<> read_port_of_job(PlatformFacts& facts, const Source& source, const json
     return wrong_member(place, open, "a list of ports such as [3333]");
   }
   if (ports != nullptr) {
-    return read_into(facts.master_port, Sourced<std::string>{shown(ports->data()), place}, read_port);
-  }
-  if (snapshot.has("TF_CONFIG") || facts.nodes->value == 1) {
+    facts.master_port = TRY(read_port({shown(ports->data()), place}));
+  } else if (snapshot.has("TF_CONFIG") || facts.nodes->value == 1) {
     facts.master_port.reset();
   }
   return {};
 }
 
-Result<PlatformFacts> read_vertex(const Snapshot& snapshot) {
-  PlatformFacts facts;
+Result<> read_vertex(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto text = *sourced_variable(snapshot, "CLUSTER_SPEC");
-  const auto members = read_json_object(text, "a JSON object with cluster and task");
-  if (!members) {
-    return members.error();
-  }
-  const auto trainers = read_trainers(text.source, members->if_contains("cluster"));
-  if (!trainers) {
-    return trainers.error();
-  }
-  if (auto read = read_hosts(facts, *trainers, text.source); !read) {
-    return read.error();
-  }
-  if (auto read = read_rank(facts, *trainers, text.source, members->if_contains("task")); !read) {
-    return read.error();
-  }
-  if (auto read = read_port_of_job(facts, text.source, members->if_contains("open_ports"), snapshot); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, "CLOUD_ML_JOB_ID");
-  return facts;
+  const auto members = TRY(read_json_object(text, "a JSON object with cluster and task"));
+  const auto trainers = TRY(read_trainers(text.source, members.if_contains("cluster")));
+  TRY(read_hosts(facts, trainers, text.source));
+  TRY(read_rank(facts, trainers, text.source, members.if_contains("task")));
+  return read_port_of_job(facts, text.source, members.if_contains("open_ports"), snapshot);
 }
 
 }  // namespace
 
-const Platform kVertex = {"vertex", "CLUSTER_SPEC",
-                          [](const Snapshot& snapshot) { return first_set(snapshot, {"CLUSTER_SPEC"}); }, read_vertex,
-                          kVertexCounts};
+const Platform kVertex = {.name = "vertex",
+                          .signs = {.any = {"CLUSTER_SPEC"}},
+                          .variables = {.job_id = "CLOUD_ML_JOB_ID"},
+                          .read = read_vertex,
+                          .counts = {"CLUSTER_SPEC", "WORLD_SIZE"}};
 
 // Azure Machine Learning. With the PyTorch distribution RANK and WORLD_SIZE count processes, of which it
 // starts process_count_per_instance on each node; with one on each node they count nodes, and LOCAL_RANK is 0
@@ -149,27 +131,22 @@ const Platform kVertex = {"vertex", "CLUSTER_SPEC",
 
 namespace {
 
-constexpr std::array<const char*, 2> kAzuremlCounts = {"AZUREML_NODE_COUNT", "WORLD_SIZE"};
+constexpr const char* kNodes = "AZUREML_NODE_COUNT";
 
 /// Variables that count the processes.
-struct Names {
+struct ProcessNames {
   const char* rank;
   const char* size;
   const char* local_rank;
 };
-constexpr Names kPyTorch = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
-constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
+constexpr ProcessNames kPyTorch = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
+constexpr ProcessNames kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
 
 /// Fills in the share of this process, with `each` processes on a node.
-Result<> read_share(PlatformFacts& facts, const Sourced<int>& each, const Names& names, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> local_rank;
-  std::optional<Sourced<int>> host_rank;
-  if (auto read = read_into(local_rank, snapshot, names.local_rank, read_node_rank); !read) {
-    return read;
-  }
-  if (auto read = read_into(host_rank, snapshot, "NODE_RANK", read_node_rank); !read) {
-    return read;
-  }
+Result<> read_share(PlatformFacts& facts, const Sourced<int>& each, const ProcessNames& names,
+                    const Snapshot& snapshot) {
+  const auto local_rank = TRY(read_variable(snapshot, names.local_rank, read_node_rank));
+  const auto host_rank = TRY(read_variable(snapshot, "NODE_RANK", read_node_rank));
   const auto& rank = facts.node_rank;
   if (host_rank && rank && rank->value / each.value != host_rank->value) {
     return contradiction(*rank, *host_rank,
@@ -188,21 +165,14 @@ Result<> read_share(PlatformFacts& facts, const Sourced<int>& each, const Names&
   return {};
 }
 
-Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> hosts;
-  if (auto read = read_into(hosts, snapshot, kAzuremlCounts.front(), read_node_count); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.nodes, snapshot, names.size, read_node_count); !read) {
-    return read;
-  }
+Result<> read_nodes(PlatformFacts& facts, const ProcessNames& names, const Snapshot& snapshot) {
+  const auto hosts = TRY(read_variable(snapshot, kNodes, read_node_count));
+  TRY(read_into(facts.nodes, snapshot, names.size, read_node_count));
   if (!facts.nodes) {
     facts.nodes = hosts;  // one process on each node, of which only the number is known
     return read_into(facts.node_rank, snapshot, "NODE_RANK", read_node_rank);
   }
-  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
-    return read;
-  }
+  TRY(read_into(facts.node_rank, snapshot, names.rank, read_node_rank));
   const Sourced<int> processes = *facts.nodes;
   if (!hosts && processes.value > 1) {
     return Error{ErrorKind::BadEnvironment, processes.source.name + " is '" + std::to_string(processes.value) +
@@ -217,15 +187,9 @@ Result<> read_nodes(PlatformFacts& facts, const Names& names, const Snapshot& sn
   return read_share(facts, {processes.value / nodes, source}, names, snapshot);
 }
 
-/// Reads MASTER_ADDR and MASTER_PORT, else Azure Batch's variable: "10.0.0.4:6105", on one node without a port.
+/// Reads Azure Batch's variable where MASTER_ADDR is not set: "10.0.0.4:6105", on one node without a port.
 Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   auto& address = facts.master_address;
-  if (auto read = read_into(address, snapshot, "MASTER_ADDR", read_address); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read;
-  }
   const auto name = first_set(snapshot, {"AZ_BATCH_MASTER_NODE", "AZ_BATCHAI_MPI_MASTER_NODE"});
   if (address || !name) {
     return {};
@@ -244,27 +208,20 @@ Result<> read_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-std::optional<std::string> find_azureml_sign(const Snapshot& snapshot) {
-  const bool is_distributed = first_set(snapshot, {kAzuremlCounts.front(), kPyTorch.size, kOpenMpi.size}).has_value();
-  return is_distributed ? first_set(snapshot, {"AZUREML_RUN_ID"}) : std::nullopt;
-}
-
-Result<PlatformFacts> read_azureml(const Snapshot& snapshot) {
-  PlatformFacts facts;
+Result<> read_azureml(PlatformFacts& facts, const Snapshot& snapshot) {
   const bool is_mpi = snapshot.has(kOpenMpi.size) && !snapshot.has(kPyTorch.size);
-  if (auto read = read_nodes(facts, is_mpi ? kOpenMpi : kPyTorch, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_leader(facts, snapshot); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, "AZUREML_RUN_ID");
-  return facts;
+  TRY(read_nodes(facts, is_mpi ? kOpenMpi : kPyTorch, snapshot));
+  return read_leader(facts, snapshot);
 }
 
 }  // namespace
 
-const Platform kAzureml = {"azureml", "AZUREML_RUN_ID beside AZUREML_NODE_COUNT, WORLD_SIZE or OMPI_COMM_WORLD_SIZE",
-                           find_azureml_sign, read_azureml, kAzuremlCounts};
+const Platform kAzureml = {
+    .name = "azureml",
+    .sign_text = "AZUREML_RUN_ID beside AZUREML_NODE_COUNT, WORLD_SIZE or OMPI_COMM_WORLD_SIZE",
+    .signs = {.any = {"AZUREML_RUN_ID"}, .with_any = {kNodes, kPyTorch.size, kOpenMpi.size}},
+    .variables = {.address = {"MASTER_ADDR"}, .port = {"MASTER_PORT"}, .job_id = "AZUREML_RUN_ID"},
+    .read = read_azureml,
+    .counts = {kNodes, "WORLD_SIZE"}};
 
 }  // namespace muster

@@ -176,9 +176,7 @@ class Collector {
 
   /// Adds a host; `place` is where it is named. A second number for a host is an error.
   Result<> add(const HostSlots& named, const Sourced<std::string>& place) {
-    if (auto read = read_address({named.host, place.source}); !read) {
-      return read.error();
-    }
+    TRY(read_address({named.host, place.source}));
     const auto [seen, is_new] = indexes_.emplace(named.host, list_.value.size());
     if (is_new) {
       list_.value.push_back(named);
@@ -386,9 +384,7 @@ Result<SlotList> read_hosts_with_slots(const Sourced<std::string>& text) {
     if (!host || host->host.empty() || host->slots == 0) {
       return wrong_value(shown, expected_of_host(word));
     }
-    if (auto added = collector.add(*host, shown); !added) {
-      return added.error();
-    }
+    TRY(collector.add(*host, shown));
   }
   return collector.finish(text, kForm);
 }
@@ -414,9 +410,7 @@ Result<SlotList> read_hostfile(const Sourced<std::string>& text) {
       is_unused = true;
       continue;
     }
-    if (auto added = collector.add(*host, place); !added) {
-      return added.error();
-    }
+    TRY(collector.add(*host, place));
   }
   return collector.finish(text, is_unused ? "a host with a slot" : "one host on each line");
 }
@@ -434,9 +428,7 @@ Result<SlotList> read_node_file(const Sourced<std::string>& text) {
     if (words.size() > 2 || !count) {
       return wrong_value(place, "a host, or a host and its number of slots");
     }
-    if (auto added = collector.add_slots(words[0], *count, place); !added) {
-      return added.error();
-    }
+    TRY(collector.add_slots(words[0], *count, place));
   }
   return collector.finish(text, "one host on each line");
 }
@@ -451,9 +443,7 @@ Result<SlotList> read_host_pairs(const Sourced<std::string>& text) {
     if (!count) {
       return wrong_value(shown, kForm);
     }
-    if (auto added = collector.add_slots(words[i], *count, shown); !added) {
-      return added.error();
-    }
+    TRY(collector.add_slots(words[i], *count, shown));
   }
   return collector.finish(text, kForm);
 }

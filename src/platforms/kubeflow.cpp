@@ -15,17 +15,8 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 2> kPytorchjobCounts = {"PET_NNODES", "WORLD_SIZE"};
-
-std::optional<std::string> find_pytorchjob_sign(const Snapshot& snapshot) {
-  const auto bare_names = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
-  const bool are_set =
-      std::all_of(bare_names.begin(), bare_names.end(), [&](const char* name) { return snapshot.has(name); });
-  return are_set ? first_set(snapshot, {"PET_NNODES"}) : std::nullopt;
-}
-
 /// Checks WORLD_SIZE. An elastic job's count leaves out its master, which then is one node too many.
-Result<> check_world_size(const PlatformFacts& facts, const Snapshot& snapshot) {
+Result<> check_world_size(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto size = *sourced_variable(snapshot, "WORLD_SIZE");
   const auto all = parse_integer(size.value, 1, kMostWorkers);
   const auto per_node =
@@ -42,71 +33,37 @@ Result<> check_world_size(const PlatformFacts& facts, const Snapshot& snapshot) 
                        "the first must be the other times " + std::to_string(per_node) + " (PET_NPROC_PER_NODE)");
 }
 
-Result<PlatformFacts> read_pytorchjob(const Snapshot& snapshot) {
-  auto facts = kPet.read(snapshot);
-  if (!facts) {
-    return facts;
+/// The variables PET_*, with the bare names that must agree where there are any.
+constexpr PlatformVariables pet_variables(bool has_bare_names) {
+  PlatformVariables variables = {.node_range = "PET_NNODES",
+                                 .node_rank = {"PET_NODE_RANK"},
+                                 .address = {"PET_MASTER_ADDR"},
+                                 .port = {"PET_MASTER_PORT"},
+                                 .meeting_point = "PET_RDZV_ENDPOINT",
+                                 .slots = "PET_NPROC_PER_NODE",
+                                 .job_id = "PET_RDZV_ID"};
+  if (has_bare_names) {
+    variables.node_rank[1] = "RANK";
+    variables.address[1] = "MASTER_ADDR";
   }
-  if (auto checked = check_world_size(*facts, snapshot); !checked) {
-    return checked.error();
-  }
-  if (auto read = read_agreeing(facts->node_rank, snapshot, {"PET_NODE_RANK", "RANK"}, read_node_rank,
-                                "both are the rank of this node");
-      !read) {
-    return read.error();
-  }
-  if (auto read = read_agreeing(facts->master_address, snapshot, {"PET_MASTER_ADDR", "MASTER_ADDR"}, read_address,
-                                "both are the leader's address");
-      !read) {
-    return read.error();
-  }
-  return facts;
+  return variables;
 }
 
 }  // namespace
 
 const Platform kPytorchjob = {
-    "pytorchjob",          "PET_NNODES with the bare names", find_pytorchjob_sign, read_pytorchjob, kPytorchjobCounts,
-    /*may_lack_rank=*/true};
+    .name = "pytorchjob",
+    .sign_text = "PET_NNODES with the bare names",
+    .signs = {.any = {"PET_NNODES"}, .with = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}},
+    .variables = pet_variables(true),
+    .read = check_world_size,
+    .counts = {"PET_NNODES", "WORLD_SIZE"},
+    .may_lack_rank = true};
 
 // PET_*: torchrun's own options as variables, which Kubeflow's Trainer v2 and PyTorchJob set.
 // RANK and WORLD_SIZE, which PyTorchJob may set beside them, are not read: their unit depends on its version.
-
-namespace {
-
-Result<PlatformFacts> read_pet(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  std::optional<Sourced<NodeRange>> nodes;
-  if (auto read = read_into(nodes, snapshot, "PET_NNODES", read_node_range); !read) {
-    return read.error();
-  }
-  if (nodes) {
-    set_nodes(facts, *nodes);
-  }
-  if (auto read = read_into(facts.node_rank, snapshot, "PET_NODE_RANK", read_node_rank); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_address, snapshot, "PET_MASTER_ADDR", read_address); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_port, snapshot, "PET_MASTER_PORT", read_port); !read) {
-    return read.error();
-  }
-  if (auto read = read_meeting_point(facts, snapshot, "PET_RDZV_ENDPOINT"); !read) {
-    return read.error();
-  }
-  facts.slots = sourced_variable(snapshot, "PET_NPROC_PER_NODE");
-  facts.job_id = sourced_variable(snapshot, "PET_RDZV_ID");
-  return facts;
-}
-
-}  // namespace
-
-const Platform kPet = {.name = "pet",
-                       .signs = "PET_NNODES",
-                       .find_sign = [](const Snapshot& snapshot) { return first_set(snapshot, {"PET_NNODES"}); },
-                       .read = read_pet,
-                       .may_lack_rank = true};
+const Platform kPet = {
+    .name = "pet", .signs = {.any = {"PET_NNODES"}}, .variables = pet_variables(false), .may_lack_rank = true};
 
 // TensorFlow's lists of tasks: TF_CONFIG, as Kubeflow's TFJob and Volcano's tensorflow plugin set it,
 // and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may accompany the variables of
@@ -165,26 +122,19 @@ Result<std::optional<TaskLists>> read_list_variables(const Snapshot& snapshot, c
     if (list == kLists.end()) {
       continue;
     }
-    auto endpoints = read_endpoints(*sourced_variable(snapshot, list->name));
-    if (!endpoints) {
-      return endpoints.error();
-    }
-    tasks.roles.push_back({role, std::move(*endpoints)});
+    auto endpoints = TRY(read_endpoints(*sourced_variable(snapshot, list->name)));
+    tasks.roles.push_back({role, std::move(endpoints)});
     names.emplace_back(list->name);
   }
   if (tasks.roles.empty()) {
     return std::optional<TaskLists>();
   }
   tasks.source = from_variable(join(names, "+"));
-  if (auto checked = check_endpoints_differ(tasks.roles, tasks.source); !checked) {
-    return checked.error();
-  }
+  TRY(check_endpoints_differ(tasks.roles, tasks.source));
   if (find_role(tasks.roles, "worker") == nullptr && snapshot.has("TF_PS_HOSTS")) {
     return nothing_says(tasks.source, "where the workers are", "TF_WORKER_HOSTS");
   }
-  if (auto read = read_own_task(tasks, snapshot); !read) {
-    return read.error();
-  }
+  TRY(read_own_task(tasks, snapshot));
   return std::optional(std::move(tasks));
 }
 
@@ -209,8 +159,6 @@ Result<> check_agreement(const TaskLists& config, const TaskLists& lists) {
   return {};
 }
 
-constexpr std::array<const char*, 3> kTfjobCounts = {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"};
-
 }  // namespace
 
 Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const Roles& roles) {
@@ -219,16 +167,11 @@ Result<std::optional<TaskLists>> read_task_lists(const Snapshot& snapshot, const
   if (!lists || !text) {
     return lists;
   }
-  auto config = read_task_config(*text, roles);
-  if (!config) {
-    return config.error();
-  }
+  auto config = TRY(read_task_config(*text, roles));
   if (*lists) {
-    if (auto checked = check_agreement(*config, **lists); !checked) {
-      return checked.error();
-    }
+    TRY(check_agreement(config, **lists));
   }
-  return std::optional(std::move(*config));
+  return std::optional(std::move(config));
 }
 
 bool are_several_tasks(const Snapshot& snapshot) {
@@ -240,15 +183,10 @@ bool are_several_tasks(const Snapshot& snapshot) {
   return !tasks || (!tasks->is_alone && hosts_of(*tasks).size() > 1);
 }
 
+// Each platform's reader reads the lists, with the mode's roles.
 const Platform kTfjob = {.name = "tfjob",
-                         .signs = "TF_CONFIG, TF_PS_HOSTS or TF_WORKER_HOSTS",
-                         .find_sign =
-                             [](const Snapshot& snapshot) {
-                               return first_set(snapshot, {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"});
-                             },
-                         // Each platform's reader reads the lists, with the mode's roles.
-                         .read = [](const Snapshot&) { return Result<PlatformFacts>(PlatformFacts()); },
-                         .counts = kTfjobCounts,
+                         .signs = {.any = {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"}},
+                         .counts = {"TF_CONFIG", "TF_PS_HOSTS", "TF_WORKER_HOSTS"},
                          .is_list_of_tasks = true};
 
 // Kubeflow's PaddleJob, in its collective form: PADDLE_NNODES counts pods, each of which is a node. No variable has
@@ -258,42 +196,28 @@ const Platform kTfjob = {.name = "tfjob",
 
 namespace {
 
-constexpr std::array<const char*, 1> kPaddlejobCounts = {"PADDLE_NNODES"};
-
-/// Excludes the trainers of paddle.distributed.launch and of muster, which have these two variables as well.
-std::optional<std::string> find_paddlejob_sign(const Snapshot& snapshot) {
-  const bool is_job = snapshot.has("PADDLE_NNODES") && snapshot.has("PADDLE_MASTER");
-  return is_job && !snapshot.has("PADDLE_TRAINER_ID") ? std::optional<std::string>("PADDLE_NNODES") : std::nullopt;
-}
-
-Result<PlatformFacts> read_paddlejob(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  if (auto read = read_meeting_point(facts, snapshot, "PADDLE_MASTER"); !read) {
-    return read.error();
+Result<> read_paddlejob(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (const auto name = first_set(snapshot, {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"})) {
+    const auto role = *sourced_variable(snapshot, *name);
+    facts.nodes.reset();
+    facts.no_nodes = Error{blame(role.source), *name + " is '" + role.value +
+                                                   "': this PaddleJob has Master replicas, which are parameter "
+                                                   "servers; leave them out, or give --nnodes if all pods do the same"};
   }
-  facts.job_id = sourced_variable(snapshot, "PADDLE_JOB_ID");
-  for (const char* const name : {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}) {
-    if (const auto role = sourced_variable(snapshot, name)) {
-      facts.no_nodes =
-          Error{blame(role->source), role->source.name + " is '" + role->value +
-                                         "': this PaddleJob has Master replicas, which are parameter "
-                                         "servers; leave them out, or give --nnodes if all pods do the same"};
-      return facts;
-    }
-  }
-  std::optional<Sourced<NodeRange>> nodes;
-  if (auto read = read_into(nodes, snapshot, "PADDLE_NNODES", read_node_range); !read) {
-    return read.error();
-  }
-  set_nodes(facts, *nodes);
-  return facts;
+  return {};
 }
 
 }  // namespace
 
+// The trainers of paddle.distributed.launch and of muster have these two variables as well, and a rank.
 const Platform kPaddlejob = {
-    "paddlejob",           "PADDLE_NNODES with PADDLE_MASTER", find_paddlejob_sign, read_paddlejob, kPaddlejobCounts,
-    /*may_lack_rank=*/true};
+    .name = "paddlejob",
+    .sign_text = "PADDLE_NNODES with PADDLE_MASTER",
+    .signs = {.any = {"PADDLE_NNODES"}, .with = {"PADDLE_MASTER"}, .without = {"PADDLE_TRAINER_ID"}},
+    .variables = {.node_range = "PADDLE_NNODES", .meeting_point = "PADDLE_MASTER", .job_id = "PADDLE_JOB_ID"},
+    .read = read_paddlejob,
+    .counts = {"PADDLE_NNODES"},
+    .may_lack_rank = true};
 
 // Kubeflow's MPIJob, and the MPI runtimes of Trainer v2. Only the launcher's pod has the list of workers, a hostfile;
 // the workers run sshd until a program is started there. A muster in the launcher's pod would be alone, or wait for
@@ -304,7 +228,6 @@ const Platform kPaddlejob = {
 namespace {
 
 constexpr const char* kHostfile = "/etc/mpi/hostfile";
-constexpr std::array<const char*, 1> kMpijobCounts = {kHostfile};
 
 std::optional<std::string> find_mpijob_sign(const Snapshot& snapshot) {
   if (snapshot.has("K_MPI_JOB_ROLE")) {
@@ -324,35 +247,34 @@ Error has_no_starter(const Sourced<std::string>& text, const std::string& what) 
                                               "' starts it on all hosts of the job"};
 }
 
-Result<PlatformFacts> read_mpijob(const Snapshot& snapshot) {
-  PlatformFacts facts;
+Result<> read_mpijob(PlatformFacts& facts, const Snapshot& snapshot) {
   const Sourced<std::string> sign = *sourced_variable(snapshot, *find_mpijob_sign(snapshot));
   const auto file = snapshot.files.find(kHostfile);
   if (file == snapshot.files.end()) {
     facts.no_nodes = has_no_starter(sign, "nothing here says which hosts the job has");
-    return facts;
+    return {};
   }
-  const auto list = read_hostfile({file->second, {SourceKind::File, kHostfile}});
-  if (!list) {
-    return list.error();
-  }
-  const auto own = std::find_if(list->value.begin(), list->value.end(),
+  const auto list = TRY(read_hostfile({file->second, {SourceKind::File, kHostfile}}));
+  const auto own = std::find_if(list.value.begin(), list.value.end(),
                                 [&](const HostSlots& host) { return is_this_host(host.host, snapshot); });
-  if (own == list->value.end() || list->value.size() > 1) {
+  if (own == list.value.end() || list.value.size() > 1) {
     facts.no_nodes = has_no_starter(sign, "nothing starts muster on the workers");
-    return facts;
+    return {};
   }
-  facts.nodes = {1, list->source};
+  facts.nodes = {1, list.source};
   if (own->slots) {
-    facts.slots = {std::to_string(*own->slots), list->source};
+    facts.slots = {std::to_string(*own->slots), list.source};
   }
-  return facts;
+  return {};
 }
 
 }  // namespace
 
-const Platform kMpijob = {"mpijob", "K_MPI_JOB_ROLE or a hostfile in /etc/mpi", find_mpijob_sign, read_mpijob,
-                          kMpijobCounts};
+const Platform kMpijob = {.name = "mpijob",
+                          .sign_text = "K_MPI_JOB_ROLE or a hostfile in /etc/mpi",
+                          .find_sign = find_mpijob_sign,
+                          .read = read_mpijob,
+                          .counts = {kHostfile}};
 
 // Kubeflow's jobs of JAX: each pod is a node and runs one process, which sees all devices of the pod. NUM_PROCESSES
 // and PROCESS_ID therefore count nodes. JAXJob sets four common names, which are a sign only together; the JAX
@@ -362,55 +284,41 @@ const Platform kMpijob = {"mpijob", "K_MPI_JOB_ROLE or a hostfile in /etc/mpi", 
 
 namespace {
 
-constexpr std::array<const char*, 2> kJaxjobCounts = {"NUM_PROCESSES", "JAX_NUM_PROCESSES"};
+constexpr PlatformVariables kOfTrainer = {.nodes = {"JAX_NUM_PROCESSES"},
+                                          .node_rank = {"JAX_PROCESS_ID"},
+                                          .port = {"JAX_COORDINATOR_PORT"},
+                                          .meeting_point = "JAX_COORDINATOR_ADDRESS"};
+constexpr PlatformVariables kOfJob = {.nodes = {"NUM_PROCESSES"},
+                                      .node_rank = {"PROCESS_ID"},
+                                      .port = {"COORDINATOR_PORT"},
+                                      .meeting_point = "COORDINATOR_ADDRESS"};
 
-/// One of the two sets of names.
-struct Names {
-  const char* address;
-  const char* port;
-  const char* count;
-  const char* rank;
-};
-
-constexpr Names kOfTrainer = {"JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_PORT", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"};
-constexpr Names kOfJob = {"COORDINATOR_ADDRESS", "COORDINATOR_PORT", "NUM_PROCESSES", "PROCESS_ID"};
-
-bool are_set(const Snapshot& snapshot, const Names& names) {
-  const auto all = {names.address, names.port, names.count, names.rank};
-  return std::all_of(all.begin(), all.end(), [&](const char* const name) { return snapshot.has(name); });
-}
-
-const Names* find_names(const Snapshot& snapshot) {
-  return are_set(snapshot, kOfTrainer) ? &kOfTrainer : are_set(snapshot, kOfJob) ? &kOfJob : nullptr;
+/// The set whose names are all set; null: none.
+const PlatformVariables* find_jax_variables(const Snapshot& snapshot) {
+  const auto are_set = [&](const PlatformVariables& set) {
+    const auto names = {set.nodes.front(), set.node_rank.front(), set.port.front(), set.meeting_point};
+    return std::all_of(names.begin(), names.end(), [&](const char* const name) { return snapshot.has(name); });
+  };
+  return are_set(kOfTrainer) ? &kOfTrainer : are_set(kOfJob) ? &kOfJob : nullptr;
 }
 
 std::optional<std::string> find_jaxjob_sign(const Snapshot& snapshot) {
-  const Names* const names = find_names(snapshot);
-  return names == nullptr ? std::nullopt : std::optional<std::string>(names->count);
+  const PlatformVariables* const variables = find_jax_variables(snapshot);
+  return variables == nullptr ? std::nullopt : std::optional<std::string>(variables->nodes.front());
 }
 
-Result<PlatformFacts> read_jaxjob(const Snapshot& snapshot) {
-  const Names& names = *find_names(snapshot);
-  PlatformFacts facts;
-  if (auto read = read_into(facts.nodes, snapshot, names.count, read_node_count); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_port, snapshot, names.port, read_port); !read) {
-    return read.error();
-  }
-  if (auto read = read_meeting_point(facts, snapshot, names.address); !read) {
-    return read.error();
-  }
+Result<> read_jaxjob(PlatformFacts& facts, const Snapshot& snapshot) {
+  TRY(read_variables(facts, *find_jax_variables(snapshot), snapshot));
   facts.slots = {"1", facts.nodes->source};
-  return facts;
+  return {};
 }
 
 }  // namespace
 
-const Platform kJaxjob = {"jaxjob", "NUM_PROCESSES, PROCESS_ID and COORDINATOR_*, or these with JAX_", find_jaxjob_sign,
-                          read_jaxjob, kJaxjobCounts};
+const Platform kJaxjob = {.name = "jaxjob",
+                          .sign_text = "NUM_PROCESSES, PROCESS_ID and COORDINATOR_*, or these with JAX_",
+                          .find_sign = find_jaxjob_sign,
+                          .read = read_jaxjob,
+                          .counts = {"NUM_PROCESSES", "JAX_NUM_PROCESSES"}};
 
 }  // namespace muster

@@ -10,32 +10,13 @@
 #include <array>
 
 namespace muster {
-namespace {
 
-Result<PlatformFacts> read_indexed_job(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  if (auto read = read_into(facts.node_rank, snapshot, "JOB_COMPLETION_INDEX", read_node_rank); !read) {
-    return read.error();
-  }
-  if (auto read = read_agreeing(facts.nodes, snapshot, {"NNODES", "NUM_NODES", "NODE_COUNT"}, read_node_count,
-                                "both are the number of nodes");
-      !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read.error();
-  }
-  return facts;
-}
-
-}  // namespace
-
-const Platform kIndexedJob = {"indexed-job", "JOB_COMPLETION_INDEX",
-                              [](const Snapshot& snapshot) { return first_set(snapshot, {"JOB_COMPLETION_INDEX"}); },
-                              read_indexed_job};
+const Platform kIndexedJob = {.name = "indexed-job",
+                              .signs = {.any = {"JOB_COMPLETION_INDEX"}},
+                              .variables = {.nodes = {"NNODES", "NUM_NODES", "NODE_COUNT"},
+                                            .node_rank = {"JOB_COMPLETION_INDEX"},
+                                            .address = {"MASTER_ADDR"},
+                                            .port = {"MASTER_PORT"}}};
 
 // JobSet: a pod of an Indexed Job of the set is a node. A set has no variables of its own; these are its labels,
 // passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each Job, as in the
@@ -55,8 +36,6 @@ struct Part {
 constexpr std::array<Part, 3> kParts = {{{"JOBSET_REPLICATEDJOB_REPLICAS", "JOBSET_JOB_INDEX"},
                                          {"JOBSET_GROUP_REPLICAS", "JOBSET_JOB_GROUP_INDEX"},
                                          {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX"}}};
-
-constexpr std::array<const char*, 3> kJobsetCounts = {kParts[0].jobs, kParts[1].jobs, kParts[2].jobs};
 
 struct Numbers {
   Part part;
@@ -78,18 +57,10 @@ Part find_part(const Snapshot& snapshot) {
 Result<Numbers> read_numbers(const Snapshot& snapshot) {
   Numbers numbers;
   numbers.part = find_part(snapshot);
-  if (auto read = read_into(numbers.jobs, snapshot, numbers.part.jobs, read_node_count); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(numbers.job, snapshot, numbers.part.job, read_node_rank); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(numbers.pods, snapshot, "JOBSET_PODS_PER_JOB", read_node_count); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(numbers.pod, snapshot, "JOB_COMPLETION_INDEX", read_node_rank); !read) {
-    return read.error();
-  }
+  TRY(read_into(numbers.jobs, snapshot, numbers.part.jobs, read_node_count));
+  TRY(read_into(numbers.job, snapshot, numbers.part.job, read_node_rank));
+  TRY(read_into(numbers.pods, snapshot, "JOBSET_PODS_PER_JOB", read_node_count));
+  TRY(read_into(numbers.pod, snapshot, "JOB_COMPLETION_INDEX", read_node_rank));
   return numbers;
 }
 
@@ -145,68 +116,34 @@ Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
   return {};
 }
 
-std::optional<std::string> find_jobset_sign(const Snapshot& snapshot) {
-  return first_set(snapshot, {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX", "JOBSET_REPLICATEDJOB_REPLICAS",
-                              "JOBSET_GROUP_REPLICAS", "JOBSET_COORDINATOR", "JOBSET_NAME"});
-}
-
-Result<PlatformFacts> read_jobset(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  const auto numbers = read_numbers(snapshot);
-  if (!numbers) {
-    return numbers.error();
-  }
-  if (auto read = read_nodes(facts, *numbers); !read) {
-    return read.error();
-  }
+Result<> read_jobset(PlatformFacts& facts, const Snapshot& snapshot) {
+  TRY(read_nodes(facts, TRY(read_numbers(snapshot))));
   for (const char* const name : {"JOBSET_COORDINATOR", "MASTER_ADDR"}) {  // the latter wins
-    if (auto read = read_into(facts.master_address, snapshot, name, read_address); !read) {
-      return read.error();
-    }
+    TRY(read_into(facts.master_address, snapshot, name, read_address));
   }
-  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.restart_count, snapshot, "JOBSET_RESTART_ATTEMPT", read_restarts); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, "JOBSET_NAME");
-  return facts;
+  return {};
 }
 
 }  // namespace
 
-const Platform kJobset = {"jobset", "JOBSET_*", find_jobset_sign, read_jobset, kJobsetCounts};
+const Platform kJobset = {
+    .name = "jobset",
+    .sign_text = "JOBSET_*",
+    .signs = {.any = {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX", "JOBSET_REPLICATEDJOB_REPLICAS",
+                      "JOBSET_GROUP_REPLICAS", "JOBSET_COORDINATOR", "JOBSET_NAME"}},
+    .variables = {.port = {"MASTER_PORT"}, .restarts = "JOBSET_RESTART_ATTEMPT", .job_id = "JOBSET_NAME"},
+    .read = read_jobset,
+    .counts = {kParts[0].jobs, kParts[1].jobs, kParts[2].jobs}};
 
 // LeaderWorkerSet: a group of one leader and its workers is a job, and each of its pods a node. The leader has index
 // 0. Neither RANK nor WORLD_SIZE is set; those of an image have no meaning.
 // Source: kubernetes-sigs/lws, "Labels, Annotations and Environment Variables".
 
-namespace {
-
-constexpr std::array<const char*, 1> kLeaderworkersetCounts = {"LWS_GROUP_SIZE"};
-
-Result<PlatformFacts> read_leaderworkerset(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  if (auto read = read_into(facts.nodes, snapshot, "LWS_GROUP_SIZE", read_node_count); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.node_rank, snapshot, "LWS_WORKER_INDEX", read_node_rank); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_address, snapshot, "LWS_LEADER_ADDRESS", read_address); !read) {
-    return read.error();
-  }
-  return facts;
-}
-
-}  // namespace
-
-const Platform kLeaderWorkerSet = {"leaderworkerset", "LWS_GROUP_SIZE or LWS_LEADER_ADDRESS",
-                                   [](const Snapshot& snapshot) {
-                                     return first_set(snapshot, {"LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"});
-                                   },
-                                   read_leaderworkerset, kLeaderworkersetCounts};
+const Platform kLeaderWorkerSet = {
+    .name = "leaderworkerset",
+    .signs = {.any = {"LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"}},
+    .variables = {.nodes = {"LWS_GROUP_SIZE"}, .node_rank = {"LWS_WORKER_INDEX"}, .address = {"LWS_LEADER_ADDRESS"}},
+    .counts = {"LWS_GROUP_SIZE"}};
 
 // The Ascend operator (MindCluster): each pod is a node. The totals count devices (WORLD_SIZE, MS_WORKER_NUM,
 // CM_WORKER_SIZE), the ranks count pods (RANK, MS_NODE_RANK, CM_RANK), and LOCAL_RANK is a list such as 0,1,2,3. The
@@ -214,8 +151,6 @@ const Platform kLeaderWorkerSet = {"leaderworkerset", "LWS_GROUP_SIZE or LWS_LEA
 // Source: Ascend/mind-cluster, ascend-operator/pkg/controllers/v1/env.go, and its "Environment Variables".
 
 namespace {
-
-constexpr std::array<const char*, 3> kAscendOperatorCounts = {"MS_WORKER_NUM", "CM_WORKER_SIZE", "WORLD_SIZE"};
 
 /// A framework's names for the fields.
 struct FrameworkNames {
@@ -254,14 +189,8 @@ Result<Sourced<int>> read_devices(const Sourced<std::string>& text) {
 }
 
 Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, const Snapshot& snapshot) {
-  std::optional<Sourced<int>> all;
-  std::optional<Sourced<int>> local;
-  if (auto read = read_into(all, snapshot, names.devices, read_devices); !read) {
-    return read;
-  }
-  if (auto read = read_into(local, snapshot, names.local_devices, read_devices); !read) {
-    return read;
-  }
+  const auto all = TRY(read_variable(snapshot, names.devices, read_devices));
+  const auto local = TRY(read_variable(snapshot, names.local_devices, read_devices));
   if (all->value % local->value != 0) {
     return contradiction(*all, *local, "all devices must be a multiple of those of one node");
   }
@@ -292,36 +221,28 @@ std::optional<std::string> find_ascend_operator_sign(const Snapshot& snapshot) {
   return first_set(snapshot, {"MINDX_TASK_ID"}).value_or(names->local_devices);
 }
 
-Result<PlatformFacts> read_ascend_operator(const Snapshot& snapshot) {
+Result<> read_ascend_operator(PlatformFacts& facts, const Snapshot& snapshot) {
   const FrameworkNames& names = *find_framework(snapshot);
-  PlatformFacts facts;
-  if (auto read = read_ascend_nodes(facts, names, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, "MINDX_TASK_ID");
+  TRY(read_ascend_nodes(facts, names, snapshot));
+  TRY(read_into(facts.node_rank, snapshot, names.rank, read_node_rank));
   facts.secret_file = snapshot.volcano_ssh_key;
   if (auto error = find_lone_scheduler(facts, snapshot)) {
     return std::move(*error);
   }
   if (facts.nodes->value == 1) {
-    return facts;  // the meeting point may be empty, or another pod
+    return {};  // the meeting point may be empty, or another pod
   }
-  if (auto read = read_into(facts.master_address, snapshot, names.address, read_address); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_port, snapshot, names.port, read_port); !read) {
-    return read.error();
-  }
-  return facts;
+  TRY(read_into(facts.master_address, snapshot, names.address, read_address));
+  return read_into(facts.master_port, snapshot, names.port, read_port);
 }
 
 }  // namespace
 
-const Platform kAscendOperator = {"ascend-operator",
-                                  "MINDX_TASK_ID, or LOCAL_RANK as a list, with its counts of devices",
-                                  find_ascend_operator_sign, read_ascend_operator, kAscendOperatorCounts};
+const Platform kAscendOperator = {.name = "ascend-operator",
+                                  .sign_text = "MINDX_TASK_ID, or LOCAL_RANK as a list, with its counts of devices",
+                                  .find_sign = find_ascend_operator_sign,
+                                  .variables = {.job_id = "MINDX_TASK_ID"},
+                                  .read = read_ascend_operator,
+                                  .counts = {"MS_WORKER_NUM", "CM_WORKER_SIZE", "WORLD_SIZE"}};
 
 }  // namespace muster

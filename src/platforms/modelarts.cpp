@@ -18,8 +18,6 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 1> kModelartsCounts = {"MA_NUM_HOSTS"};
-
 Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
   const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
@@ -73,10 +71,7 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
   if (!index) {
     return index.error();
   }
-  std::optional<Sourced<int>> named;
-  if (auto read = read_into(named, snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index); !read) {
-    return read;
-  }
+  const auto named = TRY(read_variable(snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index));
   if (*index && named && (*index)->value != named->value) {
     return contradiction({std::to_string((*index)->value), (*index)->source},
                          *sourced_variable(snapshot, named->source.name), "a name ends with the index of its instance");
@@ -94,16 +89,11 @@ Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot, cons
   if (!text || !in_file) {
     return in_file;
   }
-  const auto hosts = read_host_list(*text);
-  if (!hosts) {
-    return hosts.error();
-  }
+  const auto hosts = TRY(read_host_list(*text));
   if (*in_file) {
-    if (auto checked = check_same_hosts(*hosts, **in_file); !checked) {
-      return checked.error();
-    }
+    TRY(check_same_hosts(hosts, **in_file));
   }
-  return std::optional(*hosts);
+  return std::optional(hosts);
 }
 
 /// Makes host names by the pattern of unlisted hosts: <job>-<task>-<index>.<job>.
@@ -148,35 +138,20 @@ struct TaskNames {
 };
 
 Result<TaskNames> read_names(const Snapshot& snapshot) {
-  TaskNames names;
-  if (auto read = read_into(names.job, snapshot, "MA_VJ_NAME", read_label); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(names.task, snapshot, "MA_TASK_NAME", read_label); !read) {
-    return read.error();
-  }
-  return names;
+  return TaskNames{TRY(read_variable(snapshot, "MA_VJ_NAME", read_label)),
+                   TRY(read_variable(snapshot, "MA_TASK_NAME", read_label))};
 }
 
 Result<> read_task_nodes(PlatformFacts& facts, const TaskNames& names, const Snapshot& snapshot) {
   const std::string task = names.task ? names.task->value : "worker";
-  std::optional<Sourced<int>> given;
-  std::optional<Sourced<int>> of_task;
-  if (auto read = read_into(given, snapshot, "MA_NUM_HOSTS", read_node_count); !read) {
-    return read;
-  }
+  const auto given = TRY(read_variable(snapshot, "MA_NUM_HOSTS", read_node_count));
   const std::string number = "VC_" + variable_spelling(task) + "_NUM";
-  if (auto read = read_into(of_task, snapshot, number, read_node_count); !read) {
-    return read;
-  }
-  const auto hosts = read_listed_hosts(snapshot, task);
-  if (!hosts) {
-    return hosts.error();
-  }
-  facts.torn_nodes = find_contradiction(given, of_task, *hosts);
-  facts.nodes = count_nodes(given, of_task, *hosts);
-  if (*hosts) {
-    facts.hosts = **hosts;
+  const auto of_task = TRY(read_variable(snapshot, number, read_node_count));
+  const auto hosts = TRY(read_listed_hosts(snapshot, task));
+  facts.torn_nodes = find_contradiction(given, of_task, hosts);
+  facts.nodes = count_nodes(given, of_task, hosts);
+  if (hosts) {
+    facts.hosts = *hosts;
   } else if (names.job && facts.nodes->value > 1) {
     facts.hosts = make_host_names(*names.job, task, facts.nodes->value);
   }
@@ -190,19 +165,14 @@ Result<> read_method(PlatformFacts& facts, const Snapshot& snapshot) {
   if (method == nullptr) {
     return {};
   }
-  std::optional<Sourced<int>> port;
-  if (auto read = read_into(port, snapshot, method->master_port, read_port); !read) {
-    return read;
-  }
+  const auto port = TRY(read_variable(snapshot, method->master_port, read_port));
   if (method->usual_port == 0) {
     facts.master_port = port;
   } else if (facts.nodes->value > 1) {
     facts.master_port = port.value_or(Sourced<int>{method->usual_port, default_of("modelarts")});
   }
   if (method->master_address != nullptr) {
-    if (auto read = read_into(facts.master_address, snapshot, method->master_address, read_address); !read) {
-      return read;
-    }
+    TRY(read_into(facts.master_address, snapshot, method->master_address, read_address));
   }
   facts.mode_of_workers = method->mode;
   return method->workers == nullptr ? Result<>()
@@ -211,14 +181,8 @@ Result<> read_method(PlatformFacts& facts, const Snapshot& snapshot) {
 
 /// Makes the first host the leader. The leader's address must not be known as another node's.
 Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
-  std::optional<Sourced<std::string>> own;
-  std::optional<Sourced<std::string>> machine;
-  if (auto read = read_into(own, snapshot, "MA_CURRENT_IP", read_address); !read) {
-    return read;
-  }
-  if (auto read = read_into(machine, snapshot, "MA_CURRENT_HOST_IP", read_address); !read) {
-    return read;
-  }
+  const auto own = TRY(read_variable(snapshot, "MA_CURRENT_IP", read_address));
+  const auto machine = TRY(read_variable(snapshot, "MA_CURRENT_HOST_IP", read_address));
   const auto& hosts = facts.hosts;
   if (!facts.master_address) {
     if (hosts && facts.nodes->value > 1) {
@@ -241,9 +205,7 @@ Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
 }
 
 Result<> read_job(PlatformFacts& facts, const TaskNames& names, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.job_id, snapshot, "MA_JOB_ID", read_name); !read) {
-    return read;
-  }
+  TRY(read_into(facts.job_id, snapshot, "MA_JOB_ID", read_name));
   if (!facts.job_id) {
     facts.job_id = names.job;
   }
@@ -269,9 +231,7 @@ const TaskVariables* find_tasks(const Snapshot& snapshot) {
 Result<> read_engine_tasks(PlatformFacts& facts, const TaskVariables& names, const Snapshot& snapshot) {
   const auto hosts = std::exchange(facts.hosts, std::nullopt);
   const bool is_only_one = facts.nodes->value == 1;
-  if (auto read = read_tasks(facts, snapshot, names); !read) {
-    return read;
-  }
+  TRY(read_tasks(facts, snapshot, names));
   facts.master_address = is_only_one || !hosts ? Sourced<std::string>{"127.0.0.1", default_of("modelarts")}
                                                : Sourced<std::string>{hosts->value.front(), hosts->source};
   return {};
@@ -282,10 +242,7 @@ Result<> read_engine_tasks(PlatformFacts& facts, const TaskVariables& names, con
 Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
   Sourced<int> restarts{0, from_variable("")};
   for (const char* const name : {"MA_SCHEDULE_CNT", "MA_PROC_START_CNT"}) {
-    std::optional<Sourced<int>> starts;
-    if (auto read = read_into(starts, snapshot, name, read_start_count); !read) {
-      return read;
-    }
+    const auto starts = TRY(read_variable(snapshot, name, read_start_count));
     if (starts) {
       restarts.value += starts->value - 1;
       restarts.source.name += (restarts.source.name.empty() ? "" : "+") + starts->source.name;
@@ -299,57 +256,34 @@ Result<> read_restart_count(PlatformFacts& facts, const Snapshot& snapshot) {
 
 /// Makes this instance a node, on which muster is started once.
 Result<> read_instance(PlatformFacts& facts, const Snapshot& snapshot) {
-  if (auto read = read_rank(facts, snapshot); !read) {
-    return read;
-  }
-  if (auto read = read_devices(facts, snapshot, "MA_NUM_GPUS"); !read) {
-    return read;
-  }
-  if (auto read = read_method(facts, snapshot); !read) {
-    return read;
-  }
+  TRY(read_rank(facts, snapshot));
+  TRY(read_devices(facts, snapshot, "MA_NUM_GPUS"));
+  TRY(read_method(facts, snapshot));
   return check_leader(facts, snapshot);
 }
 
-Result<PlatformFacts> read_modelarts(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  const auto names = read_names(snapshot);
-  if (!names) {
-    return names.error();
-  }
-  if (auto read = read_task_nodes(facts, *names, snapshot); !read) {
-    return read.error();
-  }
+Result<> read_modelarts(PlatformFacts& facts, const Snapshot& snapshot) {
+  const auto names = TRY(read_names(snapshot));
+  TRY(read_task_nodes(facts, names, snapshot));
   const TaskVariables* const tasks = find_tasks(snapshot);
-  if (auto read = tasks != nullptr ? read_engine_tasks(facts, *tasks, snapshot) : read_instance(facts, snapshot);
-      !read) {
-    return read.error();
-  }
-  if (auto read = read_job(facts, *names, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_restart_count(facts, snapshot); !read) {
-    return read.error();
-  }
+  TRY(tasks != nullptr ? read_engine_tasks(facts, *tasks, snapshot) : read_instance(facts, snapshot));
+  TRY(read_job(facts, names, snapshot));
   facts.secret_file = snapshot.volcano_ssh_key;
-  return facts;
+  return read_restart_count(facts, snapshot);
 }
 
 }  // namespace
 
-const Platform kModelarts = {"modelarts", "MA_NUM_HOSTS or MA_VJ_NAME",
-                             [](const Snapshot& snapshot) {
-                               return first_set(snapshot, {"MA_NUM_HOSTS", "MA_VJ_NAME"});
-                             },
-                             read_modelarts, kModelartsCounts};
+const Platform kModelarts = {.name = "modelarts",
+                             .signs = {.any = {"MA_NUM_HOSTS", "MA_VJ_NAME"}},
+                             .read = read_modelarts,
+                             .counts = {"MA_NUM_HOSTS"}};
 
 // ModelArts' old training jobs (API v1), and platforms modelled on them: each container is a node.
 // DLS_TASK_NUMBER counts them, BATCH_CUSTOM<i>_HOSTS is the address of container i, as host:port.
 // Source: Huawei Cloud, ModelArts, "Introduction to Custom Images", environment variables of containers.
 
 namespace {
-
-constexpr std::array<const char*, 1> kModelartsV1Counts = {"DLS_TASK_NUMBER"};
 
 std::string endpoint_variable(std::size_t index) {
   return "BATCH_CUSTOM" + std::to_string(index) + "_HOSTS";
@@ -365,9 +299,7 @@ Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
       return {};
     }
     hosts.value.push_back(split_endpoint(text->value).host);
-    if (auto checked = read_address({hosts.value.back(), text->source}); !checked) {
-      return checked.error();
-    }
+    TRY(read_address({hosts.value.back(), text->source}));
   }
   if (const auto more = sourced_variable(snapshot, endpoint_variable(nodes))) {
     return contradiction({std::to_string(nodes), facts.nodes->source}, *more,
@@ -377,31 +309,21 @@ Result<> read_hosts(PlatformFacts& facts, const Snapshot& snapshot) {
   return {};
 }
 
-Result<PlatformFacts> read_modelarts_v1(const Snapshot& snapshot) {
-  PlatformFacts facts;
-  if (auto read = read_into(facts.nodes, snapshot, "DLS_TASK_NUMBER", read_node_count); !read) {
-    return read.error();
+Result<> read_modelarts_v1(PlatformFacts& facts, const Snapshot& snapshot) {
+  if (facts.nodes->value > 1) {
+    TRY(read_meeting_point(facts, snapshot, endpoint_variable(0)));
+    TRY(read_hosts(facts, snapshot));
   }
-  if (auto read = read_into(facts.node_rank, snapshot, "DLS_TASK_INDEX", read_node_rank); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, "BATCH_JOB_ID");
-  if (facts.nodes->value == 1) {
-    return facts;
-  }
-  if (auto read = read_meeting_point(facts, snapshot, endpoint_variable(0)); !read) {
-    return read.error();
-  }
-  if (auto read = read_hosts(facts, snapshot); !read) {
-    return read.error();
-  }
-  return facts;
+  return {};
 }
 
 }  // namespace
 
-const Platform kModelartsV1 = {"modelarts-v1", "DLS_TASK_NUMBER",
-                               [](const Snapshot& snapshot) { return first_set(snapshot, {"DLS_TASK_NUMBER"}); },
-                               read_modelarts_v1, kModelartsV1Counts};
+const Platform kModelartsV1 = {
+    .name = "modelarts-v1",
+    .signs = {.any = {"DLS_TASK_NUMBER"}},
+    .variables = {.nodes = {"DLS_TASK_NUMBER"}, .node_rank = {"DLS_TASK_INDEX"}, .job_id = "BATCH_JOB_ID"},
+    .read = read_modelarts_v1,
+    .counts = {"DLS_TASK_NUMBER"}};
 
 }  // namespace muster

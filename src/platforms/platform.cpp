@@ -3,6 +3,8 @@
 
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
+#include "platforms/host_lists.hpp"
+#include "platforms/slots.hpp"
 #include "platforms/task_config.hpp"
 
 #include <algorithm>
@@ -17,13 +19,100 @@ std::span<const Platform* const> platforms() {
   return kPlatforms;
 }
 
-std::optional<std::string> first_set(const Snapshot& snapshot, std::initializer_list<const char*> names) {
+std::optional<std::string> first_set(const Snapshot& snapshot, const Names& names) {
   for (const char* const name : names) {
-    if (snapshot.has(name)) {
+    if (name != nullptr && snapshot.has(name)) {
       return name;
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::string> find_sign(const Platform& platform, const Snapshot& snapshot) {
+  if (platform.find_sign != nullptr) {
+    return platform.find_sign(snapshot);
+  }
+  const PlatformSigns& signs = platform.signs;
+  const bool are_all_set = std::all_of(signs.with.begin(), signs.with.end(),
+                                       [&](const char* const name) { return name == nullptr || snapshot.has(name); });
+  const bool is_one_set = signs.with_any.front() == nullptr || first_set(snapshot, signs.with_any);
+  return are_all_set && is_one_set && !first_set(snapshot, signs.without) ? first_set(snapshot, signs.any)
+                                                                          : std::nullopt;
+}
+
+std::string describe_signs(const Platform& platform) {
+  if (platform.sign_text != nullptr) {
+    return platform.sign_text;
+  }
+  const Names& names = platform.signs.any;
+  std::string text = names.front();
+  for (std::size_t i = 1; names.at(i) != nullptr; ++i) {
+    text += (names.at(i + 1) == nullptr ? " or " : ", ") + std::string(names.at(i));
+  }
+  return text;
+}
+
+namespace {
+
+/// The variable, if it has a text or may have none.
+std::optional<Sourced<std::string>> filled_variable(const char* name, bool may_be_empty, const Snapshot& snapshot) {
+  auto text = name == nullptr ? std::nullopt : sourced_variable(snapshot, name);
+  return text && text->value.empty() && may_be_empty ? std::nullopt : text;
+}
+
+Result<> read_leader_variables(PlatformFacts& facts, const PlatformVariables& variables, const Snapshot& snapshot) {
+  const bool is_empty = variables.may_be_empty && snapshot.variable(variables.address.front()) == "";
+  if (!is_empty) {
+    TRY(read_agreeing(facts.master_address, snapshot, variables.address, read_address,
+                      "both are the leader's address"));
+  }
+  TRY(read_agreeing(facts.master_port, snapshot, variables.port, read_port, "both are the leader's port"));
+  if (variables.meeting_point != nullptr) {
+    TRY(read_meeting_point(facts, snapshot, variables.meeting_point));
+  }
+  if (const auto list = filled_variable(variables.hosts, variables.may_be_empty, snapshot)) {
+    TRY(take_hosts(facts, TRY(read_host_list(*list))));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> read_variables(PlatformFacts& facts, const PlatformVariables& variables, const Snapshot& snapshot) {
+  TRY(read_agreeing(facts.nodes, snapshot, variables.nodes, read_node_count, "both are the number of nodes"));
+  if (const auto range = filled_variable(variables.node_range, false, snapshot)) {
+    set_nodes(facts, TRY(read_node_range(*range)));
+  }
+  TRY(read_agreeing(facts.node_rank, snapshot, variables.node_rank, read_node_rank, "both are the rank of this node"));
+  TRY(read_leader_variables(facts, variables, snapshot));
+  if (variables.slots != nullptr) {
+    facts.slots = sourced_variable(snapshot, variables.slots);
+  }
+  if (variables.devices != nullptr) {
+    TRY(read_devices(facts, snapshot, variables.devices));
+  }
+  if (variables.all_devices != nullptr) {
+    TRY(check_all_devices(facts, snapshot, variables.all_devices));
+  }
+  if (variables.restarts != nullptr) {
+    TRY(read_into(facts.restart_count, snapshot, variables.restarts, read_restarts));
+  }
+  if (variables.job_id != nullptr) {
+    facts.job_id = sourced_variable(snapshot, variables.job_id);
+  }
+  return {};
+}
+
+Result<PlatformFacts> read_platform(const Platform& platform, const Snapshot& snapshot) {
+  PlatformFacts facts;
+  if (platform.grace) {
+    facts.grace = {*platform.grace, default_of(platform.name)};
+  }
+  TRY(read_variables(facts, platform.variables, snapshot));
+  if (platform.read != nullptr) {
+    TRY(platform.read(facts, snapshot));
+  }
+  return facts;
 }
 
 Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
@@ -53,19 +142,6 @@ void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range) {
   facts.least_nodes = range.value.least;
 }
 
-Result<> read_torch_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.node_rank, snapshot, "RANK", read_node_rank); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
-    return read;
-  }
-  return read_into(facts.master_port, snapshot, "MASTER_PORT", read_port);
-}
-
 Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {
   const auto rank = parse_integer(text.value, 0, kMostNodes - 1);
   if (!rank) {
@@ -74,13 +150,10 @@ Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {
   return Sourced<int>{*rank, text.source};
 }
 
-Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot,
-                                                    std::initializer_list<const char*> names) {
+Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot, const Names& names) {
   std::optional<Sourced<int>> index;
   constexpr const char* kWhy = "both are the index of this pod in its task";
-  if (auto read = read_agreeing(index, snapshot, names, read_node_rank, kWhy); !read) {
-    return read.error();
-  }
+  TRY(read_agreeing(index, snapshot, names, read_node_rank, kWhy));
   return index;
 }
 
@@ -124,7 +197,7 @@ namespace {
 /// True where task lists are needed: for a mode that counts its roles; for others only if the lists are the sole
 /// description of other nodes.
 bool are_lists_wanted(const Snapshot& snapshot, const ClusterRequest& request, const Roles& roles) {
-  const bool is_described = request.nodes || request.workers || kBare.find_sign(snapshot);
+  const bool is_described = request.nodes || request.workers || find_sign(kBare, snapshot);
   return !roles.empty() || (!is_described && are_several_tasks(snapshot));
 }
 
@@ -135,7 +208,7 @@ Choice detect_platform(const Snapshot& snapshot, const ClusterRequest& request, 
     return {nullptr, "", {}};
   }
   for (const Platform* const platform : platforms()) {
-    const auto sign = platform == excluded ? std::nullopt : platform->find_sign(snapshot);
+    const auto sign = platform == excluded ? std::nullopt : find_sign(*platform, snapshot);
     if (sign && (!platform->is_list_of_tasks || are_lists_wanted(snapshot, request, roles))) {
       return {platform, "", from_variable(*sign)};
     }
@@ -168,9 +241,9 @@ Result<Choice> choose_platform(const Snapshot& snapshot, const ClusterRequest& r
   if (is_excluded) {
     return detect_platform(snapshot, request, roles, platform);
   }
-  if (!platform->find_sign(snapshot)) {
+  if (!find_sign(*platform, snapshot)) {
     return Error{blame(wanted->source),
-                 wanted->source.name + " is '" + wanted->value + "', but " + platform->signs + " is not set"};
+                 wanted->source.name + " is '" + wanted->value + "', but " + describe_signs(*platform) + " is not set"};
   }
   return Choice{platform, wanted->value, wanted->source};
 }

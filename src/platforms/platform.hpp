@@ -7,8 +7,8 @@
 #include "platforms/cluster.hpp"
 #include "platforms/request.hpp"
 
+#include <array>
 #include <chrono>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -55,19 +55,64 @@ struct PlatformFacts {
   std::string remark;             ///< a notice for the user, whatever is decided; empty: none
 };
 
-/// A platform: recognises its variables and reads them.
+/// Names of variables, as many as are not null.
+using Names = std::array<const char*, 10>;
+
+/// Variables that reveal a platform.
+struct PlatformSigns {
+  Names any = {};       ///< the first one that is set is the sign
+  Names with = {};      ///< all of these must be set beside it,
+  Names with_any = {};  ///< one of these, where there are any,
+  Names without = {};   ///< and none of these
+};
+
+/// Variables that hold a platform's facts as they are, in the order in which they are read. Where a fact has several
+/// names, those that are set must agree.
+struct PlatformVariables {
+  Names nodes = {};
+  const char* node_range = nullptr;  ///< "4" or "2:4"
+  Names node_rank = {};
+  Names address = {};  ///< of the leader
+  Names port = {};
+  const char* meeting_point = nullptr;  ///< "host" or "host:port" of the leader
+  const char* hosts = nullptr;          ///< a list in the order of ranks; the first host leads
+  const char* slots = nullptr;          ///< as for --nproc-per-node
+  const char* devices = nullptr;        ///< of this node; 0: the platform has not counted them
+  const char* all_devices = nullptr;    ///< of all nodes; must be a multiple of `devices`
+  const char* restarts = nullptr;       ///< of the job by the platform, from 0
+  const char* job_id = nullptr;
+  bool may_be_empty = false;  ///< an empty address or list is as good as none
+};
+
+/// A platform: the variables that reveal it and those that describe the job, and code for what these do not say.
 struct Platform {
   const char* name;
-  const char* signs;  ///< the variables that reveal it, for people
-  /// The variable that reveals this platform; empty when the surroundings are not of this platform.
-  std::optional<std::string> (*find_sign)(const Snapshot& snapshot);
-  Result<PlatformFacts> (*read)(const Snapshot& snapshot);
+  const char* sign_text = nullptr;  ///< the signs, for people; null: their names
+  PlatformSigns signs = {};
+  /// Finds the sign where `signs` cannot say it; empty when the surroundings are not of this platform.
+  std::optional<std::string> (*find_sign)(const Snapshot& snapshot) = nullptr;
+  PlatformVariables variables = {};
+  Result<> (*read)(PlatformFacts& facts, const Snapshot& snapshot) = nullptr;  ///< reads the rest, after `variables`
   /// Variables that count nodes or processes, with '*' for any letters ("VC_*_NUM"): a job must not be smaller than
   /// they say, whichever platform describes it.
-  std::span<const char* const> counts = {};
-  bool may_lack_rank = false;     ///< node ranks may go by order of arrival
-  bool is_list_of_tasks = false;  ///< described by the task lists alone
+  Names counts = {};
+  std::optional<std::chrono::seconds> grace = {};  ///< from SIGTERM to SIGKILL, by the platform's document
+  bool may_lack_rank = false;                      ///< node ranks may go by order of arrival
+  bool is_list_of_tasks = false;                   ///< described by the task lists alone
 };
+
+/// The variable that reveals the platform; empty when the surroundings are not of this platform.
+[[nodiscard]] std::optional<std::string> find_sign(const Platform& platform, const Snapshot& snapshot);
+
+/// The signs, for people: "MA_NUM_HOSTS or MA_VJ_NAME".
+[[nodiscard]] std::string describe_signs(const Platform& platform);
+
+/// Reads what the platform says about the job.
+[[nodiscard]] Result<PlatformFacts> read_platform(const Platform& platform, const Snapshot& snapshot);
+
+/// Reads these variables into `facts`.
+[[nodiscard]] Result<> read_variables(PlatformFacts& facts, const PlatformVariables& variables,
+                                      const Snapshot& snapshot);
 
 /// Replaces the platform's values by the user's, field by field; notes each replaced value as lost.
 void apply_request(PlatformFacts& facts, const ClusterRequest& request);
@@ -120,16 +165,15 @@ constexpr int kMostNodes = 1'000'000;
 constexpr int kMostWorkers = 10'000'000;
 
 /// The first of these variables that is set, used as a platform's sign.
-[[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot, std::initializer_list<const char*> names);
+[[nodiscard]] std::optional<std::string> first_set(const Snapshot& snapshot, const Names& names);
 
-/// Reads WORLD_SIZE, RANK, MASTER_ADDR and MASTER_PORT on a platform whose document says that the first two count
-/// nodes.
-[[nodiscard]] Result<> read_torch_nodes(PlatformFacts& facts, const Snapshot& snapshot);
+/// Variables of PyTorch jobs on platforms whose documents say that they count nodes.
+inline constexpr PlatformVariables kTorchNodes = {
+    .nodes = {"WORLD_SIZE"}, .node_rank = {"RANK"}, .address = {"MASTER_ADDR"}, .port = {"MASTER_PORT"}};
 
 /// The index of this pod within its task, from the first of these variables that is set. Fails where another one
 /// disagrees. Empty when none is set.
-[[nodiscard]] Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot,
-                                                                  std::initializer_list<const char*> names);
+[[nodiscard]] Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot, const Names& names);
 
 /// Reads "4" or "2:4".
 [[nodiscard]] Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text);
@@ -143,33 +187,34 @@ void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range);
 [[nodiscard]] Result<Sourced<int>> read_port(const Sourced<std::string>& text);
 [[nodiscard]] Result<Sourced<std::string>> read_address(const Sourced<std::string>& text);
 
-/// Reads `text` by `reader` into `field`; without a text, the field stays.
+/// Reads `text` by `reader`; empty where there is none.
 template <typename T>
-[[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field, const std::optional<Sourced<std::string>>& text,
-                                 Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
-  if (!text) {
-    return {};
-  }
-  auto value = reader(*text);
-  if (!value) {
-    return value.error();
-  }
-  field = std::move(*value);
-  return {};
+[[nodiscard]] Result<std::optional<Sourced<T>>> read_given(const std::optional<Sourced<std::string>>& text,
+                                                           Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
+  return text ? std::optional(TRY(reader(*text))) : std::nullopt;
 }
 
-/// Reads the variable `name` in this way.
+/// Reads the variable `name` by `reader`; empty where it is not set.
+template <typename T>
+[[nodiscard]] Result<std::optional<Sourced<T>>> read_variable(
+    const Snapshot& snapshot, const std::string& name, Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
+  return read_given(sourced_variable(snapshot, name), reader);
+}
+
+/// Reads the variable `name` into `field`, which stays where the variable is not set.
 template <typename T>
 [[nodiscard]] Result<> read_into(std::optional<Sourced<T>>& field, const Snapshot& snapshot, const std::string& name,
                                  Result<Sourced<T>> (*reader)(const Sourced<std::string>&)) {
-  return read_into(field, sourced_variable(snapshot, name), reader);
+  if (auto value = TRY(read_variable(snapshot, name, reader))) {
+    field = std::move(value);
+  }
+  return {};
 }
 
 /// Reads the first of these variables that is set into `field`. Fails where another one disagrees; `why` completes
 /// the error ("both are the rank of this node").
 template <typename T>
-[[nodiscard]] Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot,
-                                     std::initializer_list<const char*> names,
+[[nodiscard]] Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot, const Names& names,
                                      Result<Sourced<T>> (*reader)(const Sourced<std::string>&), std::string_view why);
 
 /// "A is 'x' but B is 'y': <why they cannot both be true>".
@@ -178,14 +223,10 @@ template <typename T>
 [[nodiscard]] Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why);
 
 template <typename T>
-Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot,
-                       std::initializer_list<const char*> names,
+Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot, const Names& names,
                        Result<Sourced<T>> (*reader)(const Sourced<std::string>&), std::string_view why) {
   for (const char* const name : names) {
-    std::optional<Sourced<T>> given;
-    if (auto read = read_into(given, snapshot, name, reader); !read) {
-      return read;
-    }
+    const auto given = name == nullptr ? std::nullopt : TRY(read_variable(snapshot, name, reader));
     if (field && given && field->value != given->value) {
       return contradiction(*field, *given, why);
     }

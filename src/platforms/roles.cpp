@@ -41,9 +41,7 @@ Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text
       entry.erase(0, entry.find_first_not_of(' '));
     }
     const Source place = part_of(text.source, "[" + std::to_string(i) + "]");
-    if (auto checked = check_endpoint({entry, place}); !checked) {
-      return checked.error();
-    }
+    TRY(check_endpoint({entry, place}));
   }
   return endpoints;
 }
@@ -175,13 +173,10 @@ Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapsho
   if (choice.platform == nullptr || (roles.empty() && !choice.platform->is_list_of_tasks)) {
     return {};
   }
-  auto tasks = read_task_lists(snapshot, roles.empty() ? tensorflow_roles() : roles);
-  if (!tasks) {
-    return tasks.error();
-  }
+  auto tasks = TRY(read_task_lists(snapshot, roles.empty() ? tensorflow_roles() : roles));
   const bool is_one_node = request.nodes && request.nodes->value.most == 1;  // wanted by the user
-  if (*tasks && !(is_one_node && hosts_of(**tasks).size() > 1)) {
-    job.tasks = std::move(*tasks);
+  if (tasks && !(is_one_node && hosts_of(*tasks).size() > 1)) {
+    job.tasks = std::move(tasks);
   }
   return {};
 }
@@ -196,15 +191,12 @@ Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text, 
   std::vector<RoleSize> sizes;
   long long total = 0;
   for (const std::string& piece : split(text.value, ',')) {
-    const auto size = read_role_size(piece, text, roles);
-    if (!size) {
-      return size.error();
+    const auto size = TRY(read_role_size(piece, text, roles));
+    if (find_size(sizes, size.role) != nullptr) {
+      return wrong_value(text, "each role once, and " + size.role + " is there twice");
     }
-    if (find_size(sizes, size->role) != nullptr) {
-      return wrong_value(text, "each role once, and " + size->role + " is there twice");
-    }
-    sizes.push_back(*size);
-    total += size->count;
+    sizes.push_back(size);
+    total += size.count;
   }
   if (text.value.empty()) {
     return wrong_value(text, kExpectedSizes);
@@ -220,15 +212,10 @@ Result<JobRoles> read_job_roles(const Choice& choice, const Snapshot& snapshot, 
   JobRoles job;
   job.are_counted = !roles.empty();
   if (const auto& text = request.roles) {
-    auto sizes = read_role_sizes(*text, roles);
-    if (!sizes) {
-      return sizes.error();
-    }
-    job.sizes = {std::move(*sizes), text->source};
+    auto sizes = TRY(read_role_sizes(*text, roles));
+    job.sizes = {std::move(sizes), text->source};
   }
-  if (auto read = read_tasks(job, choice, snapshot, request, roles); !read) {
-    return read.error();
-  }
+  TRY(read_tasks(job, choice, snapshot, request, roles));
   if (job.sizes && job.tasks && job.sizes->value != sizes_of(*job.tasks)) {
     return contradiction({to_text(job.sizes->value), job.sizes->source},
                          {to_text(sizes_of(*job.tasks)), job.tasks->source},

@@ -99,7 +99,7 @@ constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",      "WORKER_
 bool matches_any(std::string_view name, std::span<const char* const> patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
     // Comparing the first letter skips most patterns: every variable is compared with every pattern at every start.
-    return (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
+    return pattern != nullptr && (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
   });
 }
 
@@ -287,8 +287,8 @@ std::optional<Counter> find_replaced(const PlatformFacts& facts, const Choice& c
 std::vector<Counter> counters_left_out(const Choice& choice, const Snapshot& snapshot) {
   std::vector<Counter> counters;
   for (const Platform* const platform : platforms()) {
-    const bool is_left_out = choice.platform == nullptr && platform->find_sign(snapshot);
-    const auto read = is_left_out ? platform->read(snapshot) : Result<PlatformFacts>(PlatformFacts());
+    const bool is_left_out = choice.platform == nullptr && find_sign(*platform, snapshot);
+    const auto read = is_left_out ? read_platform(*platform, snapshot) : Result<PlatformFacts>(PlatformFacts());
     if (read && read->nodes) {
       counters.push_back({as_written(*read->nodes, snapshot), read->nodes->value, false, platform});
     }
@@ -352,8 +352,8 @@ std::string why_not(const Platform& owner, const Choice& choice, const Snapshot&
   if (choice.platform == &owner) {
     return whose + ", and it has something better";
   }
-  if (!owner.find_sign(snapshot)) {
-    return whose + ", but " + owner.signs + " is not set";
+  if (!find_sign(owner, snapshot)) {
+    return whose + ", but " + describe_signs(owner) + " is not set";
   }
   if (choice.platform == nullptr && choice.name.empty()) {
     return whose + (is_already_worker(snapshot) ? ", and speaks of the job whose worker this is"
@@ -418,7 +418,7 @@ std::vector<UnusedValue> find_unused(const std::vector<Decision>& decisions, con
     }
   };
   for (const Platform* const platform : platforms()) {
-    add_variable(platform->find_sign(snapshot).value_or(""), platform);
+    add_variable(find_sign(*platform, snapshot).value_or(""), platform);
   }
   for (const char* const name : kBareNames) {
     add_variable(name, nullptr);

@@ -83,12 +83,9 @@ bool are_processes_shared(const PlatformFacts& facts) {
 }  // namespace
 
 Result<> read_devices(PlatformFacts& facts, const std::optional<Sourced<std::string>>& text) {
-  std::optional<Sourced<int>> devices;
-  if (auto read = read_into(devices, text, read_device_count); !read) {
-    return read;
-  }
-  if (devices && devices->value > 0) {
-    facts.slots = {std::to_string(devices->value), devices->source};
+  const auto devices = text ? TRY(read_device_count(*text)) : Sourced<int>{};
+  if (devices.value > 0) {
+    facts.slots = as_text(devices);
   }
   return {};
 }
@@ -97,23 +94,8 @@ Result<> read_devices(PlatformFacts& facts, const Snapshot& snapshot, const std:
   return read_devices(facts, sourced_variable(snapshot, name));
 }
 
-Result<PlatformFacts> read_torch_job(const Snapshot& snapshot, const std::string& job_id) {
-  PlatformFacts facts;
-  if (auto read = read_torch_nodes(facts, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_devices(facts, snapshot, "NPROC_PER_NODE"); !read) {
-    return read.error();
-  }
-  facts.job_id = sourced_variable(snapshot, job_id);
-  return facts;
-}
-
 Result<> check_all_devices(const PlatformFacts& facts, const Snapshot& snapshot, const std::string& name) {
-  std::optional<Sourced<int>> all;
-  if (auto read = read_into(all, snapshot, name, read_all_devices); !read) {
-    return read;
-  }
+  const auto all = TRY(read_variable(snapshot, name, read_all_devices));
   if (!all || !facts.nodes || !facts.slots) {
     return {};
   }
@@ -168,9 +150,7 @@ Result<> apply_total(PlatformFacts& facts, const std::optional<Sourced<int>>& gi
   }
   const Sourced<int>& total = *wanted;
   if (!given) {
-    if (auto checked = check_shares(facts, total, slots); !checked) {
-      return checked;
-    }
+    TRY(check_shares(facts, total, slots));
   }
   if (slots.value > total.value) {
     return contradiction(slots, total, "one node has no more workers than the job");
@@ -246,20 +226,10 @@ Result<> check_request(const PlatformFacts& facts, const ClusterRequest& request
 }  // namespace
 
 Result<> read_tasks(PlatformFacts& facts, const Snapshot& snapshot, const TaskVariables& names) {
-  std::optional<Sourced<int>> local_rank;
-  std::optional<Sourced<int>> local_size;
-  if (auto read = read_into(facts.nodes, snapshot, names.size, read_node_count); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.node_rank, snapshot, names.rank, read_node_rank); !read) {
-    return read;
-  }
-  if (auto read = read_into(local_rank, snapshot, names.local_rank, read_node_rank); !read) {
-    return read;
-  }
-  if (auto read = read_into(local_size, snapshot, names.local_size, read_local_size); !read) {
-    return read;
-  }
+  TRY(read_into(facts.nodes, snapshot, names.size, read_node_count));
+  TRY(read_into(facts.node_rank, snapshot, names.rank, read_node_rank));
+  const auto local_rank = TRY(read_variable(snapshot, names.local_rank, read_node_rank));
+  const auto local_size = TRY(read_variable(snapshot, names.local_size, read_local_size));
   for (const char* const name : {names.size, names.rank, names.local_rank, names.local_size}) {
     if (!snapshot.has(name)) {
       return Error{ErrorKind::BadEnvironment,
@@ -278,12 +248,8 @@ Result<> read_tasks(PlatformFacts& facts, const Snapshot& snapshot, const TaskVa
 
 Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, const Sourced<std::string>& id,
                             const std::string& advice) {
-  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
-    return read;
-  }
-  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read;
-  }
+  TRY(read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address));
+  TRY(read_into(facts.master_port, snapshot, "MASTER_PORT", read_port));
   if (!facts.master_address && are_all_here(facts)) {
     facts.master_address = {"127.0.0.1", facts.share->local_size.source};
   }
@@ -319,9 +285,7 @@ Result<> apply_share(PlatformFacts& facts, const ClusterRequest& request) {
     facts.share.reset();
     return {};
   }
-  if (auto checked = check_request(facts, request); !checked) {
-    return checked;
-  }
+  TRY(check_request(facts, request));
   if (facts.slots && facts.slots->value != "1") {
     facts.lost.push_back({"nodes.slots", *facts.slots, "each process is one worker already"});
   }
@@ -331,7 +295,7 @@ Result<> apply_share(PlatformFacts& facts, const ClusterRequest& request) {
 }
 
 Result<> check_share_of(const Platform& passed_over, const Snapshot& snapshot, const ClusterRequest& request) {
-  auto facts = passed_over.read(snapshot);
+  auto facts = read_platform(passed_over, snapshot);
   return facts ? apply_share(*facts, request) : Result<>();
 }
 

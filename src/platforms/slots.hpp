@@ -19,9 +19,6 @@ namespace muster {
 /// Reads that number from a text.
 [[nodiscard]] Result<> read_devices(PlatformFacts& facts, const std::optional<Sourced<std::string>>& text);
 
-/// A job of `read_torch_nodes`, with NPROC_PER_NODE devices on each node and its name in `job_id`.
-[[nodiscard]] Result<PlatformFacts> read_torch_job(const Snapshot& snapshot, const std::string& job_id);
-
 /// Checks the variable `name`, which counts the devices of all nodes, against the number per node.
 [[nodiscard]] Result<> check_all_devices(const PlatformFacts& facts, const Snapshot& snapshot, const std::string& name);
 

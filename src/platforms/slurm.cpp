@@ -68,23 +68,17 @@ Result<Step> read_step(const Snapshot& snapshot) {
     return nodes.error();
   }
   const Text counts = *sourced_variable(snapshot, "SLURM_STEP_TASKS_PER_NODE");
-  const auto tasks = read_tasks_per_node(counts);
-  if (!tasks) {
-    return tasks.error();
-  }
+  const auto tasks = TRY(read_tasks_per_node(counts));
   const Text list = *sourced_variable(snapshot, "SLURM_STEP_NODELIST");
-  const auto hosts = read_slurm_list(list);
-  if (!hosts) {
-    return hosts.error();
-  }
+  const auto hosts = TRY(read_slurm_list(list));
   const auto count = static_cast<std::size_t>(nodes->value);
-  const bool is_short_list = hosts->value.size() != count;
-  if (is_short_list || tasks->value.size() != count) {
+  const bool is_short_list = hosts.value.size() != count;
+  if (is_short_list || tasks.value.size() != count) {
     const Text& other = is_short_list ? list : counts;
     return contradiction(Text{std::to_string(nodes->value), nodes->source}, {shortened(other.value), other.source},
                          "both are about the nodes of this step");
   }
-  return Step{*nodes, tasks->value, *hosts};
+  return Step{*nodes, tasks.value, hosts};
 }
 
 /// Reads a required variable: srun sets all of them for each task.
@@ -110,33 +104,24 @@ Result<Sourced<int>> read_cores(const Text& text) {
 /// Makes one task one worker and one node.
 Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
   const Source source = from_variable("SLURM_STEP_TASKS_PER_NODE");
-  const auto all = read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_TASKS"));
-  if (!all) {
-    return all.error();
-  }
+  const auto all = TRY(read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_TASKS")));
   const auto sum = std::accumulate(step.tasks.begin(), step.tasks.end(), std::int64_t{0});
-  if (sum != all->value) {
-    return contradiction(Text{std::to_string(all->value), all->source},
+  if (sum != all.value) {
+    return contradiction(Text{std::to_string(all.value), all.source},
                          {shortened(snapshot.variable(source.name).value_or("")), source},
                          "both count the tasks of this step");
   }
   const auto node = read_rank(snapshot, "SLURM_NODEID", step.nodes);
-  const auto task = read_rank(snapshot, "SLURM_PROCID", *all);
+  const auto task = read_rank(snapshot, "SLURM_PROCID", all);
   if (!node || !task) {
     return !node ? node.error() : task.error();
   }
   const Sourced<int> here{step.tasks[static_cast<std::size_t>(node->value)], part_of(source, " of this node")};
-  const auto local = read_rank(snapshot, "SLURM_LOCALID", here);
-  if (!local) {
-    return local.error();
-  }
-  facts.nodes = *all;
+  const auto local = TRY(read_rank(snapshot, "SLURM_LOCALID", here));
+  facts.nodes = all;
   facts.node_rank = *task;
-  std::optional<Sourced<int>> cores;  // set only where requested
-  if (auto read = read_into(cores, snapshot, "SLURM_CPUS_PER_TASK", read_cores); !read) {
-    return read;
-  }
-  facts.share = HostShare{*local, here, node->value, step.nodes.value};
+  const auto cores = TRY(read_variable(snapshot, "SLURM_CPUS_PER_TASK", read_cores));  // set only where requested
+  facts.share = HostShare{local, here, node->value, step.nodes.value};
   if (cores) {
     facts.share->cores = cores->value;
   }
@@ -164,9 +149,7 @@ std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) 
 
 Result<> read_leader(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
   const Text first{step.hosts.value.front(), step.hosts.source};
-  if (auto read = read_batch_leader(facts, first, snapshot); !read) {
-    return read;
-  }
+  TRY(read_batch_leader(facts, first, snapshot));
   facts.no_leader = leader_outside(step, snapshot);
   if (facts.no_leader) {
     facts.master_address.reset();
@@ -179,25 +162,17 @@ Result<> read_task(PlatformFacts& facts, const Snapshot& snapshot) {
   if (facts.no_nodes) {
     return {};
   }
-  const auto step = read_step(snapshot);
-  if (!step) {
-    return step.error();
-  }
-  const bool is_agent_each = std::all_of(step->tasks.begin(), step->tasks.end(), [](int tasks) { return tasks == 1; });
+  const auto step = TRY(read_step(snapshot));
+  const bool is_agent_each = std::all_of(step.tasks.begin(), step.tasks.end(), [](int tasks) { return tasks == 1; });
   if (!is_agent_each) {
-    if (auto read = read_placed_task(facts, *step, snapshot); !read) {
-      return read;
-    }
-    return read_leader(facts, *step, snapshot);
+    TRY(read_placed_task(facts, step, snapshot));
+    return read_leader(facts, step, snapshot);
   }
-  const auto rank = read_rank(snapshot, "SLURM_NODEID", step->nodes);
-  if (!rank) {
-    return rank.error();
-  }
-  facts.nodes = step->nodes;
-  facts.node_rank = *rank;
-  facts.hosts = step->hosts;
-  return read_leader(facts, *step, snapshot);
+  const auto rank = TRY(read_rank(snapshot, "SLURM_NODEID", step.nodes));
+  facts.nodes = step.nodes;
+  facts.node_rank = rank;
+  facts.hosts = step.hosts;
+  return read_leader(facts, step, snapshot);
 }
 
 /// Error for a job with several groups of nodes, each of which has separate variables.
@@ -236,10 +211,10 @@ Result<> read_shell(PlatformFacts& facts, const Snapshot& snapshot) {
     return {};
   }
   std::optional<Sourced<int>> nodes;
-  if (auto read = read_agreeing(nodes, snapshot, {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}, read_node_count,
-                                "both are the nodes of the job");
-      !read || !nodes) {
-    return read;
+  TRY(read_agreeing(nodes, snapshot, {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}, read_node_count,
+                    "both are the nodes of the job"));
+  if (!nodes) {
+    return {};
   }
   const std::string count = std::to_string(nodes->value);
   if (nodes->value > 1) {
@@ -275,40 +250,28 @@ void read_slots(PlatformFacts& facts, const Snapshot& snapshot) {
   }
 }
 
-Result<PlatformFacts> read_slurm(const Snapshot& snapshot) {
-  PlatformFacts facts;
+Result<> read_slurm(PlatformFacts& facts, const Snapshot& snapshot) {
   const bool is_step = is_in_step(snapshot);
-  facts.job_id = sourced_variable(snapshot, "SLURM_JOB_ID");
   if (is_step) {
     facts.job_id->value += "." + *snapshot.variable("SLURM_STEP_ID");
   }
-  if (auto read = is_step ? read_task(facts, snapshot) : read_shell(facts, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.restart_count, snapshot, "SLURM_RESTART_COUNT", read_restarts); !read) {
-    return read.error();
-  }
+  TRY(is_step ? read_task(facts, snapshot) : read_shell(facts, snapshot));
   facts.remark = is_step ? describe_shell(snapshot) : "";
   read_slots(facts, snapshot);
   facts.grace = Sourced<std::chrono::milliseconds>{kKillWait, default_of("KillWait")};
-  return facts;
+  return {};
 }
-
-constexpr std::array kSlurmCounts = {"SLURM_STEP_NUM_NODES",
-                                     "SLURM_JOB_NUM_NODES",
-                                     "SLURM_NNODES",
-                                     "SLURM_NODELIST",
-                                     "SLURM_*_NODELIST",
-                                     "SLURM_HET_SIZE",
-                                     "SLURM_JOB_NUM_NODES_HET_GROUP_*",
-                                     "SLURM_STEP_NUM_TASKS",
-                                     "SLURM_NTASKS",
-                                     "SLURM_NPROCS"};
 
 }  // namespace
 
-const Platform kSlurm = {"slurm", "SLURM_JOB_ID with SLURM_STEP_ID, SLURM_PROCID or SLURM_JOB_NUM_NODES",
-                         find_slurm_sign, read_slurm, kSlurmCounts};
+const Platform kSlurm = {.name = "slurm",
+                         .sign_text = "SLURM_JOB_ID with SLURM_STEP_ID, SLURM_PROCID or SLURM_JOB_NUM_NODES",
+                         .find_sign = find_slurm_sign,
+                         .variables = {.restarts = "SLURM_RESTART_COUNT", .job_id = "SLURM_JOB_ID"},
+                         .read = read_slurm,
+                         .counts = {"SLURM_STEP_NUM_NODES", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NODELIST",
+                                    "SLURM_*_NODELIST", "SLURM_HET_SIZE", "SLURM_JOB_NUM_NODES_HET_GROUP_*",
+                                    "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"}};
 
 // Expands Slurm's compressed lists as `scontrol show hostnames` does; tests/slurm compares the two. In "n[1-3,07]" a
 // number in front of a dash sets the width of the numbers of its range. With several brackets the last one counts
@@ -402,12 +365,9 @@ Result<> Expander::expand(std::string_view name, int depth, Names& names) const 
   if (depth > kMostBrackets) {
     return expected("fewer brackets within each other");
   }
-  const auto pattern = read_pattern(name, depth);
-  if (!pattern) {
-    return pattern.error();
-  }
+  const auto pattern = TRY(read_pattern(name, depth));
   std::size_t count = 1;
-  for (const Names& numbers : pattern->brackets) {
+  for (const Names& numbers : pattern.brackets) {
     count *= numbers.size();
     if (count > kMostNodes) {
       return too_many();
@@ -417,7 +377,7 @@ Result<> Expander::expand(std::string_view name, int depth, Names& names) const 
     return too_many();
   }
   for (std::size_t index = 0; index < count; ++index) {
-    names.push_back(name_of(*pattern, index));
+    names.push_back(name_of(pattern, index));
     if (names.back().size() > kLongestName) {
       return expected("names of at most " + std::to_string(kLongestName) + " characters");
     }
@@ -434,9 +394,7 @@ Result<Pattern> Expander::read_pattern(std::string_view name, int depth) const {
       level += name[end] == '[' ? 1 : name[end] == ']' ? -1 : 0;
     }
     Names numbers;
-    if (auto expanded = expand_bracket(name.substr(open + 1, end - open - 2), depth, numbers); !expanded) {
-      return expanded.error();
-    }
+    TRY(expand_bracket(name.substr(open + 1, end - open - 2), depth, numbers));
     pattern.texts.push_back(name.substr(0, open));
     pattern.brackets.push_back(std::move(numbers));
     name = name.substr(end);
@@ -450,10 +408,7 @@ Result<Pattern> Expander::read_pattern(std::string_view name, int depth) const {
 Result<> Expander::expand_bracket(std::string_view inside, int depth, Names& numbers) const {
   for (const std::string_view piece : split_outside(inside, ",").value_or(std::vector{inside})) {
     const bool has_bracket = piece.find('[') != std::string_view::npos;
-    auto expanded = has_bracket ? expand(piece, depth + 1, numbers) : expand_range(piece, numbers);
-    if (!expanded) {
-      return expanded;
-    }
+    TRY(has_bracket ? expand(piece, depth + 1, numbers) : expand_range(piece, numbers));
     if (numbers.size() > kMostNodes) {
       return too_many();
     }
@@ -503,9 +458,7 @@ Result<HostList> read_slurm_list(const Sourced<std::string>& text) {
       continue;
     }
     const std::size_t before = hosts.value.size();
-    if (const auto expanded = expander.expand(piece, 0, hosts.value); !expanded) {
-      return expanded.error();
-    }
+    TRY(expander.expand(piece, 0, hosts.value));
     // The other names differ from the first one only in digits.
     if (!read_address({hosts.value[before], {}})) {
       return expander.expected(form);

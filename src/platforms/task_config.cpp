@@ -19,11 +19,8 @@ Result<json::value> read_json(const Sourced<std::string>& text, std::string_view
 }
 
 Result<json::object> read_json_object(const Sourced<std::string>& text, std::string_view expected) {
-  const auto document = read_json(text, expected);
-  if (!document) {
-    return document.error();
-  }
-  const json::object* const members = document->if_object();
+  const auto document = TRY(read_json(text, expected));
+  const json::object* const members = document.if_object();
   if (members == nullptr) {
     return wrong_value({shortened(text.value), text.source}, expected);
   }
@@ -96,9 +93,7 @@ Result<RoleEndpoints> read_role(const Source& source, std::string_view name, con
     const json::string* const entry = (*entries)[i].if_string();
     const Sourced<std::string> text{entry != nullptr ? std::string(*entry) : shown(&(*entries)[i]),
                                     part_of(place, "[" + std::to_string(i) + "]")};
-    if (auto checked = check_endpoint(text); !checked) {
-      return checked.error();
-    }
+    TRY(check_endpoint(text));
     list.endpoints.push_back(text.value);
   }
   return list;
@@ -120,15 +115,10 @@ Result<std::vector<RoleEndpoints>> read_lists(const Source& source, const json::
     if (find_role(lists, role) != nullptr) {
       return wrong_value({name, part_of(source, " cluster")}, "chief or master, not both");
     }
-    auto list = read_role(source, name, role, member.value());
-    if (!list) {
-      return list.error();
-    }
-    lists.push_back(std::move(*list));
+    auto list = TRY(read_role(source, name, role, member.value()));
+    lists.push_back(std::move(list));
   }
-  if (auto checked = check_endpoints_differ(lists, part_of(source, " cluster")); !checked) {
-    return checked.error();
-  }
+  TRY(check_endpoints_differ(lists, part_of(source, " cluster")));
   return lists;
 }
 
@@ -155,12 +145,9 @@ Result<> read_task(TaskLists& tasks, const json::value* task, const Source& sour
   if (type == nullptr || !type->is_string()) {
     return wrong_member(part_of(place, ".type"), type, "the role of this task, such as worker");
   }
-  const auto number = read_json_number(part_of(place, ".index"), index, 0, "the index of this task, such as 0");
-  if (!number) {
-    return number.error();
-  }
+  const auto number = TRY(read_json_number(part_of(place, ".index"), index, 0, "the index of this task, such as 0"));
   tasks.role = role_of(shown(type), roles);
-  tasks.index = *number;
+  tasks.index = number;
   return {};
 }
 
@@ -187,29 +174,19 @@ Result<> find_own_place(TaskLists& tasks, const Source& source, const Roles& rol
 }  // namespace
 
 Result<TaskLists> read_task_config(const Sourced<std::string>& text, const Roles& roles) {
-  const auto members = read_json_object(text, "a JSON object with cluster and task");
-  if (!members) {
-    return members.error();
-  }
-  if (const json::value* const sparse = members->if_contains("sparseCluster")) {
+  const auto members = TRY(read_json_object(text, "a JSON object with cluster and task"));
+  if (const json::value* const sparse = members.if_contains("sparseCluster")) {
     return wrong_member(part_of(text.source, " sparseCluster"), sparse,
                         "the cluster with all tasks, as without enableDynamicWorker");
   }
-  const auto lists = read_lists(text.source, members->if_contains("cluster"), roles);
-  if (!lists) {
-    return lists.error();
-  }
+  const auto lists = TRY(read_lists(text.source, members.if_contains("cluster"), roles));
   TaskLists tasks;
-  tasks.roles = in_order_of(roles, *lists);
+  tasks.roles = in_order_of(roles, lists);
   tasks.is_task_config = true;
   tasks.source = text.source;
   tasks.own_source = text.source;
-  if (auto read = read_task(tasks, members->if_contains("task"), text.source, roles); !read) {
-    return read.error();
-  }
-  if (auto found = find_own_place(tasks, text.source, roles); !found) {
-    return found.error();
-  }
+  TRY(read_task(tasks, members.if_contains("task"), text.source, roles));
+  TRY(find_own_place(tasks, text.source, roles));
   return tasks;
 }
 

@@ -16,9 +16,6 @@
 namespace muster {
 namespace {
 
-constexpr std::array<const char*, 5> kVolcanoCounts = {"VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST",
-                                                       "WORLD_SIZE"};
-
 /// One task of the job: its pods are nodes.
 struct Task {
   std::string name;  ///< upper case, as in VC_<TASK>_HOSTS
@@ -58,26 +55,16 @@ Result<> read_host_variables(std::map<std::string, Task>& tasks, const Snapshot&
     if (name.empty()) {
       continue;
     }
-    const auto hosts = read_host_list({value, from_variable(variable)});
-    if (!hosts) {
-      return hosts.error();
-    }
-    if (auto added = add_hosts(tasks, name, *hosts); !added) {
-      return added;
-    }
+    const auto hosts = TRY(read_host_list({value, from_variable(variable)}));
+    TRY(add_hosts(tasks, name, hosts));
   }
   return {};
 }
 
 Result<> read_host_files(std::map<std::string, Task>& tasks, const Snapshot& snapshot) {
   for (const std::string& file : volcano_tasks(snapshot)) {
-    const auto hosts = read_host_file(snapshot, file);
-    if (!hosts) {
-      return hosts.error();
-    }
-    if (auto added = add_hosts(tasks, variable_spelling(file), **hosts); !added) {
-      return added;
-    }
+    const auto hosts = TRY(read_host_file(snapshot, file));
+    TRY(add_hosts(tasks, variable_spelling(file), *hosts));
   }
   return {};
 }
@@ -108,15 +95,9 @@ Result<> read_numbers(std::map<std::string, Task>& tasks, const Snapshot& snapsh
 
 Result<Tasks> read_tasks(const Snapshot& snapshot) {
   std::map<std::string, Task> by_name;
-  if (auto read = read_host_variables(by_name, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_host_files(by_name, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_numbers(by_name, snapshot); !read) {
-    return read.error();
-  }
+  TRY(read_host_variables(by_name, snapshot));
+  TRY(read_host_files(by_name, snapshot));
+  TRY(read_numbers(by_name, snapshot));
   Tasks tasks;
   for (const auto& [name, task] : by_name) {
     tasks.push_back(task);
@@ -204,15 +185,9 @@ Result<> read_rank(PlatformFacts& facts, const Tasks& tasks, const Snapshot& sna
     facts.no_rank = facts.no_nodes;
     return read_into(facts.node_rank, snapshot, "RANK", read_node_rank);
   }
-  const auto read_index = read_task_index(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"});
-  if (!read_index) {
-    return read_index.error();
-  }
-  const auto index = *read_index ? *read_index : find_own_index(tasks, snapshot.host_name);
-  std::optional<Sourced<int>> given;
-  if (auto read = read_into(given, snapshot, "RANK", read_node_rank); !read) {
-    return read;
-  }
+  const auto read_index = TRY(read_task_index(snapshot, {"VC_TASK_INDEX", "VK_TASK_INDEX"}));
+  const auto index = read_index ? read_index : find_own_index(tasks, snapshot.host_name);
+  const auto given = TRY(read_variable(snapshot, "RANK", read_node_rank));
   const Task* const own = index ? find_own_task(tasks, index->value, snapshot.host_name) : nullptr;
   if (own == nullptr) {
     if (!given && !tasks.empty()) {
@@ -222,16 +197,13 @@ Result<> read_rank(PlatformFacts& facts, const Tasks& tasks, const Snapshot& sna
     facts.node_rank = given ? given : index;
     return {};
   }
-  const auto listed = rank_from_index(tasks, own, *index);
-  if (!listed) {
-    return listed.error();
-  }
-  if (given && listed->value != given->value) {
+  const auto listed = TRY(rank_from_index(tasks, own, *index));
+  if (given && listed.value != given->value) {
     return contradiction(
         *given, *index,
-        "an index within the task " + own->name + ", which makes " + "this node " + std::to_string(listed->value));
+        "an index within the task " + own->name + ", which makes " + "this node " + std::to_string(listed.value));
   }
-  facts.node_rank = *listed;
+  facts.node_rank = listed;
   return {};
 }
 
@@ -269,8 +241,9 @@ Error counted_differently(const Sourced<int>& counted, const Sourced<int>& total
 }
 
 Result<> read_count(PlatformFacts& facts, Tasks& tasks, const Snapshot& snapshot) {
-  if (auto read = read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count); !read || tasks.empty()) {
-    return read;
+  TRY(read_into(facts.nodes, snapshot, "WORLD_SIZE", read_node_count));
+  if (tasks.empty()) {
+    return {};
   }
   if (are_counted_by_plugin(tasks, facts.nodes)) {
     std::erase_if(tasks, [](const Task& task) { return task.name != "MASTER" && task.name != "WORKER"; });
@@ -278,24 +251,21 @@ Result<> read_count(PlatformFacts& facts, Tasks& tasks, const Snapshot& snapshot
       return no_node(*facts.nodes);
     }
   }
-  const auto total = count_nodes(tasks);
-  if (!total) {
-    return total.error();
-  }
-  if (facts.nodes && facts.nodes->value < total->value && tasks.size() > 1) {
-    facts.no_nodes = counted_differently(*facts.nodes, *total, tasks);
+  const auto total = TRY(count_nodes(tasks));
+  if (facts.nodes && facts.nodes->value < total.value && tasks.size() > 1) {
+    facts.no_nodes = counted_differently(*facts.nodes, total, tasks);
     facts.nodes.reset();
     return {};
   }
-  if (facts.nodes && facts.nodes->value != total->value) {
-    return contradiction(*facts.nodes, *total, "both give the number of nodes");
+  if (facts.nodes && facts.nodes->value != total.value) {
+    return contradiction(*facts.nodes, total, "both give the number of nodes");
   }
-  facts.nodes = *total;
+  facts.nodes = total;
   std::vector<std::string> hosts;
   for (const Task& task : tasks) {
     hosts.insert(hosts.end(), task.hosts.value.begin(), task.hosts.value.end());
   }
-  if (hosts.size() == static_cast<std::size_t>(total->value)) {
+  if (hosts.size() == static_cast<std::size_t>(total.value)) {
     facts.hosts = {hosts, tasks.front().hosts.source};
   }
   return {};
@@ -314,38 +284,28 @@ std::optional<std::string> find_volcano_sign(const Snapshot& snapshot) {
   return tasks.empty() ? std::nullopt : std::optional(kVolcanoFolder + ("/" + tasks.front()) + kHostFileEnding);
 }
 
-Result<PlatformFacts> read_volcano(const Snapshot& snapshot) {
-  PlatformFacts facts;
+Result<> read_volcano(PlatformFacts& facts, const Snapshot& snapshot) {
   facts.secret_file = snapshot.volcano_ssh_key;
   if (const auto hosts = sourced_variable(snapshot, "MPI_HOST")) {
     facts.no_nodes = has_no_starter(*hosts);
-    return facts;
+    return {};
   }
-  auto tasks = read_tasks(snapshot);
-  if (!tasks) {
-    return tasks.error();
-  }
-  if (auto read = read_count(facts, *tasks, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_rank(facts, *tasks, snapshot); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_address, snapshot, "MASTER_ADDR", read_address); !read) {
-    return read.error();
-  }
-  if (auto read = read_into(facts.master_port, snapshot, "MASTER_PORT", read_port); !read) {
-    return read.error();
-  }
+  auto tasks = TRY(read_tasks(snapshot));
+  TRY(read_count(facts, tasks, snapshot));
+  TRY(read_rank(facts, tasks, snapshot));
   if (!facts.master_address && facts.hosts) {
     facts.master_address = {facts.hosts->value.front(), facts.hosts->source};
   }
-  return facts;
+  return {};
 }
 
 }  // namespace
 
-const Platform kVolcano = {"volcano", "VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS", find_volcano_sign,
-                           read_volcano, kVolcanoCounts};
+const Platform kVolcano = {.name = "volcano",
+                           .sign_text = "VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS",
+                           .find_sign = find_volcano_sign,
+                           .variables = {.address = {"MASTER_ADDR"}, .port = {"MASTER_PORT"}},
+                           .read = read_volcano,
+                           .counts = {"VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST", "WORLD_SIZE"}};
 
 }  // namespace muster
