@@ -2,8 +2,8 @@
 #include "rank_table/route_plan.hpp"
 
 #include "base/encoding.hpp"
-#include "base/json.hpp"
 #include "base/text.hpp"
+#include "rank_table/read.hpp"
 
 #include <algorithm>
 #include <map>
@@ -121,11 +121,6 @@ std::optional<int> find_place(const json::object& vote, std::string_view name) {
   return is_place ? std::optional(static_cast<int>(value->get_int64())) : std::nullopt;
 }
 
-std::string find_text(const json::object& vote, std::string_view name) {
-  const json::value* const value = vote.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
 }  // namespace
 
 Result<std::optional<RouteRequest>> read_route_request(const Snapshot& snapshot) {
@@ -222,8 +217,8 @@ Result<RouteVote> decode_vote(std::string_view bytes) {
     return Error{ErrorKind::BadData, "has a vote that is none"};
   }
   const json::object& vote = document.get_object();
-  return RouteVote{find_text(vote, "reason"), find_text(vote, "digest"), find_place(vote, "position"),
-                   find_place(vote, "instance").value_or(0), find_place(vote, "first")};
+  return RouteVote{std::string(text_of(vote, "reason")), std::string(text_of(vote, "digest")),
+                   find_place(vote, "position"), find_place(vote, "instance").value_or(0), find_place(vote, "first")};
 }
 
 RouteDecision decide_route(const std::vector<RouteVote>& votes) {

@@ -1,0 +1,116 @@
+// Applies rules to the members of a table.
+#include "rank_table/rule.hpp"
+
+namespace muster::rank_table {
+namespace {
+
+bool is_rank(const Item& item) {
+  return item.device != nullptr && item.rule.member == "rank_id";
+}
+
+const json::object& object_of(const State& state, const Item& item) {
+  if (item.device != nullptr) {
+    return is_rank(item) ? *item.device->ranked : *item.device->device;
+  }
+  return item.server != nullptr ? *item.server->instance : state.table.root;
+}
+
+bool is_broken(State& state, Item& item) {
+  item.value = object_of(state, item).if_contains(item.rule.member);
+  return item.rule.is_broken(state, item);
+}
+
+using RuleList = std::vector<const Rule*>;
+
+void see(State& state, const RuleList& rules, const InstancePlace* server = nullptr,
+         const DevicePlace* device = nullptr) {
+  for (const Rule* rule : rules) {
+    Item item{*rule, server, device};
+    if (is_broken(state, item)) {
+      add(state, item, std::string(rule->expected));
+    }
+  }
+}
+
+}  // namespace
+
+std::string path_of(const State& state, const Item& item) {
+  Place place;
+  if (item.device != nullptr) {
+    place = is_rank(item) ? place_of_rank(*item.device) : item.device->place;
+  } else if (item.server != nullptr) {
+    place = item.server->place;
+  }
+  return path_of(state.form, place, item.rule.member);
+}
+
+void add(State& state, const Item& item, std::string expected) {
+  if (const std::size_t at = expected.find('%'); at != std::string::npos) {
+    expected.replace(at, 1, state.detail);
+  }
+  state.table.breaches.add(path_of(state, item), item.value, expected, item.rule.code);
+}
+
+void add_at(State& state, const Item& item, std::string path, const json::value* value, std::string_view expected) {
+  state.table.breaches.add(std::move(path), value, expected, item.rule.code);
+}
+
+void see_all_devices(State& state, const Rule& rule) {
+  std::optional<Item> first;
+  std::size_t count = 0;
+  for_each_device(state.table.layout, [&](const DevicePlace& device) {
+    Item item{rule, nullptr, &device};
+    if (is_broken(state, item)) {
+      count += 1;
+      if (!first) {
+        first.emplace(item);
+      }
+    }
+  });
+  if (first) {
+    add(state, *first,
+        std::string(rule.expected) + (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""));
+  }
+}
+
+void apply(State& state, std::span<const Rule> rules) {
+  while (!rules.empty()) {
+    std::map<Of, RuleList> of;
+    const int pass = rules.front().pass;
+    for (; !rules.empty() && rules.front().pass == pass; rules = rules.subspan(1)) {
+      if ((rules.front().forms & bit(state.form)) != 0) {
+        of[rules.front().of].push_back(&rules.front());
+      }
+    }
+    see(state, of[Root]);
+    for (const InstancePlace& server : state.table.layout.instances) {
+      see(state, of[EachServer], &server);
+      const RuleList& of_devices = of[EachDevice];
+      for (auto device = server.devices.begin(); !of_devices.empty() && device != server.devices.end(); ++device) {
+        see(state, of_devices, &server, &*device);
+      }
+    }
+    for (const Rule* rule : of[AllDevices]) {
+      see_all_devices(state, *rule);
+    }
+  }
+}
+
+std::string_view text_of(const Item& item) {
+  const json::string* text = item.value == nullptr ? nullptr : item.value->if_string();
+  return text == nullptr ? std::string_view() : std::string_view(*text);
+}
+
+bool is_missing(State&, const Item& item) {
+  return item.value == nullptr;
+}
+
+bool is_text(State&, const Item& item) {
+  return item.value != nullptr && item.value->is_string();
+}
+
+bool is_number(State&, const Item& item) {
+  return item.value != nullptr && item.value->is_number();
+}
+
+}  // namespace muster::rank_table
