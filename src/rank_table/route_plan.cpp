@@ -50,6 +50,10 @@ std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
   return devices;
 }
 
+int count_ranks_below(int rank, const std::vector<Device>& devices) {
+  return static_cast<int>(std::ranges::count_if(devices, [&](const Device& device) { return device.rank < rank; }));
+}
+
 std::string node(std::size_t index) {
   return "node " + std::to_string(index);
 }
@@ -256,9 +260,7 @@ std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& p
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const auto& devices = table.instances[i].devices;
     for (const Device& device : devices) {
-      const auto is_before = [&](const Device& other) { return other.rank < device.rank; };
-      ranks.push_back(first[static_cast<std::size_t>(positions[i])] +
-                      static_cast<int>(std::count_if(devices.begin(), devices.end(), is_before)));
+      ranks.push_back(first[static_cast<std::size_t>(positions[i])] + count_ranks_below(device.rank, devices));
     }
   }
   return ranks;

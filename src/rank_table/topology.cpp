@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -158,35 +159,25 @@ void sort_by_groups(Nodes& nodes) {
   std::transform(keyed.begin(), keyed.end(), nodes.begin(), [](auto& one) { return std::move(one.second); });
 }
 
-/// Index of each instance's first device among all devices.
-std::vector<std::size_t> first_devices(const Table& table) {
-  std::vector<std::size_t> first;
-  std::size_t devices = 0;
-  for (const Instance& instance : table.instances) {
-    first.push_back(devices);
-    devices += instance.devices.size();
-  }
-  first.push_back(devices);
-  return first;
-}
-
+/// Numbers the nodes' devices in the order of `nodes`; the result is in the order of the table.
 std::vector<int> number(const Table& table, const Nodes& nodes) {
-  const auto first = first_devices(table);
-  std::vector<int> ranks(first.back());
+  std::vector<std::vector<int>> ranks(table.instances.size());
   int next = 0;
   for (const Node& node : nodes) {
     const auto& devices = table.instances[node.instance].devices;
     std::vector<std::size_t> order(devices.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t one, std::size_t other) { return devices[one].rank < devices[other].rank; });
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t device) { return devices[device].rank; });
+    ranks[node.instance].resize(devices.size());
     for (const std::size_t device : order) {
-      ranks[first[node.instance] + device] = next++;
+      ranks[node.instance][device] = next++;
     }
   }
-  return ranks;
+  std::vector<int> all;
+  for (const auto& of_instance : ranks) {
+    all.insert(all.end(), of_instance.begin(), of_instance.end());
+  }
+  return all;
 }
 
 std::vector<int> ranks_of(const Table& table) {
@@ -210,26 +201,19 @@ std::size_t hops_between(const Node& one, const Node& other) {
   return a.size() + b.size() - 2 * shared + 1;
 }
 
-/// The instance index of each device, in the order of the table.
-std::vector<std::size_t> instances_of_devices(const Table& table) {
-  std::vector<std::size_t> instances;
-  for (std::size_t i = 0; i < table.instances.size(); ++i) {
-    instances.insert(instances.end(), table.instances[i].devices.size(), i);
-  }
-  return instances;
-}
-
 /// Instance indices by rank; empty unless each rank from 0 on occurs once.
 std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table, const std::vector<int>& ranks) {
   constexpr auto kNobody = static_cast<std::size_t>(-1);
-  const std::vector<std::size_t> of_devices = instances_of_devices(table);
   std::vector<std::size_t> instances(ranks.size(), kNobody);
-  for (std::size_t device = 0; device < ranks.size(); ++device) {
-    const auto rank = static_cast<std::size_t>(ranks[device]);
-    if (rank >= instances.size() || instances[rank] != kNobody) {
-      return std::nullopt;
+  auto next = ranks.begin();
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    for (std::size_t device = 0; device < table.instances[i].devices.size(); ++device) {
+      const auto rank = static_cast<std::size_t>(*next++);
+      if (rank >= instances.size() || instances[rank] != kNobody) {
+        return std::nullopt;
+      }
+      instances[rank] = i;
     }
-    instances[rank] = of_devices[device];
   }
   return instances;
 }
