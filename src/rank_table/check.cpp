@@ -78,7 +78,8 @@ bool is_other_version(State& state, const Item& item) {
   return item.value != nullptr && std::ranges::none_of(kVersions, [&](const auto& version) {
            const double* number = item.value->if_double();
            return (version.second == "2.0") == (state.form == Form::Version2) &&
-                  (text_of(item) == version.second || (number != nullptr && std::abs(*number - version.first) < 0.001));
+                  (text_of(item.value) == version.second ||
+                   (number != nullptr && std::abs(*number - version.first) < 0.001));
          });
 }
 
@@ -148,20 +149,20 @@ bool see_groups(State& state, const Item& item) {
 /// Ranks follow the pods' numbers.
 bool is_unordered_pod(State& state, const Item& item) {
   const int group = item.server->place.group;
-  const auto number = pod_number(text_of(item));
+  const auto number = pod_number(text_of(item.value));
   return state.group_sizes[group] > 1 && !(number && state.pod_numbers.emplace(group, *number).second);
 }
 bool is_no_name(State&, const Item& item) {
-  return text_of(item).empty() || text_of(item).size() > 63;
+  return text_of(item.value).empty() || text_of(item.value).size() > 63;
 }
 bool is_second_server(State& state, const Item& item) {
-  return !state.servers.insert(text_of(item)).second && !text_of(item).empty();
+  return !state.servers.insert(text_of(item.value)).second && !text_of(item.value).empty();
 }
 bool lacks_host_address(State& state, const Item& item) {
-  return state.has_host_addresses && text_of(item).empty();
+  return state.has_host_addresses && text_of(item.value).empty();
 }
 bool is_no_address(State&, const Item& item) {
-  return !text_of(item).empty() && !is_numeric_address(text_of(item));
+  return !text_of(item.value).empty() && !is_numeric_address(text_of(item.value));
 }
 
 // Ranks run from 0 without a gap, and devices are unique.
@@ -214,7 +215,7 @@ bool is_second_id(State& state, const Item& item) {
 
 bool lacks_address(State& state, const Item& item) {
   const bool is_lacking =
-      state.needs_addresses && text_of(item).empty() && text_of(*item.server->instance, "host_ip").empty();
+      state.needs_addresses && text_of(item.value).empty() && text_of(*item.server->instance, "host_ip").empty();
   if (is_lacking) {
     state.detail = state.table.rules.needs_addresses ? "HCCL_INTRA_ROCE_ENABLE is 1" : "the table has several servers";
   }
@@ -224,7 +225,7 @@ bool is_address_no_text(State& state, const Item& item) {
   return item.value != nullptr && !item.value->is_string() && !lacks_address(state, item);
 }
 bool is_other_address_count(State& state, const Item& item) {
-  const std::string_view list = text_of(item);
+  const std::string_view list = text_of(item.value);
   if (list.empty() && (lacks_address(state, item) || is_address_no_text(state, item))) {
     return false;
   }
@@ -236,7 +237,7 @@ bool is_other_address_count(State& state, const Item& item) {
 
 bool see_addresses(State& state, const Item& item) {
   Owners& owners = item.rule.member == "device_ip" ? state.owners : state.backup_owners;
-  for (const std::string& text : split(text_of(item), ',')) {
+  for (const std::string& text : split(text_of(item.value), ',')) {
     auto address = address_bytes(text);
     if (!address) {
       add(state, item, "an address of version 4 or 6");
@@ -249,7 +250,7 @@ bool see_addresses(State& state, const Item& item) {
 
 /// Needs the owners of all addresses.
 bool see_backups(State& state, const Item& item) {
-  for (const std::string& text : split(text_of(item), ',')) {
+  for (const std::string& text : split(text_of(item.value), ',')) {
     const auto address = address_bytes(text);
     const auto owner = address ? state.owners.find(*address) : state.owners.end();
     if (owner == state.owners.end()) {
@@ -314,7 +315,7 @@ bool see_super_pods(State& state, const Item& item) {
 }
 
 bool is_in_no_super_pod(State& state, const Item& item) {
-  const auto found = state.super_pods.find(text_of(item));
+  const auto found = state.super_pods.find(text_of(item.value));
   state.super_pod = found == state.super_pods.end() ? std::nullopt : std::optional(found->second);
   return state.has_super_pods && !state.super_pod;
 }

@@ -194,7 +194,7 @@ namespace {
 
 /// HCCL accepts such a name, and the servers stay distinct.
 bool is_first_blank_name(State& state, const Item& item) {
-  const bool has_blank = std::ranges::any_of(text_of(item), [](char letter) {
+  const bool has_blank = std::ranges::any_of(text_of(item.value), [](char letter) {
     const auto code = static_cast<unsigned char>(letter);
     return code <= ' ' || code == 0x7F;
   });
@@ -202,7 +202,7 @@ bool is_first_blank_name(State& state, const Item& item) {
 }
 
 bool is_version_1(State&, const Item& item) {
-  return text_of(item) == "1.0";
+  return text_of(item.value) == "1.0";
 }
 
 bool see_device_texts(State& state, const Item& item) {

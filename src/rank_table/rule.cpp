@@ -96,11 +96,6 @@ void apply(State& state, std::span<const Rule> rules) {
   }
 }
 
-std::string_view text_of(const Item& item) {
-  const json::string* text = item.value == nullptr ? nullptr : item.value->if_string();
-  return text == nullptr ? std::string_view() : std::string_view(*text);
-}
-
 bool is_missing(State&, const Item& item) {
   return item.value == nullptr;
 }

@@ -109,9 +109,6 @@ void add_at(State& state, const Item& item, std::string path, const json::value*
 
 [[nodiscard]] std::string path_of(const State& state, const Item& item);
 
-/// The member's text; empty: it is missing or no text.
-[[nodiscard]] std::string_view text_of(const Item& item);
-
 bool is_missing(State& state, const Item& item);
 bool is_text(State& state, const Item& item);
 bool is_number(State& state, const Item& item);
