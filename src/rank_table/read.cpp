@@ -310,11 +310,10 @@ std::optional<std::string> path_of_infinite(const json::value& value) {
       return "[" + std::to_string(i) + "]" + *found;
     }
   }
-  if (const json::object* object = value.if_object()) {
-    for (const auto& member : *object) {
-      if (const auto found = path_of_infinite(member.value())) {
-        return "." + std::string(member.key()) + *found;
-      }
+  const json::object none;
+  for (const auto& member : value.is_object() ? value.get_object() : none) {
+    if (const auto found = path_of_infinite(member.value())) {
+      return "." + std::string(member.key()) + *found;
     }
   }
   const double* number = value.if_double();

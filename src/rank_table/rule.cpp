@@ -32,6 +32,15 @@ void see(State& state, const RuleList& rules, const InstancePlace* server = null
   }
 }
 
+void see_each(State& state, const RuleList& of_servers, const RuleList& of_devices) {
+  for (const InstancePlace& server : state.table.layout.instances) {
+    see(state, of_servers, &server);
+    for (auto device = server.devices.begin(); !of_devices.empty() && device != server.devices.end(); ++device) {
+      see(state, of_devices, &server, &*device);
+    }
+  }
+}
+
 }  // namespace
 
 std::string path_of(const State& state, const Item& item) {
@@ -60,11 +69,10 @@ void see_all_devices(State& state, const Rule& rule) {
   std::size_t count = 0;
   for_each_device(state.table.layout, [&](const DevicePlace& device) {
     Item item{rule, nullptr, &device};
-    if (is_broken(state, item)) {
-      count += 1;
-      if (!first) {
-        first.emplace(item);
-      }
+    const bool is_one = is_broken(state, item);
+    count += is_one ? 1 : 0;
+    if (is_one && !first) {
+      first.emplace(item);
     }
   });
   if (first) {
@@ -74,22 +82,15 @@ void see_all_devices(State& state, const Rule& rule) {
 }
 
 void apply(State& state, std::span<const Rule> rules) {
-  while (!rules.empty()) {
-    std::map<Of, RuleList> of;
-    const int pass = rules.front().pass;
-    for (; !rules.empty() && rules.front().pass == pass; rules = rules.subspan(1)) {
-      if ((rules.front().forms & bit(state.form)) != 0) {
-        of[rules.front().of].push_back(&rules.front());
-      }
+  std::map<int, std::map<Of, RuleList>> passes;
+  for (const Rule& rule : rules) {
+    if ((rule.forms & bit(state.form)) != 0) {
+      passes[rule.pass][rule.of].push_back(&rule);
     }
+  }
+  for (auto& [pass, of] : passes) {
     see(state, of[Root]);
-    for (const InstancePlace& server : state.table.layout.instances) {
-      see(state, of[EachServer], &server);
-      const RuleList& of_devices = of[EachDevice];
-      for (auto device = server.devices.begin(); !of_devices.empty() && device != server.devices.end(); ++device) {
-        see(state, of_devices, &server, &*device);
-      }
-    }
+    see_each(state, of[EachServer], of[EachDevice]);
     for (const Rule* rule : of[AllDevices]) {
       see_all_devices(state, *rule);
     }
