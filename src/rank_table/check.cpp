@@ -1,25 +1,21 @@
-// Checks a table by HCCL's rules: counts, layers, ranks, ids and names.
+// Checks a table by HCCL's rules: each is a row of a table, in the order in which breaches are reported.
 #include "rank_table/check.hpp"
 
 #include "base/endpoint.hpp"
+#include "base/text.hpp"
+#include "rank_table/rule.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
 namespace muster::rank_table {
-
-void check_all(const Checked& table) {
-  check_counts(table);
-  check_servers(table);
-  check_ranks(table);
-  check_addresses(table);
-  check_super_pods(table);
-  check_levels(table);
-}
 
 Rules find_rules(const Snapshot& snapshot) {
   const auto roce = snapshot.variables.find("HCCL_INTRA_ROCE_ENABLE");
@@ -32,406 +28,414 @@ std::vector<Breach> check(std::string_view text, const Rules& rules) {
   return inspect(text, "", rules).breaches;
 }
 
-std::string_view server_of(const InstancePlace& instance) {
-  return text_of(*instance.instance, "server_id");
-}
-
 std::size_t count_servers(const Layout& layout) {
   std::set<std::string_view> ids;
   for (const InstancePlace& instance : layout.instances) {
-    ids.insert(server_of(instance));
+    ids.insert(text_of(*instance.instance, "server_id"));
   }
   return ids.size();
 }
 
-// Compares counts with their lists, and requires non-empty lists.
-
 namespace {
 
-void check_version(const Checked& table, std::initializer_list<std::string_view> known) {
-  const json::value* version = table.root.if_contains("version");
-  std::string expected;
-  for (const std::string_view name : known) {
-    const bool is_number = version != nullptr && version->is_double() &&
-                           std::abs(version->get_double() - (name.back() - '0') / 10.0 - (name.front() - '0')) < 0.001;
-    if (version == nullptr || is_number || text_of(table.root, "version") == name) {
-      return;
+/// Error code of newer versions of CANN.
+constexpr std::string_view kNewerCode = "EI0014";
+
+// Conditions on a value alone.
+
+bool is_no_list(State&, const Item& item) {
+  return item.value != nullptr && !item.value->is_array();
+}
+bool is_empty_list(State&, const Item& item) {
+  return item.value != nullptr && item.value->is_array() && item.value->get_array().empty();
+}
+bool is_no_number(State&, const Item& item) {
+  return !number_of(item.value);
+}
+bool is_no_port(State&, const Item& item) {
+  const int port = number_of(item.value).value_or(0);
+  return item.value != nullptr && (port < 1 || port > 65535);
+}
+
+// Lists and counts.
+
+/// HCCL chooses the list by `version`, and would read another one than muster.
+bool is_second_list(State& state, const Item& item) {
+  for (const std::string_view list : {"server_list", "rank_list", "group_list"}) {
+    if (item.value == nullptr || list == item.rule.member) {
+      return false;
     }
-    expected += (expected.empty() ? "\"" : " or \"") + std::string(name) + "\"";
+    if (state.table.root.contains(list)) {
+      state.detail = list;
+      return true;
+    }
   }
-  table.breaches.add("version", version, expected, kInvalidTable);
+  return false;
 }
 
-/// Checks that a count is missing or equals the size of its list.
-void check_count(const Checked& table, const json::object& object, std::string path, std::size_t actual) {
-  const std::string_view key = std::string_view(path).substr(path.rfind('.') + 1);
-  const json::value* count = object.if_contains(key);
-  if (count != nullptr && number_of(count) != static_cast<int>(actual)) {
-    const std::string expected = std::to_string(actual) + ", as many as are listed";
-    table.breaches.add(std::move(path), count, expected, kInvalidTable);
-  }
+bool is_other_version(State& state, const Item& item) {
+  constexpr std::array<std::pair<double, std::string_view>, 3> kVersions = {{{1.0, "1.0"}, {1.2, "1.2"}, {2.0, "2.0"}}};
+  return item.value != nullptr && std::ranges::none_of(kVersions, [&](const auto& version) {
+           const double* number = item.value->if_double();
+           return (version.second == "2.0") == (state.form == Form::Version2) &&
+                  (text_of(item.value) == version.second ||
+                   (number != nullptr && std::abs(*number - version.first) < 0.001));
+         });
 }
 
-void check_not_empty(const Checked& table, std::string_view key) {
-  if (const json::array* list = array_of(table.root, key); list != nullptr && list->empty()) {
-    table.breaches.add(std::string(key), &table.root.at(key), "at least one entry", kInvalidTable);
-  }
+bool is_other_count(State& state, const json::value* count, std::size_t actual) {
+  state.detail = std::to_string(actual);
+  return count != nullptr && number_of(count) != static_cast<int>(actual);
 }
 
-struct GroupSize {
+bool is_other_count(State& state, const Item& item) {
+  const std::string_view noun = item.rule.member.substr(0, item.rule.member.find('_'));
+  const json::array* list = array_of(state.table.root, std::string(noun) + "_list");
+  return list != nullptr && is_other_count(state, item.value, list->size());
+}
+
+bool is_without_device(State& state, const Item& item) {
+  return item.value != nullptr && item.value->is_array() && state.table.layout.instances.empty() &&
+         state.table.breaches.found().empty();
+}
+
+/// HCCL's first parser, and the chip that it is for, require powers of two.
+bool has_power_of_two(std::size_t devices, std::size_t servers) {
+  constexpr std::array<std::size_t, 5> kPowers = {1, 2, 4, 8, 16};
+  return servers == 0 || std::ranges::any_of(kPowers, [&](std::size_t power) { return devices == power * servers; });
+}
+
+void see_group(State& state, const Item& item, const json::object& group, const std::string& path) {
+  const json::array& instances = *array_of(group, "instance_list");
   std::size_t devices = 0;
   std::set<std::string_view> servers;
-};
-
-GroupSize size_of(const json::array& instances) {
-  GroupSize size;
-  for (const json::value& item : instances) {
-    if (const json::object* instance = item.if_object()) {
-      const json::array* devices = array_of(*instance, "devices");
-      size.devices += devices == nullptr ? 0 : devices->size();
-      size.servers.insert(text_of(*instance, "server_id"));
-    }
-  }
-  return size;
-}
-
-/// Checks for powers of two, which HCCL's first parser, and the chip that it is for, require.
-void check_devices_per_server(const Checked& table, const std::string& path, const GroupSize& size) {
-  const std::size_t servers = size.servers.size();
-  for (const std::size_t each : {1U, 2U, 4U, 8U, 16U}) {
-    if (servers == 0 || size.devices == each * servers) {
-      return;
-    }
-  }
-  const json::value count(size.devices);
-  table.breaches.add(path, &count, "1, 2, 4, 8 or 16 devices for each server", "EI0004");
-}
-
-void check_groups(const Checked& table) {
-  check_not_empty(table, "group_list");
-  if (table.layout.instances.empty() && table.breaches.found().empty()) {
-    table.breaches.add("group_list", &table.root.at("group_list"), "at least one device", kInvalidTable);
-  }
-  const json::array& groups = *array_of(table.root, "group_list");
-  check_count(table, table.root, "group_count", groups.size());
-  Place place;
-  for (const json::value& item : groups) {
-    place.group += 1;
-    const json::object* group = item.if_object();
-    const json::array* instances = group == nullptr ? nullptr : array_of(*group, "instance_list");
-    if (instances == nullptr) {
-      continue;
-    }
-    const GroupSize size = size_of(*instances);
-    const std::string path = path_of(table.layout.form, place) + ".";
-    check_count(table, *group, path + "instance_count", instances->size());
-    check_count(table, *group, path + "device_count", size.devices);
-    if (table.layout.form == Form::Standard) {
-      check_count(table, *group, path + "device_num", size.devices);
-      check_count(table, *group, path + "server_num", size.servers.size());
-      check_devices_per_server(table, path + "instance_list", size);
-    }
-  }
-}
-
-/// Reports an instance without devices where devices are required.
-void check_devices_listed(const Checked& table, std::string_view key) {
-  for (const InstancePlace& instance : table.layout.instances) {
-    const json::value* list = instance.instance->if_contains(key);
-    if (list != nullptr && list->is_array() && list->get_array().empty()) {
-      table.breaches.add(path_of(table.layout.form, instance.place, key), list, "at least one device", kInvalidTable);
-    }
-  }
-}
-
-/// Reports lists of another form: HCCL chooses the list by `version`, and would read another one than muster.
-void check_one_list(const Checked& table) {
-  std::string_view first;
-  for (const std::string_view key : {"server_list", "rank_list", "group_list"}) {
-    const json::value* list = table.root.if_contains(key);
-    if (list != nullptr && !first.empty()) {
-      table.breaches.add(std::string(key), list, "no such list beside " + std::string(first), kInvalidTable);
-    }
-    first = list != nullptr && first.empty() ? key : first;
-  }
-}
-
-}  // namespace
-
-void check_counts(const Checked& table) {
-  check_one_list(table);
-  switch (table.layout.form) {
-    case Form::Groups:
-    case Form::Standard:
-      if (array_of(table.root, "group_list") != nullptr) {
-        check_groups(table);
-      }
-      check_devices_listed(table, "devices");
-      break;
-    case Form::Version1:
-    case Form::SuperPods:
-      check_version(table, {"1.0", "1.2"});
-      check_not_empty(table, "server_list");
-      if (const json::array* servers = array_of(table.root, "server_list")) {
-        check_count(table, table.root, "server_count", servers->size());
-      }
-      check_devices_listed(table, "device");
-      break;
-    case Form::Version2:
-      check_version(table, {"2.0"});
-      check_not_empty(table, "rank_list");
-      if (const json::array* ranks = array_of(table.root, "rank_list")) {
-        check_count(table, table.root, "rank_count", ranks->size());
-      }
-      break;
-  }
-}
-
-// Network layers of each rank, in form 2.0.
-
-namespace {
-
-constexpr int kMostLayer = 3;
-
-/// Called only for breaches: large tables have hundreds of thousands of levels.
-std::string level_path(const Checked& table, const DevicePlace& rank, std::size_t level) {
-  return path_of(table.layout.form, rank.place, "level_list") + "[" + std::to_string(level) + "]";
-}
-
-void check_each(const Checked& table, const DevicePlace& rank, const json::array& levels) {
-  std::array<bool, kMostLayer + 1> layers{};
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    const json::object* level = levels[i].if_object();
-    if (level == nullptr) {
-      table.breaches.add(level_path(table, rank, i), &levels[i], "an object", kInvalidTable);
-      continue;
-    }
-    const json::value* value = level->if_contains("net_layer");
-    const auto layer = number_of(value);
-    if (!layer || *layer > kMostLayer || std::exchange(layers.at(static_cast<std::size_t>(*layer)), true)) {
-      table.breaches.add(level_path(table, rank, i) + ".net_layer", value, "a layer from 0 to 3, each once",
-                         kInvalidTable);
-    }
-  }
-}
-
-void check_rank(const Checked& table, const DevicePlace& rank) {
-  const json::value* levels = rank.device->if_contains("level_list");
-  if (levels != nullptr && levels->is_array()) {
-    check_each(table, rank, levels->get_array());
-  } else if (levels != nullptr) {
-    table.breaches.add(path_of(table.layout.form, rank.place, "level_list"), levels, "a list", kInvalidTable);
-  }
-}
-
-}  // namespace
-
-void check_levels(const Checked& table) {
-  if (table.layout.form != Form::Version2) {
-    return;
-  }
-  for_each_device(table.layout, [&table](const DevicePlace& rank) { check_rank(table, rank); });
-}
-
-// Ranks run from 0 without a gap, and devices are unique.
-
-namespace {
-
-/// Highest device id of a server; for the first Ascend 910, which `chip_info` names.
-constexpr int kMostId = 15;
-constexpr int kMostIdOfFirst = 7;
-
-std::string at(const Checked& table, const DevicePlace& device) {
-  return path_of(table.layout.form, device.place);
-}
-
-/// Checks that each rank is below the number of devices, and unique.
-class RankRule {
- public:
-  RankRule(const Checked& table, std::size_t size) : table_(table), seen_(size) {}
-
-  void see(const DevicePlace& device) {
-    if (table_.layout.form == Form::Groups || device.ranked == without_) {
-      return;  // form without ranks: devices are counted
-    }
-    const json::value* value = device.ranked->if_contains("rank_id");
-    const auto rank = number_of(value);
-    const auto add = [&](const std::string& expected) {
-      table_.breaches.add(path_of(table_.layout.form, place_of_rank(device), "rank_id"), value, expected,
-                          kInvalidTable);
-    };
-    if (!rank) {
-      add("a number from 0");
-      without_ = device.ranked;
-    } else if (static_cast<std::size_t>(*rank) >= seen_.size()) {
-      add("a rank below " + std::to_string(seen_.size()) + ", as there are so many devices, and each rank from 0 once");
-    } else if (const DevicePlace*& first = seen_[static_cast<std::size_t>(*rank)]; first != nullptr) {
-      add("a rank that no other device has; " + at(table_, *first) + " has it");
-    } else {
-      first = &device;
-    }
-  }
-
- private:
-  const Checked& table_;
-  std::vector<const DevicePlace*> seen_;
-  const json::object* without_ = nullptr;  ///< the first object without a rank that was reported
-};
-
-/// Reports the first rank in a table of v0.1, which has no ranks.
-void check_uncounted(const Checked& table) {
-  bool is_found = false;
-  const auto look_at = [&](const json::object& object, const Place& place) {
-    const json::value* rank = object.if_contains("rank_id");
-    if (rank != nullptr && !std::exchange(is_found, true)) {
-      table.breaches.add(path_of(table.layout.form, place, "rank_id"), rank,
-                         "no rank, as most devices have none and ranks go by pod_name");
+  for_each_object(&instances, [&](const json::object& instance) {
+    const json::array* list = array_of(instance, "devices");
+    devices += list == nullptr ? 0 : list->size();
+    servers.insert(text_of(instance, "server_id"));
+  });
+  const auto want = [&](std::string_view key, std::size_t actual) {
+    if (const json::value* count = group.if_contains(key); is_other_count(state, count, actual)) {
+      add_at(state, item, path + std::string(key), count, state.detail + ", as many as are listed");
     }
   };
-  for (const InstancePlace& instance : table.layout.instances) {
-    look_at(*instance.instance, instance.place);
+  want("instance_count", instances.size());
+  want("device_count", devices);
+  if (state.form == Form::Groups) {
+    return;
   }
-  for_each_device(table.layout, [&look_at](const DevicePlace& device) { look_at(*device.device, device.place); });
+  want("device_num", devices);
+  want("server_num", servers.size());
+  if (!has_power_of_two(devices, servers.size())) {
+    const json::value count(devices);
+    add_at(state, item, path + "instance_list", &count, "1, 2, 4, 8 or 16 devices for each server");
+  }
 }
 
-/// Checks that each device of a server is listed once, also where several pods share the server.
-class IdRule {
- public:
-  IdRule(const Checked& table, std::size_t size) : table_(table) {
-    seen_.reserve(size);
-    most_ = text_of(table.root, "chip_info") == "910" ? kMostIdOfFirst : kMostId;
-  }
-
-  void start(const InstancePlace& instance) {
-    const bool has_host = table_.layout.form != Form::Version2;
-    const auto next = static_cast<std::uint64_t>(servers_.size());
-    server_ = has_host ? servers_.try_emplace(server_of(instance), next).first->second : server_ + 1;
-  }
-
-  void see(const DevicePlace& device) {
-    const json::value* value = device.device->if_contains("device_id");
-    const auto id = number_of(value);
-    const auto add = [&](const std::string& expected) {
-      table_.breaches.add(path_of(table_.layout.form, device.place, "device_id"), value, expected, kLogOnly);
-    };
-    if (!id) {
-      add("a number from 0");
-    } else if (*id > most_ && table_.layout.form != Form::Version2) {
-      add("a device from 0 to " + std::to_string(most_));
-    } else if (const auto [first, is_new] =
-                   seen_.try_emplace((server_ << 32U) | static_cast<std::uint64_t>(*id), &device);
-               !is_new) {
-      add("a device that nobody else has on this server; " + at(table_, *first->second) + " has it");
+/// Compares each group's counts with its lists.
+bool see_groups(State& state, const Item& item) {
+  const json::array* groups = array_of(state.table.root, "group_list");
+  for (std::size_t i = 0; groups != nullptr && i < groups->size(); ++i) {
+    const json::object* group = (*groups)[i].if_object();
+    if (group != nullptr && array_of(*group, "instance_list") != nullptr) {
+      see_group(state, item, *group, "group_list[" + std::to_string(i) + "].");
     }
   }
-
- private:
-  const Checked& table_;
-  int most_ = kMostId;
-  std::uint64_t server_ = 0;
-  std::map<std::string_view, std::uint64_t> servers_;
-  std::unordered_map<std::uint64_t, const DevicePlace*> seen_;
-};
-
-}  // namespace
-
-void check_ranks(const Checked& table) {
-  std::size_t size = 0;
-  for (const InstancePlace& instance : table.layout.instances) {
-    size += instance.devices.size();
-  }
-  if (table.layout.form == Form::Groups) {
-    check_uncounted(table);
-  }
-  RankRule ranks(table, size);
-  IdRule ids(table, size);
-  for (const InstancePlace& instance : table.layout.instances) {
-    ids.start(instance);
-    for (const DevicePlace& device : instance.devices) {
-      ranks.see(device);
-      ids.see(device);
-    }
-  }
+  return false;
 }
 
 // Names of pods and servers, and addresses of hosts.
 
-namespace {
-
-constexpr std::size_t kMostLetters = 63;
-
-void check_id(const Checked& table, const InstancePlace& instance) {
-  const json::value* id = instance.instance->if_contains("server_id");
-  const std::size_t letters = server_of(instance).size();
-  if (letters == 0 || letters > kMostLetters) {
-    table.breaches.add(path_of(table.layout.form, instance.place, "server_id"), id,
-                       "the server's address or name, 1 to 63 letters", kInvalidTable);
-  }
+/// Ranks follow the pods' numbers.
+bool is_unordered_pod(State& state, const Item& item) {
+  const int group = item.server->place.group;
+  const auto number = pod_number(text_of(item.value));
+  return state.group_sizes[group] > 1 && !(number && state.pod_numbers.emplace(group, *number).second);
+}
+bool is_no_name(State&, const Item& item) {
+  return text_of(item.value).empty() || text_of(item.value).size() > 63;
+}
+bool is_second_server(State& state, const Item& item) {
+  return !state.servers.insert(text_of(item.value)).second && !text_of(item.value).empty();
+}
+bool lacks_host_address(State& state, const Item& item) {
+  return state.has_host_addresses && text_of(item.value).empty();
+}
+bool is_no_address(State&, const Item& item) {
+  return !text_of(item.value).empty() && !is_numeric_address(text_of(item.value));
 }
 
-void check_ids(const Checked& table) {
-  std::set<std::string_view> seen;
-  for (const InstancePlace& instance : table.layout.instances) {
-    check_id(table, instance);
-    const std::string_view id = server_of(instance);
-    const bool is_first = seen.insert(id).second;
-    const bool has_groups = table.layout.form == Form::Groups || table.layout.form == Form::Standard;
-    if (!is_first && !id.empty() && !has_groups) {
-      table.breaches.add(path_of(table.layout.form, instance.place, "server_id"),
-                         instance.instance->if_contains("server_id"),
-                         "a server that is listed once, with all its devices", kInvalidTable);
+// Ranks run from 0 without a gap, and devices are unique.
+
+bool is_first_rank(State& state, const Item& item) {
+  return item.value != nullptr && !std::exchange(state.has_found, true);
+}
+/// Reports an object once, where it has the rank of several devices.
+bool is_without_rank(State& state, const Item& item) {
+  return !number_of(item.value) && std::exchange(state.without_rank, item.device->ranked) != item.device->ranked;
+}
+bool is_rank_beyond(State& state, const Item& item) {
+  state.detail = std::to_string(state.devices);
+  return number_of(item.value).value_or(-1) >= static_cast<std::ptrdiff_t>(state.devices);
+}
+bool is_second(State& state, const DevicePlace*& owner, const Item& item) {
+  const DevicePlace* first = std::exchange(owner, owner == nullptr ? item.device : owner);
+  state.detail = first == nullptr ? "" : path_of(state.form, first->place);
+  return first != nullptr;
+}
+bool is_second_rank(State& state, const Item& item) {
+  const auto rank = number_of(item.value);
+  return rank && static_cast<std::size_t>(*rank) < state.devices &&
+         is_second(state, state.ranks[static_cast<std::size_t>(*rank)], item);
+}
+
+/// Highest device id of a server; the first Ascend 910 is named by `chip_info`.
+int most_id(const State& state) {
+  return text_of(state.table.root, "chip_info") == "910" ? 7 : 15;
+}
+bool is_id_beyond(State& state, const Item& item) {
+  state.detail = std::to_string(most_id(state));
+  return number_of(item.value).value_or(0) > most_id(state);
+}
+/// Several pods may share a server. Form 2.0 has no servers' names: there each instance is a host.
+bool is_second_id(State& state, const Item& item) {
+  const bool has_names = state.form != Form::Version2;
+  if (std::exchange(state.server, item.server) != item.server) {
+    const auto next = static_cast<std::uint64_t>(state.server_numbers.size());
+    const std::string_view name = text_of(*item.server->instance, "server_id");
+    state.server_number =
+        has_names ? state.server_numbers.try_emplace(name, next).first->second : state.server_number + 1;
+  }
+  const auto id = number_of(item.value);
+  return id && !(has_names && *id > most_id(state)) &&
+         is_second(state, state.ids[state.server_number << 32U | static_cast<std::uint64_t>(*id)], item);
+}
+
+// Addresses and ports of devices.
+
+bool lacks_address(State& state, const Item& item) {
+  const bool is_lacking =
+      state.needs_addresses && text_of(item.value).empty() && text_of(*item.server->instance, "host_ip").empty();
+  if (is_lacking) {
+    state.detail = state.table.rules.needs_addresses ? "HCCL_INTRA_ROCE_ENABLE is 1" : "the table has several servers";
+  }
+  return is_lacking;
+}
+bool is_address_no_text(State& state, const Item& item) {
+  return item.value != nullptr && !item.value->is_string() && !lacks_address(state, item);
+}
+bool is_other_address_count(State& state, const Item& item) {
+  const std::string_view list = text_of(item.value);
+  if (list.empty() && (lacks_address(state, item) || is_address_no_text(state, item))) {
+    return false;
+  }
+  const std::ptrdiff_t count = list.empty() ? 0 : std::count(list.begin(), list.end(), ',') + 1;
+  state.addresses = state.addresses.value_or(count);
+  state.detail = std::to_string(*state.addresses);
+  return count != state.addresses;
+}
+
+bool see_addresses(State& state, const Item& item) {
+  Owners& owners = item.rule.member == "device_ip" ? state.owners : state.backup_owners;
+  for (const std::string& text : split(text_of(item.value), ',')) {
+    auto address = address_bytes(text);
+    if (!address) {
+      add(state, item, "an address of version 4 or 6");
+    } else if (is_second(state, owners[std::move(*address)], item)) {
+      add(state, item, "an address that nobody else has; % has it");
     }
   }
+  return false;
 }
 
-void check_host_addresses(const Checked& table) {
-  std::size_t with_address = 0;
-  for (const InstancePlace& instance : table.layout.instances) {
-    with_address += text_of(*instance.instance, "host_ip").empty() ? 0 : 1;
-  }
-  for (const InstancePlace& instance : table.layout.instances) {
-    const json::value* value = instance.instance->if_contains("host_ip");
-    const std::string_view address = text_of(*instance.instance, "host_ip");
-    const std::string path = path_of(table.layout.form, instance.place, "host_ip");
-    if (address.empty() && with_address > 0) {
-      table.breaches.add(path, value, "an address, as other servers have one", kLogOnly);
-    } else if (!address.empty() && !is_numeric_address(address)) {
-      table.breaches.add(path, value, "an address of version 4 or 6", kInvalidTable);
-    }
-  }
-}
-
-/// Checks that pod numbers are unique, because ranks follow them.
-void check_pods(const Checked& table) {
-  if (table.layout.form != Form::Groups) {
-    return;
-  }
-  std::map<int, std::size_t> sizes;
-  for (const InstancePlace& instance : table.layout.instances) {
-    sizes[instance.place.group] += 1;
-  }
-  std::set<std::pair<int, std::uint64_t>> seen;
-  for (const InstancePlace& instance : table.layout.instances) {
-    const auto number = pod_number(text_of(*instance.instance, "pod_name"));
-    const bool is_alone = sizes[instance.place.group] == 1;
-    if (is_alone || (number && seen.insert({instance.place.group, *number}).second)) {
+/// Needs the owners of all addresses.
+bool see_backups(State& state, const Item& item) {
+  for (const std::string& text : split(text_of(item.value), ',')) {
+    const auto address = address_bytes(text);
+    const auto owner = address ? state.owners.find(*address) : state.owners.end();
+    if (owner == state.owners.end()) {
       continue;
     }
-    table.breaches.add(path_of(table.layout.form, instance.place, "pod_name"),
-                       instance.instance->if_contains("pod_name"),
-                       "a name that ends with - and a number that no other pod of the group has");
+    const json::value* port = item.device->device->if_contains("backup_device_port");
+    if (owner->second == item.device) {
+      add(state, item, "an address of another device than its own");
+    } else if (number_of(port) && number_of(port) == number_of(owner->second->device->if_contains("device_port"))) {
+      add_at(state, item, path_of(state.form, item.device->place, "backup_device_port"), port,
+             "another port than device_port of " + path_of(state.form, owner->second->place) +
+                 ", whose address it shares");
+    }
+  }
+  return false;
+}
+
+// Super pods of form 1.2 and their servers.
+
+std::string pod_path(std::size_t pod) {
+  return "super_pod_list[" + std::to_string(pod) + "]";
+}
+
+void see_servers(State& state, const Item& pods, const json::object& pod, std::size_t index) {
+  const std::string path = pod_path(index) + ".server_list";
+  const json::array* list = array_of(pod, "server_list");
+  if (list == nullptr) {
+    add_at(state, pods, path, pod.if_contains("server_list"), "a list");
+    return;
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const json::value& item = (*list)[i];
+    const json::object* server = item.if_object();
+    const std::string_view id = server == nullptr ? "" : text_of(*server, "server_id");
+    const json::value* value = server == nullptr ? &item : server->if_contains("server_id");
+    const bool is_listed = state.servers.contains(id);
+    if (!is_listed || !state.super_pods.try_emplace(id, index).second) {
+      add_at(state, pods, path + "[" + std::to_string(i) + "].server_id", value,
+             is_listed ? "a server of no other super pod" : "a server that server_list has");
+    }
   }
 }
+
+bool see_super_pods(State& state, const Item& item) {
+  const json::array* pods = array_of(state.table.root, "super_pod_list");
+  state.has_super_pods = pods != nullptr;
+  std::set<std::string> ids;
+  for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
+    const json::object* pod = (*pods)[i].if_object();
+    if (pod == nullptr) {
+      add_at(state, item, pod_path(i), &(*pods)[i], "an object");
+      continue;
+    }
+    const std::string id = plain_text(*pod, "super_pod_id");
+    if (id.empty() || !ids.insert(id).second) {
+      add_at(state, item, pod_path(i) + ".super_pod_id", pod->if_contains("super_pod_id"),
+             id.empty() ? "a name" : "a name that no other super pod has");
+    }
+    see_servers(state, item, *pod, i);
+  }
+  return false;
+}
+
+bool is_in_no_super_pod(State& state, const Item& item) {
+  const auto found = state.super_pods.find(text_of(item.value));
+  state.super_pod = found == state.super_pods.end() ? std::nullopt : std::optional(found->second);
+  return state.has_super_pods && !state.super_pod;
+}
+
+/// A number of 32 bits, as digits; empty: invalid.
+std::string super_device_id(const Item& item) {
+  const std::string digits = plain_text(*item.device->device, item.rule.member);
+  const bool is_number =
+      digits.size() <= 10 && !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
+  return is_number && std::stoull(digits) <= std::numeric_limits<std::uint32_t>::max()
+             ? std::to_string(std::stoull(digits))
+             : "";
+}
+bool lacks_super_id(State& state, const Item& item) {
+  return state.super_pod && item.value == nullptr;
+}
+bool is_no_super_id(State& state, const Item& item) {
+  return state.super_pod && item.value != nullptr && super_device_id(item).empty();
+}
+bool is_second_super_id(State& state, const Item& item) {
+  const std::string id = super_device_id(item);
+  return state.super_pod && !id.empty() && !state.super_device_ids.emplace(*state.super_pod, id).second;
+}
+
+// Network layers of each rank, in form 2.0.
+
+bool see_levels(State& state, const Item& item) {
+  constexpr int kMostLayer = 3;
+  std::array<bool, kMostLayer + 1> layers{};
+  const json::array* levels = array_of(*item.device->device, item.rule.member);
+  for (std::size_t i = 0; levels != nullptr && i < levels->size(); ++i) {
+    const json::object* level = (*levels)[i].if_object();
+    const json::value* value = level == nullptr ? &(*levels)[i] : level->if_contains("net_layer");
+    const auto layer = level == nullptr ? std::nullopt : number_of(value);
+    if (!layer || *layer > kMostLayer || std::exchange(layers.at(static_cast<std::size_t>(*layer)), true)) {
+      const std::string path = path_of(state, item) + "[" + std::to_string(i) + "]";
+      add_at(state, item, path + (level == nullptr ? "" : ".net_layer"), value,
+             level == nullptr ? "an object" : "a layer from 0 to 3, each once");
+    }
+  }
+  return is_no_list(state, item);
+}
+
+constexpr Rule kRules[] = {
+    {0, kAll, Root, "rank_list", is_second_list, "no such list beside %", kInvalidTable},
+    {0, kAll, Root, "group_list", is_second_list, "no such list beside %", kInvalidTable},
+    {0, kServers, Root, "version", is_other_version, "\"1.0\" or \"1.2\"", kInvalidTable},
+    {0, kRanks, Root, "version", is_other_version, "\"2.0\"", kInvalidTable},
+    {0, kServers, Root, "server_list", is_empty_list, "at least one entry", kInvalidTable},
+    {0, kServers, Root, "server_count", is_other_count, "%, as many as are listed", kInvalidTable},
+    {0, kServers, EachServer, "device", is_empty_list, "at least one device", kInvalidTable},
+    {0, kRanks, Root, "rank_list", is_empty_list, "at least one entry", kInvalidTable},
+    {0, kRanks, Root, "rank_count", is_other_count, "%, as many as are listed", kInvalidTable},
+    {0, kGroups, Root, "group_list", is_empty_list, "at least one entry", kInvalidTable},
+    {0, kGroups, Root, "group_list", is_without_device, "at least one device", kInvalidTable},
+    {0, kGroups, Root, "group_count", is_other_count, "%, as many as are listed", kInvalidTable},
+    {0, kGroups, Root, "group_list", see_groups, {}, kInvalidTable},
+    {0, kGroups, EachServer, "devices", is_empty_list, "at least one device", kInvalidTable},
+
+    {1, kPods, EachServer, "pod_name", is_unordered_pod,
+     "a name that ends with - and a number that no other pod of the group has", kNoCode},
+    {2, kHosts, EachServer, "server_id", is_no_name, "the server's address or name, 1 to 63 letters", kInvalidTable},
+    {2, kServers, EachServer, "server_id", is_second_server, "a server that is listed once, with all its devices",
+     kInvalidTable},
+    {3, kHosts, EachServer, "host_ip", lacks_host_address, "an address, as other servers have one", kLogOnly},
+    {3, kHosts, EachServer, "host_ip", is_no_address, "an address of version 4 or 6", kInvalidTable},
+
+    {4, kPods, EachServer, "rank_id", is_first_rank, "no rank, as most devices have none and ranks go by pod_name",
+     kNoCode},
+    {5, kPods, EachDevice, "rank_id", is_first_rank, "no rank, as most devices have none and ranks go by pod_name",
+     kNoCode},
+    {6, kRanked, EachDevice, "rank_id", is_without_rank, "a number from 0", kInvalidTable},
+    {6, kRanked, EachDevice, "rank_id", is_rank_beyond,
+     "a rank below %, as there are so many devices, and each rank from 0 once", kInvalidTable},
+    {6, kRanked, EachDevice, "rank_id", is_second_rank, "a rank that no other device has; % has it", kInvalidTable},
+    {6, kAll, EachDevice, "device_id", is_no_number, "a number from 0", kLogOnly},
+    {6, kHosts, EachDevice, "device_id", is_id_beyond, "a device from 0 to %", kLogOnly},
+    {6, kAll, EachDevice, "device_id", is_second_id, "a device that nobody else has on this server; % has it",
+     kLogOnly},
+
+    {7, kHosts, EachDevice, "device_ip", lacks_address, "an address, as %", kNewerCode},
+    {7, kHosts, EachDevice, "device_ip", is_address_no_text, "an address of version 4 or 6 as text", kInvalidTable},
+    {7, kHosts, EachDevice, "device_ip", is_other_address_count, "as many addresses as the first device has, %",
+     kLogOnly},
+    {7, kHosts, EachDevice, "device_ip", see_addresses, {}, kInvalidTable},
+    {7, kHosts, EachDevice, "backup_device_ip", see_addresses, {}, kInvalidTable},
+    {7, kHosts, EachDevice, "device_port", is_no_port, "a port from 1 to 65535", kLogOnly},
+    {7, kHosts, EachDevice, "device_vnic_port", is_no_port, "a port from 1 to 65535", kLogOnly},
+    {7, kHosts, EachDevice, "host_port", is_no_port, "a port from 1 to 65535", kLogOnly},
+    {7, kHosts, EachDevice, "backup_device_port", is_no_port, "a port from 1 to 65535", kLogOnly},
+    {8, kHosts, EachDevice, "backup_device_ip", see_backups, {}, kLogOnly},
+
+    {9, kSuper, Root, "super_pod_list", is_missing, "the servers of each super pod", kNewerCode},
+    {9, kSuper, Root, "super_pod_list", is_no_list, "a list", kNewerCode},
+    {9, kSuper, Root, "super_pod_list", see_super_pods, {}, kNewerCode},
+    {9, kSuper, EachServer, "server_id", is_in_no_super_pod, "a server that super_pod_list has, too", kNewerCode},
+    {9, kSuper, EachDevice, "super_device_id", lacks_super_id, "the device's number in its super pod", kNewerCode},
+    {9, kSuper, EachDevice, "super_device_id", is_no_super_id, "the device's number in its super pod, of 32 bits",
+     kNewerCode},
+    {9, kSuper, EachDevice, "super_device_id", is_second_super_id, "a number that no other device of the super pod has",
+     kNewerCode},
+
+    {10, kRanks, EachDevice, "level_list", see_levels, "a list", kInvalidTable},
+};
 
 }  // namespace
 
-void check_servers(const Checked& table) {
-  if (table.layout.form == Form::Version2) {
-    return;
+void check_all(const Checked& table) {
+  State state{table};
+  for (const InstancePlace& server : table.layout.instances) {
+    state.devices += server.devices.size();
+    state.group_sizes[server.place.group] += 1;
+    state.has_host_addresses = state.has_host_addresses || !text_of(*server.instance, "host_ip").empty();
   }
-  check_pods(table);
-  check_ids(table);
-  check_host_addresses(table);
+  state.ranks.resize(state.devices);
+  state.ids.reserve(state.devices);
+  const json::array* super_pods = array_of(table.root, "super_pod_list");
+  const bool is_one_super_pod = state.form == Form::SuperPods && (super_pods == nullptr || super_pods->size() <= 1);
+  state.needs_addresses = table.rules.needs_addresses || (!is_one_super_pod && count_servers(table.layout) > 1);
+  apply(state, kRules);
 }
 
 }  // namespace muster::rank_table

@@ -297,16 +297,13 @@ std::string value_of(const json::value* value) {
   return value == nullptr ? "missing" : written(value);
 }
 
-std::string path_of_member(const std::string& path, std::string_view key) {
-  return path + (path.empty() ? "" : ".") + std::string(key);
-}
-
 // NOLINTNEXTLINE(misc-no-recursion)
 std::optional<FieldDifference> difference_of_objects(const json::object& one, const json::object& other,
                                                      const std::string& path) {
+  const std::string prefix = path + (path.empty() ? "" : ".");
   for (const auto& member : one) {
     const json::value* there = other.if_contains(member.key());
-    const std::string name = path_of_member(path, member.key());
+    const std::string name = prefix + std::string(member.key());
     if (there == nullptr) {
       return FieldDifference{name, value_of(&member.value()), value_of(nullptr)};
     }
@@ -316,7 +313,7 @@ std::optional<FieldDifference> difference_of_objects(const json::object& one, co
   }
   for (const auto& member : other) {
     if (!one.contains(member.key())) {
-      return FieldDifference{path_of_member(path, member.key()), value_of(nullptr), value_of(&member.value())};
+      return FieldDifference{prefix + std::string(member.key()), value_of(nullptr), value_of(&member.value())};
     }
   }
   return std::nullopt;

@@ -110,83 +110,41 @@ Result<Addresses> in_turn(const ParsedText& said, const std::string& name, const
   return addresses;
 }
 
-/// Adds a device; fails where two nodes of one server have the same one.
-Result<> add(Instance& server, const Device& device, const std::string& node) {
-  const bool is_there = std::any_of(server.devices.begin(), server.devices.end(),
-                                    [&](const Device& other) { return other.id == device.id; });
-  if (is_there) {
-    return Error{ErrorKind::BadData, "cannot generate a rank table: " + node + " has device " +
-                                         std::to_string(device.id) + " of " + server.server_id +
-                                         ", which another node has already"};
-  }
-  server.devices.push_back(device);
-  return {};
+Error cannot_generate(const std::string& why) {
+  return {ErrorKind::BadData, "cannot generate a rank table" + why};
 }
 
-/// Adds a node's devices; its first rank is `rank`.
-Result<> add_all(Instance& server, const std::vector<Device>& devices, int rank, const std::string& node) {
-  for (Device device : devices) {
-    device.rank = rank++;
-    if (auto added = add(server, device, node); !added) {
-      return added;
+/// Adds a node's devices with the next ranks; fails where two nodes of one server have the same device.
+Result<> add_devices(Table& table, Instance& server, const std::vector<Device>& devices, const std::string& node) {
+  for (const Device& device : devices) {
+    const bool is_there = std::ranges::any_of(server.devices, [&](const Device& one) { return one.id == device.id; });
+    if (is_there) {
+      return cannot_generate(": " + node + " has device " + std::to_string(device.id) + " of " + server.server_id +
+                             ", which another node has already");
     }
+    server.devices.push_back(device);
+    server.devices.back().rank = table.size++;
   }
   return {};
 }
 
-/// Checks addresses: HCCL needs them across servers, and no two devices may have the same.
-class AddressRule {
- public:
-  explicit AddressRule(std::size_t servers) : servers_(servers) {}
-
-  Result<> see(const Instance& server) {
+/// HCCL needs addresses across servers, and no two devices may have the same.
+Result<> check_addresses(const Table& table) {
+  std::map<std::string, std::string> owners;
+  for (const Instance& server : table.instances) {
     for (const Device& device : server.devices) {
-      if (auto fine = see(server, device); !fine) {
-        return fine;
+      const std::string name = "device " + std::to_string(device.id) + " of " + server.server_id;
+      if (device.addresses.empty() && table.instances.size() > 1) {
+        return cannot_generate(" for " + count_of(table.instances.size(), "server") + ": " + name +
+                               " has no address, expected one in " + kHccnFile);
+      }
+      const std::string address = address_bytes(device.addresses).value_or(device.addresses);
+      if (const auto [owner, is_new] = owners.emplace(address, name); !is_new && !address.empty()) {
+        return cannot_generate(": " + name + " has the address " + device.addresses + ", as " + owner->second + " has");
       }
     }
-    return {};
-  }
-
- private:
-  Result<> see(const Instance& server, const Device& device) {
-    const std::string name = "device " + std::to_string(device.id) + " of " + server.server_id;
-    if (servers_ > 1 && device.addresses.empty()) {
-      return Error{ErrorKind::BadData, "cannot generate a rank table for " + count_of(servers_, "server") + ": " +
-                                           name + " has no address, expected one in " + kHccnFile};
-    }
-    if (device.addresses.empty()) {
-      return {};  // a single server needs no addresses
-    }
-    const auto [owner, is_new] = owners_.emplace(address_bytes(device.addresses).value_or(device.addresses), name);
-    if (!is_new) {
-      return Error{ErrorKind::BadData, "cannot generate a rank table: " + name + " has the address " +
-                                           device.addresses + ", as " + owner->second + " has"};
-    }
-    return {};
-  }
-
-  std::size_t servers_;
-  std::map<std::string, std::string> owners_;
-};
-
-Result<> check_addresses(const Table& table) {
-  AddressRule rule(table.instances.size());
-  for (const Instance& server : table.instances) {
-    if (auto fine = rule.see(server); !fine) {
-      return fine;
-    }
   }
   return {};
-}
-
-/// The server with that id: a new one, or one that another node has devices on.
-Instance& server_of(Table& table, std::map<std::string, std::size_t>& places, const std::string& server_id) {
-  const auto [place, is_new] = places.emplace(server_id, table.instances.size());
-  if (is_new) {
-    table.instances.push_back({"", server_id, {}, {}});
-  }
-  return table.instances[place->second];
 }
 
 }  // namespace
@@ -240,11 +198,14 @@ Result<Table> merge_servers(const std::vector<Instance>& nodes, const std::vecto
   Table table;
   std::map<std::string, std::size_t> places;  // of servers
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    Instance& server = server_of(table, places, nodes[node].server_id);
-    if (auto added = add_all(server, nodes[node].devices, table.size, names[node]); !added) {
+    const auto [place, is_new] = places.emplace(nodes[node].server_id, table.instances.size());
+    if (is_new) {
+      table.instances.push_back({"", nodes[node].server_id, {}, {}});
+    }
+    Instance& server = table.instances[place->second];
+    if (auto added = add_devices(table, server, nodes[node].devices, names[node]); !added) {
       return added.error();
     }
-    table.size += static_cast<int>(nodes[node].devices.size());
   }
   if (auto fine = check_addresses(table); !fine) {
     return fine.error();

@@ -88,47 +88,6 @@ Form form_of(const json::object& root) {
   return root.contains("super_pod_list") || version == "1.2" ? Form::SuperPods : Form::Version1;
 }
 
-Layout lay_out(json::object& root, Breaches& breaches) {
-  Layout layout;
-  layout.form = form_of(root);
-  if (layout.form == Form::Version2) {
-    lay_out_ranks(root, layout, breaches);
-  } else if (layout.form == Form::Version1 || layout.form == Form::SuperPods) {
-    lay_out_servers(root, layout, breaches);
-  } else {
-    lay_out_groups(root, layout, breaches);
-  }
-  return layout;
-}
-
-json::array* list_in(json::object& object, std::string_view key, const std::string& path, Breaches& breaches) {
-  json::array* list = array_of(object, key);
-  if (list == nullptr) {
-    breaches.add(path, object.if_contains(key), "a list", kInvalidTable);
-  }
-  return list;
-}
-
-void lay_out_devices(InstancePlace& instance, std::string_view key, Form form, Breaches& breaches) {
-  const std::string path = path_of(form, instance.place, key);
-  json::array* list = list_in(*instance.instance, key, path, breaches);
-  if (list == nullptr) {
-    return;
-  }
-  instance.devices.reserve(list->size());
-  Place place = instance.place;
-  for (json::value& item : *list) {
-    place.device += 1;
-    if (json::object* device = item.if_object()) {
-      instance.devices.push_back({device, device, place});
-    } else {
-      breaches.add(path_of(form, place), &item, "an object", kInvalidTable);
-    }
-  }
-}
-
-// The forms with `group_list`: v0.1 of ModelArts, and HCCL's first one, which has no version.
-
 namespace {
 
 /// Number at the end of an instance's name; instances without one come last, in listed order.
@@ -136,24 +95,8 @@ std::uint64_t place_in_group(const InstancePlace& place) {
   return pod_number(text_of(*place.instance, "pod_name")).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
-/// The instances of one group, in the order of ranks.
-std::vector<InstancePlace> instances_of(json::array& list, const Place& group, Form form, Breaches& breaches) {
-  std::vector<InstancePlace> instances;
-  Place place = group;
-  for (json::value& item : list) {
-    place.instance += 1;
-    json::object* instance = item.if_object();
-    if (instance == nullptr) {
-      breaches.add(path_of(form, place), &item, "an object", kInvalidTable);
-      continue;
-    }
-    instances.push_back({instance, place, {}});
-    lay_out_devices(instances.back(), "devices", form, breaches);
-  }
-  std::stable_sort(instances.begin(), instances.end(), [](const InstancePlace& left, const InstancePlace& right) {
-    return place_in_group(left) < place_in_group(right);
-  });
-  return instances;
+bool is_before_in_group(const InstancePlace& left, const InstancePlace& right) {
+  return place_in_group(left) < place_in_group(right);
 }
 
 /// Joins the instances of one host: in the form without a version an instance is one process, with `rank_id` beside
@@ -178,56 +121,90 @@ void join_hosts(Layout& layout) {
   layout.instances = std::move(joined);
 }
 
+class LayoutMaker {
+ public:
+  LayoutMaker(json::object& root, Breaches& breaches) : root_(root), breaches_(breaches) {
+    layout_.form = form_of(root);
+  }
+
+  Layout make() {
+    if (layout_.form == Form::Version2) {
+      add_ranks();
+    } else if (layout_.form == Form::Version1 || layout_.form == Form::SuperPods) {
+      for_each(root_, "server_list", &Place::instance, {},
+               [this](json::object& server, const Place& place) { add_instance(server, place, "device"); });
+    } else {
+      for_each(root_, "group_list", &Place::group, {},
+               [this](json::object& group, const Place& place) { add_group(group, place); });
+    }
+    if (layout_.form == Form::Standard) {
+      join_hosts(layout_);
+    }
+    return std::move(layout_);
+  }
+
+ private:
+  /// Calls `function` with each object that `parent` lists under `key`, and its place, in which `index` counts.
+  template <typename Function>
+  void for_each(json::object& parent, std::string_view key, int Place::*index, Place place, const Function& function) {
+    json::array* list = array_of(parent, key);
+    if (list == nullptr) {
+      breaches_.add(path_of(layout_.form, place, key), parent.if_contains(key), "a list", kInvalidTable);
+      return;
+    }
+    for (json::value& item : *list) {
+      place.*index += 1;
+      if (json::object* object = item.if_object()) {
+        function(*object, place);
+      } else {
+        breaches_.add(path_of(layout_.form, place), &item, "an object", kInvalidTable);
+      }
+    }
+  }
+
+  void add_instance(json::object& object, const Place& place, std::string_view key) {
+    std::vector<DevicePlace>& devices = layout_.instances.emplace_back(InstancePlace{&object, place, {}}).devices;
+    for_each(object, key, &Place::device, place, [&](json::object& device, const Place& at) {
+      devices.push_back({&device, &device, at});
+    });
+  }
+
+  void add_group(json::object& group, const Place& place) {
+    if (number_of(group.if_contains("device_count")) == 0) {
+      return;  // a role without devices
+    }
+    const auto before = static_cast<std::ptrdiff_t>(layout_.instances.size());
+    for_each(group, "instance_list", &Place::instance, place,
+             [this](json::object& instance, const Place& at) { add_instance(instance, at, "devices"); });
+    std::stable_sort(layout_.instances.begin() + before, layout_.instances.end(), is_before_in_group);
+  }
+
+  /// Form 2.0 has no host names: consecutive ranks belong to one host until a device id repeats, or the network of the
+  /// lowest layer changes.
+  void add_ranks() {
+    std::string_view network;
+    std::set<int> ids;
+    for_each(root_, "rank_list", &Place::instance, {}, [&](json::object& rank, const Place& place) {
+      const int id = number_of(rank.if_contains("device_id")).value_or(-1);
+      if (layout_.instances.empty() || network != lowest_network(rank) || ids.contains(id)) {
+        layout_.instances.emplace_back(InstancePlace{&rank, place, {}});
+        ids.clear();
+      }
+      network = lowest_network(rank);
+      ids.insert(id);
+      layout_.instances.back().devices.push_back({&rank, &rank, place});
+    });
+  }
+
+  json::object& root_;
+  Breaches& breaches_;
+  Layout layout_;
+};
+
 }  // namespace
 
-void lay_out_groups(json::object& root, Layout& layout, Breaches& breaches) {
-  json::array* groups = list_in(root, "group_list", "group_list", breaches);
-  if (groups == nullptr) {
-    return;
-  }
-  Place place;
-  for (json::value& item : *groups) {
-    place.group += 1;
-    json::object* group = item.if_object();
-    if (group == nullptr) {
-      breaches.add(path_of(layout.form, place), &item, "an object", kInvalidTable);
-      continue;
-    }
-    // A group without devices belongs to a role without devices.
-    if (number_of(group->if_contains("device_count")) == 0) {
-      continue;
-    }
-    const std::string path = path_of(layout.form, place, "instance_list");
-    json::array* list = list_in(*group, "instance_list", path, breaches);
-    if (list == nullptr) {
-      continue;
-    }
-    auto instances = instances_of(*list, place, layout.form, breaches);
-    std::move(instances.begin(), instances.end(), std::back_inserter(layout.instances));
-  }
-  if (layout.form == Form::Standard) {
-    join_hosts(layout);
-  }
-}
-
-// The forms with `server_list`: 1.0, and 1.2 with super pods.
-
-void lay_out_servers(json::object& root, Layout& layout, Breaches& breaches) {
-  json::array* servers = list_in(root, "server_list", "server_list", breaches);
-  if (servers == nullptr) {
-    return;
-  }
-  layout.instances.reserve(servers->size());
-  Place place;
-  for (json::value& item : *servers) {
-    place.instance += 1;
-    if (json::object* server = item.if_object()) {
-      layout.instances.push_back({server, place, {}});
-      lay_out_devices(layout.instances.back(), "device", layout.form, breaches);
-    } else {
-      breaches.add(path_of(layout.form, place), &item, "an object", kInvalidTable);
-    }
-  }
+Layout lay_out(json::object& root, Breaches& breaches) {
+  return LayoutMaker(root, breaches).make();
 }
 
 // `super_pod_list` of form 1.2.
@@ -258,39 +235,10 @@ std::optional<std::uint64_t> pod_number(std::string_view pod_name) {
   return number;
 }
 
-// The form with `rank_list`, 2.0. It has no host names: consecutive ranks belong to one host until a device id
-// repeats, or the network of the lowest layer changes.
-
 std::string_view lowest_network(const json::object& rank) {
   const json::array* levels = array_of(rank, "level_list");
   const json::object* level = levels == nullptr || levels->empty() ? nullptr : levels->front().if_object();
   return level == nullptr ? std::string_view{} : text_of(*level, "net_instance_id");
-}
-
-void lay_out_ranks(json::object& root, Layout& layout, Breaches& breaches) {
-  json::array* ranks = list_in(root, "rank_list", "rank_list", breaches);
-  if (ranks == nullptr) {
-    return;
-  }
-  Place place;
-  std::string_view network;
-  std::set<int> ids;
-  for (json::value& item : *ranks) {
-    place.instance += 1;
-    json::object* rank = item.if_object();
-    if (rank == nullptr) {
-      breaches.add(path_of(layout.form, place), &item, "an object", kInvalidTable);
-      continue;
-    }
-    const int id = number_of(rank->if_contains("device_id")).value_or(-1);
-    if (layout.instances.empty() || network != lowest_network(*rank) || ids.count(id) > 0) {
-      layout.instances.push_back({rank, place, {}});
-      ids.clear();
-    }
-    network = lowest_network(*rank);
-    ids.insert(id);
-    layout.instances.back().devices.push_back({rank, rank, place});
-  }
 }
 
 }  // namespace muster::rank_table

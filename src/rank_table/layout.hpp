@@ -75,20 +75,8 @@ class Breaches {
 /// Missing lists, and lists of anything but objects, are breaches and are skipped.
 [[nodiscard]] Layout lay_out(json::object& root, Breaches& breaches);
 
-/// One function for each form.
-void lay_out_groups(json::object& root, Layout& layout, Breaches& breaches);
-void lay_out_servers(json::object& root, Layout& layout, Breaches& breaches);
-void lay_out_ranks(json::object& root, Layout& layout, Breaches& breaches);
-
 /// `net_instance_id` of the lowest layer of a rank of form 2.0; empty: there is none.
 [[nodiscard]] std::string_view lowest_network(const json::object& rank);
-
-/// The list under a key; null, with a breach, where it is missing.
-[[nodiscard]] json::array* list_in(json::object& object, std::string_view key, const std::string& path,
-                                   Breaches& breaches);
-
-/// Adds the devices that an instance lists under `key`.
-void lay_out_devices(InstancePlace& instance, std::string_view key, Form form, Breaches& breaches);
 
 /// The table in a document. Ids and ranks that are no numbers are breaches.
 [[nodiscard]] Table make_table(const json::object& root, const Layout& layout, Breaches& breaches);

@@ -30,6 +30,10 @@ Places find_all(const Table& table, const Condition& condition) {
   return places;
 }
 
+bool has_pod_name(const Instance& instance, const std::string& name) {
+  return instance.pod_name == name;
+}
+
 bool has_address(const Instance& instance, const std::string& address) {
   const auto is_it = [&](const std::string& other) { return other == address || is_same_address(other, address); };
   return is_it(instance.server_id) || std::any_of(instance.addresses.begin(), instance.addresses.end(), is_it);
@@ -43,15 +47,9 @@ int lowest_rank(const Instance& instance) {
 
 /// Indices of the instances, sorted by their lowest ranks, because the order of the list has no meaning.
 Places servers_by_rank(const Table& table) {
-  std::vector<std::pair<int, std::size_t>> ranked;
-  for (std::size_t i = 0; i < table.instances.size(); ++i) {
-    ranked.emplace_back(lowest_rank(table.instances[i]), i);
-  }
-  std::sort(ranked.begin(), ranked.end());
-  Places places;
-  for (const auto& [rank, place] : ranked) {
-    places.push_back(place);
-  }
+  Places places(table.instances.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::stable_sort(places, {}, [&](std::size_t place) { return lowest_rank(table.instances[place]); });
   return places;
 }
 
@@ -83,10 +81,13 @@ class Search {
  public:
   explicit Search(const Table& table) : table_(table) {}
 
-  [[nodiscard]] std::optional<std::size_t> by_pods(const OwnNames& own) {
-    for (const auto& pod : own.pods) {
-      const auto is_it = [&](const Instance& instance) { return instance.pod_name == pod.value; };
-      if (const auto found = judge(pod.source.name + " '" + pod.value + "'", is_it)) {
+  /// `matches` compares an instance with a name.
+  template <typename Matches>
+  [[nodiscard]] std::optional<std::size_t> by_names(const std::vector<Sourced<std::string>>& names,
+                                                    const Matches& matches) {
+    for (const auto& name : names) {
+      const auto is_it = [&](const Instance& instance) { return matches(instance, name.value); };
+      if (const auto found = judge(name.source.name + " '" + name.value + "'", is_it)) {
         return found;
       }
     }
@@ -102,16 +103,6 @@ class Search {
     }
     const auto index = static_cast<std::uint64_t>(own.index->value);
     return judge(index_text(own), [&](const Instance& instance) { return pod_number(instance.pod_name) == index; });
-  }
-
-  [[nodiscard]] std::optional<std::size_t> by_addresses(const OwnNames& own) {
-    for (const auto& address : own.addresses) {
-      const auto is_it = [&](const Instance& instance) { return has_address(instance, address.value); };
-      if (const auto found = judge(address.source.name + " '" + address.value + "'", is_it)) {
-        return found;
-      }
-    }
-    return std::nullopt;
   }
 
   /// In a table without names, nodes follow the order of ranks, whatever the order of the servers.
@@ -210,9 +201,9 @@ Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
   Search search(file.table);
   const bool has_names = std::any_of(file.table.instances.begin(), file.table.instances.end(),
                                      [](const Instance& instance) { return !instance.pod_name.empty(); });
-  auto found = has_names ? search.by_pods(own) : std::nullopt;
+  auto found = has_names ? search.by_names(own.pods, has_pod_name) : std::nullopt;
   found = found || !has_names ? found : search.by_index(own);
-  found = found ? found : search.by_addresses(own);
+  found = found ? found : search.by_names(own.addresses, has_address);
   found = found || has_names ? found : search.by_ranks(own);
   if (found) {
     return *found;

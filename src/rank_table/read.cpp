@@ -301,39 +301,24 @@ Breach not_json(std::string_view text, std::size_t end, std::string_view error) 
   return {"line " + std::to_string(lines + 1), "no JSON (" + why + ")", "a JSON object", "EI0004"};
 }
 
-// NOLINTBEGIN(misc-no-recursion): the parser limits the depth of documents
-std::optional<std::string> path_of_infinite(const json::value& value);
-
-std::optional<std::string> path_of_infinite_in(const json::array& array) {
-  for (std::size_t i = 0; i < array.size(); ++i) {
-    if (const auto found = path_of_infinite(array[i])) {
+/// The path of the first number beyond a double's range, which HCCL's parser refuses. Empty: there is none.
+// NOLINTNEXTLINE(misc-no-recursion): the parser limits the depth of documents
+std::optional<std::string> path_of_infinite(const json::value& value) {
+  const json::array* array = value.if_array();
+  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    if (const auto found = path_of_infinite((*array)[i])) {
       return "[" + std::to_string(i) + "]" + *found;
     }
   }
-  return std::nullopt;
-}
-
-std::optional<std::string> path_of_infinite_in(const json::object& object) {
-  for (const auto& member : object) {
+  const json::object none;
+  for (const auto& member : value.is_object() ? value.get_object() : none) {
     if (const auto found = path_of_infinite(member.value())) {
       return "." + std::string(member.key()) + *found;
     }
   }
-  return std::nullopt;
-}
-
-/// The path of the first number beyond a double's range, which HCCL's parser refuses. Empty: there is none.
-std::optional<std::string> path_of_infinite(const json::value& value) {
-  if (const json::array* array = value.if_array()) {
-    return path_of_infinite_in(*array);
-  }
-  if (const json::object* object = value.if_object()) {
-    return path_of_infinite_in(*object);
-  }
   const double* number = value.if_double();
   return number != nullptr && std::isinf(*number) ? std::optional<std::string>("") : std::nullopt;
 }
-// NOLINTEND(misc-no-recursion)
 
 }  // namespace
 
@@ -375,23 +360,20 @@ json::object parse_again(std::string_view text, Memory& memory) {
 
 std::optional<int> number_of(const json::value* value) {
   constexpr int kMost = std::numeric_limits<int>::max();
-  if (value == nullptr) {
-    return std::nullopt;
+  const std::int64_t* number = value == nullptr ? nullptr : value->if_int64();
+  if (number == nullptr) {
+    return parse_integer(text_of(value), 0, kMost);
   }
-  if (const auto* text = value->if_string()) {
-    return parse_integer({text->data(), text->size()}, 0, kMost);
-  }
-  const std::int64_t* number = value->if_int64();
-  if (number == nullptr || *number < 0 || *number > kMost) {
-    return std::nullopt;
-  }
-  return static_cast<int>(*number);
+  return *number < 0 || *number > kMost ? std::nullopt : std::optional(static_cast<int>(*number));
+}
+
+std::string_view text_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  return text == nullptr ? std::string_view{} : std::string_view{text->data(), text->size()};
 }
 
 std::string_view text_of(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  const json::string* text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string_view{} : std::string_view{text->data(), text->size()};
+  return text_of(object.if_contains(key));
 }
 
 std::string plain_text(const json::object& object, std::string_view key) {
@@ -408,16 +390,6 @@ std::string written(const json::value* value) {
     return value->get_array().empty() ? "an empty list" : "a list";
   }
   return value->is_object() ? "an object" : one_line(compact(*value), kShownBytes);
-}
-
-json::array* array_of(json::object& object, std::string_view key) {
-  json::value* value = object.if_contains(key);
-  return value == nullptr ? nullptr : value->if_array();
-}
-
-const json::array* array_of(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? nullptr : value->if_array();
 }
 
 }  // namespace muster::rank_table

@@ -75,7 +75,8 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 /// 8 or "8"; empty: neither, negative, or beyond an int.
 [[nodiscard]] std::optional<int> number_of(const json::value* value);
 
-/// The member's text, as a view of it; empty: it is missing or no text.
+/// The text, as a view of it; empty: the value or member is missing or no text.
+[[nodiscard]] std::string_view text_of(const json::value* value);
 [[nodiscard]] std::string_view text_of(const json::object& object, std::string_view key);
 
 /// The member as text, also where it is a number; empty: missing, or neither.
@@ -85,8 +86,11 @@ using Document = std::variant<json::object, Unfinished, Breach>;
 [[nodiscard]] std::string written(const json::value* value);
 
 /// The member if it has that type; null: missing, or of another type.
-[[nodiscard]] json::array* array_of(json::object& object, std::string_view key);
-[[nodiscard]] const json::array* array_of(const json::object& object, std::string_view key);
+template <typename Object>
+[[nodiscard]] auto* array_of(Object& object, std::string_view key) {
+  auto* value = object.if_contains(key);
+  return value == nullptr ? nullptr : value->if_array();
+}
 
 /// Calls `function` with each object of a list; null is an empty list.
 template <typename Array, typename Function>

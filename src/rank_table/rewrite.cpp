@@ -2,9 +2,7 @@
 // type that HCCL wants. Also lists the values that it corrects.
 #include "rank_table/rewrite.hpp"
 
-#include "rank_table/check.hpp"
-#include "rank_table/layout.hpp"
-#include "rank_table/read.hpp"
+#include "rank_table/rule.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -194,165 +192,91 @@ std::string rewrite(std::string text, const Table& table, const Changes& changes
 
 namespace {
 
-bool is_blank_or_control(char letter) {
-  const auto code = static_cast<unsigned char>(letter);
-  return code <= ' ' || code == 0x7F;
+/// HCCL accepts such a name, and the servers stay distinct.
+bool is_first_blank_name(State& state, const Item& item) {
+  const bool has_blank = std::ranges::any_of(text_of(item.value), [](char letter) {
+    const auto code = static_cast<unsigned char>(letter);
+    return code <= ' ' || code == 0x7F;
+  });
+  return has_blank && !std::exchange(state.has_found, true);
 }
 
-class Notices {
- public:
-  Notices(const json::object& root, const Layout& layout) : root_(root), layout_(layout) {}
+bool is_version_1(State&, const Item& item) {
+  return text_of(item.value) == "1.0";
+}
 
-  std::vector<Breach> find() {
-    want_plain_servers();
-    if (layout_.form == Form::Version2) {
-      find_in_ranks();
-    } else if (layout_.form == Form::Version1 || layout_.form == Form::SuperPods) {
-      find_in_servers();
-    }
-    return std::move(found_.found());
+bool see_device_texts(State& state, const Item& item) {
+  for (const std::string_view member : kDeviceTexts) {
+    see_all_devices(state, {0, item.rule.forms, AllDevices, member, is_number, "it as text", item.rule.code});
   }
+  return false;
+}
 
- private:
-  void want(const json::object& object, std::string_view key, std::string_view expected) {
-    if (!object.contains(key)) {
-      found_.add(std::string(key), nullptr, expected, kInvalidTable);
-    }
-  }
-
-  void want_text(const json::object& object, std::string_view key, const std::string& path) {
-    const json::value* value = object.if_contains(key);
-    if (value != nullptr && value->is_number()) {
-      found_.add(path, value, "it as text", kInvalidTable);
+/// Reports the first super pod whose name is a number.
+bool see_super_pod_texts(State& state, const Item& item) {
+  const json::array* pods = array_of(state.table.root, "super_pod_list");
+  for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
+    const json::object* pod = (*pods)[i].if_object();
+    const json::value* id = pod == nullptr ? nullptr : pod->if_contains("super_pod_id");
+    if (id != nullptr && (id->is_int64() || id->is_uint64())) {
+      add_at(state, item, "super_pod_list[" + std::to_string(i) + "].super_pod_id", id, "it as text");
+      return false;
     }
   }
+  return false;
+}
 
-  /// Reports one breach for all devices: the first one's path, and the count, because a file has all of them alike.
-  void want_of_devices(std::string_view key, bool as_text) {
-    const DevicePlace* first = nullptr;
-    std::size_t count = 0;
-    for_each_device(layout_, [&](const DevicePlace& device) {
-      const json::value* value = device.device->if_contains(key);
-      if (value != nullptr && (as_text ? value->is_number() : value->is_string())) {
-        first = first == nullptr ? &device : first;
-        count += 1;
-      }
-    });
-    if (first != nullptr) {
-      found_.add(path_of(layout_.form, first->place, key), first->device->if_contains(key),
-                 std::string("it as ") + (as_text ? "text" : "a number") +
-                     (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""),
-                 kInvalidTable);
-    }
-  }
+bool has_uneven_super_pods(State& state, const Item&) {
+  std::set<std::size_t> sizes;
+  for_each_object(array_of(state.table.root, "super_pod_list"), [&sizes](const json::object& pod) {
+    const json::array* servers = array_of(pod, "server_list");
+    sizes.insert(servers == nullptr ? 0 : servers->size());
+  });
+  return sizes.size() > 1;
+}
 
-  /// Reports the first one; HCCL accepts it, and the servers stay distinct.
-  void want_plain_servers() {
-    for (const InstancePlace& instance : layout_.instances) {
-      const std::string_view id = server_of(instance);
-      if (std::any_of(id.begin(), id.end(), is_blank_or_control)) {
-        found_.add(path_of(layout_.form, instance.place, "server_id"), instance.instance->if_contains("server_id"),
-                   "a name without blanks and control characters, as it is compared letter by letter");
-        return;
-      }
-    }
-  }
+bool is_second_of_network(State& state, const Item& item) {
+  const std::string_view network = lowest_network(*item.device->device);
+  const auto id = number_of(item.value);
+  return !network.empty() && id && !state.network_devices.emplace(network, *id).second;
+}
 
-  void find_in_servers() {
-    want(root_, "status", "\"completed\"");
-    want(root_, "version", layout_.form == Form::SuperPods ? "\"1.2\"" : "\"1.0\"");
-    if (layout_.form == Form::SuperPods && text_of(root_, "version") == "1.0") {
-      found_.add("version", root_.if_contains("version"), "\"1.2\", as there is a super_pod_list", kInvalidTable);
-    }
-    want(root_, "server_count", "how many servers are listed");
-    want_text(root_, "version", "version");
-    want_text(root_, "server_count", "server_count");
-    for (const std::string_view key : kDeviceTexts) {
-      want_of_devices(key, true);
-    }
-    want_text_of_super_pods();
-    compare_super_pods();
-  }
+constexpr Rule kRemarks[] = {
+    {0, kAll, EachServer, "server_id", is_first_blank_name,
+     "a name without blanks and control characters, as it is compared letter by letter", kNoCode},
 
-  /// Reports the first super pod whose name is a number.
-  void want_text_of_super_pods() {
-    const json::array* pods = array_of(root_, "super_pod_list");
-    for (std::size_t i = 0; pods != nullptr && i < pods->size(); ++i) {
-      const json::object* pod = (*pods)[i].if_object();
-      if (pod != nullptr && plain_text(*pod, "super_pod_id") != text_of(*pod, "super_pod_id")) {
-        want_text(*pod, "super_pod_id", "super_pod_list[" + std::to_string(i) + "].super_pod_id");
-        return;
-      }
-    }
-  }
+    {1, kServers | kRanks, Root, "status", is_missing, "\"completed\"", kInvalidTable},
+    {1, bit(Form::Version1), Root, "version", is_missing, "\"1.0\"", kInvalidTable},
+    {1, kSuper, Root, "version", is_missing, "\"1.2\"", kInvalidTable},
+    {1, kSuper, Root, "version", is_version_1, "\"1.2\", as there is a super_pod_list", kInvalidTable},
+    {1, kServers, Root, "server_count", is_missing, "how many servers are listed", kInvalidTable},
+    {1, kServers, Root, "version", is_number, "it as text", kInvalidTable},
+    {1, kServers, Root, "server_count", is_number, "it as text", kInvalidTable},
+    {1, kServers, Root, "server_list", see_device_texts, {}, kInvalidTable},
+    {1, kSuper, Root, "super_pod_list", see_super_pod_texts, {}, kInvalidTable},
+    {1, kSuper, Root, "super_pod_list", has_uneven_super_pods,
+     "as many servers in each super pod, for older versions of HCCL", kInvalidTable},
 
-  /// Reports super pods of different sizes, which need newer versions of HCCL.
-  void compare_super_pods() {
-    std::set<std::size_t> sizes;
-    for_each_object(array_of(root_, "super_pod_list"), [&sizes](const json::object& pod) {
-      const json::array* servers = array_of(pod, "server_list");
-      sizes.insert(servers == nullptr ? 0 : servers->size());
-    });
-    if (sizes.size() > 1) {
-      found_.add("super_pod_list", root_.if_contains("super_pod_list"),
-                 "as many servers in each super pod, for older versions of HCCL", "EI0004");
-    }
-  }
-
-  /// Reports ranks of one host with equal devices.
-  void compare_devices() {
-    std::set<std::pair<std::string_view, int>> seen;
-    for_each_device(layout_, [this, &seen](const DevicePlace& rank) {
-      const std::string_view network = lowest_network(*rank.device);
-      const json::value* value = rank.device->if_contains("device_id");
-      const int id = number_of(value).value_or(-1);
-      if (!network.empty() && id >= 0 && !seen.emplace(network, id).second) {
-        found_.add(path_of(layout_.form, rank.place, "device_id"), value,
-                   "a device that no other rank of the same net_instance_id has");
-      }
-    });
-  }
-
-  /// Reports the first rank without levels, and the number of others.
-  void want_levels() {
-    const DevicePlace* first = nullptr;
-    std::size_t count = 0;
-    for_each_device(layout_, [&](const DevicePlace& rank) {
-      if (!rank.device->contains("level_list")) {
-        first = first == nullptr ? &rank : first;
-        count += 1;
-      }
-    });
-    if (first != nullptr) {
-      found_.add(
-          path_of(layout_.form, first->place, "level_list"), nullptr,
-          "the layers of its network" + (count > 1 ? ", here and in " + std::to_string(count - 1) + " more" : ""));
-    }
-  }
-
-  void find_in_ranks() {
-    want(root_, "status", "\"completed\"");
-    want(root_, "version", "\"2.0\"");
-    want(root_, "rank_count", "how many ranks are listed");
-    if (const json::value* count = root_.if_contains("rank_count"); count != nullptr && count->is_string()) {
-      found_.add("rank_count", count, "it as a number", kInvalidTable);
-    }
-    want_levels();
-    compare_devices();
-    for (const std::string_view key : {"rank_id", "device_id", "local_id"}) {
-      want_of_devices(key, false);
-    }
-  }
-
-  const json::object& root_;
-  const Layout& layout_;
-  Breaches found_{20};
+    {1, kRanks, Root, "version", is_missing, "\"2.0\"", kInvalidTable},
+    {1, kRanks, Root, "rank_count", is_missing, "how many ranks are listed", kInvalidTable},
+    {1, kRanks, Root, "rank_count", is_text, "it as a number", kInvalidTable},
+    {1, kRanks, AllDevices, "level_list", is_missing, "the layers of its network", kNoCode},
+    {2, kRanks, EachDevice, "device_id", is_second_of_network,
+     "a device that no other rank of the same net_instance_id has", kNoCode},
+    {2, kRanks, AllDevices, "rank_id", is_text, "it as a number", kInvalidTable},
+    {2, kRanks, AllDevices, "device_id", is_text, "it as a number", kInvalidTable},
+    {2, kRanks, AllDevices, "local_id", is_text, "it as a number", kInvalidTable},
 };
 
 }  // namespace
 
 std::vector<Breach> find_remarks(const json::object& root, const Layout& layout) {
-  return Notices(root, layout).find();
+  const Rules rules;
+  Breaches found(rules.most);
+  const Checked table{root, layout, rules, found};
+  State state{table};
+  apply(state, kRemarks);
+  return std::move(found.found());
 }
 
 }  // namespace muster::rank_table

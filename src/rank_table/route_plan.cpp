@@ -2,8 +2,8 @@
 #include "rank_table/route_plan.hpp"
 
 #include "base/encoding.hpp"
-#include "base/json.hpp"
 #include "base/text.hpp"
+#include "rank_table/read.hpp"
 
 #include <algorithm>
 #include <map>
@@ -48,6 +48,10 @@ std::map<std::string, std::size_t> devices_of_servers(const Table& table) {
     devices[instance.server_id.empty() ? "host " + std::to_string(i) : instance.server_id] += instance.devices.size();
   }
   return devices;
+}
+
+int count_ranks_below(int rank, const std::vector<Device>& devices) {
+  return static_cast<int>(std::ranges::count_if(devices, [&](const Device& device) { return device.rank < rank; }));
 }
 
 std::string node(std::size_t index) {
@@ -119,11 +123,6 @@ std::optional<int> find_place(const json::object& vote, std::string_view name) {
   const bool is_place =
       value != nullptr && value->is_int64() && value->get_int64() >= 0 && value->get_int64() <= kMostPlaces;
   return is_place ? std::optional(static_cast<int>(value->get_int64())) : std::nullopt;
-}
-
-std::string find_text(const json::object& vote, std::string_view name) {
-  const json::value* const value = vote.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
 }
 
 }  // namespace
@@ -222,8 +221,8 @@ Result<RouteVote> decode_vote(std::string_view bytes) {
     return Error{ErrorKind::BadData, "has a vote that is none"};
   }
   const json::object& vote = document.get_object();
-  return RouteVote{find_text(vote, "reason"), find_text(vote, "digest"), find_place(vote, "position"),
-                   find_place(vote, "instance").value_or(0), find_place(vote, "first")};
+  return RouteVote{std::string(text_of(vote, "reason")), std::string(text_of(vote, "digest")),
+                   find_place(vote, "position"), find_place(vote, "instance").value_or(0), find_place(vote, "first")};
 }
 
 RouteDecision decide_route(const std::vector<RouteVote>& votes) {
@@ -261,9 +260,7 @@ std::vector<int> ranks_by_position(const Table& table, const std::vector<int>& p
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const auto& devices = table.instances[i].devices;
     for (const Device& device : devices) {
-      const auto is_before = [&](const Device& other) { return other.rank < device.rank; };
-      ranks.push_back(first[static_cast<std::size_t>(positions[i])] +
-                      static_cast<int>(std::count_if(devices.begin(), devices.end(), is_before)));
+      ranks.push_back(first[static_cast<std::size_t>(positions[i])] + count_ranks_below(device.rank, devices));
     }
   }
   return ranks;

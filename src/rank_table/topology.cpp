@@ -3,12 +3,14 @@
 
 #include "base/display_text.hpp"
 #include "base/encoding.hpp"
-#include "base/json.hpp"
 #include "base/text.hpp"
+#include "rank_table/layout.hpp"
+#include "rank_table/read.hpp"
 #include "rank_table/route_plan.hpp"
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -157,35 +159,25 @@ void sort_by_groups(Nodes& nodes) {
   std::transform(keyed.begin(), keyed.end(), nodes.begin(), [](auto& one) { return std::move(one.second); });
 }
 
-/// Index of each instance's first device among all devices.
-std::vector<std::size_t> first_devices(const Table& table) {
-  std::vector<std::size_t> first;
-  std::size_t devices = 0;
-  for (const Instance& instance : table.instances) {
-    first.push_back(devices);
-    devices += instance.devices.size();
-  }
-  first.push_back(devices);
-  return first;
-}
-
+/// Numbers the nodes' devices in the order of `nodes`; the result is in the order of the table.
 std::vector<int> number(const Table& table, const Nodes& nodes) {
-  const auto first = first_devices(table);
-  std::vector<int> ranks(first.back());
+  std::vector<std::vector<int>> ranks(table.instances.size());
   int next = 0;
   for (const Node& node : nodes) {
     const auto& devices = table.instances[node.instance].devices;
     std::vector<std::size_t> order(devices.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t one, std::size_t other) { return devices[one].rank < devices[other].rank; });
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t device) { return devices[device].rank; });
+    ranks[node.instance].resize(devices.size());
     for (const std::size_t device : order) {
-      ranks[first[node.instance] + device] = next++;
+      ranks[node.instance][device] = next++;
     }
   }
-  return ranks;
+  std::vector<int> all;
+  for (const auto& of_instance : ranks) {
+    all.insert(all.end(), of_instance.begin(), of_instance.end());
+  }
+  return all;
 }
 
 std::vector<int> ranks_of(const Table& table) {
@@ -209,26 +201,19 @@ std::size_t hops_between(const Node& one, const Node& other) {
   return a.size() + b.size() - 2 * shared + 1;
 }
 
-/// The instance index of each device, in the order of the table.
-std::vector<std::size_t> instances_of_devices(const Table& table) {
-  std::vector<std::size_t> instances;
-  for (std::size_t i = 0; i < table.instances.size(); ++i) {
-    instances.insert(instances.end(), table.instances[i].devices.size(), i);
-  }
-  return instances;
-}
-
 /// Instance indices by rank; empty unless each rank from 0 on occurs once.
 std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table, const std::vector<int>& ranks) {
   constexpr auto kNobody = static_cast<std::size_t>(-1);
-  const std::vector<std::size_t> of_devices = instances_of_devices(table);
   std::vector<std::size_t> instances(ranks.size(), kNobody);
-  for (std::size_t device = 0; device < ranks.size(); ++device) {
-    const auto rank = static_cast<std::size_t>(ranks[device]);
-    if (rank >= instances.size() || instances[rank] != kNobody) {
-      return std::nullopt;
+  auto next = ranks.begin();
+  for (std::size_t i = 0; i < table.instances.size(); ++i) {
+    for (std::size_t device = 0; device < table.instances[i].devices.size(); ++device) {
+      const auto rank = static_cast<std::size_t>(*next++);
+      if (rank >= instances.size() || instances[rank] != kNobody) {
+        return std::nullopt;
+      }
+      instances[rank] = i;
     }
-    instances[rank] = of_devices[device];
   }
   return instances;
 }
@@ -308,6 +293,43 @@ Table with_ranks(Table table, const std::vector<int>& ranks) {
   return table;
 }
 
+// Names under which a switch file may have the nodes of form 2.0, which has no host names: the network of the lowest
+// layer, and the addresses of the devices. They are read from the text, since no other code needs them.
+
+namespace {
+
+std::vector<std::string> network_names(const InstancePlace& place) {
+  std::vector<std::string> names = {std::string(lowest_network(*place.instance))};
+  for (const DevicePlace& device : place.devices) {
+    for_each_object(array_of(*device.device, "level_list"), [&](const json::object& level) {
+      for_each_object(array_of(level, "rank_addr_list"),
+                      [&](const json::object& address) { names.emplace_back(text_of(address, "addr")); });
+    });
+  }
+  std::erase(names, "");
+  return names;
+}
+
+/// Separates the instances as `read` does.
+Table with_network_names(Table table, std::string_view text) {
+  Memory memory;
+  json::object root = parse_again(text, memory);
+  Breaches ignored(0);
+  const Layout layout = lay_out(root, ignored);
+  for (std::size_t i = 0; i < layout.instances.size() && i < table.instances.size(); ++i) {
+    table.instances[i].addresses = network_names(layout.instances[i]);
+  }
+  return table;
+}
+
+}  // namespace
+
+Result<RingOrder> order_ring(const TableFile& file, const NetworkFile& network) {
+  return file.table.form == Form::Version2
+             ? order_ring(with_network_names(file.table, file.text), network.switches, network.path)
+             : order_ring(file.table, network.switches, network.path);
+}
+
 // Reads the topology that Volcano's controller writes for ROUTE_PLAN; the text is untrusted.
 
 namespace {
@@ -324,24 +346,13 @@ Error unknown_form(const std::string& name, const std::string& what) {
   return wrong(name, "has an unknown form: " + what);
 }
 
-/// Empty: missing, or no text.
-std::string text_at(const json::object& object, std::string_view key) {
-  const json::value* const value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
-const json::array* find_array(const json::object& object, std::string_view key) {
-  const json::value* const value = object.if_contains(key);
-  return value != nullptr ? value->if_array() : nullptr;
-}
-
 /// The switches of a server's devices, joined to one name; empty: a device has none.
 std::string switches_of(const json::object& server) {
-  const json::array* const devices = find_array(server, "device");
+  const json::array* const devices = array_of(server, "device");
   std::set<std::string> switches;
   for (const json::value& device : devices != nullptr ? *devices : json::array()) {
     const json::object* const one = device.if_object();
-    switches.insert(one != nullptr ? text_at(*one, "tor_ip") : "");
+    switches.emplace(one != nullptr ? text_of(*one, "tor_ip") : "");
   }
   const bool is_whole = !switches.empty() && switches.count("") == 0;
   return is_whole ? join(std::vector<std::string>(switches.begin(), switches.end()), "+") : "";
@@ -352,7 +363,7 @@ TopologyReading read_servers(const json::array& servers, const std::string& name
   for (std::size_t i = 0; i < servers.size(); ++i) {
     const json::object* const server = servers[i].if_object();
     const std::string switches = server != nullptr ? switches_of(*server) : "";
-    const std::string id = server != nullptr ? text_at(*server, "server_id") : "";
+    const std::string id(server != nullptr ? text_of(*server, "server_id") : "");
     if (switches.empty() || id.empty()) {
       return unknown_form(name, "server_list[" + std::to_string(i) + "] lacks a server_id or a tor_ip of each device");
     }
@@ -386,11 +397,11 @@ TopologyReading read_topology(std::string_view document, const std::string& name
   if (topology == nullptr) {
     return unknown_form(name, "it is no JSON object");
   }
-  const std::string status = text_at(*topology, "status");
+  const std::string_view status = text_of(*topology, "status");
   if (status != "completed") {
     return Unfinished{status.empty() ? "without a status" : one_line(status, 60)};
   }
-  const json::array* const servers = find_array(*topology, "server_list");
+  const json::array* const servers = array_of(*topology, "server_list");
   return servers != nullptr ? read_servers(*servers, name)
                             : TopologyReading(unknown_form(name, "it has no server_list"));
 }

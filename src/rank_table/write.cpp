@@ -45,24 +45,6 @@ bool has_decimal(std::string_view text) {
   return false;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion)
-std::string compact_list(const json::array& array) {
-  std::string out;
-  for (const json::value& item : array) {
-    out += (out.empty() ? "" : ",") + compact(item);
-  }
-  return "[" + out + "]";
-}
-
-// NOLINTNEXTLINE(misc-no-recursion)
-std::string compact_object(const json::object& object) {
-  std::string out;
-  for (const auto& member : object) {
-    out += (out.empty() ? "" : ",") + json::serialize(member.key()) + ":" + compact(member.value());
-  }
-  return "{" + out + "}";
-}
-
 /// The parser limits the depth of documents.
 // NOLINTNEXTLINE(misc-no-recursion)
 void append(std::string& out, const json::value& value, std::size_t depth) {
@@ -104,11 +86,20 @@ std::string compact(const json::value& value) {
   if (const double* number = value.if_double()) {
     return decimal(*number);
   }
+  std::string out;
   if (const json::array* array = value.if_array()) {
-    return compact_list(*array);
+    for (const json::value& item : *array) {
+      out += (out.empty() ? "" : ",") + compact(item);
+    }
+    return "[" + out + "]";
   }
-  const json::object* object = value.if_object();
-  return object == nullptr ? text : compact_object(*object);
+  if (const json::object* object = value.if_object()) {
+    for (const auto& member : *object) {
+      out += (out.empty() ? "" : ",") + json::serialize(member.key()) + ":" + compact(member.value());
+    }
+    return "{" + out + "}";
+  }
+  return text;
 }
 
 std::string print(json::object&& root, std::size_t size) {
