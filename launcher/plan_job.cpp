@@ -58,26 +58,19 @@ int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
   return static_cast<int>(count);
 }
 
-/// Refuses to start a launcher, or a script that spawns, several times, unless the user asks for that. Returns a
-/// warning otherwise; empty: none is needed.
-Result<std::string> warn_of_nested_launcher(const LaunchPlan& plan, const PlanInput& input, const ModeRequest& asked) {
+/// Warns if a launcher, or a script that spawns, would be started several times; empty: it would not.
+std::string warn_of_nested_launcher(const LaunchPlan& plan, const PlanInput& input, const ModeRequest& asked) {
   const JobRequest& job = input.job;
   const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
-  const ModeTemplate& mode = input.mode.mode;
-  const LaunchContext starts{
-      count_of_program(plan, mode),
-      plan.mode,
-      is_mode_given,
-      input.cluster.job.most_nodes,
-      std::any_of(mode.roles.begin(), mode.roles.end(),
-                  [](const auto& role) { return role.count == RoleCount::PerNode && runs_users_program(role); }),
-      plan.share ? plan.share->local_size.value : 1};
+  const LaunchContext starts{count_of_program(plan, input.mode.mode), plan.mode, is_mode_given,
+                             input.cluster.job.most_nodes, plan.share ? plan.share->local_size.value : 1};
   auto own = starts.count > 1 || starts.nodes > 1 ? find_nested_launcher(job.program, !job.script.empty(), read_script)
                                                   : std::nullopt;
   if (!own) {
-    return std::string();
+    return {};
   }
-  own->knows_nodes = own->knows_nodes || input.snapshot.variables.contains(own->nodes_variable);
+  SuggestedCommand& instead = own->instead;
+  instead.knows_nodes = instead.knows_nodes || input.snapshot.variables.contains(instead.nodes_variable);
   return check_nested_launcher(*own, starts);
 }
 
@@ -240,7 +233,7 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
   TRY(bind_job(input, options.binding));
   LaunchPlan plan = make_plan(input);
   TRY(check_plan(plan, input, selection_of(options, log_dir)));
-  auto doubt = TRY(warn_of_nested_launcher(plan, input, options.mode));
+  std::string doubt = warn_of_nested_launcher(plan, input, options.mode);
   add_remarks(plan, doubt, compat_notices(line, input.cluster));
   return Planned{std::move(plan), std::move(input), std::move(doubt), std::move(log_dir),
                  ranks ? std::nullopt : std::optional(ranks.error())};

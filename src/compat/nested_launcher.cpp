@@ -1,5 +1,5 @@
-// Finds out whether the program is a launcher or a script that spawns, and suggests another command line. Pure, but
-// for one function that reads a file.
+// Finds out whether the program is a launcher or a script that spawns, and suggests another command line. One function
+// reads a file; the others are pure.
 #include "compat/nested_launcher.hpp"
 
 #include "base/text.hpp"
@@ -42,21 +42,6 @@ std::string line_of_script(Strings typed, const std::string& text) {
          as_command_line(typed);
 }
 
-/// "line 41 calls torch.multiprocessing.spawn with nprocs=8".
-std::string describe(const SpawnCall& call) {
-  return "line " + std::to_string(call.line) + " calls " + call.callee +
-         (call.count.empty() ? "" : " with " + call.count);
-}
-
-NestedLauncher launcher_of(const std::string& name, SuggestedCommand instead) {
-  NestedLauncher own{name, "", true, std::move(instead.line)};
-  own.is_launcher = true;
-  own.on_nodes = std::move(instead.on_nodes);
-  own.knows_nodes = instead.knows_nodes;
-  own.nodes_variable = std::move(instead.nodes_variable);
-  return own;
-}
-
 /// "bash" for "#!/usr/bin/env bash"; empty if the text is no script.
 std::string interpreter_of(const std::string& text) {
   if (!text.starts_with("#!")) {
@@ -71,165 +56,110 @@ std::string interpreter_of(const std::string& text) {
   return std::string(base_name(word));
 }
 
-/// The script that a shell runs.
-struct ShellRun {
-  std::string name;  ///< name of the script, or "-c"
-  std::optional<std::string> text;
-};
-
-ShellRun read_shell_run(Strings words, const ReadText& read_text) {
-  const ShellWords read = read_shell_words(words);
-  if (read.script > 0) {
-    return {std::string(base_name(words[read.script])), read_text(words[read.script])};
-  }
-  return read.code > 0 ? ShellRun{"-c", words[read.code]} : ShellRun();
-}
-
-/// A command line to examine: the user's, or one of a shell script.
-struct Line {
-  std::vector<std::string> words;
-  bool is_python_added = false;
-  std::string program{};  ///< the program that the user starts; empty: the one of this line
-  std::string where{};    ///< position in scripts, as "line 2 runs "
-  bool is_certain = true;
-  int scripts = 2;  ///< number of nested shell scripts that may still be read
-};
+// NOLINTBEGIN(misc-no-recursion): scripts inside each other are followed two deep
 
 /// Follows a command line to the programs that it runs.
 class LauncherSearch {
  public:
   explicit LauncherSearch(const ReadText& read_text) : read_text_(read_text) {}
 
-  /// The first line that certainly starts several processes, else the first that may.
-  std::optional<NestedLauncher> find(Line line) {
-    constexpr int kMostLines = 10'000;  // no handwritten script is longer
-    left_.push_back(std::move(line));
-    std::optional<NestedLauncher> first;
-    for (int i = 0; i < kMostLines && !left_.empty(); ++i) {
-      const Line next = std::move(left_.back());
-      left_.pop_back();
-      auto own = look_at(next);
-      if (own && own->is_certain) {
-        return own;
-      }
-      if (!first) {
-        first = std::move(own);
-      }
-    }
-    return first;
-  }
-
- private:
-  std::optional<NestedLauncher> look_at(const Line& line) {
-    const auto [words, is_for_python] = without_wrappers(line.words);
+  /// `typed` is `line` without what muster has added.
+  std::optional<NestedLauncher> find(Strings line, Strings typed, int scripts = 2) {
+    const auto [words, is_for_python] = without_wrappers(line);
     if (words.empty()) {
       return std::nullopt;
     }
-    if (is_for_python) {
-      return search_python(line, read_python_words(words));
-    }
     const std::string name(base_name(words.front()));
-    if (auto instead = suggest_command(name, words.subspan(1))) {
-      return found(line, launcher_of(name, std::move(*instead)));
+    if (auto instead = is_for_python ? std::nullopt : suggest_command(name, words.subspan(1))) {
+      return NestedLauncher{name, "", std::move(*instead), true};
     }
-    if (is_python(words.front())) {
-      return search_python(line, read_python_words(words));
+    if (is_for_python || is_python(name)) {
+      return find_in_python(read_python_words(words), typed);
     }
-    if (is_shell(name)) {
-      search_shell(line, read_shell_run(words, read_text_));
-      return std::nullopt;
+    return is_shell(name) ? find_in_shell(words, scripts) : find_in_file(words, typed, scripts);
+  }
+
+ private:
+  std::optional<NestedLauncher> find_in_shell(Strings words, int scripts) {
+    const ShellWords shell = read_shell_words(words);
+    if (shell.script > 0) {
+      return find_in_commands(words[shell.script], read_text_(words[shell.script]), scripts);
     }
-    return look_at_file(line, words);
+    return shell.code > 0 ? find_in_commands("-c", words[shell.code], scripts) : std::nullopt;
   }
 
   /// Examines a file that the kernel would start by its "#!" line.
-  std::optional<NestedLauncher> look_at_file(const Line& line, Strings words) {
+  std::optional<NestedLauncher> find_in_file(Strings words, Strings typed, int scripts) {
     const std::string& path = words.front();
     const auto text = path.find('/') == std::string::npos ? std::nullopt : read_text_(path);
     const std::string interpreter = text ? interpreter_of(*text) : "";
-    if (is_shell(interpreter)) {
-      search_shell(line, {std::string(base_name(path)), text});
+    if (is_python(interpreter)) {
+      return find_in_python({path, "", "", words.subspan(1)}, typed);
     }
-    return is_python(interpreter) ? search_python(line, {path, "", "", words.subspan(1)}) : std::nullopt;
+    return is_shell(interpreter) ? find_in_commands(path, text, scripts) : std::nullopt;
   }
 
-  [[nodiscard]] std::optional<NestedLauncher> search_python(const Line& line, const PythonRun& run) const {
+  [[nodiscard]] std::optional<NestedLauncher> find_in_python(const PythonRun& run, Strings typed) const {
     const std::string what = run.module.empty() ? std::string(base_name(run.script)) : run.module;
     if (auto instead = suggest_command(what, run.arguments)) {
-      return found(line, launcher_of(what, std::move(*instead)));
+      return NestedLauncher{what, "", std::move(*instead), true};
     }
     const auto text = read_text_of(run, read_text_);
     const auto call = text ? find_spawn(*text) : std::nullopt;
     if (!call) {
       return std::nullopt;
     }
-    const Strings typed = Strings(line.words).subspan(line.is_python_added ? 1 : 0);
-    return found(line, {what.empty() ? "-c" : what, describe(*call), call->is_certain, line_of_script(typed, *text)});
+    const std::string how = "line " + std::to_string(call->line) + " calls " + call->callee +
+                            (call->count.empty() ? "" : " with " + call->count);
+    return NestedLauncher{what.empty() ? "-c" : what, how, {line_of_script(typed, *text), ""}};
   }
 
-  /// Queues the script's commands, so that its first one is examined next.
-  void search_shell(const Line& line, const ShellRun& run) {
-    if (line.scripts == 0 || !run.text) {
-      return;
+  /// The first command of a shell script that starts several processes. `scripts`: how many scripts inside each other
+  /// may still be read.
+  std::optional<NestedLauncher> find_in_commands(const std::string& path, const std::optional<std::string>& text,
+                                                 int scripts) {
+    if (scripts == 0 || !text) {
+      return std::nullopt;
     }
-    const std::vector<ShellCommand> commands = read_shell(*run.text);
-    for (auto command = commands.rbegin(); command != commands.rend(); ++command) {
-      const std::string before = line.where.empty() ? "" : line.where + run.name + ", and there ";
-      left_.push_back({command->words, false, line.program.empty() ? run.name : line.program,
-                       before + "line " + std::to_string(command->line) + " runs ",
-                       line.is_certain && !command->is_conditional, line.scripts - 1});
+    for (const ShellCommand& command : read_shell(*text)) {
+      if (--commands_left_ < 0) {
+        break;
+      }
+      if (auto own = find(command.words, command.words, scripts - 1)) {
+        own->how = "line " + std::to_string(command.line) + " runs " + own->program +
+                   (own->how.empty() ? "" : ", and there " + own->how);
+        own->program = base_name(path);
+        own->is_in_script = true;
+        return own;
+      }
     }
-  }
-
-  /// The result as seen from the line that the user started.
-  static NestedLauncher found(const Line& line, NestedLauncher own) {
-    own.is_in_script = !line.where.empty();
-    if (own.is_in_script) {
-      own.how = line.where + own.program + (own.how.empty() ? "" : ", and there " + own.how);
-      own.program = line.program;
-    }
-    own.is_certain = own.is_certain && line.is_certain;
-    return own;
+    return std::nullopt;
   }
 
   const ReadText& read_text_;
-  std::vector<Line> left_;
+  int commands_left_ = 10'000;  // no handwritten script has more
 };
 
-/// The consequence of starting the program like this.
-struct Impact {
-  bool is_any = false;
-  bool is_of_nodes = false;  ///< each node would run a job of its own
-  std::string does{};
-  std::string would{};
-};
+// NOLINTEND(misc-no-recursion)
 
-Impact impact_of(const NestedLauncher& own, const LaunchContext& starts) {
+/// The places in which the program runs too often, as "in each of the 8 copies on this node"; empty: none.
+std::string repeated(const NestedLauncher& own, const LaunchContext& starts) {
   if (starts.tasks_here > 1 && starts.count > 0) {
-    const std::string each = "each of the " + std::to_string(starts.tasks_here) + " tasks on this host ";
-    return {true, false, each + "does so", each + "would do so"};
+    return "in each of the " + std::to_string(starts.tasks_here) + " tasks on this host";
   }
   if (starts.count > 1) {
-    const std::string each = "each of the " + std::to_string(starts.count) + " copies on this node ";
-    return {true, false, each + "will do so", each + "would do so"};
+    return "in each of the " + std::to_string(starts.count) + " copies on this node";
   }
-  const bool is_right = own.is_launcher ? own.knows_nodes : starts.is_once_a_node || !own.is_certain;
-  if (starts.count < 1 || starts.nodes <= 1 || is_right) {
-    return {};
-  }
-  const std::string each = "each of the " + std::to_string(starts.nodes) + " nodes ";
-  if (!own.is_launcher) {
-    return {true, true, each + "does so"};
-  }
-  return {true, true, each + "starts a job of its own", each + "would start a job of its own"};
+  const bool is_apart = starts.count == 1 && starts.nodes > 1 && own.is_launcher && !own.instead.knows_nodes;
+  return is_apart ? "in a job of its own on each of the " + std::to_string(starts.nodes) + " nodes" : "";
 }
 
 /// The command that was probably meant, as "'muster torchrun train.py'", and where to write it.
 std::string intended_command(const NestedLauncher& own, const LaunchContext& starts) {
-  if (starts.nodes > 1 && !own.on_nodes.empty()) {
-    return own.on_nodes;
+  if (starts.nodes > 1 && !own.instead.on_nodes.empty()) {
+    return own.instead.on_nodes;
   }
-  return "'" + own.instead + "'" + (own.is_in_script ? " there and start that without muster" : "") +
+  return "'" + own.instead.line + "'" + (own.is_in_script ? " there and start that without muster" : "") +
          (starts.tasks_here > 1 ? ", with one task on each host" : "");
 }
 
@@ -237,30 +167,20 @@ std::string intended_command(const NestedLauncher& own, const LaunchContext& sta
 
 std::optional<NestedLauncher> find_nested_launcher(const std::vector<std::string>& program, bool is_python_added,
                                                    const ReadText& read_text) {
-  return LauncherSearch(read_text).find({program, is_python_added});
+  return LauncherSearch(read_text).find(program, Strings(program).subspan(is_python_added ? 1 : 0));
 }
 
-Result<std::string> check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts) {
-  const Impact harm = impact_of(own, starts);
-  if (!harm.is_any || (!own.is_certain && starts.is_mode_given)) {
-    return std::string();
+std::string check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts) {
+  const std::string where = repeated(own, starts);
+  const bool is_certain = own.how.empty();  // it is no line of a script, which may be under a condition
+  if (where.empty() || (starts.is_mode_given && !is_certain)) {
+    return {};
   }
-  const std::string how = own.how.empty() ? "" : ": " + own.how;
-  const std::string meant = intended_command(own, starts);
-  if (!own.is_certain) {
-    return "'" + own.program + "' may start processes itself" + how + " under a condition; if that is true here, " +
-           harm.does + ": then write " + meant;
-  }
-  const std::string start = "'" + own.program + "' starts processes itself" + how + ", and ";
-  if (starts.is_mode_given) {
-    const std::string asked = ", as the mode '" + starts.mode + "' was asked for";
-    return start + harm.does + asked + (harm.is_of_nodes ? "; for one job write " + meant : "");
-  }
-  if (!own.is_launcher && harm.is_of_nodes) {
-    return start + harm.does + "; what is meant is probably " + meant;
-  }
-  return Error{ErrorKind::BadUsage,
-               start + harm.would + "; write " + meant + ", or --mode " + starts.mode + " if it is meant so"};
+  const std::string does = is_certain ? "' starts processes itself" : "' may start processes itself: " + own.how;
+  const std::string meant = "; for one job write " + intended_command(own, starts);
+  return "'" + own.program + does + ", " + where +
+         (starts.is_mode_given ? ", as the mode '" + starts.mode + "' was asked for" + meant
+                               : meant + ", or --mode " + starts.mode + " if it is meant so");
 }
 
 std::optional<std::string> read_script(const std::string& path) {

@@ -2,7 +2,7 @@
 
 // Finds launchers, spawning scripts and wrappers in a command line, as in "timeout 5 torchrun train.py".
 
-#include "base/result.hpp"
+#include "compat/known_launchers.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -15,15 +15,11 @@ namespace muster {
 
 /// A program that starts the processes of its job itself: another launcher, or a script that spawns.
 struct NestedLauncher {
-  std::string program;           ///< its usual name: "torchrun", "train.py"
-  std::string how;               ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty for a launcher
-  bool is_certain = true;        ///< false: it depends on a condition in the program
-  std::string instead;           ///< the command line that was probably meant
-  bool is_in_script = false;     ///< `instead` replaces a line of the shell script that is started
-  bool is_launcher = false;      ///< it is another launcher in the end
-  std::string on_nodes{};        ///< replacement for a job of several nodes; empty: `instead`
-  bool knows_nodes = false;      ///< the launcher's options name the job's other nodes
-  std::string nodes_variable{};  ///< the variable that names them too
+  std::string program;        ///< its usual name: "torchrun", "train.py"
+  std::string how;            ///< "line 41 calls torch.multiprocessing.spawn with nprocs=8"; empty for a launcher
+  SuggestedCommand instead;   ///< what was probably meant
+  bool is_launcher = false;   ///< it is another launcher in the end
+  bool is_in_script = false;  ///< `instead` replaces a line of the shell script that is started
 };
 
 /// Reads the text of a file; empty if it cannot be read.
@@ -38,15 +34,14 @@ using ReadText = std::function<std::optional<std::string>(const std::string& pat
 struct LaunchContext {
   int count = 1;
   std::string mode;
-  bool is_mode_given = false;   ///< the user names the mode, which is then respected
-  int nodes = 1;                ///< number of nodes in the job
-  bool is_once_a_node = false;  ///< the mode starts one process for each node, for programs that spawn
-  int tasks_here = 1;           ///< agents that the platform runs on this host; each one starts the program
+  bool is_mode_given = false;  ///< the user names the mode, which is then respected
+  int nodes = 1;               ///< number of nodes in the job
+  int tasks_here = 1;          ///< agents that the platform runs on this host; each one starts the program
 };
 
-/// Refuses with `BadUsage` to start a program that certainly starts its own processes several times on a node, or a
-/// launcher without other nodes on several, unless the user names the mode. Else returns a warning; empty: none.
-[[nodiscard]] Result<std::string> check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts);
+/// Warns of a program that starts its own processes several times on a node, and of a launcher without other nodes on
+/// several. Empty: no warning, also for a line of a script if the user names the mode.
+[[nodiscard]] std::string check_nested_launcher(const NestedLauncher& own, const LaunchContext& starts);
 
 /// The first MiB of a file; empty if it is no regular file that can be read.
 [[nodiscard]] std::optional<std::string> read_script(const std::string& path);

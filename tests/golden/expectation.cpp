@@ -216,6 +216,9 @@ Lines expectation_of(const Case& given) {
   }
   const json::object document = document_of(planned->plan);
   Lines lines = lines_of_job(document);
+  if (!planned->doubt.empty()) {
+    add(lines, "warning", planned->doubt);
+  }
   if (given.shows_lost) {
     const Lines lost = lines_of_lost(document);
     lines.insert(lines.end(), lost.begin(), lost.end());

@@ -31,7 +31,7 @@ std::string instead_of(const std::vector<std::string>& program, bool is_python_a
         const auto at = files.find(path);
         return at == files.end() ? std::nullopt : std::optional(at->second);
       });
-  return own ? own->instead : "";
+  return own ? own->instead.line : "";
 }
 
 TEST(NestedLauncher, OfALauncherThatMusterReads) {
@@ -133,21 +133,11 @@ TEST(NestedLauncher, OfAScript) {
   EXPECT_EQ(instead_of({"bash", "train.py"}), "") << "no Python";
 }
 
-TEST(NestedLauncher, UnderAConditionOfAShellScript) {
-  const auto own = find_nested_launcher(
-      {"sh", "-c", "run() {\n  torchrun train.py >log 2>&1\n}\ncase $1 in a) torchrun b.py ;; esac"}, false,
-      [](const std::string& /*path*/) { return std::nullopt; });
-  ASSERT_TRUE(own);
-  EXPECT_FALSE(own->is_certain);
-  EXPECT_EQ(own->program, "-c");
-  EXPECT_EQ(own->instead, "muster torchrun train.py >log 2>&1");
-}
-
-TEST(NestedLauncher, BehindATestOfAShellScript) {
-  const auto own = find_nested_launcher({"sh", "-c", "[ -z \"$RANK\" ] && exec torchrun train.py; ./train"}, false,
-                                        [](const std::string& /*path*/) { return std::nullopt; });
-  ASSERT_TRUE(own);
-  EXPECT_FALSE(own->is_certain);
+TEST(NestedLauncher, OfALineOfAShellScript) {
+  EXPECT_EQ(instead_of({"sh", "-c", "run() {\n  torchrun train.py >log 2>&1\n}\n"}),
+            "muster torchrun train.py >log 2>&1");
+  EXPECT_EQ(instead_of({"sh", "-c", "[ -z \"$RANK\" ] && exec torchrun train.py; ./train"}),
+            "muster torchrun train.py");
   EXPECT_EQ(instead_of({"sh", "-c", "hosts=$(srun hostname | sort); ./train $hosts"}), "");
 }
 
@@ -164,82 +154,76 @@ TEST(NestedLauncher, OfAShellScript) {
   EXPECT_EQ(instead_of({"sh", "-c", "echo torchrun train.py"}), "");
 }
 
-const NestedLauncher kLauncher = {"torchrun", "", true, "muster torchrun train.py"};
-const NestedLauncher kScript = {"train.py", "line 2 calls torch.multiprocessing.spawn with nprocs=8", true,
-                                "muster --mode once train.py"};
+const NestedLauncher kLauncher = {"torchrun", "", {"muster torchrun train.py", ""}, true};
+const NestedLauncher kScript = {
+    "train.py", "line 2 calls torch.multiprocessing.spawn with nprocs=8", {"muster --mode once train.py", ""}};
 
-TEST(NestedLauncher, ThatAreCertainAreNotStartedSeveralTimes) {
-  const auto launcher = check_nested_launcher(kLauncher, {8, "torchrun", false});
-  ASSERT_FALSE(launcher);
-  EXPECT_EQ(launcher.error().exit_code(), 64);
-  EXPECT_EQ(launcher.error().message,
-            "'torchrun' starts processes itself, and each of the 8 copies on this node would do so; write "
+TEST(NestedLauncher, AreSaidIfTheyWouldBeStartedSeveralTimes) {
+  EXPECT_EQ(check_nested_launcher(kLauncher, {8, "torchrun", false}),
+            "'torchrun' starts processes itself, in each of the 8 copies on this node; for one job write "
             "'muster torchrun train.py', or --mode torchrun if it is meant so");
-  const auto script = check_nested_launcher(kScript, {8, "jax", false});
-  ASSERT_FALSE(script);
-  EXPECT_EQ(script.error().message,
-            "'train.py' starts processes itself: line 2 calls torch.multiprocessing.spawn with "
-            "nprocs=8, and each of the 8 copies on this node would do so; write 'muster --mode once "
-            "train.py', or --mode jax if it is meant so");
+  EXPECT_EQ(check_nested_launcher(kScript, {8, "jax", false}),
+            "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with nprocs=8, in each "
+            "of the 8 copies on this node; for one job write 'muster --mode once train.py', or --mode jax if it is "
+            "meant so");
 }
 
 TEST(NestedLauncher, AreStartedOnceWithoutAWord) {
-  const auto judged = check_nested_launcher(kScript, {1, "once", true});
-  ASSERT_TRUE(judged);
-  EXPECT_EQ(*judged, "");
+  EXPECT_EQ(check_nested_launcher(kScript, {1, "once", true}), "");
 }
 
 TEST(NestedLauncher, AreStartedPerWorkerOnRequest) {
-  const auto judged = check_nested_launcher(kLauncher, {8, "torchrun", true});
-  ASSERT_TRUE(judged);
-  EXPECT_EQ(*judged,
-            "'torchrun' starts processes itself, and each of the 8 copies on this node will do so, as the mode "
-            "'torchrun' was asked for");
+  EXPECT_EQ(check_nested_launcher(kLauncher, {8, "torchrun", true}),
+            "'torchrun' starts processes itself, in each of the 8 copies on this node, as the mode 'torchrun' was "
+            "asked for; for one job write 'muster torchrun train.py'");
+  EXPECT_EQ(check_nested_launcher(kScript, {4, "torchrun", true}), "");
 }
 
-TEST(NestedLauncher, AreNotStartedByEachPlacedTask) {
-  const auto judged = check_nested_launcher(kScript, {1, "torchrun", false, 16, false, 8});
-  ASSERT_FALSE(judged);
-  EXPECT_EQ(judged.error().message,
-            "'train.py' starts processes itself: line 2 calls torch.multiprocessing.spawn with "
-            "nprocs=8, and each of the 8 tasks on this host would do so; write 'muster --mode once "
-            "train.py', with one task on each host, or --mode torchrun if it is meant so");
+TEST(NestedLauncher, AreSaidIfEachPlacedTaskStartsThem) {
+  EXPECT_EQ(check_nested_launcher(kScript, {1, "torchrun", false, 16, 8}),
+            "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with nprocs=8, in each "
+            "of the 8 tasks on this host; for one job write 'muster --mode once train.py', with one task on each "
+            "host, or --mode torchrun if it is meant so");
 }
 
 TEST(NestedLauncher, OfAShellScriptAreWrittenThere) {
   const auto own =
-      find_nested_launcher({"bash", "run.sh"}, false, [](const std::string&) { return "\ntorchrun a.py\n"; });
+      find_nested_launcher({"bash", "jobs/run.sh"}, false, [](const std::string&) { return "\ntorchrun a.py\n"; });
   ASSERT_TRUE(own);
-  EXPECT_EQ(check_nested_launcher(*own, {8, "torchrun", false}).error().message,
-            "'run.sh' starts processes itself: line 2 runs torchrun, and each of the 8 copies on this node "
-            "would do so; write 'muster torchrun a.py' there and start that without muster, or "
-            "--mode torchrun if it is meant so");
+  EXPECT_EQ(check_nested_launcher(*own, {8, "torchrun", false}),
+            "'run.sh' may start processes itself: line 2 runs torchrun, in each of the 8 copies on this node; for "
+            "one job write 'muster torchrun a.py' there and start that without muster, or --mode torchrun if it is "
+            "meant so");
+}
+
+TEST(NestedLauncher, InScriptsOfScriptsAreFollowed) {
+  const std::map<std::string, std::string> files = {
+      {"a.sh", "sh b.sh\n"}, {"b.sh", "\npython c.py\n"}, {"c.py", kSpawning}};
+  const auto own = find_nested_launcher({"sh", "a.sh"}, false, [&](const std::string& path) { return files.at(path); });
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->program, "a.sh");
+  EXPECT_EQ(own->how,
+            "line 1 runs b.sh, and there line 2 runs c.py, and there line 2 calls torch.multiprocessing.spawn with "
+            "nprocs=8");
 }
 
 /// What is said about a program on two nodes with one slot each.
 std::string said_on_nodes(const std::vector<std::string>& program, const LaunchContext& starts) {
   const auto own = find_nested_launcher(program, false, [](const std::string&) { return kSpawning; });
-  const auto judged = own ? check_nested_launcher(*own, starts) : Result<std::string>(std::string());
-  return judged ? *judged : "refused: " + judged.error().message;
+  return own ? check_nested_launcher(*own, starts) : "";
 }
 
 TEST(NestedLauncher, OfALauncherThatKnowsNoOtherNodeAreSeveralJobs) {
   const LaunchContext starts{1, "torchrun", false, 2};
   EXPECT_EQ(said_on_nodes({"torchrun", "--nnodes=1", "train.py", "--nnodes", "2"}, starts),
-            "refused: 'torchrun' starts processes itself, and each of the 2 nodes would start a job "
-            "of its own; write 'muster torchrun --nnodes=1 train.py --nnodes 2', or --mode torchrun "
-            "if it is meant so");
-  EXPECT_EQ(said_on_nodes({"horovodrun", "-np", "8", "./train"}, starts),
-            "refused: 'horovodrun' starts processes itself, and each of the 2 nodes would start a "
-            "job of its own; write 'muster horovodrun -np 8 ./train', or --mode torchrun if it is "
-            "meant so");
+            "'torchrun' starts processes itself, in a job of its own on each of the 2 nodes; for one job write "
+            "'muster torchrun --nnodes=1 train.py --nnodes 2', or --mode torchrun if it is meant so");
   EXPECT_EQ(said_on_nodes({"mpirun", "python", "train.py"}, {8, "torchrun", false, 2}),
-            "refused: 'mpirun' starts processes itself, and each of the 8 copies on this node would do so; "
-            "write 'mpirun muster python train.py' on one node, with all hosts, or --mode torchrun "
-            "if it is meant so");
-  EXPECT_EQ(said_on_nodes({"torchrun", "train.py"}, {1, "once", true, 2, true}),
-            "'torchrun' starts processes itself, and each of the 2 nodes starts a job of its own, "
-            "as the mode 'once' was asked for; for one job write 'muster torchrun train.py'");
+            "'mpirun' starts processes itself, in each of the 8 copies on this node; for one job write "
+            "'mpirun muster python train.py' on one node, with all hosts, or --mode torchrun if it is meant so");
+  EXPECT_EQ(said_on_nodes({"torchrun", "train.py"}, {1, "once", true, 2}),
+            "'torchrun' starts processes itself, in a job of its own on each of the 2 nodes, as the mode 'once' was "
+            "asked for; for one job write 'muster torchrun train.py'");
 }
 
 TEST(NestedLauncher, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
@@ -248,33 +232,14 @@ TEST(NestedLauncher, OfALauncherThatKnowsTheOtherNodesAreOneJob) {
                                                   {"accelerate", "launch", "--num-machines", "2", "train.py"},
                                                   {"accelerate", "launch", "--num_machines=2", "train.py"},
                                                   {"deepspeed", "--no_ssh", "train.py"}}) {
-    EXPECT_EQ(said_on_nodes(program, {1, "once", true, 2, true}), "") << program.front();
+    EXPECT_EQ(said_on_nodes(program, {1, "once", true, 2}), "") << program.front();
     EXPECT_EQ(said_on_nodes(program, {1, "torchrun", false, 2}), "") << program.front();
   }
 }
 
-TEST(NestedLauncher, OfAScriptAreWhatOnceIsFor) {
-  EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "once", true, 2, true}), "");
-  EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "once", false, 2, true}), "");
-  EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "torchrun", false, 2}),
-            "'train.py' starts processes itself: line 2 calls torch.multiprocessing.spawn with "
-            "nprocs=8, and each of the 2 nodes does so; what is meant is probably 'muster --mode "
-            "once --template-arguments never python3 train.py'");
-}
-
-TEST(NestedLauncher, ThatArePossibleAreSaid) {
-  NestedLauncher possible = kScript;
-  possible.is_certain = false;
-  const auto judged = check_nested_launcher(possible, {4, "torchrun", false});
-  ASSERT_TRUE(judged);
-  EXPECT_EQ(*judged,
-            "'train.py' may start processes itself: line 2 calls torch.multiprocessing.spawn with "
-            "nprocs=8 under a condition; if that is true here, each of the 4 copies on this node will do so: "
-            "then write "
-            "'muster --mode once train.py'");
-  const auto insisted = check_nested_launcher(possible, {4, "torchrun", true});
-  ASSERT_TRUE(insisted);
-  EXPECT_EQ(*insisted, "");
+TEST(NestedLauncher, OfAScriptAreOneOnEachNode) {
+  EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "once", true, 2}), "");
+  EXPECT_EQ(said_on_nodes({"python3", "train.py"}, {1, "torchrun", false, 2}), "");
 }
 
 }  // namespace
