@@ -216,8 +216,10 @@ void LineFramer::append_line(std::string_view line, std::string& out) const {
 }
 
 void LineFramer::append_framed(std::string_view line, std::string& out) const {
+  constexpr std::string_view kEraseBehind = "\x1b[K";  // so that no text is put together with what it overwrites
+  const std::string_view behind_return = prefix_.empty() && sanitizes_ ? kEraseBehind : std::string_view(prefix_);
   out += prefix_;
-  if (prefix_.empty()) {
+  if (behind_return.empty()) {
     out += line;
     return;
   }
@@ -231,7 +233,7 @@ void LineFramer::append_framed(std::string_view line, std::string& out) const {
     const auto next = static_cast<std::size_t>(static_cast<const char*>(found) - line.data()) + 1;
     out += line.substr(start, next - start);
     if (next < line.size() && line[next] != '\n' && line[next] != '\r') {
-      out += prefix_;
+      out += behind_return;
     }
     start = next;
   }

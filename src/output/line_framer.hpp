@@ -33,7 +33,8 @@ class LineFramer {
   /// Sets a prefix that is known only after the start. To be called before the first byte.
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
-  /// Sanitizes lines for a terminal that several workers share: no line moves the cursor out of itself (`sanitize`).
+  /// Sanitizes lines for a terminal that several workers share: no line moves the cursor out of itself (`sanitize`),
+  /// and without a prefix a carriage return erases its line.
   void sanitize_lines() { sanitizes_ = true; }
   /// False: bytes pass unchanged, in the middle of a line too.
   [[nodiscard]] bool has_whole_lines() const { return whole_lines_; }

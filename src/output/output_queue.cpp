@@ -28,8 +28,7 @@ OutputQueue::OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> 
 bool OutputQueue::write(std::string_view bytes) {
   line_of_ = nullptr;
   if (terminal_ && state_ == State::Flowing) {
-    terminal_->set_width(width_());
-    return put(terminal_->show(bytes));
+    terminal_->note(bytes);
   }
   return put(bytes);
 }
@@ -41,14 +40,15 @@ bool OutputQueue::write_in_line(std::string_view bytes, const void* writer) {
   if (!at_line_start_ && line_of_ != writer) {
     (void)put(end_line());
   }
-  const bool is_taken = write(bytes);
-  if (!at_line_start_) {
-    line_of_ = writer;
-    if (terminal_) {
-      terminal_->doubt_line();  // the echo of a typed Enter may begin a new line, unseen
-    }
-  }
+  const bool is_marked = terminal_ && state_ == State::Flowing;
+  const bool is_taken = is_marked ? put(mark(bytes)) : put(bytes);
+  line_of_ = at_line_start_ ? nullptr : writer;
   return is_taken;
+}
+
+std::string OutputQueue::mark(std::string_view lines) {
+  terminal_->set_width(width_());
+  return terminal_->mark(lines);
 }
 
 /// Output that ends the line of the cursor and undoes changes to the terminal.
@@ -88,9 +88,9 @@ std::string OutputQueue::drawn_rows() {
   if (!may_draw()) {
     return {};
   }
-  std::string rows = terminal_->show(rows_.draw());
+  std::string rows = mark(rows_.draw());
   if (const auto way = rows_.way_to_cursor()) {
-    std::string before = terminal_->show(way->before + "\n");  // a row must not imitate a message of muster
+    std::string before = mark(way->before + "\n");  // a row must not imitate a message of muster
     before.pop_back();
     rows.append(way->up).append(before);
   }

@@ -56,10 +56,10 @@ class OutputQueue {
   /// On this terminal muster's messages may begin with a host name.
   void expect_hosts() { terminal_->expect_hosts(); }
 
-  /// Queues whole lines (or, without prefixes, any bytes) and writes as much as possible. False: they are dropped.
+  /// Queues bytes of a single writer and writes as much as possible. False: they are dropped.
   bool write(std::string_view bytes);
-  /// As `write`, for one of several writers whose last line may lack its end: an open line of another writer is ended
-  /// first.
+  /// As `write`, for lines of one of several writers, whose last line may lack its end: an open line of another writer
+  /// is ended first.
   bool write_in_line(std::string_view bytes, const void* writer);
   /// True when the cursor is behind the last text of this writer, in a line without an end.
   /// Forgets a writer that is destroyed.
@@ -122,6 +122,7 @@ class OutputQueue {
   [[nodiscard]] bool may_draw() const;
   [[nodiscard]] std::string drawn_rows();
   [[nodiscard]] std::string end_line();
+  [[nodiscard]] std::string mark(std::string_view lines);
   void enqueue(std::string_view bytes);
   [[nodiscard]] std::string_view write_now(std::string_view bytes);
   [[nodiscard]] ssize_t write_some(std::string_view bytes);

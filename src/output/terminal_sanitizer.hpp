@@ -1,65 +1,56 @@
 #pragma once
 
-// Marks text of workers that imitates muster's messages on a terminal, and restores changed terminals. Pure.
+// Marks lines of several workers that imitate muster's messages on a terminal, and restores a changed terminal. Pure.
 
 #include "output/terminal_parser.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace muster {
 
-/// Changes that a control makes beyond the current line.
-struct ControlEffect {
-  bool is_changed = false;              ///< in more than colours
-  std::optional<bool> is_other_screen;  ///< empty: the screen does not change
-};
-
-/// Applies "ESC last". Returns whether it changes the terminal.
-bool obey_escape(TerminalLine& line, char last);
-
-/// Applies "ESC [ control last". When the cursor leaves the line, its column stays known and its row does not.
-[[nodiscard]] ControlEffect obey_control(TerminalLine& line, std::string_view control, char last);
-
-/// Reads the bytes that workers write to a terminal, as the terminal does, so that messages of muster are
-/// recognizable and cannot be imitated in passing. It changes only this:
+/// Keeps messages of muster recognizable on a terminal:
 ///
-///  - Text that looks like the beginning of a message of muster gets a mark where a line begins, however it got
-///    there: in pieces, over other text, or because the line before was wider than the terminal. Behind characters
-///    that are not ASCII it gets a mark anywhere: their width differs between terminals.
+///  - In lines of several workers, "muster: " gets a mark wherever a row of the terminal may begin with it. `sanitize`
+///    leaves nothing in such a line that moves the cursor out of it, so its text tells where that is.
 ///  - Before a message of muster the terminal is restored if a worker has changed it, for example to invisible
 ///    letters, or is within an unfinished sequence.
 ///
-/// Workers without a prefix own the screen: what they draw elsewhere on it is theirs.
+/// A single worker without a prefix owns the screen: its bytes are only noted.
 class TerminalSanitizer {
  public:
   /// Width of the terminal in columns; without it no line goes on in the next row.
-  void set_width(std::size_t columns) { line_.set_width(columns); }
-  /// Messages of muster may begin with a host name.
-  void expect_hosts() { line_.expect_hosts(); }
+  void set_width(std::size_t columns) { width_ = columns; }
+  /// Messages of muster may also begin with a host name: "[gpu-17] muster: ".
+  void expect_hosts() { has_hosts_ = true; }
 
-  /// Marks the column as uncertain, because another program may have moved the cursor.
-  void doubt_line() { line_.doubt(); }
+  /// Notes what a worker that owns the screen changes.
+  void note(std::string_view bytes);
 
-  /// Returns the bytes to write in place of these bytes of a worker.
-  [[nodiscard]] std::string show(std::string_view bytes);
+  /// Returns lines of several workers with the marks that they need. A line without its end may go on with the next
+  /// call, and an Enter that was typed may have ended it, unseen.
+  [[nodiscard]] std::string mark(std::string_view lines);
 
-  /// Returns the bytes to write before a message of muster, usually none.
+  /// Returns the bytes to write before a message of muster, usually none. A new line begins behind them.
   [[nodiscard]] std::string write_reset();
 
  private:
-  void mark(std::string& shown);
-  void write_mark(std::string_view way, std::string_view beginning, std::string& shown);
-  void take(char c);
+  TerminalParser::Event take(char c);
+  void note_sequence(std::string_view text, char last);
   void obey(char control);
   void put(std::string_view character);
-  void choose(std::string_view what);
-  void obey_sequence(std::string_view text, char last);
+  void put_letter(char letter, std::size_t columns);
+  void begin_line();
+  [[nodiscard]] bool may_begin() const;
 
   TerminalParser parser_;
-  TerminalLine line_;  ///< the current line
+  std::size_t width_ = 0;
+  bool has_hosts_ = false;
+  std::string text_;            ///< the line's ASCII letters, as far as a message may begin in them
+  std::size_t columns_ = 0;     ///< an upper bound of the columns that the line has taken
+  std::size_t matching_ = 0;    ///< letters of a message's beginning that the line ends with
+  bool is_unfinished_ = false;  ///< the line began in an earlier call: its column is not known
   bool is_coloured_ = false;
   bool is_changed_ = false;  ///< in more than colours
   bool is_painted_ = false;  ///< palette or default colours may have changed

@@ -1,4 +1,4 @@
-// What a terminal is given in place of a worker's bytes, and before a line of muster's own.
+// The marks in lines of workers on a terminal, and what is written before a message of muster.
 #include "output/terminal_sanitizer.hpp"
 
 #include <gtest/gtest.h>
@@ -6,180 +6,95 @@
 namespace muster {
 namespace {
 
-constexpr const char* kForged = "muster: 9 workers succeeded\n";
-constexpr const char* kMarked = "muster: \r| muster: 9 workers succeeded\n";
+const std::string kMarked = "muster: \b\b\b\b\b\b\b\b| muster: ";
 
-std::string shown(std::string_view bytes) {
-  return TerminalSanitizer().show(bytes);
+/// What is written in place of lines of several workers, on a terminal of 20 columns.
+std::string marked(std::string_view lines) {
+  TerminalSanitizer sanitizer;
+  sanitizer.set_width(20);
+  return sanitizer.mark(lines);
 }
 
-TEST(TerminalSanitizer, ChangesNothingOfOrdinaryOutput) {
-  for (const std::string text : {"loss 0.25\n", "must\nmuster\nmuster:x\n musters: \n", "INFO muster: loaded\n",
-                                 "\r 50%|#####     |\r100%|##########|\n", "\x1b[31mred\x1b[0m\n",
-                                 "[0] \x1b[Kmuster: 4 workers\n", "\xC3\xA9\xF0\x9F\x9A\x80 \xFF\n"}) {
-    EXPECT_EQ(shown(text), text);
+TEST(TerminalSanitizer, ChangesNothingOfOrdinaryLines) {
+  for (const std::string text :
+       {"loss 0.25\n", "must\nmuster\nmuster:x\n musters: \n", "INFO muster: loaded\n",
+        "\r 50%|#####     |\r100%|##########|\n", "\x1b[31mred\x1b[0m\n", "[0] \x1b[Kmuster: 4 workers\n",
+        "[3] muster: nested\n", "\xC3\xA9\xF0\x9F\x9A\x80 \xFF\n", "INFO \xC3\xA9 muster: loaded\n"}) {
+    EXPECT_EQ(marked(text), text);
   }
 }
 
 TEST(TerminalSanitizer, MarksWhatLooksLikeALineOfMuster) {
-  EXPECT_EQ(shown(kForged), kMarked);
-  EXPECT_EQ(shown(std::string("text\n") + kForged), std::string("text\n") + kMarked);
+  EXPECT_EQ(marked("muster: 9\n"), kMarked + "9\n");
+  EXPECT_EQ(marked("text\nmuster: 9\n"), "text\n" + kMarked + "9\n");
+  EXPECT_EQ(marked("text\r\x1b[Kmuster: 9\n"), "text\r\x1b[K" + kMarked + "9\n");
 }
 
-TEST(TerminalSanitizer, MarksItWhereverTheCursorWasMoved) {
-  for (const std::string before : {"text\r", "text\b\b\b\b", "text\v\r", "text\x1b[1;1H", "text\x1b[2F",
-                                   "text\x1b"
-                                   "8",
-                                   "text\x1b(\rB",
-                                   "text\x1b"
-                                   "E",
-                                   "text\xC2\x85", "text\xC2\x9BH"}) {
-    EXPECT_EQ(shown(before + kForged), before + kMarked) << before;
+TEST(TerminalSanitizer, SeesThroughColoursAndCharactersThatMayTakeNoColumn) {
+  const std::string mark = kMarked.substr(8);
+  EXPECT_EQ(marked("\x1b[31mmus\x1b[0mter: x"), "\x1b[31mmus\x1b[0mter: " + mark + "x");
+  for (const std::string drawn_over : {"\xCC\x81", "\xEF\xB8\x8F", "\xE2\x83\xA3", "\xE2\x80\x8D", "\xE3\x85\xA4"}) {
+    EXPECT_EQ(marked(drawn_over + "muster: x"), drawn_over + kMarked + "x");
+    EXPECT_EQ(marked("mus" + drawn_over + "ter: x"), "mus" + drawn_over + "ter: " + mark + "x");
   }
 }
 
-TEST(TerminalSanitizer, SeesThroughColoursAndInvisibleCharacters) {
-  EXPECT_EQ(shown("\x1b[31mmus\x1b[0mter: x"), "\x1b[31mmus\x1b[0mter: \r| muster: x");
-  EXPECT_EQ(shown("mus\xE2\x80\x8Bter: x"), "mus\xE2\x80\x8Bter: \r| muster: x");
-  EXPECT_EQ(shown("mus\x1b]0;title\ater: x"), "mus\x1b]0;title\ater: \r| muster: x");
-}
-
-/// What changes letters, the keyboard or the cursor leaves the cursor where it is.
-TEST(TerminalSanitizer, KnowsWhatDoesNotMoveTheCursor) {
-  for (const std::string still :
-       {"\x1b"
-        "7",
-        "\x1b=", "\x1b(B", "\x1b(B\x1b[m", "\x1b(&4", "\x1b\x7f(B", "\x1b[?25l", "\x1b[?2004;1h", "\x1b[s", "\x1b[6n",
-        "\x1b[5 q", "\x1b[>4;2m", "\x1b[38:2::1:2:3m", "\x1b[J"}) {
-    EXPECT_EQ(shown("m" + still + "uster: x"), "m" + still + "uster: \r| muster: x") << still;
-    EXPECT_EQ(shown("INFO" + still + "muster: x"), "INFO" + still + "muster: x") << still;
+TEST(TerminalSanitizer, KnowsBlanksOfAnotherKind) {
+  for (const std::string blank : {"\t", "\xC2\xA0", "\xE3\x80\x80"}) {
+    EXPECT_EQ(marked("muster:" + blank + "x"), "muster:" + blank + kMarked.substr(8) + "x");
   }
 }
 
-TEST(TerminalSanitizer, MarksInPlaceWhereTheRowIsNotKnown) {
-  for (const std::string away : {"\x1b[2A", "\x1bM", "\x1b[9;4H", "\x1b[?69h", "\x1b[9z"}) {
-    EXPECT_EQ(shown("abc" + away + "muster: x"), "abc" + away + "muster: \b\b\b\b\b\b\b\b| muster: x") << away;
-  }
-}
-
-TEST(TerminalSanitizer, SeesWhatTakesNoColumnOrIsABlankOfAnotherKind) {
-  for (const std::string drawn_over : {"\xCC\x81", "\xEF\xB8\x8F", "\xE2\x83\xA3", "\xE2\x80\x8D"}) {
-    EXPECT_EQ(shown(drawn_over + kForged), drawn_over + kMarked);
-    EXPECT_EQ(shown("mus" + drawn_over + "ter: x"), "mus" + drawn_over + "ter: \r| muster: x");
-  }
-  EXPECT_EQ(shown("muster:\tx"), "muster:\t\r| muster: x");
-  EXPECT_EQ(shown("muster:\xC2\xA0x"), "muster:\xC2\xA0\r| muster: x");
-  EXPECT_EQ(shown("muster:\x1b[Cx"), "muster:\x1b[C\r| muster: x");
-}
-
-TEST(TerminalSanitizer, SeesTextAssembledByCursorMovements) {
-  for (const std::string text : {"xuster: over\rm",
-                                 "xuster: over\x1b[Gm",
-                                 "mxster: over\b\b\b\b\b\b\b\b\b\b\bu",
-                                 "xuster: over\x1b[12Dm",
-                                 "xmuster: over\r\x1b[P",
-                                 "uster: over\r\x1b[@m",
-                                 "mXuster: over\r\x1b[C\x1b[P",
-                                 "muster:xover\r\x1b[7C\x1b[X",
-                                 "xuster: over\r\x1b"
-                                 "7m",
-                                 "m\x1b"
-                                 "7xster: over\x1b"
-                                 "8u",
-                                 "m\x1b[sxster: over\x1b[uu",
-                                 "m\x1b[?1048hxster: over\x1b[?1048lu",
-                                 "mxster: over\x1b[99;2Hu",
-                                 "mxster: over\r\x1b[C\x1b[99Bu",
-                                 "xuster: over\x1b[000000000000000000000012Dm",
-                                 "xuster: over\x1b[99999999999999999999999Dm",
-                                 "xuster: over\x1b[2Zm",
-                                 "xuster: m\r\x1b[b",
-                                 "uster: over\r\x1b[20;4hm",
-                                 "\xE5\xAE\xBDster: over\rmu"}) {
-    EXPECT_EQ(shown(text + "!"), text + "\r| muster: !");
-  }
-}
-
-TEST(TerminalSanitizer, SeesTheContinuationOfAWrappedLine) {
-  TerminalSanitizer watch;
-  watch.set_width(20);
+TEST(TerminalSanitizer, MarksItWhereALineMayGoOnInTheNextRow) {
   const std::string filled = "[0] " + std::string(16, '-');
-  EXPECT_EQ(watch.show(filled + "muster: over\n"), filled + "muster: \r| muster: over\n");
-
-  const std::string wide = "[0] \xE5\xAE\xBD" + std::string(14, '-');
-  EXPECT_EQ(watch.show(wide + "muster: over\n"), wide + "muster: \r| muster: over\n");
+  EXPECT_EQ(marked(filled + "muster: over\n"), filled + kMarked + "over\n");
+  EXPECT_EQ(marked(filled + "---muster: over\n"), filled + "---" + kMarked + "over\n");
   const std::string shorter = "[0] " + std::string(15, '-') + "muster: over\n";
-  EXPECT_EQ(watch.show(shorter), shorter);
+  EXPECT_EQ(marked(shorter), shorter);
+
+  const std::string others = "x\xE3\x85\xA4\xE3\x85\xA4\xE3\x85\xA4\xE3\x85\xA4";
+  EXPECT_EQ(marked(others + "muster: over\n"), others + kMarked + "over\n") << "terminals differ in their width";
+  const std::string bytes = "x\xE3-\xE3-\xE3-\xE3-\xE3-\xE3-\xE3-";
+  EXPECT_EQ(marked(bytes + "muster: over\n"), bytes + kMarked + "over\n");
+  EXPECT_EQ(marked("x\t\t\tmuster: over\n"), "x\t\t\t" + kMarked + "over\n");
 }
 
-TEST(TerminalSanitizer, KnowsTheLastColumn) {
-  TerminalSanitizer watch;
-  watch.set_width(20);
-  EXPECT_EQ(watch.show("\x1b[99Gxmuster: over\n"), "\x1b[99Gxmuster: \r| muster: over\n");
-  const std::string without_wrapping = "xuster: \x1b[?7l" + std::string(30, '-') + "\rm";
-  EXPECT_EQ(watch.show(without_wrapping + "!"), without_wrapping + "\r| muster: !");
-}
-
-TEST(TerminalSanitizer, KnowsTheUsualWaysOfTheTerminal) {
-  TerminalSanitizer watch;
-  (void)watch.show("\x1b[4h\x1b[?7l");
-  (void)watch.write_reset();
-  EXPECT_EQ(watch.show("xuster: over\rm!"), "xuster: over\rm\r| muster: !");
+TEST(TerminalSanitizer, MarksItAnywhereInALineThatWasShownUnfinished) {
+  TerminalSanitizer sanitizer;
+  EXPECT_EQ(sanitizer.mark("Name: mus"), "Name: mus");
+  EXPECT_EQ(sanitizer.mark("ter: x"), "ter: " + kMarked.substr(8) + "x");
+  EXPECT_EQ(sanitizer.mark("muster: x\nx muster: y\n"), kMarked + "x\nx muster: y\n");
 }
 
 TEST(TerminalSanitizer, MarksNamesOfHostsWhereTheyAreExpected) {
-  TerminalSanitizer watch;
-  EXPECT_EQ(watch.show("[gpu-17] muster: over\n"), "[gpu-17] muster: over\n");
-  watch.expect_hosts();
-  EXPECT_EQ(watch.show("[gpu-17] muster: over\n"), "[gpu-17] muster: \r| [gpu-17] muster: over\n");
-  EXPECT_EQ(watch.show("[fe80::1] muster: x\n"), "[fe80::1] muster: \r| [fe80::1] muster: x\n");
+  TerminalSanitizer sanitizer;
+  EXPECT_EQ(sanitizer.mark("[gpu-17] muster: over\n"), "[gpu-17] muster: over\n");
+  sanitizer.expect_hosts();
+  EXPECT_EQ(sanitizer.mark("[gpu-17] muster: over\n"), "[gpu-17] " + kMarked + "over\n");
+  EXPECT_EQ(sanitizer.mark("[fe80::1] muster: x\n"), "[fe80::1] " + kMarked + "x\n");
   for (const std::string text : {"[1:12] muster: nested\n", "[3] muster: nested\n", "[a] b\n", "[INFO muster: x\n"}) {
-    EXPECT_EQ(watch.show(text), text);
+    EXPECT_EQ(sanitizer.mark(text), text);
   }
-}
-
-TEST(TerminalSanitizer, MarksItWhereverItStandsBehindCharactersOfWhateverWidth) {
-  for (const std::string_view before :
-       {"\xE3\x85\xA4", "\xE3\x85\xA4 xx", "\xC2\xAD", "\xFF", "\xF0\x9F\x91\xA8\xE2\x80\x8D"}) {
-    TerminalSanitizer watch;
-    watch.set_width(20);
-    const std::string shown = watch.show(std::string(before) + "x" + kForged + "\n" + "x" + kForged);
-    EXPECT_EQ(shown, std::string(before) + "xmuster: \b\b\b\b\b\b\b\b| " + kForged + "\nx" + kForged);
-  }
-}
-
-TEST(TerminalSanitizer, PassesOverCharactersThatMayTakeNoColumn) {
-  TerminalSanitizer watch;
-  EXPECT_NE(watch.show("x mus\xE3\x85\xA4ter: ").find("| muster: "), std::string::npos);
-}
-
-TEST(TerminalSanitizer, SeesItInPieces) {
-  TerminalSanitizer watch;
-  std::string all;
-  for (const char c : std::string_view(kForged)) {
-    all += watch.show({&c, 1});
-  }
-  EXPECT_EQ(all, kMarked);
 }
 
 TEST(TerminalSanitizer, HasNothingToDoBeforeALineBehindPlainText) {
-  TerminalSanitizer watch;
-  (void)watch.show("loss 0.25 \xC3\xA9\n");
-  EXPECT_EQ(watch.write_reset(), "");
+  TerminalSanitizer sanitizer;
+  sanitizer.note("loss 0.25 \xC3\xA9\n");
+  EXPECT_EQ(sanitizer.write_reset(), "");
 }
 
 TEST(TerminalSanitizer, EndsColours) {
-  TerminalSanitizer watch;
-  (void)watch.show("\x1b[8m");
-  EXPECT_EQ(watch.write_reset(), "\x1b[m");
-  EXPECT_EQ(watch.write_reset(), "") << "once";
+  TerminalSanitizer sanitizer;
+  sanitizer.note("\x1b[8m");
+  EXPECT_EQ(sanitizer.write_reset(), "\x1b[m");
+  EXPECT_EQ(sanitizer.write_reset(), "") << "once";
 }
 
 TEST(TerminalSanitizer, EndsAStringWithoutAnEnd) {
   for (const std::string start : {"\x1b]0;", "\x1bP", "\x1b_", "\xC2\x9D", "\x1b]0;x\x1b"}) {
-    TerminalSanitizer watch;
-    (void)watch.show(start);
-    EXPECT_TRUE(watch.write_reset().starts_with("\x1b\\")) << start;
+    TerminalSanitizer sanitizer;
+    sanitizer.note(start);
+    EXPECT_TRUE(sanitizer.write_reset().starts_with("\x1b\\")) << start;
   }
 }
 
@@ -187,9 +102,9 @@ TEST(TerminalSanitizer, BringsLettersRegionAndWrappingBack) {
   for (const std::string change : {"\x1b(0", "\x0e", "\x1b[1;2r", "\x1b[4h", "\x1b[?7l",
                                    "\x1b"
                                    "c"}) {
-    TerminalSanitizer watch;
-    (void)watch.show(change);
-    const std::string way = watch.write_reset();
+    TerminalSanitizer sanitizer;
+    sanitizer.note(change);
+    const std::string way = sanitizer.write_reset();
     for (const char* const usual : {"\x1b[r", "\x1b(B", "\x0f", "\x1b[4l", "\x1b[?7h", "\x1b[m"}) {
       EXPECT_NE(way.find(usual), std::string::npos) << change;
     }
@@ -197,15 +112,15 @@ TEST(TerminalSanitizer, BringsLettersRegionAndWrappingBack) {
 }
 
 TEST(TerminalSanitizer, LeavesTheOtherScreenOnlyIfAWorkerIsStillOnIt) {
-  TerminalSanitizer watch;
-  (void)watch.show("\x1b[?25;1049h");
-  EXPECT_TRUE(watch.write_reset().starts_with("\x1b[?1049l"));
+  TerminalSanitizer sanitizer;
+  sanitizer.note("\x1b[?25;1049h");
+  EXPECT_TRUE(sanitizer.write_reset().starts_with("\x1b[?1049l"));
 
-  (void)watch.show("\x1b[?1049h");
-  EXPECT_TRUE(watch.write_reset().starts_with("\x1b[?1049l"));
+  sanitizer.note("\x1b[?1049h");
+  EXPECT_TRUE(sanitizer.write_reset().starts_with("\x1b[?1049l"));
 
-  (void)watch.show("\x1b[?1049h\x1b[?1049l");
-  EXPECT_EQ(watch.write_reset().find("1049"), std::string::npos);
+  sanitizer.note("\x1b[?1049h\x1b[?1049l");
+  EXPECT_EQ(sanitizer.write_reset().find("1049"), std::string::npos);
 }
 
 }  // namespace
