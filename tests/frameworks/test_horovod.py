@@ -62,6 +62,15 @@ def test_hosts_with_different_numbers_of_slots_train_together(job):
     ]
 
 
+def test_a_line_of_horovodrun_trains(job):
+    lines = run(job, [1, 1], "horovodrun", "-np", "2", "--log-level=INFO", "python", TRAIN)
+
+    assert [line for line in lines if line.startswith("rank")] == [
+        "rank 0 of 2, 0 of 1, 0 of 2: sum 1, loss 0.0",
+        "rank 1 of 2, 0 of 1, 1 of 2: sum 1, loss 0.0",
+    ]
+
+
 def test_the_benchmark_runs_by_the_line_of_modelarts(job):
     lines = run(job, [2, 2], "mpirun", *PRESET, "python", BENCHMARK, "--model=resnet18", *BATCHES)
 

@@ -31,10 +31,9 @@ DEEPSPEED = {
     "NCCL_SOCKET_IFNAME": "muster knows the interface on the way to the leader",
 }
 HOROVOD = {
-    "HOROVOD_GLOO_RENDEZVOUS_PORT": "the store is muster's",
-    "HOROVOD_GLOO_IFACE": "one node needs no interface to be named",
-    "NCCL_SOCKET_IFNAME": "the same",
-    "HOROVOD_HOSTNAME": "the name of the host and its number, not that of the list",
+    **dict.fromkeys((f"HOROVOD_{name}" for name in ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")), "as in mode mpirun"),
+    **dict.fromkeys(("HOROVOD_CROSS_RANK", "HOROVOD_CROSS_SIZE", "HOROVOD_CONTROLLER"), "the same"),
+    "HOROVOD_MPI_THREADS_DISABLE": "the same",
     **dict.fromkeys(("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"), "as in each mode"),
     **dict.fromkeys(("MASTER_ADDR", "MASTER_PORT"), "the same"),
 }
