@@ -35,10 +35,10 @@ inline constexpr auto kOptionRows = std::to_array<Option>({
      ""},  // with_platforms adds the names
     {"mode", '\0', "NAME", "Job",
      "How workers are started: auto, torchrun, msrun, msrun-simulation, ranktable, ps, once, jax, "
-     "deepspeed, accelerate, accelerate-single, paddle, oneflow, horovod or mpirun.",
+     "deepspeed, accelerate, accelerate-single, paddle or mpirun.",
      "auto torchrun msrun msrun-simulation ranktable ps once jax deepspeed accelerate "
      "accelerate-single paddle "
-     "oneflow horovod mpirun"},
+     "mpirun"},
     {"mpi-start", '\0', "WAY", "Job",
      "How ranks of MPI are started: pmix (by muster itself), agent (by mpirun, without ssh), ssh "
      "(by mpirun and sshd), or auto, the default: the first of these that works on all nodes.",

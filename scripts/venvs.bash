@@ -6,7 +6,7 @@
 readonly venv_python=/usr/bin/python3
 
 # What is compiled of Horovod, whatever else is on this machine. CMake 4 has to be told that its files are old.
-readonly horovod_build=(HOROVOD_WITH_GLOO=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_MPI=1 HOROVOD_WITHOUT_TENSORFLOW=1
+readonly horovod_build=(HOROVOD_WITH_MPI=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_WITHOUT_TENSORFLOW=1
   HOROVOD_WITHOUT_MXNET=1 CMAKE_POLICY_VERSION_MINIMUM=3.5)
 
 # venv_of NAME: prints the folder of the environment that requirements/NAME.txt describes, after

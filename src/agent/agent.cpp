@@ -10,7 +10,7 @@
 #include "exchange/exchanged_values.hpp"
 #include "process/guarantees.hpp"
 #include "remote/control_lines.hpp"
-#include "services/tcp_server.hpp"
+#include "services/named_pipe.hpp"
 #include "services/torch_store/torch_store_service.hpp"
 
 #include <boost/asio/post.hpp>
@@ -391,7 +391,6 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
       ServiceInput{
           input_.job.worker_port(), input_.run_folder, input_.options.host_name, input_.job.gang.key != nullptr,
           sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
-          [this](ServerEvents events) { return start_server(io_, std::move(events)); },
           [this](const std::string& path, PipeEvents events) { return open_pipe(io_, path, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
           [this](std::size_t worker, std::string_view lines) {

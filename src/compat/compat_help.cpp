@@ -91,9 +91,9 @@ constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
      .subcommand = "run",
      .original = "colossalai run"},
     {.name = "horovodrun",
-     .mode = "horovod",
+     .mode = "mpirun",
      .program = "program [arguments...]",
-     .summary = "Ranks meet through gloo without ssh, or as ranks of MPI. The first failure is named, its "
+     .summary = "The ranks are those of MPI, as 'muster mpirun' starts them. The first failure is named, its "
                 "exit code is the job's, and nothing is left behind on any host.",
      .variables = nullptr,
      .options = horovodrun_options,

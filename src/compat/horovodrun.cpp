@@ -1,4 +1,4 @@
-// Lists the options of horovodrun, of Horovod 0.28, and translates them for ranks that muster or mpirun starts.
+// Lists the options of horovodrun, of Horovod 0.28, and translates them to those of mpirun.
 // Facts: horovod/runner/launch.py and horovod/runner/common/util/config_parser.py.
 #include "compat/horovodrun.hpp"
 
@@ -6,7 +6,6 @@
 #include "compat/host_placing.hpp"
 #include "compat/stale_variables.hpp"
 #include "compat/tokens.hpp"
-#include "modes/mpi_request.hpp"
 #include "options/syntax.hpp"
 
 #include <algorithm>
@@ -21,13 +20,17 @@ constexpr const char* kHorovodElastic =
     "muster starts no elastic Horovod; --nnodes MIN:MAX with --max-restarts starts the job again "
     "with the nodes that are there";
 
+constexpr const char* kOverMpi =
+    "muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave it out, and use a Horovod "
+    "that is built with MPI";
+
 constexpr const char* kOfElastic = "it is of elastic jobs";
 
 constexpr const char* kNoTime = "lines begin with their rank and no time";
 
 constexpr const char* kBuild = "it starts nothing, and horovodrun itself knows how it was built";
 
-constexpr const char* kWithMpi = "With --mpi, options of mpirun, as 'muster mpirun' has them.";
+constexpr const char* kOfMpirun = "Options of mpirun, as 'muster mpirun' has them.";
 
 constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport fate,
                               const char* note) {
@@ -72,8 +75,8 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
            "ignored."),
     option("hostfile", '\0', "FILE", OptionSupport::Better, "The same, a host on each line."),
     behind_one_dash(option("hostfile", '\0', "FILE", OptionSupport::Better, "As --hostfile."), "hostfile"),
-    option("gloo", '\0', nullptr, OptionSupport::Same, "So it is anyway."),
-    option("mpi", '\0', nullptr, OptionSupport::Same, "Ranks of MPI, as 'muster mpirun' starts them."),
+    option("gloo", '\0', nullptr, OptionSupport::Refused, kOverMpi),
+    option("mpi", '\0', nullptr, OptionSupport::Same, "So it is anyway."),
     option("jsrun", '\0', nullptr, OptionSupport::Refused,
            "start muster by jsrun, one process on each node, and leave --jsrun out"),
     option("ssh-port", 'p', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
@@ -83,7 +86,7 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
                "neither is given."),
         "gang-timeout"),
     option("network-interfaces", '\0', "LIST", OptionSupport::Same,
-           "HOROVOD_GLOO_IFACE, which is the first, and NCCL_SOCKET_IFNAME."),
+           "OMPI_MCA_btl_tcp_if_include and NCCL_SOCKET_IFNAME."),
     alias(option("network-interface", '\0', "LIST", OptionSupport::Same, "The same, and may be given several times."),
           "network-interfaces"),
     set(option("output-filename", '\0', "DIR", OptionSupport::Better,
@@ -93,8 +96,8 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     set(option("version", 'v', nullptr, OptionSupport::Better, "The version of muster."), "version"),
     option("config-file", '\0', "FILE", OptionSupport::Same,
            "YAML or JSON. What a flag says wins over it, wherever that stands."),
-    option("mpi-args", '\0', "OPTIONS", OptionSupport::Same, kWithMpi),
-    option("binding-args", '\0', "OPTIONS", OptionSupport::Same, kWithMpi),
+    option("mpi-args", '\0', "OPTIONS", OptionSupport::Same, kOfMpirun),
+    option("binding-args", '\0', "OPTIONS", OptionSupport::Same, kOfMpirun),
     told("tcp", nullptr, "NCCL_IB_DISABLE"),
     told("fusion-threshold-mb", "N", "HOROVOD_FUSION_THRESHOLD, in bytes"),
     told("cycle-time-ms", "MILLISECONDS", "HOROVOD_CYCLE_TIME"),
@@ -155,13 +158,17 @@ std::span<const CompatOption> horovodrun_options() {
 
 }  // namespace muster
 
-namespace muster::horovodrun {
+namespace muster {
 
 // Makes the mpirun line that horovodrun would make, and reads it. Facts: horovod/runner/mpi_run.py of Horovod 0.28.
 
 namespace {
 
 using Strings = std::vector<std::string>;
+
+/// Options that place the ranks, with mpirun's names of them.
+constexpr std::array<std::pair<const char*, const char*>, 3> kPlacing = {
+    {{"num-proc", "np"}, {"hosts", "host"}, {"hostfile", "hostfile"}}};
 
 /// Name of an mpirun option, without dashes and value.
 std::string bare_name(const std::string& word) {
@@ -187,10 +194,9 @@ void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
 /// The line that horovodrun makes for mpirun, without the options that muster does not need.
 Result<Strings> mpirun_line_of(const Translation& t) {
   Strings words;
-  for (const auto& [name, theirs] :
-       {std::pair("num-proc", "-np"), std::pair("hosts", "-H"), std::pair("hostfile", "--hostfile")}) {
+  for (const auto& [name, theirs] : kPlacing) {
     if (const auto value = t.find(name)) {
-      words.insert(words.end(), {theirs, value->value});
+      words.insert(words.end(), {std::string("--") + theirs, value->value});
     }
   }
   Strings said;
@@ -207,9 +213,9 @@ Result<Strings> mpirun_line_of(const Translation& t) {
   return words;
 }
 
-}  // namespace
-
-Result<> translate_mpi(Translation& t, const Sourced<std::string>& mpi) {
+/// Reads the line that horovodrun makes for mpirun with muster's mpirun front end. Fails for options that mpirun does
+/// not have.
+Result<> translate_as_mpirun(Translation& t) {
   const CompatLauncher& mpirun = *find_front_end("mpirun");
   const auto words = mpirun_line_of(t);
   if (!words) {
@@ -223,35 +229,29 @@ Result<> translate_mpi(Translation& t, const Sourced<std::string>& mpi) {
     const auto extra = t.find("mpi-args");
     return wrong_value(extra ? *extra : t.given.at("binding-args"), "options of mpirun and no program");
   }
-  if (auto translated = translate_as(mpirun, t, std::move(*tokens)); !translated) {
-    return translated;
+  for (TypedOption& typed : tokens->typed) {  // messages name what the user wrote
+    const auto at =
+        std::find_if(kPlacing.begin(), kPlacing.end(), [&](const auto& one) { return typed.name == one.second; });
+    const auto own = at == kPlacing.end() ? std::nullopt : t.find(at->first);
+    typed.source = own ? own->source.name : typed.source;
   }
-  t.set("mode", {kMpiMode, mpi.source});
-  return {};
+  return translate_as(mpirun, t, std::move(*tokens));
 }
 
-}  // namespace muster::horovodrun
-
-namespace muster {
+}  // namespace
 
 // Translates the options of horovodrun: the number of ranks, their hosts and their variables.
-// Facts: horovod/runner/launch.py and gloo_run.py of Horovod 0.28.
+// Facts: horovod/runner/launch.py of Horovod 0.28.
 
 namespace {
 
-constexpr const char* kRun = "horovodrun";
 constexpr const char* kStartTimeout = "HOROVOD_START_TIMEOUT";
 
-/// Fails if both options of a pair are given.
-Result<> check_pairs(const Translation& t) {
-  for (const auto& [one, other] : {std::pair("hosts", "hostfile"), std::pair("gloo", "mpi")}) {
-    const auto first = t.find(one);
-    const auto second = t.find(other);
-    if (first && second) {
-      return contradiction(*first, *second);
-    }
-  }
-  return {};
+/// Fails if two lists of hosts are given.
+Result<> check_hosts(const Translation& t) {
+  const auto hosts = t.find("hosts");
+  const auto file = t.find("hostfile");
+  return hosts && file ? contradiction(*hosts, *file) : Result<>();
 }
 
 Result<> check_count(const Translation& t) {
@@ -259,17 +259,6 @@ Result<> check_count(const Translation& t) {
   return !count || parse_integer(count->value, 1, std::numeric_limits<int>::max())
              ? Result<>()
              : wrong_value(*count, "a number of processes of at least 1");
-}
-
-Result<HostList> read_hosts(const Translation& t) {
-  const auto hosts = t.find("hosts");
-  HostList list;
-  if (!hosts) {
-    return list;
-  }
-  list.source = hosts->source;
-  const auto added = add_hosts(list, *hosts);
-  return added ? Result<HostList>(std::move(list)) : added.error();
 }
 
 /// All named network interfaces, each once, in order.
@@ -295,19 +284,14 @@ void export_interfaces(Translation& t) {
   }
   const Source source = t.given.at("network-interfaces").source;
   t.export_variable("NCCL_SOCKET_IFNAME", {join(interfaces, ","), source});
-  if (t.is_on("mpi")) {
-    t.export_variable("OMPI_MCA_btl_tcp_if_include", {join(interfaces, ","), source});
-  } else {
-    t.export_variable("HOROVOD_GLOO_IFACE", {interfaces.front(), source});
-  }
+  t.export_variable("OMPI_MCA_btl_tcp_if_include", {join(interfaces, ","), source});
 }
 
-void translate_start(Translation& t) {
+void take_timeout(Translation& t) {
   const auto seconds = sourced_variable(t.snapshot, kStartTimeout);
   if (seconds && !seconds->value.empty() && !t.settings.contains("gang-timeout")) {
     t.set("gang-timeout", *seconds);
   }
-  t.set("no-python", {"1", default_of(kRun)});
 }
 
 /// Reads "NAME=value" in front of the program as a variable of the program, since the original starts ranks by `env`.
@@ -326,33 +310,13 @@ void take_assignments(Translation& t) {
   program.erase(program.begin(), first);
 }
 
-/// Translates a job with gloo, whose ranks muster starts itself.
-Result<> translate_gloo(Translation& t) {
-  for (const char* const name : {"mpi-args", "binding-args"}) {
-    t.ignore(name, name, "it is of --mpi, and ranks meet through gloo without that");
-  }
-  const auto hosts = read_hosts(t);
-  if (!hosts) {
-    return hosts.error();
-  }
-  const auto count = t.find("num-proc");
-  const auto placed = place_on_hosts(t, {count, {}, *hosts, t.find("hostfile")});
-  if (!placed) {
-    return placed.error();
-  }
-  if (!count && *placed != Placed::OnList && !t.settings.contains("nproc-per-node")) {
-    t.set("nproc-per-node", {"auto", default_of(kRun)});
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<> translate_horovodrun(Translation& t) {
   if (auto taken = horovodrun::take_configuration(t); !taken) {
     return taken;
   }
-  for (const auto check : {check_pairs, check_count}) {
+  for (const auto check : {check_hosts, check_count}) {
     if (auto checked = check(t); !checked) {
       return checked;
     }
@@ -362,10 +326,9 @@ Result<> translate_horovodrun(Translation& t) {
   }
   export_interfaces(t);
   set_ssh(t, t.find("ssh-port"), t.find("ssh-identity-file"));
-  translate_start(t);
+  take_timeout(t);
   take_assignments(t);
-  const auto mpi = t.find("mpi");
-  if (auto translated = mpi ? horovodrun::translate_mpi(t, *mpi) : translate_gloo(t); !translated) {
+  if (auto translated = translate_as_mpirun(t); !translated) {
     return translated;
   }
   if (!t.settings.contains("hosts") && !t.settings.contains("hostfile")) {

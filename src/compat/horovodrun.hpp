@@ -1,6 +1,6 @@
 #pragma once
 
-// Parts of horovodrun's translation: its configuration file, a line with --mpi, and the variables of the ranks.
+// Parts of horovodrun's translation: its configuration file and the variables of the ranks.
 
 #include "compat/compat_launcher.hpp"
 
@@ -9,10 +9,6 @@ namespace muster::horovodrun {
 /// Gives the options that the file of --config-file sets and no flag does. Does nothing if no file is named. Fails
 /// for a file that cannot be read.
 [[nodiscard]] Result<> take_configuration(Translation& t);
-
-/// Translates a line with --mpi: makes the mpirun options and reads them with muster's mpirun front end. `mpi` is the
-/// option that asked for it. Fails for options that mpirun does not have.
-[[nodiscard]] Result<> translate_mpi(Translation& t, const Sourced<std::string>& mpi);
 
 // The variables that horovodrun sets for the ranks, from options and from its configuration file.
 

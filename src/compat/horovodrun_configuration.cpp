@@ -57,15 +57,10 @@ struct Reader {
     }
   }
 
+  /// Fails for another controller than MPI, unless --mpi is given.
   Result<> read_controller(const Sourced<std::string>& value) const {
-    const std::string word = lower_case(value.value);
-    if (word != "gloo" && word != "mpi") {
-      return wrong_value(value, "gloo or mpi");
-    }
-    if (!t.has("gloo") && !t.has("mpi")) {
-      t.given[word] = {"1", value.source};
-    }
-    return {};
+    const bool is_mpi = lower_case(value.value) == "mpi" || t.has("mpi");
+    return is_mpi ? Result<>() : wrong_value(value, "mpi: muster starts Horovod's ranks as ranks of MPI");
   }
 
   Result<> read_section(const std::string& key, const json::value& value) const {

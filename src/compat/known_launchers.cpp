@@ -40,7 +40,7 @@ constexpr auto kLaunchers = std::to_array<KnownLauncher>({
     {"colossalai", "run", Replacement::CompatLauncher, "colossalai", "extra_launch_args"},
     {"fleetrun", "", Replacement::CompatLauncher, "fleetrun", "nnodes", "PADDLE_NNODES"},
     {"paddle.distributed.launch", "", Replacement::CompatLauncher, "fleetrun", "nnodes", "PADDLE_NNODES"},
-    {"oneflow.distributed.launch", "", Replacement::Mode, "oneflow", "nnodes"},
+    {"oneflow.distributed.launch", "", Replacement::Mode, "", "nnodes"},
     {"horovodrun", "", Replacement::CompatLauncher, "horovodrun"},
     {"horovod.runner", "", Replacement::CompatLauncher, "horovodrun"},
     {"horovod.runner.launch", "", Replacement::CompatLauncher, "horovodrun"},

@@ -7,6 +7,7 @@
 #include "rank_table/local_instance.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -134,6 +135,11 @@ Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStar
   return chosen;
 }
 
+/// Modes that other versions had, with what to use instead.
+constexpr std::array<std::pair<std::string_view, const char*>, 2> kFormerModes = {
+    {{"horovod", "mpirun: muster starts Horovod's ranks as ranks of MPI"},
+     {"oneflow", "torchrun, which sets the same variables, or --template with the example of docs/modes.md"}}};
+
 Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
   if (wanted.value == kMpiMode) {
     TRY(check_way(mpi));
@@ -143,6 +149,11 @@ Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiReq
   auto builtin = TRY(read_builtin_of(wanted, ""));
   if (builtin) {
     return std::move(*builtin);
+  }
+  for (const auto& [former, instead] : kFormerModes) {
+    if (wanted.value == former) {
+      return wrong_value(wanted, instead);
+    }
   }
   const std::vector<std::string> names = mode_names();
   return wrong_value(wanted, "auto or one of " + join(names, ", ") + did_you_mean(wanted.value, names));

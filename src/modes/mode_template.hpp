@@ -101,8 +101,6 @@ struct ModeTemplate {
 /// Services that a job needs without naming them: for {worker_port}, and for files to be written.
 inline constexpr const char* kWorkerPortService = "worker_port";
 inline constexpr const char* kPlannedFilesService = "planned_files";
-/// Serves the store at {store_port}.
-inline constexpr const char* kHorovodStoreService = "horovod_store";
 /// Serves the store at {worker_port}, where {agent_store} is True.
 inline constexpr const char* kTorchStoreService = "torch_store";
 /// Kills workers whose timers have expired, where the job asks for it.

@@ -33,9 +33,6 @@ void add_ports(Values& values, const Placement& placement) {
   if (placement.worker_port) {
     values["worker_port"] = std::to_string(*placement.worker_port);
   }
-  if (placement.store_port) {
-    values["store_port"] = std::to_string(*placement.store_port);
-  }
 }
 
 /// The placeholder values that all workers of this node share.
@@ -126,7 +123,6 @@ std::vector<std::string> find_services(const ModeTemplate& mode, const std::vect
   };
   add(kWorkerPortService, use_worker_port(texts));
   add(kTorchStoreService, job.hosts_store.has_value() && use_placeholder(texts, "agent_store"));
-  add(kHorovodStoreService, use_placeholder(texts, "store_port"));
   add(kPlannedFilesService, !mode.files.empty() || takes_table);
   return services;
 }
@@ -250,8 +246,7 @@ void fill_role_plan(RolePlan& shared, const PlanInput& input, const Placement& p
 /// Adds the facts that the nodes exchange for each other and for services.
 void add_nodes(LaunchPlan& plan, const Placement& placement, const std::vector<std::string>& texts) {
   plan.tells_nodes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
-                     plan.needs_service(kHorovodStoreService) || use_placeholder(texts, "cross_rank") ||
-                     use_placeholder(texts, "cross_size");
+                     use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
   plan.notified_nodes = placement.ports;
 }
 

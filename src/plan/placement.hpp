@@ -32,7 +32,6 @@ struct RoleSlots {
 /// Ports that the leader has prepared for the workers of all nodes, sent with the start of the attempt.
 struct AttemptPorts {
   std::uint16_t worker_port = 0;  ///< 0: not needed, or fixed by the plan
-  std::uint16_t store_port = 0;   ///< of the framework's store; 0: none
 
   bool operator==(const AttemptPorts&) const = default;
 };
@@ -49,11 +48,10 @@ struct Placement {
   int slots_total = 1;
   HostPlace host = {};
   RoleSlots role = {};
-  std::string master_address;                    ///< host of the workers' rendezvous
-  std::optional<std::uint16_t> worker_port;      ///< empty: {worker_port} is filled at start
-  std::optional<std::uint16_t> store_port = {};  ///< likewise {store_port}
-  std::vector<NodePorts> ports;                  ///< by node rank; empty: unknown, or no process listens
-  bool is_decided = false;                       ///< by the gang: no facts of other nodes are missing
+  std::string master_address;                ///< host of the workers' rendezvous
+  std::optional<std::uint16_t> worker_port;  ///< empty: {worker_port} is filled at start
+  std::vector<NodePorts> ports;              ///< by node rank; empty: unknown, or no process listens
+  bool is_decided = false;                   ///< by the gang: no facts of other nodes are missing
 
   bool operator==(const Placement&) const = default;
 };

@@ -21,44 +21,6 @@
 
 namespace muster {
 
-// A TCP port of this node where programs of the job meet a service, such as a store. tcp_server.cpp implements it.
-
-/// Number of a connection, never reused.
-using ClientId = std::uint64_t;
-
-/// Events of clients. Called from the event loop, never from within a call to the server.
-struct ServerEvents {
-  std::function<void(ClientId client, std::string_view bytes)> on_bytes;
-  /// The client has been deferred for `kPatienceMilliseconds` and must be answered now.
-  std::function<void(ClientId client)> on_deferred;
-  /// The client is gone without an answer.
-  std::function<void(ClientId client)> on_closed;
-};
-
-/// Listens from its construction to its destruction. A client is read until it is answered, and is closed then. Only
-/// some clients are read at a time and the others queue, so that many of them do not hold up the event loop.
-class Server {
- public:
-  /// Longest time that a client is deferred.
-  static constexpr int kPatienceMilliseconds = 250;
-
-  Server() = default;
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
-  virtual ~Server() = default;
-
-  [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// Accepts clients only from these numeric addresses and from this machine from now on.
-  virtual void admit_only(std::vector<std::string> addresses) = 0;
-  /// Sends the answer, then closes. Does nothing for a client that is gone.
-  virtual void answer(ClientId client, std::string bytes) = 0;
-  /// Delays a client whose answer is not known yet, so that others have their turn.
-  virtual void defer(ClientId client) = 0;
-};
-
-/// Opens a port that the kernel chooses.
-using StartServer = std::function<Result<std::unique_ptr<Server>>(ServerEvents)>;
-
 // A sidecar: a program of muster that serves the workers of this node, such as the PMIx server. process/ starts it.
 
 struct SidecarRequest {
@@ -93,7 +55,7 @@ class Sidecar {
 /// Starts a sidecar. Fails as the start of a worker does.
 using StartSidecar = std::function<Result<std::unique_ptr<Sidecar>>(const SidecarRequest&, SidecarEvents)>;
 
-// A named pipe into which processes of this node write, such as requests for a timer. tcp_server.cpp implements it.
+// A named pipe into which processes of this node write, such as requests for a timer. named_pipe.cpp implements it.
 
 /// Events of a pipe. Called from the event loop, never from within a call to the pipe.
 struct PipeEvents {
@@ -197,7 +159,6 @@ struct ServiceInput {
   bool is_protected = false;                          ///< a token protects the messages between nodes
   std::map<std::string, std::string> variables = {};  ///< inherited by workers, with the job's mark
   StartSidecar start_sidecar = nullptr;
-  StartServer start_server = nullptr;
   OpenPipe open_pipe = nullptr;
   /// Contributes a value to the exchange, while an attempt runs.
   std::function<Result<>(gang::Contributed)> contribute = nullptr;

@@ -29,7 +29,6 @@ constexpr auto kServices = std::to_array<KnownService>({
     {kTorchStoreService, make_torch_store},
     {kPmixService, make_pmix_service},
     {kSshService, make_ssh_service},
-    {kHorovodStoreService, make_horovod_store},
     {kFileTimerService, make_file_timer},
     {kPlannedFilesService, make_planned_files},
 });

@@ -15,9 +15,6 @@ namespace muster {
 /// unless TORCHELASTIC_ENABLE_FILE_TIMER is 1.
 [[nodiscard]] std::unique_ptr<Service> make_file_timer(const ServiceInput& input);
 
-/// Horovod's store on the leader.
-[[nodiscard]] std::unique_ptr<Service> make_horovod_store(const ServiceInput& input);
-
 /// The PMIx server of this node, for MPI ranks without mpirun.
 [[nodiscard]] std::unique_ptr<Service> make_pmix_service(const ServiceInput& input);
 

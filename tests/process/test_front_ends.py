@@ -396,7 +396,7 @@ def test_a_line_of_colossalai_is_run(muster, script, tmp_path, words, how):
 def test_a_line_of_horovodrun_is_run_with_its_configuration(muster, tmp_path, words, how):
     (tmp_path / "cfg.yaml").write_text("params:\n  cache_capacity: 7\n  cycle_time_ms: 2\n")
     names = ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_CACHE_CAPACITY", "HOROVOD_CYCLE_TIME")
-    names = (*names, "HOROVOD_GLOO_IFACE")
+    names = (*names, "OMPI_MCA_btl_tcp_if_include")
     line = ["-np", "2", "-H", "localhost:2", "--config-file=cfg.yaml", "--cycle-time-ms", "3"]
     line += ["--network-interface", "lo", "sh", "-c", "echo " + " ".join(f"${name}" for name in names)]
 

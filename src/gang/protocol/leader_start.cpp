@@ -87,7 +87,6 @@ void Leader::start_attempt(const AttemptPorts& offer, Instant now) {
   placement.nodes = record_.nodes;
   placement.master_address = workers_address(attempt_.nodes());
   placement.worker_port = announced_port(offer.worker_port);
-  placement.store_port = announced_port(offer.store_port);
   placement.slots_total = roster_.seated_slots();
   placement.is_decided = true;
   start.orphan_limit_seconds = can_start_again() ? seconds_of(policy_.options.heartbeat_timeout) : 0;

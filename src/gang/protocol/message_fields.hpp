@@ -327,7 +327,6 @@ void describe(Io& io, Placement& placement) {
   io("role_slots_total", placement.role.total, kRareNumber);
   io("master_address", placement.master_address, kName);
   io("worker_port", placement.worker_port, kPort);
-  io("store_port", placement.store_port, kPort);
   io("is_decided", placement.is_decided, Flag{});
 }
 

@@ -1,9 +1,11 @@
 // Implements the process of the store: its epoll set and its event loop.
 #include "services/torch_store/store_main.hpp"
 
-#include "services/tcp_server.hpp"
 #include "services/torch_store/store.hpp"
 #include "services/torch_store/store_process.hpp"
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -14,10 +16,14 @@
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <functional>
 #include <new>
+#include <set>
+#include <string>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace muster {
 namespace {
@@ -62,13 +68,86 @@ std::span<const epoll_event> Poller::ready(std::optional<std::chrono::millisecon
   return {ready_.data(), static_cast<std::size_t>(std::max(count, 0))};
 }
 
+// Clients that may connect: this machine, and the nodes of the job. Addresses are compared as numbers: no name is
+// resolved.
+
+namespace {
+
+using boost::asio::ip::tcp;
+using Address = boost::asio::ip::address;
+
+class IpAllowList {
+ public:
+  /// A message for the user: once per refused address, and for the first addresses only.
+  std::function<void(const std::string&)> on_remark;
+
+  /// Admits only these numeric addresses and this machine from now on. Before this call, all are admitted.
+  void admit_only(const std::vector<std::string>& addresses);
+  /// `peer`: an address as `peer_of` returns it.
+  [[nodiscard]] bool admits(const std::string& peer);
+
+ private:
+  void remark(const std::string& peer);
+
+  bool is_open_ = true;
+  std::set<std::string> admitted_;
+  std::set<std::string> refused_;
+};
+
+constexpr std::size_t kMostRemarks = 16;
+constexpr const char* kThisMachine = "127.0.0.1";
+
+/// Converts an IPv4 address that is mapped to IPv6.
+Address plain(const Address& address) {
+  const bool is_mapped = address.is_v6() && address.to_v6().is_v4_mapped();
+  return is_mapped ? Address(boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())) : address;
+}
+
+/// Numeric address of the other end; "127.0.0.1" for all addresses of this machine. An IPv4 address mapped to IPv6 is
+/// returned as IPv4.
+std::string peer_of(int fd, const tcp::endpoint& remote) {
+  const Address peer = plain(remote.address());
+  tcp::endpoint own;
+  auto size = static_cast<socklen_t>(own.capacity());
+  const bool is_here =
+      peer.is_loopback() || (::getsockname(fd, own.data(), &size) == 0 && peer == plain(own.address()));
+  return is_here ? kThisMachine : peer.to_string();
+}
+
+void IpAllowList::admit_only(const std::vector<std::string>& addresses) {
+  is_open_ = false;
+  admitted_ = {kThisMachine};
+  for (const std::string& address : addresses) {
+    boost::system::error_code error;
+    const Address numeric = boost::asio::ip::make_address(address, error);
+    if (!error) {
+      admitted_.insert(plain(numeric).to_string());
+    }
+  }
+}
+
+bool IpAllowList::admits(const std::string& peer) {
+  const bool is_admitted = is_open_ || admitted_.contains(peer);
+  if (!is_admitted) {
+    remark(peer);
+  }
+  return is_admitted;
+}
+
+void IpAllowList::remark(const std::string& peer) {
+  if (refused_.size() < kMostRemarks && refused_.insert(peer).second && on_remark) {
+    on_remark("a connection from " + peer + " was refused: no node of the job has this address");
+  }
+}
+
+}  // namespace
+
 // The event loop. Each turn handles events in the order that the store needs: closed connections, new ones, then
 // bytes; then it writes answers. It calls epoll itself: when thousands of clients connect at once, a library's state
 // for each socket would cost more than their requests.
 
 namespace {
 
-using boost::asio::ip::tcp;
 using store::ClientId;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;

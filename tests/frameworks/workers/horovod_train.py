@@ -6,8 +6,8 @@ import horovod.torch as hvd
 import torch
 
 hvd.init()
-assert hvd.gloo_enabled() and not hvd.mpi_enabled()
-for name in ("rank", "size", "local_rank", "local_size", "cross_rank", "cross_size"):
+assert hvd.mpi_enabled() and not hvd.gloo_enabled()
+for name in ("rank", "size", "local_rank", "local_size"):
     assert getattr(hvd, name)() == int(os.environ["HOROVOD_" + name.upper()]), name
 
 torch.manual_seed(hvd.rank())

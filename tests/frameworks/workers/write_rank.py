@@ -5,6 +5,6 @@ import os
 import pathlib
 import sys
 
-rank = next(os.environ[name] for name in ("PADDLE_TRAINER_ID", "HOROVOD_RANK", "RANK") if name in os.environ)
+rank = next(os.environ[name] for name in ("PADDLE_TRAINER_ID", "OMPI_COMM_WORLD_RANK", "RANK") if name in os.environ)
 seen = {"arguments": sys.argv[1:], **os.environ}
 (pathlib.Path(os.environ["WRITE_INTO"]) / f"{rank}.json").write_text(json.dumps(seen))

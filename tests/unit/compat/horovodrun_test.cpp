@@ -27,11 +27,9 @@ std::string export_of(const std::string& options, const std::string& name) {
 }
 
 TEST(Horovodrun, StartsAllRanksHere) {
-  EXPECT_EQ(settings_of("horovodrun -np 4 python train.py"),
-            "mode=horovod (horovodrun); no-python=1 (default of horovodrun); nproc-per-node=4 "
-            "(-np)");
+  EXPECT_EQ(setting_of("horovodrun -np 4 python train.py", "mode"), "mpirun (horovodrun)");
+  EXPECT_EQ(setting_of("horovodrun -np 4 python train.py", "nproc-per-node"), "4 (-np)");
   EXPECT_EQ(setting_of("horovodrun --num-proc 4 a", "nproc-per-node"), "4 (--num-proc)");
-  EXPECT_EQ(setting_of("horovodrun a", "nproc-per-node"), "auto (default of horovodrun)");
   EXPECT_EQ(program_of("horovodrun -np 2 python train.py -np 3"), "python train.py -np 3");
   EXPECT_EQ(error_of("horovodrun -np 0 a"), "64: -np is '0', expected a number of processes of at least 1");
 }
@@ -53,7 +51,8 @@ TEST(Horovodrun, TakesAListOfThisMachineForNoList) {
   EXPECT_EQ(setting_of("horovodrun -np 2 -H localhost:4 a", "hosts"), "");
   EXPECT_EQ(setting_of("horovodrun -np 2 -H localhost:4 a", "nproc-per-node"), "2 (-np)");
   EXPECT_EQ(setting_of("horovodrun -H localhost:4 a", "nproc-per-node"), "4 (--hosts)");
-  EXPECT_EQ(error_of("horovodrun -np 8 -H localhost:4 a"), "64: -np is '8', expected at most 4, the slots of --hosts");
+  EXPECT_EQ(error_of("horovodrun -np 8 -H localhost:4 a"),
+            "64: -np is '8', expected at most 4, the slots of --hosts, or --oversubscribe");
 }
 
 TEST(Horovodrun, CountsTheRanksOfAllNodesWhereEachIsStarted) {
@@ -100,9 +99,8 @@ TEST(Horovodrun, RefusesValuesThatAreNone) {
 
 TEST(Horovodrun, NamesInterfaces) {
   const std::string line = "--network-interfaces eth1,eth0 --network-interface eth0";
-  EXPECT_EQ(export_of(line, "HOROVOD_GLOO_IFACE"), "eth1 (--network-interface)");
   EXPECT_EQ(export_of(line, "NCCL_SOCKET_IFNAME"), "eth1,eth0 (--network-interface)");
-  EXPECT_EQ(export_of("--mpi " + line, "OMPI_MCA_btl_tcp_if_include"), "eth1,eth0 (--network-interface)");
+  EXPECT_EQ(export_of(line, "OMPI_MCA_btl_tcp_if_include"), "eth1,eth0 (--network-interface)");
 }
 
 TEST(Horovodrun, ReadsItsConfigurationBehindTheFlags) {
@@ -132,8 +130,9 @@ TEST(Horovodrun, ChecksForStallsWhereItsConfigurationSpeaksOfThem) {
 
 TEST(Horovodrun, TakesTheControllerOfItsConfiguration) {
   EXPECT_EQ(read_with("", "controller: MPI")->settings.find("mode")->value, "mpirun");
-  EXPECT_EQ(read_with("--gloo", "controller: mpi")->settings.find("mode")->value, "horovod");
-  EXPECT_EQ(exported("", "controller: smoke", ""), "c.yaml controller is 'smoke', expected gloo or mpi");
+  EXPECT_EQ(read_with("--mpi", "controller: gloo")->settings.find("mode")->value, "mpirun");
+  EXPECT_EQ(exported("", "controller: gloo", ""),
+            "c.yaml controller is 'gloo', expected mpi: muster starts Horovod's ranks as ranks of MPI");
 }
 
 TEST(Horovodrun, NamesErrorsOfItsConfiguration) {
@@ -147,28 +146,28 @@ TEST(Horovodrun, NamesErrorsOfItsConfiguration) {
             "ignoring c.yaml params.cache: horovodrun has no such key");
 }
 
-TEST(Horovodrun, IsALineOfMpirunWithMpi) {
+TEST(Horovodrun, IsALineOfMpirun) {
   const std::string line = "horovodrun --mpi -np 4 -H a:2,b:2 --tcp --mpi-args=--map-by=core ./train";
-  EXPECT_EQ(setting_of(line, "mode"), "mpirun (--mpi)");
-  EXPECT_EQ(setting_of(line, "hosts"), "a:2,b:2 (-H)");
+  EXPECT_EQ(setting_of(line, "mode"), "mpirun (horovodrun)");
+  EXPECT_EQ(setting_of(line, "hosts"), "a:2,b:2 (--hosts)");
   EXPECT_EQ(setting_of(line, "processes-of-hosts"), "4 (-np)");
   EXPECT_EQ(setting_of(line, "export:NCCL_IB_DISABLE"), "1 (--tcp)");
   EXPECT_EQ(setting_of(line, "mpirun-words"),
             "\"--bind-to\" \"none\" \"--mca\" \"pml\" \"ob1\" \"--mca\" \"btl\" \"^openib\" "
             "\"--map-by\" \"core\" (mpirun)");
-  EXPECT_EQ(setting_of("horovodrun --mpi -np 2 --binding-args=--rankfile=f a", "only-mpirun"),
-            "--rankfile (--rankfile)");
-  EXPECT_EQ(notices_of("horovodrun -np 2 --mpi-args=-N=2 a"),
-            "ignoring --mpi-args: it is of --mpi, and ranks meet through gloo without that");
-  EXPECT_EQ(error_of("horovodrun --mpi -np 2 --mpi-args=./train a"),
+  EXPECT_EQ(setting_of("horovodrun -np 2 --binding-args=--rankfile=f a", "only-mpirun"), "--rankfile (--rankfile)");
+  EXPECT_EQ(error_of("horovodrun -np 2 --mpi-args=./train a"),
             "64: --mpi-args is './train', expected options of mpirun and no program");
-  EXPECT_EQ(error_of("horovodrun --mpi -np 2 --binding-args=./train a"),
+  EXPECT_EQ(error_of("horovodrun -np 2 --binding-args=./train a"),
             "64: --binding-args is './train', expected options of mpirun and no program");
-  EXPECT_EQ(error_of("horovodrun --mpi --gloo a"), "64: --gloo and --mpi contradict each other: leave one of them out");
+  EXPECT_EQ(
+      error_of("horovodrun --gloo a"),
+      "64: --gloo is refused: muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave it out, and use "
+      "a Horovod that is built with MPI");
 }
 
 TEST(Horovodrun, AddsMpiOptionsThatTheUserOmits) {
-  const std::string line = "horovodrun --mpi -np 2 ";
+  const std::string line = "horovodrun -np 2 ";
   EXPECT_EQ(setting_of(line + "a", "export:OMPI_MCA_pml"), "ob1 (--mca pml)");
   EXPECT_EQ(setting_of(line + "a", "export:OMPI_MCA_btl"), "^openib (--mca btl)");
   EXPECT_EQ(setting_of(line + "a", "only-mpirun"), "");
@@ -207,7 +206,7 @@ TEST(Horovodrun, TakesVariablesInFrontOfTheProgram) {
   EXPECT_EQ(program_of(line), "python a.py X=y");
   EXPECT_EQ(setting_of(line, "export:PYTHONPATH"), ".. (PYTHONPATH)");
   EXPECT_EQ(setting_of(line, "export:A_1"), "b=c (A_1)");
-  EXPECT_EQ(setting_of(line, "processes-of-hosts") + setting_of(line, "nproc-per-node"), "2 (-np)");
+  EXPECT_EQ(setting_of(line, "processes-of-hosts") + setting_of(line, "nproc-per-node"), "2 (--num-proc)");
   EXPECT_EQ(program_of("horovodrun -np 2 ./1=a b=c"), "./1=a b=c");
 }
 
@@ -216,7 +215,6 @@ TEST(Horovodrun, LeavesOutVariablesOfAnotherStart) {
   EXPECT_EQ(setting_of("horovodrun -np 2 a", "platform", left), "single (horovodrun, which does not read RANK)");
   EXPECT_EQ(setting_of("horovodrun -np 2 -H localhost:2 a", "platform", {{"WORLD_SIZE", "2"}}),
             "single (horovodrun, which does not read WORLD_SIZE)");
-  EXPECT_EQ(setting_of("horovodrun --mpi -np 2 a", "platform", left), "single (horovodrun, which does not read RANK)");
   EXPECT_EQ(setting_of("horovodrun -np 2 -H a:1,b:1 a", "platform", left), "");
 }
 

@@ -202,10 +202,10 @@ TEST(ChooseMode, GivesParametersTheirValues) {
 }
 
 TEST(ChooseMode, RefusesParametersThatTheModeLacks) {
-  Settings settings = with("mode", "oneflow", from_flag("--mode"));
+  Settings settings = with("mode", "jax", from_flag("--mode"));
   settings.set("set:speed", {"3", from_flag("--set")});
   EXPECT_EQ(choose_mode(read_mode_request(settings)).error().message,
-            "--set gives 'speed', but the mode 'oneflow' has no parameters");
+            "--set gives 'speed', but the mode 'jax' has no parameters");
   settings.set("mode", {"torchrun", from_flag("--mode")});
   EXPECT_EQ(choose_mode(read_mode_request(settings)).error().message,
             "--set gives 'speed', but the mode 'torchrun' has only role_name, signals_to_handle");

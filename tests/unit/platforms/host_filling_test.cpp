@@ -57,7 +57,7 @@ TEST(HostFilling, ExceedsTheSlotsOnlyOnRequest) {
 
 TEST(HostFilling, NamesAnOptionOfMpirunOnlyThere) {
   Settings settings;
-  settings.set("mode", {"horovod", from_flag("horovodrun")});
+  settings.set("mode", {"torchrun", from_flag("torchrun")});
   settings.set("hosts", {"a:1,b:1", from_flag("-H")});
   settings.set(kProcessesOfHosts, {"3", from_flag("-np")});
   EXPECT_EQ(read_given_hosts(settings).error().message, "-np is '3', expected at most 2, the slots of -H");

@@ -1,6 +1,7 @@
 // A named pipe is read while writers come and go. Real pipes.
+#include "services/named_pipe.hpp"
+
 #include "base/file_io.hpp"
-#include "services/tcp_server.hpp"
 
 #include <gtest/gtest.h>
 

@@ -115,7 +115,7 @@ TEST(CheckServices, RefusesUnknownNames) {
   EXPECT_EQ(checked.error().message,
             "own.yaml:4: /services/0 names the unknown service 'store'; there are worker_port, "
             "torch_store, "
-            "pmix, ssh, horovod_store, file_timer, planned_files");
+            "pmix, ssh, file_timer, planned_files");
 }
 
 }  // namespace

@@ -80,7 +80,6 @@ Start some_start() {
                      .role = {8, 24},
                      .master_address = "10.0.0.1",
                      .worker_port = 29'501,
-                     .store_port = 29'502,
                      .ports = {},
                      .is_decided = true};
   return start;

@@ -1,0 +1,82 @@
+// Reads a named pipe. It is open for writing as well: without a writer, reading would meet EOF and wake the loop
+// without a pause.
+#include "services/named_pipe.hpp"
+
+#include "base/file_io.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+namespace muster {
+namespace {
+
+using ErrorCode = boost::system::error_code;
+
+class ReadPipe final : public NamedPipe {
+ public:
+  ReadPipe(boost::asio::io_context& io, UniqueFd pipe, PipeEvents events)
+      : pipe_(io, pipe.release()), timer_(io), events_(std::move(events)) {
+    read();
+  }
+
+  void wake_after(std::optional<std::chrono::nanoseconds> delay) override {
+    const std::uint64_t wait = ++wait_;
+    timer_.cancel();
+    if (!delay) {
+      return;
+    }
+    timer_.expires_after(*delay);
+    timer_.async_wait([this, wait, is_here = watch()](const ErrorCode& error) {
+      if (!error && !is_here.expired() && wait == wait_) {
+        events_.on_time();
+      }
+    });
+  }
+
+ private:
+  /// Asio still calls handlers that completed before they were cancelled; this tells whether the object still exists.
+  [[nodiscard]] std::weak_ptr<bool> watch() const { return is_here_; }
+
+  void read() {
+    pipe_.async_read_some(boost::asio::buffer(buffer_),
+                          [this, is_here = watch()](const ErrorCode& error, std::size_t size) {
+                            if (!error && !is_here.expired()) {
+                              events_.on_bytes({buffer_.data(), size});
+                              read();
+                            }
+                          });
+  }
+
+  boost::asio::posix::stream_descriptor pipe_;
+  boost::asio::steady_timer timer_;
+  PipeEvents events_;
+  std::uint64_t wait_ = 0;
+  std::array<char, std::size_t{16} << 10U> buffer_{};
+  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
+Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const std::string& path, PipeEvents events) {
+  UniqueFd pipe(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status {};
+  if (!pipe || ::fstat(pipe.get(), &status) != 0) {
+    return system_error("cannot open the pipe '" + path + "'", errno);
+  }
+  if (!S_ISFIFO(status.st_mode)) {
+    return Error{ErrorKind::System, "cannot read '" + path + "': it is no pipe"};
+  }
+  return std::unique_ptr<NamedPipe>(std::make_unique<ReadPipe>(io, std::move(pipe), std::move(events)));
+}
+
+}  // namespace muster
