@@ -1,4 +1,4 @@
-"""Where the files that went into the program came from: the repository, or packages of Debian.
+"""Origins of the files that went into the program: the repository, or packages of Debian.
 
 The linker wrote down which archives and objects it read, Ninja which headers each object was compiled
 with. dpkg knows whose they are. A file that nobody owns is an error: what is shipped is known.

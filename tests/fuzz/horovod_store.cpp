@@ -1,4 +1,4 @@
-// What clients send to Horovod's store.
+// Requests of clients to Horovod's store.
 //
 // A line of `|` ends what one client sends; the first byte of each says how long the pieces are.
 #include "fuzz.hpp"

@@ -71,7 +71,7 @@ long ask_until(std::uint16_t port, const std::string& path, Clock::time_point en
   return count;
 }
 
-/// What one rank does to meet the others; returns the number of requests.
+/// Makes the requests by which one rank meets the others; returns their number.
 long meet(std::uint16_t port, int rank, int size, Clock::time_point end) {
   const std::string own = std::to_string(rank);
   (void)request(port, "PUT", "/global/rank_" + own, "host");
@@ -123,8 +123,8 @@ class Times {
   std::vector<double> times_;
 };
 
-/// How late the loop is with a timer of a millisecond, and what it had computed in between: that does not depend on
-/// what else the cores have to do.
+/// Delays of a timer of one millisecond in the event loop, and the CPU time between its calls, which does not depend on
+/// other load of the machine.
 class Lateness {
  public:
   explicit Lateness(boost::asio::io_context& io) : timer_(io) { wait(); }

@@ -1,4 +1,4 @@
-"""What launchers do about the same faults: two hosts with two workers each, one fault a run.
+"""Launchers' reactions to equal faults: two hosts with two workers each, one fault a run.
 
 Every host is a network namespace (scripts/dev/hosts, needs root). The workers only wait: whatever ends
 them is the launcher's doing. Times begin with the fault. What has not happened when the limit is

@@ -1,6 +1,6 @@
-"""How long MPI jobs take to start: on hosts of one rank each, beside mpirun by ssh and srun; and many ranks on one.
+"""Start time of MPI jobs: on hosts of one rank each, beside mpirun by ssh and srun; and many ranks on one.
 
-And what messages cost once they have started, by mpi4py.bench, beside plain mpirun.
+Cost of messages once they have started, by mpi4py.bench, beside plain mpirun.
 
 Hosts are containers (scripts/dev/hosts --apart). Where a command is needed it waits, all are let go at once, and the
 time is that until the last has ended. Needs root.

@@ -1,4 +1,4 @@
-"""How long it takes to start processes that end at once: the launcher's own cost, and no more."""
+"""Time to start processes that end at once, which is the launcher's own cost alone."""
 
 import json
 import os

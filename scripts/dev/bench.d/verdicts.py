@@ -1,4 +1,4 @@
-"""How often the worker that crashed is named, of 64 that die at almost the same moment."""
+"""Counts how often the worker that crashed is named, of 64 that die at almost the same moment."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-// What a shell script runs, and what it may leave out.
+// Commands of a shell script, and those that it runs under a condition.
 #include "base/text.hpp"
 #include "compat/spawn_calls.hpp"
 

@@ -1,4 +1,4 @@
-// Which scripts start processes themselves, and which only look like it.
+// Scripts that start processes themselves, and scripts that only look so.
 #include "compat/spawn_calls.hpp"
 
 #include "compat/python_source.hpp"

@@ -1,4 +1,4 @@
-// What a terminal is given in place of a worker's bytes, and before a line of muster's own.
+// Bytes that a terminal gets in place of a worker's, and before a line of muster's own.
 #include "output/terminal_sanitizer.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(TerminalSanitizer, SeesThroughColoursAndInvisibleCharacters) {
   EXPECT_EQ(shown("mus\x1b]0;title\ater: x"), "mus\x1b]0;title\ater: \r| muster: x");
 }
 
-/// What changes letters, the keyboard or the cursor leaves the cursor where it is.
+/// Sequences that change the character set, the keyboard or the cursor's shape do not move the cursor.
 TEST(TerminalSanitizer, KnowsWhatDoesNotMoveTheCursor) {
   for (const std::string still :
        {"\x1b"

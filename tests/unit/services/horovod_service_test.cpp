@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-/// What the service has said to its server.
+/// Calls that the service has made to its server.
 struct Said {
   ServerEvents events;
   std::vector<std::string> admitted;

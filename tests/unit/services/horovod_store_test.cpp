@@ -21,7 +21,7 @@ std::string found(const std::string& value) {
 const std::string kDone = write_answer(Status::Ok);
 const std::string kMissing = write_answer(Status::NotFound);
 
-/// What the client is answered at once; "" while it is held.
+/// The immediate answer to the client; "" while the answer is deferred.
 std::string ask(Store& store, ClientId client, const std::string& bytes) {
   if (store.on_bytes(client, bytes) != Next::Reply) {
     return "";
