@@ -45,7 +45,7 @@ _times = None
 
 def receive_suspend_command():
     # type: () -> bool
-    """Whether a notice stands: the job is to save and end. Costs less than a microsecond, so ask at each step.
+    """True while a notice stands: the job is to save and end. Costs less than a microsecond, so ask at each step.
 
     Every rank of every node is told. A notice may be withdrawn: then the answer is False again.
     """

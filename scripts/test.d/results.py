@@ -123,7 +123,7 @@ def age_of(result):
 
 
 def state_of(part, key):
-    """What is known of the part: on these inputs, else the last time that it was green."""
+    """The known result of the part: on these inputs, else the last time that it was green."""
     results = known(part)
     if key in results:
         one = results[key]

@@ -184,7 +184,7 @@ def time_of(commands, limit, ranks=0):
 
 
 def run_together(commands, limit):
-    """How many seconds it took until all of these had ended with 0, and their lines; or a sentence."""
+    """Seconds until all of these had ended with 0, and their lines; or a sentence."""
     read_end, write_end = os.pipe()
     waiting = [start_waiting(command, read_end) for command in commands]
     os.close(read_end)

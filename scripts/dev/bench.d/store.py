@@ -239,7 +239,7 @@ def load_once(clients, port):
 
 
 def report_start(options, report):
-    """What the store costs a program that never asks for it."""
+    """The cost of the store for a program that never uses it."""
     ways = ("worker", "agent")
     contenders = [
         Contender(way, (str(options.muster), f"--store={way}", "--nproc-per-node", "{n}", "--"))
