@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every script here shares: where the repository is, how a script speaks, and --help.
+# Functions that all scripts share: the path of the repository, messages, and --help.
 # Sourced, never run. A script's --help is its own opening comment, so the two cannot differ.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -29,7 +29,7 @@ commit() {
   git -C "$root" describe --always --exclude '*' --abbrev=40 --dirty=' with changes' 2>/dev/null || true
 }
 
-# What is kept between runs is below this folder.
+# The folder of everything that is kept between runs.
 cache_folder() {
   local cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
   [[ -n $cache ]] || die "neither HOME nor XDG_CACHE_HOME says where to keep what is made once"

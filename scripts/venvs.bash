@@ -5,7 +5,7 @@
 # The Python of Debian 12: the one whose wheels the requirements pin, and the same on every machine.
 readonly venv_python=/usr/bin/python3
 
-# What is compiled of Horovod, whatever else is on this machine. CMake 4 has to be told that its files are old.
+# Parts of Horovod that are compiled, whatever is installed here. CMake 4 needs to know that Horovod's files are old.
 readonly horovod_build=(HOROVOD_WITH_MPI=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_WITHOUT_TENSORFLOW=1
   HOROVOD_WITHOUT_MXNET=1 CMAKE_POLICY_VERSION_MINIMUM=3.5)
 

@@ -1,4 +1,4 @@
-"""What scripts for HAI import as hfai, where none is installed: muster puts this on PYTHONPATH (--compat-hfai).
+"""The package that scripts for HAI import as hfai where none is installed: muster puts this on PYTHONPATH (--compat-hfai).
 
 PYTHONPATH comes before what is installed. So this package looks for another hfai first, and gives way to it.
 """

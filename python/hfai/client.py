@@ -29,7 +29,7 @@ _muster = _find_muster()
 
 def receive_suspend_command():
     # type: () -> bool
-    """Whether the job is to save and end. As under HAI, only the first node is told, and all of its processes."""
+    """True if the job is to save and end. As under HAI, only the first node is told, and all of its processes."""
     return distributed.get_rank() == 0 and _muster.receive_suspend_command()
 
 

@@ -16,7 +16,7 @@ def get_rank(group=None):
 
 
 def get_world_size(group=None):
-    """How many nodes there are, or processes in a group of PyTorch."""
+    """The number of nodes, or of processes in a group of PyTorch."""
     return int(os.environ.get("WORLD_SIZE", "1")) if group is None else _torch().get_world_size(group)
 
 

@@ -86,7 +86,7 @@ class Children:
 
 
 def _received(reader):
-    """What the process wrote before its end, if anything."""
+    """The message that the process sent before its end, if any."""
     try:
         return reader.recv() if reader.poll() else ""
     except (EOFError, OSError):

@@ -1,4 +1,4 @@
-"""What a program that muster started can ask of it and tell it.
+"""Calls for a program that muster started: suspend notices, heartbeats, progress.
 
     import muster
 
@@ -45,7 +45,7 @@ _times = None
 
 def receive_suspend_command():
     # type: () -> bool
-    """Whether a notice stands: the job is to save and end. Costs less than a microsecond, so ask at each step.
+    """True while a notice stands: the job is to save and end. Costs less than a microsecond, so ask at each step.
 
     Every rank of every node is told. A notice may be withdrawn: then the answer is False again.
     """
@@ -115,8 +115,8 @@ def progress(step, **numbers):
     text = _text_of(numbers) if numbers else b"{}"
     if _times is None:
         _open_record()
-    # Whoever finds the lock taken was called by a signal's handler or in another thread in the middle of this; the
-    # numbers of the other are as new as these.
+    # The lock is taken only when a signal handler or another thread calls this in the middle of a write; the numbers of
+    # that write are as new as these.
     if _writing.acquire(False):
         try:
             _write(step, text)

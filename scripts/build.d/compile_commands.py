@@ -17,7 +17,7 @@ INCLUDE = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 
 
 def sources_of(file):
-    """What is compiled by this file of CMake's; the file itself, unless it only includes others."""
+    """Sources that this file of CMake's compiles; the file itself, unless it only includes others."""
     if pathlib.Path(file).parent.name != "Unity":
         return [file]
     paths = INCLUDE.findall(pathlib.Path(file).read_text(encoding="utf-8"))

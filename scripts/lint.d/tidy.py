@@ -35,7 +35,7 @@ def content(path):
 
 
 def flags_by_file():
-    """What a file means depends on: definitions, folders, language. Warnings, optimisation and headers
+    """Compiler options that change the meaning of a file: definitions, folders, language. Warnings, optimisation and headers
     that GCC has precompiled are nothing for clang."""
     flags = {}
     for entry in json.loads((ROOT / "compile_commands.json").read_text()):
@@ -80,7 +80,7 @@ def without_counts(text):
 
 
 def tidy(path, flags, tool):
-    """Whether the file is clean; findings are printed."""
+    """True if the file is clean; findings are printed."""
     record = record_of(path, flags, tool)
     if is_known_clean(record):
         return True, False

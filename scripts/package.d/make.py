@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def distribution():
-    """Whose packages these are, as package URLs name it: debian-12."""
+    """The distribution of the packages, as package URLs name it: debian-12."""
     words = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', pathlib.Path("/etc/os-release").read_text(), re.MULTILINE))
     return f"{words['ID']}-{words['VERSION_ID']}"
 

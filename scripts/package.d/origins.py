@@ -1,4 +1,4 @@
-"""Where the files that went into the program came from: the repository, or packages of Debian.
+"""Origins of the files that went into the program: the repository, or packages of Debian.
 
 The linker wrote down which archives and objects it read, Ninja which headers each object was compiled
 with. dpkg knows whose they are. A file that nobody owns is an error: what is shipped is known.
@@ -33,7 +33,7 @@ class Build:
 
     @functools.cached_property
     def sysroot(self):
-        """Where another architecture's packages are unpacked, or None."""
+        """The folder of another architecture's unpacked packages, or None."""
         cache = (self.folder / "CMakeCache.txt").read_text()
         found = re.search(r"^CMAKE_SYSROOT:\w+=(.+)$", cache, re.MULTILINE)
         return found and pathlib.Path(found[1])
@@ -44,7 +44,7 @@ def output_of(*command, **options):
 
 
 def linked_files(build):
-    """What the linker read for the program."""
+    """Files that the linker read for the program."""
     text = (build.folder / "muster.link.d").read_text().split(":", 1)[1].split("\n\n", 1)[0]
     return text.replace("\\\n", " ").split()
 

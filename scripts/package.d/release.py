@@ -1,4 +1,4 @@
-"""What all packages of one release share."""
+"""Facts that all packages of one release share."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,4 @@
-"""What the packages are made of, before each puts it where it wants it."""
+"""Files of the packages, before each puts it where it wants it."""
 
 import dataclasses
 import pathlib

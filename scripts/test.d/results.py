@@ -19,7 +19,7 @@ _TABLE = pathlib.Path(__file__).with_name("parts.tsv")
 _EVERY_PARTS = """src include python launcher templates CMakeLists.txt cmake tests/CMakeLists.txt scripts/build scripts/build.d
   scripts/common.bash scripts/venvs.bash requirements/zig.txt scripts/test scripts/test.d scripts/dev/pytest_no_skip.py pytest.ini
   tests/conftest.py tests/support tests/workers tests/hosts scripts/dev/hosts""".split()
-# What no part reads, unless its row names it.
+# Files that no part reads, unless its row names them.
 _NO_PARTS = """docs README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE .ci .gitignore .git-blame-ignore-revs .clang-format tests/unstable.tsv tests/seeds.txt tests/docs tests/scripts tests/unit
   tests/golden examples scripts/check scripts/check-layers scripts/check-words scripts/check-words.d scripts/format scripts/quickstart
   scripts/dev/bench scripts/dev/bench.d scripts/dev/pictures.d scripts/dev/sizes scripts/dev/soak scripts/dev/update-golden
@@ -123,7 +123,7 @@ def age_of(result):
 
 
 def state_of(part, key):
-    """What is known of the part: on these inputs, else the last time that it was green."""
+    """The known result of the part: on these inputs, else the last time that it was green."""
     results = known(part)
     if key in results:
         one = results[key]

@@ -18,7 +18,7 @@ _is_ending = threading.Event()
 
 @dataclass
 class Outcome:
-    """How a suite ended. `failed` names its failed tests; `broken` says why it ended although it named none."""
+    """The end of a suite. `failed` names its failed tests; `broken` says why it ended although it named none."""
 
     suite: object
     passed: int = 0

@@ -1,4 +1,4 @@
-"""What becomes of tests that fail: each runs once more, alone. One that fails twice is red; one that passes then is unstable, and kept
+"""Failed tests run once more, alone. One that fails twice is red; one that passes then is unstable, and kept
 in the ledger tests/unstable.tsv until the commit that mends it takes its line out."""
 
 import datetime

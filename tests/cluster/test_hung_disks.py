@@ -9,7 +9,7 @@ from support.repetitions import default_or_soak
 
 GRACE = 0.5
 LIMIT = GRACE + 2  # seconds from a signal to the end of the job
-# Nobody is missed because the machine is busy; who waited for the disk would be.
+# The heartbeat timeout is too long for a busy machine to exceed, but an agent that waited for the disk would.
 OPTIONS = [f"--grace={GRACE}", "--heartbeat-timeout=60", "--console-stall=0.5"]
 TIMES = range(default_or_soak(1, 20))
 NODES = (0, 1)  # the leader's, and another one

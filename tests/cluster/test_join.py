@@ -18,7 +18,7 @@ PLENTY = 10  # seconds: time for several agents to come, on any machine
 
 
 def wait_here(seconds):
-    """Somebody comes late: that time is what the test is about."""
+    """Waits for a fixed time, because the test is about an agent that comes late."""
     began = time.monotonic()
     wait_until(lambda: time.monotonic() - began > seconds, "time to pass", seconds + 1)
 

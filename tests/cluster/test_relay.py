@@ -42,7 +42,7 @@ def hold_up(relay, near, _far):
 
 
 def fill(relay, near, _far):
-    """Nobody reads at the other end."""
+    """Fills the connection, because the other end does not read."""
     near.setblocking(False)
     with pytest.raises(BlockingIOError):
         while True:

@@ -256,7 +256,7 @@ def test_a_spare_that_leaves_does_not_affect_the_job(gang, hosts):
 
 @pytest.mark.full
 def test_workers_of_a_lost_node_are_dead_before_the_restart(gang, hosts):
-    """Nobody can ask a host that is cut off: it is given the time that its agent needs."""
+    """The leader cannot reach a host that is cut off, so it waits as long as that agent needs to kill its workers."""
     job = gang("2:3", "--max-restarts=1", f"--last-call={LAST_CALL}", *HEEDFUL, on=hosts, stubborn=True)
     job.start_all()
     started = job.wait_for_start(3)

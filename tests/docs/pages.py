@@ -76,7 +76,7 @@ def without_blocks(text):
 
 
 def section(text, heading):
-    """What stands under a heading, up to the next one of its level or above."""
+    """The text under a heading, up to the next one of its level or above."""
     match = re.search(rf"^(#+) {re.escape(heading)}$", text, re.MULTILINE)
     assert match, f"no heading '{heading}'"
     rest = text[match.end() :]

@@ -1,4 +1,4 @@
-"""What a page tells its reader to type works, and what it shows is what is seen."""
+"""Commands on the pages work, and have the output that is shown."""
 
 import re
 
@@ -16,7 +16,7 @@ from pages import (
     without_blocks,
 )
 
-# What differs from run to run, or from machine to machine.
+# Parts of outputs that differ from run to run, or from machine to machine.
 CHANGING = [
     # Said by an agent that is there before its leader.
     (r"^muster: cannot reach the leader yet: connection refused .*\n", ""),

@@ -1,4 +1,4 @@
-"""Where a page and the program could drift apart, both are read and compared."""
+"""Facts that are both on a page and in the program are compared, so that they cannot drift apart."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def test_every_page_is_on_the_map():
 
 
 def options_of_help(text):
-    """What --help lists: (letter, name, argument) and the sentences, lines joined."""
+    """The options that --help lists: (letter, name, argument) and the sentences, lines joined."""
     options = {}
     current = None
     for line in text[text.index("\nJob:") :].splitlines():

@@ -8,7 +8,7 @@ from pages import ROOT, name_of, page, tables
 
 PAGES_OF_MESSAGES = ("messages.md", "messages-nodes.md", "messages-options.md")
 
-# Where messages for users are composed.
+# Files in which messages for users are composed.
 SOURCES = [
     *sorted((ROOT / "src").rglob("*.cpp")),
     *sorted((ROOT / "launcher").glob("*.cpp")),

@@ -7,7 +7,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Section:
-    """What the page of differences says of one launcher, read as if it were a page."""
+    """The section of one launcher on the page of differences, read as if it were a page."""
 
     def __init__(self, launcher):
         self.launcher = launcher

@@ -30,7 +30,7 @@ Snapshot surroundings(const std::string& parameters) {
   return snapshot;
 }
 
-/// What the options say must be read or refused, and what is planned must make sense.
+/// Options must be read or refused, and a plan made of them must be consistent.
 void follow(const CommandLine& line, const Snapshot& snapshot) {
   auto options = read_options(line, snapshot);
   if (!options || line.settings.has("template")) {  // another target has those

@@ -22,7 +22,7 @@ gang::ExchangeKeys keys() {
           {"b", gang::Phase::WhileRunning, 40'000, 60'000, gang::all_parts}};
 }
 
-/// What everybody is sent can be put together, and has the limit of its key.
+/// Checks that an agent can assemble the chunks of a delivery, and that the value is within the limit of its key.
 void check(const gang::Delivery& delivery) {
   gang::ExchangeClient agent(keys());
   (void)agent.start(delivery.chunks.front().chunk.id.attempt);

@@ -1,4 +1,4 @@
-// What workers write into the pipe of the file timer.
+// Requests of workers in the pipe of the file timer.
 //
 // The first byte says how long the pieces are that are read.
 #include "services/file_timer.hpp"

@@ -1,4 +1,4 @@
-// What kubectl might print: nodes and pods, or anything else.
+// Output of kubectl: nodes and pods, or anything else.
 #include "base/json.hpp"
 #include "fuzz.hpp"
 #include "render/check_fit.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the fuzz targets share.
+// Helpers shared by the fuzz targets.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a front reads from its agents and an agent from its front, torn anywhere.
+// Messages between the remote launcher and its agents, both directions, torn anywhere.
 //
 // The first byte says how long the pieces are.
 #include "fuzz.hpp"

@@ -1,4 +1,4 @@
-// What nodes tell each other before and while ranks of MPI run, a line each: merged by the leader, read by all.
+// Values that nodes exchange before and while ranks of MPI run, a line each: merged by the leader, read by all.
 //
 // The first byte chooses the key.
 #include "base/text.hpp"

@@ -1,7 +1,7 @@
 // The link by which mpirun's remote shell has a command run: what strangers say to the daemon, what they say to the
 // agent, and a command that has to arrive as it is. The first byte chooses.
 //
-// Who would prove something here says the one word of 64 letters that counts as a proof.
+// Proofs are replaced by one constant of 64 letters, which a fuzzer can find.
 #include "services/mpi_link.hpp"
 
 #include "fuzz.hpp"
@@ -46,7 +46,7 @@ struct Link {
     require(sent == static_cast<ssize_t>(said.size()), "all is said at once");
     ::shutdown(other.get(), SHUT_WR);
   }
-  /// What was answered.
+  /// The answer of the tested side.
   [[nodiscard]] std::string answer() {
     own.reset();
     std::string all;

@@ -1,4 +1,5 @@
-// What mpirun says to its remote shell, and what muster writes for it: any words, names and variables, one a line.
+// Arguments of mpirun to its remote shell, and files that muster writes for it: any words, names and variables, one
+// a line.
 #include "base/text.hpp"
 #include "fuzz.hpp"
 #include "mpi/agent_call.hpp"
@@ -43,7 +44,7 @@ void check_hostfile(const Words& words) {
   }
 }
 
-/// What mpirun takes along, by names that a shell passes on, is what it was when the names are given back.
+/// Exported variables, renamed so that a shell passes them on, have their values after the names are restored.
 void check_exports(const std::map<std::string, std::string>& variables) {
   const auto packed = mpi::with_shell_names(variables);
   std::map<std::string, std::string> there;

@@ -1,6 +1,6 @@
-// What muster and its PMIx server tell each other, both sides of it.
+// Messages between muster and its PMIx server, in both directions.
 //
-// The first byte says what follows: what the server says, to muster; what muster says, to the server; or a job,
+// The first byte says what follows: messages of the server, to muster; messages of muster, to the server; or a job,
 // which both must understand in the same way. The second says how long the pieces are.
 #include "base/text.hpp"
 #include "fuzz.hpp"
@@ -40,7 +40,7 @@ void check_server(std::string_view bytes, std::size_t step) {
   require(whole.is_torn || torn.events == whole.events, "tearing changes no event");
 }
 
-/// What the server says on these bytes, and its exit code.
+/// The server's messages for these bytes, and its exit code.
 std::pair<Heard, int> serve(std::string_view bytes, std::size_t step) {
   said said{};
   const int code = run_pmix_server(bytes.data(), bytes.size(), &said);

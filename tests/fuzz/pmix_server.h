@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* What the server has said. */
+/* Messages that the server has sent. */
 struct said {
   char* bytes;
   size_t size;

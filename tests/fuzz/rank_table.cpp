@@ -16,7 +16,7 @@ using namespace rank_table;
 
 using Rank = std::tuple<int, std::string, int, std::string, std::string>;
 
-/// What each rank is, which rewriting may not change.
+/// Server and device of each rank, which rewriting may not change.
 std::vector<Rank> ranks_of(const Table& table) {
   std::vector<Rank> ranks;
   for (const Instance& instance : table.instances) {

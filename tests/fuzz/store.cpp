@@ -1,7 +1,7 @@
-// What clients send to the store that looks like torch's: four clients that come, speak, read, are silent, go and
-// give way.
+// Requests to the store that is compatible with torch's: four clients connect, write, read, stay silent, leave and
+// are disconnected.
 //
-// Three stores hear the same in pieces of different sizes, and have to answer the same.
+// Three stores get equal bytes in pieces of different sizes, and have to give equal answers.
 #include "services/torch_store/store.hpp"
 
 #include "fuzz.hpp"

@@ -1,5 +1,5 @@
-// Where nodes are in the network, as strangers write it: what the platform packs, the document in it, and
-// the file of lines. The first byte says which of them follows.
+// Network topologies as untrusted input: the platform's compressed text, the document in it, and the file of lines.
+// The first byte says which of them follows.
 #include "rank_table/topology.hpp"
 
 #include "fuzz.hpp"

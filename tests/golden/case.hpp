@@ -25,7 +25,7 @@ struct Case {
 /// The case that the lines describe. A line that says nothing is an error.
 [[nodiscard]] Result<Case> read_case(const std::vector<std::string>& lines);
 
-/// What the stages up to the plan make of it.
+/// The plan that the stages make of a case.
 [[nodiscard]] Result<Planned> plan_of(const Case& given);
 
 }  // namespace muster::golden

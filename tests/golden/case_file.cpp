@@ -47,7 +47,7 @@ Block begin_block(const std::string& header) {
   return block;
 }
 
-/// What a line of a case speaks of: a variable, an option, "@", "$", "devices:".
+/// The subject of a line of a case: a variable, an option, "@", "$" or "devices:".
 std::string subject_of(const std::string& line) {
   if (line.starts_with('@') || line.starts_with('$')) {
     return line.substr(0, 1);

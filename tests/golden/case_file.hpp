@@ -26,8 +26,8 @@ struct Block {
 /// The block of that name; there is one.
 [[nodiscard]] const Block& find_block(const std::vector<Block>& blocks, const std::string& name);
 
-/// What is given to the case together with what it takes over: its lines replace those of the same
-/// name, "without NAME" takes one away.
+/// The input lines of the case and of its parents: its own lines replace those of the same name, and "without NAME"
+/// removes one.
 [[nodiscard]] std::vector<std::string> all_given(const std::vector<Block>& blocks, const Block& block);
 
 /// Writes what is expected of one case into the file and leaves the rest as it is.

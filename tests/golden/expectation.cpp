@@ -145,7 +145,7 @@ Lines lines_of_processes(const json::object& document) {
   return lines;
 }
 
-/// What was seen and not used: "> lost FIELD NAME: VALUE (WHY)".
+/// Values that were seen and not used: "> lost FIELD NAME: VALUE (WHY)".
 Lines lines_of_lost(const json::object& document) {
   Lines lines;
   for (const json::value& lost : document.at("not_used").as_array()) {
@@ -160,8 +160,8 @@ json::object document_of(const LaunchPlan& plan) {
   return to_document(plan).as_object();
 }
 
-/// What the same mode gives to the same nodes when the user asks for nothing. Nothing is implied in a
-/// template of the user's own.
+/// The processes' lines that the same mode gives to the same nodes without any option. They are implied and left out
+/// of the expectation; a template of the user's own implies none.
 Lines implied_lines(const Planned& planned, const Case& given) {
   if (given.is_full || !planned.input) {
     return {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a golden case expects, as lines that a reviewer reads: what was decided, and of the processes what
-// their mode does not imply.
+// Expectations of a golden case, as lines that a reviewer reads: the decisions, and those values of the processes
+// that their mode does not imply.
 
 #include "case.hpp"
 

@@ -46,7 +46,7 @@ std::vector<Environment> all_environments() {
   return environments;
 }
 
-/// What stays in an environment that something was started from, or is in each pod.
+/// Variables that a shell, a batch job or a pod leaves in the environment; no other platform may be recognised by them.
 const std::map<std::string, Variables>& leaks() {
   static const std::map<std::string, Variables> all = {
       {"a pod of Kubernetes",

@@ -10,7 +10,7 @@
 
 namespace muster::scale {
 
-/// What all processes of the leader have used, its worker not counted.
+/// CPU time and memory of all processes of the leader without its worker.
 struct Costs {
   double cpu_seconds = 0;
   long rss_kilobytes = 0;

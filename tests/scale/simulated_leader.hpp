@@ -11,7 +11,7 @@
 
 namespace muster::scale {
 
-/// What the nodes bring together before each start.
+/// Values that the nodes exchange before each start.
 struct Values {
   int bytes = 0;               ///< of each agent; 0: nothing
   bool has_all_parts = false;  ///< everybody gets the parts of all; else a digest of them

@@ -39,7 +39,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostConnecting = 1'024;
 constexpr int kMostSeconds = 120;
 
-// What clients write.
+// Requests of the clients, byte for byte.
 std::string bytes_of(std::uint64_t number, std::size_t size) {
   std::string bytes(size, '\0');
   std::memcpy(bytes.data(), &number, size);
@@ -73,7 +73,7 @@ std::string ping(std::uint64_t pid) {
   return code(13) + bytes_of(pid, 4);
 }
 
-/// What is written, and the size of the answer: all have one that is known.
+/// A request and the size of its answer, which is known for each of them.
 struct Exchange {
   std::string says;
   std::size_t answer = 0;

@@ -115,6 +115,14 @@ def test_a_comment_that_opens_with_a_question_word_is_found(repository, text, li
     assert found.startswith(f"include/a.hpp:{line}: '{opening}': say '")
 
 
+def test_tests_are_checked_for_comments_and_not_for_names(repository):
+    repository.write("tests/unit/a_test.cpp", "// Who joins.\nint errand;\n")
+
+    (found,) = repository.check("--comments", "--identifiers", "--files")
+
+    assert found.startswith("tests/unit/a_test.cpp:1: 'Who': say '")
+
+
 @pytest.mark.parametrize(
     "text",
     [

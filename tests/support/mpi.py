@@ -134,7 +134,7 @@ class MpiJob(gang.Gang):
         return wait_until(find, lambda: f"{name} on node {node}; {self.words()}")
 
     def lose(self, node):
-        """Nobody is left who could clear up on this node."""
+        """Notes that this node is dead: no process of muster is left there to clean up."""
         self._gone.add(node)
 
     def ends(self, began, seconds=SECONDS):

@@ -38,7 +38,7 @@ static struct sockaddr_in master(void) {
 static int sum_as_leader(int world_size) {
   const struct sockaddr_in address = master();
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  // What every listening worker does, PyTorch's store among them.
+  // Every listening worker sets SO_REUSEADDR, PyTorch's store included.
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
   require(bind(listener, (const struct sockaddr*)&address, sizeof address) == 0, "bind");
   require(listen(listener, kMaxWorkers) == 0, "listen");

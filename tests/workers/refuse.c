@@ -87,7 +87,7 @@ static void refuse_after(unsigned last, int error) {
   answer_error(error);
 }
 
-// Where an argument (its lower half) has a value, or a bit of it.
+// Refuses a call whose argument (its lower half) equals a value, or has a bit of it.
 static void refuse_argument(unsigned number, int which, unsigned short how, unsigned value, int error) {
   jump(BPF_JEQ, number, 0, 4);
   load(offsetof(struct seccomp_data, args) + sizeof(__u64) * (size_t)which);

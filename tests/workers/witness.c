@@ -2,7 +2,7 @@
 //
 // Each thing that happens is one line of FOLDER/events, written at once:
 //   <seconds of the monotonic clock> <what> <attempt> <global rank> <pid> [details]
-// What is "started" (details: host, local rank, node rank, nodes, world size, master's address and
+// The field <what> is "started" (details: host, local rank, node rank, nodes, world size, master's address and
 // port, and $TEST_AGENT), "TERM" and so on for a signal, "overlap" (a worker of an older attempt is alive; details:
 // its name), "told" before it ends by itself, and "orphan" when its launcher is gone.
 //
@@ -56,7 +56,7 @@ static void tell(const char* what, const char* format, ...) {
   (void)!write(events, line, (size_t)size);
 }
 
-// Whoever lives holds a lock on a file of its own, and the kernel takes it away at its death.
+// Locks a file of this process's own. The kernel releases the lock at its death, so a locked file means a live process.
 static void hold_a_lock(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s/alive.%s.%s.%d", folder, variable("TORCHELASTIC_RESTART_COUNT"), variable("RANK"),

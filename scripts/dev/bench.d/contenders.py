@@ -1,4 +1,4 @@
-"""Who is measured: each contender as a command line for a number of copies of a program."""
+"""Contenders that are measured: each is a command line for a number of copies of a program."""
 
 import dataclasses
 import os

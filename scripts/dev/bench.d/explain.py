@@ -46,7 +46,7 @@ def seconds_of(command, environment):
 
 
 def environments():
-    """What is given to each case, also by the case that it is like; docs/contributing.md has the format."""
+    """Input lines of each case, with those of the case that it is like; docs/contributing.md has the format."""
     cases = {}
     for path in sorted(GOLDEN.glob("*.txt")):
         for block in path.read_text().split("\n\n"):

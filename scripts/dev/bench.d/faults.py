@@ -1,4 +1,4 @@
-"""What launchers do about the same faults: two hosts with two workers each, one fault a run.
+"""Launchers' reactions to equal faults: two hosts with two workers each, one fault a run.
 
 Every host is a network namespace (scripts/dev/hosts, needs root). The workers only wait: whatever ends
 them is the launcher's doing. Times begin with the fault. What has not happened when the limit is
@@ -121,7 +121,7 @@ class Job:
 
 @dataclass
 class Seen:
-    """What came of a fault: seconds after it, by what happened; never is what has no entry."""
+    """Outcome of a fault: seconds after it, by event; an event without an entry never happened."""
 
     seconds: dict = field(default_factory=dict)
     codes: dict = field(default_factory=dict)
@@ -148,7 +148,7 @@ def watch(job, fault, at, limit):
 
 
 def named_by(words):
-    """Who is to blame, in the words of node 0."""
+    """The first failure, in the words of node 0."""
     failed = re.search(r"rank (\d+) failed first", words)
     if failed is None:
         failed = re.search(r"Root Cause .*?rank +: (\d+)", words, re.DOTALL)
@@ -336,7 +336,7 @@ def rows_of(name, fault, options):
 
 
 def is_slow(run, fault, options):
-    """Whether once tells enough: something never happened, or the wait alone takes minutes."""
+    """True if one run is enough: something never happened, or the wait alone takes minutes."""
     expected = 2 * len(NODES) if fault.ends_job else 1
     happened = len(run.seconds) if fault.ends_job else int("all run" in run.seconds)
     return happened < expected or options.late > 10

@@ -178,7 +178,7 @@ def report_beside(medians, others, report):
 
 
 def report_exchange(simulate, options, report):
-    """What it costs that nodes bring values together before the start."""
+    """The cost of an exchange of values between nodes before the start."""
     forms = [form for form in EXCHANGES if has_descriptors(form[0], report)]
     samples = {(link, *form): [] for link in LINKS for form in forms}
     for _ in range(min(options.rounds, 3)):
@@ -314,7 +314,7 @@ def join_by_c10d(python, options, count):
 
 
 def plot(medians):
-    """What one agent more costs; flat is good."""
+    """The cost of one agent more; flat is good."""
 
     def panel(title, cost):
         curves = {

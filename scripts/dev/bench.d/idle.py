@@ -1,4 +1,4 @@
-"""What a launcher costs while its workers sleep and nothing happens."""
+"""The cost of a launcher while its workers sleep and nothing happens."""
 
 import contextlib
 import time

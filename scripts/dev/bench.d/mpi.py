@@ -1,6 +1,6 @@
-"""How long MPI jobs take to start: on hosts of one rank each, beside mpirun by ssh and srun; and many ranks on one.
+"""Start time of MPI jobs: on hosts of one rank each, beside mpirun by ssh and srun; and many ranks on one.
 
-And what messages cost once they have started, by mpi4py.bench, beside plain mpirun.
+Cost of messages once they have started, by mpi4py.bench, beside plain mpirun.
 
 Hosts are containers (scripts/dev/hosts --apart). Where a command is needed it waits, all are let go at once, and the
 time is that until the last has ended. Needs root.
@@ -184,7 +184,7 @@ def time_of(commands, limit, ranks=0):
 
 
 def run_together(commands, limit):
-    """How many seconds it took until all of these had ended with 0, and their lines; or a sentence."""
+    """Seconds until all of these had ended with 0, and their lines; or a sentence."""
     read_end, write_end = os.pipe()
     waiting = [start_waiting(command, read_end) for command in commands]
     os.close(read_end)

@@ -85,7 +85,7 @@ def run_measured(command, limit):
 
 
 def adopt_orphans():
-    """What a launcher leaves behind becomes a child of this process, so that it can be found."""
+    """Makes this process the parent of orphans, so that processes left by a launcher are found."""
     pr_set_child_subreaper = 36  # linux/prctl.h
     ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
 
@@ -148,7 +148,7 @@ def cpu_seconds(pid):
 
 
 def wake_ups(pid):
-    """How often the threads of a process stopped waiting for something."""
+    """The number of times that the threads of a process stopped waiting for something."""
     total = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What the module for programs costs at each call: inside of muster, with files in memory, and outside. Also runs by itself."""
+"""The cost of each call of the module for programs: inside of muster, with files in memory, and outside. Also runs by itself."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How long it takes to start processes that end at once: the launcher's own cost, and no more."""
+"""Time to start processes that end at once, which is the launcher's own cost alone."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def measure(options, contenders, report):
 
 
 def report_files(contenders, report):
-    """What an image has to take in, and what it has to have besides."""
+    """Files that an image has to take in, and those that it has to have besides."""
     report.table(
         "The program as a file",
         ["launcher", "bytes", "libraries of the image"],
@@ -115,7 +115,7 @@ def rows_of(count, samples, report):
 
 
 def remarks(taken):
-    """How many rounds there were, and what became of those without a figure."""
+    """The number of rounds, and the outcome of those without a figure."""
     failures = [sample for sample in taken if isinstance(sample, str)]
     if not failures:
         return len(taken)

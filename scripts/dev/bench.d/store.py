@@ -28,7 +28,7 @@ from support.wire import Peer, is_open, join  # noqa: E402
 COUNTS = (64, 512, 2048, 8192)
 LIBUV, LEGACY = "torch libuv", "torch legacy"
 OPERATIONS = ("set", "get", "add", "wait", "compare_set")
-# What is over in a few milliseconds is done again and again: a round has the median of it.
+# Operations of a few milliseconds are repeated: a round has their median.
 LEAST_CLIENTS = 2048
 CLIENTS_OF_LOAD = 8
 SECONDS_OF_LOAD = "0.2"
@@ -239,7 +239,7 @@ def load_once(clients, port):
 
 
 def report_start(options, report):
-    """What the store costs a program that never asks for it."""
+    """The cost of the store for a program that never uses it."""
     ways = ("worker", "agent")
     contenders = [
         Contender(way, (str(options.muster), f"--store={way}", "--nproc-per-node", "{n}", "--"))

@@ -1,4 +1,4 @@
-"""How fast lines of workers reach the console, and files as well, against `cat`.
+"""Speed at which lines of workers reach the console, and files as well, against `cat`.
 
 Every route moves the same bytes from a file to a pipe that `cat` reads into /dev/null; what is in
 between differs. With several workers each writes its share. The file is read once before.

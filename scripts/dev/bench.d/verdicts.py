@@ -1,4 +1,4 @@
-"""How often the worker that crashed is named, of 64 that die at almost the same moment."""
+"""Counts how often the worker that crashed is named, of 64 that die at almost the same moment."""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ def runs_of(contender, program, delay, options):
 
 
 def cells(contender, runs, case, report):
-    """How often it is named, how often with certainty, and what that is against the target."""
+    """Shares of runs that name it, with certainty or not, and their comparison with the target."""
     delay, cores = case
     what = f"at {delay / 1000:g} ms, {cores}"
     named = [run for run in runs if run["global_rank"] == CULPRIT and run["signal"] == SIGSEGV]

@@ -15,7 +15,7 @@ COUNTS = [1, 2, 8]
 FRONTS = ["torchrun", "muster"]
 ROWS, COLUMNS = 24, 80
 
-# Who is typed to, and the keys: each once the text before it has been seen.
+# Programs, and the keys typed to each: a key is sent once the text before it has been seen.
 PROGRAMS = {
     "tqdm": [],
     "rich": [],

@@ -1,4 +1,4 @@
-// What an attempt is made of, as far as it needs no process.
+// Parts of an attempt that need no process: results to report, the worker that reads standard input, early exits.
 #include "agent/attempt_results.hpp"
 #include "agent/worker_starter.hpp"
 

@@ -63,7 +63,7 @@ class NotesTheFirstEnd : public AttemptListener {
 /// Two workers that would run for ten minutes.
 class AttemptTest : public testing::Test {
  protected:
-  /// What the first worker runs in place of that, if it is given.
+  /// `script` replaces the program of the first worker, unless it is empty.
   static LaunchPlan plan(const std::string& script) {
     LaunchPlan plan;
     for (int rank = 0; rank < 2; ++rank) {

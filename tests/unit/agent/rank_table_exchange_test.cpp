@@ -1,4 +1,4 @@
-// Which of the tables that this node has read an attempt goes by.
+// The rank table that an attempt uses, of those that this node has read.
 #include "agent/startup_exchange.hpp"
 #include "exchange/exchanged_rank_table.hpp"
 #include "rank_table/read.hpp"
@@ -35,7 +35,7 @@ class OwnTables : public ::testing::Test {
     const auto taken = table.take(table_of(network, version), is_restart);
     ASSERT_TRUE(taken) << taken.error().message;
   }
-  /// What all nodes learn when this one has told that, and the first one the same of its own rank.
+  /// The merged value when this node contributes `told`, and the first node the same with its own rank.
   static gang::Exchanged agreed_on(const std::string& told) {
     const std::string own = R"("own_ranks":[1])";
     std::string other = told;

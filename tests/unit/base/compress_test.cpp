@@ -29,7 +29,7 @@ TEST(Compress, UnpacksExactlyWhatWasAnnounced) {
   EXPECT_EQ(wrong.error().message, "does not unpack to the 10 bytes that were announced");
 }
 
-/// What `printf 'hello\n' | gzip -n` makes.
+/// Output of `printf 'hello\n' | gzip -n`.
 const std::string kHello("\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\0\x20\x30\x3a\x36\x06\0\0\0", 26);
 
 TEST(UnpackGzip, MakesWhatWasPacked) {

@@ -1,4 +1,4 @@
-// How wide characters are on a terminal.
+// The width of characters on a terminal.
 #include "base/display_text.hpp"
 
 #include <gtest/gtest.h>

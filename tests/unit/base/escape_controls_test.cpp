@@ -1,4 +1,4 @@
-// What others wrote, as it is shown.
+// Untrusted text as it is displayed, with its control characters escaped.
 #include "base/display_text.hpp"
 #include "base/text.hpp"
 

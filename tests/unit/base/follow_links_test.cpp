@@ -1,4 +1,4 @@
-// Where links lead: to what is there, to what is not, and in a circle. Real links.
+// Following real symbolic links: to a file, to a missing file, and in a circle.
 #include "base/file_io.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What processes are called.
+// Names of processes in messages.
 #include "base/ranks.hpp"
 
 #include <gtest/gtest.h>

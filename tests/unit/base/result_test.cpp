@@ -1,4 +1,4 @@
-// What an Error says, and what happens to a Result that nobody checked.
+// Errors with their exit codes and texts, and the use of an unchecked Result.
 #include "base/result.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What may be anything is read only where it is a plain file. Real files.
+// Untrusted paths are read only where they are regular files. The tests use real files.
 #include "base/file_io.hpp"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-/// What mpirun would be given, and what only it can do: "--tune f; --tune".
+/// The options passed to mpirun, and the first that only mpirun has: "--tune f; --tune".
 std::string request_of(const std::string& text, Variables variables = {}) {
   const auto line = read_line(text, std::move(variables));
   if (!line) {

@@ -12,7 +12,7 @@ namespace {
 
 const char* const kSpawning = "import torch.multiprocessing as mp\nmp.spawn(main, nprocs=8)\n";
 
-/// What was probably meant; empty: nothing was found.
+/// The suggested command; empty: no nested launcher was found.
 std::string instead_of(const std::vector<std::string>& program, bool is_python_added = false) {
   const std::map<std::string, std::string> files = {
       {"train.py", kSpawning},
@@ -207,7 +207,7 @@ TEST(NestedLauncher, InScriptsOfScriptsAreFollowed) {
             "nprocs=8");
 }
 
-/// What is said about a program on two nodes with one slot each.
+/// The message about a program on two nodes with one slot each.
 std::string said_on_nodes(const std::vector<std::string>& program, const LaunchContext& starts) {
   const auto own = find_nested_launcher(program, false, [](const std::string&) { return kSpawning; });
   return own ? check_nested_launcher(*own, starts) : "";

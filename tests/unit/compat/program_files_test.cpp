@@ -1,4 +1,4 @@
-// What a command line needs of the folder in which it is started.
+// Files of the working directory that a command line needs.
 #include "base/text.hpp"
 #include "compat/nested_launcher.hpp"
 

@@ -1,4 +1,4 @@
-// What the lines of a shell script run.
+// Commands that the lines of a shell script run.
 #include "base/text.hpp"
 #include "compat/spawn_calls.hpp"
 

@@ -1,4 +1,4 @@
-// Which lines of Python scripts start processes, and which only look like it.
+// Lines of Python scripts that start processes, and lines that only look like it.
 #include "compat/spawn_calls.hpp"
 
 #include <gtest/gtest.h>

@@ -47,7 +47,7 @@ TEST(FrontEnds, RefuseANameThatMeansNothing) {
             "accelerate, accelerate-launch, paddle.distributed.launch, colossalai, horovodrun");
 }
 
-// Where options end
+// The end of the options
 
 TEST(Torchrun, LeavesTheScriptsArgumentsAlone) {
   const std::string arguments = "train.py --nnodes 3 --d --master_port 1 -h -r 3 --help --nproc 2";
@@ -181,7 +181,7 @@ TEST(Torchrun, GivesWorkersThePortThatIsNamed) {
             "7 (--worker-port)");
 }
 
-// What another start has left behind
+// Variables left behind by another launcher
 
 TEST(Torchrun, IgnoresWhatDescribesNoNode) {
   const std::string single = "single (torchrun, which does not read ";
@@ -325,7 +325,7 @@ TEST(Torchrun, RunsTheScriptModuleOrProgram) {
             "64: --module and --no-python contradict each other: a module is run by Python");
 }
 
-// Who the nodes are
+// The nodes of the job
 
 TEST(Torchrun, IsOneNodeWhenItIsStandalone) {
   const std::string settings =

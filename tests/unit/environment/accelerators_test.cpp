@@ -1,4 +1,4 @@
-// How many workers a node takes, for each way of asking and each sign of a device.
+// The number of workers per node, for each form of request and each sign of a device.
 #include "environment/accelerators.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is read of a host: its CPUs, nodes, caches and accelerators, from files that a test writes.
+// CPUs, NUMA nodes, caches and accelerators of a host, read from files that a test writes.
 #include "environment/cpu_topology.hpp"
 
 #include "fake_host.hpp"

@@ -1,4 +1,4 @@
-// What the nodes say about their ports, and what all of them read.
+// Ports that the nodes contribute, and the merged list that all of them read.
 #include "exchange/exchanged_values.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the nodes say about rank tables, and what becomes of it.
+// Rank tables that the nodes contribute, and the merged value or the error.
 #include "exchange/exchanged_rank_table.hpp"
 
 #include "rank_table/generate.hpp"

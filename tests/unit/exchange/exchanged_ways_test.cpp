@@ -8,7 +8,7 @@ namespace {
 
 using Reports = std::vector<MethodReport>;
 
-/// What a node reports of the ways "pmix" and "agent"; empty: that works.
+/// A node's report on the start methods "pmix" and "agent"; empty: the method works.
 std::string reports(const std::string& of_pmix, const std::string& of_agent) {
   return write_ways(Reports{MethodReport{"pmix", of_pmix}, MethodReport{"agent", of_agent}});
 }

@@ -23,7 +23,7 @@ namespace {
   }
 }
 
-/// How it ended.
+/// The wait status of an agent that calls `turn` again and again after its guard has exited.
 int end_of_agent_that(const std::function<void()>& turn) {
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t guard = ::fork();

@@ -1,4 +1,4 @@
-// What a node makes of ROUTE_PLAN: whose plan comes first, and when there is none.
+// ROUTE_PLAN on a node: the platform's plan comes first, and some jobs have none.
 #include "inputs/input_files.hpp"
 #include "rank_table/tables.hpp"
 

@@ -1,4 +1,4 @@
-// What is read from argv and from MUSTER_* variables, and the completions.
+// Options read from argv and from MUSTER_* variables, and their completions.
 #include "requests.hpp"
 
 #include <gtest/gtest.h>

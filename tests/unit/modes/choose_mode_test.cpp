@@ -1,4 +1,4 @@
-// Which template, and why.
+// The choice of a template, and its source.
 #include "modes/mode_template.hpp"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST(ChooseMode, NamesTheMissingKeysOfAnEmptyTemplate) {
       << chosen.error().message;
 }
 
-// What the surroundings ask for
+// Modes detected in the environment
 
 Sourced<std::string> detected(std::map<std::string, std::string> variables) {
   Snapshot snapshot;

@@ -1,5 +1,4 @@
-// What a template takes over: from the one that it inherits from, and what its roles have in common. An
-// error names the line on which the value stands.
+// Inheritance of templates: keys of the parent, and keys common to all roles. An error names the line of the value.
 #include "modes/read_template.hpp"
 
 #include <gtest/gtest.h>

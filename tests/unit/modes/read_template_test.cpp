@@ -79,7 +79,7 @@ TEST(ReadTemplate, NeedsOnlyANameAndARole) {
   EXPECT_TRUE(mode->files.empty());
 }
 
-// What a template must have
+// Required keys of a template
 
 TEST(ReadTemplate, RefusesAnInvalidTemplate) {
   for (const std::string text : {"", "just text\n", "- a\n- b\n", "7\n", "~\n"}) {
@@ -272,7 +272,7 @@ TEST(ReadTemplate, ChecksThePlaceholdersOfEveryText) {
   EXPECT_NE(error_of(file + "path: a\n    content: \"{x}\"\n").find("'{x}'"), std::string::npos);
 }
 
-// What YAML itself refuses (more in base/yaml_test.cpp)
+// Texts that YAML itself refuses (more in base/yaml_test.cpp)
 
 TEST(ReadTemplate, RefusesAnchors) {
   EXPECT_EQ(error_of("mode: own\nroles: &r\n  - name: worker\n"), "own.yaml: anchors and aliases are not allowed");

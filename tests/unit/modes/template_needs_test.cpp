@@ -1,4 +1,4 @@
-// What a template needs beside its processes: services, inputs, programs of roles.
+// Needs of a template beside its processes: services, inputs, programs of roles.
 #include "modes/read_template.hpp"
 
 #include <gtest/gtest.h>

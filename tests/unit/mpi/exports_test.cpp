@@ -1,4 +1,4 @@
-// What mpirun is told to take along.
+// Variables that mpirun is told to export to its ranks.
 #include "mpi/agent_call.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the PMIx server says, in whatever pieces it arrives.
+// Frames of the PMIx server, in whatever pieces they arrive.
 #include "mpi/pmix_frames.hpp"
 
 #include <gtest/gtest.h>

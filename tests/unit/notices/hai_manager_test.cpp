@@ -1,4 +1,4 @@
-// What the manager of a task of HAI is sent, byte by byte: Python reads it with pickle.loads.
+// Messages to the manager of a task of HAI, byte by byte: Python reads them with pickle.loads.
 #include "notices/hai.hpp"
 
 #include <gtest/gtest.h>

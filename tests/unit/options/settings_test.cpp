@@ -1,4 +1,4 @@
-// Where a value came from, and whose fault a wrong one is.
+// Sources of values: the last one set counts, and an error names it.
 #include "options/settings.hpp"
 
 #include "options/syntax.hpp"

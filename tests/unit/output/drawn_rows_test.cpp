@@ -1,4 +1,4 @@
-// What a worker draws, and which of it becomes lines.
+// Rows that a worker draws on its terminal, and the lines that are printed of them.
 #include "output/drawn_rows.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What workers leave in their error files, and what they leave there by accident.
+// Error files of workers: the known forms, and torn or unknown content.
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "output/line_framer.hpp"

@@ -1,4 +1,4 @@
-// Which lines are written a second time.
+// Lines that are selected for the filtered log files.
 #include "output/selection.hpp"
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ using namespace std::string_literals;
 
 constexpr const char* kPrefix = "[3] ";
 
-/// What comes out when `pieces` are read one after the other and the stream ends.
+/// The output when `pieces` are read one after the other and the stream ends.
 std::string framed(const std::vector<std::string>& pieces, const std::string& prefix = kPrefix) {
   LineFramer framer(prefix);
   std::string out;

@@ -1,4 +1,4 @@
-// What lines begin with, as torchrun's users write it.
+// Prefixes of lines, in torchrun's template syntax.
 #include "output/selection.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Where text ends and sequences begin, byte by byte.
+// Splitting a terminal's bytes into text and control sequences.
 #include "output/terminal_parser.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How large the terminal of a worker is.
+// The window size of a worker's terminal.
 #include "output/byte_sink.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What reaches the log files: real pipes and files, no worker.
+// Bytes that reach the log files, with real pipes and files and no worker.
 #include "output/worker_streams.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class WorkerStreamsTest : public testing::Test {
     return plan_.workers.back();
   }
 
-  /// The same with one file for both of its streams.
+  /// Adds a worker with one file for both of its streams.
   void add_joined(const std::string& name) {
     const std::string path = folder_ / "attempt_0" / (name + ".log");
     add_worker(name).log = {path, path};

@@ -1,4 +1,4 @@
-// Which CPUs and which memory each process gets, on hosts of all kinds.
+// CPUs and memory that each process is bound to, on hosts of all kinds.
 #include "plan/binding.hpp"
 
 #include "base/json.hpp"
@@ -217,7 +217,7 @@ TEST(NumaBinding, DoubtsTheOrderOfGpusThatDiffer) {
             0U);
 }
 
-// What is written down
+// Bindings given by the user
 
 TEST(GivenBinding, GoesByTheNumberOfTheDevice) {
   Topology topology = large_host();

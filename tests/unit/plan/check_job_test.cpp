@@ -1,4 +1,4 @@
-// What a job may not ask for.
+// Requests of a job that are refused.
 #include "plans.hpp"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST(CheckLogs, RefusesOneLogOfTwoProcesses) {
   EXPECT_EQ(refusal_of(one, other), "");
 }
 
-// What the fields do that are checked here
+// Effects of the fields that are checked here
 
 TEST(MakePlan, FillsTheUsersArgumentsOnRequest) {
   JobRequest job = job_of({"train", "--id={global_rank}", "{x}", "{\"a\": {}}", "{worker_port}"});

@@ -1,4 +1,4 @@
-// Who runs where with what.
+// Plans: the processes of each node, with their arguments, variables and files.
 #include "base/json.hpp"
 #include "plan/plans.hpp"
 

@@ -1,4 +1,4 @@
-// Who runs which process when roles are counted, and where it can be met.
+// Placement of processes where roles have counts, and the endpoints at which they meet.
 #include "plan/host_tasks.hpp"
 #include "plans.hpp"
 
@@ -223,7 +223,7 @@ TEST(TaskConfig, LeavesOutEmptyRolesAndEvaluators) {
                                                 R"("task":{"type":"evaluator","index":0}})");
 }
 
-// Who decides success
+// Processes that decide success
 
 std::string deciding(const std::vector<RoleSize>& roles, std::vector<std::string> wanted = {}) {
   ChosenMode chosen{parameter_servers(), from_flag("--mode")};

@@ -1,5 +1,5 @@
-// Which platform speaks, what replaces what it says, and what may be left unsaid. What each
-// platform says is in tests/golden; wrong numbers are in bad_values_test.cpp.
+// The choice of the platform, options that replace its values, and values that may be missing. The values of each
+// platform are in tests/golden; wrong numbers are in bad_values_test.cpp.
 #include "base/text.hpp"
 #include "platforms/snapshots.hpp"
 
@@ -324,7 +324,7 @@ TEST(DescribeCluster, RefusesLocalhostForAnotherNodesLeader) {
             "that name");
 }
 
-/// What is said about the leader's address, which the platform gives, on a node of two.
+/// Notices about the leader's address, which the platform gives, on one of two nodes; or the error.
 std::string said_of(const std::string& address, const std::string& rank) {
   const auto cluster =
       describe_cluster(node_with({{"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", address}}), Settings());

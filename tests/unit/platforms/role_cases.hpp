@@ -1,6 +1,6 @@
 #pragma once
 
-// What is told to a mode that counts its roles, in one line, for the tests of the cluster stage.
+// One-line description of the cluster for a mode that counts its roles, for the tests of platforms.
 
 #include "platforms/snapshots.hpp"
 

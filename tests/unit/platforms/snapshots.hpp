@@ -32,7 +32,7 @@ using Texts = std::map<std::string, std::string>;
   return settings;
 }
 
-/// Where a decision about `field` came from; empty when there is none.
+/// The source of the decision about `field`; empty when there is none.
 [[nodiscard]] inline std::string source_of(const Cluster& cluster, const std::string& field) {
   for (const Decision& decision : cluster.decisions) {
     if (decision.field == field) {

@@ -1,4 +1,4 @@
-// What ranks of mpirun have left behind: told by who adopted it, and only when no rank lives.
+// Orphans of mpirun's ranks: known by their adoptive parent, and looked for only when no rank lives.
 #include "process/workers.hpp"
 
 #include <gtest/gtest.h>

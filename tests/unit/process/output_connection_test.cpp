@@ -1,4 +1,4 @@
-// Whether the two streams of a worker come to us as one, and which is a terminal.
+// Connections to a worker's standard streams: joined or separate, terminals or pipes.
 #include "process/spawn.hpp"
 
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ const std::string kRanks = R"({"status":"completed","version":"2.0","rank_count"
 {"rank_id":0,"local_id":0,"device_id":0,"level_list":[{"net_layer":0},{"net_layer":1}]},
 {"rank_id":1,"local_id":1,"device_id":1,"level_list":[{"net_layer":0}]}]})";
 
-/// What is wrong once a part of the table, which occurs, is another. All breaches, one on a line.
+/// Replaces a part of the table, which must occur, and returns all violations, one on a line.
 std::string broken(std::string text, const std::string& part, const std::string& other) {
   const std::size_t at = text.find(part);
   if (at == std::string::npos) {

@@ -1,4 +1,4 @@
-// What two nodes say of their tables, and the first difference of them.
+// The first difference between the rank tables of two nodes, and the node and field that the message names.
 #include "rank_table/compare.hpp"
 
 #include "rank_table/read.hpp"
@@ -98,7 +98,7 @@ TEST(Compare, NamesTheNumberOfServers) {
   EXPECT_EQ(difference(one, other), "there is 1 server on node 0 and 2 on node 2");
 }
 
-/// What workers read is the same, whatever it was made from.
+/// Tables of groups and of servers are equal once both are rewritten, because workers read only the rewritten one.
 TEST(Compare, TakesGroupsForTheServersThatTheyBecome) {
   const std::string groups = R"({"status":"completed","group_count":"1","group_list":[
     {"group_name":"w","device_count":"1","instance_count":"1","instance_list":[

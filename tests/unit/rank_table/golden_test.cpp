@@ -47,7 +47,7 @@ Table table_of(const std::string& text) {
   return std::get<Table>(std::move(reading));
 }
 
-/// What each rank is, which no conversion may change.
+/// Server and device of each rank, which no conversion may change.
 std::map<int, std::string> ranks_of(const Table& table) {
   std::map<int, std::string> ranks;
   for (const Instance& instance : table.instances) {
@@ -67,8 +67,8 @@ std::map<std::string, std::vector<std::string>> super_pods_of(const Table& table
   return pods;
 }
 
-/// What is converted says the same when it is read, and is its own conversion; and so does a table that is written
-/// from what was read.
+/// Expects that a converted table has the ranks of its origin and converts to itself, and that a table written from
+/// it has them, too.
 void expect_round_trip(const Table& table, const std::string& canonical) {
   const Table again = table_of(canonical);
   EXPECT_EQ(rewrite(canonical, again), canonical);

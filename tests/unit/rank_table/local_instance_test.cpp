@@ -1,4 +1,4 @@
-// Which instance of a table a node is, and where the table is.
+// The instance of a rank table that a node is, and the path of the table.
 #include "rank_table/local_instance.hpp"
 
 #include <gtest/gtest.h>

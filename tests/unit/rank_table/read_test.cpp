@@ -1,4 +1,4 @@
-// What is read from the texts of tables.
+// Reading rank tables: their forms, incomplete texts and wrong fields.
 #include "rank_table/read.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Where nodes are, and the order of a ring.
+// Topologies of the network: reading them, finding nodes in them, and the order of a ring.
 #include "rank_table/topology.hpp"
 
 #include "rank_table/read.hpp"

@@ -1,4 +1,4 @@
-// What a front decides, and the command lines that it makes.
+// Decisions of the remote launcher, and the command lines that it makes.
 #include "remote/launcher_state.hpp"
 
 #include "remote/remote_agents.hpp"

@@ -1,4 +1,4 @@
-// Whether a gang fits into what kubectl shows.
+// Checks whether a gang fits into the cluster that kubectl describes.
 #include "render/check_fit.hpp"
 
 #include "base/json.hpp"
@@ -42,7 +42,7 @@ ClusterState state_of(const std::vector<std::string>& items) {
   return state;
 }
 
-/// How many pods fit of more than there can be.
+/// The number of pods that fit when more than can fit are requested.
 int room(const std::vector<std::string>& items, const PodNeeds& needs = needs_of(4)) {
   return check_fit(state_of(items), needs, 1000).fitting;
 }

@@ -1,4 +1,4 @@
-// What a manifest names, and quantities.
+// Names, labels, taints and quantities in a manifest.
 #include "render/check_fit.hpp"
 #include "render/pod.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What may have become of a job of four workers, in one line each.
+// Possible outcomes of a job of four workers, and calls that make one in a line.
 
 #include "report/report.hpp"
 

@@ -1,4 +1,4 @@
-// Whether a report can be written, what becomes of an older one, and where it goes.
+// The file of a report: checked before the start, replaced where an older one exists, and its destination.
 #include "base/file_io.hpp"
 #include "base/json.hpp"
 #include "outcomes.hpp"

@@ -1,4 +1,4 @@
-// What happened, for people and for programs.
+// Reports of a job: the summary for people, and the document for programs.
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "report/outcomes.hpp"

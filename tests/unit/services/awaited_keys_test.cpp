@@ -1,4 +1,4 @@
-// What ranks that hang waited for, in words.
+// Messages about the keys that hanging ranks wait for.
 #include "services/torch_store/torch_store_service.hpp"
 
 #include <gtest/gtest.h>

@@ -36,7 +36,7 @@ namespace muster {
   return std::holds_alternative<ReportFailure>(action) || std::holds_alternative<ReportSuccess>(action);
 }
 
-/// What is done to the workers: "cancel start, ask to end by SIGTERM, start grace".
+/// Actions on the workers: "cancel start, ask to end by SIGTERM, start grace".
 [[nodiscard]] inline std::string to_text(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {
@@ -45,7 +45,7 @@ namespace muster {
   return text;
 }
 
-/// What the job is told: "success of 3, the last".
+/// Reports to the job: "success of 3, the last".
 [[nodiscard]] inline std::string told(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {

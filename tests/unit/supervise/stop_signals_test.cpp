@@ -1,4 +1,4 @@
-// Which signals ask the job to end.
+// Signals that stop the job.
 #include "base/signals.hpp"
 #include "supervise/exit_status.hpp"
 

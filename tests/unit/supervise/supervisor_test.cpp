@@ -325,7 +325,7 @@ TEST(Supervisor, KeepsWhatWasDecidedBeforeItsPartnerWasLost) {
   EXPECT_EQ(after_success.conclusion().exit_code, 0);
 }
 
-// What cannot be killed
+// Processes that cannot be killed
 
 TEST(Supervisor, FinishesWithWhatItHasWhenSomethingCannotBeKilled) {
   Supervisor supervisor = running(2);

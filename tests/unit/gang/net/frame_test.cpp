@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::string_literals;
 
-/// What is complete by now.
+/// The payloads that are complete.
 std::vector<std::string> take_all(FrameReader& reader) {
   std::vector<std::string> payloads;
   for (auto next = reader.next(); next && *next; next = reader.next()) {

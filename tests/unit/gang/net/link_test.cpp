@@ -77,7 +77,7 @@ struct Stranger {
 class LinkTest : public testing::Test {
  protected:
   bool until(const std::function<bool()>& done) { return run_until(io_, done); }
-  /// What the leader says about a stranger that sends this.
+  /// The leader's reason to close the link of a stranger that sends `bytes`.
   std::string verdict_on(const std::string& bytes, const GangKey* link_key = nullptr) {
     Stranger stranger(io_, link_key);
     stranger.leader.link->start();

@@ -1,4 +1,4 @@
-// What waits to be sent: its order, and what it holds.
+// Frames that wait to be sent: their order and their memory.
 #include "gang/net/frame.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What agents were told differently: each fact of a job is compared, and a refusal shows both values.
+// Differences between the options of agents: each fact of a job is compared, and a refusal shows both values.
 #include "gang/protocol/roster.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What agents say to each other, written and read back, and what is refused.
+// Messages between agents: written and read back, and malformed ones refused.
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "gang/gang_config.hpp"

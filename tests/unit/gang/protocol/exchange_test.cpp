@@ -48,7 +48,7 @@ class Story {
       carry_out(exchange.take(agent, chunk));
     }
   }
-  /// What it kept before is replaced, also at the leader that it has joined.
+  /// Replaces an agent's contribution, also at the leader if the agent has joined.
   void change(std::size_t agent, const std::string& key, const std::string& bytes) {
     for (const Contribute& chunk : agents[agent].keep(key, bytes)) {
       carry_out(exchange.take(agent, chunk));
@@ -407,7 +407,7 @@ class Breaches : public ::testing::Test {
     story.join_all();
     (void)story.start(0, {0, 1});
   }
-  /// What follows when node 1 sends this.
+  /// The leader's error when node 1 sends this chunk.
   std::string after(Chunk chunk) {
     story.error.clear();
     story.carry_out(story.exchange.take(1, Contribute{std::move(chunk)}));

@@ -1,4 +1,4 @@
-// Who may join, who sits where, who waits, who is refused. Whoever is refused, the gang goes on.
+// Joins of agents: admitted to a seat, kept as a spare, or refused, which never stops the gang.
 #include "gang/protocol/leader_story.hpp"
 
 namespace muster::gang {
@@ -6,7 +6,7 @@ namespace {
 
 using State = Leader::State;
 
-/// What becomes of a join that somebody changed.
+/// The leader's answer to a join message altered by `change`.
 template <typename Change>
 std::string answer_to(LeaderStory& story, const Change& change, LinkId link = 9) {
   Join join = story.join_of(link, 2);

@@ -94,7 +94,7 @@ class LeaderStory {
 
   void silence(LinkId link) { breathing_.erase(link); }
 
-  /// What happens while time passes: the leader is woken when it asked for it.
+  /// Lets time pass, wakes the leader at its timers, and returns its actions.
   std::string wait(milliseconds duration) {
     const Instant until = now_ + duration;
     std::string text;

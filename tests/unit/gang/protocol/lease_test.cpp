@@ -1,4 +1,4 @@
-// How long workers live without their agent, beside how long the leader waits for them.
+// Leases: workers without their agent end before the leader starts the next attempt.
 #include "gang/protocol/fence.hpp"
 #include "participant_story.hpp"
 

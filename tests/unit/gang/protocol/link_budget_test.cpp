@@ -1,4 +1,4 @@
-// Which links of strangers the leader gives up, and which it keeps.
+// Links of strangers that the leader closes, and those that it keeps.
 #include "gang/protocol/link_budget.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ void add(LinkBudget& budget, LinkId first, LinkId last, const std::string& from,
   }
 }
 
-/// Who goes until there is room for all.
+/// Closes links until the budget holds the rest, and returns the closed ones in order.
 std::vector<LinkId> give_up(LinkBudget& budget) {
   std::vector<LinkId> gone;
   while (const auto link = budget.excess()) {

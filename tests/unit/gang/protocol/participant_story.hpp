@@ -34,12 +34,12 @@ class ParticipantStory {
     first_words = take(participant_.start());
   }
 
-  /// What happens now. Beats are told and answered without a word.
+  /// Passes an event to the agent and returns its actions. Heartbeats and their answers have no text.
   std::string happen(const ParticipantEvent& event) { return take(participant_.on(event, now_)); }
   std::string read_signal(Message message) { return happen(FromLeader{std::move(message)}); }
   std::string signal(int number) { return happen(StopSignal{number}); }
 
-  /// What happens while time passes: the agent is woken when it asked for it.
+  /// Lets time pass, wakes the agent at its timers, and returns its actions.
   std::string wait(milliseconds duration) {
     const Instant until = now_ + duration;
     std::string text;

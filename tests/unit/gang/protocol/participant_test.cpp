@@ -1,4 +1,4 @@
-// What one agent does from its first dial until it leaves. Signals have a file of their own.
+// Behaviour of one agent from its first dial until it leaves. Signals have a file of their own.
 #include "base/result.hpp"
 #include "gang/protocol/participant_story.hpp"
 

@@ -1,4 +1,4 @@
-// What the leader says about strangers: a few by name, many by number.
+// The leader's log of rejected connections: a few by address, many by number.
 #include "gang/protocol/link_budget.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Whether a job starts again, how soon, and when its attempts get nowhere.
+// Restarts of a job: whether, after which backoff, and the detection of crash loops.
 #include "gang/protocol/restart_decider.hpp"
 
 #include "gang/protocol/words.hpp"

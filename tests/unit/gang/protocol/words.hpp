@@ -89,7 +89,7 @@ namespace muster::gang {
   return std::visit(Words{}, message);
 }
 
-/// What a leader does; empty for what it only says.
+/// An action of the leader; empty for a log line.
 [[nodiscard]] inline std::string words_of(const LeaderAction& action) {
   struct Words {
     std::string operator()(const SendTo& sent) const {
@@ -114,7 +114,7 @@ namespace muster::gang {
   return std::visit(Words{}, action);
 }
 
-/// What an agent does; empty for what it only says.
+/// An action of an agent; empty for a log line.
 [[nodiscard]] inline std::string words_of(const ParticipantAction& action) {
   struct Words {
     std::string operator()(const Dial&) const { return "dial"; }

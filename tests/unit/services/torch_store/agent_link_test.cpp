@@ -26,7 +26,7 @@ class AgentLinkTest : public testing::Test {
     agents_ = UniqueFd(ends[1]);
   }
 
-  /// What has happened, for the number that it is waited for by.
+  /// Events of the poller for kNumber, under which the link is registered.
   std::uint32_t happened() {
     const auto ready = poller_.ready(kNow, kFew);
     EXPECT_LE(ready.size(), 1U);

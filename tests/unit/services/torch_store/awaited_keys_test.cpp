@@ -1,4 +1,4 @@
-// Which keys a report of a hang has: those that most wait for, of bounded number and length.
+// Keys in the report of a hang: those that most clients wait for, limited in number and length.
 #include "services/torch_store/store.hpp"
 #include "services/torch_store/waits.hpp"
 

@@ -1,4 +1,4 @@
-// Who sees whose keys when process groups are made and destroyed, and who has come.
+// Generations of keys when process groups are made and destroyed: the keys that a client sees, and arrived ranks.
 #include "services/torch_store/played_store.hpp"
 
 #include <optional>
@@ -33,7 +33,7 @@ struct Ranks {
   bool pids;
 };
 
-/// The same key in each generation; true: nobody has set it yet.
+/// Checks a key that every generation uses; true: it is not set in this one yet.
 bool is_fresh(PlayedStore& played, ClientId client) {
   return played.say(client, check({"/k"})) == kNotReady;
 }

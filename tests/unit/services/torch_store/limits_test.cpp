@@ -1,4 +1,4 @@
-// What clients may not do, what they are told, and that it does nothing to the others.
+// Limits of the store: clients over one are refused with a reason, and the others go on.
 #include "services/torch_store/played_store.hpp"
 
 #include <algorithm>

@@ -39,7 +39,7 @@ class PlayedStore {
     EXPECT_NE(say(client, wire::add("init/", 1)), "");
     return client;
   }
-  /// What the client hears for it.
+  /// Sends a request of the client and returns the answer.
   std::string say(ClientId client, std::string_view bytes) {
     const auto taken = store.on_bytes(client, bytes);
     EXPECT_TRUE(taken) << taken.error().message;
@@ -70,7 +70,7 @@ class PlayedStore {
     return gone;
   }
 
-  /// What the client has heard since it was asked.
+  /// Bytes that the client has been sent since the last call.
   std::string heard(ClientId client) {
     while (const auto answer = store.next_answer()) {
       unread_[answer->client] += answer->bytes;

@@ -52,8 +52,8 @@ struct Shown {
   }
 };
 
-/// What a reader makes of bytes in pieces of `step`: requests as lines, and "! ..." for an error, which ends it.
-/// The client is a rank, unless something else is said.
+/// Feeds a reader in pieces of `step` bytes and keeps its requests as lines; "! ..." is an error, and the last line.
+/// The client is a rank by default.
 class Read {
  public:
   explicit Read(Ungreeted& ungreeted, Limits limits = {}, bool is_rank = true)

@@ -1,4 +1,4 @@
-// Who gives way when there are too many connections.
+// Clients that the store disconnects when there are too many connections.
 #include "services/torch_store/answers.hpp"
 
 #include <gtest/gtest.h>

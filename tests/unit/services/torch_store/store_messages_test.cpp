@@ -1,4 +1,4 @@
-// What the store's process tells the agent comes back as it was, however it is cut.
+// Messages of the store's process to the agent are read back unchanged, however they are split.
 #include "services/torch_store/store_process.hpp"
 
 #include <gtest/gtest.h>

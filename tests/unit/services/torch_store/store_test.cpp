@@ -1,4 +1,4 @@
-// What clients ask, and what they hear: each operation in each dialect, waits, queues and barriers.
+// Requests of clients and their answers: each operation in each dialect, waits, queues and barriers.
 #include "services/torch_store/played_store.hpp"
 
 #include <algorithm>
@@ -148,7 +148,7 @@ TEST(Store, AnswersPingBeforeAnythingElseIsKnown) {
   EXPECT_EQ(played.say(client, kGreeting + ping(0xfffffffe)), u32(0xfffffffe));
 }
 
-/// What changes a key, each of which wakes who waits for it.
+/// Requests that change a key; each of them wakes the clients that wait for it.
 const std::vector<std::string> kChanges = {
     set("/k", "1"), compare_set("/k", "", "1"), add("/k", 1), append("/k", "1"), multi_set({"/x", "", "/k", "1"}),
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// What clients of torch write, byte for byte, and what they read.
+// Requests of torch's clients and the store's answers, byte for byte.
 
 #include <cstdint>
 #include <cstring>
@@ -42,7 +42,7 @@ inline std::string texts(const std::vector<std::string>& all) {
   return bytes;
 }
 
-/// What a client from 2.2 on says first, and one from 2.5 on.
+/// First request of a client of torch 2.2 or later; one of 2.5 or later sends a ping after it.
 inline const std::string kGreeting{"\x00\xce\xf7\x85\x3c", 5};
 
 inline std::string ping(std::uint32_t pid) {

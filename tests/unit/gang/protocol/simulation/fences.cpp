@@ -1,4 +1,4 @@
-// What nodes bring together while an attempt runs, and whether each gets it right.
+// Fences of simulated nodes while an attempt runs, and checks of each node's result.
 #include "gang/protocol/simulation/world.hpp"
 
 namespace muster::gang::simulation {
@@ -26,7 +26,7 @@ void World::plan_fences(int attempt, int nodes) {
   }
 }
 
-/// What that node contributes: nobody else, and itself at no other time.
+/// The contribution of a node to a round of a fence; all contributions of a simulation differ.
 std::string World::part_of(const Group& group, NodeRank node, const ValueId& id) const {
   std::string part = "job " + std::to_string(group.generation) + " attempt " + std::to_string(id.attempt) + " round " +
                      std::to_string(*id.round) + " of";

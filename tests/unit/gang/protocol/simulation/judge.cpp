@@ -1,4 +1,4 @@
-// What must hold at the end of a job.
+// Invariants checked at the end of a job.
 #include "gang/protocol/simulation/world.hpp"
 #include "supervise/first_failure.hpp"
 

@@ -32,7 +32,7 @@ void World::pass(LinkId link, Direction direction, Packet packet) {
   });
 }
 
-/// What was kept is sent again some time after the network is whole.
+/// Delivers the packets that were held back, some time after the network is whole again.
 void World::flush(std::size_t index) {
   for (LinkId link = 1; link < connections_.size(); ++link) {
     if (index != 0 && static_cast<std::size_t>(connections_[link].host) != index) {

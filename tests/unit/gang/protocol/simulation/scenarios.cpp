@@ -92,8 +92,8 @@ Scenario random_scenario(std::uint64_t seed) {
   for (auto count = draw.chance(0.15) ? 0 : draw.pick(1, 4); count > 0; --count) {
     scenario.faults.push_back(draw.fault(hosts, policy.options.heartbeat_timeout * 3 / 2));
   }
-  // Who is stopped in the very moment when it should end its workers, unseen, cannot do so: a job
-  // knows stopped agents or a network that is cut, not both.
+  // An agent that is stopped while the network is cut cannot end its workers in time: a scenario has stopped agents
+  // or a cut network, not both.
   const bool has_sleepers = draw.chance(0.3);
   std::erase_if(scenario.faults, [&](const Fault& fault) {
     const bool is_cut =
@@ -105,7 +105,7 @@ Scenario random_scenario(std::uint64_t seed) {
   scenario.late_inputs = draw.chance(0.3) ? 0.3 : 0;
   scenario.no_inputs = draw.chance(0.3) ? 0.1 : 0;
   scenario.stalls = draw.chance(0.2) ? 0.1 : 0;
-  // Nobody can tell of such a worker on a host that is lost.
+  // Unkillable workers need a scenario without faults: a lost host could not report one.
   scenario.unkillable = scenario.faults.empty() && draw.chance(0.3) ? 0.2 : 0;
   scenario.port_failures = draw.chance(0.1) ? 0.3 : 0;
   scenario.run_time = draw.between(seconds(1), seconds(60));

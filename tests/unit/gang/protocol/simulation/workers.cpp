@@ -22,7 +22,7 @@ std::string World::port_of(std::size_t index) const {
   return has_one ? std::to_string(kFirstPort + index + changes) : "";
 }
 
-/// What a host contributes may be another thing for the next attempt.
+/// Changes, at random, the port that a host contributes to the next attempt.
 void World::may_change_port(std::size_t index, int life) {
   if (!port_of(index).empty() && hosts_[index].life == life && chance(0.3)) {
     ++hosts_[index].port_changes;
