@@ -237,20 +237,17 @@ BindingRequest binding_request(const BindingOptions& options, std::string_view m
 
 Result<std::optional<BindingOptions>> read_binding_options(const Settings& settings) {
   const auto core = TRY(read_given(settings, "bind-core"));
-  const auto numa = read_given(settings, "bind-numa");
-  if (!numa) {
-    return numa.error();
-  }
+  const auto numa = TRY(read_given(settings, "bind-numa"));
   const auto form = settings.find("numa-binding");
-  if (!form && !core.is_on && !numa->is_on) {
+  if (!form && !core.is_on && !numa.is_on) {
     return std::optional<BindingOptions>();
   }
   if (!form) {
-    auto options = read_msrun(core, *numa);
+    auto options = read_msrun(core, numa);
     return options ? Result<std::optional<BindingOptions>>(std::move(*options)) : options.error();
   }
-  if (core.is_on || numa->is_on) {
-    return wrong_value(core.is_on ? core.setting : numa->setting,
+  if (core.is_on || numa.is_on) {
+    return wrong_value(core.is_on ? core.setting : numa.setting,
                        "False beside " + form->source.name + ", which binds the workers already");
   }
   const auto read = TRY(read_form(*form));

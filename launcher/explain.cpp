@@ -174,8 +174,8 @@ Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json) {
   json::value document = to_explanation(plan);
   document.as_object()["error"] = valid_utf8(error.message);
   const std::string decided = plan.decisions.empty() ? "" : decisions_of(plan);
-  const auto printed = print(is_json ? pretty_json(document) : decided + unused_of(plan));
-  return printed ? std::move(error) : printed.error();
+  TRY(print(is_json ? pretty_json(document) : decided + unused_of(plan)));
+  return error;
 }
 
 // Answers `muster doctor`: prints the table of guarantees, as text or as JSON. guarantees.cpp decides its content.

@@ -348,11 +348,8 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
 Result<> read_needs(PodNeeds& needs, const Settings& settings, bool is_of_kubernetes) {
   constexpr int kUsualDevices = 8;
   needs.devices = kUsualDevices;
-  const auto resource = device_resource(settings, is_of_kubernetes);
-  if (!resource) {
-    return resource.error();
-  }
-  needs.device_resource = *resource;
+  const auto resource = TRY(device_resource(settings, is_of_kubernetes));
+  needs.device_resource = resource;
   return Reader(settings)
       .number(needs.devices, "devices", {0, kMostDevices, "a number of accelerators"})
       .text(needs.device_resource, "device-resource", is_of_kubernetes ? render::read_resource : render::read_gres)

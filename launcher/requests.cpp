@@ -368,8 +368,8 @@ Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>
 
 Result<Settings> read_settings_of(std::span<const std::string> tokens) {
   Settings settings;
-  const auto read = read_flags(cut(tokens, own_options()).options, own_options(), settings);
-  return read ? Result<Settings>(std::move(settings)) : read.error();
+  TRY(read_flags(cut(tokens, own_options()).options, own_options(), settings));
+  return settings;
 }
 
 Result<Settings> read_all_settings_of(std::span<const std::string> tokens) {

@@ -207,8 +207,8 @@ Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
   if (!stream && !answer->empty()) {
     return Error{blame(file.source), *answer};
   }
-  const auto prepared = stream ? prepare_report(file) : Result<>();
-  return prepared ? Result<std::optional<int>>(stream) : prepared.error();
+  TRY(stream ? prepare_report(file) : Result<>());
+  return stream;
 }
 
 // Reads the order of the remote launcher, which an agent gets instead of a command line.

@@ -458,8 +458,8 @@ Result<Launch> read_launch(Translation& t) {
     TRY(take_file(launch, t, *file));
     take_over(t, *file);
   }
-  auto checked = check_devices(launch, t);
-  return checked ? Result<Launch>(std::move(launch)) : checked.error();
+  TRY(check_devices(launch, t));
+  return launch;
 }
 
 }  // namespace muster::accelerate

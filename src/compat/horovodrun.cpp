@@ -202,11 +202,8 @@ Result<Strings> mpirun_line_of(const Translation& t) {
   Strings said;
   for (const char* const name : {"binding-args", "mpi-args"}) {
     const auto options = t.find(name);
-    const auto more = options ? split_words(*options) : Result<Strings>(Strings());
-    if (!more) {
-      return more.error();
-    }
-    said.insert(said.end(), more->begin(), more->end());
+    const auto more = TRY(options ? split_words(*options) : Result<Strings>(Strings()));
+    said.insert(said.end(), more.begin(), more.end());
   }
   add_defaults(words, said, t.find("binding-args").has_value());
   words.insert(words.end(), said.begin(), said.end());
@@ -217,25 +214,19 @@ Result<Strings> mpirun_line_of(const Translation& t) {
 /// not have.
 Result<> translate_as_mpirun(Translation& t) {
   const CompatLauncher& mpirun = *find_front_end("mpirun");
-  const auto words = mpirun_line_of(t);
-  if (!words) {
-    return words.error();
-  }
-  auto tokens = read_tokens(mpirun, *words, nullptr);
-  if (!tokens) {
-    return tokens.error();
-  }
-  if (!tokens->program.empty()) {
+  const auto words = TRY(mpirun_line_of(t));
+  auto tokens = TRY(read_tokens(mpirun, words, nullptr));
+  if (!tokens.program.empty()) {
     const auto extra = t.find("mpi-args");
     return wrong_value(extra ? *extra : t.given.at("binding-args"), "options of mpirun and no program");
   }
-  for (TypedOption& typed : tokens->typed) {  // messages name what the user wrote
+  for (TypedOption& typed : tokens.typed) {  // messages name what the user wrote
     const auto at =
         std::find_if(kPlacing.begin(), kPlacing.end(), [&](const auto& one) { return typed.name == one.second; });
     const auto own = at == kPlacing.end() ? std::nullopt : t.find(at->first);
     typed.source = own ? own->source.name : typed.source;
   }
-  return translate_as(mpirun, t, std::move(*tokens));
+  return translate_as(mpirun, t, std::move(tokens));
 }
 
 }  // namespace
@@ -313,24 +304,16 @@ void take_assignments(Translation& t) {
 }  // namespace
 
 Result<> translate_horovodrun(Translation& t) {
-  if (auto taken = horovodrun::take_configuration(t); !taken) {
-    return taken;
-  }
+  TRY(horovodrun::take_configuration(t));
   for (const auto check : {check_hosts, check_count}) {
-    if (auto checked = check(t); !checked) {
-      return checked;
-    }
+    TRY(check(t));
   }
-  if (auto exported = horovodrun::export_tuning(t); !exported) {
-    return exported;
-  }
+  TRY(horovodrun::export_tuning(t));
   export_interfaces(t);
   set_ssh(t, t.find("ssh-port"), t.find("ssh-identity-file"));
   take_timeout(t);
   take_assignments(t);
-  if (auto translated = translate_as_mpirun(t); !translated) {
-    return translated;
-  }
+  TRY(translate_as_mpirun(t));
   if (!t.settings.contains("hosts") && !t.settings.contains("hostfile")) {
     drop_stale_variables(t, false);
   }

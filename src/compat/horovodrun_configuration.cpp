@@ -93,19 +93,14 @@ Result<> take_configuration(Translation& t) {
   if (!text) {
     return wrong_value(*file, "a YAML or JSON file that can be read");
   }
-  const auto document = parse_yaml(*text, file->value);
-  if (!document) {
-    return document.error();
-  }
-  const json::object* const root = document->root.if_object();
+  const auto document = TRY(parse_yaml(*text, file->value));
+  const json::object* const root = document.root.if_object();
   if (root == nullptr) {
     return no_configuration(file->value);
   }
   const Reader reader{t, file->value};
   for (const auto& [key, value] : *root) {
-    if (auto read = reader.read_section(std::string(key), value); !read) {
-      return read;
-    }
+    TRY(reader.read_section(std::string(key), value));
   }
   return {};
 }
@@ -192,13 +187,10 @@ Result<> export_one(Translation& t, const Tuning& tuning) {
   if (value && contrary) {
     return contradiction(*value, *contrary);
   }
-  const auto read = value ? read_for_ranks(tuning.kind, *value) : Result<std::string>("0");
-  if (!read) {
-    return read.error();
-  }
+  const auto read = TRY(value ? read_for_ranks(tuning.kind, *value) : Result<std::string>("0"));
   const bool is_said = tuning.needs == nullptr || t.find(tuning.needs);
   if (is_said && (value || contrary)) {
-    t.export_variable(tuning.variable, {*read, value ? value->source : contrary->source});
+    t.export_variable(tuning.variable, {read, value ? value->source : contrary->source});
   }
   return {};
 }
@@ -211,9 +203,7 @@ std::span<const Tuning> tunings() {
 
 Result<> export_tuning(Translation& t) {
   for (const Tuning& tuning : kTunings) {
-    if (auto exported = export_one(t, tuning); !exported) {
-      return exported;
-    }
+    TRY(export_one(t, tuning));
   }
   return {};
 }

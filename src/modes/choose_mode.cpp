@@ -171,8 +171,8 @@ Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapsho
   }
   if (file) {
     auto chosen = read_template_file(*file);
-    const auto checked = chosen ? check_no_mpi(request.mpi, chosen->mode.name) : Result<>();
-    return checked ? std::move(chosen) : checked.error();
+    TRY(chosen ? check_no_mpi(request.mpi, chosen->mode.name) : Result<>());
+    return chosen;
   }
   if (is_named) {
     return find_builtin(*name, request.mpi);
@@ -253,14 +253,11 @@ ModeRequest read_mode_request(const Settings& settings) {
 }
 
 Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snapshot) {
-  auto chosen = find_mode(request, snapshot);
-  if (!chosen) {
-    return chosen;
-  }
-  TRY(read_parameters(*chosen, request.parameters, snapshot));
-  const auto others = other_start_methods(request, *chosen, snapshot);
-  const auto checked = others ? check_parameters(*chosen, *others, request.parameters) : Result<>(others.error());
-  return checked ? std::move(chosen) : checked.error();
+  auto chosen = TRY(find_mode(request, snapshot));
+  TRY(read_parameters(chosen, request.parameters, snapshot));
+  const auto others = other_start_methods(request, chosen, snapshot);
+  TRY(others ? check_parameters(chosen, *others, request.parameters) : Result<>(others.error()));
+  return chosen;
 }
 
 Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request, const ChosenMode& chosen,

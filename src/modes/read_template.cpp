@@ -266,11 +266,8 @@ Result<Parameter> read_parameter(const json::value& value, const std::string& pa
 
 /// Reads all parameters; their names must differ, and become placeholders.
 Result<std::vector<Parameter>> read_parameters(const json::object& root, Place& place) {
-  auto parameters = read_list(root, "parameters", place, read_parameter);
-  if (!parameters) {
-    return parameters;
-  }
-  for (const Parameter& parameter : *parameters) {
+  auto parameters = TRY(read_list(root, "parameters", place, read_parameter));
+  for (const Parameter& parameter : parameters) {
     if (!place.parameters.insert(parameter.name).second) {
       return place.error("/parameters", "names '" + parameter.name + "' twice");
     }

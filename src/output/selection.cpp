@@ -74,18 +74,12 @@ Result<Selection> Selection::read(const SelectionOptions& options) {
     if (!text) {
       continue;
     }
-    auto choice = read_choice(*text);
-    if (!choice) {
-      return choice.error();
-    }
-    *target = std::move(*choice);
+    auto choice = TRY(read_choice(*text));
+    *target = std::move(choice);
   }
   if (options.local_ranks && !options.local_ranks->value.empty()) {
-    auto ranks = read_filter(*options.local_ranks);
-    if (!ranks) {
-      return ranks.error();
-    }
-    selection.console_ranks_ = std::move(*ranks);
+    auto ranks = TRY(read_filter(*options.local_ranks));
+    selection.console_ranks_ = std::move(ranks);
   }
   return selection;
 }

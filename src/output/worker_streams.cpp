@@ -109,9 +109,7 @@ Result<> WorkerStreams::connect(std::size_t worker, StreamEnds ends) {
     if (route == nullptr) {
       continue;
     }
-    if (auto opened = check_files(*route); !opened) {
-      return opened;
-    }
+    TRY(check_files(*route));
     set_prefixes(*route, std::nullopt);
   }
   if (routes.out) {

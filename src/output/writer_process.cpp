@@ -230,16 +230,13 @@ Result<PipeEnds> make_pipe() {
 Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_context& io, HelperProcesses& helpers,
                                                             std::optional<int> kept,
                                                             const std::function<void(const WriterChannel&)>& work) {
-  auto ring = SharedRingBuffer::make();
-  if (!ring) {
-    return ring.error();
-  }
+  auto ring = TRY(SharedRingBuffer::make());
   auto bell = make_pipe();
   auto news = make_pipe();
   if (!bell || !news) {
     return bell ? news.error() : bell.error();
   }
-  const WriterChannel ends{*ring, bell->read.get(), news->write.get()};
+  const WriterChannel ends{ring, bell->read.get(), news->write.get()};
   std::vector<int> descriptors = {ends.bell, ends.news};
   if (kept) {
     descriptors.push_back(*kept);
@@ -251,7 +248,7 @@ Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_cont
   (void)::fcntl(bell->write.get(), F_SETFL, O_NONBLOCK);
   (void)::fcntl(news->read.get(), F_SETFL, O_NONBLOCK);
   return std::unique_ptr<WriterProcess>(
-      new WriterProcess(io, helpers, Parts{std::move(*ring), std::move(bell->write), std::move(news->read), *pid}));
+      new WriterProcess(io, helpers, Parts{std::move(ring), std::move(bell->write), std::move(news->read), *pid}));
 }
 
 WriterProcess::WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts)

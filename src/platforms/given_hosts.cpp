@@ -431,8 +431,8 @@ Result<GivenHosts> fill_hosts(GivenHosts listed, const Settings& settings) {
   }
   const auto processes = settings.find(kProcessesOfHosts);
   if (processes && settings.has(kDealtByMpirun)) {
-    auto left = leave_to_mpirun(listed, *processes, may_exceed);
-    return left ? Result<GivenHosts>(std::move(listed)) : left.error();
+    TRY(leave_to_mpirun(listed, *processes, may_exceed));
+    return listed;
   }
   if (processes) {
     TRY(deal(listed, *processes, settings));

@@ -67,11 +67,8 @@ Result<> read_rank(PlatformFacts& facts, const Trainers& trainers, const Source&
     return wrong_member(place, task, "an object with type and index");
   }
   const json::value* const type = members->if_contains("type");
-  const auto index =
-      read_json_number(part_of(place, ".index"), members->if_contains("index"), 0, "the index of this task, such as 0");
-  if (!index) {
-    return index.error();
-  }
+  const auto index = TRY(read_json_number(part_of(place, ".index"), members->if_contains("index"), 0,
+                                          "the index of this task, such as 0"));
   const bool is_first = shown(type) == kTrainers.front();
   if (!is_first && shown(type) != kTrainers.back()) {
     facts.no_rank = wrong_member(part_of(place, ".type"), type,
@@ -80,12 +77,12 @@ Result<> read_rank(PlatformFacts& facts, const Trainers& trainers, const Source&
     return {};
   }
   const int size = is_first ? trainers.sizes.front() : trainers.sizes.back();
-  if (*index >= size) {
-    return contradiction(Sourced<int>{*index, part_of(place, ".index")},
+  if (index >= size) {
+    return contradiction(Sourced<int>{index, part_of(place, ".index")},
                          Sourced<int>{size, part_of(source, " cluster." + shown(type))},
                          "an index must be below its count");
   }
-  facts.node_rank = {is_first ? *index : trainers.sizes.front() + *index, place};
+  facts.node_rank = {is_first ? index : trainers.sizes.front() + index, place};
   return {};
 }
 

@@ -90,11 +90,8 @@ Result<> read_own_task(TaskLists& tasks, const Snapshot& snapshot) {
   if (!name) {
     return nothing_says(tasks.source, "which role this task has", "MA_TASK_NAME");
   }
-  const auto index = read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"});
+  const auto index = TRY(read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"}));
   if (!index) {
-    return index.error();
-  }
-  if (!*index) {
     return nothing_says(tasks.source, "which index this task has", "VC_TASK_INDEX");
   }
   const RoleEndpoints* const list = find_role(tasks.roles, name->value);
@@ -102,13 +99,13 @@ Result<> read_own_task(TaskLists& tasks, const Snapshot& snapshot) {
     return contradiction(*name, {to_text(sizes_of(tasks)), tasks.source}, "no list has tasks of this role");
   }
   const auto count = static_cast<int>(list->endpoints.size());
-  if ((*index)->value >= count) {
-    return contradiction(**index, Sourced<int>{count, from_variable("the number of " + name->value + " tasks")},
+  if (index->value >= count) {
+    return contradiction(*index, Sourced<int>{count, from_variable("the number of " + name->value + " tasks")},
                          "an index must be below its count");
   }
   tasks.role = name->value;
-  tasks.index = (*index)->value;
-  tasks.own_source = part_of(name->source, "+" + (*index)->source.name);
+  tasks.index = index->value;
+  tasks.own_source = part_of(name->source, "+" + index->source.name);
   return {};
 }
 

@@ -67,16 +67,13 @@ Result<Sourced<int>> read_instance_index(const Sourced<std::string>& text) {
 }
 
 Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
-  const auto index = read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"});
-  if (!index) {
-    return index.error();
-  }
+  const auto index = TRY(read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"}));
   const auto named = TRY(read_variable(snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index));
-  if (*index && named && (*index)->value != named->value) {
-    return contradiction({std::to_string((*index)->value), (*index)->source},
-                         *sourced_variable(snapshot, named->source.name), "a name ends with the index of its instance");
+  if (index && named && index->value != named->value) {
+    return contradiction({std::to_string(index->value), index->source}, *sourced_variable(snapshot, named->source.name),
+                         "a name ends with the index of its instance");
   }
-  facts.node_rank = *index ? *index : named;
+  facts.node_rank = index ? index : named;
   return {};
 }
 

@@ -63,22 +63,19 @@ std::optional<Error> missing_of_step(const Snapshot& snapshot) {
 }
 
 Result<Step> read_step(const Snapshot& snapshot) {
-  const auto nodes = read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_NODES"));
-  if (!nodes) {
-    return nodes.error();
-  }
+  const auto nodes = TRY(read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_NODES")));
   const Text counts = *sourced_variable(snapshot, "SLURM_STEP_TASKS_PER_NODE");
   const auto tasks = TRY(read_tasks_per_node(counts));
   const Text list = *sourced_variable(snapshot, "SLURM_STEP_NODELIST");
   const auto hosts = TRY(read_slurm_list(list));
-  const auto count = static_cast<std::size_t>(nodes->value);
+  const auto count = static_cast<std::size_t>(nodes.value);
   const bool is_short_list = hosts.value.size() != count;
   if (is_short_list || tasks.value.size() != count) {
     const Text& other = is_short_list ? list : counts;
-    return contradiction(Text{std::to_string(nodes->value), nodes->source}, {shortened(other.value), other.source},
+    return contradiction(Text{std::to_string(nodes.value), nodes.source}, {shortened(other.value), other.source},
                          "both are about the nodes of this step");
   }
-  return Step{*nodes, tasks.value, hosts};
+  return Step{nodes, tasks.value, hosts};
 }
 
 /// Reads a required variable: srun sets all of them for each task.

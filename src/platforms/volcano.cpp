@@ -75,14 +75,11 @@ Result<> read_numbers(std::map<std::string, Task>& tasks, const Snapshot& snapsh
     if (name.empty()) {
       continue;
     }
-    const auto number = read_node_count({value, from_variable(variable)});
-    if (!number) {
-      return number.error();
-    }
+    const auto number = TRY(read_node_count({value, from_variable(variable)}));
     Task& task = tasks[name];
     if (task.hosts.value.empty()) {
-      task = {name, *number, {}};
-    } else if (task.count.value != number->value) {
+      task = {name, number, {}};
+    } else if (task.count.value != number.value) {
       return contradiction(Sourced<std::string>{value, from_variable(variable)},
                            Sourced<std::string>{join(task.hosts.value, ","), task.hosts.source},
                            "one is the number of hosts that the other lists");

@@ -150,38 +150,29 @@ Result<> check_addresses(const Table& table) {
 }  // namespace
 
 Result<std::vector<int>> choose_device_ids(const Snapshot& snapshot, int count) {
-  auto devices = visible_devices(snapshot);
-  if (!devices) {
-    return devices;
-  }
+  auto devices = TRY(visible_devices(snapshot));
   const auto wanted = static_cast<std::size_t>(count);
-  if (devices->size() < wanted) {
+  if (devices.size() < wanted) {
     return Error{ErrorKind::BadEnvironment, "cannot generate a rank table for " + count_of(wanted, "worker") +
-                                                " of this node: it shows " +
-                                                count_of(devices->size(), "Ascend device")};
+                                                " of this node: it shows " + count_of(devices.size(), "Ascend device")};
   }
-  devices->resize(wanted);
-  if (auto fine = check_groups(*devices); !fine) {
-    return fine.error();
-  }
+  devices.resize(wanted);
+  TRY(check_groups(devices));
   return devices;
 }
 
 Result<Addresses> read_addresses(std::string_view text, const std::string& name, const std::vector<int>& devices) {
-  auto said = read_lines(text, name);
-  if (!said) {
-    return said.error();
-  }
-  if (said->of_devices.empty()) {
-    return in_turn(*said, name, devices);
+  auto said = TRY(read_lines(text, name));
+  if (said.of_devices.empty()) {
+    return in_turn(said, name, devices);
   }
   for (const int device : devices) {
-    if (!said->of_devices.contains(device)) {
+    if (!said.of_devices.contains(device)) {
       return Error{ErrorKind::BadData, "'" + name + "' has no address_" + std::to_string(device) +
                                            ", expected one for each device of this node"};
     }
   }
-  return said->of_devices;
+  return said.of_devices;
 }
 
 Instance make_server(const std::string& server_id, const std::vector<int>& devices, const Addresses& addresses) {
@@ -203,13 +194,9 @@ Result<Table> merge_servers(const std::vector<Instance>& nodes, const std::vecto
       table.instances.push_back({"", nodes[node].server_id, {}, {}});
     }
     Instance& server = table.instances[place->second];
-    if (auto added = add_devices(table, server, nodes[node].devices, names[node]); !added) {
-      return added.error();
-    }
+    TRY(add_devices(table, server, nodes[node].devices, names[node]));
   }
-  if (auto fine = check_addresses(table); !fine) {
-    return fine.error();
-  }
+  TRY(check_addresses(table));
   return table;
 }
 

@@ -143,16 +143,10 @@ Result<std::optional<RouteRequest>> read_route_request(const Snapshot& snapshot)
   }
   constexpr int kMostSeconds = 86'400;
   std::optional<int> wait;
-  if (auto read = read_number(wait, snapshot, "ROUTE_TOPO_WAIT_TIME", kMostSeconds); !read) {
-    return read.error();
-  }
+  TRY(read_number(wait, snapshot, "ROUTE_TOPO_WAIT_TIME", kMostSeconds));
   request.wait_seconds = wait.value_or(request.wait_seconds);
-  if (auto read = read_number(request.position, snapshot, "RANK_AFTER_ACC", kMostPlaces); !read) {
-    return read.error();
-  }
-  if (auto read = read_number(request.first, snapshot, "MA_MASTER_INDEX", kMostPlaces); !read) {
-    return read.error();
-  }
+  TRY(read_number(request.position, snapshot, "RANK_AFTER_ACC", kMostPlaces));
+  TRY(read_number(request.first, snapshot, "MA_MASTER_INDEX", kMostPlaces));
   return std::optional(std::move(request));
 }
 

@@ -121,15 +121,12 @@ Result<Nodes> find_nodes(const Table& table, const SwitchPaths& paths, const std
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < table.instances.size(); ++i) {
     const Instance& instance = table.instances[i];
-    const auto path = find_path(instance, paths, name);
-    if (!path) {
-      return path.error();
-    }
-    if (*path == nullptr) {
+    const auto path = TRY(find_path(instance, paths, name));
+    if (path == nullptr) {
       missing.push_back(label(instance));
       continue;
     }
-    Node node = make_node(table, i, **path);
+    Node node = make_node(table, i, *path);
     const auto pod = super_pods.find(instance.server_id);
     node.groups.insert(node.groups.begin(), pod == super_pods.end() ? "" : pod->second);
     nodes.push_back(std::move(node));
@@ -246,31 +243,26 @@ Result<SwitchPaths> read_switches(std::string_view text, const std::string& name
     if (said.empty()) {
       continue;
     }
-    if (auto read = read_line(paths, said, name, line); !read) {
-      return read.error();
-    }
+    TRY(read_line(paths, said, name, line));
   }
   return paths;
 }
 
 Result<RingOrder> order_ring(const Table& table, const SwitchPaths& paths, const std::string& name) {
-  const auto found = find_nodes(table, paths, name);
-  if (!found) {
-    return found.error();
-  }
+  const auto found = TRY(find_nodes(table, paths, name));
   RingOrder order{ranks_of(table)};
   const auto before = instances_by_rank(table, order.ranks);
   if (!before) {
     return Error{ErrorKind::BadData,
                  "the rank table does not give each rank from 0 to " + std::to_string(order.ranks.size()) + " once"};
   }
-  Nodes nodes = *found;
+  Nodes nodes = found;
   std::stable_sort(nodes.begin(), nodes.end(),
                    [](const Node& one, const Node& other) { return one.least_rank < other.least_rank; });
   sort_by_groups(nodes);
   std::vector<int> ranks = number(table, nodes);
-  order.hops_before = count_hops(*before, *found);
-  order.hops_after = count_hops(*instances_by_rank(table, ranks), *found);
+  order.hops_before = count_hops(*before, found);
+  order.hops_after = count_hops(*instances_by_rank(table, ranks), found);
   if (order.hops_after < order.hops_before) {
     order.ranks = std::move(ranks);
   } else {

@@ -265,8 +265,8 @@ Result<bool> read_commands(MpiClient& client) {
   if (!whole || !*whole) {
     return whole;
   }
-  const auto told = send_all(fd, client.reader.answer(), client.deadline);
-  return told ? std::move(whole) : told.error();
+  TRY(send_all(fd, client.reader.answer(), client.deadline));
+  return whole;
 }
 
 /// `polled`: the listener, then the clients.

@@ -88,12 +88,9 @@ Result<UniqueFd> start_there(const mpi::AgentCall& call, const MpiRoleInput& inp
   const auto secret = variable_of(input, mpi::variable::kSecret);
   const auto endpoint = TRY(secret ? find_daemon(call.host, input) : secret);
   const Deadline deadline(kDaemonPatience);
-  auto link = connect_to(endpoint, deadline);
-  if (!link) {
-    return link;
-  }
-  const auto asked = ask_for_command(link->get(), *secret, call.command, deadline);
-  return asked ? std::move(link) : asked.error();
+  auto link = TRY(connect_to(endpoint, deadline));
+  TRY(ask_for_command(link.get(), *secret, call.command, deadline));
+  return link;
 }
 
 }  // namespace

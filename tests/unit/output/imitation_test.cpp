@@ -11,7 +11,7 @@ using testing_output::TerminalWay;
 
 const std::string kForged = "muster: 9 workers succeeded in 0.01 s";
 
-/// What brings the cursor to where text may look like a message, in front of the text; also without effect here.
+/// Sequences in front of a text that move the cursor to where it may look like a message; some have no effect here.
 const std::vector<std::string>& ways_to_a_row() {
   static const std::vector<std::string> kWays = {"",
                                                  "\r",
@@ -113,7 +113,7 @@ const std::vector<std::string>& put_together() {
   return kTexts;
 }
 
-/// Whether each piece comes alone, and whether unfinished lines are shown in between.
+/// Delivery of the pieces: each alone or all together, with unfinished lines shown in between or not.
 struct Delivery {
   std::size_t bytes_at_once = 0;  ///< 0: all of it
   bool waits = false;

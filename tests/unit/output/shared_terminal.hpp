@@ -11,7 +11,7 @@
 
 namespace muster::testing_output {
 
-/// How lines come to the terminal.
+/// The way of lines to the terminal.
 struct TerminalWay {
   std::size_t columns = 80;
   std::vector<std::string> prefixes = {"[0] ", "[1] "};  ///< one for each worker

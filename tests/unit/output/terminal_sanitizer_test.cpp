@@ -8,7 +8,7 @@ namespace {
 
 const std::string kMarked = "muster: \b\b\b\b\b\b\b\b| muster: ";
 
-/// What is written in place of lines of several workers, on a terminal of 20 columns.
+/// The bytes that a terminal of 20 columns gets for lines of several workers.
 std::string marked(std::string_view lines) {
   TerminalSanitizer sanitizer;
   sanitizer.set_width(20);
