@@ -188,10 +188,13 @@ def test_the_platforms_are_those_of_the_program(desk):
 
 
 def signs_of(name):
-    """The name and the signs, as the platform's own file has them; text may go on in the next line."""
-    pattern = r'const Platform \w+ = \{\s*(?:\.name = )?"([\w-]+)",\s*(?:\.signs =\s*)?((?:"[^"]*"\s*)+),'
-    name, signs = re.search(pattern, platform_code(name)).groups()
-    return [name, "".join(re.findall(r'"([^"]*)"', signs))]
+    """The name and the signs, which the platform has as a text or as names of variables."""
+    code = platform_code(name)
+    text = re.search(r'\.sign_text = ((?:"[^"]*"\s*)+)', code)
+    if text:
+        return [name, "".join(re.findall(r'"([^"]*)"', text.group(1)))]
+    names = re.findall(r'"(\w+)"', re.search(r"\.any = \{(.*?)\}", code[code.rindex("const Platform") :]).group(1))
+    return [name, " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))]
 
 
 def platform_code(name):

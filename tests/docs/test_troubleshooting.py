@@ -98,11 +98,12 @@ STRING = r'"((?:[^"\\\n]|\\.)*)"'
 
 
 def texts_of(path, help=True):
-    """The strings of a source file, those that follow each other joined."""
+    """The strings of a source file, those that follow each other joined, parted where a value stands for %."""
     text = path.read_text() if help else HELP.sub("", path.read_text())
     text = re.sub(r"^\s*//.*$|\s//[^\"\n]*$|^#.*$", "", text, flags=re.MULTILINE)
     for match in re.finditer(rf"{STRING}(?:\s*{STRING})*", text):
-        yield "".join(re.findall(STRING, match.group(0))).replace("\\n", "\n").strip()
+        joined = "".join(re.findall(STRING, match.group(0))).replace("\\n", "\n")
+        yield from (part.strip() for part in re.split(r"%(?!\w)", joined))
 
 
 def words(text):
