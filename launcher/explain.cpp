@@ -424,12 +424,12 @@ json::value document_of(const std::string& file, const Inspection& verdict) {
 }
 
 /// Prints the verdict on standard error; returns the exit code.
-Result<int> speak(const std::string& file, const Inspection& verdict) {
+Result<int> print_verdict(const std::string& file, const Inspection& verdict) {
   for (const Breach& breach : verdict.breaches) {
     log_error("rank table '" + file + "': " + describe(breach));
   }
-  for (const Breach& remark : verdict.notices) {
-    log_info("note: " + describe(remark));
+  for (const Breach& breach : verdict.notices) {
+    log_info("note: " + describe(breach));
   }
   if (const auto* unfinished = std::get_if<rank_table::Unfinished>(&verdict.reading)) {
     return Error{ErrorKind::BadData, "rank table '" + file + "': " + unfinished->reason};
@@ -473,7 +473,7 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
     return wrong_value(*kind, "ranktable");
   }
   FileContent found =
-      is_stream(file->value) ? read_stream(file->value) : look_at({"rank table", file->value, "", "", true});
+      is_stream(file->value) ? read_stream(file->value) : read_input_file({"rank table", file->value, "", "", true});
   const std::string path = found.path.empty() ? file->value : found.path;
   if (found.error_number != 0) {
     return Error{ErrorKind::BadData, system_error("rank table '" + path + "'", found.error_number).message};
@@ -486,7 +486,7 @@ Result<int> run_check(const CommandLine& line, const Snapshot& snapshot) {
   } else if (table != nullptr) {
     TRY(print(text_of(*table)));
   }
-  return speak(path, verdict);
+  return print_verdict(path, verdict);
 }
 
 }  // namespace muster

@@ -94,8 +94,8 @@ Result<> read_token(gang::GangOptions& options, const Settings& settings, const 
     return {};
   }
   if (const auto file = settings.find("token-file")) {
-    return Error{blame(file->source), std::string(kTokenVariable) + " is set but " + file->source.name + " is '" +
-                                          file->value + "': both give the job's token"};
+    return Error{error_kind(file->source), std::string(kTokenVariable) + " is set but " + file->source.name + " is '" +
+                                               file->value + "': both give the job's token"};
   }
   if (token->empty()) {
     return wrong_value({"", from_option(kTokenVariable)}, "the token of the job");
@@ -252,15 +252,15 @@ Result<> read_cloud(std::optional<Cloud>& target, const Settings& settings) {
 Result<> read_suspend_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
   SuspendOptions& suspend = options.suspend;
   for (const auto& [name, target] :
-       {std::pair("suspend-signal", &suspend.signal), std::pair("tell-workers-by", &suspend.tells_by)}) {
+       {std::pair("suspend-signal", &suspend.signal), std::pair("tell-workers-by", &suspend.worker_signal)}) {
     TRY(read_signal(*target, settings, name));
   }
   if (suspend.signal) {
     const Sourced<std::string> given = *settings.find("suspend-signal");
     if (!options.stop_signals.make_notice(*suspend.signal)) {
-      return Error{blame(given.source), given.source.name + " is '" + given.value + "', and " +
-                                            settings.find("signals-to-handle")->source.name +
-                                            " names it as a signal that ends the job"};
+      return Error{error_kind(given.source), given.source.name + " is '" + given.value + "', and " +
+                                                 settings.find("signals-to-handle")->source.name +
+                                                 " names it as a signal that ends the job"};
     }
   }
   TRY(read_cloud(suspend.watched, settings));

@@ -23,7 +23,7 @@ Result<int> fan_out(const CommandLine& line, const Options& options, const Snaps
     take_over_signals();
     return start_fan_out(planned, options, inherited, snapshot);
   }
-  LaunchPlan plan = make_front_plan(planned);
+  LaunchPlan plan = make_launcher_plan(planned);
   plan.lost = seen_of_nodes(snapshot, planned.hosts.source.name + " says which nodes there are");
   return line.command == Command::Explain ? explain(plan, options.is_json) : show_plan(plan, options.is_json);
 }
@@ -36,8 +36,8 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
     return line.command == Command::Explain ? explain_refusal(planned.error(), snapshot, options.is_json)
                                             : planned.error();
   }
-  if (line.command != Command::Run && !planned->doubt.empty()) {
-    log_info(planned->doubt);
+  if (line.command != Command::Run && !planned->nested_notice.empty()) {
+    log_info(planned->nested_notice);
   }
   if (line.command == Command::Explain) {
     return planned->refusal ? explain_refusal(*planned->refusal, planned->plan, options.is_json)
@@ -52,7 +52,7 @@ Result<int> run_here(const CommandLine& line, const Options& options, const Snap
 }
 
 /// Runs as an agent that the remote launcher of a job has started on this host.
-Result<int> serve_front(const Inherited& inherited) {
+Result<int> run_remote_agent(const Inherited& inherited) {
   buffer_log();
   const auto remote_order = TRY(read_remote_order());
   const AgentOrder& order = remote_order.order;
@@ -91,8 +91,8 @@ Result<int> launch(std::span<char* const> argv, const Inherited& inherited) {
   if (const MpiRole role = find_mpi_role(argv)) {
     return role({{argv.begin() + 2, argv.end()}, read_variables(), inherited});
   }
-  if (is_agent_of_front(argv)) {
-    return serve_front(inherited);
+  if (is_remote_agent(argv)) {
+    return run_remote_agent(inherited);
   }
   const Snapshot snapshot = take_snapshot();
   wipe_token();

@@ -128,7 +128,7 @@ Result<> read_table(PlanInput& input, bool is_run) {
   }
   std::vector<Input> tables = find_inputs(input.mode, input.cluster, input.snapshot);
   std::erase_if(tables, [](const Input& one) { return !one.is_rank_table; });
-  Answer answer = poll(tables, [&](const Input& one) { return look_at(one, input.snapshot); });
+  Answer answer = poll(tables, [&](const Input& one) { return read_input_file(one, input.snapshot); });
   if (auto* const here = std::get_if<Ready>(&answer)) {
     const auto applied = here->table ? apply_table(input, std::move(*here->table)) : Result<>();
     return is_run ? Result<>() : applied;
@@ -202,9 +202,9 @@ Selection selection_of(const Options& options, const std::string& log_dir) {
   return selection;
 }
 
-void add_remarks(LaunchPlan& plan, const std::string& doubt, const std::vector<std::string>& more) {
-  if (!doubt.empty()) {
-    plan.notices.push_back(doubt);
+void add_notices(LaunchPlan& plan, const std::string& nested_notice, const std::vector<std::string>& more) {
+  if (!nested_notice.empty()) {
+    plan.notices.push_back(nested_notice);
   }
   plan.notices.insert(plan.notices.end(), more.begin(), more.end());
 }
@@ -233,9 +233,9 @@ Result<Planned> plan_visible(const CommandLine& line, const Options& options, co
   TRY(bind_job(input, options.binding));
   LaunchPlan plan = make_plan(input);
   TRY(check_plan(plan, input, selection_of(options, log_dir)));
-  std::string doubt = warn_of_nested_launcher(plan, input, options.mode);
-  add_remarks(plan, doubt, compat_notices(line, input.cluster));
-  return Planned{std::move(plan), std::move(input), std::move(doubt), std::move(log_dir),
+  std::string nested_notice = warn_of_nested_launcher(plan, input, options.mode);
+  add_notices(plan, nested_notice, compat_notices(line, input.cluster));
+  return Planned{std::move(plan), std::move(input), std::move(nested_notice), std::move(log_dir),
                  ranks ? std::nullopt : std::optional(ranks.error())};
 }
 

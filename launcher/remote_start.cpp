@@ -23,12 +23,12 @@ namespace {
 constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 
 /// Options for the remote launcher only.
-constexpr auto kOfFront = std::to_array<const char*>(
+constexpr auto kLauncherOnly = std::to_array<const char*>(
     {"hosts", "hostfile", kIncludedHosts, kExcludedHosts, kProcessesOfHosts, kProcessesPerHost, kMayOversubscribe,
      "remote-shell", "forward-env", "nnodes", "token-file", "report", "color", "json"});
 
 /// Options that the list of hosts replaces.
-constexpr auto kSaidByList = std::to_array<const char*>({"node-rank", "total-workers"});
+constexpr auto kSetByList = std::to_array<const char*>({"node-rank", "total-workers"});
 
 std::string random_text(int words) {
   std::random_device device;
@@ -48,8 +48,8 @@ Sourced<std::string> list_of(const Settings& settings) {
 
 Error contradict(const Sourced<std::string>& one, const Sourced<std::string>& list,
                  const std::string& why = "the list of hosts says who the nodes are") {
-  return Error{blame(one.source), one.source.name + " is '" + one.value + "' but " + list.source.name + " is '" +
-                                      list.value + "': " + why};
+  return Error{error_kind(one.source), one.source.name + " is '" + one.value + "' but " + list.source.name + " is '" +
+                                           list.value + "': " + why};
 }
 
 /// Keeps the first --nnodes hosts of the list.
@@ -128,7 +128,7 @@ CommandLine line_of_agents(const CommandLine& line, const Options& options, cons
   result.notices.clear();
   result.settings = Settings{};
   line.settings.for_each([&](const std::string& name, const Sourced<std::string>& setting) {
-    if (std::find(kOfFront.begin(), kOfFront.end(), name) == kOfFront.end()) {
+    if (std::find(kLauncherOnly.begin(), kLauncherOnly.end(), name) == kLauncherOnly.end()) {
       result.settings.set(name, setting);
     }
   });
@@ -162,11 +162,11 @@ Result<AgentOrder> make_order(const CommandLine& line, const Options& options, c
 }
 
 /// Outcome of a job that the remote launcher has ended. Otherwise the agents report the outcome.
-Outcome outcome_of(const RemoteOutcome& front, const Options& options) {
+Outcome outcome_of(const RemoteOutcome& remote, const Options& options) {
   Outcome outcome;
-  outcome.end = *front.end;
+  outcome.end = *remote.end;
   outcome.host_name = options.run.host_name;
-  outcome.run_time_seconds = front.run_time_seconds;
+  outcome.run_time_seconds = remote.run_time_seconds;
   return outcome;
 }
 
@@ -174,13 +174,13 @@ Outcome outcome_of(const RemoteOutcome& front, const Options& options) {
 LauncherExitReport make_words(const Options& options) {
   LauncherExitReport words;
   if (options.report) {
-    words.write_report = [&options](const RemoteOutcome& front) {
+    words.write_report = [&options](const RemoteOutcome& remote) {
       const std::string& path = options.report->value;
-      return front.end ? write_report(outcome_of(front, options), path) : write_report(front.report, path);
+      return remote.end ? write_report(outcome_of(remote, options), path) : write_report(remote.report, path);
     };
   }
-  words.say = [&options](const RemoteOutcome& front, const Result<>& report) {
-    const auto lines = front.end ? describe_outcome(outcome_of(front, options)) : std::vector<ReportLine>();
+  words.say = [&options](const RemoteOutcome& remote, const Result<>& report) {
+    const auto lines = remote.end ? describe_outcome(outcome_of(remote, options)) : std::vector<ReportLine>();
     for (const ReportLine& line : lines) {
       say(line.level, line.text);
     }
@@ -197,7 +197,7 @@ Result<> check_alone(const Settings& settings, const Options& options, const Sna
     return contradict(list_of(settings), {snapshot.variable("LOCAL_RANK").value_or(""), from_variable("LOCAL_RANK")},
                       "this is a worker of another launcher's already; leave the list of hosts out");
   }
-  for (const char* const name : kSaidByList) {
+  for (const char* const name : kSetByList) {
     if (const auto setting = settings.find(name)) {
       return contradict(*setting, list_of(settings));
     }
@@ -234,11 +234,11 @@ Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const I
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   LauncherExitReport words = make_words(options);
   if (options.report) {
-    const auto stream = TRY(try_report(*options.report));
+    const auto stream = TRY(check_report(*options.report));
     words.stream = stream;
   }
   RemoteJob job;
-  job.plan = make_front_plan(fan_out);
+  job.plan = make_launcher_plan(fan_out);
   job.nonce = fan_out.order.nonce;
   for (std::size_t i = 0; i < fan_out.hosts.value.size(); ++i) {
     job.hosts.push_back(fan_out.hosts.value[i].host);

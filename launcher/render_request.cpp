@@ -301,9 +301,9 @@ Result<> check_words(const ManifestRequest& request) {
   if (!settings) {
     return Error{ErrorKind::BadUsage, "behind '--': " + settings.error().message};
   }
-  constexpr auto kTold = std::to_array<std::pair<const char*, const char*>>(
+  constexpr auto kRenderOptions = std::to_array<std::pair<const char*, const char*>>(
       {{"grace", "--grace"}, {"nnodes", "--nodes"}, {"master-port", "--port"}});
-  for (const auto& [theirs, ours] : kTold) {
+  for (const auto& [theirs, ours] : kRenderOptions) {
     if (const auto given = settings->find(theirs)) {
       return Error{ErrorKind::BadUsage, given->source.name +
                                             " stands behind '--', but the manifest has to agree with it; give " + ours +

@@ -16,7 +16,7 @@ Result<> read_stdin(RunOptions& options, const Settings& settings) {
     return {};
   }
   if (setting->value == "all" || setting->value == "none") {
-    options.input_for = setting->value == "all" ? InputFor::All : InputFor::Nobody;
+    options.input_for = setting->value == "all" ? InputFor::All : InputFor::None;
     return {};
   }
   const auto rank = parse_integer(setting->value, 0, 1'000'000);
@@ -246,8 +246,8 @@ bool takes_next(const OptionTable& table, const std::string& token) {
 struct SplitLine {
   std::vector<std::string> options;
   std::vector<std::string> program;
-  bool may_be_front_end = true;  ///< false: the program is behind "--", or is a module's arguments
-  bool is_set_apart = false;     ///< "--" is in front of the program
+  bool may_be_compat = true;  ///< false: the program is behind "--", or is a module's arguments
+  bool is_set_apart = false;  ///< "--" is in front of the program
 };
 
 SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
@@ -256,7 +256,7 @@ SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
   for (bool is_done = false; i < tokens.size() && !is_done; ++i) {
     if (tokens[i] == "--") {
       ++i;
-      result.may_be_front_end = false;
+      result.may_be_compat = false;
       result.is_set_apart = true;
       break;
     }
@@ -270,7 +270,7 @@ SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
     }
     // The module's arguments follow.
     is_done = token.starts_with("-m") || token == "--module" || token.starts_with("--module=");
-    result.may_be_front_end = !is_done;
+    result.may_be_compat = !is_done;
   }
   result.program.assign(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end());
   return result;
@@ -278,7 +278,7 @@ SplitLine cut(std::span<const std::string> tokens, const OptionTable& table) {
 
 /// The other launcher that the program's name stands for; nullptr if it stands for none.
 const CompatLauncher* compat_behind(const SplitLine& parts) {
-  return parts.may_be_front_end && !parts.program.empty() ? find_front_end(parts.program.front()) : nullptr;
+  return parts.may_be_compat && !parts.program.empty() ? find_compat(parts.program.front()) : nullptr;
 }
 
 /// Adds a notice for an option of muster behind the program. Options that any program has, such as --help, get none.
@@ -355,7 +355,7 @@ Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>
   if (compat != nullptr) {
     const std::string called = "muster " + command_of(*compat);
     const CompatNames words{*compat, called, std::span(parts.program).subspan(1)};
-    return read_front_end(line, words, own_options(), snapshot, read_text);
+    return read_compat(line, words, own_options(), snapshot, read_text);
   }
   line.program = std::move(parts.program);
   if (!parts.is_set_apart) {
@@ -382,7 +382,7 @@ Result<Settings> read_all_settings_of(std::span<const std::string> tokens) {
   CommandLine line;
   line.settings = *settings;
   const CompatNames words{*compat, command_of(*compat), std::span(parts.program).subspan(1)};
-  return read_front_end(line, words, own_options(), Snapshot(), read_regular_file) ? line.settings : settings;
+  return read_compat(line, words, own_options(), Snapshot(), read_regular_file) ? line.settings : settings;
 }
 
 Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapshot& snapshot,
@@ -392,9 +392,8 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
   const std::vector<std::string> tokens(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
   const std::string name = argv.empty() ? "" : argv.front();
   const auto compat = TRY(compat_of(name));
-  TRY(compat != nullptr
-          ? read_front_end(line, {*compat, command_of(*compat), tokens}, own_options(), snapshot, read_text)
-          : read_own_command_line(line, tokens, snapshot, read_text));
+  TRY(compat != nullptr ? read_compat(line, {*compat, command_of(*compat), tokens}, own_options(), snapshot, read_text)
+                        : read_own_command_line(line, tokens, snapshot, read_text));
   if (line.command == Command::Render || line.command == Command::Check || line.command == Command::Doctor ||
       line.command == Command::Token || is_control(line.command)) {
     return line;

@@ -35,9 +35,9 @@ std::string control_lines_for_launcher(const Outcome& outcome, const std::option
     return {};
   }
   const std::string report = launcher->is_first
-                                 ? write_word(launcher->nonce, kReportWord, json::serialize(to_document(outcome)))
+                                 ? write_control(launcher->nonce, kReportLine, json::serialize(to_document(outcome)))
                                  : std::string();
-  return report + write_word(launcher->nonce, kExit, std::to_string(outcome.end.exit_code));
+  return report + write_control(launcher->nonce, kExit, std::to_string(outcome.end.exit_code));
 }
 
 /// Prints the outcome of the job. `report` is the result of writing the file of --report. A later task leaves the
@@ -46,7 +46,7 @@ void conclude(const Outcome& outcome, const Result<>& report, bool is_later_task
   if (!report) {
     log_warning(report.error().message);
   }
-  if (outcome.is_told_elsewhere || (is_later_task && outcome.end.first_failure)) {
+  if (outcome.is_printed_elsewhere || (is_later_task && outcome.end.first_failure)) {
     return;
   }
   for (const ReportLine& line : describe_outcome(outcome)) {
@@ -74,7 +74,7 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
 Result<ExitReport> make_exit_report(const Options& options, const EndFiles& files) {
   ExitReport words;
   if (options.report) {
-    const auto stream = TRY(try_report(*options.report));
+    const auto stream = TRY(check_report(*options.report));
     words.stream = stream;
   }
   if (options.report || !files.error.empty() || !files.state_folder.empty()) {
@@ -128,10 +128,10 @@ Result<> check_is_protected(const JobPlan& job, const ChosenMode& mode) {
   if (!is_open || !job.others.empty() || !needs_token(mode)) {
     return {};
   }
-  return Error{ErrorKind::BadUsage, std::string("--mpi-start ") + name_of(mode.way.value()) +
+  return Error{ErrorKind::BadUsage, std::string("--mpi-start ") + name_of(mode.method.value()) +
                                         " needs a secret that the nodes share, or whoever reaches them could have them "
                                         "execute anything: give them one with --token-file (muster token makes it)" +
-                                        (mode.way == MpiStart::Ssh ? ", or a key with --set ssh_key=FILE" : "")};
+                                        (mode.method == MpiStart::Ssh ? ", or a key with --set ssh_key=FILE" : "")};
 }
 
 /// Plan of this node's part of the job, for all its attempts.
@@ -158,9 +158,9 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
 Result<int> start_job(Planned planned, const Options& options, const Inherited& inherited, const Snapshot& snapshot) {
   const auto& launcher = options.run.launcher;
   const bool is_later_task = !options.is_verbose && planned.plan.share && planned.plan.node_rank.value > 0;
-  const bool do_others_say_it =  // what is the same on all nodes, and ends up on one console
+  const bool do_others_log_it =  // what is the same on all nodes, and ends up on one console
       is_later_task || (launcher && !launcher->is_first);
-  const auto level = options.is_verbose ? Level::Debug : do_others_say_it ? Level::Warning : Level::Info;
+  const auto level = options.is_verbose ? Level::Debug : do_others_log_it ? Level::Warning : Level::Info;
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   pass_mpi_socket(planned.plan, snapshot);
   RunOptions run_options = options.run;
@@ -188,8 +188,8 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
 
 // Tries the report in a helper process: a hanging file system would block before an agent can handle stop signals.
 
-Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
-  constexpr std::chrono::seconds kTrialTimeout{1};
+Result<std::optional<int>> check_report(const Sourced<std::string>& file) {
+  constexpr std::chrono::seconds kCheckTimeout{1};
   const auto try_in_helper = [&]() -> std::string {
     if (const auto stream = stream_of(file.value)) {
       return std::to_string(*stream);  // open in this process only
@@ -197,7 +197,7 @@ Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
     const auto prepared = prepare_report(file);
     return prepared ? "" : prepared.error().message;
   };
-  const auto answer = ask_with_timeout(try_in_helper, {}, kTrialTimeout);
+  const auto answer = ask_with_timeout(try_in_helper, {}, kCheckTimeout);
   if (!answer) {
     log_warning("cannot try whether the report '" + file.value +
                 "' can be written: its file system does not answer, going on");
@@ -205,7 +205,7 @@ Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
   }
   const auto stream = parse_integer(*answer, 0, std::numeric_limits<int>::max());
   if (!stream && !answer->empty()) {
-    return Error{blame(file.source), *answer};
+    return Error{error_kind(file.source), *answer};
   }
   TRY(stream ? prepare_report(file) : Result<>());
   return stream;
@@ -216,7 +216,7 @@ Result<std::optional<int>> try_report(const Sourced<std::string>& file) {
 namespace {
 
 /// Timeout for the order, which a remote launcher sends at once.
-constexpr int kPatienceMilliseconds = 60'000;
+constexpr int kTimeoutMilliseconds = 60'000;
 
 Error no_order(const std::string& why) {
   return Error{ErrorKind::System,
@@ -226,7 +226,7 @@ Error no_order(const std::string& why) {
 /// Reads no byte beyond the order, since the agent reads what follows.
 Result<> read_some(FrameReader& reader) {
   pollfd ready{STDIN_FILENO, POLLIN, 0};
-  if (::poll(&ready, 1, kPatienceMilliseconds) == 0) {
+  if (::poll(&ready, 1, kTimeoutMilliseconds) == 0) {
     return no_order("nothing came");
   }
   std::array<char, 65'536> buffer{};
@@ -266,7 +266,7 @@ Result<AgentOrder> read_order() {
 
 }  // namespace
 
-bool is_agent_of_front(std::span<char* const> argv) {
+bool is_remote_agent(std::span<char* const> argv) {
   return argv.size() == 2 && std::string_view(argv[1]) == kAgentOption;
 }
 

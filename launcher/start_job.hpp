@@ -22,7 +22,7 @@ namespace muster {
 
 /// Removes an older report and finds out whether a new one can be written (report/report.hpp). If the file system
 /// does not respond, only warns. Returns the descriptor of this process that the path names, if it names one.
-[[nodiscard]] Result<std::optional<int>> try_report(const Sourced<std::string>& file);
+[[nodiscard]] Result<std::optional<int>> check_report(const Sourced<std::string>& file);
 
 // An agent that a remote launcher has started on its host.
 
@@ -33,7 +33,7 @@ struct RemoteOrder {
 };
 
 /// True if a remote launcher has started this program: its order comes on standard input.
-[[nodiscard]] bool is_agent_of_front(std::span<char* const> argv);
+[[nodiscard]] bool is_remote_agent(std::span<char* const> argv);
 
 /// Reads the order, and changes to the directory of the job. Standard input is /dev/null afterwards. Fails if the
 /// remote launcher is gone, and if the directory does not exist.

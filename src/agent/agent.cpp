@@ -58,7 +58,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       gang_(io_, setup_with_keys(), callbacks()),
       inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
       table_(input.job.input),
-      ways_(input.job, input.inherited, input.variables, input.run_folder),
+      start_vote_(input.job, input.inherited, input.variables, input.run_folder),
       route_(io_, input.job.input),
       service_files_(io_, helpers_),
       signals_(io_),
@@ -81,7 +81,7 @@ gang::GangCallbacks Agent::callbacks() {
                 control_.note_stopping(true);
                 store_.request_waiting_ranks();
                 attempt_->stop(stop.signal, stop.reason, stop.most_grace);
-                if (attempt_->has_said_order()) {
+                if (attempt_->has_logged_order()) {
                   reported_attempts_.insert(attempt_->plan().attempt);
                 }
               },
@@ -107,10 +107,10 @@ gang::GangCallbacks Agent::callbacks() {
 }
 
 int Agent::run() {
-  logs_.on_remark = [](const std::string& remark) { log_warning(remark); };
-  listen_to_front();
-  for (const std::string& remark : input_.job.plan.notices) {
-    log_info(remark);
+  logs_.on_warning = [](const std::string& text) { log_warning(text); };
+  connect_launcher();
+  for (const std::string& text : input_.job.plan.notices) {
+    log_info(text);
   }
   const sigset_t signals = handled_signals(input_.options.stop_signals.all());
   signals_.assign(open_signalfd(signals));
@@ -159,7 +159,7 @@ void Agent::on_guard_lost(const ErrorCode& error) {
   if (error) {
     return;
   }
-  heartbeat_sender_.go_on_alone();
+  heartbeat_sender_.continue_alone();
   if (end_) {
     exit_now();
     return;
@@ -192,7 +192,7 @@ void Agent::request_stop(int signal) {
   if (signal == stop_sent_by_guard_) {
     stop_sent_by_guard_ = 0;
   } else if (!input_.inherited.ignored_signals.contains(signal) && stop_debounce_.is_new()) {
-    heartbeat_sender_.beat_from_now_on();
+    heartbeat_sender_.start_heartbeats();
     stop(signal);
   }
 }
@@ -215,7 +215,7 @@ void Agent::act_on_failures() {
 }
 
 /// Connects to the remote launcher, if that has started this agent.
-void Agent::listen_to_front() {
+void Agent::connect_launcher() {
   const auto& seat = input_.options.launcher;
   if (!seat) {
     return;
@@ -235,9 +235,9 @@ void Agent::listen_to_front() {
   launcher_link_->start();
   // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
   for (OutputQueue* const console : {&consoles_.out(), &consoles_.error()}) {
-    (void)console->write(write_word(seat->nonce, kHello, input_.job.gang.policy.version));
+    (void)console->write(write_control(seat->nonce, kHello, input_.job.gang.policy.version));
   }
-  consoles_.watch_terminals_of_front(seat->terminals);
+  consoles_.watch_launcher_terminals(seat->terminals);
   set_log_host(seat->host);
 }
 
@@ -252,7 +252,7 @@ void Agent::wait_for_inputs() {
   inputs_.on_table = [this](rank_table::TableFile file) { return take_table(std::move(file)); };
   inputs_.on_failure = [this](EndKind kind, const std::string& why) { gang_.notify(gang::InputsFailed{kind, why}); };
   inputs_.then_check = [this] { return find_route(); };
-  route_.on_late = [this] { inputs_.look(); };
+  route_.on_late = [this] { inputs_.check(); };
   if (route_.is_wanted()) {
     inputs_.watch_as_well(route_.file());
   }
@@ -269,7 +269,7 @@ Result<> Agent::take_table(rank_table::TableFile file) {
 
 /// Returns what the route plan still waits for; empty: this node's vote has been sent to the others.
 std::string Agent::find_route() {
-  std::string missing = route_.look(table_);
+  std::string missing = route_.check(table_);
   if (auto vote = route_.take_vote()) {
     gang_.contribute({route_key().name, std::move(*vote), {}}).value();  // its size has a limit
   }
@@ -283,8 +283,8 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
   Placement placement = start.placement;
   placement.ports = PortExchange::of_all(merged);
   const std::vector<int> planned = route_.decided_ranks(merged, table_);
-  const AgreedMethod way = MpiStartVote::agreed(merged);
-  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged, planned), way.index);
+  const AgreedMethod method = MpiStartVote::agreed(merged);
+  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged, planned), method.index);
   const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
   fill_deferred(plan, {{"run_dir", input_.run_folder},
                        {"shm_dir", input_.shared_folder},
@@ -298,7 +298,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
     control_.forget_heartbeats(plan.workers.size());
   }
   add_job_environment(plan, start);
-  ways_.say(way, placement);
+  start_vote_.say(method, placement);
   log_start(plan, placement, own.interface);
   return plan;
 }
@@ -341,7 +341,7 @@ void Agent::on_attempt_over() {
     route_.forget();  // the platform may have planned anew for the same table
     inputs_.start();  // first: the gang starts nothing anew before it is ready
   }
-  progress_.look([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); });
+  progress_.check([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); });
 }
 
 void Agent::report_attempt_over(std::optional<bool> made_progress) {

@@ -74,7 +74,7 @@ class Agent {
   void request_stop(int signal);
   void stop(int signal);
   void act_on_failures();
-  void listen_to_front();
+  void connect_launcher();
 
   // Control socket and notices.
   [[nodiscard]] JobState job_state() const;
@@ -111,7 +111,7 @@ class Agent {
 
   // End of the job: drained output and exit report.
   void report_suspended();
-  void note_source_told();
+  void note_source_done();
   void finalize();
   void write_report();
   void print_exit_report(const Result<>& report);
@@ -136,12 +136,12 @@ class Agent {
   Sidecars sidecars_;
   JobControl control_;
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
-  std::size_t unheard_sources_ = 0;  ///< sources that have not yet reported the suspension
+  std::size_t pending_sources_ = 0;  ///< sources that have not yet reported the suspension
   PortExchange ports_;
   gang::Gang gang_;
   InputWatcher inputs_;
   RankTableExchange table_;
-  MpiStartVote ways_;
+  MpiStartVote start_vote_;
   RoutePlanVote route_;
   PendingWork pending_work_;
   HelperTaskQueue service_files_;

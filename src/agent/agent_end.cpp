@@ -52,7 +52,7 @@ std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
 
 void Agent::on_workers_asked(int signal) {
   if (link_.page.stop_sent_by_guard()) {
-    heartbeat_sender_.beat_from_now_on();
+    heartbeat_sender_.start_heartbeats();
     (void)stop_debounce_.is_new();  // the signal still pending here is the same request
     stop_sent_by_guard_ = signal;
   }
@@ -79,21 +79,21 @@ void Agent::on_job_end(const JobEnd& end) {
   exit_log_timer_.ask();
   const bool is_patient = end.kind == EndKind::Succeeded && !logs_.are_late();
   // Log files that could not be created have used up their time already.
-  drain_deadline_.start(is_patient ? input_.options.console_stall : kShortPatience);
+  drain_deadline_.start(is_patient ? input_.options.console_stall : kShortTimeout);
   finalize();
 }
 
 /// Each source bounds this by its own timeout.
 void Agent::report_suspended() {
-  unheard_sources_ = notice_sources_.size();
+  pending_sources_ = notice_sources_.size();
   for (const auto& source : notice_sources_) {
     pending_work_.add(kNoticeSources);
-    source->on_suspended([this] { note_source_told(); });
+    source->on_suspended([this] { note_source_done(); });
   }
 }
 
-void Agent::note_source_told() {
-  if (--unheard_sources_ == 0) {
+void Agent::note_source_done() {
+  if (--pending_sources_ == 0) {
     wait_for_last_lines();  // the source may have logged something
     pending_work_.remove(kNoticeSources);
   }
@@ -169,7 +169,7 @@ void Agent::on_gang_closed() {
 
 /// Logs pending work with --verbose: first after `kQuickEnd`, then every few seconds.
 void Agent::log_pending_work() {
-  if (is_said(Level::Debug) && !pending_work_.is_empty()) {
+  if (is_logged(Level::Debug) && !pending_work_.is_empty()) {
     log_debug("the end waits for: " + pending_work_.describe());
     poll_timer_.ask();
   }
@@ -222,7 +222,7 @@ Outcome Agent::make_outcome() {
   if ((verdict == Verdict::Hung || verdict == Verdict::Stopped) && !awaited_keys_.empty()) {
     outcome.notices.push_back(awaited_keys_);
   }
-  outcome.is_told_elsewhere = launcher_link_ && (launcher_reports_reason_ || !input_.options.launcher->is_first);
+  outcome.is_printed_elsewhere = launcher_link_ && (launcher_reports_reason_ || !input_.options.launcher->is_first);
   for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {
     std::move(losses.begin(), losses.end(), std::back_inserter(outcome.notices));
   }
@@ -296,7 +296,7 @@ control::NodeStatus Agent::describe_node() const {
 
 /// A signal that usually ends a job is followed by the platform's SIGKILL after its grace period.
 void Agent::request_suspend(int signal) {
-  heartbeat_sender_.beat_from_now_on();  // the guard has got the signal, too
+  heartbeat_sender_.start_heartbeats();  // the guard has got the signal, too
   const bool is_usual_end = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
   take_notice(signal_name(signal), is_usual_end ? std::optional(time_to_save(input_.options.grace)) : std::nullopt);
 }
@@ -312,9 +312,9 @@ void Agent::take_notice(const std::string& source, std::optional<std::chrono::mi
 void Agent::notify_workers(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().attempt);
   for (const auto& source : notice_sources_) {
-    source->on_told();
+    source->on_delivered();
   }
-  attempt_->take_notice(notice.is_withdrawn, input_.options.suspend.tells_by);
+  attempt_->take_notice(notice.is_withdrawn, input_.options.suspend.worker_signal);
   log_info(notice.is_withdrawn
                ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
                : "the job is to be suspended (" + notice.source + "): the workers have " +
@@ -335,8 +335,8 @@ gang::GangSetup Agent::setup_with_keys() const {
   const LinkCapacity room = room_for_links(input_.job);
   setup.policy.most_links = room.nodes;
   setup.most_strangers = room.strangers;
-  setup.policy.keys = {ports_key(),    rank_table_key(), route_key(), pmix_fence_key(),
-                       ssh_keys_key(), job_secret_key(), ways_key()};
+  setup.policy.keys = {ports_key(),    rank_table_key(), route_key(),  pmix_fence_key(),
+                       ssh_keys_key(), job_secret_key(), methods_key()};
   return setup;
 }
 
@@ -349,8 +349,8 @@ Result<> Agent::contribute() {
   }
   auto ports = TRY(ports_.contribution(input_.options.host_name));
   auto contributed = ports.empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(ports), {}});
-  std::string ways = ways_.contribution();
-  return !contributed || ways.empty() ? contributed : gang_.contribute({ways_key().name, std::move(ways), {}});
+  std::string methods = start_vote_.contribution();
+  return !contributed || methods.empty() ? contributed : gang_.contribute({methods_key().name, std::move(methods), {}});
 }
 
 }  // namespace muster

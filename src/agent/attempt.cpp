@@ -505,7 +505,7 @@ void Attempt::check_orphans() {
 }
 
 void Attempt::end_orphans(const std::vector<Process>& left) {
-  notify(&AttemptListener::on_left_behind, left);
+  notify(&AttemptListener::on_orphans, left);
   sweeper_.send_stop_signal(left, request_.signal);
 }
 

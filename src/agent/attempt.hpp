@@ -106,7 +106,7 @@ class Attempt {
   /// "ranks 0-3"; empty: no worker is alive.
   [[nodiscard]] std::vector<std::string> describe_living() const { return log_.describe_living(); }
   /// True if the reason of the stop order was logged here.
-  [[nodiscard]] bool has_said_order() const { return log_.has_said_order(); }
+  [[nodiscard]] bool has_logged_order() const { return log_.has_logged_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
   /// For the control socket.
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;

@@ -50,7 +50,7 @@ class AttemptListener {
   virtual void on_overdue(std::size_t /*worker*/, const EndRequest& /*request*/) {}
   /// All ranks have succeeded, and these processes still run after a moment. They get the stop signal. Where mpirun
   /// has started the ranks and still runs, this may be called again.
-  virtual void on_left_behind(const std::vector<Process>& /*left*/) {}
+  virtual void on_orphans(const std::vector<Process>& /*left*/) {}
   virtual void on_not_killed(const std::vector<Process>& /*left*/) {}
   /// No process is left, and all output has been read.
   virtual void on_over() {}

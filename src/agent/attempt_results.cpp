@@ -16,8 +16,8 @@ namespace muster {
 
 /// Waits 5 s: a scheduler exits when its workers need it no more, a little before they exit.
 EarlyServerExit::EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
-                                 std::function<void()> look)
-    : plan_(plan), workers_(workers), timer_(io, std::chrono::seconds(5), std::move(look)) {}
+                                 std::function<void()> check)
+    : plan_(plan), workers_(workers), timer_(io, std::chrono::seconds(5), std::move(check)) {}
 
 void EarlyServerExit::note(const Death& death) {
   if (death.status.ok() && !plan_.workers[death.worker].decides_success) {
@@ -307,7 +307,7 @@ void AttemptLog::log_refusals() {
 
 void AttemptLog::on_started(std::size_t worker) {
   log_refusals();
-  if (is_said(Level::Debug)) {
+  if (is_logged(Level::Debug)) {
     log_debug(describe(worker) + " started: " + program_of(plan_.workers[worker]));
   }
 }
@@ -317,7 +317,7 @@ void AttemptLog::on_ended(const Death& death) {
     log_warning(describe(death.worker) + " has ended, and the process that traces it (pid " +
                 std::to_string(*death.traced_by) + ") holds it: going on without waiting for that");
   }
-  if (is_said(Level::Debug)) {
+  if (is_logged(Level::Debug)) {
     const ProcessNames names = living();
     log_debug(describe(death.worker) + " ended: " + death.status.describe() +
               (names.size() == 0 ? "" : "; still running: " + names.describe()));
@@ -374,7 +374,7 @@ void AttemptLog::on_asked_to_end(const EndRequest& request) {
   }
   const bool is_by_keyboard = supervisor_.conclusion().stop_signal == SIGINT;
   const std::string reason = describe_reason(request);
-  has_said_order_ = request.is_ordered && !reason.empty() && reason == request.order;
+  has_logged_order_ = request.is_ordered && !reason.empty() && reason == request.order;
   log_info((reason.empty() ? "" : reason + ": ") + "asking " + names.count(noun_of(plan_.workers)) + " to end (" +
            signal_name(request.signal) + "), killing what is left after " + seconds_of(request.grace) +
            (is_by_keyboard ? ", or at a second Ctrl-C" : ""));
@@ -391,7 +391,7 @@ void AttemptLog::on_overdue(std::size_t worker, const EndRequest& request) {
               signal_name(request.signal) + ": killing it");
 }
 
-void AttemptLog::on_left_behind(const std::vector<Process>& left) {
+void AttemptLog::on_orphans(const std::vector<Process>& left) {
   if (left.empty() || logged_orphans_) {
     return;
   }

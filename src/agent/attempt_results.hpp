@@ -32,7 +32,7 @@ class EarlyServerExit {
  public:
   /// Calls `look` when that moment is over: then `take` has the result.
   EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
-                  std::function<void()> look);
+                  std::function<void()> check);
 
   /// A worker ended without a stop signal.
   void note(const Death& death);
@@ -105,7 +105,7 @@ class AttemptLog : public AttemptListener {
       : plan_(plan), workers_(workers), supervisor_(supervisor), options_(options) {}
 
   /// True if the workers got a stop signal by order of the gang, and its reason was logged.
-  [[nodiscard]] bool has_said_order() const { return has_said_order_; }
+  [[nodiscard]] bool has_logged_order() const { return has_logged_order_; }
 
   /// One text, "ranks 0-3"; empty: no worker is alive.
   [[nodiscard]] std::vector<std::string> describe_living() const;
@@ -119,7 +119,7 @@ class AttemptLog : public AttemptListener {
   void on_asked_to_end(const EndRequest& request) override;
   void on_still_waiting(std::chrono::nanoseconds left) override;
   void on_overdue(std::size_t worker, const EndRequest& request) override;
-  void on_left_behind(const std::vector<Process>& left) override;
+  void on_orphans(const std::vector<Process>& left) override;
   void on_not_killed(const std::vector<Process>& left) override;
 
  private:
@@ -137,7 +137,7 @@ class AttemptLog : public AttemptListener {
   bool logged_memory_refusal_ = false;
   bool logged_terminal_refusal_ = false;
   bool logged_orphans_ = false;
-  bool has_said_order_ = false;
+  bool has_logged_order_ = false;
   std::set<std::size_t> logged_silent_;
 };
 

@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-constexpr std::chrono::seconds kLookAgain{5};
+constexpr std::chrono::seconds kPollInterval{5};
 
 /// Includes the replacement of a symlink, as in mounted ConfigMaps, and a change of permissions.
 constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE;
@@ -45,7 +45,7 @@ void InputWatcher::start() {
     events_.assign(events);
     wait_for_events();
   }
-  look();
+  check();
 }
 
 void InputWatcher::cancel() {
@@ -57,7 +57,7 @@ void InputWatcher::cancel() {
   events_.close(ignored);
 }
 
-void InputWatcher::look() {
+void InputWatcher::check() {
   if (is_over_) {
     return;
   }
@@ -77,7 +77,7 @@ void InputWatcher::check_if_touched() {
   if (is_here_ && stamp_ == fingerprint_of(inputs_)) {
     take(Ready{});
   } else {
-    look();
+    check();
   }
 }
 
@@ -154,11 +154,11 @@ void InputWatcher::on_events(const ErrorCode& error) {
   std::array<char, 4'096> events{};
   (void)!::read(events_.native_handle(), events.data(), events.size());
   wait_for_events();
-  look();
+  check();
 }
 
 void InputWatcher::poll_again_later() {
-  poll_timer_.expires_after(kLookAgain);
+  poll_timer_.expires_after(kPollInterval);
   poll_timer_.async_wait([this](const ErrorCode& error) {
     if (!error && !is_over_) {
       check_if_touched();

@@ -40,7 +40,7 @@ class InputWatcher {
   void start();
   void cancel();
   /// Polls now: an input may have changed.
-  void look();
+  void check();
   /// Also watches the directory of this file.
   void watch_as_well(const std::string& path);
 

@@ -31,9 +31,9 @@ constexpr int kNoticeVersion = 1;
 constexpr const char* kWorkersAreEnding = "its workers are being ended already";
 
 /// Timeout for the nodes' answers; later ones are missing in the reply.
-constexpr std::chrono::seconds kStatusPatience{5};
+constexpr std::chrono::seconds kStatusTimeout{5};
 /// Timeout for reading /proc and files in memory.
-constexpr std::chrono::seconds kHelperPatience{2};
+constexpr std::chrono::seconds kHelperTimeout{2};
 /// Below the size limit of a message of the gang.
 constexpr std::size_t kMostLineBytes = std::size_t{120} << 10U;
 
@@ -156,7 +156,7 @@ void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*
   }
   lines_.clear();
   missing_ = job_.nodes;
-  status_timer_.expires_after(kStatusPatience);
+  status_timer_.expires_after(kStatusTimeout);
   status_timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
       answer_status(missing_);
@@ -237,7 +237,7 @@ void JobControl::describe_status(const gang::DescribeStatus& wanted) {
 /// Runs in a helper process, because /proc may be large and a file system may hang.
 void JobControl::describe_pending() {
   const auto asked = std::exchange(described_, {});
-  helper_.start({[this] { return status_line(); }, {}}, kHelperPatience,
+  helper_.start({[this] { return status_line(); }, {}}, kHelperTimeout,
                 [this, asked](const HelperTask::Answer& answer) {
                   const std::string line = answer ? *answer : control::to_line(describe(), kMostLineBytes);
                   for (const int number : asked) {

@@ -94,14 +94,14 @@ Result<> acquire(Resources& resources, const LaunchPlan& plan, const RunOptions&
 }  // namespace
 
 LaunchPlan JobPlan::of_attempt(const Placement& placement, std::optional<rank_table::RankedNode> ranked,
-                               std::size_t way) const {
+                               std::size_t method) const {
   if (!input) {
     return plan;
   }
   PlanInput of_attempt = *input;
   of_attempt.ranked = std::move(ranked);
-  if (way > 0) {
-    of_attempt.mode = others.at(way - 1).mode;
+  if (method > 0) {
+    of_attempt.mode = others.at(method - 1).mode;
   }
   return make_plan(of_attempt, placement);
 }
@@ -192,12 +192,12 @@ void remove_with_content(const std::string& path) {
 }  // namespace
 
 Result<std::string> make_temporary_folder(const std::string& temporary_folder, const std::string& name) {
-  constexpr std::chrono::seconds kPatience{1};
+  constexpr std::chrono::seconds kTimeout{1};
   const auto make = [&] {
     std::string path = template_of(temporary_folder, name);
     return ::mkdtemp(path.data()) != nullptr ? path : std::to_string(errno);
   };
-  auto answer = ask_with_timeout(make, {}, kPatience);
+  auto answer = ask_with_timeout(make, {}, kTimeout);
   if (!answer) {
     return Error{ErrorKind::System, "its file system does not answer"};
   }
@@ -223,11 +223,11 @@ Result<> RunFolder::make_below(const std::string& temporary_folder) {
 }
 
 void RunFolder::remove() {
-  constexpr std::chrono::milliseconds kPatience{200};
+  constexpr std::chrono::milliseconds kTimeout{200};
   if (is_in_memory_) {
     remove_with_content(path_);
   } else if (!path_.empty()) {
-    run_with_timeout([this] { remove_with_content(path_); }, {}, kPatience);
+    run_with_timeout([this] { remove_with_content(path_); }, {}, kTimeout);
   }
   path_.clear();
 }

@@ -55,7 +55,7 @@ struct Outcome {
   bool rank_zero_hosts_store = false;  ///< workers get MASTER_PORT, as PyTorch's do, and muster does not serve it
   std::vector<std::string> notices;    ///< sentences, such as lines lost in a log file
   std::set<int> reported_attempts;     ///< attempts whose reason to end was logged here when they ended
-  bool is_told_elsewhere = false;      ///< the remote launcher or the first node prints the reason
+  bool is_printed_elsewhere = false;   ///< the remote launcher or the first node prints the reason
 };
 
 enum class When {
@@ -77,7 +77,7 @@ enum class InputFor {
   SingleWorker,  ///< none, where there are several workers
   ChosenWorker,
   All,  ///< shared
-  Nobody
+  None
 };
 
 /// Connection to the remote launcher that started this agent on its host.
@@ -104,8 +104,8 @@ enum class Cloud {
 
 /// Suspension of the job after a notice (docs/control.md).
 struct SuspendOptions {
-  std::optional<int> signal;    ///< a notice and not a stop request; empty: none
-  std::optional<int> tells_by;  ///< sent to the workers in addition to the notice file
+  std::optional<int> signal;         ///< a notice and not a stop request; empty: none
+  std::optional<int> worker_signal;  ///< sent to the workers in addition to the notice file
   /// End of the allocation, as the platform says; empty: unknown.
   std::optional<std::chrono::system_clock::time_point> allocation_end;
   std::optional<std::chrono::milliseconds> before_end;  ///< a notice is given this long before the allocation ends
@@ -160,7 +160,7 @@ struct JobPlan {
 
   /// The plan of one attempt, decided by the gang and a rank table. `way`: 0, or a fallback, counted from 1.
   [[nodiscard]] LaunchPlan of_attempt(const Placement& placement, std::optional<rank_table::RankedNode> ranked,
-                                      std::size_t way) const;
+                                      std::size_t method) const;
   /// True if the plan of any start method sets this member, such as `&LaunchPlan::needs_secret`.
   [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
   /// Port fixed by the user; empty: a fresh one for each attempt.

@@ -33,7 +33,7 @@ Result<std::string> PortExchange::contribution(const std::string& host) const {
   if (!reserved_) {
     return reserved_.error();
   }
-  const bool are_wanted = !reserved_->empty() || job_.may_need(&LaunchPlan::tells_nodes);
+  const bool are_wanted = !reserved_->empty() || job_.may_need(&LaunchPlan::exchanges_sizes);
   return are_wanted ? write_ports(ports_of_node(*reserved_, job_.gang.policy.node.slots, host)) : std::string();
 }
 
@@ -53,7 +53,7 @@ bool is_newer(const rank_table::TableFile& file, const rank_table::TableFile& be
 }
 
 /// Warns of pods on one server, which can have only one `pod_ip`.
-void remark_shared_server(const rank_table::Table& table, std::size_t own) {
+void warn_of_shared_server(const rank_table::Table& table, std::size_t own) {
   const std::string& server = table.instances[own].server_id;
   const auto pods =
       static_cast<std::size_t>(std::count_if(table.instances.begin(), table.instances.end(), [&](const auto& instance) {
@@ -75,10 +75,10 @@ Result<> RankTableExchange::take(rank_table::TableFile file, bool is_restart) {
   const auto own = TRY(find_local_instance(*input_, file));
   TRY(follow_switches(file));
   if (needs_addresses()) {
-    remark_shared_server(file.table, own);
+    warn_of_shared_server(file.table, own);
   }
   Known known{std::move(file), own, {}, {}};
-  if (has_news()) {
+  if (has_peers()) {
     for (const auto& device : local_devices(*input_, known.file, known.instance)) {
       known.ranks.push_back(device.rank);
     }
@@ -100,7 +100,7 @@ Result<> RankTableExchange::follow_switches(rank_table::TableFile& file) const {
 }
 
 /// Without other nodes there is nothing to compare.
-bool RankTableExchange::has_news() const {
+bool RankTableExchange::has_peers() const {
   return input_->cluster.job.most_nodes > 1 || needs_addresses();
 }
 
@@ -113,7 +113,7 @@ std::string RankTableExchange::contribution() const {
   if (input_ && input_->generated) {
     return write_server(*input_->generated, input_->snapshot.host_name);
   }
-  if (!now_ || !has_news()) {
+  if (!now_ || !has_peers()) {
     return {};
   }
   PartOfTable part{now_->ranks, {}, now_->file.version, input_->cluster.job.most_nodes};
@@ -159,35 +159,35 @@ std::string MpiStartVote::contribution() const {
   for (const MpiStartMethod& other : job_.others) {
     reports.push_back(report(other.mode));
   }
-  return write_ways(reports);
+  return write_methods(reports);
 }
 
 AgreedMethod MpiStartVote::agreed(const gang::Exchanged& merged) {
-  const auto ways = merged.find(ways_key().name);
-  return ways == merged.end() ? AgreedMethod()
-                              : read_agreed_method(ways->second).value();  // written by the same program
+  const auto methods = merged.find(methods_key().name);
+  return methods == merged.end() ? AgreedMethod()
+                                 : read_agreed_method(methods->second).value();  // written by the same program
 }
 
-void MpiStartVote::say(const AgreedMethod& way, const Placement& placement) const {
+void MpiStartVote::say(const AgreedMethod& method, const Placement& placement) const {
   if (job_.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
     return;
   }
-  const ChosenMode& mode = way.index == 0 ? job_.input->mode : job_.others.at(way.index - 1).mode;
+  const ChosenMode& mode = method.index == 0 ? job_.input->mode : job_.others.at(method.index - 1).mode;
   std::vector<std::string> reasons;
   if (const std::string& only_mpirun = mode.mpirun.only_mpirun.value; !only_mpirun.empty()) {
     reasons.push_back(only_mpirun + " is for mpirun alone");
   }
-  reasons.insert(reasons.end(), way.why_not.begin(), way.why_not.end());
-  log_info("ranks of MPI start by way of " + std::string(name_of(mode.way.value())) +
+  reasons.insert(reasons.end(), method.why_not.begin(), method.why_not.end());
+  log_info("ranks of MPI start by way of " + std::string(name_of(mode.method.value())) +
            (reasons.empty() ? "" : ", since " + join(reasons, ", and ")));
 }
 
 MethodReport MpiStartVote::report(const ChosenMode& mode) const {
-  return {name_of(mode.way.value()), why_not(mode)};
+  return {name_of(mode.method.value()), why_not(mode)};
 }
 
 std::string MpiStartVote::why_not(const ChosenMode& mode) const {
-  if (mode.way == MpiStart::Pmix) {
+  if (mode.method == MpiStart::Pmix) {
     return why_no_pmix();
   }
   if (run_folder_.empty()) {
@@ -196,7 +196,7 @@ std::string MpiStartVote::why_not(const ChosenMode& mode) const {
   if (job_.gang.policy.job.most_nodes > 1 && !job_.gang.key && needs_token(mode)) {
     return "it needs a token where there are several nodes (--token-file)";
   }
-  return mode.way == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"}) : why_not_found({"mpirun"});
+  return mode.method == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"}) : why_not_found({"mpirun"});
 }
 
 /// Runs the server's own program, which looks for the library as it does when it serves.
@@ -231,7 +231,7 @@ std::string MpiStartVote::why_not_found(const std::vector<std::string>& programs
 RoutePlanVote::RoutePlanVote(boost::asio::io_context& io, const std::optional<PlanInput>& input)
     : request_(input ? input->job.route : std::nullopt), timer_(io) {}
 
-std::string RoutePlanVote::look(const RankTableExchange& table) {
+std::string RoutePlanVote::check(const RankTableExchange& table) {
   if (!request_ || finding_ || !table.is_here()) {
     return {};
   }
@@ -268,16 +268,16 @@ void RoutePlanVote::wait() {
 }
 
 std::optional<std::string> RoutePlanVote::take_vote() {
-  if (!finding_ || is_told_) {
+  if (!finding_ || has_voted_) {
     return std::nullopt;
   }
-  is_told_ = true;
+  has_voted_ = true;
   return encode(finding_->vote);
 }
 
 void RoutePlanVote::forget() {
   finding_.reset();
-  is_told_ = false;
+  has_voted_ = false;
 }
 
 std::vector<int> RoutePlanVote::decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const {

@@ -76,7 +76,7 @@ class RankTableExchange {
   };
 
   [[nodiscard]] Result<> follow_switches(rank_table::TableFile& file) const;
-  [[nodiscard]] bool has_news() const;
+  [[nodiscard]] bool has_peers() const;
   [[nodiscard]] bool needs_addresses() const;
 
   const std::optional<PlanInput>& input_;
@@ -101,7 +101,7 @@ class MpiStartVote {
   /// The method that all nodes can use; the first one if there was no vote.
   [[nodiscard]] static AgreedMethod agreed(const gang::Exchanged& merged);
   /// Logs the method, on the first node before the first attempt, if there was a vote.
-  void say(const AgreedMethod& way, const Placement& placement) const;
+  void say(const AgreedMethod& method, const Placement& placement) const;
 
  private:
   [[nodiscard]] MethodReport report(const ChosenMode& mode) const;
@@ -132,7 +132,7 @@ class RoutePlanVote {
   [[nodiscard]] std::string file() const { return request_ ? request_->topology_file : ""; }
 
   /// The missing file, such as "topology '/x': missing"; empty: this node's vote is known.
-  [[nodiscard]] std::string look(const RankTableExchange& table);
+  [[nodiscard]] std::string check(const RankTableExchange& table);
   /// For another table or attempt: the plan beside the table may have changed.
   void forget();
   void cancel() { timer_.cancel(); }
@@ -148,7 +148,7 @@ class RoutePlanVote {
   std::optional<rank_table::RouteRequest> request_;
   std::optional<RouteFinding> finding_;
   boost::asio::steady_timer timer_;
-  bool is_told_ = false;
+  bool has_voted_ = false;
   bool is_waiting_ = false;
   bool is_late_ = false;
 };

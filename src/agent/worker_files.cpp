@@ -20,8 +20,8 @@ namespace muster {
 namespace {
 
 /// Timeouts; the start can wait longer than the end.
-constexpr std::chrono::milliseconds kStartPatience{1'000};
-constexpr std::chrono::milliseconds kEndPatience{500};
+constexpr std::chrono::milliseconds kStartTimeout{1'000};
+constexpr std::chrono::milliseconds kEndTimeout{500};
 
 /// Removes a regular file; anything else is never read, and is kept.
 void remove_file(const std::string& path) {
@@ -68,7 +68,7 @@ bool ErrorFiles::prepare(std::function<void()> then) {
     }
     then();
   };
-  helper_task_.start({[this, &places] { return make_room(places); }, {}}, kStartPatience, take_answer);
+  helper_task_.start({[this, &places] { return make_room(places); }, {}}, kStartTimeout, take_answer);
   return false;
 }
 
@@ -113,7 +113,7 @@ void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<voi
     boost::asio::post(io_, std::move(then));
     return;
   }
-  helper_task_.start({[&paths] { return read_files(paths); }, {}}, kEndPatience,
+  helper_task_.start({[&paths] { return read_files(paths); }, {}}, kEndTimeout,
                      [this, read = std::move(read), then = std::move(then)](const auto& answer) {
                        answer ? keep(read, *answer) : give_up();
                        then();
@@ -149,7 +149,7 @@ constexpr std::chrono::seconds kRankPollInterval{1};
 
 RankOrphans::RankOrphans(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
                          std::chrono::milliseconds grace)
-    : plan_(plan), workers_(workers), timer_(io, kRankPollInterval, [this] { look(); }), grace_(grace) {}
+    : plan_(plan), workers_(workers), timer_(io, kRankPollInterval, [this] { check(); }), grace_(grace) {}
 
 void RankOrphans::on_started(std::size_t worker) {
   if (plan_.workers[worker].is_unranked) {
@@ -157,7 +157,7 @@ void RankOrphans::on_started(std::size_t worker) {
   }
 }
 
-void RankOrphans::look() {
+void RankOrphans::check() {
   if (!is_a_starter_alive()) {
     return;
   }
@@ -186,7 +186,7 @@ bool RankOrphans::is_a_starter_alive() const {
 
 // The progress file is not read: its size, time and inode number change when it is written.
 
-std::string look_at_file(const std::string& path) {
+std::string fingerprint_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     return "none";
@@ -201,7 +201,7 @@ void RankTableProgress::start() {
   }
 }
 
-void RankTableProgress::look(const std::function<void(std::optional<bool>)>& then) {
+void RankTableProgress::check(const std::function<void(std::optional<bool>)>& then) {
   if (path_.empty()) {
     then(std::nullopt);
     return;
@@ -215,8 +215,8 @@ void RankTableProgress::look(const std::function<void(std::optional<bool>)>& the
 }
 
 void RankTableProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
-  constexpr std::chrono::milliseconds kPatience{1'000};
-  helper_task_.start({[path = path_] { return look_at_file(path); }, {}}, kPatience, std::move(then));
+  constexpr std::chrono::milliseconds kTimeout{1'000};
+  helper_task_.start({[path = path_] { return fingerprint_file(path); }, {}}, kTimeout, std::move(then));
 }
 
 }  // namespace muster

@@ -74,7 +74,7 @@ class RankOrphans : public AttemptListener {
   void cancel() { timer_.cancel(); }
 
  private:
-  void look();
+  void check();
   [[nodiscard]] bool is_a_starter_alive() const;
 
   const LaunchPlan& plan_;
@@ -87,7 +87,7 @@ class RankOrphans : public AttemptListener {
 // The file of `--progress-file`.
 
 /// Size, time and inode number of a file, which change when it is written; "none" if there is no such file.
-[[nodiscard]] std::string look_at_file(const std::string& path);
+[[nodiscard]] std::string fingerprint_file(const std::string& path);
 
 /// Tells whether a file has changed between two attempts.
 class RankTableProgress {
@@ -100,7 +100,7 @@ class RankTableProgress {
   void start();
   /// Calls `then` with true if the file has changed since the last call; empty: nothing is watched, or the file
   /// system does not answer.
-  void look(const std::function<void(std::optional<bool>)>& then);
+  void check(const std::function<void(std::optional<bool>)>& then);
 
  private:
   void read_in_helper(std::function<void(HelperTask::Answer)> then);

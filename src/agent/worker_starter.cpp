@@ -51,10 +51,10 @@ class Search {
  private:
   const Found& program_of(const std::string& name) {
     const auto known = programs_.find(name);
-    return known != programs_.end() ? known->second : programs_.emplace(name, look(name)).first->second;
+    return known != programs_.end() ? known->second : programs_.emplace(name, resolve(name)).first->second;
   }
 
-  [[nodiscard]] Found look(const std::string& name) const {
+  [[nodiscard]] Found resolve(const std::string& name) const {
     Found found = find_executable(name, search_path_);
     if (found && name.find('/') == std::string::npos) {
       // An entry of PATH may be relative to our working directory, not to the worker's.
@@ -91,7 +91,7 @@ std::string write_all(const std::vector<Found>& all) {
 }
 
 /// Brings the first bytes of all files into the page cache, and of their interpreters, as deep as Linux follows them.
-void look_into(const std::vector<Found>& all) {
+void preload_files(const std::vector<Found>& all) {
   constexpr int kMostInterpreters = 5;
   std::set<std::string> files;
   for (const Found& found : all) {
@@ -136,7 +136,7 @@ bool Programs::find(std::function<void()> then) {
   slow_search_timer_.ask();
   const auto work = [this] {
     const auto all = find_all(plan_, search_path_);
-    look_into(all);
+    preload_files(all);
     return write_all(all);
   };
   helper_task_.start({work, {}}, HelperTask::kNoLimit,
@@ -228,7 +228,7 @@ std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOpti
   const bool is_chosen = options.input_for == InputFor::ChosenWorker;
   const auto reader = is_chosen ? static_cast<std::size_t>(options.input_rank.value) : 0;
   const bool has_one = is_chosen ? reader < plan.workers.size() : plan.workers.size() == 1;
-  return has_one && options.input_for != InputFor::Nobody ? std::optional(reader) : std::nullopt;
+  return has_one && options.input_for != InputFor::None ? std::optional(reader) : std::nullopt;
 }
 
 WorkerStarter::WorkerStarter(boost::asio::io_context& io, const StarterParts& parts)
@@ -248,9 +248,9 @@ void WorkerStarter::go_on() {
 }
 
 std::optional<std::size_t> WorkerStarter::cancel() {
-  const bool is_news = !is_cancelled_ && next_ < parts_.plan.workers.size();
+  const bool is_first = !is_cancelled_ && next_ < parts_.plan.workers.size();
   is_cancelled_ = true;
-  return is_news ? std::optional(next_) : std::nullopt;
+  return is_first ? std::optional(next_) : std::nullopt;
 }
 
 void WorkerStarter::turn() {
@@ -291,7 +291,7 @@ Result<> WorkerStarter::start_one(std::size_t worker) {
                // foreground.
                .leads_session = !(has_input_alone && parts_.terminal.is_wanted()),
                .terminal = has_input_alone ? parts_.terminal.fd() : -1,
-               .output = parts_.streams.way_of(worker),
+               .output = parts_.streams.connection_of(worker),
                .connect = [this, worker](StreamEnds ends) { return parts_.streams.connect(worker, std::move(ends)); }});
   if (started) {
     parts_.streams.note_start(worker, parts_.workers.pid(worker));

@@ -58,23 +58,23 @@ std::string read_untrusted_file(const std::string& path, std::size_t limit) {
 namespace {
 
 /// True when write(2) may be tried again.
-bool wait_until_writable(int fd, int error_number, std::chrono::milliseconds patience) {
+bool wait_until_writable(int fd, int error_number, std::chrono::milliseconds timeout) {
   if (error_number == EINTR) {
     return true;
   }
   pollfd ready{fd, POLLOUT, 0};
-  return error_number == EAGAIN && ::poll(&ready, 1, static_cast<int>(patience.count())) != 0;
+  return error_number == EAGAIN && ::poll(&ready, 1, static_cast<int>(timeout.count())) != 0;
 }
 
 }  // namespace
 
-WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds patience) {
+WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds timeout) {
   while (!bytes.empty()) {
     const ssize_t taken = ::write(fd, bytes.data(), bytes.size());
     const int error_number = taken == 0 ? ENOSPC : errno;
     if (taken > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(taken));
-    } else if (taken == 0 || !wait_until_writable(fd, error_number, patience)) {
+    } else if (taken == 0 || !wait_until_writable(fd, error_number, timeout)) {
       return {bytes.size(), error_number};
     }
   }

@@ -77,7 +77,7 @@ struct WriteResult {
 
 /// Writes all bytes to a descriptor. Each time the descriptor is not writable, as with a full pipe, waits up to
 /// `patience` for it; a regular file never waits.
-[[nodiscard]] WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds patience = {});
+[[nodiscard]] WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds timeout = {});
 
 /// Writes a small file atomically: writes a new file, readable by its owner only, and renames it over the old one.
 /// Follows no link. Blocks as long as the file system hangs. Fails with `System`.
@@ -93,19 +93,19 @@ struct Unmap {
 };
 
 /// Memory shared with processes forked later: the parent sees what they wrote, however they end.
-template <typename Thing>
-using SharedThings = std::unique_ptr<Thing[], Unmap>;
+template <typename Item>
+using SharedArray = std::unique_ptr<Item[], Unmap>;
 
 /// Maps `count` zeroed elements; `count` is not 0.
-template <typename Thing>
-[[nodiscard]] Result<SharedThings<Thing>> share_things(std::size_t count) {
-  static_assert(std::is_trivial_v<Thing>);
-  const std::size_t bytes = count * sizeof(Thing);
+template <typename Item>
+[[nodiscard]] Result<SharedArray<Item>> share_array(std::size_t count) {
+  static_assert(std::is_trivial_v<Item>);
+  const std::size_t bytes = count * sizeof(Item);
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the macro has it
     return system_error("cannot share memory with a process", errno);
   }
-  return SharedThings<Thing>(static_cast<Thing*>(memory), Unmap{bytes});
+  return SharedArray<Item>(static_cast<Item*>(memory), Unmap{bytes});
 }
 
 }  // namespace muster

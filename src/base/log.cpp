@@ -47,8 +47,8 @@ bool takes_at_once(const std::string& line) {
 
 /// Drops the lines when standard error stays unwritable: a stalled reader must not block muster.
 void write_now(const std::string& lines) {
-  constexpr int kPatienceMilliseconds = 500;
-  if (is_ready(kPatienceMilliseconds)) {
+  constexpr int kTimeoutMilliseconds = 500;
+  if (is_ready(kTimeoutMilliseconds)) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, lines.data(), lines.size());
   }
 }
@@ -136,7 +136,7 @@ void set_log_sink(MessageSink sink) {
   }
 }
 
-bool is_said(Level level) {
+bool is_logged(Level level) {
   return logger().logger.should_log(to_spdlog(level));
 }
 

@@ -116,14 +116,14 @@ struct Sourced {
 }
 
 /// Error kind for a wrong value: the command line or the environment is at fault.
-[[nodiscard]] inline ErrorKind blame(const Source& source) {
+[[nodiscard]] inline ErrorKind error_kind(const Source& source) {
   return source.kind == SourceKind::Flag ? ErrorKind::BadUsage : ErrorKind::BadEnvironment;
 }
 
 /// Error for any wrong value: "<source> is '<value>', expected <what>".
 [[nodiscard]] inline Error wrong_value(const Sourced<std::string>& wrong, std::string_view expected) {
-  return Error{blame(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
-                                        "', expected " + std::string(expected)};
+  return Error{error_kind(wrong.source), wrong.source.name + " is '" + masked("", with_visible_blanks(wrong.value)) +
+                                             "', expected " + std::string(expected)};
 }
 
 }  // namespace muster

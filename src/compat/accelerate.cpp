@@ -324,7 +324,7 @@ constexpr CompatOption row_of(const WorkerVariable& variable) {
   return {.name = variable.option,
           .letter = '\0',
           .argument = variable.argument,
-          .fate = OptionSupport::Same,
+          .support = OptionSupport::Same,
           .note = variable.variable,
           .choices = variable.choices,
           .is_strict = variable.choices != nullptr};

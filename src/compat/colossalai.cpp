@@ -15,9 +15,9 @@ namespace {
 constexpr const char* kHosts =
     "The hosts are started, through ssh. Where the platform starts each node, it is ignored.";
 
-constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport fate,
+constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport support,
                               const char* note) {
-  return {name, letter, argument, fate, note};
+  return {name, letter, argument, support, note};
 }
 
 constexpr CompatOption behind_one_dash(CompatOption row, const char* same_as) {
@@ -149,7 +149,7 @@ Result<Given> read_extra(const Translation& t) {
   for (const std::string& word : split(extra->value, ',')) {
     words.push_back("--" + (word.ends_with('=') ? word.substr(0, word.size() - 1) : word));
   }
-  auto read = read_tokens(*find_front_end("torchrun"), words, nullptr);
+  auto read = read_tokens(*find_compat("torchrun"), words, nullptr);
   if (!read) {
     return Error{ErrorKind::BadUsage, extra->source.name + ": " + read.error().message};
   }
@@ -209,7 +209,7 @@ Result<> translate_colossalai(Translation& t) {
   set_ssh(t, t.find("ssh-port"));
   auto given = TRY(torchrun_options_of(t, hosts, *placed));
   const bool is_counted = given.contains("nproc-per-node");
-  TRY(translate_as(*find_front_end("torchrun"), t, {.given = std::move(given)}));
+  TRY(translate_as(*find_compat("torchrun"), t, {.given = std::move(given)}));
   if (!is_counted) {
     t.set("nproc-per-node", {"auto", default_of(kRun)});
   }

@@ -20,7 +20,7 @@ constexpr const char* kAccelerate =
     "Nodes meet before anything starts, fail and restart together; the first failure is named, and "
     "its exit code is the job's.";
 
-constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
+constexpr auto kCompatLaunchers = std::to_array<CompatLauncher>({
     {"torchrun", "torchrun", "script.py [arguments...]",
      "Nodes meet before anything starts, fail and restart together; the first failure is named, "
      "and "
@@ -104,15 +104,15 @@ constexpr auto kFrontEnds = std::to_array<CompatLauncher>({
 }  // namespace
 
 std::span<const CompatLauncher> compat_launchers() {
-  return kFrontEnds;
+  return kCompatLaunchers;
 }
 
-const CompatLauncher* find_front_end(std::string_view name) {
-  const auto at = std::find_if(kFrontEnds.begin(), kFrontEnds.end(), [&](const CompatLauncher& one) {
+const CompatLauncher* find_compat(std::string_view name) {
+  const auto at = std::find_if(kCompatLaunchers.begin(), kCompatLaunchers.end(), [&](const CompatLauncher& one) {
     const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
     return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
   });
-  return at == kFrontEnds.end() ? nullptr : &*at;
+  return at == kCompatLaunchers.end() ? nullptr : &*at;
 }
 
 std::string command_of(const CompatLauncher& compat) {
@@ -158,8 +158,8 @@ std::string spelled(const CompatOption& option) {
   return option.argument == nullptr ? text : text + " " + option.argument;
 }
 
-const char* heading_of(OptionSupport fate) {
-  switch (fate) {
+const char* heading_of(OptionSupport support) {
+  switch (support) {
     case OptionSupport::Same:
       return "The same:";
     case OptionSupport::Better:
@@ -173,8 +173,8 @@ const char* heading_of(OptionSupport fate) {
   }
 }
 
-const char* word_of(OptionSupport fate) {
-  switch (fate) {
+const char* word_of(OptionSupport support) {
+  switch (support) {
     case OptionSupport::Same:
       return "same";
     case OptionSupport::Better:
@@ -195,7 +195,7 @@ std::string row_of(const std::string& option, const CompatOption& row) {
     const bool is_parameter = name.starts_with(kParameterPrefix);
     setting = is_parameter ? "`--set " + name.substr(4) + "`" : "`--" + name + "`";
   }
-  return "| `" + option + "` | " + word_of(row.fate) + " | " + row.note + " | " + setting + " |\n";
+  return "| `" + option + "` | " + word_of(row.support) + " | " + row.note + " | " + setting + " |\n";
 }
 
 /// The options for completions, which know names behind two dashes only.
@@ -218,13 +218,13 @@ std::string compat_help(const CompatLauncher& compat) {
   for (const std::string& line : wrap(compat.summary, 98)) {
     text += line + "\n";
   }
-  for (const OptionSupport fate : {OptionSupport::Same, OptionSupport::Better, OptionSupport::Passed,
-                                   OptionSupport::Ignored, OptionSupport::Refused}) {
+  for (const OptionSupport support : {OptionSupport::Same, OptionSupport::Better, OptionSupport::Passed,
+                                      OptionSupport::Ignored, OptionSupport::Refused}) {
     std::string entries;
     for (const CompatOption& option : compat.options()) {
-      entries += option.fate == fate ? help_entry(spelled(option), option.note) : "";
+      entries += option.support == support ? help_entry(spelled(option), option.note) : "";
     }
-    text += entries.empty() ? "" : std::string("\n") + heading_of(fate) + "\n" + entries;
+    text += entries.empty() ? "" : std::string("\n") + heading_of(support) + "\n" + entries;
   }
   if (compat.variables != nullptr) {
     const char* const wins =

@@ -31,10 +31,10 @@ Result<> translate_one(const CompatOption& option, const Sourced<std::string>& v
   if (option.is_strict && std::find(choices.begin(), choices.end(), value.value) == choices.end()) {
     return wrong_value(value, "one of " + join(choices, ", "));
   }
-  if (option.fate == OptionSupport::Refused && !value.value.empty()) {
-    return Error{blame(value.source), value.source.name + " is refused: " + option.note};
+  if (option.support == OptionSupport::Refused && !value.value.empty()) {
+    return Error{error_kind(value.source), value.source.name + " is refused: " + option.note};
   }
-  if (option.fate == OptionSupport::Ignored) {
+  if (option.support == OptionSupport::Ignored) {
     translation.line.notices.push_back("ignoring " + value.source.name + ": " + option.note);
     return check_ignored(option, value);
   }
@@ -54,8 +54,9 @@ Result<> translate(const CompatLauncher& compat, Translation& translation) {
 }
 
 Error started_otherwise(const Sourced<std::string>& setting, const CompatNames& words) {
-  return Error{blame(setting.source), setting.source.name + " is '" + setting.value + "' but '" + words.called +
-                                          "' starts workers by '" + words.compat.mode + "'; leave one of them out"};
+  return Error{error_kind(setting.source), setting.source.name + " is '" + setting.value + "' but '" + words.called +
+                                               "' starts workers by '" + words.compat.mode +
+                                               "'; leave one of them out"};
 }
 
 /// Fails if --mode or --template contradicts the launcher's name, which decides how workers are started.
@@ -159,7 +160,7 @@ Result<const CompatLauncher*> compat_of(std::string_view argv0) {
   if (name.empty() || name.starts_with("muster")) {
     return nullptr;
   }
-  if (const CompatLauncher* const compat = find_front_end(name)) {
+  if (const CompatLauncher* const compat = find_compat(name)) {
     return compat;
   }
   std::vector<std::string> known = {"muster"};
@@ -170,8 +171,8 @@ Result<const CompatLauncher*> compat_of(std::string_view argv0) {
                                         "muster, or one of " + join(std::span(known).subspan(1), ", ")};
 }
 
-Result<> read_front_end(CommandLine& line, const CompatNames& words, const OptionTable& own_options,
-                        const Snapshot& snapshot, const ReadText& read_text) {
+Result<> read_compat(CommandLine& line, const CompatNames& words, const OptionTable& own_options,
+                     const Snapshot& snapshot, const ReadText& read_text) {
   const CompatLauncher& compat = words.compat;
   const bool is_behind_word = compat.subcommand != nullptr && has_subcommand(words);
   auto read = TRY(read_tokens(compat, words.tokens.subspan(is_behind_word ? 1 : 0), &own_options));

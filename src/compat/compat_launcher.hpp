@@ -33,7 +33,7 @@ struct CompatOption {
   const char* name;      ///< as the original spells it, without the dashes in front
   char letter;           ///< short form, or '\0'
   const char* argument;  ///< names of its values in --help, separated by blanks; nullptr: a switch
-  OptionSupport fate;
+  OptionSupport support;
   const char* note;               ///< for users: what it does here
   const char* setting = nullptr;  ///< takes the value; nullptr: `translate` does, or no code needs it
   const char* choices = nullptr;  ///< for completions, separated by blanks
@@ -113,7 +113,7 @@ struct CompatLauncher {
 [[nodiscard]] std::span<const CompatLauncher> compat_launchers();
 
 /// The launcher with that name or alias; nullptr if there is none.
-[[nodiscard]] const CompatLauncher* find_front_end(std::string_view name);
+[[nodiscard]] const CompatLauncher* find_compat(std::string_view name);
 
 /// The launcher that the program's own name (argv[0]) stands for: nullptr for "muster" and all names that begin with
 /// it. Fails for an unknown name.
@@ -129,8 +129,8 @@ struct CompatNames {
 /// Reads the tokens, the launcher's variables and MUSTER_* into `line`, whose settings hold muster's flags in front
 /// of the launcher's name. `own` are muster's options, which may stand among the tokens. `read_text` reads the files
 /// that the line names.
-[[nodiscard]] Result<> read_front_end(CommandLine& line, const CompatNames& words, const OptionTable& own,
-                                      const Snapshot& snapshot, const ReadText& read_text);
+[[nodiscard]] Result<> read_compat(CommandLine& line, const CompatNames& words, const OptionTable& own,
+                                   const Snapshot& snapshot, const ReadText& read_text);
 
 /// Reads options of a launcher from a variable of the platform. They win over everything, and name no file.
 [[nodiscard]] Result<> read_extra_options(CommandLine& line, const CompatLauncher& compat,

@@ -15,7 +15,7 @@ namespace muster {
 
 namespace {
 
-constexpr const char* kOwnWay = "muster goes to other hosts by itself, through ssh or --remote-shell";
+constexpr const char* kOwnShell = "muster goes to other hosts by itself, through ssh or --remote-shell";
 
 constexpr const char* kDeepspeedElastic =
     "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not "
@@ -45,8 +45,8 @@ constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
     {"master_port", '\0', "PORT", OptionSupport::Same, "Where the nodes meet.", "master-port"},
     {"master_addr", '\0', "HOST", OptionSupport::Same, "Where the nodes meet.", "master-addr"},
     {"node_rank", '\0', "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."},
-    {"launcher", '\0', "NAME", OptionSupport::Ignored, kOwnWay},
-    {"launcher_args", '\0', "TEXT", OptionSupport::Ignored, kOwnWay},
+    {"launcher", '\0', "NAME", OptionSupport::Ignored, kOwnShell},
+    {"launcher_args", '\0', "TEXT", OptionSupport::Ignored, kOwnShell},
     {"module", '\0', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
     {"no_python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
     {"no_local_rank", '\0', nullptr, OptionSupport::Same,
@@ -222,8 +222,8 @@ void set_list(Translation& t, const Text& file, const std::optional<Text>& choic
 /// Defaults to one node, without a rendezvous, if neither a list, a count nor the platform has the number.
 void default_nodes(Translation& t) {
   const bool is_about = t.settings.contains("node-rank") || t.settings.contains("master-addr") || t.is_on("no-ssh");
-  const bool is_said = t.settings.contains("nnodes") || t.line.settings.has("nnodes");
-  if (is_about && !is_said && !find_starter(t)) {
+  const bool is_given = t.settings.contains("nnodes") || t.line.settings.has("nnodes");
+  if (is_about && !is_given && !find_starter(t)) {
     t.set("nnodes", {"1", default_of("deepspeed")});
   }
   const auto nodes = t.settings.find("nnodes");

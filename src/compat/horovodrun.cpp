@@ -32,13 +32,13 @@ constexpr const char* kBuild = "it starts nothing, and horovodrun itself knows h
 
 constexpr const char* kOfMpirun = "Options of mpirun, as 'muster mpirun' has them.";
 
-constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport fate,
+constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport support,
                               const char* note) {
-  return {name, letter, argument, fate, note};
+  return {name, letter, argument, support, note};
 }
 
 /// An option that sets a variable of the ranks.
-constexpr CompatOption told(const char* name, const char* argument, const char* variable) {
+constexpr CompatOption exports(const char* name, const char* argument, const char* variable) {
   return option(name, '\0', argument, OptionSupport::Same, variable);
 }
 
@@ -98,40 +98,40 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
            "YAML or JSON. What a flag says wins over it, wherever that stands."),
     option("mpi-args", '\0', "OPTIONS", OptionSupport::Same, kOfMpirun),
     option("binding-args", '\0', "OPTIONS", OptionSupport::Same, kOfMpirun),
-    told("tcp", nullptr, "NCCL_IB_DISABLE"),
-    told("fusion-threshold-mb", "N", "HOROVOD_FUSION_THRESHOLD, in bytes"),
-    told("cycle-time-ms", "MILLISECONDS", "HOROVOD_CYCLE_TIME"),
-    told("cache-capacity", "N", "HOROVOD_CACHE_CAPACITY"),
-    told("hierarchical-allreduce", nullptr, "HOROVOD_HIERARCHICAL_ALLREDUCE"),
-    told("no-hierarchical-allreduce", nullptr, "HOROVOD_HIERARCHICAL_ALLREDUCE, 0"),
-    told("hierarchical-allgather", nullptr, "HOROVOD_HIERARCHICAL_ALLGATHER"),
-    told("no-hierarchical-allgather", nullptr, "HOROVOD_HIERARCHICAL_ALLGATHER, 0"),
-    told("torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE"),
-    told("no-torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE, 0"),
-    told("autotune", nullptr, "HOROVOD_AUTOTUNE"),
+    exports("tcp", nullptr, "NCCL_IB_DISABLE"),
+    exports("fusion-threshold-mb", "N", "HOROVOD_FUSION_THRESHOLD, in bytes"),
+    exports("cycle-time-ms", "MILLISECONDS", "HOROVOD_CYCLE_TIME"),
+    exports("cache-capacity", "N", "HOROVOD_CACHE_CAPACITY"),
+    exports("hierarchical-allreduce", nullptr, "HOROVOD_HIERARCHICAL_ALLREDUCE"),
+    exports("no-hierarchical-allreduce", nullptr, "HOROVOD_HIERARCHICAL_ALLREDUCE, 0"),
+    exports("hierarchical-allgather", nullptr, "HOROVOD_HIERARCHICAL_ALLGATHER"),
+    exports("no-hierarchical-allgather", nullptr, "HOROVOD_HIERARCHICAL_ALLGATHER, 0"),
+    exports("torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE"),
+    exports("no-torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE, 0"),
+    exports("autotune", nullptr, "HOROVOD_AUTOTUNE"),
     option("no-autotune", '\0', nullptr, OptionSupport::Same, "Not by the file either."),
-    told("autotune-log-file", "FILE", "HOROVOD_AUTOTUNE_LOG, with --autotune, as the next four"),
-    told("autotune-warmup-samples", "N", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"),
-    told("autotune-steps-per-sample", "N", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE"),
-    told("autotune-bayes-opt-max-samples", "N", "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES"),
-    told("autotune-gaussian-process-noise", "VALUE", "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE"),
-    told("timeline-filename", "FILE", "HOROVOD_TIMELINE"),
-    told("timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, with --timeline-filename, as the next"),
-    told("no-timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, 0"),
-    told("no-stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE"),
-    told("stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE, 0"),
-    told("stall-check-warning-time-seconds", "N", "HOROVOD_STALL_CHECK_TIME_SECONDS"),
-    told("stall-check-shutdown-time-seconds", "N", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
-    told("mpi-threads-disable", nullptr, "HOROVOD_MPI_THREADS_DISABLE"),
-    told("no-mpi-threads-disable", nullptr, "HOROVOD_MPI_THREADS_DISABLE, 0"),
-    told("num-nccl-streams", "N", "HOROVOD_NUM_NCCL_STREAMS"),
-    told("thread-affinity", "N", "HOROVOD_THREAD_AFFINITY"),
-    told("gloo-timeout-seconds", "N", "HOROVOD_GLOO_TIMEOUT_SECONDS"),
-    chosen(told("log-level", "LEVEL", "HOROVOD_LOG_LEVEL"), "TRACE DEBUG INFO WARNING ERROR FATAL"),
-    told("log-without-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"),
-    alias(told("log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"), "log-without-timestamp"),
-    told("log-with-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"),
-    alias(told("no-log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"), "log-with-timestamp"),
+    exports("autotune-log-file", "FILE", "HOROVOD_AUTOTUNE_LOG, with --autotune, as the next four"),
+    exports("autotune-warmup-samples", "N", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"),
+    exports("autotune-steps-per-sample", "N", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE"),
+    exports("autotune-bayes-opt-max-samples", "N", "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES"),
+    exports("autotune-gaussian-process-noise", "VALUE", "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE"),
+    exports("timeline-filename", "FILE", "HOROVOD_TIMELINE"),
+    exports("timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, with --timeline-filename, as the next"),
+    exports("no-timeline-mark-cycles", nullptr, "HOROVOD_TIMELINE_MARK_CYCLES, 0"),
+    exports("no-stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE"),
+    exports("stall-check", nullptr, "HOROVOD_STALL_CHECK_DISABLE, 0"),
+    exports("stall-check-warning-time-seconds", "N", "HOROVOD_STALL_CHECK_TIME_SECONDS"),
+    exports("stall-check-shutdown-time-seconds", "N", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
+    exports("mpi-threads-disable", nullptr, "HOROVOD_MPI_THREADS_DISABLE"),
+    exports("no-mpi-threads-disable", nullptr, "HOROVOD_MPI_THREADS_DISABLE, 0"),
+    exports("num-nccl-streams", "N", "HOROVOD_NUM_NCCL_STREAMS"),
+    exports("thread-affinity", "N", "HOROVOD_THREAD_AFFINITY"),
+    exports("gloo-timeout-seconds", "N", "HOROVOD_GLOO_TIMEOUT_SECONDS"),
+    chosen(exports("log-level", "LEVEL", "HOROVOD_LOG_LEVEL"), "TRACE DEBUG INFO WARNING ERROR FATAL"),
+    exports("log-without-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"),
+    alias(exports("log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"), "log-without-timestamp"),
+    exports("log-with-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"),
+    alias(exports("no-log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"), "log-with-timestamp"),
     option("disable-cache", '\0', nullptr, OptionSupport::Ignored,
            "nothing is tried beforehand, who cannot be reached is named"),
     option("prefix-output-with-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
@@ -183,9 +183,9 @@ void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
   for (const Strings& theirs : defaults) {
     const bool is_binding = theirs.size() == 2;
     const std::string key = bare_name(theirs[is_binding ? 0 : 1]);
-    const bool is_said =
+    const bool is_given =
         std::any_of(said.begin(), said.end(), [&](const std::string& word) { return bare_name(word) == key; });
-    if (!is_said && !(is_binding && is_binding_said)) {
+    if (!is_given && !(is_binding && is_binding_said)) {
       words.insert(words.end(), theirs.begin(), theirs.end());
     }
   }
@@ -213,7 +213,7 @@ Result<Strings> mpirun_line_of(const Translation& t) {
 /// Reads the line that horovodrun makes for mpirun with muster's mpirun front end. Fails for options that mpirun does
 /// not have.
 Result<> translate_as_mpirun(Translation& t) {
-  const CompatLauncher& mpirun = *find_front_end("mpirun");
+  const CompatLauncher& mpirun = *find_compat("mpirun");
   const auto words = TRY(mpirun_line_of(t));
   auto tokens = TRY(read_tokens(mpirun, words, nullptr));
   if (!tokens.program.empty()) {

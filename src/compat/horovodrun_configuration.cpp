@@ -188,8 +188,8 @@ Result<> export_one(Translation& t, const Tuning& tuning) {
     return contradiction(*value, *contrary);
   }
   const auto read = TRY(value ? read_for_ranks(tuning.kind, *value) : Result<std::string>("0"));
-  const bool is_said = tuning.needs == nullptr || t.find(tuning.needs);
-  if (is_said && (value || contrary)) {
+  const bool is_given = tuning.needs == nullptr || t.find(tuning.needs);
+  if (is_given && (value || contrary)) {
     t.export_variable(tuning.variable, {read, value ? value->source : contrary->source});
   }
   return {};

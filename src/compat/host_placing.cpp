@@ -368,7 +368,7 @@ Result<> read_run_method(CommandLine& line, const Snapshot& snapshot) {
     set_if_missing(line, "gang-timeout", gang_timeout_of(*seconds));
   }
   const auto words = find_given(snapshot, method->more_options);
-  return words ? read_extra_options(line, *find_front_end(method->mode), *words, snapshot) : Result<>();
+  return words ? read_extra_options(line, *find_compat(method->mode), *words, snapshot) : Result<>();
 }
 
 }  // namespace muster

@@ -90,7 +90,7 @@ std::string line_inside(std::string_view name, Strings arguments) {
 }
 
 std::string line_of(const KnownLauncher& launcher, Strings arguments) {
-  const CompatLauncher* const compat = find_front_end(launcher.word);
+  const CompatLauncher* const compat = find_compat(launcher.word);
   switch (launcher.instead) {
     case Replacement::CompatLauncher:
       return behind("muster " + (compat != nullptr ? command_of(*compat) : std::string(launcher.name)), arguments);
@@ -103,7 +103,7 @@ std::string line_of(const KnownLauncher& launcher, Strings arguments) {
 }
 
 /// True if the option sets another number of nodes than 1, the default: --nnodes 2, --nnodes=$N, --num-machines 2.
-bool tells_of_nodes(Strings words, std::string_view option) {
+bool sets_nodes(Strings words, std::string_view option) {
   for (std::size_t i = 0; i < words.size() && !option.empty(); ++i) {
     std::string word = words[i].substr(0, words[i].find('='));
     std::replace(word.begin(), word.end(), '-', '_');
@@ -149,7 +149,7 @@ std::optional<SuggestedCommand> suggest_command(std::string_view name, Strings a
     return std::nullopt;
   }
   SuggestedCommand instead{line_of(*at, own), "", false, std::string(at->nodes_variable)};
-  instead.knows_nodes = tells_of_nodes(own.first(find_script(own)), at->nodes_option);
+  instead.knows_nodes = sets_nodes(own.first(find_script(own)), at->nodes_option);
   if (at->instead == Replacement::Inside) {  // it starts the other nodes itself
     instead.on_nodes = "'" + instead.line + "' on one node, with all hosts";
   }

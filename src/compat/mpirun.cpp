@@ -38,14 +38,14 @@ constexpr const char* kHydrasCount = "it is of MPICH and Intel MPI; Open MPI's i
 
 constexpr const char* kNeedsMpirun = "Only mpirun can do that.";
 
-constexpr CompatOption owned(const char* name, char letter, const char* argument, OptionSupport fate,
+constexpr CompatOption owned(const char* name, char letter, const char* argument, OptionSupport support,
                              const char* note) {
-  return {name, letter, argument, fate, note};
+  return {name, letter, argument, support, note};
 }
 
 /// An option that muster reads, and passes to mpirun as well if mpirun is started.
-constexpr CompatOption shared(const char* name, const char* argument, OptionSupport fate, const char* note) {
-  return {name, '\0', argument, fate, note, nullptr, nullptr, false, true, true};
+constexpr CompatOption shared(const char* name, const char* argument, OptionSupport support, const char* note) {
+  return {name, '\0', argument, support, note, nullptr, nullptr, false, true, true};
 }
 
 constexpr CompatOption passed(const char* name, char letter, const char* argument) {
@@ -300,8 +300,9 @@ void translate_options(Translation& t) {
 
 /// Drops muster's binding where mpirun starts the ranks, since mpirun binds them.
 void leave_binding(Translation& t) {
-  const auto way = t.line.settings.find("mpi-start");
-  const bool is_by_mpirun = way && (way->value == name_of(MpiStart::Agent) || way->value == name_of(MpiStart::Ssh));
+  const auto method = t.line.settings.find("mpi-start");
+  const bool is_by_mpirun =
+      method && (method->value == name_of(MpiStart::Agent) || method->value == name_of(MpiStart::Ssh));
   if (is_by_mpirun || t.settings.contains(kOnlyMpirun)) {
     t.settings.erase("numa-binding");
   }

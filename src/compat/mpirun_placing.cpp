@@ -188,7 +188,7 @@ OptionMeaning meaning_of(Translation& t, const TypedOption& typed) {
     const Sourced<std::string> folder = last_of(typed);
     t.set("log-dir", {folder.value.substr(0, folder.value.find(':')), folder.source});
   }
-  return {typed.option->is_passed, typed.option->fate == OptionSupport::Passed};
+  return {typed.option->is_passed, typed.option->support == OptionSupport::Passed};
 }
 
 /// The option as it was typed, with old names replaced and the directory absolute.

@@ -29,9 +29,9 @@ constexpr const char* kOfServers = "it is of parameter servers";
 
 constexpr const char* kTuner = "only Paddle's own launcher runs its tuner; start what it has found by muster";
 
-constexpr CompatOption option(const char* name, const char* argument, OptionSupport fate, const char* note,
+constexpr CompatOption option(const char* name, const char* argument, OptionSupport support, const char* note,
                               const char* setting = nullptr) {
-  return {name, '\0', argument, fate, note, setting};
+  return {name, '\0', argument, support, note, setting};
 }
 
 /// An option without a variable, or with a variable of another name.

@@ -293,8 +293,8 @@ void translate_dynamic(Translation& t, const Sourced<std::string>& endpoint) {
 
 /// True if there are several nodes, and neither the line nor a platform has a rendezvous address.
 bool is_meeting_unknown(const Translation& t) {
-  const bool is_said = t.find("master-addr") || t.line.settings.has("master-addr") || t.line.settings.has("platform");
-  return !is_said && t.is_whole && !is_one(nodes_of(t)) && !find_starter(t.snapshot);
+  const bool is_given = t.find("master-addr") || t.line.settings.has("master-addr") || t.line.settings.has("platform");
+  return !is_given && t.is_whole && !is_one(nodes_of(t)) && !find_starter(t.snapshot);
 }
 
 Result<> translate_rendezvous(Translation& t) {
@@ -373,9 +373,9 @@ Result<> translate_script(Translation& t) {
     return {};
   }
   if (t.is_on("module") && t.is_on("no-python")) {
-    return Error{blame(t.given.at("module").source), t.given.at("module").source.name + " and " +
-                                                         t.given.at("no-python").source.name +
-                                                         " contradict each other: a module is run by Python"};
+    return Error{error_kind(t.given.at("module").source), t.given.at("module").source.name + " and " +
+                                                              t.given.at("no-python").source.name +
+                                                              " contradict each other: a module is run by Python"};
   }
   if (t.is_on("module") && !t.line.program.empty()) {
     t.set("module", {t.line.program.front(), t.given.at("module").source});
@@ -415,7 +415,7 @@ Result<> translate_torchrun(Translation& t) {
 
 Result<> translate_torch_launch(Translation& t) {
   if (t.is_on("no-python") && !t.is_on("use-env")) {
-    return Error{blame(t.given.at("no-python").source),
+    return Error{error_kind(t.given.at("no-python").source),
                  t.given.at("no-python").source.name + " needs --use-env as well"};
   }
   if (!t.is_on("use-env")) {

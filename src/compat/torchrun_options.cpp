@@ -163,7 +163,7 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
     const CompatOption* const key = find_key(name);
     if (key == nullptr) {
       t.line.notices.push_back(unknown_key(text.source.name, name));
-    } else if (key->fate == OptionSupport::Ignored) {
+    } else if (key->support == OptionSupport::Ignored) {
       t.line.notices.push_back("ignoring " + name + " in " + text.source.name + ": " + key->note);
     } else {
       const bool is_flag = text.source.kind == SourceKind::Flag;

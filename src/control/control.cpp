@@ -200,7 +200,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Limit of an answer: that of a job with thousands of nodes has megabytes.
 constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20U;
-constexpr std::chrono::seconds kHelloPatience{2};
+constexpr std::chrono::seconds kHelloTimeout{2};
 constexpr std::string_view kFolderStart = "muster_";
 
 Result<UniqueFd> connect_to(const std::string& path) {
@@ -291,7 +291,7 @@ bool is_owners(const std::string& folder, const ucred& peer, pid_t named) {
 Result<FoundAgent> greet(const std::string& folder) {
   const std::string socket = folder + "/" + kSocketName;
   ucred peer{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
-  auto answer = TRY(ask(socket, HelloRequest{}, kHelloPatience, &peer));
+  auto answer = TRY(ask(socket, HelloRequest{}, kHelloTimeout, &peer));
   FoundAgent agent;
   agent.socket = socket;
   agent.job_id = member_text(answer, "id");
@@ -346,7 +346,7 @@ bool is_id_of(const std::string& wanted, const std::string& job_id) {
   return !wanted.empty() && (wanted == job_id || (is_number && job_id.starts_with(wanted + ".")));
 }
 
-Error nobody(const Found& found, const std::string& what) {
+Error no_job(const Found& found, const std::string& what) {
   std::string message = what;
   if (found.of_others > 0) {
     message +=
@@ -396,8 +396,8 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
     return Error{ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +
                                           " run here: " + join(names, ", ") + "; choose one with --job PID"};
   }
-  return wanted && !names.empty() ? nobody(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
-                                  : nobody(found, "no job of muster runs here");
+  return wanted && !names.empty() ? no_job(found, "no job '" + *wanted + "' runs here; these do: " + join(names, ", "))
+                                  : no_job(found, "no job of muster runs here");
 }
 
 Result<json::object> ask(const std::string& socket, const Request& request, std::chrono::milliseconds most_time,

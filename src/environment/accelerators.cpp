@@ -125,9 +125,9 @@ const Vendor* find_vendor(const Snapshot& snapshot) {
 }
 
 Error no_device(const Sourced<std::string>& wanted, const Sourced<int>& found, const char* kind) {
-  return Error{blame(wanted.source), wanted.source.name + " is '" + wanted.value + "', but there is no " + kind +
-                                         " on this node (by " + found.source.name +
-                                         "); give a number to start workers without one"};
+  return Error{error_kind(wanted.source), wanted.source.name + " is '" + wanted.value + "', but there is no " + kind +
+                                              " on this node (by " + found.source.name +
+                                              "); give a number to start workers without one"};
 }
 
 Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snapshot) {

@@ -244,7 +244,7 @@ constexpr std::size_t kMostMergedVoteBytes = std::size_t{64} << 10U;
 
 using Reports = std::vector<MethodReport>;
 
-Result<Reports> read_ways(const gang::NodePart& part) {
+Result<Reports> read_methods(const gang::NodePart& part) {
   try {
     Reports reports;
     const json::value document = json::parse({part.bytes.data(), part.bytes.size()});
@@ -260,11 +260,11 @@ Result<Reports> read_ways(const gang::NodePart& part) {
 }
 
 /// The first node on which the method does not work, and why; empty: it works everywhere.
-std::string find_refusal(std::size_t way, const std::vector<Reports>& nodes) {
+std::string find_refusal(std::size_t method, const std::vector<Reports>& nodes) {
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const MethodReport& report = nodes[node].at(way);
+    const MethodReport& report = nodes[node].at(method);
     if (!report.why_not.empty()) {
-      return report.way + " does not work on node " + std::to_string(node) + ": " + report.why_not;
+      return report.method + " does not work on node " + std::to_string(node) + ": " + report.why_not;
     }
   }
   return {};
@@ -273,7 +273,7 @@ std::string find_refusal(std::size_t way, const std::vector<Reports>& nodes) {
 Result<std::string> agree(const std::vector<gang::NodePart>& parts) {
   std::vector<Reports> nodes;
   for (const gang::NodePart& part : parts) {
-    auto reports = TRY(read_ways(part));
+    auto reports = TRY(read_methods(part));
     if (!nodes.empty() && reports.size() != nodes.front().size()) {
       return Error{ErrorKind::BadData,
                    "the nodes were given different --mpi-start, or options for mpirun: node 0 has " +
@@ -283,10 +283,10 @@ Result<std::string> agree(const std::vector<gang::NodePart>& parts) {
     nodes.push_back(std::move(reports));
   }
   std::vector<std::string> why_not;
-  for (std::size_t way = 0; !nodes.empty() && way < nodes.front().size(); ++way) {
-    std::string refusal = find_refusal(way, nodes);
+  for (std::size_t method = 0; !nodes.empty() && method < nodes.front().size(); ++method) {
+    std::string refusal = find_refusal(method, nodes);
     if (refusal.empty()) {
-      return json::serialize(json::object{{"index", way}, {"why_not", json::array(why_not.begin(), why_not.end())}});
+      return json::serialize(json::object{{"index", method}, {"why_not", json::array(why_not.begin(), why_not.end())}});
     }
     why_not.push_back(std::move(refusal));
   }
@@ -295,14 +295,14 @@ Result<std::string> agree(const std::vector<gang::NodePart>& parts) {
 
 }  // namespace
 
-gang::ExchangeKey ways_key() {
+gang::ExchangeKey methods_key() {
   return {"mpi_ways", gang::Phase::BeforeStart, kMostVoteBytesOfNode, kMostMergedVoteBytes, agree};
 }
 
-std::string write_ways(const Reports& reports) {
+std::string write_methods(const Reports& reports) {
   json::array all;
   for (const MethodReport& report : reports) {
-    all.push_back(json::object{{"way", report.way}, {"why_not", report.why_not}});
+    all.push_back(json::object{{"way", report.method}, {"why_not", report.why_not}});
   }
   return json::serialize(all);
 }

@@ -73,7 +73,7 @@ inline constexpr std::size_t kMostPortsOfNode = 4'096;
 
 /// A start method, and why it does not work on a node.
 struct MethodReport {
-  std::string way;      ///< its name in `--mpi-start`
+  std::string method;   ///< its name in `--mpi-start`
   std::string why_not;  ///< empty: it works
 
   bool operator==(const MethodReport&) const = default;
@@ -87,8 +87,8 @@ struct AgreedMethod {
 
 /// The key "mpi_ways". A node contributes its reports in the order of preference. Merging fails when no method works
 /// on all nodes.
-[[nodiscard]] gang::ExchangeKey ways_key();
-[[nodiscard]] std::string write_ways(const std::vector<MethodReport>& reports);
+[[nodiscard]] gang::ExchangeKey methods_key();
+[[nodiscard]] std::string write_methods(const std::vector<MethodReport>& reports);
 /// Fails with `BadData`.
 [[nodiscard]] Result<AgreedMethod> read_agreed_method(std::string_view merged);
 

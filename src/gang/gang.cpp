@@ -297,7 +297,7 @@ void Gang::Driver::act(const SendToLeader& wanted) {
 
 void Gang::Driver::act(const Leave& wanted) {
   has_left_ = true;
-  links_.fall_silent();
+  links_.stop_logging();
   callbacks_.on_job_end(wanted.end);
   // A leader that leaves before all nodes know the end was forced to leave.
   const bool is_awaited = leader_ && !is_dissolved_ && leader_->state() == Leader::State::Finishing;

@@ -75,8 +75,8 @@ std::optional<StopSentByGuard> GuardSharedMemory::stop_sent_by_guard() const {
 
 bool GuardSharedMemory::add_helper(pid_t pid) {
   for (std::atomic<pid_t>& place : helpers_) {
-    pid_t nobody = 0;
-    if (place.compare_exchange_strong(nobody, pid)) {
+    pid_t free_place = 0;
+    if (place.compare_exchange_strong(free_place, pid)) {
       return true;
     }
   }
@@ -119,8 +119,8 @@ void AgentWatchdog::on_stop_asked(Instant now) {
   asked_ = asked_.value_or(now);
 }
 
-AgentWatchdog::Act AgentWatchdog::look(const AgentHeartbeat& heartbeat, Instant now,
-                                       const std::function<ProcessSample()>& see) {
+AgentWatchdog::Act AgentWatchdog::check(const AgentHeartbeat& heartbeat, Instant now,
+                                        const std::function<ProcessSample()>& see) {
   if (!next_poll_ || now > *next_poll_ + kLateWakeup) {
     grace_until_ = now + kSecondChance;  // this poll is late
   }

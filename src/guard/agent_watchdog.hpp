@@ -136,7 +136,7 @@ class AgentWatchdog {
   void on_stop_asked(Instant now);
 
   /// Calls `see` only when the agent is late.
-  [[nodiscard]] Act look(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see);
+  [[nodiscard]] Act check(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see);
   /// Time of the next poll; empty: none before the next event.
   [[nodiscard]] std::optional<Instant> next_poll() const { return next_poll_; }
 

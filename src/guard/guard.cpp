@@ -38,9 +38,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kGuardCleanup{1};
 
 /// Time for helper processes to write what a killed agent had read, as after any end.
-constexpr std::chrono::milliseconds kPatienceWithFiles{1'200};
+constexpr std::chrono::milliseconds kFileTimeout{1'200};
 /// Shorter, if the agent was stuck.
-constexpr std::chrono::milliseconds kMomentForFiles{200};
+constexpr std::chrono::milliseconds kShortFileTimeout{200};
 
 /// Reaps children until the agent is among them; then returns its wait status.
 std::optional<int> reap_until(pid_t agent) {
@@ -164,7 +164,7 @@ std::optional<int> Guard::wait_for_agent() {
     if (const auto status = reap_until(agent_)) {
       return status;
     }
-    const auto act = watch_.look(page_.heartbeat(), Clock::now(), [this] { return see(agent_); });
+    const auto act = watch_.check(page_.heartbeat(), Clock::now(), [this] { return see(agent_); });
     if (act == AgentWatchdog::Act::KillJob) {
       return std::nullopt;
     }
@@ -204,7 +204,7 @@ int Guard::end_after(const ExitStatus& status) {
     return *status.code();
   }
   const std::vector<Process> left = sweep_.kill(kKillLimit);
-  sweep_.kill_helpers(kPatienceWithFiles);
+  sweep_.kill_helpers(kFileTimeout);
   take_terminal_back();
   print_fatal("the agent (pid " + std::to_string(agent_) + ") was ended by " + status.describe() +
               describe_sweep(left, "; every process of the job was killed"));
@@ -216,7 +216,7 @@ int Guard::take_over() {
   const std::string stand = describe_stand(agent_);
   (void)::kill(agent_, SIGKILL);
   const std::vector<Process> left = sweep_.kill(kKillLimit);
-  sweep_.kill_helpers(kMomentForFiles);
+  sweep_.kill_helpers(kShortFileTimeout);
   take_terminal_back();
   print_fatal("the agent (pid " + std::to_string(agent_) + ") " + watch_.why() + stand +
               describe_sweep(left, ": killed every process of the job"));
@@ -230,7 +230,7 @@ void log_losses() {
       log_warning(guarantee.warning());
     }
   }
-  if (is_said(Level::Debug)) {
+  if (is_logged(Level::Debug)) {
     log_debug(describe(guarantees(probe_system())));
   }
 }
@@ -242,7 +242,7 @@ std::string describe(const boost::system::system_error& error) {
 }
 
 /// Lets no exception leave the agent: the frames above belong to the guard.
-int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
+int run_work(const std::function<int(GuardLink)>& work, GuardLink link) {
   try {
     return work(std::move(link));
   } catch (const boost::system::system_error& error) {  // Asio, if it cannot make its descriptors
@@ -261,7 +261,7 @@ int work_safely(const std::function<int(GuardLink)>& work, GuardLink link) {
   arm_parent_death_timer(guard);
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by fork; a refusal was logged before
   GuardSignalNotifier::listen();
-  const int exit_code = work_safely(work, std::move(link));
+  const int exit_code = run_work(work, std::move(link));
   if (::getppid() == guard) {
     (void)::kill(guard, SIGCONT);  // continues a guard that was stopped: the job is over
   }
@@ -368,14 +368,14 @@ extern "C" void on_pipe_signal(int /*signal*/) {
 
 }  // namespace
 
-void arm_parent_death_timer(pid_t guard, std::chrono::seconds patience) {
+void arm_parent_death_timer(pid_t guard, std::chrono::seconds timeout) {
   sigevent kill{};
   kill.sigev_notify = SIGEV_SIGNAL;
   kill.sigev_signo = SIGKILL;
   if (::timer_create(CLOCK_MONOTONIC, &kill, &end_of_agent.timer) != 0) {
     return;  // the event loop remains
   }
-  end_of_agent.later.it_value.tv_sec = patience.count();
+  end_of_agent.later.it_value.tv_sec = timeout.count();
   end_of_agent.guard = guard;
   end_of_agent.agent = ::getpid();
   struct sigaction action {};
@@ -427,7 +427,7 @@ void GuardSignalNotifier::listen() {
   (void)::kill(::getpid(), kKept);
 }
 
-void GuardSignalNotifier::silence(int notifier) {
+void GuardSignalNotifier::rearm(int notifier) {
   epoll_event rung{};
   (void)::epoll_wait(notifier, &rung, 1, 0);
 }
@@ -445,17 +445,17 @@ void HeartbeatSender::renew(const gang::Lease& lease) {
 void HeartbeatSender::listen() {
   if (link_.notifier) {
     signal_notifier_.assign(link_.notifier.release());
-    wait_for_bell();
+    wait_for_notifier();
   }
 }
 
-void HeartbeatSender::wait_for_bell() {
+void HeartbeatSender::wait_for_notifier() {
   using Descriptor = boost::asio::posix::stream_descriptor;
   signal_notifier_.async_wait(Descriptor::wait_read, [this](const boost::system::error_code& error) {
     if (!error) {
-      GuardSignalNotifier::silence(signal_notifier_.native_handle());
+      GuardSignalNotifier::rearm(signal_notifier_.native_handle());
       check_guard();
-      wait_for_bell();
+      wait_for_notifier();
     }
   });
 }
@@ -474,16 +474,16 @@ void HeartbeatSender::check_guard() {
   });
 }
 
-void HeartbeatSender::beat_from_now_on() {
+void HeartbeatSender::start_heartbeats() {
   if (!std::exchange(beats_, true)) {
-    beat_soon();
+    heartbeat_soon();
   }
 }
 
-void HeartbeatSender::go_on_alone() {
+void HeartbeatSender::continue_alone() {
   is_alone_ = true;
   feed_parent_death_timer();
-  beat_from_now_on();
+  start_heartbeats();
 }
 
 void HeartbeatSender::beat() {
@@ -493,12 +493,12 @@ void HeartbeatSender::beat() {
   }
 }
 
-void HeartbeatSender::beat_soon() {
+void HeartbeatSender::heartbeat_soon() {
   timer_.expires_after(AgentWatchdog::kTimeToAnswer / 4);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
       beat();
-      beat_soon();
+      heartbeat_soon();
     }
   });
 }

@@ -63,7 +63,7 @@ void wake_guard(pid_t guard);
 /// stuck reads nothing. From this call on, when the guard dies, the kernel kills this process after `patience`, and
 /// with it the workers, unless `feed_parent_death_timer` defers it. To be called once, in the agent. SIGPIPE, which
 /// reports the death, ends nothing.
-void arm_parent_death_timer(pid_t guard, std::chrono::seconds patience = std::chrono::seconds(5));
+void arm_parent_death_timer(pid_t guard, std::chrono::seconds timeout = std::chrono::seconds(5));
 
 /// Defers that: the guard is dead, and the loop turns.
 void feed_parent_death_timer();
@@ -85,7 +85,7 @@ struct GuardSignalNotifier {
   /// In the child: starts notifications. SIGXFSZ, which is blocked, stays pending.
   static void listen();
   /// Rearms the notification.
-  static void silence(int notifier);
+  static void rearm(int notifier);
 };
 
 // The agent's heartbeats to the guard, and its check of the guard.
@@ -103,14 +103,14 @@ class HeartbeatSender {
   /// The loop has turned; `lease` is what other nodes depend on.
   void renew(const gang::Lease& lease);
   /// A stop was requested: the guard expects beats from now on, with or without a lease.
-  void beat_from_now_on();
+  void start_heartbeats();
   /// The guard was killed: only the kernel's timer ends us if the loop is stuck.
-  void go_on_alone();
+  void continue_alone();
 
  private:
   void beat();
-  void beat_soon();
-  void wait_for_bell();
+  void heartbeat_soon();
+  void wait_for_notifier();
   void check_guard();
 
   boost::asio::steady_timer timer_;

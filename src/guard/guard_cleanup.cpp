@@ -33,7 +33,7 @@ std::set<pid_t> ended_children(pid_t parent) {
 }
 
 /// Gives dying processes time to exit.
-void rest_a_round() {
+void pause_round() {
   (void)::poll(nullptr, 0, static_cast<int>(kKillRound.count()));
 }
 
@@ -91,9 +91,9 @@ void GuardCleanup::send_stop_signal(int signal) const {
   }
 }
 
-void GuardCleanup::kill_helpers(std::chrono::steady_clock::duration patience) const {
+void GuardCleanup::kill_helpers(std::chrono::steady_clock::duration timeout) const {
   std::set<pid_t> left = page_.helpers();
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + timeout;
   const auto find_ours = [this](pid_t pid) {
     auto process = find_process(pid);
     const bool is_ours = process && (process->parent == ::getpid() || process->parent == agent_);
@@ -108,7 +108,7 @@ void GuardCleanup::kill_helpers(std::chrono::steady_clock::duration patience) co
   };
   std::erase_if(left, has_ended);
   while (!left.empty() && std::chrono::steady_clock::now() < end) {
-    rest_a_round();
+    pause_round();
     std::erase_if(left, has_ended);
   }
   for (const pid_t helper : left) {
@@ -136,7 +136,7 @@ std::vector<Process> GuardCleanup::kill(std::chrono::steady_clock::duration most
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     rounds_without = found.empty() ? rounds_without + 1 : 0;
-    rest_a_round();
+    pause_round();
   }
   return Reaper::has_children() ? found : std::vector<Process>{};
 }

@@ -35,7 +35,7 @@ class GuardCleanup {
   void send_stop_signal(int signal) const;
   /// Helper processes end by themselves once the agent has and everything is written. SIGKILLs those left after
   /// `patience`, and does not wait for them. To be called after `kill`.
-  void kill_helpers(std::chrono::steady_clock::duration patience) const;
+  void kill_helpers(std::chrono::steady_clock::duration timeout) const;
   /// Sends SIGKILL in rounds for at most `most_time`, extended by 5 s while victims are runnable but not scheduled.
   /// Kills the agent without waiting for it; excludes helper processes. Returns what could not be killed.
   [[nodiscard]] std::vector<Process> kill(std::chrono::steady_clock::duration most_time) const;

@@ -107,7 +107,7 @@ std::vector<Input> find_inputs(const ChosenMode& chosen, const Cluster& cluster,
   }
   rank_table::Rules rules = rank_table::find_rules(snapshot);
   rules.most = 2;  // the first is reported, and whether there are more
-  rules.wants_remarks = false;
+  rules.wants_notices = false;
   std::vector<Input> inputs;
   for (const InputTemplate& wanted : chosen.mode.inputs) {
     if (is_given(wanted.file, chosen)) {
@@ -133,11 +133,11 @@ Answer judge(const Input& input, FileContent found) {
   return named.field.empty() ? Answer(Ready{}) : judge_field(named, found.content);
 }
 
-Answer poll(const std::vector<Input>& inputs, const InputReader& look) {
+Answer poll(const std::vector<Input>& inputs, const InputReader& reader) {
   std::vector<std::string> reasons;
   Ready here;
   for (const Input& input : inputs) {
-    Answer answer = judge(input, look(input));
+    Answer answer = judge(input, reader(input));
     if (std::holds_alternative<Error>(answer)) {
       return answer;
     }
@@ -151,7 +151,7 @@ Answer poll(const std::vector<Input>& inputs, const InputReader& look) {
 }
 
 Answer poll(const std::vector<Input>& inputs) {
-  return poll(inputs, [](const Input& input) { return look_at(input); });
+  return poll(inputs, [](const Input& input) { return read_input_file(input); });
 }
 
 // Reads an input. The calls block for as long as the file system takes.
@@ -301,7 +301,7 @@ FileContent read_stream(const std::string& path) {
   return found;
 }
 
-FileContent look_at(const Input& input) {
+FileContent read_input_file(const Input& input) {
   if (!input.is_rank_table) {
     return read_file(input.path);
   }
@@ -313,7 +313,7 @@ FileContent look_at(const Input& input) {
   return found;
 }
 
-FileContent look_at(const Input& input, const Snapshot& snapshot) {
+FileContent read_input_file(const Input& input, const Snapshot& snapshot) {
   const Read read = [&](const std::string& path) { return read_snapshot(path, snapshot); };
   return input.is_rank_table ? read_table(input.path, read) : read(input.path);
 }
@@ -406,7 +406,7 @@ RouteFiles find_routes(const RouteRequest& request, const std::string& table) {
   planned.path = (std::filesystem::path(table).parent_path() / rank_table::kPlannedTable).string();
   Input topology;
   topology.path = request.topology_file;
-  return {look_at(planned), look_at(topology)};
+  return {read_input_file(planned), read_input_file(topology)};
 }
 
 }  // namespace muster

@@ -58,19 +58,19 @@ using Answer = std::variant<Ready, Pending, Error>;
 [[nodiscard]] Answer judge(const Input& input, FileContent found);
 
 /// Reads the file in its present state. Does not wait for a pipe or a device.
-[[nodiscard]] FileContent look_at(const Input& input);
+[[nodiscard]] FileContent read_input_file(const Input& input);
 
 /// Reads a pipe or a device to its end, and blocks until then.
 [[nodiscard]] FileContent read_stream(const std::string& path);
 
 /// Reads the file from the snapshot, otherwise from the disk.
-[[nodiscard]] FileContent look_at(const Input& input, const Snapshot& snapshot);
+[[nodiscard]] FileContent read_input_file(const Input& input, const Snapshot& snapshot);
 
 /// Changes when one of the files was written or replaced, so that large files are read only after a change.
 [[nodiscard]] std::string fingerprint_of(const std::vector<Input>& inputs);
 
 /// Judges all inputs. Returns the first error, otherwise what is missing, otherwise Ready.
-[[nodiscard]] Answer poll(const std::vector<Input>& inputs, const InputReader& look);
+[[nodiscard]] Answer poll(const std::vector<Input>& inputs, const InputReader& reader);
 [[nodiscard]] Answer poll(const std::vector<Input>& inputs);
 
 // Judges the route plan (ROUTE_PLAN=true) from one node's view. The nodes exchange their findings; the plan is used

@@ -127,10 +127,10 @@ Result<std::optional<ChosenMode>> read_builtin_of(const Sourced<std::string>& wa
 }
 
 /// Reads the built-in template of a start method for MPI ranks; each method has its own.
-Result<ChosenMode> read_way(const Source& source, const MpiRequest& mpi, MpiStart way) {
-  auto one = TRY(read_builtin_of({kMpiMode, source}, template_of(way)));
+Result<ChosenMode> read_method(const Source& source, const MpiRequest& mpi, MpiStart method) {
+  auto one = TRY(read_builtin_of({kMpiMode, source}, template_of(method)));
   ChosenMode chosen = one.value();  // every method has a template
-  chosen.way = way;
+  chosen.method = method;
   chosen.mpirun = mpi.mpirun;
   return chosen;
 }
@@ -142,8 +142,8 @@ constexpr std::array<std::pair<std::string_view, const char*>, 2> kFormerModes =
 
 Result<ChosenMode> find_builtin(const Sourced<std::string>& wanted, const MpiRequest& mpi) {
   if (wanted.value == kMpiMode) {
-    TRY(check_way(mpi));
-    return read_way(wanted.source, mpi, ways_of(mpi).front());
+    TRY(check_method(mpi));
+    return read_method(wanted.source, mpi, methods_of(mpi).front());
   }
   TRY(check_no_mpi(mpi, wanted.value));
   auto builtin = TRY(read_builtin_of(wanted, ""));
@@ -165,9 +165,9 @@ Result<ChosenMode> find_mode(const ModeRequest& request, const Snapshot& snapsho
   const bool is_named = name && name->value != "auto";
   // Both are flags or both are variables: a flag removes the variable of the other option.
   if (file && is_named) {
-    return Error{blame(file->source), file->source.name + " is '" + file->value + "' but " + name->source.name +
-                                          " is '" + name->value +
-                                          "': both say how workers are started; leave one of them out"};
+    return Error{error_kind(file->source), file->source.name + " is '" + file->value + "' but " + name->source.name +
+                                               " is '" + name->value +
+                                               "': both say how workers are started; leave one of them out"};
   }
   if (file) {
     auto chosen = read_template_file(*file);
@@ -234,7 +234,7 @@ Result<> check_parameters(const ChosenMode& chosen, const std::vector<ChosenMode
   }
   for (const auto& [name, value] : given) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return Error{blame(value.source),
+      return Error{error_kind(value.source),
                    value.source.name + " gives '" + name + "', but the mode '" + chosen.mode.name +
                        (names.empty() ? "' has no parameters" : "' has only " + join(names, ", "))};
     }
@@ -263,12 +263,12 @@ Result<ChosenMode> choose_mode(const ModeRequest& request, const Snapshot& snaps
 Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request, const ChosenMode& chosen,
                                                     const Snapshot& snapshot) {
   std::vector<ChosenMode> others;
-  if (!chosen.way) {
+  if (!chosen.method) {
     return others;
   }
-  const std::vector<MpiStart> ways = ways_of(request.mpi);
-  for (std::size_t i = 1; i < ways.size(); ++i) {
-    auto other = read_way(chosen.source, request.mpi, ways[i]);
+  const std::vector<MpiStart> methods = methods_of(request.mpi);
+  for (std::size_t i = 1; i < methods.size(); ++i) {
+    auto other = read_method(chosen.source, request.mpi, methods[i]);
     TRY(other ? read_parameters(*other, request.parameters, snapshot) : Result<>(other.error()));
     others.push_back(std::move(*other));
   }
@@ -276,8 +276,8 @@ Result<std::vector<ChosenMode>> other_start_methods(const ModeRequest& request, 
 }
 
 bool needs_token(const ChosenMode& chosen) {
-  return chosen.way == MpiStart::Agent ||  // a key given by the user is another shared secret
-         (chosen.way == MpiStart::Ssh && chosen.parameters.at("ssh_key").value.empty());
+  return chosen.method == MpiStart::Agent ||  // a key given by the user is another shared secret
+         (chosen.method == MpiStart::Ssh && chosen.parameters.at("ssh_key").value.empty());
 }
 
 Templates builtin_documents() {

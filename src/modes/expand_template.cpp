@@ -80,17 +80,17 @@ class Expansion {
     static const std::vector<std::string> fields = {"mode",  "inherits", "without",  "common",           "parameters",
                                                     "roles", "files",    "services", "takes_given_port", "inputs"};
     TRY(all_of({check_fields(own, fields, "", place_), take_away(own), check_common(own)}));
-    lay_list(own, "parameters");
-    lay_roles(own);
-    lay_list(own, "files");
-    lay_list(own, "services");
-    lay_list(own, "inputs");
+    merge_list(own, "parameters");
+    merge_roles(own);
+    merge_list(own, "files");
+    merge_list(own, "services");
+    merge_list(own, "inputs");
     if (const json::value* const takes = own.if_contains("takes_given_port")) {
-      lay(root_["takes_given_port"] = nullptr, "/takes_given_port", *takes, "/takes_given_port");
+      merge(root_["takes_given_port"] = nullptr, "/takes_given_port", *takes, "/takes_given_port");
     }
     root_.erase("mode");
     if (const json::value* const mode = own.if_contains("mode")) {
-      lay(root_["mode"], "/mode", *mode, "/mode");
+      merge(root_["mode"], "/mode", *mode, "/mode");
     }
     return YamlDocument{std::move(root_), std::move(lines_)};
   }
@@ -124,7 +124,7 @@ class Expansion {
   }
 
   /// Merges a list: a parameter replaces the inherited one of its name; files have no names and are appended.
-  void lay_list(const json::object& own, const char* field) {
+  void merge_list(const json::object& own, const char* field) {
     const json::value* const list = own.if_contains(field);
     if (list == nullptr) {
       return;
@@ -132,7 +132,7 @@ class Expansion {
     const std::string path = path_of("", field);
     json::value& target = root_[field];
     if (!list->is_array() || !target.is_array()) {
-      lay(target = nullptr, path, *list, path);
+      merge(target = nullptr, path, *list, path);
       return;
     }
     json::array& items = target.get_array();
@@ -142,12 +142,12 @@ class Expansion {
       json::value* item = find_named(items, of_parent, text_of(value, "name"));
       item = item != nullptr ? item : &items.emplace_back(nullptr);
       *item = nullptr;
-      lay(*item, path_in(path, items, *item), value, path_of(path, std::to_string(i)));
+      merge(*item, path_in(path, items, *item), value, path_of(path, std::to_string(i)));
     }
   }
 
   /// Merges the roles: each gets the common fields, then its own.
-  void lay_roles(const json::object& own) {
+  void merge_roles(const json::object& own) {
     const json::value* const roles = own.if_contains("roles");
     if (roles != nullptr && !roles->is_array()) {
       root_["roles"] = *roles;
@@ -158,26 +158,26 @@ class Expansion {
     json::array& items = target.is_array() ? target.get_array() : target.emplace_array();
     const std::size_t of_parent = items.size();
     for (json::value& role : items) {
-      lay_common(own, role, path_in("/roles", items, role));
+      merge_common(own, role, path_in("/roles", items, role));
     }
     for (std::size_t i = 0; roles != nullptr && i < roles->get_array().size(); ++i) {
       const json::value& value = roles->get_array()[i];
       json::value* role = find_named(items, of_parent, text_of(value, "name"));
       if (role == nullptr) {
         role = &items.emplace_back(json::object());
-        lay_common(own, *role, path_in("/roles", items, *role));
+        merge_common(own, *role, path_in("/roles", items, *role));
       }
-      lay_fields(*role, path_in("/roles", items, *role), value, path_of("/roles", std::to_string(i)));
+      merge_fields(*role, path_in("/roles", items, *role), value, path_of("/roles", std::to_string(i)));
     }
   }
 
-  void lay_common(const json::object& own, json::value& role, const std::string& to) {
+  void merge_common(const json::object& own, json::value& role, const std::string& to) {
     if (const json::value* const common = own.if_contains(kCommon)) {
-      lay_fields(role, to, *common, path_of("", kCommon));
+      merge_fields(role, to, *common, path_of("", kCommon));
     }
   }
 
-  void lay_fields(json::value& role, const std::string& to, const json::value& fields, const std::string& from) {
+  void merge_fields(json::value& role, const std::string& to, const json::value& fields, const std::string& from) {
     if (!fields.is_object()) {
       role = fields;
       copy_lines(to, from);
@@ -193,12 +193,12 @@ class Expansion {
       if (name == "program") {  // a command is replaced as a whole
         target = nullptr;
       }
-      lay(target, path_of(to, name), field.value(), path_of(from, name));
+      merge(target, path_of(to, name), field.value(), path_of(from, name));
     }
   }
 
   /// Merges a value: variables are joined and the new one wins, lists are appended, anything else is replaced.
-  void lay(json::value& target, const std::string& to, const json::value& value, const std::string& from) {
+  void merge(json::value& target, const std::string& to, const json::value& value, const std::string& from) {
     if (target.is_object() && value.is_object()) {
       for (const auto& member : value.get_object()) {
         target.get_object()[member.key()] = member.value();

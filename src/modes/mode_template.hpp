@@ -168,7 +168,7 @@ struct ChosenMode {
   Source source;            ///< origin of the choice
   Parameters parameters{};  ///< a value for each parameter of the mode
   MpirunWords mpirun{};
-  std::optional<MpiStart> way{};  ///< start method of MPI ranks; empty: another mode
+  std::optional<MpiStart> method{};  ///< start method of MPI ranks; empty: another mode
 };
 
 /// Chooses the user's template, else the named built-in one. "auto" means, in this order: MA_RUN_METHOD; ps where

@@ -15,15 +15,15 @@ struct StartMethod {
   const char* template_name;
 };
 
-constexpr auto kWays = std::to_array<StartMethod>({
+constexpr auto kMethods = std::to_array<StartMethod>({
     {MpiStart::Auto, "auto", "mpirun"},
     {MpiStart::Pmix, "pmix", "mpirun"},
     {MpiStart::Agent, "agent", "mpirun-agent"},
     {MpiStart::Ssh, "ssh", "mpirun-ssh"},
 });
 
-const StartMethod& way_of(MpiStart start) {
-  return kWays.at(static_cast<std::size_t>(start));
+const StartMethod& method_of(MpiStart start) {
+  return kMethods.at(static_cast<std::size_t>(start));
 }
 
 Result<> read_start(MpiRequest& request, const Settings& settings) {
@@ -31,9 +31,9 @@ Result<> read_start(MpiRequest& request, const Settings& settings) {
   if (!given) {
     return {};
   }
-  for (const StartMethod& way : kWays) {
-    if (given->value == way.name) {
-      request.start = {way.start, given->source};
+  for (const StartMethod& method : kMethods) {
+    if (given->value == method.name) {
+      request.start = {method.start, given->source};
       return {};
     }
   }
@@ -47,9 +47,9 @@ Result<> add_words(std::vector<std::string>& words, const Sourced<std::string>& 
 }
 
 /// Reads the parts of a translated mpirun command line.
-Result<> read_front_ends(MpiRequest& request, const Settings& settings) {
+Result<> read_translated(MpiRequest& request, const Settings& settings) {
   request.mpirun.processes = settings.find(kMpirunProcesses).value_or(Sourced<std::string>{}).value;
-  request.mpirun.says_places = settings.has(kDealtByMpirun);
+  request.mpirun.sets_places = settings.has(kDealtByMpirun);
   request.mpirun.only_mpirun = settings.find(kOnlyMpirun).value_or(Sourced<std::string>{});
   const auto programs = settings.find(kMpirunPrograms);
   return programs ? add_words(request.mpirun.programs, *programs) : Result<>();
@@ -95,7 +95,7 @@ Result<> find_only_pmix(MpiRequest& request, const Settings& settings) {
 
 }  // namespace
 
-Result<> check_way(const MpiRequest& request) {
+Result<> check_method(const MpiRequest& request) {
   const std::string mpirun = request.mpirun.only_mpirun.value;
   const std::string pmix = request.only_pmix.value;
   const MpiStart start = request.start.value;
@@ -114,30 +114,30 @@ Result<> check_way(const MpiRequest& request) {
 }
 
 const char* name_of(MpiStart start) {
-  return way_of(start).name;
+  return method_of(start).name;
 }
 
-std::vector<MpiStart> ways_of(const MpiRequest& request) {
+std::vector<MpiStart> methods_of(const MpiRequest& request) {
   if (request.start.value != MpiStart::Auto) {
     return {request.start.value};
   }
-  std::vector<MpiStart> ways{MpiStart::Pmix, MpiStart::Agent, MpiStart::Ssh};
+  std::vector<MpiStart> methods{MpiStart::Pmix, MpiStart::Agent, MpiStart::Ssh};
   if (!request.mpirun.only_mpirun.value.empty()) {
-    ways.erase(ways.begin());
+    methods.erase(methods.begin());
   }
   if (!request.only_pmix.value.empty()) {
-    ways = {MpiStart::Pmix};
+    methods = {MpiStart::Pmix};
   }
-  return ways;
+  return methods;
 }
 
-const char* template_of(MpiStart way) {
-  return way_of(way).template_name;
+const char* template_of(MpiStart method) {
+  return method_of(method).template_name;
 }
 
 Result<MpiRequest> read_mpi_request(const Settings& settings) {
   MpiRequest request;
-  for (const auto read : {read_start, read_front_ends, read_words, add_exported, find_only_pmix}) {
+  for (const auto read : {read_start, read_translated, read_words, add_exported, find_only_pmix}) {
     TRY(read(request, settings));
   }
   return request;

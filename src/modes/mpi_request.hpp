@@ -29,7 +29,7 @@ struct MpirunWords {
   /// The words behind the first program: ":", the options of the next program, the program and its arguments.
   /// "{muster}" is a placeholder.
   std::vector<std::string> programs{};
-  bool says_places = false;  ///< the options decide which slots are filled, so muster must not
+  bool sets_places = false;  ///< the options decide which slots are filled, so muster must not
   /// An option that only mpirun supports, such as "--tune", and that excludes pmix; empty: none.
   Sourced<std::string> only_mpirun{};
 };
@@ -57,20 +57,20 @@ inline constexpr const char* kProgramFolder = "program-folder";
 inline constexpr const char* kExportPrefix = "export:";
 
 /// The start methods to try, in this order: each is used where the previous ones do not work on all nodes.
-[[nodiscard]] std::vector<MpiStart> ways_of(const MpiRequest& request);
+[[nodiscard]] std::vector<MpiStart> methods_of(const MpiRequest& request);
 
 /// "pmix", as `--mpi-start` takes it.
 [[nodiscard]] const char* name_of(MpiStart start);
 
 /// The built-in template of a start method.
-[[nodiscard]] const char* template_of(MpiStart way);
+[[nodiscard]] const char* template_of(MpiStart method);
 
 /// Reads --mpi-start and the options for mpirun. Fails for an unknown start method.
 [[nodiscard]] Result<MpiRequest> read_mpi_request(const Settings& settings);
 
 /// Options that only mpirun supports exclude pmix, and options that only muster supports exclude mpirun. Fails where
 /// no method is left, or not the requested one.
-[[nodiscard]] Result<> check_way(const MpiRequest& request);
+[[nodiscard]] Result<> check_method(const MpiRequest& request);
 
 /// Fails where a flag chooses the start method of MPI ranks in another mode.
 [[nodiscard]] Result<> check_no_mpi(const MpiRequest& request, const std::string& mode);

@@ -94,7 +94,7 @@ FenceReached read_fence(Fields& fields) {
   return fence;
 }
 
-RankMessage read_saying(Fields& fields) {
+RankMessage read_log_text(Fields& fields) {
   const std::uint32_t number = fields.number();
   const int rank = fields.signed_number();
   const bool is_packed = fields.number() != 0;
@@ -124,7 +124,7 @@ std::optional<PmixEvent> read_event(char kind, Fields& fields) {
       return RankAborted{rank, code, fields.text()};
     }
     case 'S':
-      return read_saying(fields);
+      return read_log_text(fields);
     case 'F':
       return read_fence(fields);
     default:

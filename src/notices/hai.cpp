@@ -115,7 +115,7 @@ std::string notify_hai_manager(const std::string& host, std::string_view source)
   return exchange(manager.get(), write_hai_request(source));
 }
 
-std::string describe_telling(const std::optional<std::string>& problem) {
+std::string describe_reply(const std::optional<std::string>& problem) {
   if (!problem) {
     return "no answer in time";
   }
@@ -128,11 +128,11 @@ namespace {
 constexpr std::uint32_t kKey = 0xA896216F;
 constexpr char kSet = '1';
 
-constexpr std::chrono::milliseconds kBetweenFlagLooks{200};
+constexpr std::chrono::milliseconds kFlagPollInterval{200};
 /// After this the manager stops a task that has not answered.
 constexpr std::chrono::milliseconds kTimeToAnswer{5'000};
 /// Timeout for the manager, above all at the job's end.
-constexpr std::chrono::milliseconds kManagerPatience{1'000};
+constexpr std::chrono::milliseconds kManagerTimeout{1'000};
 
 /// False if the segment does not exist yet. Attached anew each time, because its owner may create it again.
 bool is_flag_set() {
@@ -151,30 +151,30 @@ bool is_flag_set() {
 
 }  // namespace
 
-void HaiFlag::look() {
+void HaiFlag::check() {
   const bool was_set = std::exchange(is_set_, is_flag_set());
   if (is_set_ && !was_set) {
-    owes_receipt_ = true;
+    needs_receipt_ = true;
     callbacks_.notice("HAI's suspend command", time_to_save(kTimeToAnswer));
   }
-  schedule_poll(kBetweenFlagLooks);
+  schedule_poll(kFlagPollInterval);
 }
 
 void HaiFlag::schedule_poll(std::chrono::milliseconds time) {
   timer_.expires_after(time);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
-      look();
+      check();
     }
   });
 }
 
 /// The manager stops the task five seconds after its command, or ten if it gets a receipt.
-void HaiFlag::on_told() {
-  if (std::exchange(owes_receipt_, false) && !task_.manager.empty()) {
+void HaiFlag::on_delivered() {
+  if (std::exchange(needs_receipt_, false) && !task_.manager.empty()) {
     receipt_.start({[this] { return notify_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
-                   kManagerPatience, [](const HelperTask::Answer& problem) {
-                     log_debug("HAI's manager was told that its command has arrived: " + describe_telling(problem));
+                   kManagerTimeout, [](const HelperTask::Answer& problem) {
+                     log_debug("HAI's manager was told that its command has arrived: " + describe_reply(problem));
                    });
   }
 }
@@ -186,13 +186,13 @@ void HaiFlag::on_suspended(const std::function<void()>& then) {
     then();
     return;
   }
-  farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, {}}, kManagerPatience,
+  farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, {}}, kManagerTimeout,
                   [then](const HelperTask::Answer& problem) {
                     if (!problem || !problem->empty()) {
                       log_warning(
                           "HAI's manager does not know that the job is suspended, and may not "
                           "start it again: " +
-                          describe_telling(problem));
+                          describe_reply(problem));
                     }
                     then();
                   });

@@ -23,7 +23,7 @@ namespace muster {
 [[nodiscard]] std::string notify_hai_manager(const std::string& host, std::string_view source);
 
 /// "done" or the error; empty `problem`: no answer in time.
-[[nodiscard]] std::string describe_telling(const std::optional<std::string>& problem);
+[[nodiscard]] std::string describe_reply(const std::optional<std::string>& problem);
 
 /// Polls the flag five times a second. A manager that is missing, answers nothing or something else changes nothing
 /// about the job.
@@ -34,11 +34,11 @@ class HaiFlag final : public NoticeSource {
 
   void start() override { schedule_poll({}); }
   void stop() override { timer_.cancel(); }
-  void on_told() override;
+  void on_delivered() override;
   void on_suspended(const std::function<void()>& then) override;
 
  private:
-  void look();
+  void check();
   void schedule_poll(std::chrono::milliseconds time);
 
   boost::asio::steady_timer timer_;
@@ -47,7 +47,7 @@ class HaiFlag final : public NoticeSource {
   const HaiTask& task_;
   NoticeCallbacks callbacks_;
   bool is_set_ = false;  ///< the flag as last read
-  bool owes_receipt_ = false;
+  bool needs_receipt_ = false;
 };
 
 }  // namespace muster

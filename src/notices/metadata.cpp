@@ -220,7 +220,7 @@ void Metadata::take(const HelperTask::Answer& answer) {
   }
   const auto left = read_cloud_notice(cloud_, reply->answer, reply->own_name, std::chrono::system_clock::now());
   if (left) {
-    take_news(*left);
+    take_answer(*left);
   } else {
     take_failure(left.error().message);
   }
@@ -230,8 +230,8 @@ void Metadata::take_failure(const std::string& reason) {
   const std::string who = std::string("the metadata server of ") + name_of(cloud_);
   const std::string why = one_line(reason, kMostReasonBytes);
   ++failures_;
-  if (!was_failure_said_) {
-    was_failure_said_ = true;
+  if (!was_failure_logged_) {
+    was_failure_logged_ = true;
     log_debug(who + ": " + why);
   }
   if (failures_ == kFailuresToWarnOf && !was_warned_) {
@@ -242,19 +242,19 @@ void Metadata::take_failure(const std::string& reason) {
 }
 
 /// Only Azure withdraws a notice: the others need not be polled after one.
-void Metadata::take_news(std::optional<milliseconds> left) {
+void Metadata::take_answer(std::optional<milliseconds> left) {
   const std::string source = std::string("a notice of ") + name_of(cloud_);
-  if (was_warned_ && !was_recovery_said_) {
-    was_recovery_said_ = true;
+  if (was_warned_ && !was_recovery_logged_) {
+    was_recovery_logged_ = true;
     log_info(std::string("the metadata server of ") + name_of(cloud_) + " answers now: notices are seen");
   }
   failures_ = 0;
-  const bool is_news = left.has_value() != has_told_;
-  has_told_ = left.has_value();
-  if (!has_told_ || cloud_ == Cloud::Azure) {
+  const bool is_change = left.has_value() != has_notice_;
+  has_notice_ = left.has_value();
+  if (!has_notice_ || cloud_ == Cloud::Azure) {
     schedule(kPause);
   }
-  if (!is_news) {
+  if (!is_change) {
     return;
   }
   if (left) {

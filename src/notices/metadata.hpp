@@ -44,17 +44,17 @@ class Metadata final : public NoticeSource {
   void schedule(std::chrono::milliseconds pause);
   void take(const HelperTask::Answer& answer);
   void take_failure(const std::string& reason);
-  void take_news(std::optional<std::chrono::milliseconds> left);
+  void take_answer(std::optional<std::chrono::milliseconds> left);
 
   HelperTask helper_task_;
   boost::asio::steady_timer timer_;
   Cloud cloud_;
   NoticeCallbacks callbacks_;
   int failures_ = 0;  ///< in a row
-  bool was_failure_said_ = false;
+  bool was_failure_logged_ = false;
   bool was_warned_ = false;
-  bool was_recovery_said_ = false;
-  bool has_told_ = false;
+  bool was_recovery_logged_ = false;
+  bool has_notice_ = false;
   bool is_stopped_ = false;
 };
 

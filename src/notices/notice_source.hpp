@@ -37,7 +37,7 @@ class NoticeSource {
   /// No callback is called after this.
   virtual void stop() = 0;
   /// The workers have been told of a notice, from any source.
-  virtual void on_told() {}
+  virtual void on_delivered() {}
   /// The job ends as suspended. Calls `then` once, after a second at most if it gets a CPU.
   virtual void on_suspended(const std::function<void()>& then) { then(); }
 };

@@ -43,7 +43,7 @@ std::size_t width_of(int terminal) {
   return window_size_of(terminal).value_or(WindowSize()).columns;
 }
 
-void watch_terminal_of_front(OutputQueue& console, const std::optional<std::size_t>& columns) {
+void watch_launcher_terminal(OutputQueue& console, const std::optional<std::size_t>& columns) {
   if (columns) {
     console.watch_terminal([width = *columns] { return width; });
     console.expect_hosts();
@@ -67,7 +67,7 @@ Consoles::Consoles(boost::asio::io_context& io, HelperProcesses& helpers, std::c
   }
   for (OutputQueue* const console : all()) {
     console->on_writable = [this] { pass_writable_on(); };
-    console->on_remark = [](const std::string& remark) { log_warning(remark); };
+    console->on_warning = [](const std::string& warning) { log_warning(warning); };
   }
   watch_terminals();
   set_log_sink([this](std::string_view line) { error_->write_message(line); });
@@ -85,9 +85,9 @@ void Consoles::watch_terminals() {
   }
 }
 
-void Consoles::watch_terminals_of_front(const Terminals& terminals) {
-  watch_terminal_of_front(out(), terminals.out);
-  watch_terminal_of_front(error(), terminals.error);
+void Consoles::watch_launcher_terminals(const Terminals& terminals) {
+  watch_launcher_terminal(out(), terminals.out);
+  watch_launcher_terminal(error(), terminals.error);
 }
 
 int Consoles::descriptor(bool is_error) const {
@@ -156,8 +156,8 @@ constexpr DrainDeadline::Duration kLastMoment{300};
 
 }  // namespace
 
-void DrainDeadline::start(Duration patience) {
-  left_ = patience;
+void DrainDeadline::start(Duration timeout) {
+  left_ = timeout;
   poll_later();
 }
 
@@ -193,12 +193,12 @@ void DrainDeadline::poll_later() {
   timer_.async_wait([this](const boost::system::error_code& error) {
     is_waiting_ = false;
     if (!error) {
-      look();
+      check();
     }
   });
 }
 
-void DrainDeadline::look() {
+void DrainDeadline::check() {
   if (arrived() == arrived_) {  // none of the queued bytes has arrived
     left_ -= kInterval;
   }

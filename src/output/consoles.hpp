@@ -41,7 +41,7 @@ class Consoles {
 
   /// Adjusts both consoles to the remote launcher's terminals, which show their output among lines that begin with a
   /// host name.
-  void watch_terminals_of_front(const Terminals& terminals);
+  void watch_launcher_terminals(const Terminals& terminals);
 
   /// True when every console has taken all that it will; otherwise `next` is called later.
   [[nodiscard]] bool are_settled(const std::function<void()>& next);
@@ -68,7 +68,7 @@ class Consoles {
 };
 
 /// Drain limit after a failed or stopped job, so that exit takes at most `--grace` + 2 s.
-inline constexpr std::chrono::milliseconds kShortPatience{1'200};
+inline constexpr std::chrono::milliseconds kShortTimeout{1'200};
 
 /// Gives up files whose file system makes no progress for a time that all files share. A slow file that makes
 /// progress is written to the end.
@@ -80,7 +80,7 @@ class DrainDeadline {
       : timer_(io), consoles_(consoles), logs_(logs) {}
 
   /// Starts the deadline. From here on only the exit report writes.
-  void start(Duration patience);
+  void start(Duration timeout);
   /// Grants a little more time for the messages of the exit report.
   void go_on();
 
@@ -93,7 +93,7 @@ class DrainDeadline {
   [[nodiscard]] std::vector<OutputQueue*> awaited();
   [[nodiscard]] std::uint64_t arrived();
   void poll_later();
-  void look();
+  void check();
   void give_up();
 
   boost::asio::steady_timer timer_;

@@ -241,7 +241,7 @@ void LiveRows::choose_of(const ShownRows& shown, std::size_t count, bool is_type
   chosen.insert(chosen.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
 }
 
-std::optional<CursorPath> LiveRows::way_to_cursor() const {
+std::optional<CursorPath> LiveRows::path_to_cursor() const {
   if (!cursor_) {
     return std::nullopt;
   }

@@ -90,7 +90,7 @@ class LiveRows {
   /// Output that draws the rows, each with a line end; to be written at the start of a line.
   [[nodiscard]] std::string draw();
   /// Output to be written directly after `draw`. Empty: no worker reads typed input.
-  [[nodiscard]] std::optional<CursorPath> way_to_cursor() const;
+  [[nodiscard]] std::optional<CursorPath> path_to_cursor() const;
   /// Leaves the rows as they are because another program writes below them: nothing is outdated until `come_back`.
   [[nodiscard]] std::string leave();
   void come_back() { is_left_ = false; }

@@ -42,12 +42,12 @@ Result<> LogFiles::start() {
   if (!writer) {
     return writer.error();
   }
-  (*writer)->on_news = [this](const WriterStatus& news) { take_news(news); };
+  (*writer)->on_status = [this](const WriterStatus& status) { take_status(status); };
   sink_ = std::make_unique<OutputQueue>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
-  sink_->on_remark = [this](const std::string& remark) { on_remark(remark); };
+  sink_->on_warning = [this](const std::string& warning) { on_warning(warning); };
   sink_->on_writable = [this] {
     if (sink_->is_stalled()) {
-      go_on_without();
+      stop_waiting_for_files();
     }
     if (on_writable) {
       on_writable();
@@ -107,12 +107,12 @@ void LogFiles::forget_arrived() {
 
 // --- Status of the writer -------------------------------------------------------------------------
 
-void LogFiles::take_news(const WriterStatus& news) {
-  LogFile& file = *files_.at(news.file);
-  if (news.kind == WriterStatus::Kind::Opened) {
-    note_opened(file, news.error_number);
+void LogFiles::take_status(const WriterStatus& status) {
+  LogFile& file = *files_.at(status.file);
+  if (status.kind == WriterStatus::Kind::Opened) {
+    note_opened(file, status.error_number);
   } else {
-    note_missing(file, news);
+    note_missing(file, status);
   }
 }
 
@@ -125,12 +125,12 @@ void LogFiles::note_opened(LogFile& file, int error_number) {
   }
 }
 
-void LogFiles::note_missing(LogFile& file, const WriterStatus& news) {
+void LogFiles::note_missing(LogFile& file, const WriterStatus& status) {
   if (file.missing_bytes == 0) {
-    on_remark("cannot write '" + file.path + "': " + std::generic_category().message(news.error_number) +
-              ", going on without it");
+    on_warning("cannot write '" + file.path + "': " + std::generic_category().message(status.error_number) +
+               ", going on without it");
   }
-  file.missing_bytes += news.missing;
+  file.missing_bytes += status.missing;
 }
 
 // --- Waiting for files ----------------------------------------------------------------------------
@@ -145,18 +145,18 @@ bool LogFiles::are_open(const std::function<void()>& next) {
   open_timer_.expires_after(stall_);
   open_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
-      go_on_without();
+      stop_waiting_for_files();
     }
   });
   return false;
 }
 
-void LogFiles::go_on_without() {
+void LogFiles::stop_waiting_for_files() {
   if (!when_open_) {
     return;
   }
   is_late_ = true;
-  on_remark("the file system of '" + files_.back()->path + "' does not respond, going on without waiting for it");
+  on_warning("the file system of '" + files_.back()->path + "' does not respond, going on without waiting for it");
   go_on();
 }
 

@@ -41,7 +41,7 @@ class LogFiles {
   LogFiles& operator=(const LogFiles&) = delete;
 
   /// Called when a file could not be written for the first time, or lines were dropped.
-  std::function<void(const std::string&)> on_remark;
+  std::function<void(const std::string&)> on_warning;
   /// Called when bytes are taken again, or never will be.
   std::function<void()> on_writable;
 
@@ -81,12 +81,12 @@ class LogFiles {
 
   [[nodiscard]] Result<> start();
   void forget_writer();
-  void take_news(const WriterStatus& news);
+  void take_status(const WriterStatus& status);
   void note_opened(LogFile& file, int error_number);
-  void note_missing(LogFile& file, const WriterStatus& news);
+  void note_missing(LogFile& file, const WriterStatus& status);
   void forget_arrived();
   void go_on();
-  void go_on_without();
+  void stop_waiting_for_files();
 
   boost::asio::io_context& io_;
   HelperProcesses& helpers_;

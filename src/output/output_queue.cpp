@@ -89,7 +89,7 @@ std::string OutputQueue::drawn_rows() {
     return {};
   }
   std::string rows = mark(rows_.draw());
-  if (const auto way = rows_.way_to_cursor()) {
+  if (const auto way = rows_.path_to_cursor()) {
     std::string before = mark(way->before + "\n");  // a row must not imitate a message of muster
     before.pop_back();
     rows.append(way->up).append(before);
@@ -303,11 +303,11 @@ std::string OutputQueue::describe_dropped(std::uint64_t lines) const {
 
 void OutputQueue::recover() {
   const std::uint64_t dropped = dropped_lines_ - logged_dropped_;
-  const std::string remark = describe_dropped(dropped);
+  const std::string warning = describe_dropped(dropped);
   logged_dropped_ = dropped_lines_;
   state_ = State::Flowing;
-  if (dropped > 0 && on_remark) {
-    on_remark(remark);
+  if (dropped > 0 && on_warning) {
+    on_warning(warning);
   }
 }
 
@@ -345,12 +345,12 @@ void OutputQueue::break_with(int error_number) {
   state_ = State::Broken;
   queue_.clear();
   written_ = 0;
-  if (on_remark) {
+  if (on_warning) {
     const bool is_closed =
         error_number == EPIPE || error_number == EBADF || error_number == ECONNRESET || error_number == EIO;
-    on_remark(is_closed ? names_.name + " is closed, going on without it"
-                        : "cannot write to " + names_.name + ": " + std::generic_category().message(error_number) +
-                              ", going on without it");
+    on_warning(is_closed ? names_.name + " is closed, going on without it"
+                         : "cannot write to " + names_.name + ": " + std::generic_category().message(error_number) +
+                               ", going on without it");
   }
   note_writable();
 }

@@ -45,7 +45,7 @@ class OutputQueue {
   /// Called when bytes are taken again, or never will be.
   std::function<void()> on_writable;
   /// Called with a sentence when the queue breaks, or when lines were dropped.
-  std::function<void(const std::string&)> on_remark;
+  std::function<void(const std::string&)> on_warning;
 
   /// Treats the device as a terminal that is `width()` columns wide: muster's messages stay recognizable there.
   void watch_terminal(std::function<std::size_t()> width) {

@@ -161,10 +161,10 @@ void PipeReader::enlarge_pipe(Stream& stream, std::size_t wanted) {
 
 void PipeReader::deliver(Stream& stream, std::string_view bytes) {
   StreamRoute& route = stream.route;
-  std::string sieved;
-  if (route.sieve) {
-    route.sieve->feed(bytes, sieved);
-    bytes = sieved;
+  std::string filtered;
+  if (route.control_filter) {
+    route.control_filter->feed(bytes, filtered);
+    bytes = filtered;
   }
   if (route.is_error) {
     stream.tail.feed(bytes);
@@ -185,8 +185,8 @@ void PipeReader::end(Stream& stream) {
   boost::system::error_code ignored;  // this end is never written, so closing loses nothing
   stream.pipe.close(ignored);
   std::string kept;
-  if (stream.route.sieve) {
-    stream.route.sieve->finish(kept);
+  if (stream.route.control_filter) {
+    stream.route.control_filter->finish(kept);
   }
   frame(stream, [&](LineFramer& framer) {
     framer.feed(kept, shown_);
@@ -369,14 +369,14 @@ void PipeReader::wait_for_quiet() {
 void PipeReader::settle_quiet_lines() {
   for (const auto& stream : streams_) {
     if (stream->has_unsettled) {
-      look_at(*stream);
+      check_stream(*stream);
     }
   }
   draw_rows();
 }
 
 /// Settles or shows the unfinished text of a stream. A program that edits a line may still go back to its first row.
-void PipeReader::look_at(Stream& stream) {
+void PipeReader::check_stream(Stream& stream) {
   const auto now = std::chrono::steady_clock::now();
   const bool is_quiet = now - stream.last_read >= kQuiet;
   const bool is_editing = edits(stream);

@@ -34,13 +34,13 @@ struct LineRoute {
 /// Destinations of one stream of one worker.
 struct StreamRoute {
   std::size_t worker = 0;
-  bool is_error = false;                     ///< standard error, or both streams: its last lines are kept
-  OutputQueue* console = nullptr;            ///< not owned; null: not shown
-  LineFramer framer{""};                     ///< for the console
-  bool shows_unfinished = false;             ///< on the console: unfinished lines, such as "(Pdb) "
-  bool is_typed_to = false;                  ///< the worker may read the console's input
-  std::unique_ptr<ControlLineFilter> sieve;  ///< removes an agent's control lines first; null: there are none
-  std::shared_ptr<LogFile> file;             ///< of this stream alone: the exact bytes
+  bool is_error = false;                              ///< standard error, or both streams: its last lines are kept
+  OutputQueue* console = nullptr;                     ///< not owned; null: not shown
+  LineFramer framer{""};                              ///< for the console
+  bool shows_unfinished = false;                      ///< on the console: unfinished lines, such as "(Pdb) "
+  bool is_typed_to = false;                           ///< the worker may read the console's input
+  std::unique_ptr<ControlLineFilter> control_filter;  ///< removes an agent's control lines first; null: there are none
+  std::shared_ptr<LogFile> file;                      ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
   /// For a stream from a terminal: the size that it should have now. Empty: unknown.
   std::function<WindowSize()> window;
@@ -120,7 +120,7 @@ class PipeReader {
   void watch_unsettled(Stream& stream);
   void wait_for_quiet();
   void settle_quiet_lines();
-  void look_at(Stream& stream);
+  void check_stream(Stream& stream);
   void show_begun(Stream& stream, bool is_editing);
   [[nodiscard]] bool edits(const Stream& stream) const;
   void update_rows(Stream& stream);

@@ -168,16 +168,16 @@ bool TerminalSanitizer::may_begin() const {
 }
 
 std::string TerminalSanitizer::write_reset() {
-  std::string way;
-  way += parser_.is_within_sequence() ? kEndOfString : std::string_view();
-  way += is_other_screen_ ? kUsualScreen : std::string_view();
-  way += is_painted_ ? kUsualPaint : std::string_view();
-  way += is_changed_ ? kResetSequence : std::string_view();
-  way += is_coloured_ || is_changed_ ? kUsualColours : std::string_view();
+  std::string sequence;
+  sequence += parser_.is_within_sequence() ? kEndOfString : std::string_view();
+  sequence += is_other_screen_ ? kUsualScreen : std::string_view();
+  sequence += is_painted_ ? kUsualPaint : std::string_view();
+  sequence += is_changed_ ? kResetSequence : std::string_view();
+  sequence += is_coloured_ || is_changed_ ? kUsualColours : std::string_view();
   begin_line();
   parser_.reset();
   is_coloured_ = is_changed_ = is_painted_ = is_other_screen_ = false;
-  return way;
+  return sequence;
 }
 
 }  // namespace muster

@@ -68,15 +68,15 @@ void WorkerStreams::open_files_of(std::size_t worker) {
     return route;
   };
   Routes routes;
-  if (!way_of(worker).is_joined) {
+  if (!connection_of(worker).is_joined) {
     routes.out = open(/*is_error=*/false);
   }
   routes.err = open(/*is_error=*/true);
   routes_.push_back(std::move(routes));
 }
 
-OutputConnection WorkerStreams::way_of(std::size_t worker) const {
-  return choose_output_way(target(worker, /*is_error=*/false), target(worker, /*is_error=*/true), options_.terminals);
+OutputConnection WorkerStreams::connection_of(std::size_t worker) const {
+  return choose_connection(target(worker, /*is_error=*/false), target(worker, /*is_error=*/true), options_.terminals);
 }
 
 bool WorkerStreams::is_typed_to(std::size_t worker) const {

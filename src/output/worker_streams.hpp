@@ -60,8 +60,8 @@ class WorkerStreams {
   /// Cancels the `next` of `open_files`.
   void stop_opening() { sinks_.logs.stop_waiting(); }
   /// Returns how to connect a worker's streams.
-  [[nodiscard]] OutputConnection way_of(std::size_t worker) const;
-  /// Starts reading a worker's streams; `ends` were made as `way_of` says. Fails when a log file could not be
+  [[nodiscard]] OutputConnection connection_of(std::size_t worker) const;
+  /// Starts reading a worker's streams; `ends` were made as `connection_of` says. Fails when a log file could not be
   /// created.
   [[nodiscard]] Result<> connect(std::size_t worker, StreamEnds ends);
   /// To be called when a connected worker has started, before anything is read from it: the prefix of its lines may

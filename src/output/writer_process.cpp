@@ -77,17 +77,17 @@ constexpr std::size_t kMostAtOnce = std::size_t{64} << 10U;
 
 /// Sleeps until bytes arrive. False: nothing will come any more.
 bool wait_for_bytes(const WriterChannel& ends) {
-  ends.ring.taker_sleeps() = true;
+  ends.ring.reader_sleeps() = true;
   if (!ends.ring.next().empty()) {  // they came before the flag was set
-    ends.ring.taker_sleeps() = false;
+    ends.ring.reader_sleeps() = false;
     return true;
   }
-  std::array<char, 64> rings{};
+  std::array<char, 64> wakeups{};
   ssize_t count = -1;
   do {
-    count = ::read(ends.bell, rings.data(), rings.size());
+    count = ::read(ends.wakeup, wakeups.data(), wakeups.size());
   } while (count < 0 && errno == EINTR);
-  ends.ring.taker_sleeps() = false;
+  ends.ring.reader_sleeps() = false;
   return count > 0 || !ends.ring.next().empty();
 }
 
@@ -178,14 +178,14 @@ class LogCommands {
 }  // namespace
 
 void WriterChannel::send(const WriterStatus& what) const {
-  (void)write_all(news, {reinterpret_cast<const char*>(&what), sizeof what});  // NOLINT: one write
+  (void)write_all(status, {reinterpret_cast<const char*>(&what), sizeof what});  // NOLINT: one write
 }
 
 void take_all(const WriterChannel& ends, const std::function<void(std::string_view)>& write) {
   for (std::string_view bytes = next_bytes(ends); !bytes.empty(); bytes = next_bytes(ends)) {
     write(bytes);
     ends.ring.take(bytes.size());
-    if (ends.ring.putter_waits().exchange(false)) {
+    if (ends.ring.writer_waits().exchange(false)) {
       ends.send({});
     }
   }
@@ -231,13 +231,13 @@ Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_cont
                                                             std::optional<int> kept,
                                                             const std::function<void(const WriterChannel&)>& work) {
   auto ring = TRY(SharedRingBuffer::make());
-  auto bell = make_pipe();
-  auto news = make_pipe();
-  if (!bell || !news) {
-    return bell ? news.error() : bell.error();
+  auto wakeup = make_pipe();
+  auto status = make_pipe();
+  if (!wakeup || !status) {
+    return wakeup ? status.error() : wakeup.error();
   }
-  const WriterChannel ends{ring, bell->read.get(), news->write.get()};
-  std::vector<int> descriptors = {ends.bell, ends.news};
+  const WriterChannel ends{ring, wakeup->read.get(), status->write.get()};
+  std::vector<int> descriptors = {ends.wakeup, ends.status};
   if (kept) {
     descriptors.push_back(*kept);
   }
@@ -245,18 +245,18 @@ Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_cont
   if (!pid) {
     return pid.error();
   }
-  (void)::fcntl(bell->write.get(), F_SETFL, O_NONBLOCK);
-  (void)::fcntl(news->read.get(), F_SETFL, O_NONBLOCK);
+  (void)::fcntl(wakeup->write.get(), F_SETFL, O_NONBLOCK);
+  (void)::fcntl(status->read.get(), F_SETFL, O_NONBLOCK);
   return std::unique_ptr<WriterProcess>(
-      new WriterProcess(io, helpers, Parts{std::move(ring), std::move(bell->write), std::move(news->read), *pid}));
+      new WriterProcess(io, helpers, Parts{std::move(ring), std::move(wakeup->write), std::move(status->read), *pid}));
 }
 
 WriterProcess::WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts)
     : io_(io),
       helpers_(helpers),
       ring_(std::move(parts.ring)),
-      signal_notifier_(std::move(parts.bell)),
-      news_(io, parts.news.release()),
+      signal_notifier_(std::move(parts.wakeup)),
+      status_pipe_(io, parts.status.release()),
       pid_(parts.pid) {
   listen();
 }
@@ -271,7 +271,7 @@ ssize_t WriterProcess::write_some(std::string_view bytes) {
     errno = failure_ == 0 ? EAGAIN : failure_;
     return -1;
   }
-  if (ring_.taker_sleeps().exchange(false)) {
+  if (ring_.reader_sleeps().exchange(false)) {
     (void)::write(signal_notifier_.get(), "", 1);  // a full pipe wakes the writer as well
   }
   return static_cast<ssize_t>(count);
@@ -279,7 +279,7 @@ ssize_t WriterProcess::write_some(std::string_view bytes) {
 
 void WriterProcess::when_ready(std::function<void()> then) {
   waiting_ = std::move(then);
-  ring_.putter_waits() = true;
+  ring_.writer_waits() = true;
   if (has_written_all() || failure_ != 0) {  // written before the flag was set: no status would follow
     call_soon();
   }
@@ -288,74 +288,76 @@ void WriterProcess::when_ready(std::function<void()> then) {
 void WriterProcess::call_soon() {
   boost::asio::post(io_, [this, lives = std::weak_ptr<bool>(lives_)] {
     if (!lives.expired()) {
-      call_who_waits();
+      notify_waiting();
     }
   });
 }
 
-void WriterProcess::call_who_waits() {
+void WriterProcess::notify_waiting() {
   if (const auto then = std::exchange(waiting_, {})) {
     then();
   }
 }
 
 void WriterProcess::listen() {
-  news_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& error) {
-    if (!error) {
-      read_news();
-    }
-  });
+  status_pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                          [this](const boost::system::error_code& error) {
+                            if (!error) {
+                              read_status();
+                            }
+                          });
 }
 
-void WriterProcess::read_news() {
-  if (take_all_news()) {
+void WriterProcess::read_status() {
+  if (take_statuses()) {
     listen();
   }
 }
 
 /// Reads all pending status messages. False: no more will come.
-bool WriterProcess::take_all_news() {
-  WriterStatus news;
+bool WriterProcess::take_statuses() {
+  WriterStatus status;
   ssize_t size = -1;
-  while (news_.is_open() && (size = ::read(news_.native_handle(), &news, sizeof news)) == sizeof news) {
-    take(news);
+  while (status_pipe_.is_open() &&
+         (size = ::read(status_pipe_.native_handle(), &status, sizeof status)) == sizeof status) {
+    take(status);
   }
-  if (news_.is_open() && size == 0) {
+  if (status_pipe_.is_open() && size == 0) {
     failure_ = failure_ != 0 ? failure_ : ESRCH;  // the writer process was killed
-    call_who_waits();
+    notify_waiting();
   }
-  return news_.is_open() && size != 0;  // otherwise a callback has closed it
+  return status_pipe_.is_open() && size != 0;  // otherwise a callback has closed it
 }
 
-void WriterProcess::take(const WriterStatus& news) {
-  if (news.kind == WriterStatus::Kind::Progress) {
-    call_who_waits();
-  } else if (on_news) {
-    on_news(news);
+void WriterProcess::take(const WriterStatus& status) {
+  if (status.kind == WriterStatus::Kind::Progress) {
+    notify_waiting();
+  } else if (on_status) {
+    on_status(status);
   } else {
-    failure_ = news.error_number;
-    call_who_waits();
+    failure_ = status.error_number;
+    notify_waiting();
   }
 }
 
 /// Closes the writer's wake-up pipe, at which it exits by itself; kills it when that takes too long.
-void WriterProcess::end_process(std::chrono::milliseconds patience) {
-  if (!news_.is_open()) {
+void WriterProcess::end_process(std::chrono::milliseconds timeout) {
+  if (!status_pipe_.is_open()) {
     return;
   }
   signal_notifier_.reset();
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  WriterStatus news;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  WriterStatus status;
   ssize_t size = -1;
-  while (size != 0 && patience.count() > 0) {
-    pollfd end{news_.native_handle(), POLLIN, 0};
-    (void)::poll(&end, 1, static_cast<int>(patience.count()));
-    size = ::read(news_.native_handle(), &news, sizeof news);
-    patience = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  while (size != 0 && timeout.count() > 0) {
+    pollfd end{status_pipe_.native_handle(), POLLIN, 0};
+    (void)::poll(&end, 1, static_cast<int>(timeout.count()));
+    size = ::read(status_pipe_.native_handle(), &status, sizeof status);
+    timeout = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   }
   helpers_.end(pid_);
   boost::system::error_code ignored;  // this end is only read; closing loses nothing
-  news_.close(ignored);
+  status_pipe_.close(ignored);
 }
 
 std::uint64_t WriterProcess::give_up() {

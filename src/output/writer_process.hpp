@@ -52,17 +52,17 @@ class SharedRingBuffer {
   [[nodiscard]] std::uint64_t lines() const;
 
   /// Set while the consumer sleeps and needs to be woken.
-  std::atomic<bool>& taker_sleeps() { return shared_->taker_sleeps; }
+  std::atomic<bool>& reader_sleeps() { return shared_->reader_sleeps; }
   /// Set while the producer waits for room, or for the end, and needs a progress message.
-  std::atomic<bool>& putter_waits() { return shared_->putter_waits; }
+  std::atomic<bool>& writer_waits() { return shared_->writer_waits; }
 
  private:
   /// Each counter and each flag is set by one side. The counters only grow.
   struct Shared {
     std::atomic<std::uint64_t> put{0};
     std::atomic<std::uint64_t> taken{0};
-    std::atomic<bool> taker_sleeps{false};
-    std::atomic<bool> putter_waits{false};
+    std::atomic<bool> reader_sleeps{false};
+    std::atomic<bool> writer_waits{false};
     char bytes[kBytes];
   };
 
@@ -88,8 +88,8 @@ struct WriterStatus {
 /// The writer process's ends of the channel.
 struct WriterChannel {
   SharedRingBuffer& ring;
-  int bell;  ///< readable when there is work; at EOF when nothing comes any more
-  int news;
+  int wakeup;  ///< readable when there is work; at EOF when nothing comes any more
+  int status;
 
   void send(const WriterStatus& what) const;
 };
@@ -129,11 +129,11 @@ class WriterProcess final : public ByteSink {
   ~WriterProcess() override;
 
   /// Called with each message that is more than progress.
-  std::function<void(const WriterStatus&)> on_news;
+  std::function<void(const WriterStatus&)> on_status;
 
   [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
   void when_ready(std::function<void()> then) override;
-  void catch_up() override { (void)take_all_news(); }
+  void catch_up() override { (void)take_statuses(); }
   [[nodiscard]] bool has_written_all() const override { return ring_.size() == 0; }
   [[nodiscard]] std::uint64_t progress() const override { return ring_.taken(); }
   [[nodiscard]] int failure() const override { return failure_; }
@@ -144,25 +144,25 @@ class WriterProcess final : public ByteSink {
  private:
   struct Parts {
     SharedRingBuffer ring;
-    UniqueFd bell;
-    UniqueFd news;
+    UniqueFd wakeup;
+    UniqueFd status;
     pid_t pid;
   };
   WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts);
 
   void listen();
-  void read_news();
-  bool take_all_news();
-  void take(const WriterStatus& news);
+  void read_status();
+  bool take_statuses();
+  void take(const WriterStatus& status);
   void call_soon();
-  void call_who_waits();
-  void end_process(std::chrono::milliseconds patience);
+  void notify_waiting();
+  void end_process(std::chrono::milliseconds timeout);
 
   boost::asio::io_context& io_;
   HelperProcesses& helpers_;
   SharedRingBuffer ring_;
   UniqueFd signal_notifier_;
-  boost::asio::posix::stream_descriptor news_;
+  boost::asio::posix::stream_descriptor status_pipe_;
   pid_t pid_;
   std::function<void()> waiting_;
   int failure_ = 0;

@@ -24,44 +24,44 @@ std::vector<int> missing_from(const std::vector<int>& there, const std::vector<i
   return missing;
 }
 
-Error refused(const BindingUnit& desk, const std::string& why) {
-  return Error{blame(desk.request.source), desk.request.source.name + " " + why};
+Error refused(const BindingUnit& unit, const std::string& why) {
+  return Error{error_kind(unit.request.source), unit.request.source.name + " " + why};
 }
 
 /// The CPUs that the user gives to `who`; empty where only memory is given.
-Result<std::vector<int>> given_cpus(const BindingUnit& desk, const GivenPlace& place, const std::string& who) {
-  const std::vector<int>& allowed = desk.topology.allowed_cpus;
+Result<std::vector<int>> given_cpus(const BindingUnit& unit, const GivenPlace& place, const std::string& who) {
+  const std::vector<int>& allowed = unit.topology.allowed_cpus;
   if (const auto missing = missing_from(allowed, place.cpus); !missing.empty()) {
-    return refused(desk, "gives " + who + " the CPUs " + describe_ranges(missing) + ", but this process may use only " +
+    return refused(unit, "gives " + who + " the CPUs " + describe_ranges(missing) + ", but this process may use only " +
                              describe_ranges(allowed));
   }
   if (!place.cpus.empty() || place.cpu_nodes.empty()) {
     return place.cpus;
   }
   for (const int node : place.cpu_nodes) {
-    if (allowed_cpus_of(desk.topology, {node}).empty()) {
+    if (allowed_cpus_of(unit.topology, {node}).empty()) {
       return refused(
-          desk, "gives " + who + " the NUMA node " + std::to_string(node) + ", of which this process may use no CPU");
+          unit, "gives " + who + " the NUMA node " + std::to_string(node) + ", of which this process may use no CPU");
     }
   }
-  return allowed_cpus_of(desk.topology, place.cpu_nodes);
+  return allowed_cpus_of(unit.topology, place.cpu_nodes);
 }
 
-Result<> check_memory(const BindingUnit& desk, const std::vector<int>& nodes, const std::string& who) {
-  const std::vector<int>& there = desk.topology.memory_nodes;
+Result<> check_memory(const BindingUnit& unit, const std::vector<int>& nodes, const std::string& who) {
+  const std::vector<int>& there = unit.topology.memory_nodes;
   const auto missing = missing_from(there, nodes);
   if (missing.empty()) {
     return {};
   }
-  return refused(desk, "gives " + who + " the memory of NUMA node " + describe_ranges(missing) +
+  return refused(unit, "gives " + who + " the memory of NUMA node " + describe_ranges(missing) +
                            ", but this process may use only that of " +
                            (there.empty() ? "none that is known" : describe_ranges(there)));
 }
 
 /// Applies the user's CPUs and memory for one process, which replace those of the form.
-Result<> add_given(CpuBinding& binding, const BindingUnit& desk, const GivenPlace& place, const std::string& who) {
-  auto cpus = TRY(given_cpus(desk, place, who));
-  TRY(check_memory(desk, place.memory_nodes, who));
+Result<> add_given(CpuBinding& binding, const BindingUnit& unit, const GivenPlace& place, const std::string& who) {
+  auto cpus = TRY(given_cpus(unit, place, who));
+  TRY(check_memory(unit, place.memory_nodes, who));
   if (!cpus.empty()) {
     binding.cpus = std::move(cpus);
     binding.variables.clear();  // the form's CPU list no longer applies
@@ -70,20 +70,20 @@ Result<> add_given(CpuBinding& binding, const BindingUnit& desk, const GivenPlac
     binding.memory_nodes = place.memory_nodes;
     binding.is_memory_strict = true;
   }
-  binding.how = desk.request.source.name + ": " + who;
+  binding.how = unit.request.source.name + ": " + who;
   return {};
 }
 
 /// Sets the memory nodes of a form. A single node is preferred; for several none is set, because the kernel's
 /// default, the node of first touch, is best.
-Result<> add_memory_of_form(CpuBinding& binding, const BindingUnit& desk, const Locality& locality) {
-  const std::vector<int> nodes = nodes_of_form(*desk.request.form, desk.topology, locality.nodes);
-  if (desk.request.binds_memory) {
+Result<> add_memory_of_form(CpuBinding& binding, const BindingUnit& unit, const Locality& locality) {
+  const std::vector<int> nodes = nodes_of_form(*unit.request.form, unit.topology, locality.nodes);
+  if (unit.request.binds_memory) {
     binding.memory_nodes = nodes;
     binding.is_memory_strict = true;
-    return check_memory(desk, nodes, locality.name);
+    return check_memory(unit, nodes, locality.name);
   }
-  if (nodes.size() == 1 && missing_from(desk.topology.memory_nodes, nodes).empty()) {
+  if (nodes.size() == 1 && missing_from(unit.topology.memory_nodes, nodes).empty()) {
     binding.memory_nodes = nodes;
   }
   return {};
@@ -98,50 +98,50 @@ std::string as_list(const std::vector<int>& values) {
   return "[" + text + "]";
 }
 
-Result<> add_form(CpuBinding& binding, const BindingUnit& desk, std::size_t place) {
-  const Locality& locality = desk.localities[place];
-  const BindingRequest& request = desk.request;
+Result<> add_form(CpuBinding& binding, const BindingUnit& unit, std::size_t place) {
+  const Locality& locality = unit.localities[place];
+  const BindingRequest& request = unit.request;
   if (!locality.unknown.empty()) {
-    return refused(desk, "cannot be followed: " + locality.unknown);
+    return refused(unit, "cannot be followed: " + locality.unknown);
   }
-  auto cpus = TRY(cpus_of_locality(*request.form, desk.topology, desk.localities, place, request.source));
+  auto cpus = TRY(cpus_of_locality(*request.form, unit.topology, unit.localities, place, request.source));
   binding.cpus = std::move(cpus);
   binding.how = request.source.name + ": " + name_of(*request.form) + ", " + locality.name + " on NUMA node " +
                 describe_ranges(locality.nodes);
   if (!request.cpu_list_variable.empty()) {
     binding.variables[request.cpu_list_variable] = as_list(binding.cpus);
   }
-  return add_memory_of_form(binding, desk, locality);
+  return add_memory_of_form(binding, unit, locality);
 }
 
 /// Leaves an accelerator unbound that the request does not name; an error where it names others and a process has
 /// this one.
-Result<std::optional<CpuBinding>> leave_alone(const BindingUnit& desk, const std::string& who,
-                                              std::optional<std::size_t> local_rank) {
-  if (local_rank && !desk.request.devices.empty()) {
-    return refused(desk, "says nothing of " + who + ", the accelerator of local rank " + std::to_string(*local_rank));
+Result<std::optional<CpuBinding>> keep_binding(const BindingUnit& unit, const std::string& who,
+                                               std::optional<std::size_t> local_rank) {
+  if (local_rank && !unit.request.devices.empty()) {
+    return refused(unit, "says nothing of " + who + ", the accelerator of local rank " + std::to_string(*local_rank));
   }
   return std::optional<CpuBinding>();
 }
 
 /// `local_rank` is the process that has the accelerator; empty: unknown.
-Result<std::optional<CpuBinding>> bind_device(const BindingUnit& desk, std::size_t place,
+Result<std::optional<CpuBinding>> bind_device(const BindingUnit& unit, std::size_t place,
                                               std::optional<std::size_t> local_rank) {
-  const BindingRequest& request = desk.request;
-  const int device = desk.localities[place].device;
+  const BindingRequest& request = unit.request;
+  const int device = unit.localities[place].device;
   const std::string who = "device" + std::to_string(device);
   const auto given = request.devices.find(device);
   const bool is_named = given != request.devices.end();
   if (!is_named && (!request.devices.empty() || !request.form)) {
-    return leave_alone(desk, who, local_rank);
+    return keep_binding(unit, who, local_rank);
   }
   CpuBinding binding;
   const bool is_all_given = is_named && !given->second.cpus.empty() && !given->second.memory_nodes.empty();
   if (request.form && !is_all_given) {
-    TRY(add_form(binding, desk, place));
+    TRY(add_form(binding, unit, place));
   }
   if (is_named) {
-    TRY(add_given(binding, desk, given->second, who));
+    TRY(add_given(binding, unit, given->second, who));
   }
   const bool is_bound = !binding.cpus.empty() || !binding.memory_nodes.empty();
   return is_bound ? std::optional(std::move(binding)) : std::nullopt;
@@ -172,41 +172,41 @@ std::map<std::string, std::vector<int>> shared_with(std::map<int, std::string>& 
 }
 
 /// Notices about CPUs that the user gives to two processes: allowed, but seldom meant.
-std::vector<std::string> remarks_on_overlaps(const BindingRequest& request) {
+std::vector<std::string> notices_on_overlaps(const BindingRequest& request) {
   std::map<int, std::string> owners;
   std::vector<std::string> notices;
   for (const auto& [name, cpus] : given_by_name(request)) {
     for (const auto& [other, both] : shared_with(owners, name, cpus)) {
-      std::string remark = request.source.name + " gives the CPUs " + describe_ranges(both);
-      remark += " to both " + other + " and ";
-      remark += name;
-      notices.push_back(std::move(remark));
+      std::string notice = request.source.name + " gives the CPUs " + describe_ranges(both);
+      notice += " to both " + other + " and ";
+      notice += name;
+      notices.push_back(std::move(notice));
     }
   }
   return notices;
 }
 
-std::vector<std::string> remarks_on_form(const BindingUnit& desk, const Snapshot& snapshot) {
+std::vector<std::string> notices_on_form(const BindingUnit& unit, const Snapshot& snapshot) {
   std::vector<std::string> notices;
-  if (!desk.request.form) {
+  if (!unit.request.form) {
     return notices;
   }
-  if (std::string doubt = doubt_about_order(desk.topology, snapshot); !doubt.empty()) {
-    notices.push_back(std::move(doubt));
+  if (std::string order = order_notice(unit.topology, snapshot); !order.empty()) {
+    notices.push_back(std::move(order));
   }
-  const auto assumed = std::find_if(desk.localities.begin(), desk.localities.end(),
+  const auto assumed = std::find_if(unit.localities.begin(), unit.localities.end(),
                                     [](const Locality& locality) { return locality.is_assumed; });
-  if (assumed != desk.localities.end()) {
+  if (assumed != unit.localities.end()) {
     notices.push_back("the kernel does not know on which NUMA node " + assumed->name +
                       " is (numa_node is -1): it counts as node 0");
   }
   return notices;
 }
 
-Result<> bind_roles(NodeBinding& node, const BindingUnit& desk) {
-  for (const auto& [role, place] : desk.request.roles) {
+Result<> bind_roles(NodeBinding& node, const BindingUnit& unit) {
+  for (const auto& [role, place] : unit.request.roles) {
     CpuBinding binding;
-    TRY(add_given(binding, desk, place, role));
+    TRY(add_given(binding, unit, place, role));
     if (!binding.cpus.empty() || !binding.memory_nodes.empty()) {
       node.roles[role] = std::move(binding);
     }
@@ -236,7 +236,7 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
                                    const BoundProcesses& processes) {
   const int count = count_places(processes);
   const std::vector<Locality> localities = find_localities(topology, snapshot, count);
-  const BindingUnit desk{request, topology, localities};
+  const BindingUnit unit{request, topology, localities};
   NodeBinding node;
   node.variables = request.variables;
   for (int i = 0; i < count; ++i) {
@@ -244,13 +244,13 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
     const auto at = std::find(places.begin(), places.end(), i);
     const auto local_rank =
         at == places.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - places.begin()));
-    auto binding = TRY(bind_device(desk, static_cast<std::size_t>(i), local_rank));
+    auto binding = TRY(bind_device(unit, static_cast<std::size_t>(i), local_rank));
     node.devices.push_back(std::move(binding));
   }
-  TRY(bind_roles(node, desk));
-  node.notices = remarks_on_overlaps(request);
-  for (std::string& remark : remarks_on_form(desk, snapshot)) {
-    node.notices.push_back(std::move(remark));
+  TRY(bind_roles(node, unit));
+  node.notices = notices_on_overlaps(request);
+  for (std::string& notice : notices_on_form(unit, snapshot)) {
+    node.notices.push_back(std::move(notice));
   }
   return node;
 }
@@ -318,9 +318,9 @@ Result<std::vector<int>> exclusive_cpus(const Topology& topology, const std::vec
                                         const Source& source) {
   const CpuGroups cores = group_by(topology, cpus, &CpuPlace::core);
   if (cores.size() < neighbours.count) {
-    return Error{blame(source), source.name + " wants cores of its own for each process, but there are " +
-                                    count_of(cores.size(), "core") + " for " + std::to_string(neighbours.count) +
-                                    " of them on " + describe_nodes(nodes)};
+    return Error{error_kind(source), source.name + " wants cores of its own for each process, but there are " +
+                                         count_of(cores.size(), "core") + " for " + std::to_string(neighbours.count) +
+                                         " of them on " + describe_nodes(nodes)};
   }
   return share_of_cores(cores, neighbours);
 }
@@ -370,9 +370,10 @@ Result<std::vector<int>> cpus_of_locality(NumaForm form, const Topology& topolog
   const std::vector<int> nodes = nodes_of_form(form, topology, localities[locality].nodes);
   std::vector<int> cpus = allowed_cpus_of(topology, nodes);
   if (cpus.empty()) {
-    return Error{blame(source), source.name + " finds no CPU for " + localities[locality].name + ", which is on " +
-                                    describe_nodes(localities[locality].nodes) +
-                                    ": this process may use only the CPUs " + describe_ranges(topology.allowed_cpus)};
+    return Error{error_kind(source), source.name + " finds no CPU for " + localities[locality].name + ", which is on " +
+                                         describe_nodes(localities[locality].nodes) +
+                                         ": this process may use only the CPUs " +
+                                         describe_ranges(topology.allowed_cpus)};
   }
   const Neighbours neighbours = neighbours_of(localities, locality);
   switch (form) {

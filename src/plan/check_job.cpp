@@ -59,7 +59,7 @@ std::string describe_job(const LaunchPlan& plan) {
 
 }  // namespace
 
-void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& cores) {
+void add_start_notice(LaunchPlan& plan, const PlanInput& input, const std::string& cores) {
   const Snapshot& snapshot = input.snapshot;
   const std::string here = plan.awaits_table ? "as many workers here as the rank table says"
                                              : ProcessNames::of(plan.workers).count(noun_of(plan.workers)) + " here";
@@ -84,7 +84,7 @@ void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& c
   }
 }
 
-void remark_binding(LaunchPlan& plan, const JobRequest& job) {
+void add_binding_notice(LaunchPlan& plan, const JobRequest& job) {
   if (!job.binding) {
     return;
   }

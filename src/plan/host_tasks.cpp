@@ -359,7 +359,7 @@ std::vector<Locality> find_localities(const Topology& topology, const Snapshot& 
   return localities;
 }
 
-std::string doubt_about_order(const Topology& topology, const Snapshot& snapshot) {
+std::string order_notice(const Topology& topology, const Snapshot& snapshot) {
   std::set<std::string> models;
   for (const Accelerator& gpu : topology.nvidia) {
     models.insert(gpu.model);

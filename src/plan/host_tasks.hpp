@@ -67,7 +67,7 @@ struct Locality {
 [[nodiscard]] std::vector<Locality> find_localities(const Topology& topology, const Snapshot& snapshot, int workers);
 
 /// A notice for the user when the runtime may number the GPUs of this host in another order than muster does.
-[[nodiscard]] std::string doubt_about_order(const Topology& topology, const Snapshot& snapshot);
+[[nodiscard]] std::string order_notice(const Topology& topology, const Snapshot& snapshot);
 
 // Divides a host among agents.
 

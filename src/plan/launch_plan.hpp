@@ -137,7 +137,7 @@ struct LaunchPlan {
   bool needs_run_folder = false;          ///< a process of the job uses {run_dir}
   bool needs_shared_memory = false;       ///< a process of the job uses {shm_dir}
   bool needs_secret = false;              ///< a process of the job, or `mpi_job`, uses {job_secret}
-  bool tells_nodes = false;               ///< the nodes exchange their numbers of processes
+  bool exchanges_sizes = false;           ///< the nodes exchange their numbers of processes
   std::vector<NodePorts> notified_nodes;  ///< by node rank, as exchanged; empty: not exchanged
   std::string mpi_job;                    ///< the PMIx namespace, which must be known to the nodes of the job only
   bool awaits_table = false;              ///< a rank table that is not here yet decides the workers

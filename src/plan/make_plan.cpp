@@ -245,18 +245,18 @@ void fill_role_plan(RolePlan& shared, const PlanInput& input, const Placement& p
 
 /// Adds the facts that the nodes exchange for each other and for services.
 void add_nodes(LaunchPlan& plan, const Placement& placement, const std::vector<std::string>& texts) {
-  plan.tells_nodes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
-                     use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
+  plan.exchanges_sizes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
+                         use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
   plan.notified_nodes = placement.ports;
 }
 
-void add_remarks(LaunchPlan& plan, const PlanInput& input, const std::string& cores_text,
+void add_notices(LaunchPlan& plan, const PlanInput& input, const std::string& cores_text,
                  const std::vector<std::string>& texts) {
-  remark_start(plan, input, cores_text);
+  add_start_notice(plan, input, cores_text);
   const std::vector<std::string>& notices = input.cluster.notices;
   plan.notices.insert(plan.notices.end(), notices.begin(), notices.end());
-  remark_binding(plan, input.job);
-  remark_interfaces(plan, texts, input.snapshot);
+  add_binding_notice(plan, input.job);
+  add_interface_notice(plan, texts, input.snapshot);
 }
 
 }  // namespace
@@ -321,7 +321,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   if (ranked) {  // a copy, because the controller's table may change, or have an older format
     plan.files.push_back({values.at(kOwnRankTable), "0640", ranked->text, /*is_private=*/true});
   }
-  add_remarks(plan, input, part.cores_text, texts);
+  add_notices(plan, input, part.cores_text, texts);
   return plan;
 }
 

@@ -13,10 +13,10 @@ namespace muster {
 
 /// Adds the start line with this node's place in the job, and a mode that was detected. The number of workers in the
 /// whole job is not known before the nodes have met. `cores` describes the cores of the workers here.
-void remark_start(LaunchPlan& plan, const PlanInput& input, const std::string& cores);
+void add_start_notice(LaunchPlan& plan, const PlanInput& input, const std::string& cores);
 
 /// Adds notices about unusual bindings, and about a binding that no process of this node has.
-void remark_binding(LaunchPlan& plan, const JobRequest& job);
+void add_binding_notice(LaunchPlan& plan, const JobRequest& job);
 
 /// The inherited variables that are muster's own options; no worker gets them.
 [[nodiscard]] std::vector<std::string> own_variables(const Snapshot& snapshot);
@@ -76,6 +76,6 @@ void add_mpirun_values(std::map<std::string, std::string>& values, const Placeme
 void add_mpi(LaunchPlan& plan, const std::map<std::string, std::string>& values);
 
 /// Adds a notice about interfaces of the user's choice that this host lacks, in a job that uses {interfaces}.
-void remark_interfaces(LaunchPlan& plan, const std::vector<std::string>& texts, const Snapshot& snapshot);
+void add_interface_notice(LaunchPlan& plan, const std::vector<std::string>& texts, const Snapshot& snapshot);
 
 }  // namespace muster

@@ -454,14 +454,14 @@ void add_mpirun_values(std::map<std::string, std::string>& values, const Placeme
   const auto networks = is_known ? std::optional(networks_of(nodes)) : std::nullopt;
   add_networks(values, networks, placement, snapshot, exported);
   // An mpirun that places the ranks knows their number per node.
-  const bool is_known_here = !words.says_places;
+  const bool is_known_here = !words.sets_places;
   values["oversubscribed"] = is_known_here && placement.slots_here > snapshot.cores.count ? "1" : "";
   values["slots"] = std::to_string(placement.slots_total);
   values["mpirun_processes"] = words.processes.empty() ? values["slots"] : words.processes;
-  values["mpirun_mapping"] = words.says_places ? "" : "slot";
+  values["mpirun_mapping"] = words.sets_places ? "" : "slot";
 }
 
-void remark_interfaces(LaunchPlan& plan, const std::vector<std::string>& texts, const Snapshot& snapshot) {
+void add_interface_notice(LaunchPlan& plan, const std::vector<std::string>& texts, const Snapshot& snapshot) {
   if (plan.nodes == 1 || !use_placeholder(texts, "interfaces")) {
     return;
   }

@@ -65,7 +65,7 @@ Result<> check_nodes(const Cluster& cluster, const TableFile& file) {
 
 /// True for a value that was given. A number that was only counted yields to the table, because two pods may see the
 /// same devices.
-bool is_said(const Source& source) {
+bool is_stated(const Source& source) {
   return is_given(source) || source.kind == SourceKind::Variable;
 }
 
@@ -103,7 +103,7 @@ Result<> check_files(const PlanInput& input, const TableFile& file, const std::v
                                        describe_devices(files) + " (CANN: EI0004)"};
 }
 
-Error is_unsaid(const TableFile& file, const Cluster& cluster, const Instance& own) {
+Error is_unspecified(const TableFile& file, const Cluster& cluster, const Instance& own) {
   return Error{ErrorKind::BadData, "the rank table '" + file.path + "' has " +
                                        count_of(static_cast<std::size_t>(count_nodes(file)), "server") + " for " +
                                        count_of(static_cast<std::size_t>(cluster.job.least_nodes), "node") +
@@ -114,8 +114,8 @@ Error is_unsaid(const TableFile& file, const Cluster& cluster, const Instance& o
 
 /// The devices of this node's ranks on a server that several pods share, if the nodes have equally many.
 Result<std::vector<int>> ids_by_ranks(const Cluster& cluster, const TableFile& file, const Instance& own) {
-  if (!is_said(cluster.slots_from) || !cluster.node.rank) {
-    return is_unsaid(file, cluster, own);
+  if (!is_stated(cluster.slots_from) || !cluster.node.rank) {
+    return is_unspecified(file, cluster, own);
   }
   const int slots = cluster.node.slots;
   const int first = cluster.assumed_rank().value * slots;
@@ -125,7 +125,7 @@ Result<std::vector<int>> ids_by_ranks(const Cluster& cluster, const TableFile& f
       ids.push_back(device.id);
     }
   }
-  return static_cast<int>(ids.size()) == slots ? Result<std::vector<int>>(ids) : is_unsaid(file, cluster, own);
+  return static_cast<int>(ids.size()) == slots ? Result<std::vector<int>>(ids) : is_unspecified(file, cluster, own);
 }
 
 /// Device numbers of this node. A list of visible devices selects this node's part of a shared server, and must not
@@ -141,7 +141,7 @@ Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, 
     return left.empty() ? all : left;
   }
   const bool is_part = left.size() < all.size();
-  const bool has_fewer = is_said(cluster.slots_from) && cluster.node.slots < static_cast<int>(all.size());
+  const bool has_fewer = is_stated(cluster.slots_from) && cluster.node.slots < static_cast<int>(all.size());
   const bool shares = !has_pod_names(file) &&  // several pods have this server
                       (cluster.job.total_slots ? has_fewer : count_nodes(file) < cluster.job.least_nodes);
   if (left.empty() || (is_part && !shares)) {
@@ -155,7 +155,7 @@ Result<> check_slots(const PlanInput& input, const TableFile& file, const Instan
   const Cluster& cluster = input.cluster;
   const auto ids = TRY(own_ids(input, file, own));
   const int devices = static_cast<int>(ids.size());
-  if (!cluster.share && is_said(cluster.slots_from) && cluster.node.slots != devices) {
+  if (!cluster.share && is_stated(cluster.slots_from) && cluster.node.slots != devices) {
     return differs(file, "devices of this node", devices, {cluster.node.slots, cluster.slots_from});
   }
   return cluster.share ? Result<>() : check_files(input, file, ids);
@@ -165,7 +165,7 @@ Result<> check_slots(const PlanInput& input, const TableFile& file, const Instan
 rank_table::OwnNames names_of(const PlanInput& input, const TableFile& file) {
   const Cluster& cluster = input.cluster;
   rank_table::OwnNames names = rank_table::own_names(input.snapshot);
-  if (is_said(cluster.slots_from)) {
+  if (is_stated(cluster.slots_from)) {
     names.slots = cluster.node.slots;
   }
   const int listed = count_nodes(file);
@@ -193,7 +193,7 @@ void take_slots(Cluster& cluster, const TableFile& file, std::size_t own, int de
   }
   std::erase_if(cluster.decisions, [](const Decision& decision) { return decision.field == kSlotsOfOthers; });
   for (Decision& decision : cluster.decisions) {
-    if (decision.field == kSlots && !is_said(cluster.slots_from)) {
+    if (decision.field == kSlots && !is_stated(cluster.slots_from)) {
       decision = {kSlots, std::to_string(devices), "the rank table"};
     }
   }
@@ -272,7 +272,7 @@ BoundProcesses processes_to_bind(const PlanInput& input) {
 }
 
 bool awaits_table(const PlanInput& input, bool takes_table) {
-  return takes_table && !input.ranked && !is_said(input.cluster.slots_from);
+  return takes_table && !input.ranked && !is_stated(input.cluster.slots_from);
 }
 
 std::vector<int> runtime_devices(const PlanInput& input) {
@@ -343,7 +343,7 @@ Result<> make_local_part(PlanInput& input) {
   const auto& inputs = input.mode.mode.inputs;
   const auto table = std::find_if(inputs.begin(), inputs.end(), [](const auto& one) { return one.is_rank_table; });
   if (table == inputs.end()) {
-    return Error{blame(source),
+    return Error{error_kind(source),
                  source.name + " is 'generate', but the mode '" + input.mode.mode.name + "' takes no rank table"};
   }
   forget_table(input.mode, *table);

@@ -209,7 +209,7 @@ Result<> read_bare_platform(PlatformFacts& facts, const Snapshot& snapshot) {
 const Platform kBare = {.name = "bare",
                         .sign_text = "RANK or WORLD_SIZE",
                         .find_sign = find_bare_sign,
-                        .variables = {.address = {"MASTER_ADDR"}, .port = {"MASTER_PORT"}},
+                        .variables = {.address = {"MASTER_ADDR"}, .port = "MASTER_PORT"},
                         .read = read_bare_platform,
                         .counts = {"WORLD_SIZE", "NNODES", "NUM_NODES", "NODE_COUNT"}};
 

@@ -288,7 +288,7 @@ const Platform kHai = {.name = "hai",
                        .find_sign = find_hai_sign,
                        .variables = {.nodes = {"WORLD_SIZE"},
                                      .node_rank = {"RANK", "MARSV2_RANK"},
-                                     .port = {"MASTER_PORT"},
+                                     .port = "MASTER_PORT",
                                      .job_id = "MARSV2_TASK_ID"},
                        .read = read_hai,
                        .grace = std::chrono::seconds(0)};  // HAI deletes its pods without a SIGTERM

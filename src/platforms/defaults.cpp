@@ -14,7 +14,7 @@ namespace {
 
 Error missing(const std::optional<Sourced<std::string>>& known, std::string_view what, const std::string& flag) {
   const std::string because = known ? known->source.name + " is '" + known->value + "', but " : "";
-  return Error{known ? blame(known->source) : ErrorKind::BadEnvironment,
+  return Error{known ? error_kind(known->source) : ErrorKind::BadEnvironment,
                because + "nothing says " + std::string(what) + "; give " + flag};
 }
 

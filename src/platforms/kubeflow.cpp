@@ -1,9 +1,7 @@
 // Platform readers for Kubeflow's jobs and for task lists: PyTorchJob, PET_*, TFJob, PaddleJob, MPIJob and JAXJob.
 //
-// Kubeflow's PyTorchJob from 1.7 on: each replica is a node. PET_* are complete, and RANK is PET_NODE_RANK, but
-// WORLD_SIZE is the number of replicas times nprocPerNode, where "auto" counts 1: processes or nodes. Up to 1.6 there
-// were only the bare names, which counted nodes: the platform `bare`.
-// Source: kubeflow/training-operator, pkg/controller.v1/pytorch/envvar.go.
+// PET_*: torchrun's own options as variables, which Kubeflow's Trainer v2 and PyTorchJob set.
+// RANK and WORLD_SIZE, which PyTorchJob may set beside them, are not read: their unit depends on its version.
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
 #include "platforms/host_lists.hpp"
@@ -13,6 +11,25 @@
 #include <array>
 
 namespace muster {
+namespace {
+
+constexpr PlatformVariables kPetVariables = {.node_range = "PET_NNODES",
+                                             .node_rank = {"PET_NODE_RANK"},
+                                             .address = {"PET_MASTER_ADDR"},
+                                             .port = "PET_MASTER_PORT",
+                                             .meeting_point = "PET_RDZV_ENDPOINT",
+                                             .slots = "PET_NPROC_PER_NODE",
+                                             .job_id = "PET_RDZV_ID"};
+
+}  // namespace
+
+const Platform kPet = {
+    .name = "pet", .signs = {.any = {"PET_NNODES"}}, .variables = kPetVariables, .may_lack_rank = true};
+
+// Kubeflow's PyTorchJob from 1.7 on: each replica is a node. PET_* are complete, and RANK is PET_NODE_RANK, but
+// WORLD_SIZE is the number of replicas times nprocPerNode, where "auto" counts 1: processes or nodes. Up to 1.6 there
+// were only the bare names, which counted nodes: the platform `bare`.
+// Source: kubeflow/training-operator, pkg/controller.v1/pytorch/envvar.go.
 namespace {
 
 /// Checks WORLD_SIZE. An elastic job's count leaves out its master, which then is one node too many.
@@ -33,19 +50,10 @@ Result<> check_world_size(PlatformFacts& facts, const Snapshot& snapshot) {
                        "the first must be the other times " + std::to_string(per_node) + " (PET_NPROC_PER_NODE)");
 }
 
-/// The variables PET_*, with the bare names that must agree where there are any.
-constexpr PlatformVariables pet_variables(bool has_bare_names) {
-  PlatformVariables variables = {.node_range = "PET_NNODES",
-                                 .node_rank = {"PET_NODE_RANK"},
-                                 .address = {"PET_MASTER_ADDR"},
-                                 .port = {"PET_MASTER_PORT"},
-                                 .meeting_point = "PET_RDZV_ENDPOINT",
-                                 .slots = "PET_NPROC_PER_NODE",
-                                 .job_id = "PET_RDZV_ID"};
-  if (has_bare_names) {
-    variables.node_rank[1] = "RANK";
-    variables.address[1] = "MASTER_ADDR";
-  }
+/// Adds the bare names that must agree.
+constexpr PlatformVariables with_bare_names(PlatformVariables variables) {
+  variables.node_rank[1] = "RANK";
+  variables.address[1] = "MASTER_ADDR";
   return variables;
 }
 
@@ -55,15 +63,10 @@ const Platform kPytorchjob = {
     .name = "pytorchjob",
     .sign_text = "PET_NNODES with the bare names",
     .signs = {.any = {"PET_NNODES"}, .with = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}},
-    .variables = pet_variables(true),
+    .variables = with_bare_names(kPetVariables),
     .read = check_world_size,
     .counts = {"PET_NNODES", "WORLD_SIZE"},
     .may_lack_rank = true};
-
-// PET_*: torchrun's own options as variables, which Kubeflow's Trainer v2 and PyTorchJob set.
-// RANK and WORLD_SIZE, which PyTorchJob may set beside them, are not read: their unit depends on its version.
-const Platform kPet = {
-    .name = "pet", .signs = {.any = {"PET_NNODES"}}, .variables = pet_variables(false), .may_lack_rank = true};
 
 // TensorFlow's lists of tasks: TF_CONFIG, as Kubeflow's TFJob and Volcano's tensorflow plugin set it,
 // and TF_PS_HOSTS with TF_WORKER_HOSTS, as ModelArts does. They may accompany the variables of
@@ -197,9 +200,10 @@ Result<> read_paddlejob(PlatformFacts& facts, const Snapshot& snapshot) {
   if (const auto name = first_set(snapshot, {"PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"})) {
     const auto role = *sourced_variable(snapshot, *name);
     facts.nodes.reset();
-    facts.no_nodes = Error{blame(role.source), *name + " is '" + role.value +
-                                                   "': this PaddleJob has Master replicas, which are parameter "
-                                                   "servers; leave them out, or give --nnodes if all pods do the same"};
+    facts.no_nodes =
+        Error{error_kind(role.source), *name + " is '" + role.value +
+                                           "': this PaddleJob has Master replicas, which are parameter "
+                                           "servers; leave them out, or give --nnodes if all pods do the same"};
   }
   return {};
 }
@@ -283,17 +287,17 @@ namespace {
 
 constexpr PlatformVariables kOfTrainer = {.nodes = {"JAX_NUM_PROCESSES"},
                                           .node_rank = {"JAX_PROCESS_ID"},
-                                          .port = {"JAX_COORDINATOR_PORT"},
+                                          .port = "JAX_COORDINATOR_PORT",
                                           .meeting_point = "JAX_COORDINATOR_ADDRESS"};
 constexpr PlatformVariables kOfJob = {.nodes = {"NUM_PROCESSES"},
                                       .node_rank = {"PROCESS_ID"},
-                                      .port = {"COORDINATOR_PORT"},
+                                      .port = "COORDINATOR_PORT",
                                       .meeting_point = "COORDINATOR_ADDRESS"};
 
 /// The set whose names are all set; null: none.
 const PlatformVariables* find_jax_variables(const Snapshot& snapshot) {
   const auto are_set = [&](const PlatformVariables& set) {
-    const auto names = {set.nodes.front(), set.node_rank.front(), set.port.front(), set.meeting_point};
+    const auto names = {set.nodes.front(), set.node_rank.front(), set.port, set.meeting_point};
     return std::all_of(names.begin(), names.end(), [&](const char* const name) { return snapshot.has(name); });
   };
   return are_set(kOfTrainer) ? &kOfTrainer : are_set(kOfJob) ? &kOfJob : nullptr;

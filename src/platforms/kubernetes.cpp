@@ -16,7 +16,7 @@ const Platform kIndexedJob = {.name = "indexed-job",
                               .variables = {.nodes = {"NNODES", "NUM_NODES", "NODE_COUNT"},
                                             .node_rank = {"JOB_COMPLETION_INDEX"},
                                             .address = {"MASTER_ADDR"},
-                                            .port = {"MASTER_PORT"}}};
+                                            .port = "MASTER_PORT"}};
 
 // JobSet: a pod of an Indexed Job of the set is a node. A set has no variables of its own; these are its labels,
 // passed on by the downward API, and JOBSET_PODS_PER_JOB, which is no label: the completions of each Job, as in the
@@ -94,11 +94,11 @@ Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
 Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
   if (!numbers.job) {
     if (numbers.jobs) {
-      facts.no_nodes =
-          Error{blame(numbers.jobs->source), numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) +
-                                                 "', but " + numbers.part.job +
-                                                 " is not set, which says beside it "
-                                                 "which Job of the set this is; pass it on, or give --nnodes"};
+      facts.no_nodes = Error{error_kind(numbers.jobs->source),
+                             numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) + "', but " +
+                                 numbers.part.job +
+                                 " is not set, which says beside it "
+                                 "which Job of the set this is; pass it on, or give --nnodes"};
     }
     facts.node_rank = numbers.pod;
     return {};
@@ -131,7 +131,7 @@ const Platform kJobset = {
     .sign_text = "JOBSET_*",
     .signs = {.any = {"JOBSET_GLOBAL_REPLICAS", "JOBSET_JOB_GLOBAL_INDEX", "JOBSET_REPLICATEDJOB_REPLICAS",
                       "JOBSET_GROUP_REPLICAS", "JOBSET_COORDINATOR", "JOBSET_NAME"}},
-    .variables = {.port = {"MASTER_PORT"}, .restarts = "JOBSET_RESTART_ATTEMPT", .job_id = "JOBSET_NAME"},
+    .variables = {.port = "MASTER_PORT", .restarts = "JOBSET_RESTART_ATTEMPT", .job_id = "JOBSET_NAME"},
     .read = read_jobset,
     .counts = {kParts[0].jobs, kParts[1].jobs, kParts[2].jobs}};
 
@@ -207,7 +207,7 @@ std::optional<Error> find_lone_scheduler(const PlatformFacts& facts, const Snaps
   if (!role || !(has_no_devices || (is_first_worker && facts.nodes->value > 1))) {
     return std::nullopt;
   }
-  return Error{blame(role->source),
+  return Error{error_kind(role->source),
                role->source.name + " is '" + role->value +
                    "', and the scheduler has a pod of its own that has no devices; request devices "
                    "for it, which makes it the first of the nodes: muster starts the scheduler there"};

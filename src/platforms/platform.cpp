@@ -66,7 +66,9 @@ Result<> read_leader_variables(PlatformFacts& facts, const PlatformVariables& va
     TRY(read_agreeing(facts.master_address, snapshot, variables.address, read_address,
                       "both are the leader's address"));
   }
-  TRY(read_agreeing(facts.master_port, snapshot, variables.port, read_port, "both are the leader's port"));
+  if (variables.port != nullptr) {
+    TRY(read_into(facts.master_port, snapshot, variables.port, read_port));
+  }
   if (variables.meeting_point != nullptr) {
     TRY(read_meeting_point(facts, snapshot, variables.meeting_point));
   }
@@ -242,7 +244,7 @@ Result<Choice> choose_platform(const Snapshot& snapshot, const ClusterRequest& r
     return detect_platform(snapshot, request, roles, platform);
   }
   if (!find_sign(*platform, snapshot)) {
-    return Error{blame(wanted->source),
+    return Error{error_kind(wanted->source),
                  wanted->source.name + " is '" + wanted->value + "', but " + describe_signs(*platform) + " is not set"};
   }
   return Choice{platform, wanted->value, wanted->source};

@@ -73,7 +73,7 @@ struct PlatformVariables {
   const char* node_range = nullptr;  ///< "4" or "2:4"
   Names node_rank = {};
   Names address = {};  ///< of the leader
-  Names port = {};
+  const char* port = nullptr;
   const char* meeting_point = nullptr;  ///< "host" or "host:port" of the leader
   const char* hosts = nullptr;          ///< a list in the order of ranks; the first host leads
   const char* slots = nullptr;          ///< as for --nproc-per-node
@@ -169,7 +169,7 @@ constexpr int kMostWorkers = 10'000'000;
 
 /// Variables of PyTorch jobs on platforms whose documents say that they count nodes.
 inline constexpr PlatformVariables kTorchNodes = {
-    .nodes = {"WORLD_SIZE"}, .node_rank = {"RANK"}, .address = {"MASTER_ADDR"}, .port = {"MASTER_PORT"}};
+    .nodes = {"WORLD_SIZE"}, .node_rank = {"RANK"}, .address = {"MASTER_ADDR"}, .port = "MASTER_PORT"};
 
 /// The index of this pod within its task, from the first of these variables that is set. Fails where another one
 /// disagrees. Empty when none is set.

@@ -130,8 +130,8 @@ namespace {
 constexpr const char* kExpectedSizes = "numbers of processes by role, such as chief=1,worker=2,ps=2";
 
 Error unknown_role(const std::string& name, const Source& source, const Roles& roles) {
-  return Error{blame(source), source.name + " has the unknown role '" + name + "'" +
-                                  did_you_mean(name, roles, "; this mode has " + join(roles, ", "))};
+  return Error{error_kind(source), source.name + " has the unknown role '" + name + "'" +
+                                       did_you_mean(name, roles, "; this mode has " + join(roles, ", "))};
 }
 
 const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string& role) {
@@ -185,7 +185,7 @@ Result<> read_tasks(JobRoles& job, const Choice& choice, const Snapshot& snapsho
 
 Result<std::vector<RoleSize>> read_role_sizes(const Sourced<std::string>& text, const Roles& roles) {
   if (roles.empty()) {
-    return Error{blame(text.source),
+    return Error{error_kind(text.source),
                  text.source.name + " is '" + text.value + "', but this mode has no roles whose number can be given"};
   }
   std::vector<RoleSize> sizes;

@@ -301,7 +301,7 @@ Result<> read_volcano(PlatformFacts& facts, const Snapshot& snapshot) {
 const Platform kVolcano = {.name = "volcano",
                            .sign_text = "VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS",
                            .find_sign = find_volcano_sign,
-                           .variables = {.address = {"MASTER_ADDR"}, .port = {"MASTER_PORT"}},
+                           .variables = {.address = {"MASTER_ADDR"}, .port = "MASTER_PORT"},
                            .read = read_volcano,
                            .counts = {"VC_*_NUM", "VC_*_HOSTS", "/etc/volcano/*.host", "MPI_HOST", "WORLD_SIZE"}};
 

@@ -305,7 +305,7 @@ bool is_dead(const Process& process) {
   return process.state == 'X' || (process.state == 'Z' && (process.threads <= 1 || tracer_of_zombie(process.pid)));
 }
 
-std::optional<int> wait_status_of_the_dead(pid_t pid) {
+std::optional<int> zombie_wait_status(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid);
   const std::string stat = read_small_file(folder + "/stat");
   char unused = 0;
@@ -371,10 +371,10 @@ void Sweeper::kill_children(const std::set<pid_t>& excluded) const {
     return is_new && ::kill(child, SIGKILL) == 0;
   };
   constexpr int kLooks = 64;
-  bool is_anyone_new = true;
-  for (int looks = 0; is_anyone_new && looks < kLooks; ++looks) {
+  bool has_new = true;
+  for (int looks = 0; has_new && looks < kLooks; ++looks) {
     const std::vector<pid_t> children = own_children();
-    is_anyone_new = std::count_if(children.begin(), children.end(), kill_if_new) > 0;
+    has_new = std::count_if(children.begin(), children.end(), kill_if_new) > 0;
   }
 }
 

@@ -84,7 +84,7 @@ void signal_exactly(const Process& process, int signal);
 [[nodiscard]] bool is_dead(const Process& process);
 
 /// The wait status of a zombie that is not reaped, as waitpid(2) would return it; empty: not ended, or not readable.
-[[nodiscard]] std::optional<int> wait_status_of_the_dead(pid_t pid);
+[[nodiscard]] std::optional<int> zombie_wait_status(pid_t pid);
 
 /// True if MUSTER_JOB_MARKER in the process's initial environment contains this marker (separated by colons).
 [[nodiscard]] bool has_marker(pid_t pid, const std::string& marker);

@@ -207,7 +207,7 @@ bool is_first_process_hidden() {
   return is_refused && (::kill(1, 0) == 0 || errno == EPERM);
 }
 
-ProcView look_at_proc() {
+ProcView probe_proc() {
   if (!is_proc_ours()) {
     return ::access("/proc/stat", F_OK) == 0 ? ProcView::Foreign : ProcView::Missing;
   }
@@ -247,7 +247,7 @@ SystemCapabilities probe_before_start() {
   SystemCapabilities answers;
   answers.subreaper = probe_subreaper();
   answers.death_signal = probe_death_signal();
-  answers.proc = look_at_proc();
+  answers.proc = probe_proc();
   return answers;
 }
 

@@ -166,10 +166,10 @@ class Timeout {
 };
 
 /// Reads the answer until the other end is closed; empty: timeout, or incomplete.
-std::optional<std::string> read_answer(Timeout patience, int fd) {
+std::optional<std::string> read_answer(Timeout timeout, int fd) {
   std::string read;
   std::array<char, 4096> buffer{};
-  while (const int left = patience.left()) {
+  while (const int left = timeout.left()) {
     pollfd ready{fd, POLLIN, 0};
     const ssize_t count = ::poll(&ready, 1, left) == 1 ? ::read(fd, buffer.data(), buffer.size()) : -1;
     if (count == 0) {
@@ -217,13 +217,13 @@ void run_with_timeout(const std::function<void()>& work, std::vector<int> kept, 
 }
 
 void print_fatal(const std::string& message) {
-  constexpr std::chrono::milliseconds kPatience{200};
+  constexpr std::chrono::milliseconds kTimeout{200};
   const auto print_all = [&] {
     flush_log();
     log_error(message);
   };
   if (kind_of_stream(STDERR_FILENO) == StreamKind::File) {
-    run_with_timeout(print_all, {STDERR_FILENO}, kPatience);
+    run_with_timeout(print_all, {STDERR_FILENO}, kTimeout);
   } else {
     print_all();  // the log does not wait for slow readers
   }

@@ -99,7 +99,7 @@ bool Reaper::reap(pid_t pid, std::vector<Death>& deaths) {
   const auto watched = watched_.find(pid);
   Death death;
   if (watched != watched_.end()) {
-    death = look_at(pid);  // /proc knows it until it is reaped
+    death = find_death(pid);  // /proc knows it until it is reaped
     death.worker = watched->second.worker;
   }
   int wait_status = 0;
@@ -120,7 +120,7 @@ bool Reaper::reap(pid_t pid, std::vector<Death>& deaths) {
 /// an orphan.
 void Reaper::note_traced_zombie(pid_t pid, std::vector<Death>& deaths) {
   const auto watched = watched_.find(pid);
-  const auto wait_status = wait_status_of_the_dead(pid);
+  const auto wait_status = zombie_wait_status(pid);
   const auto tracer = tracer_of_zombie(pid);
   if (watched != watched_.end() && wait_status && tracer) {
     Death death;
@@ -146,7 +146,7 @@ std::vector<Death> Reaper::collect_traced_zombies() {
 }
 
 /// Reads what is known only until the process is reaped; not needed after a success.
-Death Reaper::look_at(pid_t pid) {
+Death Reaper::find_death(pid_t pid) {
   Death death;
   siginfo_t info{};
   const bool is_dead =

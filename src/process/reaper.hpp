@@ -65,7 +65,7 @@ class Reaper {
   void take_ready(pid_t pid, std::vector<Death>& deaths);
   bool reap(pid_t pid, std::vector<Death>& deaths);
   void note_traced_zombie(pid_t pid, std::vector<Death>& deaths);
-  [[nodiscard]] static Death look_at(pid_t pid);
+  [[nodiscard]] static Death find_death(pid_t pid);
 
   UniqueFd epoll_;
   std::map<pid_t, Watched> watched_;

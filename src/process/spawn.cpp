@@ -393,15 +393,15 @@ Result<Connection> connect(bool by_terminal, std::optional<Error>& refusal) {
 
 }  // namespace
 
-Result<OutputEnds> make_output_ends(const OutputConnection& way) {
+Result<OutputEnds> make_output_ends(const OutputConnection& streams) {
   OutputEnds ends;
-  auto error = TRY(connect(way.error_is_terminal, ends.refusal));
+  auto error = TRY(connect(streams.error_is_terminal, ends.refusal));
   ends.ours.error = std::move(error.ours);
   ends.workers.error = std::move(error.workers);
-  if (way.is_joined) {
+  if (streams.is_joined) {
     return ends;
   }
-  auto out = TRY(connect(way.out_is_terminal, ends.refusal));
+  auto out = TRY(connect(streams.out_is_terminal, ends.refusal));
   ends.ours.out = std::move(out.ours);
   ends.workers.out = std::move(out.workers);
   return ends;
@@ -421,7 +421,7 @@ bool wants_terminal(const StreamTarget& target, When terminals) {
 
 }  // namespace
 
-OutputConnection choose_output_way(const StreamTarget& out, const StreamTarget& error, When terminals) {
+OutputConnection choose_connection(const StreamTarget& out, const StreamTarget& error, When terminals) {
   const bool goes_somewhere = out.console || out.file == StreamFile::Joined;
   return {.is_joined = goes_somewhere && out == error && out.file != StreamFile::Own,
           .out_is_terminal = wants_terminal(out, terminals),

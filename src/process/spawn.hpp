@@ -107,7 +107,7 @@ struct OutputConnection {
 
 /// Joins the streams if their lines need not be told apart, because both are shown at one place or written to one
 /// file only. With When::Auto, a pty is used for a stream shown on a terminal and kept in no file.
-[[nodiscard]] OutputConnection choose_output_way(const StreamTarget& out, const StreamTarget& error, When terminals);
+[[nodiscard]] OutputConnection choose_connection(const StreamTarget& out, const StreamTarget& error, When terminals);
 
 // The pipes and ptys of a worker's output.
 
@@ -125,6 +125,6 @@ struct OutputEnds {
 
 /// Makes the ends: all close-on-exec, and no pty becomes our controlling terminal. A pty does not change bytes, and
 /// does not echo. Fails with `System` without free descriptors.
-[[nodiscard]] Result<OutputEnds> make_output_ends(const OutputConnection& way);
+[[nodiscard]] Result<OutputEnds> make_output_ends(const OutputConnection& streams);
 
 }  // namespace muster

@@ -19,8 +19,8 @@ namespace muster {
 /// Calls once after a delay, however often it is asked for meanwhile.
 class DelayedCall {
  public:
-  DelayedCall(boost::asio::io_context& io, std::chrono::milliseconds delay, std::function<void()> look)
-      : timer_(io), delay_(delay), call_(std::move(look)) {}
+  DelayedCall(boost::asio::io_context& io, std::chrono::milliseconds delay, std::function<void()> call)
+      : timer_(io), delay_(delay), call_(std::move(call)) {}
 
   void ask();
   void cancel();
@@ -36,8 +36,8 @@ class DelayedCall {
 /// Calls once after `quiet` without a further request, and after five times that at the latest.
 class Debounce {
  public:
-  Debounce(boost::asio::io_context& io, std::chrono::milliseconds quiet, std::function<void()> look)
-      : timer_(io), quiet_(quiet), call_(std::move(look)) {}
+  Debounce(boost::asio::io_context& io, std::chrono::milliseconds quiet, std::function<void()> call)
+      : timer_(io), quiet_(quiet), call_(std::move(call)) {}
 
   void ask();
   void cancel();

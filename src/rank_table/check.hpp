@@ -23,7 +23,7 @@ struct Checked {
 void check_all(const Checked& table);
 
 /// Deviations that `rewrite` corrects, or that only some versions of HCCL refuse.
-[[nodiscard]] std::vector<Breach> find_remarks(const json::object& root, const Layout& layout);
+[[nodiscard]] std::vector<Breach> find_notices(const json::object& root, const Layout& layout);
 
 /// The number of servers.
 [[nodiscard]] std::size_t count_servers(const Layout& layout);

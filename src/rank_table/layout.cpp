@@ -20,7 +20,7 @@ struct Signs {
   bool has_pods = false;
 };
 
-void look_at(const json::object& instance, Signs& signs) {
+void note_signs(const json::object& instance, Signs& signs) {
   const bool is_ranked = instance.contains("rank_id");
   signs.has_pods = signs.has_pods || instance.contains("pod_name");
   for_each_object(array_of(instance, "devices"), [&signs, is_ranked](const json::object& device) {
@@ -34,7 +34,7 @@ bool has_ranks(const json::object& root) {
   Signs signs;
   for_each_object(array_of(root, "group_list"), [&signs](const json::object& group) {
     for_each_object(array_of(group, "instance_list"),
-                    [&signs](const json::object& instance) { look_at(instance, signs); });
+                    [&signs](const json::object& instance) { note_signs(instance, signs); });
   });
   return 2 * signs.with_rank > signs.devices || (signs.with_rank > 0 && !signs.has_pods);
 }

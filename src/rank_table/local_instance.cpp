@@ -14,7 +14,7 @@ namespace muster::rank_table {
 namespace {
 
 /// The settings that select a node's part of a server.
-constexpr std::string_view kWays = "(--nproc-per-node or ASCEND_VISIBLE_DEVICES does)";
+constexpr std::string_view kSlotSources = "(--nproc-per-node or ASCEND_VISIBLE_DEVICES does)";
 
 /// Indices of matching instances in the table.
 using Places = std::vector<std::size_t>;
@@ -119,7 +119,7 @@ class Search {
       return found;
     }
     tried_.push_back(index_text(own) + (nodes == 0 ? "" : " of " + count_of(nodes, "node")) +
-                     (own.slots ? "" : ", nobody says with how many workers each " + std::string(kWays)));
+                     (own.slots ? "" : ", nobody says with how many workers each " + std::string(kSlotSources)));
     return std::nullopt;
   }
 

@@ -120,9 +120,9 @@ Inspection inspect(std::string_view text, const std::string& name, const Rules& 
   ParsedTable understood = understand(root, name, breaches);
   check_all({root, understood.layout, rules, breaches});
   std::vector<Breach> notices;
-  if (rules.wants_remarks) {
+  if (rules.wants_notices) {
     notices = find_repeated_keys(text, count_members(root));
-    std::ranges::move(find_remarks(root, understood.layout), std::back_inserter(notices));
+    std::ranges::move(find_notices(root, understood.layout), std::back_inserter(notices));
   }
   return {std::move(understood.reading), std::move(breaches.found()), std::move(notices)};
 }
@@ -184,7 +184,7 @@ std::vector<int> absent_numbers(const std::set<int>& numbers, int count) {
 }
 
 /// Counts the instance and notes what it lacks; returns the number at the end of its pod's name.
-int look_at_instance(const json::object& instance, Progress& progress) {
+int count_instance(const json::object& instance, Progress& progress) {
   const json::array* devices = array_of(instance, "devices");
   const std::string pod = one_line(text_of(instance, "pod_name"), kMostBytes);
   const std::string name = pod.empty() ? "an instance" : pod;
@@ -198,10 +198,10 @@ int look_at_instance(const json::object& instance, Progress& progress) {
 }
 
 /// Notes instances without devices, and numbers without a pod.
-void look_at_group(const json::object& group, Progress& progress) {
+void count_group(const json::object& group, Progress& progress) {
   const json::array* list = array_of(group, "instance_list");
   std::set<int> numbers;
-  for_each_object(list, [&](const json::object& instance) { numbers.insert(look_at_instance(instance, progress)); });
+  for_each_object(list, [&](const json::object& instance) { numbers.insert(count_instance(instance, progress)); });
   const int count = number_of(group.if_contains("instance_count")).value_or(0);
   progress.expected += std::max(list == nullptr ? 0 : list->size(), static_cast<std::size_t>(count));
   const std::vector<int> absent = absent_numbers(numbers, count);
@@ -212,7 +212,7 @@ void look_at_group(const json::object& group, Progress& progress) {
 }
 
 /// Progress of a flat list, whose elements are named by `key`.
-Progress look_at_list(const json::array& list, const json::value* count, std::string_view key) {
+Progress count_list(const json::array& list, const json::value* count, std::string_view key) {
   Progress progress;
   for_each_object(&list, [&](const json::object& object) {
     if (object.contains(key)) {
@@ -234,14 +234,14 @@ std::string describe(const Progress& progress, std::string_view noun) {
 std::string describe_progress(const json::object& root) {
   if (const json::array* groups = array_of(root, "group_list"); groups != nullptr) {
     Progress progress;
-    for_each_object(groups, [&progress](const json::object& group) { look_at_group(group, progress); });
+    for_each_object(groups, [&progress](const json::object& group) { count_group(group, progress); });
     return describe(progress, "instance");
   }
   if (const json::array* servers = array_of(root, "server_list"); servers != nullptr) {
-    return describe(look_at_list(*servers, root.if_contains("server_count"), "server_id"), "server");
+    return describe(count_list(*servers, root.if_contains("server_count"), "server_id"), "server");
   }
   if (const json::array* ranks = array_of(root, "rank_list"); ranks != nullptr) {
-    return describe(look_at_list(*ranks, root.if_contains("rank_count"), "rank_id"), "rank");
+    return describe(count_list(*ranks, root.if_contains("rank_count"), "rank_id"), "rank");
   }
   return ": it lists nothing yet";
 }

@@ -30,7 +30,7 @@ using Reading = std::variant<Table, Unfinished, Error>;
 struct Rules {
   bool needs_addresses = false;  ///< HCCL_INTRA_ROCE_ENABLE=1: devices of one server need `device_ip`, too
   std::size_t most = 20;         ///< maximum number of breaches to report
-  bool wants_remarks = true;
+  bool wants_notices = true;
 };
 
 /// Reads the rules from the surroundings.

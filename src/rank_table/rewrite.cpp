@@ -270,7 +270,7 @@ constexpr Rule kRemarks[] = {
 
 }  // namespace
 
-std::vector<Breach> find_remarks(const json::object& root, const Layout& layout) {
+std::vector<Breach> find_notices(const json::object& root, const Layout& layout) {
   const Rules rules;
   Breaches found(rules.most);
   const Checked table{root, layout, rules, found};

@@ -200,13 +200,13 @@ std::size_t hops_between(const Node& one, const Node& other) {
 
 /// Instance indices by rank; empty unless each rank from 0 on occurs once.
 std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table, const std::vector<int>& ranks) {
-  constexpr auto kNobody = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> instances(ranks.size(), kNobody);
+  constexpr auto kUnset = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> instances(ranks.size(), kUnset);
   auto next = ranks.begin();
   for (std::size_t i = 0; i < table.instances.size(); ++i) {
     for (std::size_t device = 0; device < table.instances[i].devices.size(); ++device) {
       const auto rank = static_cast<std::size_t>(*next++);
-      if (rank >= instances.size() || instances[rank] != kNobody) {
+      if (rank >= instances.size() || instances[rank] != kUnset) {
         return std::nullopt;
       }
       instances[rank] = i;

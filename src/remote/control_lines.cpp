@@ -63,7 +63,7 @@ constexpr char kSeparator = '\x1e';
 
 }  // namespace
 
-std::string write_word(const std::string& nonce, const std::string& kind, const std::string& text) {
+std::string write_control(const std::string& nonce, const std::string& kind, const std::string& text) {
   return kSeparator + nonce + " " + kind + " " + text + "\n";
 }
 
@@ -113,7 +113,7 @@ void ControlLineFilter::send() {
   const std::string line = std::exchange(kept_, {});
   const std::string said = line.substr(start_.size(), line.size() - start_.size() - 1);
   const std::size_t blank = said.find(' ');
-  on_word(said.substr(0, blank), blank == std::string::npos ? "" : said.substr(blank + 1));
+  on_control(said.substr(0, blank), blank == std::string::npos ? "" : said.substr(blank + 1));
 }
 
 }  // namespace muster

@@ -60,18 +60,18 @@ inline constexpr std::chrono::seconds kSilenceLimit{20};
 
 /// Kinds of control lines, from an agent to the launcher.
 inline constexpr const char* kHello = "here";         ///< the agent runs; with its version
-inline constexpr const char* kReportWord = "report";  ///< from node 0: the report, as JSON in one line
+inline constexpr const char* kReportLine = "report";  ///< from node 0: the report, as JSON in one line
 inline constexpr const char* kExit = "bye";           ///< the end of the job; with the exit code
 
 /// Encodes a control line. No other program writes such lines: the launcher has chosen the nonce at random.
-[[nodiscard]] std::string write_word(const std::string& nonce, const std::string& kind, const std::string& text);
+[[nodiscard]] std::string write_control(const std::string& nonce, const std::string& kind, const std::string& text);
 
 /// Removes control lines from an agent's output; other bytes pass unchanged.
 class ControlLineFilter {
  public:
   explicit ControlLineFilter(std::string nonce);
 
-  std::function<void(const std::string& kind, const std::string& text)> on_word;
+  std::function<void(const std::string& kind, const std::string& text)> on_control;
 
   /// Appends to `out` all bytes that are not part of a control line. A possible beginning of one is held back.
   void feed(std::string_view bytes, std::string& out);

@@ -30,8 +30,8 @@ struct StartLauncherGrace {
 struct KillShells {};
 struct FinishLauncher {};
 
-using FrontAction = std::variant<NotifyNodes, EndShells, StartLauncherGrace, KillShells, FinishLauncher>;
-using LauncherActions = std::vector<FrontAction>;
+using LauncherAction = std::variant<NotifyNodes, EndShells, StartLauncherGrace, KillShells, FinishLauncher>;
+using LauncherActions = std::vector<LauncherAction>;
 
 /// The agents form one gang: whatever happens on a node, they end together and with one code. The launcher decides
 /// only about a node that never starts, or is lost without a message: it tells the others to end.

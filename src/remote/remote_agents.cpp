@@ -115,7 +115,7 @@ constexpr auto kFields = std::to_array<Field>({
      }},
     {"command",
      [](AgentOrder& order, const std::string& bytes) {
-       order.line.compat = find_front_end(bytes);
+       order.line.compat = find_compat(bytes);
        return order.line.compat != nullptr;
      }},
 });
@@ -451,7 +451,7 @@ AgentOrder order_of(const FanOut& fan_out, std::size_t node) {
   return order;
 }
 
-LaunchPlan make_front_plan(const FanOut& fan_out) {
+LaunchPlan make_launcher_plan(const FanOut& fan_out) {
   const std::vector<GivenHost>& hosts = fan_out.hosts.value;
   LaunchPlan plan;
   plan.platform = "flags";

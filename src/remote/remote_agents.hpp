@@ -105,6 +105,6 @@ struct FanOut {
 [[nodiscard]] AgentOrder order_of(const FanOut& fan_out, std::size_t node);
 
 /// The plan of the launcher: one process for each node, its remote shell.
-[[nodiscard]] LaunchPlan make_front_plan(const FanOut& fan_out);
+[[nodiscard]] LaunchPlan make_launcher_plan(const FanOut& fan_out);
 
 }  // namespace muster

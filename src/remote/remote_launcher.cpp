@@ -48,10 +48,10 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       alive_(io_),
       grace_(io_, input.options.grace + kMoreThanTheirGrace),
       kill_loop_(io_, shells_, sweeper_, helpers_),
-      log_flush_timer_(io_, kLastBytes, [this] { report_exits(/*is_last_look=*/true); }),
+      log_flush_timer_(io_, kLastBytes, [this] { report_exits(/*is_final=*/true); }),
       heartbeat_sender_(io_, link_) {
   output_.on_end = [this](std::size_t /*node*/) {
-    boost::asio::post(io_, [this] { report_exits(/*is_last_look=*/false); });
+    boost::asio::post(io_, [this] { report_exits(/*is_final=*/false); });
   };
   consoles_.on_writable = [this] { output_.resume(); };
   grace_.on_end = [this] { carry_out(state_.on_grace_ended()); };
@@ -66,8 +66,8 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
 }
 
 int RemoteLauncher::run() {
-  for (const std::string& remark : input_.job.plan.notices) {
-    log_info(remark);
+  for (const std::string& notice : input_.job.plan.notices) {
+    log_info(notice);
   }
   const sigset_t signals = handled_signals(input_.options.stop_signals.all());
   signals_.assign(open_signalfd(signals));
@@ -136,12 +136,12 @@ StreamRoute RemoteLauncher::make_route(std::size_t node, bool is_error) {
   route.is_error = is_error;
   route.console = is_error ? &consoles_.error() : &consoles_.out();
   route.framer.set_prefix("[" + input_.job.hosts[node] + "] ");
-  route.sieve = std::make_unique<ControlLineFilter>(input_.job.nonce);
-  route.sieve->on_word = [this, node, is_error](const std::string& kind, const std::string& text) {
+  route.control_filter = std::make_unique<ControlLineFilter>(input_.job.nonce);
+  route.control_filter->on_control = [this, node, is_error](const std::string& kind, const std::string& text) {
     if (kind == kHello) {
       drop_prefix(node, is_error);
     }
-    on_word(node, kind, text);
+    on_control(node, kind, text);
   };
   return route;
 }
@@ -154,10 +154,10 @@ void RemoteLauncher::drop_prefix(std::size_t node, bool is_error) {
   });
 }
 
-void RemoteLauncher::on_word(std::size_t node, const std::string& kind, const std::string& text) {
+void RemoteLauncher::on_control(std::size_t node, const std::string& kind, const std::string& text) {
   if (kind == kHello) {
     state_.on_here(node);
-  } else if (kind == kReportWord) {
+  } else if (kind == kReportLine) {
     report_ = text;
   } else if (kind == kExit) {
     constexpr int kMostCode = 255;
@@ -196,7 +196,7 @@ void RemoteLauncher::take_signal(int signal) {
   if (input_.inherited.ignored_signals.contains(signal) || !stop_debounce_.is_new()) {
     return;
   }
-  heartbeat_sender_.beat_from_now_on();
+  heartbeat_sender_.start_heartbeats();
   if (!std::exchange(is_ending_, true)) {
     log_info(signal_name(signal) + " received: passing it on to " + count_of(input_.job.hosts.size(), "node"));
   }
@@ -211,7 +211,7 @@ void RemoteLauncher::on_guard_lost(const ErrorCode& error) {
   if (error || is_over_) {
     return;
   }
-  heartbeat_sender_.go_on_alone();
+  heartbeat_sender_.continue_alone();
   log_error("the guard (pid " + std::to_string(link_.guard) +
             ") was killed: killing the remote shells, which ends the job");
   carry_out(state_.on_guard_lost());
@@ -234,21 +234,21 @@ void RemoteLauncher::collect_deaths() {
     dead_.emplace(death.worker, death.status);
     log_flush_timer_.ask();
   }
-  report_exits(/*is_last_look=*/false);
+  report_exits(/*is_final=*/false);
 }
 
 /// Reports ended remote shells, once their output is read: the agent's last control line may still be in a pipe.
-void RemoteLauncher::report_exits(bool is_last_look) {
+void RemoteLauncher::report_exits(bool is_final) {
   for (auto at = dead_.begin(); at != dead_.end();) {
     const auto [node, status] = *at;
-    if (!output_.has_ended(node) && (!is_last_look || output_.waits_for_console(node))) {
+    if (!output_.has_ended(node) && (!is_final || output_.waits_for_console(node))) {
       ++at;
       continue;
     }
     at = dead_.erase(at);
     carry_out(state_.on_ended(node, status, last_line_of(node)));
   }
-  if (is_last_look && !dead_.empty()) {
+  if (is_final && !dead_.empty()) {
     log_flush_timer_.ask();
   }
 }
@@ -277,7 +277,7 @@ void RemoteLauncher::send_heartbeat() {
 // --- Actions ------------------------------------------------------------------------------------
 
 void RemoteLauncher::carry_out(const LauncherActions& actions) {
-  for (const FrontAction& action : actions) {
+  for (const LauncherAction& action : actions) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
 }
@@ -319,7 +319,7 @@ void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   log_flush_timer_.cancel();
   alive_.cancel();
   output_.close();
-  drain_deadline_.start(is_ending_ ? kShortPatience : input_.options.console_stall);
+  drain_deadline_.start(is_ending_ ? kShortTimeout : input_.options.console_stall);
   boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
 }
 
@@ -423,7 +423,7 @@ Result<int> run_remote_launcher(const RemoteJob& job, const RunOptions& options,
 // The agent's link: reads frames until the launcher is gone.
 
 LauncherLink::LauncherLink(boost::asio::io_context& io, int fd)
-    : words_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 3)), silence_(io) {}
+    : words_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 3)), silence_timer_(io) {}
 
 void LauncherLink::start() {
   wait();
@@ -431,7 +431,7 @@ void LauncherLink::start() {
 }
 
 void LauncherLink::cancel() {
-  silence_.cancel();
+  silence_timer_.cancel();
   ErrorCode ignored;  // nothing more is read
   words_.close(ignored);
 }
@@ -484,8 +484,8 @@ void LauncherLink::take(const Frame& frame) {
 
 /// Watches for missing heartbeats, because a cut network closes no connection.
 void LauncherLink::watch_silence() {
-  silence_.expires_after(kSilenceLimit);
-  silence_.async_wait([this](const ErrorCode& error) {
+  silence_timer_.expires_after(kSilenceLimit);
+  silence_timer_.async_wait([this](const ErrorCode& error) {
     if (!error) {
       lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) + " s");
     }

@@ -114,7 +114,7 @@ class RemoteLauncher {
   void start_next();
   [[nodiscard]] Result<> start(std::size_t node);
   void add_streams(std::size_t node, StreamEnds ends);
-  void on_word(std::size_t node, const std::string& kind, const std::string& text);
+  void on_control(std::size_t node, const std::string& kind, const std::string& text);
   [[nodiscard]] StreamRoute make_route(std::size_t node, bool is_error);
   void drop_prefix(std::size_t node, bool is_error);
 
@@ -125,7 +125,7 @@ class RemoteLauncher {
   void on_deaths(const ErrorCode& error);
   void take_signal(int signal);
   void collect_deaths();
-  void report_exits(bool is_last_look);
+  void report_exits(bool is_final);
   void send_heartbeat();
 
   // Actions.
@@ -197,7 +197,7 @@ class LauncherLink {
   void lose(const std::string& why);
 
   boost::asio::posix::stream_descriptor words_;
-  boost::asio::steady_timer silence_;
+  boost::asio::steady_timer silence_timer_;
   FrameReader reader_;
 };
 

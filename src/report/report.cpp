@@ -237,8 +237,8 @@ std::string describe_success(const Outcome& outcome) {
 }
 
 void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome) {
-  for (const std::string& remark : outcome.notices) {
-    lines.push_back({Level::Warning, remark});
+  for (const std::string& notice : outcome.notices) {
+    lines.push_back({Level::Warning, notice});
   }
   add_skew(lines, outcome);
   for (const PastAttempt& past : outcome.end.gang.past_attempts) {
@@ -351,7 +351,7 @@ constexpr std::size_t kMostBytes = 4'096;
 // First character of the helper process's answer: an error text follows, or the content of the file.
 constexpr const char* kRefused = "!";
 constexpr const char* kRead = "=";
-constexpr std::chrono::seconds kFolderPatience{5};
+constexpr std::chrono::seconds kFolderTimeout{5};
 
 std::string path_in(const std::string& folder) {
   return folder + "/" + kFile;
@@ -389,7 +389,7 @@ Result<RunHistory> open_history(const std::string& folder) {
     std::filesystem::create_directories(folder, error);
     return error ? kRefused + error.message() : kRead + read_untrusted_file(path_in(folder), kMostBytes);
   };
-  const auto text = ask_with_timeout(work, {}, kFolderPatience);
+  const auto text = ask_with_timeout(work, {}, kFolderTimeout);
   const std::string refusal = !text                         ? "its file system does not answer"
                               : text->starts_with(kRefused) ? text->substr(1)
                                                             : "";

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kPatience{2};  // for a pipe that is not read
+constexpr std::chrono::seconds kTimeout{2};  // for a pipe that is not read
 
 constexpr int kWriteOnly = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
@@ -146,11 +146,11 @@ int write_to_stream(int fd, std::string_view text) {
   const std::string name = "/proc/self/fd/" + std::to_string(fd);
   const UniqueFd own(can_wait ? ::open(name.c_str(), kWriteOnly) : -1);
   if (own) {
-    return write_all(own.get(), text, kPatience).error_number;
+    return write_all(own.get(), text, kTimeout).error_number;
   }
   while (!text.empty()) {
     pollfd ready{fd, POLLOUT, 0};
-    if (::poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) == 0) {
+    if (::poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kTimeout).count())) == 0) {
       return EAGAIN;
     }
     const std::size_t count = std::min(text.size(), kCautiousBytes);
@@ -164,7 +164,7 @@ int write_to_stream(int fd, std::string_view text) {
 
 int write_to_device(const std::string& path, std::string_view text) {
   const UniqueFd device(::open(path.c_str(), kWriteOnly));
-  return device ? write_all(device.get(), text, kPatience).error_number : errno;
+  return device ? write_all(device.get(), text, kTimeout).error_number : errno;
 }
 
 /// Replaces the file by rename: a reader sees the old content or the new one, never a part.

@@ -252,7 +252,7 @@ class FileTimer final : public Service {
                   answer ? *answer : "cannot make the pipe '" + path_ + "': its file system does not answer"});
       return;
     }
-    auto pipe = input_.open_pipe(path_, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { look(); }});
+    auto pipe = input_.open_pipe(path_, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { check(); }});
     if (!pipe) {
       on_failure(pipe.error());
       return;
@@ -267,10 +267,10 @@ class FileTimer final : public Service {
       log_warning("ignoring a line in '" + path_ +
                   "': expected a request for a timer, as torch's FileTimerClient writes it");
     }
-    look();
+    check();
   }
 
-  void look() {
+  void check() {
     const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     for (int i = 0; i < kMostAtOnce; ++i) {
       const auto timer = timers_.expire(now);

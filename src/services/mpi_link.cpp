@@ -327,16 +327,16 @@ Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::str
   Clients clients;
   while (true) {
     auto ends = ends_of(listener, clients);
-    const int patience = clients.empty() ? -1 : clients.front().deadline.left();
-    if (::poll(ends.data(), ends.size(), patience) < 0 && errno != EINTR) {
+    const int timeout = clients.empty() ? -1 : clients.front().deadline.left();
+    if (::poll(ends.data(), ends.size(), timeout) < 0 && errno != EINTR) {
       return system_error("the daemon of mpirun cannot be reached", errno);
     }
     if (auto asked = read_all(clients, ends)) {
       return std::move(*asked);
     }
     refuse_late(clients);
-    const bool is_somebody_here = ends.front().revents != 0;
-    TRY(is_somebody_here ? admit(clients, listener, secret) : Result<>());
+    const bool has_connection = ends.front().revents != 0;
+    TRY(has_connection ? admit(clients, listener, secret) : Result<>());
   }
 }
 

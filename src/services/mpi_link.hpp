@@ -17,7 +17,7 @@ namespace muster {
 /// Time limit for a peer.
 class Deadline {
  public:
-  explicit Deadline(std::chrono::milliseconds patience) : end_(std::chrono::steady_clock::now() + patience) {}
+  explicit Deadline(std::chrono::milliseconds timeout) : end_(std::chrono::steady_clock::now() + timeout) {}
 
   [[nodiscard]] bool is_over() const { return left() == 0; }
   /// Milliseconds left, as poll() takes them.

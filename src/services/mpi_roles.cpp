@@ -22,7 +22,7 @@ namespace muster {
 namespace {
 
 /// Time for a daemon to listen: the nodes of a job start at nearly the same time.
-constexpr std::chrono::seconds kDaemonPatience{30};
+constexpr std::chrono::seconds kDaemonTimeout{30};
 constexpr int kMostPort = 65'535;
 
 Result<std::string> variable_of(const MpiRoleInput& input, const char* name) {
@@ -87,7 +87,7 @@ Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& inp
 Result<UniqueFd> start_there(const mpi::AgentCall& call, const MpiRoleInput& input) {
   const auto secret = variable_of(input, mpi::variable::kSecret);
   const auto endpoint = TRY(secret ? find_daemon(call.host, input) : secret);
-  const Deadline deadline(kDaemonPatience);
+  const Deadline deadline(kDaemonTimeout);
   auto link = TRY(connect_to(endpoint, deadline));
   TRY(ask_for_command(link.get(), *secret, call.command, deadline));
   return link;

@@ -47,18 +47,18 @@ namespace fs = std::filesystem;
 using Nodes = std::vector<NodeRank>;
 
 /// Ranks of each node, numbered from node to node.
-std::vector<mpi::PmixNode> find_ranks(const std::vector<NodePorts>& told) {
+std::vector<mpi::PmixNode> find_ranks(const std::vector<NodePorts>& contributed) {
   std::vector<mpi::PmixNode> nodes;
-  nodes.reserve(told.size());
-  for (std::string& name : mpi::host_names(told)) {
+  nodes.reserve(contributed.size());
+  for (std::string& name : mpi::host_names(contributed)) {
     nodes.push_back({std::move(name), {}});
   }
   int next = 0;
-  for (std::size_t i = 0; i < told.size(); ++i) {
+  for (std::size_t i = 0; i < contributed.size(); ++i) {
     auto& ranks = nodes[i].ranks;
-    ranks.resize(static_cast<std::size_t>(told[i].slots));
+    ranks.resize(static_cast<std::size_t>(contributed[i].slots));
     std::iota(ranks.begin(), ranks.end(), next);
-    next += told[i].slots;
+    next += contributed[i].slots;
   }
   return nodes;
 }
@@ -114,8 +114,8 @@ class PmixService final : public Service {
     }
     absent_ = rank;
     // Ranks of other nodes that wait for this one learn it from the fence with which all begin.
-    if (auto told = input_.contribute({pmix_fence_key().name, write_absent_rank(rank), {}}); !told) {
-      fail_later(told.error());
+    if (auto contributed = input_.contribute({pmix_fence_key().name, write_absent_rank(rank), {}}); !contributed) {
+      fail_later(contributed.error());
     }
     poll_waiting();
   }
@@ -220,8 +220,9 @@ class PmixService final : public Service {
   void handle(const mpi::FenceReached& fence) {
     const Nodes nodes = nodes_of(fence.ranks);
     fences_[nodes].push_back(fence.number);
-    if (auto told = input_.contribute({pmix_fence_key().name, write_fence_part(fence.part), nodes}); !told) {
-      fail_later(told.error());
+    if (auto contributed = input_.contribute({pmix_fence_key().name, write_fence_part(fence.part), nodes});
+        !contributed) {
+      fail_later(contributed.error());
     }
   }
 

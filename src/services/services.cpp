@@ -204,7 +204,7 @@ struct Trace {
 struct FileWriteJob {
   std::vector<PlannedFile> files;
   std::string temporary_name;  ///< in the directory of each file
-  SharedThings<Trace> traces;  ///< one for each file
+  SharedArray<Trace> traces;   ///< one for each file
 };
 
 /// Unique, and chosen before the writer starts: the helper process that removes the file cannot ask the writer.
@@ -339,7 +339,7 @@ class PlannedFiles final : public Service {
     if (plan.files.empty()) {
       return std::optional<PlanAdditions>(std::in_place);
     }
-    auto traces = TRY(share_things<Trace>(plan.files.size()));
+    auto traces = TRY(share_array<Trace>(plan.files.size()));
     writing_ = std::make_shared<FileWriteJob>(FileWriteJob{plan.files, choose_temporary_name(), std::move(traces)});
     is_awaited_ = true;
     work_.write(

@@ -177,8 +177,8 @@ class SshService final : public Service {
       own_.port = 0;
       own_.key = given_key_.empty() ? read_file(path_of(ssh_file::kClientKey) + ".pub") : "";
     }
-    if (auto told = input_.contribute({ssh_keys_key().name, write_ssh_node(own_), {}}); !told) {
-      on_failure(told.error());
+    if (auto contributed = input_.contribute({ssh_keys_key().name, write_ssh_node(own_), {}}); !contributed) {
+      on_failure(contributed.error());
     }
   }
 

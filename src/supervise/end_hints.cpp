@@ -16,7 +16,7 @@ std::string limit_of_bytes(std::uint64_t bytes, const std::string& names) {
   return std::to_string(bytes) + " bytes (" + names + ")";
 }
 
-bool tells_of_memory(const std::string& words) {
+bool is_about_memory(const std::string& words) {
   constexpr std::array<const char*, 3> kWords{"MemoryError", "bad_alloc", "Cannot allocate memory"};
   return std::any_of(kWords.begin(), kWords.end(),
                      [&](const char* word) { return words.find(word) != std::string::npos; });
@@ -86,7 +86,7 @@ std::vector<std::string> end_hints(const EndFacts& facts) {
     hints.push_back(std::move(hint));
   }
   const auto& memory = facts.use.limits.address_space;
-  if (memory && tells_of_memory(facts.last_output)) {
+  if (memory && is_about_memory(facts.last_output)) {
     hints.push_back("its last words tell of memory, and it may have " +
                     limit_of_bytes(*memory, "RLIMIT_AS, ulimit -v"));
   }

@@ -53,7 +53,7 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   --alive_;
   statuses_[ended.worker] = ended.status;
   const bool is_stopping = state_ == State::Stopping || state_ == State::Killing;
-  const bool may_answer = is_stopping || is_told_by_signal_;
+  const bool may_answer = is_stopping || notice_has_signal_;
   const WorkerOutcome outcome = may_answer ? outcome_in_stop(ended) : outcome_of(ended);
   outcomes_[ended.worker] = outcome;
   if (outcome == WorkerOutcome::Failed) {
@@ -121,7 +121,7 @@ std::vector<Action> Supervisor::handle(const NoticeGiven& notice) {
   if (state_ == State::Running) {
     has_notice_ = true;
     if (notice.signal) {
-      is_told_by_signal_ = true;
+      notice_has_signal_ = true;
       sent_signals_.insert(*notice.signal);
     }
   }
@@ -130,7 +130,7 @@ std::vector<Action> Supervisor::handle(const NoticeGiven& notice) {
 
 std::vector<Action> Supervisor::handle(const NoticeWithdrawn& /*withdrawn*/) {
   has_notice_ = false;
-  is_told_by_signal_ = false;
+  notice_has_signal_ = false;
   for (std::size_t i = 0; i < outcomes_.size() && state_ == State::Running; ++i) {
     if (outcomes_[i] == WorkerOutcome::Stopped) {  // it ended because of the notice, and the job is to go on without it
       outcomes_[i] = WorkerOutcome::Failed;

@@ -179,7 +179,7 @@ class Supervisor {
   int exit_code_ = 0;  ///< of the first failure
   int stop_requests_ = 0;
   bool has_notice_ = false;
-  bool is_told_by_signal_ = false;
+  bool notice_has_signal_ = false;
   bool has_failed_ = false;
   std::optional<std::size_t> first_failure_;
   std::optional<int> stop_signal_;

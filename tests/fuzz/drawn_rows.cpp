@@ -118,8 +118,8 @@ class Job {
     std::string bytes = live_.erase() + lines;
     const std::string rows = live_.draw();
     bytes += rows;
-    if (const auto way = live_.way_to_cursor()) {
-      bytes.append(way->up).append(way->before);
+    if (const auto path = live_.path_to_cursor()) {
+      bytes.append(path->up).append(path->before);
     }
     screen_.write(bytes);
     std::string seen;

@@ -8,7 +8,7 @@ namespace {
 
 /// Refused for a reason that has a code, or else `check` holds.
 template <typename List, typename Check>
-void look_at(const Result<List>& list, Check check) {
+void check_list(const Result<List>& list, Check check) {
   if (!list) {
     require(list.error().exit_code() == 78, "a variable is the environment's fault");
     require(!list.error().message.empty(), "an error says something");
@@ -37,12 +37,12 @@ void check_slots(const SlotList& list) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;
   const Sourced<std::string> text{std::string(fuzz::text_of(data, size)), from_variable("LIST")};
-  fuzz::look_at(read_host_list(text), fuzz::check_names);
-  fuzz::look_at(read_slurm_list(text), fuzz::check_names);
-  fuzz::look_at(read_tasks_per_node(text),
-                [](const auto& tasks) { fuzz::require(tasks.value.front() >= 1, "a node has a task"); });
+  fuzz::check_list(read_host_list(text), fuzz::check_names);
+  fuzz::check_list(read_slurm_list(text), fuzz::check_names);
+  fuzz::check_list(read_tasks_per_node(text),
+                   [](const auto& tasks) { fuzz::require(tasks.value.front() >= 1, "a node has a task"); });
   for (const auto reader : {read_hosts_with_slots, read_hostfile, read_node_file, read_host_pairs}) {
-    fuzz::look_at(reader(text), fuzz::check_slots);
+    fuzz::check_list(reader(text), fuzz::check_slots);
   }
   return 0;
 }

@@ -36,14 +36,14 @@ void check_words(std::string_view bytes, std::size_t step) {
   std::string whole;
   std::string torn;
   for (auto& [out, length] : {std::pair{&whole, bytes.size() + 1}, std::pair{&torn, step}}) {
-    ControlLineFilter sieve("n");
-    sieve.on_word = [out = out](const std::string& kind, const std::string& text) {
+    ControlLineFilter control_filter("n");
+    control_filter.on_control = [out = out](const std::string& kind, const std::string& text) {
       *out += "<" + kind + "|" + text + ">";
     };
     for (std::size_t i = 0; i < bytes.size(); i += length) {
-      sieve.feed(bytes.substr(i, length), *out);
+      control_filter.feed(bytes.substr(i, length), *out);
     }
-    sieve.finish(*out);
+    control_filter.finish(*out);
   }
   require(whole == torn, "tearing changes nothing");
 }

@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) {
     return 0;
   }
-  static const std::vector<gang::ExchangeKey> keys = {ways_key(), pmix_fence_key(), ssh_keys_key(), ports_key(),
+  static const std::vector<gang::ExchangeKey> keys = {methods_key(), pmix_fence_key(), ssh_keys_key(), ports_key(),
                                                       job_secret_key()};
   const std::string_view text = fuzz::text_of(data, size).substr(1);
   const std::vector<std::string> lines = split(text, '\n');

@@ -79,8 +79,8 @@ Result<std::string> take_command(int fd) {
       return whole.error();
     }
     if (*whole) {
-      const auto told = send_all(fd, reader.answer(), soon());
-      return told ? Result<std::string>(reader.command()) : told.error();
+      const auto written = send_all(fd, reader.answer(), soon());
+      return written ? Result<std::string>(reader.command()) : written.error();
     }
   }
 }

@@ -116,7 +116,7 @@ static uint32_t seen_ranks;
 static int open_fences;
 static int open_sayings;
 
-static void look_at(const pmix_info_t* info) {
+static void read_info(const pmix_info_t* info) {
   require(memchr(info->key, '\0', sizeof info->key) != NULL, "a key ends");
   if (info->value.type == PMIX_STRING) {
     require(strlen(info->value.data.string) < kMostMemory, "a text ends");
@@ -140,10 +140,10 @@ static const char* error_string(pmix_status_t status) {
   return "the fuzzer's error";
 }
 
-static pmix_status_t init(pmix_server_module_t* module_, pmix_info_t wishes[], size_t count) {
+static pmix_status_t init(pmix_server_module_t* module_, pmix_info_t directives[], size_t count) {
   functions = module_;
   for (size_t i = 0; i < count; ++i) {
-    look_at(&wishes[i]);
+    read_info(&directives[i]);
   }
   return PMIX_SUCCESS;
 }
@@ -161,7 +161,7 @@ static pmix_status_t register_nspace(const pmix_nspace_t name, int ranks, pmix_i
                                      pmix_op_cbfunc_t done, void* given) {
   require(strlen(name) < kMostMemory, "a name ends");
   for (size_t i = 0; i < count; ++i) {
-    look_at(&info[i]);
+    read_info(&info[i]);
   }
   expected_ranks = (uint32_t)ranks;
   done(PMIX_SUCCESS, given);

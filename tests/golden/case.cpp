@@ -119,7 +119,7 @@ Result<> read_large_table(Snapshot& snapshot, const std::string& line) {
 
 void read_program(Case& given, const std::string& line) {
   std::vector<std::string> words = words_of(line.substr(1));
-  const bool is_ours = !words.empty() && (words.front() == "muster" || find_front_end(words.front()) != nullptr);
+  const bool is_ours = !words.empty() && (words.front() == "muster" || find_compat(words.front()) != nullptr);
   (is_ours ? given.command_line : given.program) = std::move(words);
 }
 

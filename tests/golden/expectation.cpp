@@ -216,8 +216,8 @@ Lines expectation_of(const Case& given) {
   }
   const json::object document = document_of(planned->plan);
   Lines lines = lines_of_job(document);
-  if (!planned->doubt.empty()) {
-    add(lines, "warning", planned->doubt);
+  if (!planned->nested_notice.empty()) {
+    add(lines, "warning", planned->nested_notice);
   }
   if (given.shows_lost) {
     const Lines lost = lines_of_lost(document);

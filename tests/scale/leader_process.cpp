@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kTimeout{20};
 constexpr std::chrono::milliseconds kPause{5};
 
 std::string proc(pid_t pid, const std::string& file) {
@@ -136,7 +136,7 @@ LeaderProcess::~LeaderProcess() {
 }
 
 void LeaderProcess::wait_until_it_listens(std::uint16_t port) {
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = Clock::now() + kTimeout;
   while (agent_ < 0 || !is_listened_on(port)) {
     if (Clock::now() > deadline || ::waitpid(guard_, nullptr, WNOHANG) != 0) {
       throw std::runtime_error("the leader does not listen on port " + std::to_string(port));

@@ -42,7 +42,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kToken = "a token for the simulation of agents";
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds kTimeout{120};
 /// Between the start and the measuring of what follows, so that they do not mix.
 constexpr std::chrono::milliseconds kSettle{500};
 
@@ -85,7 +85,7 @@ class Simulation {
   void on_start(const gang::Start& start, const gang::Exchanged& merged);
   void on_all_joined();
   void give_notice();
-  void on_told(const gang::SuspendNotice& notice);
+  void on_delivered(const gang::SuspendNotice& notice);
   void begin_holding();
   void fail();
   void on_stop(int node);
@@ -146,7 +146,7 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
   callbacks.pass_signal = [](int /*signal*/) {};
   callbacks.kill_attempt = [] {};
-  callbacks.notify_workers = [this](const gang::SuspendNotice& notice) { on_told(notice); };
+  callbacks.notify_workers = [this](const gang::SuspendNotice& notice) { on_delivered(notice); };
   callbacks.describe_status = [](const gang::DescribeStatus& /*wanted*/) {};
   callbacks.status_of_node = [](const gang::StatusOfNode& /*status*/) {};
   callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
@@ -164,7 +164,7 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
 void Simulation::run() {
   first_arrival_ = Clock::now();
   boost::asio::post(io_, [this] { arrive(); });
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = Clock::now() + kTimeout;
   while (!is_all(done_) && Clock::now() < deadline) {
     io_.run_one_until(deadline);
   }
@@ -219,7 +219,7 @@ void Simulation::give_notice() {
       gang::SuspendRequested{"the simulation", std::nullopt});
 }
 
-void Simulation::on_told(const gang::SuspendNotice& notice) {
+void Simulation::on_delivered(const gang::SuspendNotice& notice) {
   if (!notice.is_withdrawn && is_all(++notified_)) {
     figures_["notice_seconds"] = seconds_since(noticed_);
     agents_.front()->notify(gang::SuspendRequested{"the simulation", {}, /*is_withdrawn=*/true});

@@ -24,7 +24,7 @@ std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
   }
   auto listener = TRY(Listener::open(io_, port));
   listener_ = std::move(listener);
-  listener_->on_remark = [](const std::string& remark) { log_warning(remark); };
+  listener_->on_warning = [](const std::string& warning) { log_warning(warning); };
   listener_->on_accept = [this](tcp::socket socket) { on_accept(std::move(socket)); };
   listener_->start();
   if (key_ == nullptr) {
@@ -188,7 +188,7 @@ void LeaderLinks::log_counts() {
   }
 }
 
-void LeaderLinks::fall_silent() {
+void LeaderLinks::stop_logging() {
   numbers_timer_.cancel();
   log_counts();
   is_quiet_ = true;

@@ -41,7 +41,7 @@ class LeaderLinks {
   /// Closes the link once everything is sent.
   void drop(LinkId link);
   /// Logs the last counts of rejected connections and no more after that: the final report of the job is next.
-  void fall_silent();
+  void stop_logging();
 
  private:
   enum class Stage {

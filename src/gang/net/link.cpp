@@ -241,7 +241,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       return;  // the reader reports the end, after the peer's last messages
     }
     if (outbox_.other() + queue_.size() > kMostQueuedBytes || outbox_.bulk() > kMostBulkBytes ||
-        outbox_.overtaking() > kMostQueuedBeats) {
+        outbox_.overtaking() > kMostQueuedHeartbeats) {
       lose_soon("does not read what it is sent");
     } else if (!waits_to_write_) {
       write();

@@ -34,7 +34,7 @@ inline constexpr std::chrono::milliseconds kJoinLimit{10'000};
 /// heartbeats, of which a correct agent sends a few per second at most.
 inline constexpr std::size_t kMostQueuedBytes = std::size_t{4} << 20U;
 inline constexpr std::size_t kMostBulkBytes = 2 * kMostValueBytes;
-inline constexpr std::size_t kMostQueuedBeats = 1'000;
+inline constexpr std::size_t kMostQueuedHeartbeats = 1'000;
 
 /// A connection on the thread of its socket's `io_context`. An idle link has no buffer and no timer: a leader has
 /// thousands.

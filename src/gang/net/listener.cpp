@@ -160,8 +160,8 @@ int Listener::accept_one() {
 
 /// Pauses accepting: the connection stays in the kernel's queue, and poll would return at once again.
 void Listener::rest(int error_number) {
-  if (!std::exchange(has_remarked_, true) && on_remark) {
-    on_remark(system_error("cannot accept connections, trying again every 0.1 s", error_number).message);
+  if (!std::exchange(has_warned_, true) && on_warning) {
+    on_warning(system_error("cannot accept connections, trying again every 0.1 s", error_number).message);
   }
   rest_timer_.expires_after(kRest);
   rest_timer_.async_wait([this](const error_code& error) {

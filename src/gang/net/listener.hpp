@@ -43,7 +43,7 @@ class Listener {
   std::function<void(boost::asio::ip::tcp::socket)> on_accept;
   /// Called once with a sentence for the user when connections cannot be accepted for a while, such as for lack of
   /// descriptors.
-  std::function<void(const std::string&)> on_remark;
+  std::function<void(const std::string&)> on_warning;
 
   void start() { wait(); }
 
@@ -62,7 +62,7 @@ class Listener {
   boost::asio::ip::tcp protocol_ = boost::asio::ip::tcp::v6();
   boost::asio::steady_timer rest_timer_;
   std::uint16_t port_ = 0;
-  bool has_remarked_ = false;
+  bool has_warned_ = false;
 };
 
 /// Returns "pid 123 (python3)" if /proc shows the process that has the port. Empty: another user's process, or one in

@@ -20,7 +20,7 @@ void CurrentAttempt::begin(std::vector<LinkId> nodes, Instant now) {
   other_failures_ = {};
   made_progress_.reset();
   reason_.clear();
-  is_told_here_ = false;
+  is_logged_here_ = false;
   is_scaling_up_ = false;
 }
 

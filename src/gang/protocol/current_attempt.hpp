@@ -59,9 +59,9 @@ class CurrentAttempt {
   [[nodiscard]] std::optional<bool> made_progress() const { return made_progress_; }
 
   /// The agent of the leader's node was told the reason for the end, and logs it for the console.
-  void note_told_here() { is_told_here_ = true; }
+  void note_logged_here() { is_logged_here_ = true; }
   [[nodiscard]] bool is_loss() const { return end_without_restart_.verdict == Verdict::Lost; }
-  [[nodiscard]] bool is_told_here() const { return is_told_here_; }
+  [[nodiscard]] bool is_logged_here() const { return is_logged_here_; }
 
   /// The attempt ends so that new nodes take part in the next one.
   void note_scaling_up() { is_scaling_up_ = true; }
@@ -83,7 +83,7 @@ class CurrentAttempt {
   std::vector<Failure> failures_;  ///< first failures of nodes, in the order of arrival
   OtherFailures other_failures_;
   std::optional<bool> made_progress_;
-  bool is_told_here_ = false;
+  bool is_logged_here_ = false;
   bool is_scaling_up_ = false;
   std::string reason_;
   JobEnd end_without_restart_;
@@ -99,7 +99,7 @@ class EarlyExit {
   /// An attempt starts: no rank has exited yet.
   void begin();
   void note_success(NodeRank node, const std::string& host, const Succeeded& worker, Instant now);
-  [[nodiscard]] bool has_anybody_ended() const { return first_.has_value(); }
+  [[nodiscard]] bool has_any_ended() const { return first_.has_value(); }
   /// Rank 0 has exited with 0: with PyTorch the store has gone with it.
   [[nodiscard]] bool has_rank_zero_ended() const { return rank_zero_ended_; }
 

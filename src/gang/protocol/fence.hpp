@@ -37,9 +37,9 @@ inline constexpr std::chrono::seconds kTimeToTellWhy{5};
 // last message of the node.
 
 /// Time that an agent has to kill its workers before its guard kills them.
-inline constexpr std::chrono::seconds kAgentsTimeToKill{1};
+inline constexpr std::chrono::seconds kAgentKillTime{1};
 /// Time that the guard needs to kill.
-inline constexpr std::chrono::seconds kGuardsTimeToKill{1};
+inline constexpr std::chrono::seconds kGuardKillTime{1};
 
 /// Time by which all workers of a node must be dead, since its leader last heard from it.
 [[nodiscard]] inline std::chrono::milliseconds agents_limit(std::chrono::milliseconds heartbeat_timeout) {
@@ -48,12 +48,12 @@ inline constexpr std::chrono::seconds kGuardsTimeToKill{1};
 
 /// Time at which the guard of that node starts to kill.
 [[nodiscard]] inline std::chrono::milliseconds guards_limit(std::chrono::milliseconds heartbeat_timeout) {
-  return agents_limit(heartbeat_timeout) + kAgentsTimeToKill;
+  return agents_limit(heartbeat_timeout) + kAgentKillTime;
 }
 
 /// Time at which the leader may start without the node.
 [[nodiscard]] inline std::chrono::milliseconds leaders_limit(std::chrono::milliseconds heartbeat_timeout) {
-  return guards_limit(heartbeat_timeout) + kGuardsTimeToKill;
+  return guards_limit(heartbeat_timeout) + kGuardKillTime;
 }
 
 /// Decides how long the leader waits for processes that may be alive on lost nodes.

@@ -242,12 +242,12 @@ void Leader::take(LinkId link, const StopFromAgent& asked, Instant now) {
     return;
   }
   if (link != kOwnLink && state_ == State::Rendezvous && attempt_.number() == 0) {
-    roster_.stand_up(link, "left: was stopped by " + signal_name(asked.signal));
+    roster_.leave_seat(link, "left: was stopped by " + signal_name(asked.signal));
     member.leaving_after = asked.signal;
     return;  // nothing has started: another node may take its place
   }
-  if (link != kOwnLink && can_go_on_without(link, now)) {
-    go_on_without(link, asked.signal, now);
+  if (link != kOwnLink && can_continue_without(link, now)) {
+    continue_without(link, asked.signal, now);
     return;
   }
   asked_grace_ = asked.most_grace;
@@ -299,7 +299,7 @@ void Leader::hurry(const Member& asked, int signal, Instant now) {
 }
 
 /// Ends the attempt because one node leaves, such as by a drain, if the job has another node or may be smaller.
-void Leader::go_on_without(LinkId link, int signal, Instant now) {
+void Leader::continue_without(LinkId link, int signal, Instant now) {
   Member& member = *roster_.find(link);
   const std::string reason =
       "node " + std::to_string(*member.seat) + ", " + describe(member) + ", leaves after " + signal_name(signal);
@@ -413,11 +413,11 @@ void Leader::take(LinkId link, const Contribute& contribute, Instant now) {
 /// or when other nodes are to start.
 bool Leader::holds_back(Instant now) {
   const std::vector<LinkId> nodes = roster_.in_order();
-  const bool is_news = pending_.empty();  // later changes are part of the progress messages
+  const bool is_first = pending_.empty();  // later changes are part of the progress messages
   pending_ = exchange_.pending(exchange_nodes(nodes));
   pending_for_ = nodes;
   rendezvous_timer_.note_pending(!pending_.empty(), now);
-  if (!pending_.empty() && is_news) {
+  if (!pending_.empty() && is_first) {
     say(Level::Info, pending_);
     std::vector<LinkId> others = nodes;
     std::erase(others, kOwnLink);

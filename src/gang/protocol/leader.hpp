@@ -154,7 +154,7 @@ class Leader {
   [[nodiscard]] std::string objection(const Join& join) const;
   [[nodiscard]] bool is_too_much(const Join& join) const;
   void place(LinkId link, Instant now);
-  void sit_down(LinkId link, int seat);
+  void take_seat(LinkId link, int seat);
   void keep_or_refuse(LinkId link, Instant now);
   /// Tells spares whether the job runs. If it has not started, they may look for another leader after a loss.
   void notify_spares(std::vector<LinkId> spares, bool does_job_run);
@@ -175,7 +175,7 @@ class Leader {
   void gather(Instant now);
   [[nodiscard]] bool is_enough() const;
   [[nodiscard]] bool is_enough_ready() const;
-  [[nodiscard]] bool is_anybody_awaited() const;
+  [[nodiscard]] bool awaits_nodes() const;
   void start_with_ready(const AttemptPorts& offer, Instant now);
   [[nodiscard]] std::vector<int> leave_out_unready(Instant now);
   void try_start(Instant now);
@@ -218,8 +218,8 @@ class Leader {
   void conclude(JobEnd end, Instant now);
   void drop_all_links();
   void dissolve_if_alone();
-  [[nodiscard]] bool can_go_on_without(LinkId link, Instant now);
-  void go_on_without(LinkId link, int signal, Instant now);
+  [[nodiscard]] bool can_continue_without(LinkId link, Instant now);
+  void continue_without(LinkId link, int signal, Instant now);
   void hurry(const Member& asked, int signal, Instant now);
   [[nodiscard]] std::string describe_request(const Member& member, int signal) const;
   [[nodiscard]] static JobEnd end_by_request(const std::string& request, int signal);
@@ -274,8 +274,8 @@ class Leader {
   LastCall newcomers_call_;  ///< for more nodes, before a restart for the nodes that arrived
   RestartDecider restart_decider_;
   Fence fence_;
-  std::optional<Notice> notice_;   ///< in this attempt
-  bool has_anybody_left_ = false;  ///< a process saved, or ended with 0, after the notice
+  std::optional<Notice> notice_;  ///< in this attempt
+  bool has_departed_ = false;     ///< a process saved, or ended with 0, after the notice
   std::map<int, Question> questions_;
   int last_question_ = 0;
   std::optional<std::chrono::milliseconds> asked_grace_;  ///< in the request to end

@@ -89,7 +89,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kPatienceToJoin{30};
+constexpr std::chrono::seconds kJoinTimeout{30};
 
 milliseconds milliseconds_of(double length) {
   return milliseconds(static_cast<milliseconds::rep>(length * 1'000));
@@ -98,19 +98,19 @@ milliseconds milliseconds_of(double length) {
 }  // namespace
 
 LeaderLiveness::LeaderLiveness(milliseconds heartbeat_timeout, Instant now)
-    : heartbeat_timeout_(heartbeat_timeout), next_beat_(now), last_heard_(now), confirmed_(now) {}
+    : heartbeat_timeout_(heartbeat_timeout), next_heartbeat_(now), last_heard_(now), confirmed_(now) {}
 
 void LeaderLiveness::on_link(Instant now) {
   last_heard_ = now;
   confirmed_ = now;
   unanswered_.clear();
-  next_beat_ = now + beat_interval();
+  next_heartbeat_ = now + heartbeat_interval();
 }
 
 void LeaderLiveness::on_admitted(double heartbeat_timeout_seconds, Instant now) {
   is_admitted_ = true;
   heartbeat_timeout_ = milliseconds_of(heartbeat_timeout_seconds);
-  next_beat_ = now + beat_interval();
+  next_heartbeat_ = now + heartbeat_interval();
 }
 
 void LeaderLiveness::on_answer() {
@@ -127,22 +127,22 @@ void LeaderLiveness::on_start(double orphan_limit_seconds) {
   }
 }
 
-void LeaderLiveness::beat_soon(Instant now) {
-  next_beat_ = std::min(next_beat_, now + beat_interval());
+void LeaderLiveness::heartbeat_soon(Instant now) {
+  next_heartbeat_ = std::min(next_heartbeat_, now + heartbeat_interval());
 }
 
 Instant LeaderLiveness::next_wake() const {
-  return std::min(next_beat_, last_heard_ + silence_limit());
+  return std::min(next_heartbeat_, last_heard_ + silence_limit());
 }
 
-bool LeaderLiveness::take_beat(Instant now) {
-  if (now - next_beat_ > beat_interval()) {  // this process was stopped: the leader's messages are unread
-    last_heard_ = std::min(last_heard_ + (now - next_beat_), now);
+bool LeaderLiveness::take_heartbeat(Instant now) {
+  if (now - next_heartbeat_ > heartbeat_interval()) {  // this process was stopped: the leader's messages are unread
+    last_heard_ = std::min(last_heard_ + (now - next_heartbeat_), now);
   }
-  if (now < next_beat_) {
+  if (now < next_heartbeat_) {
     return false;
   }
-  next_beat_ = now + beat_interval();
+  next_heartbeat_ = now + heartbeat_interval();
   unanswered_.push_back(now);
   return true;
 }
@@ -169,7 +169,7 @@ std::string LeaderLiveness::describe_unanswered(Instant now) const {
 
 /// Before it admits the agent, the leader may be busy with thousands of joins, and nothing is at stake.
 milliseconds LeaderLiveness::silence_limit() const {
-  return is_admitted_ ? heartbeat_timeout_ : std::max<milliseconds>(heartbeat_timeout_, kPatienceToJoin);
+  return is_admitted_ ? heartbeat_timeout_ : std::max<milliseconds>(heartbeat_timeout_, kJoinTimeout);
 }
 
 }  // namespace muster::gang

@@ -73,13 +73,13 @@ class LeaderLiveness {
   void on_answer();
   /// Time after the last message of this node when the leader may start without it; 0: it never does.
   void on_start(double orphan_limit_seconds);
-  void beat_soon(Instant now);
+  void heartbeat_soon(Instant now);
 
   [[nodiscard]] std::chrono::milliseconds heartbeat_timeout() const { return heartbeat_timeout_; }
   [[nodiscard]] bool is_admitted() const { return is_admitted_; }
   [[nodiscard]] Instant next_wake() const;
   /// True when a heartbeat is due; schedules the next one.
-  [[nodiscard]] bool take_beat(Instant now);
+  [[nodiscard]] bool take_heartbeat(Instant now);
 
   /// Moment from which the leader may start the next attempt without this node. The leader counts from the last
   /// message it got from this node, which is not before the last heartbeat that it answered was sent.
@@ -93,12 +93,12 @@ class LeaderLiveness {
 
  private:
   [[nodiscard]] std::chrono::milliseconds silence_limit() const;
-  [[nodiscard]] std::chrono::milliseconds beat_interval() const { return heartbeat_timeout_ / 4; }
+  [[nodiscard]] std::chrono::milliseconds heartbeat_interval() const { return heartbeat_timeout_ / 4; }
 
   std::chrono::milliseconds heartbeat_timeout_;
   std::optional<std::chrono::milliseconds> orphan_limit_;
   bool is_admitted_ = false;
-  Instant next_beat_;
+  Instant next_heartbeat_;
   Instant last_heard_;
   Instant confirmed_;               ///< when the last answered heartbeat was sent
   std::deque<Instant> unanswered_;  ///< send times of unanswered heartbeats

@@ -44,7 +44,7 @@ void Leader::end_attempt(JobEnd end, int signal, Instant now, std::string reason
 
 void Leader::stop_nodes(int signal, Instant now) {
   if (const Member* const own = roster_.find(kOwnLink); own != nullptr && !own->has_ended) {
-    attempt_.note_told_here();
+    attempt_.note_logged_here();
   }
   early_exit_.cancel_deadline();
   newcomers_call_.cancel();
@@ -183,13 +183,13 @@ bool Leader::count_restart(Instant now) {
 
 void Leader::log_next_step(bool waits_for_fence, Instant now) {
   // A loss is logged once on each console.
-  const bool is_said = attempt_.is_loss() && attempt_.is_told_here();
+  const bool is_logged = attempt_.is_loss() && attempt_.is_logged_here();
   const std::string count = attempt_.is_scaling_up()
                                 ? " (no restart is counted)"
                                 : " (restart " + std::to_string(restart_decider_.restarts()) + " of " +
                                       std::to_string(policy_.options.restarts.max_restarts) + ")";
   say(attempt_.is_scaling_up() ? Level::Info : Level::Warning,
-      (is_said ? "" : attempt_.reason() + ": ") + "starting attempt " + std::to_string(attempt_.number()) + count +
+      (is_logged ? "" : attempt_.reason() + ": ") + "starting attempt " + std::to_string(attempt_.number()) + count +
           (rest_until_ > now ? " in " + format_seconds(seconds_of(rest_until_ - now)) + " s" : std::string()) +
           (waits_for_fence ? ", after the lost node's fencing time" : ""));
 }
@@ -239,7 +239,7 @@ std::vector<std::string> Leader::awaited() const {
 }
 
 /// True if the job has a replacement for the node, or may be smaller.
-bool Leader::can_go_on_without(LinkId link, Instant now) {
+bool Leader::can_continue_without(LinkId link, Instant now) {
   std::vector<LinkId> others = roster_.spares();
   for (const LinkId seated : roster_.in_order()) {
     if (seated != link && !roster_.find(seated)->leaving_after) {
@@ -279,7 +279,7 @@ void Leader::note_success(LinkId link, const Succeeded& succeeded, Instant now) 
   Member& member = *roster_.find(link);
   early_exit_.note_success(*member.node_rank, member.join.node.host, succeeded, now);
   if (notice_) {
-    has_anybody_left_ = has_anybody_left_ || succeeded.pid > 0;
+    has_departed_ = has_departed_ || succeeded.pid > 0;
     early_exit_.cancel_deadline();
   } else {
     note_newcomers(now);

@@ -88,15 +88,15 @@ void Leader::place(LinkId link, Instant now) {
                      " there would be " + std::to_string(roster_.seated_slots() + member.join.node.slots) +
                      ", and the job has " + describe_size());
   } else if (const auto seat = wanted ? wanted : roster_.free_seat(); may_sit && seat && !is_full) {
-    sit_down(link, *seat);
+    take_seat(link, *seat);
     try_start(now);
   } else {
     keep_or_refuse(link, now);
   }
 }
 
-void Leader::sit_down(LinkId link, int seat) {
-  roster_.sit_down(link, seat);
+void Leader::take_seat(LinkId link, int seat) {
+  roster_.take_seat(link, seat);
   const Member& member = *roster_.find(link);
   if (link != kOwnLink) {
     say(Level::Debug, "node " + std::to_string(seat) + ", " + describe(member) + ", is here: " +
@@ -168,7 +168,7 @@ void Leader::seat_spares() {
     const bool is_wanted =
         roster_.is_ready(link) || policy_.job.total_slots || roster_.seated() < policy_.job.least_nodes;
     if (is_wanted && seat && !roster_.holder(*seat) && !is_too_much(roster_.find(link)->join)) {
-      sit_down(link, *seat);
+      take_seat(link, *seat);
     }
   }
 }
@@ -197,7 +197,7 @@ void Leader::release(LinkId link, const std::string& why, Instant now) {
   const auto seat = member.seat;
   const std::string name = describe(member);
   if (seat) {
-    roster_.stand_up(link, "left: " + why);
+    roster_.leave_seat(link, "left: " + why);
   }
   if (member.leaving_after) {
     send(link, Finish{recorded(end_by_signal(*member.leaving_after))});
@@ -261,7 +261,7 @@ bool Leader::is_enough_ready() const {
 }
 
 /// True if a node could still come or is not ready. Absent nodes are awaited before the first attempt only.
-bool Leader::is_anybody_awaited() const {
+bool Leader::awaits_nodes() const {
   const bool is_all = policy_.job.total_slots || roster_.seated() == policy_.job.most_nodes;
   return !roster_.is_ready() || (!is_all && attempt_.number() == 0);
 }
@@ -298,7 +298,7 @@ void Leader::try_start(Instant now) {
   if (waits_for_port_ || !roster_.holder(0)) {
     return;
   }
-  rendezvous_timer_.note_enough(is_enough_ready() && !is_pending(), is_anybody_awaited(), now);
+  rendezvous_timer_.note_enough(is_enough_ready() && !is_pending(), awaits_nodes(), now);
   if (!rendezvous_timer_.is_last_call_over(now)) {
     start_due_.reset();
   } else if (!is_seat_in_doubt(now)) {
@@ -405,7 +405,7 @@ void Leader::give_up_gathering(Instant now) {
 /// and not where workers are counted, which leaves no room for more.
 bool Leader::can_scale_up() const {
   return policy_.options.scale_up == ScaleUp::Now && policy_.job.least_nodes < policy_.job.most_nodes &&
-         !policy_.job.total_slots && !early_exit_.has_anybody_ended();
+         !policy_.job.total_slots && !early_exit_.has_any_ended();
 }
 
 /// True if another attempt may follow.

@@ -46,7 +46,7 @@ std::vector<int> Leader::leave_out_unready(Instant now) {
     const int seat = *member.seat;
     const std::string waiting = "still waits for " + member.waits_for;
     seats.push_back(seat);
-    roster_.stand_up(link, "was left out: it " + waiting);
+    roster_.leave_seat(link, "was left out: it " + waiting);
     if (!can_start_again()) {
       refuse(link,
              "the job starts without this node, which " + waiting + ", and it cannot restart (--max-restarts is 0)");
@@ -262,7 +262,7 @@ void Leader::withdraw_notice(Instant now) {
   }
   send(attempt_.nodes(), Suspend{attempt_.number(), {notice_->source, {}, /*is_withdrawn=*/true}});
   notice_.reset();
-  has_anybody_left_ = false;
+  has_departed_ = false;
 }
 
 /// Without a notice the job is suspended at the program's own wish.
@@ -279,14 +279,14 @@ void Leader::take(LinkId /*link*/, const Saved& saved, Instant now) {
 }
 
 void Leader::end_suspended(const std::string& what, Instant now) {
-  has_anybody_left_ = true;
+  has_departed_ = true;
   end_attempt(suspended_end(notice_->source, what), SIGTERM, now, "suspended: " + what);
 }
 
 /// Failures since the notice are judged when all nodes have ended.
 void Leader::end_at_deadline(Instant now) {
   const std::string what =
-      (has_anybody_left_ ? "not all processes had ended " : "nobody had saved or ended ") + after(now - notice_->asked);
+      (has_departed_ ? "not all processes had ended " : "nobody had saved or ended ") + after(now - notice_->asked);
   end_attempt(suspended_end(notice_->source, what), SIGTERM, now, "suspended: " + what);
 }
 
@@ -303,7 +303,7 @@ JobEnd Leader::suspended_end(const std::string& source, const std::string& what)
 /// True if a failure counts although the job is suspended: no process saved or exited with 0. Otherwise failures are
 /// taken as a result of such an exit.
 bool Leader::has_failed_instead() const {
-  return notice_ && end_ && end_->kind == EndKind::Suspended && !has_anybody_left_;
+  return notice_ && end_ && end_->kind == EndKind::Suspended && !has_departed_;
 }
 
 /// Shortens the grace to the notice's deadline, because the platform then kills what is left.

@@ -72,7 +72,7 @@ Lease Participant::lease() const {
   }
   Lease lease{liveness_.heartbeat_timeout(), std::nullopt};
   if (const Instant gone_by = std::min(must_be_gone(), gone_by_); gone_by != Instant::max()) {
-    lease.gone_by = gone_by + kAgentsTimeToKill;
+    lease.gone_by = gone_by + kAgentKillTime;
   }
   return lease;
 }
@@ -174,7 +174,7 @@ void Participant::lose_leader(const std::string& why, Instant now) {
     log_line(self_signal_ ? Level::Error : Level::Debug, reason);
   }
   if (has_workers()) {
-    stop_attempt(SIGTERM, still_to_say(*known_end_, reason), most_grace);
+    stop_attempt(SIGTERM, unlogged_reason(*known_end_, reason), most_grace);
   } else {
     leave(*known_end_);
   }
@@ -319,7 +319,7 @@ void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {
 }
 
 /// A loss is logged once: with the end, if it ended the job.
-std::string Participant::still_to_say(const JobEnd& end, const std::string& reason) {
+std::string Participant::unlogged_reason(const JobEnd& end, const std::string& reason) {
   return end.verdict == Verdict::Lost ? std::string() : reason;
 }
 
@@ -356,7 +356,7 @@ void Participant::handle(const Wake& /*wake*/, Instant now) {
 }
 
 void Participant::send_heartbeats(Instant now) {
-  if (liveness_.take_beat(now)) {
+  if (liveness_.take_heartbeat(now)) {
     send(Heartbeat{});
   }
   if (std::string silence = liveness_.silence(now); !silence.empty()) {
@@ -498,7 +498,7 @@ void Participant::take(const Start& start, Instant now) {
   }
   state_ = State::Running;
   are_workers_gone_ = false;
-  liveness_.beat_soon(now);
+  liveness_.heartbeat_soon(now);
   actions_.emplace_back(StartAttempt{start, std::move(merged)});
 }
 
@@ -512,7 +512,7 @@ void Participant::take(const Stop& stop, Instant /*now*/) {
   if (has_workers() && stop.is_urgent) {
     actions_.emplace_back(KillAttempt{});
   } else if (has_workers()) {
-    stop_attempt(stop.signal, stop.end ? still_to_say(*stop.end, stop.reason) : stop.reason, stop.most_grace);
+    stop_attempt(stop.signal, stop.end ? unlogged_reason(*stop.end, stop.reason) : stop.reason, stop.most_grace);
   }
 }
 
@@ -533,7 +533,7 @@ void Participant::take(const StatusReport& report, Instant /*now*/) {
 void Participant::take(const Finish& finish, Instant /*now*/) {
   known_end_ = finish.end;
   if (has_workers()) {  // the leader gave up on this node and does not wait for it
-    stop_attempt(SIGTERM, still_to_say(finish.end, finish.end.reason));
+    stop_attempt(SIGTERM, unlogged_reason(finish.end, finish.end.reason));
     return;
   }
   leave(finish.end);

@@ -158,7 +158,7 @@ class Participant {
   [[nodiscard]] Instant must_be_gone() const;
   [[nodiscard]] std::optional<Instant> next_event() const;
   void leave(JobEnd end);
-  [[nodiscard]] static std::string still_to_say(const JobEnd& end, const std::string& reason);
+  [[nodiscard]] static std::string unlogged_reason(const JobEnd& end, const std::string& reason);
   void stop_attempt(int signal, std::string reason, std::optional<std::chrono::milliseconds> most_grace = std::nullopt);
   [[nodiscard]] bool has_workers() const { return state_ == State::Running || state_ == State::Stopping; }
   [[nodiscard]] JobEnd in_this_attempt(JobEnd end) const;

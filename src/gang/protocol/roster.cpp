@@ -71,7 +71,7 @@ std::size_t Roster::others() const {
   return count;
 }
 
-void Roster::sit_down(LinkId link, int seat) {
+void Roster::take_seat(LinkId link, int seat) {
   members_.at(link).seat = seat;
   withdraw_claim(link);
   seats_[static_cast<std::size_t>(seat)] = link;
@@ -83,7 +83,7 @@ void Roster::sit_down(LinkId link, int seat) {
   seated_slots_ += members_.at(link).join.node.slots;
 }
 
-void Roster::stand_up(LinkId link, std::string how) {
+void Roster::leave_seat(LinkId link, std::string how) {
   Member& member = members_.at(link);
   if (!member.seat) {
     return;
@@ -213,7 +213,7 @@ std::string Roster::describe_missing(const std::vector<std::optional<std::string
   // A peer that was refused without a seat did connect.
   const std::string how = refused_.empty() ? " never connected" : " never joined";
   std::vector<std::string> sentences;
-  for (const auto& [seat, departure] : departures_) {  // sit_down() removes the entry of a seat that is taken again
+  for (const auto& [seat, departure] : departures_) {  // take_seat() removes the entry of a seat that is taken again
     if (sentences.size() < kNamed) {
       sentences.push_back("node " + std::to_string(seat) + departure);
     }

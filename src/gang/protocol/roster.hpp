@@ -60,9 +60,9 @@ class Roster {
   /// Number of members except the leader's own agent and agents that claim a seat.
   [[nodiscard]] std::size_t others() const;
 
-  void sit_down(LinkId link, int seat);
+  void take_seat(LinkId link, int seat);
   /// Frees the seat and records why its holder left: "left: closed the connection".
-  void stand_up(LinkId link, std::string how);
+  void leave_seat(LinkId link, std::string how);
   /// Records a refusal, unless another agent holds the wanted seat.
   void note_refusal(LinkId link, const std::string& reason);
   /// Records the refusal of a peer that did not even join.

@@ -147,12 +147,12 @@ static const char* refuse(const struct pmix_library* library, const char* call, 
 }
 
 static pmix_status_t init(const struct pmix_library* library, pmix_server_module_t* module, const struct job* job) {
-  pmix_info_t wishes[4];
-  set_text(&wishes[0], PMIX_SERVER_TMPDIR, job->folder);
-  set_text(&wishes[1], PMIX_SYSTEM_TMPDIR, job->folder);
-  set_text(&wishes[2], PMIX_HOSTNAME, job->nodes[job->local_node].host); /* several nodes may be one machine */
-  set_flag(&wishes[3], PMIX_SERVER_SHARE_TOPOLOGY);                      /* else each rank reads the topology again */
-  return library->server_init(module, wishes, 4);
+  pmix_info_t directives[4];
+  set_text(&directives[0], PMIX_SERVER_TMPDIR, job->folder);
+  set_text(&directives[1], PMIX_SYSTEM_TMPDIR, job->folder);
+  set_text(&directives[2], PMIX_HOSTNAME, job->nodes[job->local_node].host); /* several nodes may be one machine */
+  set_flag(&directives[3], PMIX_SERVER_SHARE_TOPOLOGY); /* else each rank reads the topology again */
+  return library->server_init(module, directives, 4);
 }
 
 /* Describes one rank: the values that every rank may ask for. */

@@ -36,7 +36,7 @@ enum {
 
 /* --- Callbacks of the library, called from its thread ---------------------------------------------------------- */
 
-static void tell_of_rank(enum frame_kind kind, uint32_t rank) {
+static void send_rank(enum frame_kind kind, uint32_t rank) {
   struct frame_writer writer;
   begin_frame(&writer, kind);
   add_number(&writer, rank);
@@ -53,13 +53,13 @@ static pmix_status_t agree(pmix_op_cbfunc_t done, void* given) {
 
 static pmix_status_t on_connected(const pmix_proc_t* process, void* object, pmix_op_cbfunc_t done, void* given) {
   (void)object;
-  tell_of_rank(FRAME_CONNECTED, process->rank);
+  send_rank(FRAME_CONNECTED, process->rank);
   return agree(done, given);
 }
 
 static pmix_status_t on_finalized(const pmix_proc_t* process, void* object, pmix_op_cbfunc_t done, void* given) {
   (void)object;
-  tell_of_rank(FRAME_FINALIZED, process->rank);
+  send_rank(FRAME_FINALIZED, process->rank);
   return agree(done, given);
 }
 
@@ -121,10 +121,10 @@ static int is_text_for_user(const pmix_info_t* info) {
 }
 
 /* Forwards a message that an MPI library wants the launcher to show: an error, or advice. */
-static void on_log(const pmix_proc_t* process, const pmix_info_t data[], size_t count, const pmix_info_t wishes[],
-                   size_t wish_count, pmix_op_cbfunc_t done, void* given) {
-  (void)wishes;
-  (void)wish_count;
+static void on_log(const pmix_proc_t* process, const pmix_info_t data[], size_t count, const pmix_info_t directives[],
+                   size_t directive_count, pmix_op_cbfunc_t done, void* given) {
+  (void)directives;
+  (void)directive_count;
   const char* bytes = NULL;
   size_t size = 0;
   uint32_t is_packed = 0;
@@ -149,10 +149,10 @@ static void on_log(const pmix_proc_t* process, const pmix_info_t data[], size_t 
 }
 
 /* Called once all participating ranks of this node are at the fence, with their contributions. */
-static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count, const pmix_info_t wishes[],
-                              size_t wish_count, char* data, size_t size, pmix_modex_cbfunc_t done, void* given) {
-  (void)wishes;
-  (void)wish_count;
+static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count, const pmix_info_t directives[],
+                              size_t directive_count, char* data, size_t size, pmix_modex_cbfunc_t done, void* given) {
+  (void)directives;
+  (void)directive_count;
   size_t named = count;
   for (size_t i = 0; i < count; ++i) {
     if (processes[i].rank == PMIX_RANK_WILDCARD) {
@@ -173,11 +173,11 @@ static pmix_status_t on_fence(const pmix_proc_t processes[], size_t count, const
 }
 
 /* Refuses a request for a value of a rank on another node that no fence has brought: all values go by fences here. */
-static pmix_status_t on_direct_modex(const pmix_proc_t* process, const pmix_info_t wishes[], size_t wish_count,
+static pmix_status_t on_direct_modex(const pmix_proc_t* process, const pmix_info_t directives[], size_t directive_count,
                                      pmix_modex_cbfunc_t done, void* given) {
   (void)process;
-  (void)wishes;
-  (void)wish_count;
+  (void)directives;
+  (void)directive_count;
   (void)done;
   (void)given;
   return PMIX_ERR_NOT_FOUND;
@@ -211,7 +211,7 @@ static void finish_fence(struct frame* frame) {
   free(fence);
 }
 
-static void finish_saying(struct frame* frame) {
+static void finish_log(struct frame* frame) {
   struct question* const saying = take_question(take_number(frame), false);
   if (saying != NULL) {
     agree(saying->done, saying->given);
@@ -306,7 +306,7 @@ int main(int count, char* words[]) {
     if (frame.kind == FRAME_FENCED) {
       finish_fence(&frame);
     } else if (frame.kind == FRAME_SHOWN) {
-      finish_saying(&frame);
+      finish_log(&frame);
     }
     free(frame.bytes);
   }

@@ -99,7 +99,7 @@ struct LargestHolder {
   /// up to half of those, from the middle: the oldest may be the second connections of ranks of torch 1.13 and 2.0,
   /// which are silent for good, and the newest may be about to ask. Else up to half of all, the newest, as a rank's own
   /// store is its oldest. Empty: it has no more than its share.
-  std::vector<ClientId> give_way;
+  std::vector<ClientId> to_close;
 };
 
 /// All connections without a pid at one address count as one process. `share`: the connections that each may have.

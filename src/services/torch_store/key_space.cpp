@@ -225,13 +225,13 @@ SharedValue KeySpace::pop(const std::string& key) {
   if (at == queues_.end()) {
     return nullptr;
   }
-  SharedValue front = std::move(at->second.front());
+  SharedValue oldest = std::move(at->second.front());
   at->second.pop_front();
-  give_back(cost_of(key, front->size()));
+  give_back(cost_of(key, oldest->size()));
   if (at->second.empty()) {
     queues_.erase(at);
   }
-  return front;
+  return oldest;
 }
 
 std::size_t KeySpace::queue_size(const std::string& key) const {

@@ -162,12 +162,12 @@ constexpr std::size_t kGreetingSize = 1 + sizeof kGreeting;
 /// The lower numbers mean the same operations in torch 1.13 to 2.1.
 constexpr std::uint8_t kFirstThatDiffers = 7;
 
-Error it_sent(const std::string& what) {
+Error bad_request(const std::string& what) {
   return Error{ErrorKind::BadData, "it sent " + what};
 }
 
 Error over_limit(const std::string& what, std::size_t most) {
-  return it_sent(what + ", expected at most " + std::to_string(most));
+  return bad_request(what + ", expected at most " + std::to_string(most));
 }
 
 }  // namespace
@@ -263,10 +263,10 @@ Result<bool> RequestReader::on_code() {
   const auto code = take<std::uint8_t>();
   const auto operation = operation_of_code(code);
   if (!operation) {
-    return it_sent("the operation '" + std::to_string(code) + "', expected one of torch's TCPStore, 1.13 to 2.14");
+    return bad_request("the operation '" + std::to_string(code) + "', expected one of torch's TCPStore, 1.13 to 2.14");
   }
   if (*operation == Operation::Validate) {
-    return it_sent("the greeting a second time, expected it once");
+    return bad_request("the greeting a second time, expected it once");
   }
   operation_ = *operation;
   layout_ = layout_of(operation_);
@@ -367,7 +367,7 @@ void RequestReader::expect_code() {
 Request RequestReader::finish() {
   if (means_) {
     own_ = std::exchange(means_, std::nullopt);
-    if (speaks_for_all_) {
+    if (settles_for_all_) {
       ungreeted_->settle(*own_);
     }
   }

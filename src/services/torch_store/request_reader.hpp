@@ -189,7 +189,7 @@ class RequestReader {
 
   /// Call for a rank: the dialect that its requests settle counts for all clients that do not greet. Any other
   /// client, which may have sent a stray byte, settles it for its own connection only.
-  void speak_for_all() { speaks_for_all_ = true; }
+  void settle_for_all() { settles_for_all_ = true; }
 
   /// Memory of the incomplete request, in bytes.
   [[nodiscard]] std::size_t held() const { return held_; }
@@ -228,7 +228,7 @@ class RequestReader {
   const Limits* limits_;
   Ungreeted* ungreeted_;
   bool has_greeted_ = false;
-  bool speaks_for_all_ = false;
+  bool settles_for_all_ = false;
   std::optional<Dialect> own_;  ///< settled by this client's requests, without a greeting
   bool is_first_ = true;
 

@@ -141,7 +141,7 @@ Result<> Store::Parts::Carry::operator()(KeyRequest& request) {
     const bool is_rank = add != nullptr && add->key == kArrivalKey && add->amount > 0;
     connection.generation = &parts.generations_.join(connection.process, is_rank);
     if (is_rank) {
-      connection.reader.speak_for_all();
+      connection.reader.settle_for_all();
     }
   }
   return std::visit(KeyActions(client, *connection.generation, parts.answers_), request);
@@ -173,11 +173,11 @@ std::optional<ClosedClients> Store::Parts::most_connected_client() const {
     all.push_back({client, connection.process, connection.generation != nullptr});
   }
   LargestHolder holder = largest_holder(all, limits_.connections_per_worker);
-  if (holder.give_way.empty()) {
+  if (holder.to_close.empty()) {
     return std::nullopt;
   }
   return ClosedClients{
-      std::move(holder.give_way),
+      std::move(holder.to_close),
       {ErrorKind::Incomplete, closed(holder.process) + "of all processes it has most, '" +
                                   std::to_string(holder.connections) + "', expected at most " +
                                   std::to_string(limits_.connections_per_worker) + " while others need one"}};
@@ -502,7 +502,7 @@ LargestHolder largest_holder(const std::vector<ClientMemory>& connections, std::
   LargestHolder holder{largest->first, all.size(), {}};
   if (all.size() > share) {
     const std::size_t beyond = all.size() - share;
-    holder.give_way = silent.empty() ? newest_of(all, std::min(beyond, half_of(all)))
+    holder.to_close = silent.empty() ? newest_of(all, std::min(beyond, half_of(all)))
                                      : middle_of(silent, std::min(beyond, half_of(silent)));
   }
   return holder;

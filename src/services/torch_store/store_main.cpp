@@ -79,7 +79,7 @@ using Address = boost::asio::ip::address;
 class IpAllowList {
  public:
   /// A message for the user: once per refused address, and for the first addresses only.
-  std::function<void(const std::string&)> on_remark;
+  std::function<void(const std::string&)> on_warning;
 
   /// Admits only these numeric addresses and this machine from now on. Before this call, all are admitted.
   void admit_only(const std::vector<std::string>& addresses);
@@ -87,14 +87,14 @@ class IpAllowList {
   [[nodiscard]] bool admits(const std::string& peer);
 
  private:
-  void remark(const std::string& peer);
+  void warn(const std::string& peer);
 
   bool is_open_ = true;
   std::set<std::string> admitted_;
   std::set<std::string> refused_;
 };
 
-constexpr std::size_t kMostRemarks = 16;
+constexpr std::size_t kMostWarnings = 16;
 constexpr const char* kThisMachine = "127.0.0.1";
 
 /// Converts an IPv4 address that is mapped to IPv6.
@@ -129,14 +129,14 @@ void IpAllowList::admit_only(const std::vector<std::string>& addresses) {
 bool IpAllowList::admits(const std::string& peer) {
   const bool is_admitted = is_open_ || admitted_.contains(peer);
   if (!is_admitted) {
-    remark(peer);
+    warn(peer);
   }
   return is_admitted;
 }
 
-void IpAllowList::remark(const std::string& peer) {
-  if (refused_.size() < kMostRemarks && refused_.insert(peer).second && on_remark) {
-    on_remark("a connection from " + peer + " was refused: no node of the job has this address");
+void IpAllowList::warn(const std::string& peer) {
+  if (refused_.size() < kMostWarnings && refused_.insert(peer).second && on_warning) {
+    on_warning("a connection from " + peer + " was refused: no node of the job has this address");
   }
 }
 
@@ -164,8 +164,8 @@ constexpr milliseconds kRest{100};
 constexpr std::uint64_t kListener = 0;
 constexpr std::uint64_t kAgent = 1;
 /// Events of a client. With EPOLLRDHUP the kernel reports its end, so that no client has to be polled for that.
-constexpr std::uint32_t kWhatAClientDoes = EPOLLIN | EPOLLRDHUP;
-constexpr std::uint32_t kAnEnd = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+constexpr std::uint32_t kClientEvents = EPOLLIN | EPOLLRDHUP;
+constexpr std::uint32_t kConnectionEnd = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
 struct StoreClient {
   UniqueFd fd;
@@ -179,7 +179,7 @@ class StoreLoop {
   StoreLoop(const StoreChannel& ends, const StoreJob& job)
       : listener_(ends.listener), agent_(poller_, ends.agent, kAgent), expected_(job.workers), store_(job.workers) {
     poller_.add(listener_, kListener, EPOLLIN);
-    admission_.on_remark = [this](const std::string& text) { agent_.remark(text); };
+    admission_.on_warning = [this](const std::string& text) { agent_.warn(text); };
     admission_.admit_only(job.addresses);
   }
 
@@ -194,7 +194,7 @@ class StoreLoop {
 
   void take_turn(Events events) {
     read_requests(events);
-    close_who_has_gone(events);
+    close_disconnected(events);
     for (const epoll_event& event : events) {
       if (event.data.u64 == kListener) {
         accept_some();
@@ -215,15 +215,15 @@ class StoreLoop {
     }
     const auto at = clients_.find(id);
     if (at != clients_.end() && (event.events & EPOLLOUT) != 0) {
-      poller_.change(at->second.fd.get(), id, kWhatAClientDoes);
+      poller_.change(at->second.fd.get(), id, kClientEvents);
       write(id, at->second);
     }
   }
 
   // Connections.
-  void close_who_has_gone(Events events) {
+  void close_disconnected(Events events) {
     for (const epoll_event& event : events) {
-      const auto at = (event.events & kAnEnd) != 0 ? clients_.find(event.data.u64) : clients_.end();
+      const auto at = (event.events & kConnectionEnd) != 0 ? clients_.find(event.data.u64) : clients_.end();
       if (at != clients_.end() && !has_bytes(at->second)) {
         close(at->first);
       }
@@ -281,25 +281,25 @@ class StoreLoop {
     const ClientId id = ++last_;
     store_.on_opened(id, peer);
     const StoreClient& client = clients_.try_emplace(id, StoreClient{std::move(fd)}).first->second;
-    poller_.add(client.fd.get(), id, kWhatAClientDoes);
-    have_some_give_way();
+    poller_.add(client.fd.get(), id, kClientEvents);
+    close_excess_clients();
   }
 
   /// Closes clients that use most of an exhausted shared resource.
-  void have_some_give_way() {
+  void close_excess_clients() {
     while (const auto some = store_.clients_to_close()) {
       close_all(*some);
     }
   }
   void close_all(const store::ClosedClients& some) {
-    agent_.remark(some.why.message);
+    agent_.warn(some.why.message);
     for (const ClientId id : some.clients) {
       close(id);
     }
   }
 
   void refuse(ClientId id, const Error& why) {
-    agent_.remark(why.message);
+    agent_.warn(why.message);
     close(id);
   }
 
@@ -332,7 +332,7 @@ class StoreLoop {
       client.silent_until = Clock::now() + kSilence;
       silences_.emplace_back(*client.silent_until, id);
     }
-    have_some_give_way();
+    close_excess_clients();
   }
 
   [[nodiscard]] std::optional<milliseconds> time_to_wait() const {
@@ -398,7 +398,7 @@ class StoreLoop {
     } else if (size < 0 && errno != EAGAIN && errno != EINTR) {
       close(id);
     } else {
-      poller_.change(client.fd.get(), id, kWhatAClientDoes | EPOLLOUT);
+      poller_.change(client.fd.get(), id, kClientEvents | EPOLLOUT);
     }
   }
 

@@ -28,13 +28,13 @@ json::array write_processes(const std::vector<store::Process>& processes) {
 }
 
 struct Write {
-  json::object operator()(const StoreNotice& remark) const { return {{"remark", remark.text}}; }
+  json::object operator()(const StoreNotice& notice) const { return {{"remark", notice.text}}; }
   json::object operator()(const StoreEnd& end) const { return {{"end", end.why}}; }
-  json::object operator()(const StoreStatus& news) const {
-    return {{"meeting", news.init_barrier},
-            {"expected", news.expected},
-            {"is_complete", news.is_complete},
-            {"arrived", write_processes(news.arrived)}};
+  json::object operator()(const StoreStatus& status) const {
+    return {{"meeting", status.init_barrier},
+            {"expected", status.expected},
+            {"is_complete", status.is_complete},
+            {"arrived", write_processes(status.arrived)}};
   }
   json::object operator()(const store::AwaitedKeys& awaited) const {
     json::array keys;
@@ -68,23 +68,23 @@ store::AwaitedKeys read_awaited(const json::object& object) {
   return awaited;
 }
 
-StoreStatus read_news(const json::object& object) {
-  StoreStatus news;
-  news.init_barrier = object.at("meeting").to_number<std::size_t>();
-  news.expected = object.at("expected").to_number<std::size_t>();
-  news.is_complete = object.at("is_complete").as_bool();
-  news.arrived = read_processes(object.at("arrived"));
-  return news;
+StoreStatus read_status(const json::object& object) {
+  StoreStatus status;
+  status.init_barrier = object.at("meeting").to_number<std::size_t>();
+  status.expected = object.at("expected").to_number<std::size_t>();
+  status.is_complete = object.at("is_complete").as_bool();
+  status.arrived = read_processes(object.at("arrived"));
+  return status;
 }
 
 StoreMessage read_object(const json::object& object) {
-  if (const auto* const remark = object.if_contains("remark")) {
-    return StoreNotice{std::string(remark->as_string())};
+  if (const auto* const notice = object.if_contains("remark")) {
+    return StoreNotice{std::string(notice->as_string())};
   }
   if (const auto* const end = object.if_contains("end")) {
     return StoreEnd{std::string(end->as_string())};
   }
-  return object.contains("awaited") ? StoreMessage(read_awaited(object)) : StoreMessage(read_news(object));
+  return object.contains("awaited") ? StoreMessage(read_awaited(object)) : StoreMessage(read_status(object));
 }
 
 }  // namespace
@@ -126,10 +126,10 @@ void AgentLink::send(const StoreMessage& line) {
   }
 }
 
-void AgentLink::remark(const std::string& text) {
-  constexpr int kMostRemarks = 16;
-  if (++remarks_ <= kMostRemarks) {
-    send(StoreNotice{text + (remarks_ < kMostRemarks ? "" : " (the last time that it is said)")});
+void AgentLink::warn(const std::string& text) {
+  constexpr int kMostWarnings = 16;
+  if (++warnings_ <= kMostWarnings) {
+    send(StoreNotice{text + (warnings_ < kMostWarnings ? "" : " (the last time that it is said)")});
   }
 }
 
@@ -248,19 +248,19 @@ void StoreProcess::on_bytes(const ErrorCode& error, std::size_t size) {
 }
 
 void StoreProcess::take(const StoreMessage& line) {
-  if (const auto* const remark = std::get_if<StoreNotice>(&line)) {
-    log_warning(remark->text);
+  if (const auto* const notice = std::get_if<StoreNotice>(&line)) {
+    log_warning(notice->text);
   } else if (const auto* const end = std::get_if<StoreEnd>(&line)) {
     fail({ErrorKind::System, end->why});
   } else if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&line)) {
     report_waiting_ranks(*awaited);
   } else {
-    const auto& news = std::get<StoreStatus>(line);
-    if (news.is_complete) {
+    const auto& status = std::get<StoreStatus>(line);
+    if (status.is_complete) {
       later_.cancel();  // so that an idle job has no wakeups
     }
-    if (events_.on_news) {
-      events_.on_news(news);
+    if (events_.on_status) {
+      events_.on_status(status);
     }
   }
 }
@@ -283,12 +283,12 @@ void StoreProcess::ask(char what) {
 void StoreProcess::request_waiting_ranks() {
   if (pid_) {
     ask(kWhoWaits);
-    patience_.ask();
+    timeout_.ask();
   }
 }
 
 void StoreProcess::report_waiting_ranks(const store::AwaitedKeys& awaited) {
-  patience_.cancel();
+  timeout_.cancel();
   if (on_awaited) {
     on_awaited(awaited);
   }
@@ -296,7 +296,7 @@ void StoreProcess::report_waiting_ranks(const store::AwaitedKeys& awaited) {
 
 void StoreProcess::fail(const Error& why) {
   const StoreEvents events = events_;
-  if (patience_.is_pending()) {
+  if (timeout_.is_pending()) {
     report_waiting_ranks({});
   }
   end();
@@ -311,7 +311,7 @@ void StoreProcess::end() {
   ++run_;
   events_ = {};
   later_.cancel();
-  patience_.cancel();
+  timeout_.cancel();
   ErrorCode ignored;  // the stream is closed in any case
   stream_.close(ignored);
   if (listener_.is_open()) {

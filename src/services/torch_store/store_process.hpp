@@ -62,7 +62,7 @@ class AgentLink {
 
   void send(const StoreMessage& line);
   /// Sends a message for the user. Only the first few are sent, as later ones are alike.
-  void remark(const std::string& text);
+  void warn(const std::string& text);
 
   /// Handles poller events, and returns the agent's requests, a byte each.
   [[nodiscard]] std::string on_ready(std::uint32_t events);
@@ -76,7 +76,7 @@ class AgentLink {
   int agent_;
   std::uint64_t number_;
   std::string unread_;
-  int remarks_ = 0;
+  int warnings_ = 0;
   bool is_over_ = false;
 };
 
@@ -86,7 +86,7 @@ class AgentLink {
 class StoreProcess final : public StoreServer {
  public:
   StoreProcess(boost::asio::io_context& io, HelperProcesses& helpers)
-      : helpers_(helpers), listener_(io), stream_(io), later_(io), patience_(io, kPatience, [this] {
+      : helpers_(helpers), listener_(io), stream_(io), later_(io), timeout_(io, kTimeout, [this] {
           report_waiting_ranks({});
         }) {}
   StoreProcess(const StoreProcess&) = delete;
@@ -103,7 +103,7 @@ class StoreProcess final : public StoreServer {
   /// request before a signal is answered with the state before that signal. If the process does not answer in time,
   /// the list is empty.
   void request_waiting_ranks();
-  [[nodiscard]] bool is_asked_who_waits() const { return patience_.is_pending(); }
+  [[nodiscard]] bool is_asked_who_waits() const { return timeout_.is_pending(); }
   std::function<void(const store::AwaitedKeys&)> on_awaited;
 
   /// Frees the port, and kills the process.
@@ -113,7 +113,7 @@ class StoreProcess final : public StoreServer {
   using ErrorCode = boost::system::error_code;
 
   /// A turn in which 8,192 clients are answered takes less time.
-  static constexpr std::chrono::milliseconds kPatience{300};
+  static constexpr std::chrono::milliseconds kTimeout{300};
 
   void on_first_client(const ErrorCode& error, std::uint64_t run);
   [[nodiscard]] Result<> start_process();
@@ -129,7 +129,7 @@ class StoreProcess final : public StoreServer {
   UniqueFd served_;                                 ///< after that, so that no further client wakes the agent
   boost::asio::posix::stream_descriptor stream_;    ///< to the process
   boost::asio::steady_timer later_;
-  DelayedCall patience_;  ///< time limit of a request for the waiting clients
+  DelayedCall timeout_;  ///< time limit of a request for the waiting clients
   StoreJob job_;
   StoreEvents events_;
   StoreMessageReader lines_;

@@ -32,7 +32,7 @@ struct StoreStatus {
 
 /// Called from the event loop, never from within a call to the server.
 struct StoreEvents {
-  std::function<void(const StoreStatus&)> on_news;
+  std::function<void(const StoreStatus&)> on_status;
   /// The store has ended.
   std::function<void(const Error&)> on_failure;
 };
@@ -50,7 +50,7 @@ class StoreServer {
   [[nodiscard]] virtual Result<> listen(std::uint16_t port) = 0;
   /// Serves with an empty store from now on. Its process is forked when the first client connects.
   virtual void serve(StoreJob job, StoreEvents events) = 0;
-  /// After this delay `on_news` tells which ranks have arrived, unless all have.
+  /// After this delay `on_status` tells which ranks have arrived, unless all have.
   virtual void request_later(std::chrono::seconds delay) = 0;
   /// Calls no event any more; the store goes on.
   virtual void forget_events() = 0;

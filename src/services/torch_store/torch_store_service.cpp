@@ -147,7 +147,7 @@ class TorchStoreService final : public Service {
         go_by_nodes_ = go_by_nodes_ && plan.workers[i].global_rank.value == static_cast<int>(i);
       }
       started_ = Clock::now();
-      input_.store->serve(std::move(job), {guarded([this](const StoreStatus& news) { follow(news); }),
+      input_.store->serve(std::move(job), {guarded([this](const StoreStatus& status) { follow(status); }),
                                            guarded([this](const Error& error) { on_failure(error); })});
     }
     return std::optional<PlanAdditions>(std::in_place);
@@ -163,38 +163,38 @@ class TorchStoreService final : public Service {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void follow(const StoreStatus& news) {
+  void follow(const StoreStatus& status) {
     const auto now = Clock::now();
-    if (news.is_complete) {
-      on_complete(news, now - started_);
-    } else if (news.arrived.empty()) {
+    if (status.is_complete) {
+      on_complete(status, now - started_);
+    } else if (status.arrived.empty()) {
       meeting_began_ = now;
       next_poll_ = kFirstPoll;
       input_.store->request_later(next_poll_);
     } else {
-      log_missing_ranks(news, now - meeting_began_);
+      log_missing_ranks(status, now - meeting_began_);
       next_poll_ *= 2;
       input_.store->request_later(next_poll_);
     }
   }
 
-  void on_complete(const StoreStatus& news, std::chrono::nanoseconds time) {
-    if (news.init_barrier == 0) {
+  void on_complete(const StoreStatus& status, std::chrono::nanoseconds time) {
+    if (status.init_barrier == 0) {
       input_.note_init(time);
       log_debug("all ranks have called init_process_group, " + text_of(time) + " after the start");
     }
-    if (std::exchange(is_anybody_missed_, false)) {
-      log_info("all " + std::to_string(news.expected) + " ranks are in init_process_group now");
+    if (std::exchange(has_missing_ranks_, false)) {
+      log_info("all " + std::to_string(status.expected) + " ranks are in init_process_group now");
     }
   }
 
-  void log_missing_ranks(const StoreStatus& news, std::chrono::nanoseconds time) {
-    const std::string missing = go_by_nodes_ ? describe_missing(news.arrived, nodes_, input_.rank_of)
-                                             : count_of(news.expected - news.arrived.size(), "rank");
+  void log_missing_ranks(const StoreStatus& status, std::chrono::nanoseconds time) {
+    const std::string missing = go_by_nodes_ ? describe_missing(status.arrived, nodes_, input_.rank_of)
+                                             : count_of(status.expected - status.arrived.size(), "rank");
     if (!missing.empty()) {
-      is_anybody_missed_ = true;
-      log_warning("init_process_group waits for " + missing + ": " + std::to_string(news.arrived.size()) + " of " +
-                  std::to_string(news.expected) + " ranks are there, the first for " + text_of(time));
+      has_missing_ranks_ = true;
+      log_warning("init_process_group waits for " + missing + ": " + std::to_string(status.arrived.size()) + " of " +
+                  std::to_string(status.expected) + " ranks are there, the first for " + text_of(time));
     }
   }
 
@@ -205,7 +205,7 @@ class TorchStoreService final : public Service {
   Clock::time_point started_;
   Clock::time_point meeting_began_;
   std::chrono::seconds next_poll_ = kFirstPoll;
-  bool is_anybody_missed_ = false;
+  bool has_missing_ranks_ = false;
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
   EXPECT_EQ(reader_of_input(plan_of({true}), options), 0U);
   EXPECT_EQ(reader_of_input(plan_of({true, true}), options), std::nullopt);
 
-  options.input_for = InputFor::Nobody;
+  options.input_for = InputFor::None;
   EXPECT_EQ(reader_of_input(plan_of({true}), options), std::nullopt);
 
   options.input_for = InputFor::ChosenWorker;

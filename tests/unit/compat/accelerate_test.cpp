@@ -34,10 +34,10 @@ TEST(Accelerate, RefusesOtherCommands) {
 }
 
 TEST(Accelerate, IsNamedByBothWordsInMessages) {
-  const CompatLauncher& compat = *find_front_end("accelerate");
+  const CompatLauncher& compat = *find_compat("accelerate");
   EXPECT_EQ(compat_help(compat).find("Usage: muster accelerate launch [options] script.py"), 0);
   EXPECT_EQ(compat_table(compat).find("| Option of accelerate launch |"), 0);
-  EXPECT_EQ(compat_table(*find_front_end("accelerate-launch")), compat_table(compat));
+  EXPECT_EQ(compat_table(*find_compat("accelerate-launch")), compat_table(compat));
   EXPECT_NE(compat_completion(compat, {"bash", {}})->find("launch"), std::string::npos);
   EXPECT_EQ(notices_of("accelerate launch a.py --num_machines 2"),
             "--num_machines stands behind the program and belongs to it; options of accelerate "

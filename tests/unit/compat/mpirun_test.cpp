@@ -15,7 +15,7 @@ std::string request_of(const std::string& text, Variables variables = {}) {
     return line.error().message;
   }
   const auto request = read_mpi_request(line->settings);
-  if (const auto checked = check_way(*request); !checked) {
+  if (const auto checked = check_method(*request); !checked) {
     return checked.error().message;
   }
   return request ? join(request->mpirun.options, " ") + "; " + request->mpirun.only_mpirun.value

@@ -375,8 +375,8 @@ TEST(Torchrun, SaysThatAnOptionBehindTheScriptBelongsToIt) {
        {"torchrun a.py --nproc_per_node 2 --nnodes=2", "muster torchrun a.py -x --nproc-per-node=2",
         "torchrun -- a.py --nproc-per-node=2", "torchrun a.py -- --nproc-per-node=2",
         "torchrun a.py x -- --nproc-per-node=2", "torchrun a.py --epochs 3 -r 3 nproc-per-node"}) {
-    const bool is_said = line.find("--nproc") < line.find("-- ") || line.find("-- ") > line.size();
-    EXPECT_EQ(notices_of(line), is_said && line.find("--nproc") != std::string::npos ? said : "") << line;
+    const bool is_given = line.find("--nproc") < line.find("-- ") || line.find("-- ") > line.size();
+    EXPECT_EQ(notices_of(line), is_given && line.find("--nproc") != std::string::npos ? said : "") << line;
     EXPECT_EQ(setting_of(line, "nproc-per-node"), "1 (default of torchrun)") << line;
   }
 }
@@ -527,7 +527,7 @@ TEST(RendezvousConf, NamesIgnoredKeys) {
   for (const CompatOption& key : rendezvous_keys()) {
     const std::string name = key.name;
     const std::string notice = notices_of("torchrun --rdzv-conf " + name + "=3 a.py");
-    EXPECT_EQ(notice, key.fate == OptionSupport::Ignored ? "ignoring " + name + " in --rdzv-conf: " + key.note : "");
+    EXPECT_EQ(notice, key.support == OptionSupport::Ignored ? "ignoring " + name + " in --rdzv-conf: " + key.note : "");
   }
   EXPECT_EQ(notices_of("torchrun --rdzv-conf join_timout=3,zzz=1 a.py"),
             "ignoring join_timout in --rdzv-conf: torchrun knows no such key; did you mean "
@@ -631,7 +631,7 @@ TEST(FrontEnds, ShowInHelpWhatBecomesOfEachOption) {
 
 TEST(FrontEnds, HaveCompletions) {
   EXPECT_NE(
-      compat_completion(*find_front_end("torchrun"), {"bash", {}})->find("complete -o filenames -F _torchrun torchrun"),
+      compat_completion(*find_compat("torchrun"), {"bash", {}})->find("complete -o filenames -F _torchrun torchrun"),
       std::string::npos);
   EXPECT_NE(
       completion_script({"bash", {}})->find("run plan explain check doctor token status stop suspend render torchrun"),

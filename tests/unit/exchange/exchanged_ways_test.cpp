@@ -10,7 +10,7 @@ using Reports = std::vector<MethodReport>;
 
 /// A node's report on the start methods "pmix" and "agent"; empty: the method works.
 std::string reports(const std::string& of_pmix, const std::string& of_agent) {
-  return write_ways(Reports{MethodReport{"pmix", of_pmix}, MethodReport{"agent", of_agent}});
+  return write_methods(Reports{MethodReport{"pmix", of_pmix}, MethodReport{"agent", of_agent}});
 }
 
 Result<std::string> merge(const std::vector<std::string>& bytes) {
@@ -18,7 +18,7 @@ Result<std::string> merge(const std::vector<std::string>& bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     parts.push_back({NodeRank{static_cast<int>(i)}, "", bytes[i]});
   }
-  return ways_key().merge(parts);
+  return methods_key().merge(parts);
 }
 
 TEST(ExchangedWays, TakesTheFirstThatWorksEverywhere) {
@@ -46,7 +46,7 @@ TEST(ExchangedWays, ReportsWhyNoMethodWorks) {
 }
 
 TEST(ExchangedWays, RefusesNodesWithDifferentGivenMethods) {
-  const auto agreed = merge({reports("", ""), write_ways(Reports{MethodReport{"agent", ""}})});
+  const auto agreed = merge({reports("", ""), write_methods(Reports{MethodReport{"agent", ""}})});
 
   EXPECT_EQ(agreed.error().message,
             "the nodes were given different --mpi-start, or options for mpirun: node 0 has 2 ways, "
@@ -56,7 +56,7 @@ TEST(ExchangedWays, RefusesNodesWithDifferentGivenMethods) {
 TEST(ExchangedWays, RefusesTornReports) {
   const std::vector<gang::NodePart> parts{{NodeRank{0}, "", ""}};
 
-  EXPECT_EQ(ways_key().merge(parts).error().message, "of node 0 are missing or torn");
+  EXPECT_EQ(methods_key().merge(parts).error().message, "of node 0 are missing or torn");
   EXPECT_FALSE(read_agreed_method("{"));
 }
 

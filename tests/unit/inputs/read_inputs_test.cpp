@@ -30,18 +30,18 @@ TEST_F(LookAt, ReadsTheWholeFile) {
   const std::string content(100'000, 'x');
   write("a", content);
 
-  EXPECT_EQ(look_at(input("a")).content, content);
-  EXPECT_EQ(look_at(input("a")).error_number, 0);
+  EXPECT_EQ(read_input_file(input("a")).content, content);
+  EXPECT_EQ(read_input_file(input("a")).error_number, 0);
 }
 
 TEST_F(LookAt, ReportsWhyAFileCannotBeRead) {
   write("a", "x");
   ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
 
-  EXPECT_EQ(look_at(input("missing")).error_number, ENOENT);
-  EXPECT_EQ(look_at(input("a/b")).error_number, ENOTDIR);
-  EXPECT_EQ(look_at(input("")).error_number, EISDIR);
-  EXPECT_EQ(look_at(input("pipe")).error_number, ENOTSUP);
+  EXPECT_EQ(read_input_file(input("missing")).error_number, ENOENT);
+  EXPECT_EQ(read_input_file(input("a/b")).error_number, ENOTDIR);
+  EXPECT_EQ(read_input_file(input("")).error_number, EISDIR);
+  EXPECT_EQ(read_input_file(input("pipe")).error_number, ENOTSUP);
 }
 
 TEST_F(LookAt, ChecksAllInputsAndNamesTheMissingOnes) {
@@ -59,19 +59,19 @@ TEST_F(LookAt, FindsATableInItsFolderUnderEitherName) {
   Input table = input("");
   table.path = folder_;
   table.is_rank_table = true;
-  EXPECT_EQ(look_at(table).error_number, ENOENT);
-  EXPECT_EQ(look_at(table).path, folder_ + "/jobstart_hccl.json or hccl.json");
+  EXPECT_EQ(read_input_file(table).error_number, ENOENT);
+  EXPECT_EQ(read_input_file(table).path, folder_ + "/jobstart_hccl.json or hccl.json");
   write("hccl.json", "b");
   write("version", " 7\n");
-  EXPECT_EQ(look_at(table).content, "b");
-  EXPECT_EQ(look_at(table).path, folder_ + "/hccl.json");
-  EXPECT_EQ(look_at(table).version, 7);
+  EXPECT_EQ(read_input_file(table).content, "b");
+  EXPECT_EQ(read_input_file(table).path, folder_ + "/hccl.json");
+  EXPECT_EQ(read_input_file(table).version, 7);
   write("jobstart_hccl.json", "a");
-  EXPECT_EQ(look_at(table).content, "a");
+  EXPECT_EQ(read_input_file(table).content, "a");
 
   table.path = folder_ + "/hccl.json";
-  EXPECT_EQ(look_at(table).content, "b");
-  EXPECT_EQ(look_at(table).version, 7);
+  EXPECT_EQ(read_input_file(table).content, "b");
+  EXPECT_EQ(read_input_file(table).version, 7);
 }
 
 TEST_F(LookAt, KnowsWhichNameAControllerUses) {
@@ -81,7 +81,7 @@ TEST_F(LookAt, KnowsWhichNameAControllerUses) {
     table.path = name.substr(0, name.rfind('/'));
     Snapshot snapshot;
     snapshot.files[table.path + "/version"] = "1";  // so that it is a folder
-    EXPECT_EQ(look_at(table, snapshot).path, name);
+    EXPECT_EQ(read_input_file(table, snapshot).path, name);
   }
 }
 
@@ -102,10 +102,10 @@ TEST_F(LookAt, TakesWhatTheSnapshotHas) {
   snapshot.files = {{"/no/such/hccl.json", "s"}};
   Input table{"rank table", "/no/such", "", ""};
   table.is_rank_table = true;
-  EXPECT_EQ(look_at(table, snapshot).content, "s");
-  EXPECT_EQ(look_at(table, snapshot).path, "/no/such/hccl.json");
+  EXPECT_EQ(read_input_file(table, snapshot).content, "s");
+  EXPECT_EQ(read_input_file(table, snapshot).path, "/no/such/hccl.json");
   table.path = "/no/such/hccl.json";
-  EXPECT_EQ(look_at(table, snapshot).content, "s");
+  EXPECT_EQ(read_input_file(table, snapshot).content, "s");
 }
 
 }  // namespace

@@ -50,22 +50,22 @@ TEST(ReadCommandLine, KnowsWhatOtherProgramsCallAnOption) {
 }
 
 /// "mode=ps (--mode)" for what is left of the two options that say how workers are started.
-std::string ways_of(const std::vector<std::string>& tokens, const std::map<std::string, std::string>& variables) {
+std::string methods_of(const std::vector<std::string>& tokens, const std::map<std::string, std::string>& variables) {
   const auto line = line_of(tokens, variables);
-  std::string ways;
+  std::string methods;
   for (const std::string name : {"mode", "template"}) {
-    const auto way = line ? line->settings.find(name) : std::nullopt;
-    ways += way ? name + "=" + way->value + " (" + way->source.name + ")" : "";
+    const auto method = line ? line->settings.find(name) : std::nullopt;
+    methods += method ? name + "=" + method->value + " (" + method->source.name + ")" : "";
   }
-  return ways;
+  return methods;
 }
 
 TEST(ReadCommandLine, TakesAFlagForTheModeBeforeAVariableForATemplate) {
   const std::map<std::string, std::string> file = {{"MUSTER_TEMPLATE", "t.yaml"}};
   const std::map<std::string, std::string> mode = {{"MUSTER_MODE", "jax"}};
-  EXPECT_EQ(ways_of({"--mode", "ps", "ok.py"}, file), "mode=ps (--mode)");
-  EXPECT_EQ(ways_of({"--template=x.yaml", "ok.py"}, mode), "template=x.yaml (--template)");
-  EXPECT_EQ(ways_of({"--mode", "auto", "ok.py"}, file), "mode=auto (--mode)template=t.yaml (MUSTER_TEMPLATE)");
+  EXPECT_EQ(methods_of({"--mode", "ps", "ok.py"}, file), "mode=ps (--mode)");
+  EXPECT_EQ(methods_of({"--template=x.yaml", "ok.py"}, mode), "template=x.yaml (--template)");
+  EXPECT_EQ(methods_of({"--mode", "auto", "ok.py"}, file), "mode=auto (--mode)template=t.yaml (MUSTER_TEMPLATE)");
 }
 
 TEST(ReadCommandLine, NamesTheOptionThatACommandIsMeantFor) {

@@ -236,9 +236,9 @@ TEST(ChooseMode, StartsMpiRanksByTheGivenMethod) {
 
 TEST(ChooseMode, KnowsWhichWaysOfMpiNeedASecret) {
   Settings settings = with("mode", "mpirun", from_flag("--mode"));
-  for (const auto& [way, needs] : {std::pair{"pmix", false}, {"agent", true}, {"ssh", true}}) {
-    settings.set("mpi-start", {way, from_flag("--mpi-start")});
-    EXPECT_EQ(needs_token(choose_mpi(settings).value()), needs) << way;
+  for (const auto& [method, needs] : {std::pair{"pmix", false}, {"agent", true}, {"ssh", true}}) {
+    settings.set("mpi-start", {method, from_flag("--mpi-start")});
+    EXPECT_EQ(needs_token(choose_mpi(settings).value()), needs) << method;
   }
   ChosenMode by_key = choose_mpi(settings).value();
   by_key.parameters["ssh_key"].value = "/root/.ssh/id_rsa";
@@ -259,7 +259,7 @@ TEST(ChooseMode, SaysThatOnlyRanksOfMpiStartSo) {
 TEST(ChooseMode, RefusesMpirunForOptionsOfMustersOwnRanks) {
   Settings settings = with("mode", "mpirun", from_flag("--mode"));
   settings.set("fill-arguments", {"1", from_flag("--fill-arguments")});
-  EXPECT_EQ(ways_of(*read_mpi_request(settings)), std::vector{MpiStart::Pmix});
+  EXPECT_EQ(methods_of(*read_mpi_request(settings)), std::vector{MpiStart::Pmix});
   settings.set("mpi-start", {"ssh", from_flag("--mpi-start")});
   EXPECT_EQ(choose_mpi(settings).error().message,
             "--mpi-start is 'ssh', expected pmix, since --fill-arguments is for ranks that muster "

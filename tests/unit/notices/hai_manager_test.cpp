@@ -15,9 +15,9 @@ TEST(WriteHaiRequest, IsALengthAndAPickledDictionary) {
 }
 
 TEST(DescribeTelling, ReportsWhetherTheRequestSucceeded) {
-  EXPECT_EQ(describe_telling(std::nullopt), "no answer in time");
-  EXPECT_EQ(describe_telling(""), "done");
-  EXPECT_EQ(describe_telling("it does not answer"), "it does not answer");
+  EXPECT_EQ(describe_reply(std::nullopt), "no answer in time");
+  EXPECT_EQ(describe_reply(""), "done");
+  EXPECT_EQ(describe_reply("it does not answer"), "it does not answer");
 }
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace muster {
 namespace {
 
 TEST(Blame, IsTheCommandLinesForAFlagOnly) {
-  EXPECT_EQ(blame(from_flag("--nnodes")), ErrorKind::BadUsage);
+  EXPECT_EQ(error_kind(from_flag("--nnodes")), ErrorKind::BadUsage);
   for (const Source& source : {from_option("MUSTER_NNODES"), from_variable("WORLD_SIZE"), Source()}) {
-    EXPECT_EQ(blame(source), ErrorKind::BadEnvironment) << source.name;
+    EXPECT_EQ(error_kind(source), ErrorKind::BadEnvironment) << source.name;
   }
 }
 

@@ -14,8 +14,8 @@ ShownRows rows_of(std::vector<std::string> rows) {
 
 std::string drawn(LiveRows& live) {
   const std::string rows = live.draw();
-  const auto way = live.way_to_cursor();
-  return way ? rows + way->up + way->before : rows;
+  const auto path = live.path_to_cursor();
+  return path ? rows + path->up + path->before : rows;
 }
 
 TEST(LiveRows, DrawsNothingForNothing) {

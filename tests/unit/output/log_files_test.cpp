@@ -18,7 +18,7 @@ class LogFilesTest : public testing::Test {
  protected:
   LogFilesTest() : folder_(fs::path(testing::TempDir()) / ("muster-log-files-" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
-    logs_.on_remark = [this](const std::string& remark) { remarks_.push_back(remark); };
+    logs_.on_warning = [this](const std::string& warning) { warnings_.push_back(warning); };
   }
   ~LogFilesTest() override {
     signal_writer(SIGCONT);
@@ -59,7 +59,7 @@ class LogFilesTest : public testing::Test {
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
   LogFiles logs_{io_, helpers_, 50ms};
-  std::vector<std::string> remarks_;
+  std::vector<std::string> warnings_;
 };
 
 TEST_F(LogFilesTest, AreWaitedForUntilTheirFolderHasTakenNothingForTooLong) {
@@ -68,8 +68,8 @@ TEST_F(LogFilesTest, AreWaitedForUntilTheirFolderHasTakenNothingForTooLong) {
   bool goes_on = false;
   EXPECT_FALSE(logs_.are_open([&] { goes_on = true; }));
   ASSERT_TRUE(run_until([&] { return goes_on; }));
-  ASSERT_EQ(remarks_.size(), 1U);
-  EXPECT_NE(remarks_.front().find("does not respond"), std::string::npos);
+  ASSERT_EQ(warnings_.size(), 1U);
+  EXPECT_NE(warnings_.front().find("does not respond"), std::string::npos);
 }
 
 TEST_F(LogFilesTest, AreNotWaitedForBehindThoseOfTheAttemptBefore) {

@@ -63,7 +63,7 @@ class WorkerStreamsTest : public testing::Test {
     bool are_open = streams_->open_files([&] { are_open = true; });
     wait_until("the files to be open", [&] { return are_open; });
     for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
-      auto ends = make_output_ends(streams_->way_of(worker));
+      auto ends = make_output_ends(streams_->connection_of(worker));
       ASSERT_TRUE(ends);
       ASSERT_TRUE(streams_->connect(worker, std::move(ends->ours)));
       streams_->note_start(worker, 4711);
@@ -255,7 +255,7 @@ TEST_F(WorkerStreamsTest, BytesMissingInAJoinedFileAreReportedOnce) {
   rlimit small = before;
   small.rlim_cur = 4;
   add_joined("worker_0");
-  logs_.on_remark = [](const std::string& /*remark*/) {};
+  logs_.on_warning = [](const std::string& /*remark*/) {};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   start();  // who writes has the limit from here
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);

@@ -56,7 +56,7 @@ TEST(MpirunValues, DoNotOverrideGivenMpirunOptions) {
   placement.slots_total = 8;
   MpirunWords words;
   words.processes = "3";
-  words.says_places = true;
+  words.sets_places = true;
 
   const auto values = values_of(placement, "", words);
 

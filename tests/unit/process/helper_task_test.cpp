@@ -119,18 +119,18 @@ TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::string path = folder + "/file";
   RankTableProgress watch(io_, helpers_, path);
-  const auto look = [&] {
+  const auto check = [&] {
     std::optional<bool> found;
-    watch.look([&](std::optional<bool> has_changed) { found = has_changed; });
+    watch.check([&](std::optional<bool> has_changed) { found = has_changed; });
     io_.restart();
     io_.run();
     return found;
   };
-  EXPECT_EQ(look(), std::nullopt);  // nobody knows what it was before
-  EXPECT_EQ(look(), false);
+  EXPECT_EQ(check(), std::nullopt);  // nobody knows what it was before
+  EXPECT_EQ(check(), false);
   std::ofstream(path) << "step 1";
-  EXPECT_EQ(look(), true);
-  EXPECT_EQ(look(), false);
+  EXPECT_EQ(check(), true);
+  EXPECT_EQ(check(), false);
   std::filesystem::remove_all(folder);
 }
 

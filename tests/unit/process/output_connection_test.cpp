@@ -17,7 +17,7 @@ StreamTarget with(StreamFile file, StreamTarget target) {
 }
 
 bool are_joined(const StreamTarget& out, const StreamTarget& error) {
-  return choose_output_way(out, error, When::Auto).is_joined;
+  return choose_connection(out, error, When::Auto).is_joined;
 }
 
 TEST(OutputConnection, StreamsThatAreShownAtOnePlaceAreJoined) {
@@ -55,26 +55,26 @@ TEST(OutputConnection, DiscardedStreamsAreSeparate) {
 }
 
 TEST(OutputConnection, StreamsShownOnATerminalGetATerminal) {
-  const OutputConnection both = choose_output_way(kTerminal, kTerminal, When::Auto);
+  const OutputConnection both = choose_connection(kTerminal, kTerminal, When::Auto);
   EXPECT_TRUE(both.is_joined && both.out_is_terminal && both.error_is_terminal);
 
-  const OutputConnection one = choose_output_way(kOut, kTerminal, When::Auto);
+  const OutputConnection one = choose_connection(kOut, kTerminal, When::Auto);
   EXPECT_FALSE(one.out_is_terminal);
   EXPECT_TRUE(one.error_is_terminal);
 }
 
 TEST(OutputConnection, StreamsKeptInAFileOrNotShownGetAPipe) {
   for (const StreamTarget& target : {with(StreamFile::Own, kTerminal), with(StreamFile::Joined, kTerminal), kNowhere}) {
-    const OutputConnection way = choose_output_way(target, target, When::Auto);
-    EXPECT_FALSE(way.out_is_terminal || way.error_is_terminal);
+    const OutputConnection streams = choose_connection(target, target, When::Auto);
+    EXPECT_FALSE(streams.out_is_terminal || streams.error_is_terminal);
   }
 }
 
 TEST(OutputConnection, TheUserDecidesAboutTerminals) {
-  const OutputConnection always = choose_output_way(with(StreamFile::Own, kOut), kNowhere, When::Always);
+  const OutputConnection always = choose_connection(with(StreamFile::Own, kOut), kNowhere, When::Always);
   EXPECT_TRUE(always.out_is_terminal && always.error_is_terminal);
 
-  const OutputConnection never = choose_output_way(kTerminal, kTerminal, When::Never);
+  const OutputConnection never = choose_connection(kTerminal, kTerminal, When::Never);
   EXPECT_FALSE(never.out_is_terminal || never.error_is_terminal);
   EXPECT_TRUE(never.is_joined);
 }

@@ -298,8 +298,8 @@ TEST(Notices, NamesValuesRewrittenForWorkers) {
 std::string remarks_of(std::string text, const std::string& part, const std::string& other) {
   text.replace(text.find(part), part.size(), other);
   std::string lines;
-  for (const Breach& remark : inspect(text, "t").notices) {
-    lines += describe(remark) + "\n";
+  for (const Breach& notice : inspect(text, "t").notices) {
+    lines += describe(notice) + "\n";
   }
   return lines;
 }

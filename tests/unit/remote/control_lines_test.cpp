@@ -94,30 +94,32 @@ TEST(Orders, RefuseWhatTheyHaveNot) {
   }
 }
 
-struct Sieved {
+struct Filtered {
   std::string words;
   std::string rest;
 };
 
-Sieved sieve(const std::string& bytes, std::size_t step) {
-  Sieved sieved;
-  ControlLineFilter sieve("nonce");
-  sieve.on_word = [&](const std::string& kind, const std::string& text) { sieved.words += kind + "=" + text + ";"; };
+Filtered filter(const std::string& bytes, std::size_t step) {
+  Filtered filtered;
+  ControlLineFilter filter("nonce");
+  filter.on_control = [&](const std::string& kind, const std::string& text) {
+    filtered.words += kind + "=" + text + ";";
+  };
   for (std::size_t i = 0; i < bytes.size(); i += step) {
-    sieve.feed(std::string_view(bytes).substr(i, step), sieved.rest);
+    filter.feed(std::string_view(bytes).substr(i, step), filtered.rest);
   }
-  sieve.finish(sieved.rest);
-  return sieved;
+  filter.finish(filtered.rest);
+  return filtered;
 }
 
 TEST(Words, AreTakenOutAndNothingElse) {
-  const std::string here = write_word("nonce", kHello, "0.1.0");
+  const std::string here = write_control("nonce", kHello, "0.1.0");
   const std::string strange = "\x1e\x1enonc\x1eother word\nlast \x1enonce";
   const std::string all = "before\npart" + here + kTorture + here + strange;
   for (std::size_t step = 1; step <= all.size(); ++step) {
-    const Sieved sieved = sieve(all, step);
-    EXPECT_EQ(sieved.words, "here=0.1.0;here=0.1.0;") << step;
-    EXPECT_EQ(sieved.rest, "before\npart" + kTorture + strange) << step;
+    const Filtered filtered = filter(all, step);
+    EXPECT_EQ(filtered.words, "here=0.1.0;here=0.1.0;") << step;
+    EXPECT_EQ(filtered.rest, "before\npart" + kTorture + strange) << step;
   }
 }
 

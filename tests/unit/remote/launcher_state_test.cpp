@@ -21,7 +21,7 @@ std::string describe(const LauncherActions& actions) {
     std::string operator()(const FinishLauncher& /*finish*/) const { return "finish"; }
   };
   std::string text;
-  for (const FrontAction& action : actions) {
+  for (const LauncherAction& action : actions) {
     text += (text.empty() ? "" : " ") + std::visit(Describe{}, action);
   }
   return text;
@@ -30,64 +30,64 @@ std::string describe(const LauncherActions& actions) {
 const ExitStatus kGood = ExitStatus::exited(0);
 
 LauncherState front_of_two_that_came() {
-  LauncherState front({"a", "b"});
-  front.on_here(0);
-  front.on_here(1);
-  return front;
+  LauncherState launcher({"a", "b"});
+  launcher.on_here(0);
+  launcher.on_here(1);
+  return launcher;
 }
 
 TEST(LauncherState, EndsWithTheCodeThatTheAgentsSay) {
-  LauncherState front = front_of_two_that_came();
-  front.on_bye(1, 7);
-  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(7), "")), "grace");
-  front.on_bye(0, 7);
-  EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(7), "")), "finish");
-  EXPECT_EQ(front.exit_code(), 7);
-  EXPECT_FALSE(front.end());
+  LauncherState launcher = front_of_two_that_came();
+  launcher.on_bye(1, 7);
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::exited(7), "")), "grace");
+  launcher.on_bye(0, 7);
+  EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::exited(7), "")), "finish");
+  EXPECT_EQ(launcher.exit_code(), 7);
+  EXPECT_FALSE(launcher.end());
 }
 
 TEST(LauncherState, DoesNotWaitForAHostAfterTheGangTimedOut) {
-  LauncherState front({"a", "b"});
-  front.on_here(0);
-  front.on_bye(0, 75);
-  EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(75), "")), "shells:1 grace");
-  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::signalled(SIGTERM), "")), "finish");
-  EXPECT_EQ(front.exit_code(), 75);
+  LauncherState launcher({"a", "b"});
+  launcher.on_here(0);
+  launcher.on_bye(0, 75);
+  EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::exited(75), "")), "shells:1 grace");
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::signalled(SIGTERM), "")), "finish");
+  EXPECT_EQ(launcher.exit_code(), 75);
 }
 
 TEST(LauncherState, NamesANodeThatDoesNotCome) {
-  LauncherState front({"a", "b"});
-  front.on_here(0);
-  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(255), "Connection refused")), "end shells:0 grace");
-  EXPECT_EQ(front.end()->reason, "node 1 (b) did not come: Connection refused");
-  front.on_bye(0, 143);
-  EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(143), "")), "finish");
-  EXPECT_EQ(front.exit_code(), 75);
+  LauncherState launcher({"a", "b"});
+  launcher.on_here(0);
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::exited(255), "Connection refused")), "end shells:0 grace");
+  EXPECT_EQ(launcher.end()->reason, "node 1 (b) did not come: Connection refused");
+  launcher.on_bye(0, 143);
+  EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::exited(143), "")), "finish");
+  EXPECT_EQ(launcher.exit_code(), 75);
 }
 
 TEST(LauncherState, TakesTheCodeOfAnAgentThatCouldNotBegin) {
   for (const int code : {64, 65, 71, 78, 126, 127}) {
-    LauncherState front({"a"});
-    EXPECT_EQ(describe(front.on_ended(0, ExitStatus::exited(code), "")), "end shells:0 grace finish");
-    EXPECT_EQ(front.exit_code(), code);
+    LauncherState launcher({"a"});
+    EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::exited(code), "")), "end shells:0 grace finish");
+    EXPECT_EQ(launcher.exit_code(), code);
   }
 }
 
 TEST(LauncherState, CallsANodeLostThatWasHere) {
-  LauncherState front = front_of_two_that_came();
-  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::exited(255), "Broken pipe")), "end shells:0 grace");
-  EXPECT_EQ(front.end()->reason, "node 1 (b) was lost: Broken pipe");
-  EXPECT_EQ(front.exit_code(), 69);
+  LauncherState launcher = front_of_two_that_came();
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::exited(255), "Broken pipe")), "end shells:0 grace");
+  EXPECT_EQ(launcher.end()->reason, "node 1 (b) was lost: Broken pipe");
+  EXPECT_EQ(launcher.exit_code(), 69);
 }
 
 TEST(LauncherState, CallsANodeLostWhoseAgentStoppedTheOthersFirst) {
-  LauncherState front = front_of_two_that_came();
-  front.on_bye(0, 143);
-  (void)front.on_ended(0, ExitStatus::exited(143), "");
-  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::signalled(SIGKILL), "")), "finish");
-  ASSERT_TRUE(front.end());
-  EXPECT_TRUE(front.end()->reason.starts_with("node 1 (b) was lost: ")) << front.end()->reason;
-  EXPECT_EQ(front.exit_code(), 69);
+  LauncherState launcher = front_of_two_that_came();
+  launcher.on_bye(0, 143);
+  (void)launcher.on_ended(0, ExitStatus::exited(143), "");
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::signalled(SIGKILL), "")), "finish");
+  ASSERT_TRUE(launcher.end());
+  EXPECT_TRUE(launcher.end()->reason.starts_with("node 1 (b) was lost: ")) << launcher.end()->reason;
+  EXPECT_EQ(launcher.exit_code(), 69);
 
   LauncherState stopped = front_of_two_that_came();
   (void)stopped.on_stop(SIGTERM);
@@ -98,31 +98,31 @@ TEST(LauncherState, CallsANodeLostWhoseAgentStoppedTheOthersFirst) {
 }
 
 TEST(LauncherState, PassesARequestToEndOnAndThenMeansNow) {
-  LauncherState front({"a", "b", "c"});
-  front.on_here(0);
-  EXPECT_EQ(describe(front.on_stop(SIGINT)), "signal:SIGINT shells:2 grace");
-  EXPECT_EQ(describe(front.on_stop(SIGTERM)), "signal:SIGTERM shells:2 short");
-  EXPECT_EQ(describe(front.on_stop(SIGTERM)), "kill");
-  EXPECT_EQ(describe(front.on_ended(0, ExitStatus::signalled(SIGKILL), "")), "");
-  EXPECT_EQ(describe(front.on_ended(1, ExitStatus::signalled(SIGTERM), "")), "");
-  EXPECT_EQ(describe(front.on_ended(2, ExitStatus::signalled(SIGTERM), "")), "finish");
-  EXPECT_EQ(front.exit_code(), 130);
+  LauncherState launcher({"a", "b", "c"});
+  launcher.on_here(0);
+  EXPECT_EQ(describe(launcher.on_stop(SIGINT)), "signal:SIGINT shells:2 grace");
+  EXPECT_EQ(describe(launcher.on_stop(SIGTERM)), "signal:SIGTERM shells:2 short");
+  EXPECT_EQ(describe(launcher.on_stop(SIGTERM)), "kill");
+  EXPECT_EQ(describe(launcher.on_ended(0, ExitStatus::signalled(SIGKILL), "")), "");
+  EXPECT_EQ(describe(launcher.on_ended(1, ExitStatus::signalled(SIGTERM), "")), "");
+  EXPECT_EQ(describe(launcher.on_ended(2, ExitStatus::signalled(SIGTERM), "")), "finish");
+  EXPECT_EQ(launcher.exit_code(), 130);
 }
 
 TEST(LauncherState, LeavesTheEndToTheAgentsThatSayIt) {
-  LauncherState front = front_of_two_that_came();
-  (void)front.on_stop(SIGTERM);
-  front.on_bye(0, 0);  // all had succeeded before the signal came
-  front.on_bye(1, 0);
-  (void)front.on_ended(0, kGood, "");
-  EXPECT_EQ(describe(front.on_ended(1, kGood, "")), "finish");
-  EXPECT_EQ(front.exit_code(), 0);
+  LauncherState launcher = front_of_two_that_came();
+  (void)launcher.on_stop(SIGTERM);
+  launcher.on_bye(0, 0);  // all had succeeded before the signal came
+  launcher.on_bye(1, 0);
+  (void)launcher.on_ended(0, kGood, "");
+  EXPECT_EQ(describe(launcher.on_ended(1, kGood, "")), "finish");
+  EXPECT_EQ(launcher.exit_code(), 0);
 }
 
 TEST(LauncherState, KillsAfterTheGrace) {
-  LauncherState front = front_of_two_that_came();
-  (void)front.on_ended(1, ExitStatus::exited(255), "");
-  EXPECT_EQ(describe(front.on_grace_ended()), "kill");
+  LauncherState launcher = front_of_two_that_came();
+  (void)launcher.on_ended(1, ExitStatus::exited(255), "");
+  EXPECT_EQ(describe(launcher.on_grace_ended()), "kill");
 }
 
 // --- Command lines ------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ TEST(FanOut, SendsEachNodeItsRank) {
   EXPECT_EQ(setting(1, "nnodes"), "2");
   EXPECT_EQ(setting(1, "master-addr"), "a");
   EXPECT_EQ(setting(0, "nproc-per-node"), "2");
-  const LaunchPlan plan = make_front_plan(fan_out);
+  const LaunchPlan plan = make_launcher_plan(fan_out);
   ASSERT_EQ(plan.workers.size(), 2U);
   EXPECT_EQ(plan.workers[0].argv.front(), "ssh");
   EXPECT_EQ(plan.workers[0].label, "a");

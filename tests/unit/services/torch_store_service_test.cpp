@@ -96,18 +96,18 @@ TEST(TorchStoreService, FailsOnAPortInUse) {
 TEST(TorchStoreService, LogsMissingRanksLessAndLessOften) {
   Bench bench;
   bench.lead();
-  bench.store.events.on_news({0, 4, false});
+  bench.store.events.on_status({0, 4, false});
   EXPECT_EQ(bench.store.said.back(), "ask after 60");
   EXPECT_EQ(bench.messages, "");
 
-  bench.store.events.on_news({0, 4, false, {{"127.0.0.1", 0}, {"10.0.0.2", 9}, {"10.0.0.2", 8}}});
+  bench.store.events.on_status({0, 4, false, {{"127.0.0.1", 0}, {"10.0.0.2", 9}, {"10.0.0.2", 8}}});
   EXPECT_EQ(bench.messages,
             "muster: init_process_group waits for rank 1: 3 of 4 ranks are there, the "
             "first for 0 s\n");
   EXPECT_EQ(bench.store.said.back(), "ask after 120");
 
   bench.messages.clear();
-  bench.store.events.on_news({0, 4, true});
+  bench.store.events.on_status({0, 4, true});
   EXPECT_EQ(bench.inits, 1);
   EXPECT_NE(bench.messages.find("all 4 ranks are in init_process_group now"), std::string::npos);
 }
@@ -116,7 +116,7 @@ TEST(TorchStoreService, OnlyCountsRanksThatARankTableHasGiven) {
   Bench bench;
   bench.plan.workers[1].global_rank = GlobalRank{3};
   bench.lead();
-  bench.store.events.on_news({0, 4, false, {{"127.0.0.1", 0}}});
+  bench.store.events.on_status({0, 4, false, {{"127.0.0.1", 0}}});
   EXPECT_NE(bench.messages.find("init_process_group waits for 3 ranks: 1 of 4 ranks are there"), std::string::npos)
       << bench.messages;
 }
@@ -124,9 +124,9 @@ TEST(TorchStoreService, OnlyCountsRanksThatARankTableHasGiven) {
 TEST(TorchStoreService, ALaterMeetingIsNoStartOfTheJob) {
   Bench bench;
   bench.lead();
-  bench.store.events.on_news({0, 4, true});
-  bench.store.events.on_news({1, 4, false});
-  bench.store.events.on_news({1, 4, true});
+  bench.store.events.on_status({0, 4, true});
+  bench.store.events.on_status({1, 4, false});
+  bench.store.events.on_status({1, 4, true});
 
   EXPECT_EQ(bench.inits, 1);
   EXPECT_EQ(bench.messages.find("now"), std::string::npos) << bench.messages;

@@ -87,7 +87,7 @@ TEST(Listener, RestsWhenThereAreNoDescriptors) {
   int accepted = 0;
   std::vector<std::string> notices;
   listener->on_accept = [&](const tcp::socket&) { ++accepted; };
-  listener->on_remark = [&](const std::string& remark) { notices.push_back(remark); };
+  listener->on_warning = [&](const std::string& warning) { notices.push_back(warning); };
   const tcp::socket dialled = dial(io, listener->port());
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -74,7 +74,7 @@ TEST(Lease, EndsBeforeTheLeaderContinues) {
 
   Fence fence(kTimeout, last_answered);
   fence.note_loss(last_answered);
-  EXPECT_GE(fence.until() - gone_by, kGuardsTimeToKill);
+  EXPECT_GE(fence.until() - gone_by, kGuardKillTime);
 }
 
 TEST(Lease, LeavesTheAgentTimeToEndItsWorkersItself) {

@@ -24,8 +24,8 @@ TEST(Roster, KeepsTheOrderOfSeatsAndNotOfArrivals) {
   Roster roster(3);
   roster.add(5, member("c"));
   roster.add(6, member("a"));
-  roster.sit_down(5, 2);
-  roster.sit_down(6, 0);
+  roster.take_seat(5, 2);
+  roster.take_seat(6, 0);
 
   EXPECT_EQ(roster.in_order(), (std::vector<LinkId>{6, 5}));
   EXPECT_EQ(roster.seated(), 2);
@@ -37,7 +37,7 @@ TEST(Roster, KeepsTheOrderOfSeatsAndNotOfArrivals) {
 TEST(Roster, HasNoFreeSeatWhenItIsFull) {
   Roster roster(1);
   roster.add(1, member("a"));
-  roster.sit_down(1, 0);
+  roster.take_seat(1, 0);
   EXPECT_EQ(roster.free_seat(), std::nullopt);
   EXPECT_EQ(missing(roster), "");
 }
@@ -45,13 +45,13 @@ TEST(Roster, HasNoFreeSeatWhenItIsFull) {
 TEST(Roster, RemembersWhyASeatIsEmpty) {
   Roster roster(2);
   roster.add(1, member("host-b"));
-  roster.sit_down(1, 1);
-  roster.stand_up(1, "left: closed the connection");
+  roster.take_seat(1, 1);
+  roster.leave_seat(1, "left: closed the connection");
   roster.remove(1);
   EXPECT_EQ(missing(roster), "node 0 never connected; node 1 (host-b) left: closed the connection");
 
   roster.add(2, member("host-c"));
-  roster.sit_down(2, 1);
+  roster.take_seat(2, 1);
   EXPECT_EQ(missing(roster), "node 0 never connected");
 }
 
@@ -61,7 +61,7 @@ TEST(Roster, RemembersRefusedNodes) {
   roster.add(2, member("host-c"));
   roster.add(3, member("host-d", 0));
   roster.add(4, member("host-e", 7));
-  roster.sit_down(2, 0);
+  roster.take_seat(2, 0);
   roster.note_refusal(1, "its mode is 'ps'");
   roster.note_refusal(3, "node rank 0 is taken");
   roster.note_refusal(4, "its node rank is 7");
@@ -71,18 +71,18 @@ TEST(Roster, RemembersRefusedNodes) {
             "host-e (10.0.0.1) was refused: its node rank is 7");
 
   roster.add(5, member("host-b", 1));
-  roster.sit_down(5, 1);
-  roster.sit_down(4, 2);
+  roster.take_seat(5, 1);
+  roster.take_seat(4, 2);
   EXPECT_EQ(missing(roster), "node 3 never connected") << "nobody else was refused";
 }
 
 TEST(Roster, StandsUpOnce) {
   Roster roster(2);
   roster.add(1, member("a"));
-  roster.stand_up(1, "it never sat");
-  roster.sit_down(1, 0);
-  roster.stand_up(1, "left: it went");
-  roster.stand_up(1, "left: it went again");
+  roster.leave_seat(1, "it never sat");
+  roster.take_seat(1, 0);
+  roster.leave_seat(1, "left: it went");
+  roster.leave_seat(1, "left: it went again");
   EXPECT_EQ(roster.seated(), 0);
   EXPECT_EQ(missing(roster), "node 1 never connected; node 0 (a) left: it went");
 }
@@ -90,7 +90,7 @@ TEST(Roster, StandsUpOnce) {
 TEST(Roster, CountsSparesWithoutClaimingOrLeavingNodes) {
   Roster roster(2);
   roster.add(1, member("a"));
-  roster.sit_down(1, 0);
+  roster.take_seat(1, 0);
   roster.add(2, member("b"));
   roster.add(3, member("c", 0));
   roster.claim(3, 0);
@@ -106,7 +106,7 @@ TEST(Roster, CountsSparesWithoutClaimingOrLeavingNodes) {
 TEST(Roster, ForgetsTheClaimOfARemovedNode) {
   Roster roster(1);
   roster.add(1, member("a"));
-  roster.sit_down(1, 0);
+  roster.take_seat(1, 0);
   roster.add(2, member("b", 0));
   roster.claim(2, 0);
   roster.remove(2);
@@ -125,7 +125,7 @@ TEST(Roster, KnowsWhetherAnybodyElseIsThere) {
 TEST(Roster, NamesManyThatNeverCameAsRanges) {
   Roster roster(4'000);
   roster.add(1, member("a"));
-  roster.sit_down(1, 7);
+  roster.take_seat(1, 7);
   EXPECT_EQ(missing(roster), "nodes 0-6, 8-3999 never connected");
 }
 

@@ -52,9 +52,9 @@ TEST_F(AgentLinkTest, KeepsMessagesForAnAgentThatDoesNotRead) {
   AgentLink link(poller_, ours_.get(), kNumber);
   std::string told;
   for (int i = 0; i < 2'000; ++i) {
-    const StoreNotice remark{std::to_string(i) + std::string(1'000, 'x')};
-    link.send(remark);
-    told += write_line(remark);
+    const StoreNotice notice{std::to_string(i) + std::string(1'000, 'x')};
+    link.send(notice);
+    told += write_line(notice);
   }
   std::string heard = read_all();
   EXPECT_LT(heard.size(), told.size()) << "there is more than a socket holds";
@@ -81,7 +81,7 @@ TEST_F(AgentLinkTest, ReadsRequestsAndNoticesTheAgentsEnd) {
 TEST_F(AgentLinkTest, SaysOnlyTheFirstRemarks) {
   AgentLink link(poller_, ours_.get(), kNumber);
   for (int i = 0; i < 100; ++i) {
-    link.remark("a");
+    link.warn("a");
   }
   const std::string heard = read_all();
   EXPECT_EQ(std::count(heard.begin(), heard.end(), '\n'), 16);

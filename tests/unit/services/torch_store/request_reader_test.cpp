@@ -59,7 +59,7 @@ class Read {
   explicit Read(Ungreeted& ungreeted, Limits limits = {}, bool is_rank = true)
       : limits_(limits), reader_(limits_, ungreeted) {
     if (is_rank) {
-      reader_.speak_for_all();
+      reader_.settle_for_all();
     }
   }
 

@@ -26,7 +26,7 @@ TEST(Shares, AreKeptWhereNoProcessHasMore) {
   const LargestHolder holder = largest_holder(all, 2);
   EXPECT_EQ(holder.process, kRank);
   EXPECT_EQ(holder.connections, 2U);
-  EXPECT_TRUE(holder.give_way.empty());
+  EXPECT_TRUE(holder.to_close.empty());
 }
 
 TEST(Shares, AreHalfOfTheSilentOnesFromTheMiddle) {
@@ -37,29 +37,29 @@ TEST(Shares, AreHalfOfTheSilentOnesFromTheMiddle) {
   const LargestHolder holder = largest_holder(all, 2);
   EXPECT_EQ(holder.process, kStranger);
   EXPECT_EQ(holder.connections, 10U);
-  EXPECT_EQ(holder.give_way, (std::vector<ClientId>{5, 6, 7, 8}));
+  EXPECT_EQ(holder.to_close, (std::vector<ClientId>{5, 6, 7, 8}));
 }
 
 TEST(Shares, AreNoMoreThanWhatIsTooMuch) {
   std::vector<ClientMemory> all;
   hold(all, 10, kStranger, false);
-  EXPECT_EQ(largest_holder(all, 8).give_way, (std::vector<ClientId>{5, 6}));
-  EXPECT_EQ(largest_holder(all, 9).give_way, std::vector<ClientId>{5});
+  EXPECT_EQ(largest_holder(all, 8).to_close, (std::vector<ClientId>{5, 6}));
+  EXPECT_EQ(largest_holder(all, 9).to_close, std::vector<ClientId>{5});
 }
 
 TEST(Shares, AreTheNewestWhereAllHaveAsked) {
   std::vector<ClientMemory> all;
   hold(all, 3, kRank, true);
   hold(all, 7, kStranger, true);  // 4 to 10
-  EXPECT_EQ(largest_holder(all, 2).give_way, (std::vector<ClientId>{7, 8, 9, 10}));
-  EXPECT_EQ(largest_holder(all, 6).give_way, std::vector<ClientId>{10});
+  EXPECT_EQ(largest_holder(all, 2).to_close, (std::vector<ClientId>{7, 8, 9, 10}));
+  EXPECT_EQ(largest_holder(all, 6).to_close, std::vector<ClientId>{10});
 }
 
 TEST(Shares, OfASingleSilentOneAreThatOne) {
   std::vector<ClientMemory> all;
   hold(all, 1, kStranger, false);
   hold(all, 5, kStranger, true);
-  EXPECT_EQ(largest_holder(all, 2).give_way, std::vector<ClientId>{1});
+  EXPECT_EQ(largest_holder(all, 2).to_close, std::vector<ClientId>{1});
 }
 
 }  // namespace

@@ -7,8 +7,8 @@ namespace muster {
 namespace {
 
 std::string words(const StoreMessage& line) {
-  if (const auto* const remark = std::get_if<StoreNotice>(&line)) {
-    return "remark " + remark->text;
+  if (const auto* const notice = std::get_if<StoreNotice>(&line)) {
+    return "remark " + notice->text;
   }
   if (const auto* const end = std::get_if<StoreEnd>(&line)) {
     return "end " + end->why;
