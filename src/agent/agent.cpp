@@ -55,7 +55,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       sidecars_(io_, input.inherited, input.variables, input.marker),
       control_(io_, helpers_, input.run_folder, job_state()),
       ports_(input.job),
-      gang_(io_, setup_with_keys(), callbacks()),
+      gang_(io_, setup_with_keys(), *this),
       inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
       table_(input.job.input),
       start_vote_(input.job, input.inherited, input.variables, input.run_folder),
@@ -72,38 +72,27 @@ Agent::Agent(const AgentInput& input, GuardLink link)
       poll_timer_(io_, kExitLogInterval, [this] { log_pending_work(); }),
       log_flush_timer_(io_, kMoment, [this] { give_up_logs(); }) {}
 
-gang::GangCallbacks Agent::callbacks() {
-  return {.start_attempt = [this](const gang::Start& start,
-                                  const gang::Exchanged& merged) { start_attempt(start, merged); },
-          .stop_attempt =
-              [this](const gang::StopAttempt& stop) {
-                exit_log_timer_.ask();
-                control_.note_stopping(true);
-                store_.request_waiting_ranks();
-                attempt_->stop(stop.signal, stop.reason, stop.most_grace);
-                if (attempt_->has_logged_order()) {
-                  reported_attempts_.insert(attempt_->plan().attempt);
-                }
-              },
-          .pass_signal =
-              [this](int signal) {
-                store_.request_waiting_ranks();
-                attempt_->request_stop(signal);
-              },
-          .kill_attempt = [this] { attempt_->kill(); },
-          .notify_workers = [this](const gang::SuspendNotice& notice) { notify_workers(notice); },
-          .describe_status = [this](const gang::DescribeStatus& wanted) { control_.describe_status(wanted); },
-          .status_of_node = [this](const gang::StatusOfNode& status) { control_.take_status(status); },
-          .renew_lease = [this](const gang::Lease& lease) { heartbeat_sender_.renew(lease); },
-          .reserve_port = [this] { return reserve_port(); },
-          .merged =
-              [this](const gang::Value& value) {
-                if (attempt_) {
-                  attempt_->on_merged(value);
-                }
-              },
-          .on_job_end = [this](const JobEnd& end) { on_job_end(end); },
-          .done = [this] { on_gang_closed(); }};
+// --- Requests of the gang ------------------------------------------------------------------------
+
+void Agent::act(const gang::StopAttempt& stop) {
+  exit_log_timer_.ask();
+  control_.note_stopping(true);
+  store_.request_waiting_ranks();
+  attempt_->stop(stop.signal, stop.reason, stop.most_grace);
+  if (attempt_->has_logged_order()) {
+    reported_attempts_.insert(attempt_->plan().attempt);
+  }
+}
+
+void Agent::act(const gang::PassSignal& wanted) {
+  store_.request_waiting_ranks();
+  attempt_->request_stop(wanted.signal);
+}
+
+void Agent::act(const gang::Value& exchanged) {
+  if (attempt_) {
+    attempt_->on_merged(exchanged);
+  }
 }
 
 int Agent::run() {
@@ -303,7 +292,8 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
   return plan;
 }
 
-void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merged) {
+void Agent::act(const gang::StartAttempt& wanted) {
+  const auto& [start, merged] = wanted;
   inputs_.cancel();
   route_.cancel();
   init_time_.reset();
@@ -319,9 +309,9 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   attempt_ = std::make_unique<Attempt>(io_, Sinks{consoles_, logs_}, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
     exit_log_timer_.ask();
-    gang_.notify(gang::WorkerFailed{failure});
+    gang_.notify(failure);
   };
-  attempt_->on_success = [this](const auto& one) { gang_.notify(gang::WorkerSucceeded{one}); };
+  attempt_->on_success = [this](const auto& one) { gang_.notify(one); };
   attempt_->on_asked = std::bind_front(&Agent::on_workers_asked, this);
   attempt_->on_gone = [this] { gang_.notify(gang::WorkersGone{}); };
   attempt_->on_over = [this] { on_attempt_over(); };
@@ -379,7 +369,7 @@ void Agent::retire_attempt() {
 // Services of an attempt, and the file access that they get from the agent.
 
 /// On the leader the services of the next attempt begin here; on other nodes, at the start of the attempt.
-Result<AttemptPorts> Agent::reserve_port() {
+Result<AttemptPorts> Agent::reserve_ports() {
   store_.end();  // the old store still listens on the port that the next one needs
   services_ = make_services(input_.job.plan.services);
   return services_->prepare();

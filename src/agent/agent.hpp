@@ -48,7 +48,7 @@ struct AgentInput {
   const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
 };
 
-class Agent {
+class Agent : private gang::NodeActions {
  public:
   Agent(const AgentInput& input, GuardLink link);
 
@@ -83,12 +83,22 @@ class Agent {
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
   void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within);
-  void notify_workers(const gang::SuspendNotice& notice);
 
-  // Callbacks of the gang.
-  [[nodiscard]] gang::GangCallbacks callbacks();
+  // Requests of the gang.
+  void act(const gang::StartAttempt& wanted) override;
+  void act(const gang::Value& exchanged) override;
+  void act(const gang::StopAttempt& stop) override;
+  void act(const gang::PassSignal& wanted) override;
+  void act(const gang::KillAttempt& /*wanted*/) override { attempt_->kill(); }
+  void act(const gang::SuspendNotice& notice) override;
+  void act(const gang::DescribeStatus& wanted) override { control_.describe_status(wanted); }
+  void act(const gang::StatusOfNode& status) override { control_.take_status(status); }
+  void renew_lease(const gang::Lease& lease) override { heartbeat_sender_.renew(lease); }
+  [[nodiscard]] Result<AttemptPorts> reserve_ports() override;
+  void on_job_end(const JobEnd& end) override;
+  void on_gang_closed() override;
+
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
-  void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void log_start(const LaunchPlan& plan, const Placement& placement, const std::string& interface) const;
   void on_workers_asked(int signal);
   void on_attempt_over();
@@ -98,7 +108,6 @@ class Agent {
   void wait_for_inputs();
   [[nodiscard]] Result<> take_table(rank_table::TableFile file);
   [[nodiscard]] std::string find_route();
-  [[nodiscard]] Result<AttemptPorts> reserve_port();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
   [[nodiscard]] AsyncFileIo file_work();
   [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const;
@@ -107,7 +116,6 @@ class Agent {
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
   [[nodiscard]] Result<> contribute();
   [[nodiscard]] Result<> contribute_table();
-  void on_job_end(const JobEnd& end);
 
   // End of the job: drained output and exit report.
   void report_suspended();
@@ -120,7 +128,6 @@ class Agent {
   void wait_for_last_lines();
   [[nodiscard]] std::vector<std::string> describe_unwritten();
   [[nodiscard]] bool is_all_written(const std::function<void()>& next);
-  void on_gang_closed();
   void log_pending_work();
   [[nodiscard]] Outcome make_outcome();
 

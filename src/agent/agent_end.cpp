@@ -309,7 +309,7 @@ void Agent::take_notice(const std::string& source, std::optional<std::chrono::mi
   gang_.notify(gang::SuspendRequested{source, within});
 }
 
-void Agent::notify_workers(const gang::SuspendNotice& notice) {
+void Agent::act(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().attempt);
   for (const auto& source : notice_sources_) {
     source->on_delivered();

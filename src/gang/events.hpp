@@ -3,6 +3,7 @@
 // Defines the gang's requests to a node, and the events that the node reports to the gang.
 
 #include "base/ranks.hpp"
+#include "gang/exchange_values.hpp"
 #include "plan/placement.hpp"
 #include "supervise/job_end.hpp"
 
@@ -28,12 +29,25 @@ struct Start {
   std::string last_verdict{};  ///< verdict of the last of them; empty: unknown
 };
 
+/// Start the workers, with the values that the nodes exchanged for it.
+struct StartAttempt {
+  Start start;
+  Exchanged merged;
+};
+
 /// Send the workers the signal, and SIGKILL after their grace or after a shorter one.
 struct StopAttempt {
   int signal = 15;
   std::string reason;  ///< empty: the end that follows has the reason
   std::optional<std::chrono::milliseconds> most_grace;
 };
+
+/// A signal for the workers: the first one is passed on, a second one kills.
+struct PassSignal {
+  int signal = 0;
+};
+
+struct KillAttempt {};
 
 /// Notice that the job is to be suspended, passed on to this node's workers. They save and exit, or report that they
 /// have saved.
@@ -77,14 +91,6 @@ struct Succeeded {
   bool is_last = false;  ///< every deciding worker of this node has exited with 0
 };
 
-/// First failure of this node in this attempt.
-struct WorkerFailed {
-  Failure failure;
-};
-/// Reports a `Succeeded`; the gang sets its attempt.
-struct WorkerSucceeded {
-  Succeeded worker;
-};
 /// No process of the attempt is alive on this node.
 struct AttemptOver {
   std::optional<Failure> failure;
@@ -140,8 +146,8 @@ struct InputsFailed {
   std::string why;
 };
 
-using NodeEvent =
-    std::variant<WorkerFailed, WorkerSucceeded, WorkersGone, AttemptOver, StopSignal, SuspendRequested, WorkSaved,
-                 StatusWanted, StatusReady, GuardGone, InputsChanged, Contributed, InputsFailed>;
+/// A `Failure` is the first one of this node in the attempt. The gang sets the attempt of a `Succeeded`.
+using NodeEvent = std::variant<Failure, Succeeded, WorkersGone, AttemptOver, StopSignal, SuspendRequested, WorkSaved,
+                               StatusWanted, StatusReady, GuardGone, InputsChanged, Contributed, InputsFailed>;
 
 }  // namespace muster::gang

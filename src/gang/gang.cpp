@@ -3,18 +3,12 @@
 #include "gang/gang.hpp"
 
 #include "base/log.hpp"
-#include "gang/net/leader_links.hpp"
-#include "gang/net/resolver.hpp"
-#include "gang/protocol/leader.hpp"
-#include "gang/protocol/participant.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <malloc.h>
 
-#include <deque>
-#include <set>
+#include <functional>
 
 namespace muster::gang {
 namespace {
@@ -23,113 +17,37 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-class Gang::Driver {
- public:
-  Driver(boost::asio::io_context& io, GangSetup setup, GangCallbacks callbacks)
-      : io_(io),
-        setup_(std::move(setup)),
-        callbacks_(std::move(callbacks)),
-        participant_(setup_.policy, Clock::now()),
-        links_(io, setup_.key.get(), setup_.most_strangers, [this](LeaderEvent event) { add(std::move(event)); }),
-        to_leader_(io, setup_.policy, setup_.key.get(), [this](ParticipantEvent event) { add(std::move(event)); }),
-        leader_timer_(io),
-        participant_timer_(io) {}
+Gang::Gang(boost::asio::io_context& io, GangSetup setup, NodeActions& node)
+    : io_(io),
+      setup_(std::move(setup)),
+      node_(node),
+      participant_(setup_.policy, Clock::now()),
+      links_(io, setup_.key.get(), setup_.most_strangers, [this](LeaderEvent event) { add(std::move(event)); }),
+      to_leader_(io, setup_.policy, setup_.key.get(), [this](ParticipantEvent event) { add(std::move(event)); }),
+      leader_timer_(io),
+      participant_timer_(io) {}
 
-  void start() {
-    for (const ParticipantAction& action : participant_.start()) {
-      std::visit([this](const auto& wanted) { act(wanted); }, action);
-    }
-    schedule();
+void Gang::start() {
+  for (const ParticipantAction& action : participant_.start()) {
+    std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
+  schedule();
+}
 
-  void notify(ParticipantEvent event) { add(std::move(event)); }
-  [[nodiscard]] const ExchangeClient& contributions() const { return participant_.contributions(); }
+void Gang::notify(NodeEvent event) {
+  add(ParticipantEvent(std::move(event)));
+}
 
-  [[nodiscard]] std::vector<std::string> awaited() const;
-  [[nodiscard]] std::vector<NodePlace> nodes() const;
-
- private:
-  using Event = std::variant<LeaderEvent, ParticipantEvent>;
-
-  void add(LeaderEvent event) {
-    queue_.emplace_back(std::move(event));
-    schedule();
+Result<> Gang::contribute(Contributed value) {
+  std::string wrong = participant_.contributions().objection(value.key, value.bytes.size());
+  if (!wrong.empty()) {
+    return Error{ErrorKind::BadData, std::move(wrong)};
   }
-  void add(ParticipantEvent event) {
-    queue_.emplace_back(std::move(event));
-    schedule();
-  }
-  void schedule();
-  void drain();
-  void handle(LeaderEvent& event);
-  void handle(ParticipantEvent& event);
-  void arm_timers();
-  void arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed, const std::optional<Instant>& wake,
-           Event event);
+  notify(std::move(value));
+  return {};
+}
 
-  // Actions of the leader.
-  void act(const SendTo& wanted);
-  void act(const Drop& wanted) { links_.drop(wanted.link); }
-  void act(const ReservePort& wanted);
-  void act(const LookUpHosts& wanted);
-  void on_looked_up(const std::string& name, bool is_known);
-  void act(const LogMessage& wanted) { say(wanted.level, wanted.text); }
-  void act(const GangClosed& wanted);
-
-  // Actions of the participant.
-  void act(const Dial& wanted);
-  void act(const SendToLeader& wanted);
-  void act(const CloseLink& /*wanted*/) { to_leader_.close_link(); }
-  void act(const StartAttempt& wanted) { callbacks_.start_attempt(wanted.start, wanted.merged); }
-  void act(const Deliver& wanted) { callbacks_.merged(wanted.value); }
-  void act(const StopAttempt& wanted) { callbacks_.stop_attempt(wanted); }
-  void act(const PassSignal& wanted) { callbacks_.pass_signal(wanted.signal); }
-  void act(const KillAttempt& /*wanted*/) { callbacks_.kill_attempt(); }
-  void act(const NotifyWorkers& wanted) { callbacks_.notify_workers(wanted.notice); }
-  void act(const DescribeStatus& wanted) { callbacks_.describe_status(wanted); }
-  void act(const StatusOfNode& wanted) { callbacks_.status_of_node(wanted); }
-  void act(const LogLine& wanted) { say(wanted.level, wanted.text); }
-  void act(const Leave& wanted);
-
-  // Choice of the leader.
-  void lead_always();
-  void lead_or_connect();
-  void lead_as_reached(const LeaderEvent* arrival);
-  [[nodiscard]] std::optional<ListenFailure> lead();
-
-  void finish();
-
-  boost::asio::io_context& io_;
-  GangSetup setup_;
-  GangCallbacks callbacks_;
-  Participant participant_;
-  std::optional<Leader> leader_;
-  std::string incarnation_;  ///< of the last join that was sent
-  std::deque<Event> queue_;
-  bool is_scheduled_ = false;
-  bool has_left_ = false;
-  bool is_dissolved_ = false;
-  bool is_done_ = false;
-
-  LeaderLinks links_;
-  LinkToLeader to_leader_;
-  struct LookUp;
-  std::unique_ptr<LookUp> look_up_;
-
-  boost::asio::steady_timer leader_timer_;
-  boost::asio::steady_timer participant_timer_;
-  std::optional<Instant> leader_wake_;
-  std::optional<Instant> participant_wake_;
-};
-
-/// Resolves several names in parallel.
-struct Gang::Driver::LookUp {
-  std::deque<Resolver> resolvers;
-  std::set<std::string> unresolved;
-  std::size_t open = 0;
-};
-
-std::vector<std::string> Gang::Driver::awaited() const {
+std::vector<std::string> Gang::awaited() const {
   std::vector<std::string> names = leader_ && !is_done_ ? leader_->awaited() : std::vector<std::string>();
   if (const std::string name = participant_.awaited(); !is_done_ && !name.empty()) {
     names.push_back(name);
@@ -139,7 +57,7 @@ std::vector<std::string> Gang::Driver::awaited() const {
 
 // --- Event queue --------------------------------------------------------------------------------
 
-void Gang::Driver::schedule() {
+void Gang::schedule() {
   if (!is_scheduled_ && !is_done_) {
     is_scheduled_ = true;
     // Runs in a later turn. The checks would take a plain lambda for a recursion.
@@ -147,7 +65,7 @@ void Gang::Driver::schedule() {
   }
 }
 
-void Gang::Driver::drain() {
+void Gang::drain() {
   while (!queue_.empty() && !is_done_) {
     Event event = std::move(queue_.front());
     queue_.pop_front();
@@ -159,7 +77,7 @@ void Gang::Driver::drain() {
   }
 }
 
-void Gang::Driver::handle(LeaderEvent& event) {
+void Gang::handle(LeaderEvent& event) {
   const auto* const arrived = std::get_if<Joined>(&event);
   const bool is_ourselves =
       arrived != nullptr && arrived->link != kOwnLink && arrived->join.incarnation == incarnation_;
@@ -184,21 +102,21 @@ void Gang::Driver::handle(LeaderEvent& event) {
   }
 }
 
-void Gang::Driver::handle(ParticipantEvent& event) {
+void Gang::handle(ParticipantEvent& event) {
   const ParticipantActions actions = participant_.on(event, Clock::now());
-  callbacks_.renew_lease(participant_.lease());  // before anything starts that depends on the lease
+  node_.renew_lease(participant_.lease());  // before anything starts that depends on the lease
   for (const ParticipantAction& action : actions) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
   }
 }
 
-void Gang::Driver::arm_timers() {
+void Gang::arm_timers() {
   arm(participant_timer_, participant_wake_, participant_.next_wake(), ParticipantEvent(Wake{}));
   arm(leader_timer_, leader_wake_, leader_ ? leader_->next_wake() : std::nullopt, LeaderEvent(Tick{}));
 }
 
-void Gang::Driver::arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed,
-                       const std::optional<Instant>& wake, Event event) {
+void Gang::arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed, const std::optional<Instant>& wake,
+               Event event) {
   if (armed == wake) {
     return;
   }
@@ -219,7 +137,7 @@ void Gang::Driver::arm(boost::asio::steady_timer& timer, std::optional<Instant>&
 
 // --- Actions of the leader ----------------------------------------------------------------------
 
-std::vector<NodePlace> Gang::Driver::nodes() const {
+std::vector<NodePlace> Gang::nodes() const {
   std::vector<NodePlace> places;
   if (leader_) {
     for (const ExchangeNode& node : leader_->exchange_nodes()) {
@@ -230,7 +148,7 @@ std::vector<NodePlace> Gang::Driver::nodes() const {
   return places;
 }
 
-void Gang::Driver::act(const SendTo& wanted) {
+void Gang::act(const SendTo& wanted) {
   for (const LinkId link : wanted.links) {
     if (link == kOwnLink) {
       add(ParticipantEvent(FromLeader{wanted.message}));
@@ -239,13 +157,13 @@ void Gang::Driver::act(const SendTo& wanted) {
   links_.send(wanted);
 }
 
-void Gang::Driver::act(const ReservePort& /*wanted*/) {
-  const auto offer = callbacks_.reserve_port();
+void Gang::act(const ReservePort& /*wanted*/) {
+  const auto offer = node_.reserve_ports();
   add(LeaderEvent(offer ? PortReserved{*offer, {}} : PortReserved{{}, offer.error().message}));
 }
 
-void Gang::Driver::act(const LookUpHosts& wanted) {
-  look_up_ = std::make_unique<LookUp>();
+void Gang::act(const LookUpHosts& wanted) {
+  look_up_ = std::make_unique<HostLookUp>();
   look_up_->open = wanted.names.size();
   for (const std::string& name : wanted.names) {
     // Resolved for the message about missing nodes only: the links must not wait for name servers.
@@ -254,7 +172,7 @@ void Gang::Driver::act(const LookUpHosts& wanted) {
   }
 }
 
-void Gang::Driver::on_looked_up(const std::string& name, bool is_known) {
+void Gang::on_looked_up(const std::string& name, bool is_known) {
   if (!is_known) {
     look_up_->unresolved.insert(name);
   }
@@ -263,7 +181,7 @@ void Gang::Driver::on_looked_up(const std::string& name, bool is_known) {
   }
 }
 
-void Gang::Driver::act(const GangClosed& /*wanted*/) {
+void Gang::act(const GangClosed& /*wanted*/) {
   is_dissolved_ = true;
   if (has_left_) {
     finish();
@@ -272,7 +190,7 @@ void Gang::Driver::act(const GangClosed& /*wanted*/) {
 
 // --- Actions of the participant -----------------------------------------------------------------
 
-void Gang::Driver::act(const Dial& wanted) {
+void Gang::act(const Dial& wanted) {
   if (setup_.lead == Lead::Always) {
     lead_always();
   } else if (setup_.lead != Lead::Never && wanted.may_lead) {
@@ -282,7 +200,7 @@ void Gang::Driver::act(const Dial& wanted) {
   }
 }
 
-void Gang::Driver::act(const SendToLeader& wanted) {
+void Gang::act(const SendToLeader& wanted) {
   const auto* const join = std::get_if<Join>(&wanted.message);
   if (join != nullptr) {
     incarnation_ = join->incarnation;
@@ -295,10 +213,10 @@ void Gang::Driver::act(const SendToLeader& wanted) {
   }
 }
 
-void Gang::Driver::act(const Leave& wanted) {
+void Gang::act(const Leave& wanted) {
   has_left_ = true;
   links_.stop_logging();
-  callbacks_.on_job_end(wanted.end);
+  node_.on_job_end(wanted.end);
   // A leader that leaves before all nodes know the end was forced to leave.
   const bool is_awaited = leader_ && !is_dissolved_ && leader_->state() == Leader::State::Finishing;
   if (!is_awaited) {
@@ -306,7 +224,7 @@ void Gang::Driver::act(const Leave& wanted) {
   }
 }
 
-void Gang::Driver::finish() {
+void Gang::finish() {
   if (is_done_) {
     return;
   }
@@ -314,12 +232,12 @@ void Gang::Driver::finish() {
   to_leader_.forget();
   leader_timer_.cancel();
   participant_timer_.cancel();
-  boost::asio::post(io_, [this] { callbacks_.done(); });
+  boost::asio::post(io_, [this] { node_.on_gang_closed(); });
 }
 
 // --- Choice of the leader -----------------------------------------------------------------------
 
-void Gang::Driver::lead_always() {
+void Gang::lead_always() {
   if (const auto failure = lead()) {
     std::string why = failure->error.message;
     const std::string holder = failure->is_in_use ? describe_port_holder(setup_.policy.port) : "";
@@ -331,7 +249,7 @@ void Gang::Driver::lead_always() {
 }
 
 /// Opens the port and becomes the leader. Fails if another process has the port.
-std::optional<ListenFailure> Gang::Driver::lead() {
+std::optional<ListenFailure> Gang::lead() {
   if (setup_.policy.job.most_nodes > 1) {
     if (auto failure = links_.open(setup_.policy.port)) {
       return failure;
@@ -344,7 +262,7 @@ std::optional<ListenFailure> Gang::Driver::lead() {
 
 /// Without node ranks, the agent that owns the address and gets the port leads. With `IfReached` the agent also
 /// listens if the address is not its own.
-void Gang::Driver::lead_or_connect() {
+void Gang::lead_or_connect() {
   to_leader_.check_is_this_leader([this](bool is_ours) {
     const auto failure = is_ours ? lead() : std::nullopt;
     if (!is_ours && setup_.lead == Lead::IfReached) {
@@ -361,7 +279,7 @@ void Gang::Driver::lead_or_connect() {
 /// An agent of the job reached this port through the address that all agents are given, so this agent leads. Its own
 /// node joins first, as on the owner of the address; then the agent of `arrival` (nullptr: this node reached itself
 /// through that address).
-void Gang::Driver::lead_as_reached(const LeaderEvent* arrival) {
+void Gang::lead_as_reached(const LeaderEvent* arrival) {
   say(Level::Info, setup_.policy.host_from + " '" + setup_.policy.host + "' leads to this host: leading the job");
   to_leader_.give_up();
   leader_.emplace(setup_.policy, Clock::now());
@@ -372,38 +290,6 @@ void Gang::Driver::lead_as_reached(const LeaderEvent* arrival) {
     queue_.emplace_back(*arrival);
   }
   queue_.insert(queue_.end(), later.begin(), later.end());
-}
-
-// --- Public interface ---------------------------------------------------------------------------
-
-Gang::Gang(boost::asio::io_context& io, GangSetup setup, GangCallbacks callbacks)
-    : driver_(std::make_unique<Driver>(io, std::move(setup), std::move(callbacks))) {}
-
-Gang::~Gang() = default;
-
-void Gang::start() {
-  driver_->start();
-}
-
-std::vector<std::string> Gang::awaited() const {
-  return driver_->awaited();
-}
-
-void Gang::notify(NodeEvent event) {
-  driver_->notify(std::move(event));
-}
-
-Result<> Gang::contribute(Contributed value) {
-  std::string wrong = driver_->contributions().objection(value.key, value.bytes.size());
-  if (!wrong.empty()) {
-    return Error{ErrorKind::BadData, std::move(wrong)};
-  }
-  driver_->notify(std::move(value));
-  return {};
-}
-
-std::vector<NodePlace> Gang::nodes() const {
-  return driver_->nodes();
 }
 
 }  // namespace muster::gang

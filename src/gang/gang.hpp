@@ -6,47 +6,58 @@
 #include "base/result.hpp"
 #include "gang/events.hpp"
 #include "gang/gang_config.hpp"
+#include "gang/net/leader_links.hpp"
+#include "gang/net/resolver.hpp"
+#include "gang/protocol/leader.hpp"
+#include "gang/protocol/participant.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
-#include <functional>
+#include <deque>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace muster::gang {
 
-/// Requests of the gang to this node. A callback may call back into the gang only through `notify`.
-struct GangCallbacks {
-  /// Starts the workers, with the values that the nodes exchanged before this start.
-  std::function<void(const Start&, const Exchanged&)> start_attempt;
-  std::function<void(const StopAttempt&)> stop_attempt;
-  std::function<void(int signal)> pass_signal;
-  std::function<void()> kill_attempt;
-  /// Tells the workers of a notice, or that it was withdrawn.
-  std::function<void(const SuspendNotice&)> notify_workers;
-  /// The node answers with `StatusReady`.
-  std::function<void(const DescribeStatus&)> describe_status;
-  /// Delivers one node's status after `StatusWanted`.
-  std::function<void(const StatusOfNode&)> status_of_node;
+/// Carries out on this node what the gang decides. Its functions call back into the gang through `notify` only.
+class NodeActions {
+ public:
+  virtual ~NodeActions() = default;
+
+  virtual void act(const StartAttempt& wanted) = 0;
+  virtual void act(const Value& exchanged) = 0;  ///< while the attempt runs
+  virtual void act(const StopAttempt& wanted) = 0;
+  virtual void act(const PassSignal& wanted) = 0;
+  virtual void act(const KillAttempt& wanted) = 0;
+  virtual void act(const SuspendNotice& notice) = 0;   ///< to be passed on to the workers
+  virtual void act(const DescribeStatus& wanted) = 0;  ///< answered by `StatusReady`
+  virtual void act(const StatusOfNode& status) = 0;    ///< after `StatusWanted`
   /// Called more often than the lease's limit while the lease lasts. An empty lease ends it.
-  std::function<void(const Lease&)> renew_lease;
+  virtual void renew_lease(const Lease& lease) = 0;
   /// Reserves ports for the workers.
-  std::function<Result<AttemptPorts>()> reserve_port;
-  /// Delivers a value that the nodes exchanged while the attempt runs.
-  std::function<void(const Value&)> merged;
+  [[nodiscard]] virtual Result<AttemptPorts> reserve_ports() = 0;
   /// The job is over: report it.
-  std::function<void(const JobEnd&)> on_job_end;
+  virtual void on_job_end(const JobEnd& end) = 0;
   /// The agent has left the gang, and no other node waits for it any more.
-  std::function<void()> done;
+  virtual void on_gang_closed() = 0;
+};
+
+/// Names that are resolved in parallel.
+struct HostLookUp {
+  std::deque<Resolver> resolvers;
+  std::set<std::string> unresolved;
+  std::size_t open = 0;
 };
 
 class Gang {
  public:
-  Gang(boost::asio::io_context& io, GangSetup setup, GangCallbacks callbacks);
-  ~Gang();
-  Gang(const Gang&) = delete;
-  Gang& operator=(const Gang&) = delete;
+  /// `node` outlives it.
+  Gang(boost::asio::io_context& io, GangSetup setup, NodeActions& node);
 
   void start();
 
@@ -66,8 +77,71 @@ class Gang {
   [[nodiscard]] std::vector<NodePlace> nodes() const;
 
  private:
-  class Driver;
-  std::unique_ptr<Driver> driver_;
+  using Event = std::variant<LeaderEvent, ParticipantEvent>;
+
+  void add(LeaderEvent event) {
+    queue_.emplace_back(std::move(event));
+    schedule();
+  }
+  void add(ParticipantEvent event) {
+    queue_.emplace_back(std::move(event));
+    schedule();
+  }
+  void schedule();
+  void drain();
+  void handle(LeaderEvent& event);
+  void handle(ParticipantEvent& event);
+  void arm_timers();
+  void arm(boost::asio::steady_timer& timer, std::optional<Instant>& armed, const std::optional<Instant>& wake,
+           Event event);
+
+  // Actions of the leader.
+  void act(const SendTo& wanted);
+  void act(const Drop& wanted) { links_.drop(wanted.link); }
+  void act(const ReservePort& wanted);
+  void act(const LookUpHosts& wanted);
+  void on_looked_up(const std::string& name, bool is_known);
+  void act(const LogLine& wanted) { say(wanted.level, wanted.text); }
+  void act(const GangClosed& wanted);
+
+  // Actions of the participant.
+  void act(const Dial& wanted);
+  void act(const SendToLeader& wanted);
+  void act(const CloseLink& /*wanted*/) { to_leader_.close_link(); }
+  void act(const Leave& wanted);
+  template <typename Request>
+  void act(const Request& request) {
+    node_.act(request);
+  }
+
+  // Choice of the leader.
+  void lead_always();
+  void lead_or_connect();
+  void lead_as_reached(const LeaderEvent* arrival);
+  [[nodiscard]] std::optional<ListenFailure> lead();
+
+  void finish();
+
+  boost::asio::io_context& io_;
+  GangSetup setup_;
+  NodeActions& node_;
+  Participant participant_;
+  std::optional<Leader> leader_;
+  std::string incarnation_;  ///< of the last join that was sent
+  std::deque<Event> queue_;
+  bool is_scheduled_ = false;
+  bool has_left_ = false;
+  bool is_dissolved_ = false;
+  bool is_done_ = false;
+
+  LeaderLinks links_;
+  LinkToLeader to_leader_;
+  std::unique_ptr<HostLookUp> look_up_;
+
+  boost::asio::steady_timer leader_timer_;
+  boost::asio::steady_timer participant_timer_;
+  std::optional<Instant> leader_wake_;
+  std::optional<Instant> participant_wake_;
 };
 
 }  // namespace muster::gang

@@ -29,6 +29,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -79,6 +80,24 @@ class Simulation {
   [[nodiscard]] json::object& figures() { return figures_; }
 
  private:
+  /// A node without workers.
+  class SimulatedNode : public IdleNode {
+   public:
+    SimulatedNode(Simulation& simulation, int node) : simulation_(simulation), node_(node) {}
+
+    void act(const gang::StartAttempt& wanted) override { simulation_.on_start(wanted.start, wanted.merged); }
+    void act(const gang::StopAttempt& /*stop*/) override { simulation_.on_stop(node_); }
+    void act(const gang::SuspendNotice& notice) override { simulation_.on_delivered(notice); }
+    void on_job_end(const JobEnd& end) override { simulation_.on_leave(end); }
+    void on_gang_closed() override { ++simulation_.done_; }
+
+   private:
+    using IdleNode::act;
+
+    Simulation& simulation_;
+    int node_;
+  };
+
   [[nodiscard]] std::unique_ptr<gang::Gang> make_agent(int node);
   void arrive();
   [[nodiscard]] Clock::time_point due_time(int agent) const;
@@ -101,6 +120,7 @@ class Simulation {
   boost::asio::io_context io_;
   boost::asio::steady_timer timer_{io_};
   std::shared_ptr<const gang::GangKey> key_;
+  std::deque<SimulatedNode> nodes_;
   std::vector<std::unique_ptr<gang::Gang>> agents_;  ///< by node rank, without the leader's 0
   json::object figures_;
 
@@ -139,21 +159,7 @@ std::unique_ptr<gang::Gang> Simulation::make_agent(int node) {
   if (options_.values) {
     setup.policy.keys = exchange_keys(*options_.values);
   }
-  gang::GangCallbacks callbacks;
-  callbacks.start_attempt = [this](const gang::Start& start, const gang::Exchanged& merged) {
-    on_start(start, merged);
-  };
-  callbacks.stop_attempt = [this, node](const gang::StopAttempt& /*stop*/) { on_stop(node); };
-  callbacks.pass_signal = [](int /*signal*/) {};
-  callbacks.kill_attempt = [] {};
-  callbacks.notify_workers = [this](const gang::SuspendNotice& notice) { on_delivered(notice); };
-  callbacks.describe_status = [](const gang::DescribeStatus& /*wanted*/) {};
-  callbacks.status_of_node = [](const gang::StatusOfNode& /*status*/) {};
-  callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
-  callbacks.reserve_port = [] { return Result<AttemptPorts>(AttemptPorts{}); };
-  callbacks.on_job_end = [this](const JobEnd& end) { on_leave(end); };
-  callbacks.done = [this] { ++done_; };
-  auto agent = std::make_unique<gang::Gang>(io_, std::move(setup), std::move(callbacks));
+  auto agent = std::make_unique<gang::Gang>(io_, std::move(setup), nodes_.emplace_back(*this, node));
   const bool contributes = options_.values && options_.values->has_any();
   if (contributes && !agent->contribute(contribution_of(node, *options_.values))) {
     throw std::runtime_error("there is too much to contribute");
@@ -258,7 +264,7 @@ void Simulation::fail() {
   failure.last_lines = {"RuntimeError: this worker was told to fail"};
   failed_ = Clock::now();
   gang::Gang& agent = *agents_[static_cast<std::size_t>(options_.fail_on - 1)];
-  agent.notify(gang::WorkerFailed{failure});
+  agent.notify(failure);
   agent.notify(gang::AttemptOver{failure, std::nullopt});
 }
 
@@ -281,7 +287,7 @@ void Simulation::on_all_restarted() {
     worker.role = "default";
     worker.pid = 1;
     worker.is_last = true;
-    agents_[i]->notify(gang::WorkerSucceeded{worker});
+    agents_[i]->notify(worker);
     agents_[i]->notify(gang::AttemptOver{});
   }
 }

@@ -93,40 +93,54 @@ std::vector<std::string> leader_command(int agents, std::uint16_t port, const Va
   return command;
 }
 
+namespace {
+
+/// The leader's own node, whose only worker succeeds at once in the second attempt.
+class LeadingNode : public IdleNode {
+ public:
+  explicit LeadingNode(boost::asio::io_context& io) : io_(io) {}
+
+  gang::Gang* gang = nullptr;
+  int code = 0;  ///< of the job
+
+  void act(const gang::StartAttempt& wanted) override {
+    if (wanted.start.placement.attempt == 1) {
+      gang::Succeeded worker;
+      worker.pid = 1;
+      worker.is_last = true;
+      gang->notify(worker);
+      gang->notify(gang::AttemptOver{});
+    }
+  }
+  void act(const gang::StopAttempt& /*stop*/) override { gang->notify(gang::AttemptOver{}); }
+  void on_job_end(const JobEnd& end) override { code = end.exit_code; }
+  void on_gang_closed() override { io_.stop(); }
+
+ private:
+  using IdleNode::act;
+
+  boost::asio::io_context& io_;
+};
+
+}  // namespace
+
 int lead(int agents, std::uint16_t port, const Values& values, std::shared_ptr<const gang::GangKey> key) {
   boost::asio::io_context io{1};
-  std::unique_ptr<gang::Gang> gang;
-  int code = 0;
   gang::GangSetup setup;
   setup.lead = gang::Lead::Always;
   setup.key = std::move(key);
   setup.policy = simulated_policy(agents, 0, port);
   setup.policy.options.restarts.max_restarts = 1;
   setup.policy.keys = exchange_keys(values);
-  gang::GangCallbacks callbacks;
-  callbacks.start_attempt = [&](const gang::Start& start, const gang::Exchanged& /*merged*/) {
-    if (start.placement.attempt == 1) {
-      gang::Succeeded worker;
-      worker.pid = 1;
-      worker.is_last = true;
-      gang->notify(gang::WorkerSucceeded{worker});
-      gang->notify(gang::AttemptOver{});
-    }
-  };
-  callbacks.stop_attempt = [&](const gang::StopAttempt& /*stop*/) { gang->notify(gang::AttemptOver{}); };
-  callbacks.pass_signal = [](int /*signal*/) {};
-  callbacks.kill_attempt = [] {};
-  callbacks.renew_lease = [](const gang::Lease& /*lease*/) {};
-  callbacks.reserve_port = [] { return Result<AttemptPorts>(AttemptPorts{}); };
-  callbacks.on_job_end = [&](const JobEnd& end) { code = end.exit_code; };
-  callbacks.done = [&] { io.stop(); };
-  gang = std::make_unique<gang::Gang>(io, std::move(setup), std::move(callbacks));
-  if (values.has_any() && !gang->contribute(contribution_of(0, values))) {
+  LeadingNode node(io);
+  gang::Gang gang(io, std::move(setup), node);
+  node.gang = &gang;
+  if (values.has_any() && !gang.contribute(contribution_of(0, values))) {
     return 1;
   }
-  gang->start();
+  gang.start();
   io.run();
-  return code;
+  return node.code;
 }
 
 }  // namespace muster::scale

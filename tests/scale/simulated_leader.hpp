@@ -11,6 +11,21 @@
 
 namespace muster::scale {
 
+/// A node that does nothing at the gang's requests.
+class IdleNode : public gang::NodeActions {
+ public:
+  void act(const gang::StartAttempt& /*wanted*/) override {}
+  void act(const gang::Value& /*exchanged*/) override {}
+  void act(const gang::StopAttempt& /*wanted*/) override {}
+  void act(const gang::PassSignal& /*wanted*/) override {}
+  void act(const gang::KillAttempt& /*wanted*/) override {}
+  void act(const gang::SuspendNotice& /*notice*/) override {}
+  void act(const gang::DescribeStatus& /*wanted*/) override {}
+  void act(const gang::StatusOfNode& /*status*/) override {}
+  void renew_lease(const gang::Lease& /*lease*/) override {}
+  [[nodiscard]] Result<AttemptPorts> reserve_ports() override { return AttemptPorts{}; }
+};
+
 /// Values that the nodes exchange before each start.
 struct Values {
   int bytes = 0;               ///< of each agent; 0: nothing

@@ -361,7 +361,7 @@ void Leader::send(std::vector<LinkId> links, Message message) {
 }
 
 void Leader::say(Level level, std::string text) {
-  actions_.emplace_back(LogMessage{level, std::move(text)});
+  actions_.emplace_back(LogLine{level, std::move(text)});
 }
 
 // The leader's use of the exchange: it tracks missing contributions, distributes results, and drops nodes that break

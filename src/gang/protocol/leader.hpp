@@ -74,14 +74,10 @@ struct ReservePort {};
 struct LookUpHosts {
   std::vector<std::string> names;
 };
-struct LogMessage {
-  Level level = Level::Info;
-  std::string text;
-};
 /// All nodes know the end and have left.
 struct GangClosed {};
 
-using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, LogMessage, GangClosed>;
+using LeaderAction = std::variant<SendTo, Drop, ReservePort, LookUpHosts, LogLine, GangClosed>;
 using LeaderActions = std::vector<LeaderAction>;
 
 /// Decides for the whole job. A job of one node has a leader too, with its own agent as the only member.

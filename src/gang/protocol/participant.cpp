@@ -200,17 +200,17 @@ void Participant::handle(const NodeEvent& event, Instant now) {
   std::visit([&](const auto& happened) { handle(happened, now); }, event);
 }
 
-void Participant::handle(const WorkerFailed& failed, Instant /*now*/) {
+void Participant::handle(const Failure& failure, Instant /*now*/) {
   if (state_ == State::Running) {
     state_ = State::Stopping;
-    local_failure_ = failed.failure;
-    send(Failed{attempt_, failed.failure});
+    local_failure_ = failure;
+    send(Failed{attempt_, failure});
   }
 }
 
-void Participant::handle(const WorkerSucceeded& succeeded, Instant /*now*/) {
+void Participant::handle(const Succeeded& worker, Instant /*now*/) {
   if (state_ == State::Running) {
-    Succeeded message = succeeded.worker;
+    Succeeded message = worker;
     message.attempt = attempt_;
     send(std::move(message));
   }
@@ -427,7 +427,7 @@ void Participant::take(const Merged& merged, Instant now) {
   if (!value) {
     cut_off(value.error().message, now);
   } else if (*value && state_ == State::Running) {
-    actions_.emplace_back(Deliver{std::move(**value)});
+    actions_.emplace_back(std::move(**value));
   }
 }
 
@@ -518,7 +518,7 @@ void Participant::take(const Stop& stop, Instant /*now*/) {
 
 void Participant::take(const Suspend& suspend, Instant /*now*/) {
   if (suspend.attempt == attempt_ && has_workers()) {
-    actions_.emplace_back(NotifyWorkers{suspend.notice});
+    actions_.emplace_back(suspend.notice);
   }
 }
 

@@ -51,30 +51,14 @@ struct SendToLeader {
 };
 /// Close the link once everything is sent. Its loss is not reported any more.
 struct CloseLink {};
-struct StartAttempt {
-  Start start;
-  Exchanged merged;  ///< values that the nodes exchanged for it
-};
-/// A value that the nodes exchanged while the attempt runs.
-struct Deliver {
-  Value value;
-};
-/// A signal for the workers: the first one is passed on, a second one kills.
-struct PassSignal {
-  int signal = 0;
-};
-struct KillAttempt {};
-/// Tell the workers of the notice, or that it was withdrawn.
-struct NotifyWorkers {
-  SuspendNotice notice;
-};
 /// The job is over for this agent: report and leave.
 struct Leave {
   JobEnd end;
 };
 
-using ParticipantAction = std::variant<Dial, SendToLeader, CloseLink, StartAttempt, Deliver, StopAttempt, PassSignal,
-                                       KillAttempt, NotifyWorkers, DescribeStatus, StatusOfNode, LogLine, Leave>;
+/// A `Value` was exchanged while the attempt runs. gang/events.hpp has the requests to this node.
+using ParticipantAction = std::variant<Dial, SendToLeader, CloseLink, StartAttempt, Value, StopAttempt, PassSignal,
+                                       KillAttempt, SuspendNotice, DescribeStatus, StatusOfNode, LogLine, Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
 
 /// Decisions of one agent, also of the leader's own.
@@ -119,8 +103,8 @@ class Participant {
   void handle(const LinkDown& down, Instant now);
   void handle(const FromLeader& received, Instant now);
   void handle(const NodeEvent& event, Instant now);
-  void handle(const WorkerFailed& failed, Instant now);
-  void handle(const WorkerSucceeded& succeeded, Instant now);
+  void handle(const Failure& failure, Instant now);
+  void handle(const Succeeded& worker, Instant now);
   void handle(const WorkersGone& gone, Instant now);
   void handle(const AttemptOver& over, Instant now);
   void handle(const StopSignal& stop, Instant now);

@@ -45,7 +45,7 @@ TEST(Ready, SaysOfOneNodeThatItIsHere) {
 
   std::string said;
   for (const LeaderAction& action : leader.on(Tick{}, story.now() + seconds(5))) {
-    const auto* const say = std::get_if<LogMessage>(&action);
+    const auto* const say = std::get_if<LogLine>(&action);
     said += say == nullptr ? "" : say->text;
   }
 

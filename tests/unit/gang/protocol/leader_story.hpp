@@ -123,7 +123,7 @@ class LeaderStory {
     LeaderActions actions = leader_.on(event, now_);
     std::string text = words_of(actions);
     for (const LeaderAction& action : actions) {
-      if (const auto* const say = std::get_if<LogMessage>(&action)) {
+      if (const auto* const say = std::get_if<LogLine>(&action)) {
         said.push_back(say->text);
         warnings += say->level == Level::Warning ? 1 : 0;
       } else if (const auto* const sent = std::get_if<SendTo>(&action)) {

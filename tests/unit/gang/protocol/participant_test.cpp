@@ -287,9 +287,9 @@ TEST(Participant, IgnoresAStopBeforeAnyStart) {
 
 TEST(Participant, SendsTheFirstFailureAndTheEnd) {
   ParticipantStory story = running();
-  EXPECT_EQ(story.happen(WorkerFailed{failure_of(2)}), "tell failed 0");
+  EXPECT_EQ(story.happen(failure_of(2)), "tell failed 0");
   EXPECT_EQ(story.state(), State::Stopping);
-  EXPECT_EQ(story.happen(WorkerFailed{failure_of(3)}), "") << "the first one of this node";
+  EXPECT_EQ(story.happen(failure_of(3)), "") << "the first one of this node";
   EXPECT_EQ(story.read_signal(Stop{0, SIGTERM, "rank 2 failed", std::nullopt}), "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{failure_of(2), true}), "tell ended 0");
   EXPECT_EQ(story.state(), State::Over);
@@ -301,20 +301,20 @@ TEST(Participant, SendsSuccessWithTheNumberOfTheAttempt) {
   ParticipantStory story = over();
   (void)story.read_signal(start_of(1));
 
-  EXPECT_EQ(story.happen(WorkerSucceeded{success_of(2, 77)}), "tell succeeded 1");
+  EXPECT_EQ(story.happen(success_of(2, 77)), "tell succeeded 1");
 }
 
 TEST(Participant, SendsNoSuccessOfWorkersThatAreBeingStopped) {
   ParticipantStory story = stopping();
-  EXPECT_EQ(story.happen(WorkerSucceeded{success_of(2)}), "");
-  EXPECT_EQ(story.happen(WorkerFailed{failure_of(2)}), "");
+  EXPECT_EQ(story.happen(success_of(2)), "");
+  EXPECT_EQ(story.happen(failure_of(2)), "");
 }
 
 TEST(Participant, IgnoresAStartOfAnOldAttempt) {
   ParticipantStory story = over();
   EXPECT_EQ(story.read_signal(start_of(0)), "");
   (void)story.read_signal(start_of(2));
-  (void)story.happen(WorkerFailed{failure_of(2)});
+  (void)story.happen(failure_of(2));
   (void)story.happen(AttemptOver{});
   EXPECT_EQ(story.read_signal(start_of(1)), "");
   EXPECT_EQ(story.read_signal(start_of(2)), "");
@@ -391,7 +391,7 @@ TEST(Participant, NoticesThatTheLeaderIsSilent) {
 
 TEST(Participant, ReportsItsOwnFailureWhenTheLeaderIsLost) {
   ParticipantStory story = running();
-  (void)story.happen(WorkerFailed{failure_of(2)});
+  (void)story.happen(failure_of(2));
   EXPECT_EQ(story.happen(LinkDown{"closed the connection"}), "stop workers by SIGTERM");
   EXPECT_EQ(story.happen(AttemptOver{failure_of(2), std::nullopt}), "leave: lost 69");
 
@@ -546,7 +546,7 @@ TEST(OwnAgent, TriesAgainWhereItsPortIsTaken) {
 TEST(OwnAgent, LeavesWithTheEndOfTheJob) {
   ParticipantStory story = leading();
   (void)story.read_signal(start_of(0));
-  (void)story.happen(WorkerSucceeded{last_success_of(1)});
+  (void)story.happen(last_success_of(1));
   (void)story.read_signal(Stop{0, SIGTERM, "", end_of(Verdict::Succeeded, 0)});
   EXPECT_EQ(story.happen(AttemptOver{}), "tell ended 0");
   EXPECT_EQ(story.read_signal(Finish{end_of(Verdict::Succeeded, 0)}), "hang up | leave: succeeded 0");

@@ -108,7 +108,7 @@ namespace muster::gang {
       }
       return "look up" + names;
     }
-    std::string operator()(const LogMessage&) const { return {}; }
+    std::string operator()(const LogLine&) const { return {}; }
     std::string operator()(const GangClosed&) const { return "dissolve"; }
   };
   return std::visit(Words{}, action);
@@ -123,15 +123,13 @@ namespace muster::gang {
     std::string operator()(const StartAttempt& wanted) const {
       return "start workers of " + std::to_string(wanted.start.placement.attempt);
     }
-    std::string operator()(const Deliver& deliver) const {
-      return "deliver " + deliver.value.id.key + ": " + deliver.value.bytes;
-    }
+    std::string operator()(const Value& value) const { return "deliver " + value.id.key + ": " + value.bytes; }
     std::string operator()(const StopAttempt& stop) const {
       return "stop workers by " + signal_name(stop.signal) +
              (stop.most_grace ? " within " + std::to_string(stop.most_grace->count()) + " ms" : "");
     }
-    std::string operator()(const NotifyWorkers& tell) const {
-      return tell.notice.is_withdrawn ? "tell workers to go on" : "tell workers of a notice from " + tell.notice.source;
+    std::string operator()(const SuspendNotice& notice) const {
+      return notice.is_withdrawn ? "tell workers to go on" : "tell workers of a notice from " + notice.source;
     }
     std::string operator()(const DescribeStatus& wanted) const {
       return "describe status " + std::to_string(wanted.number);

@@ -66,8 +66,8 @@ void World::contribute_soon(std::size_t id, const ValueId& round) {
 }
 
 /// Each node gets what it has contributed to, once, in its attempt, with the parts of all.
-void World::act(std::size_t index, const Deliver& wanted) {
-  const ValueId& id = wanted.value.id;
+void World::act(std::size_t index, const Value& value) {
+  const ValueId& id = value.id;
   const auto group_id = hosts_[index].group;
   if (!group_id || groups_[*group_id].start.placement.attempt != id.attempt) {
     violate(name(index) + " gets a value of attempt " + std::to_string(id.attempt));
@@ -79,7 +79,7 @@ void World::act(std::size_t index, const Deliver& wanted) {
     return;
   }
   ++finding_.fences;
-  check_parts(group, wanted.value);
+  check_parts(group, value);
   if (--group.rounds_left[id.nodes] > 0) {
     contribute_soon(*group_id, {id.key, id.attempt, *id.round + 1, id.nodes});
   } else {

@@ -107,7 +107,7 @@ void World::fail(std::size_t id) {
   }
   group.failure = failure;
   log(name(static_cast<std::size_t>(group.host)), "'s worker fails");
-  tell_agent(static_cast<std::size_t>(group.host), group.life, WorkerFailed{failure});
+  tell_agent(static_cast<std::size_t>(group.host), group.life, failure);
   stop_group(id, scenario_.grace);
 }
 
@@ -121,7 +121,7 @@ void World::succeed(std::size_t id, bool is_last) {
   succeeded.is_last = is_last;
   group.has_succeeded = is_last;
   log(name(static_cast<std::size_t>(group.host)), is_last ? " has succeeded" : "'s worker succeeds");
-  tell_agent(static_cast<std::size_t>(group.host), group.life, WorkerSucceeded{succeeded});
+  tell_agent(static_cast<std::size_t>(group.host), group.life, succeeded);
   if (is_last) {
     stop_group(id, milliseconds(100));
   }

@@ -149,12 +149,12 @@ class World {
   void act(std::size_t index, const SendToLeader& wanted);
   void act(std::size_t index, const CloseLink& /*wanted*/);
   void act(std::size_t index, const StartAttempt& wanted) { start_group(index, wanted.start, wanted.merged); }
-  void act(std::size_t index, const Deliver& wanted);
+  void act(std::size_t index, const Value& value);
   void act(std::size_t index, const StopAttempt& wanted);
   void act(std::size_t index, const PassSignal& /*wanted*/);
   void act(std::size_t index, const KillAttempt& /*wanted*/);
   // Workers that hear of a notice go on: nobody asks for one here, nor for the state of the job.
-  void act(std::size_t /*index*/, const NotifyWorkers& /*wanted*/) {}
+  void act(std::size_t /*index*/, const SuspendNotice& /*notice*/) {}
   void act(std::size_t /*index*/, const DescribeStatus& /*wanted*/) {}
   void act(std::size_t /*index*/, const StatusOfNode& /*wanted*/) {}
   void act(std::size_t index, const LogLine& wanted) { log(name(index), " says: ", wanted.text); }
@@ -167,7 +167,7 @@ class World {
   void act(const Drop& wanted);
   void act(const ReservePort& /*wanted*/);
   void act(const LookUpHosts& /*wanted*/);
-  void act(const LogMessage& wanted) { log("leader says: ", wanted.text); }
+  void act(const LogLine& wanted) { log("leader says: ", wanted.text); }
   void act(const GangClosed& /*wanted*/);
   void read_signal(std::size_t index, int life, const Message& message);
 
