@@ -146,7 +146,8 @@ Result<> read_table(PlanInput& input, bool is_run) {
                    (is_by_variable ? "; the mode is '" + mode.mode.name + "' by " + mode.source.name : "")};
 }
 
-/// Reads the route plan. Only a rank table can assign other ranks than the placement does.
+/// Reads the route plan, which assigns other ranks than the placement does. It needs a rank table; without one it is an
+/// error.
 Result<> read_route(PlanInput& input) {
   JobRequest& job = input.job;
   const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);

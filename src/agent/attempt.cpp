@@ -357,7 +357,7 @@ bool Attempt::is_nothing_left() const {
          (!Reaper::has_children() || sweeper_.has_only_held(input_.helpers.pids()));
 }
 
-/// No worker of this node has failed, and the end was not requested.
+/// No worker of this node has failed, and nobody has ordered the end.
 bool Attempt::is_succeeding() const {
   return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
 }

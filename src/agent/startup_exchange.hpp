@@ -61,8 +61,8 @@ class RankTableExchange {
   /// Index of this node in the table.
   [[nodiscard]] std::size_t instance() const { return now_->instance; }
 
-  /// The table as input of an attempt's plan, with the nodes' exchanged values, and with `ranks` unless empty; empty:
-  /// the job has no table.
+  /// The table as input of an attempt's plan, with the nodes' exchanged values, and with other ranks where `ranks` has
+  /// any. Empty for a job without a table.
   [[nodiscard]] std::optional<rank_table::RankedNode> part(const Placement& placement, const gang::Exchanged& merged,
                                                            const std::vector<int>& ranks) const;
 

@@ -19,7 +19,7 @@
 namespace muster {
 namespace {
 
-/// Timeouts; the start can wait longer than the end.
+/// Timeouts of a helper process that reads or removes workers' files: before their start it may take longer.
 constexpr std::chrono::milliseconds kStartTimeout{1'000};
 constexpr std::chrono::milliseconds kEndTimeout{500};
 

@@ -67,7 +67,7 @@ Answer judge_field(const Input& input, const std::string& content) {
   return pending(input, one_line(text_of(*value), 60));
 }
 
-/// Reports the first breach and counts the others: "... and 3 more; 'muster check ranktable FILE' shows them".
+/// Reports the first breach, and names the command that shows all of them.
 Error describe_breaches(const Input& input, const std::vector<rank_table::Breach>& breaches) {
   std::string message = "the " + name_of(input) + " is invalid: " + describe(breaches.front());
   if (breaches.size() > 1) {

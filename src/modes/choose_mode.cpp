@@ -66,8 +66,8 @@ std::optional<Source> find_tasks(const Snapshot& snapshot) {
   return has_tasks ? std::optional(from_variable("TF_CONFIG")) : std::nullopt;
 }
 
-/// Finds the variable that announces a rank table: one that names it, with Ascend devices present, or one of
-/// ModelArts, whose usual way for these devices is a rank table.
+/// Finds the variable that announces a rank table, on a node with Ascend devices: one that names it, or one of
+/// ModelArts, where these devices usually have a rank table.
 std::optional<Source> find_rank_table(const Snapshot& snapshot) {
   if (!has_ascend_devices(snapshot)) {
     return std::nullopt;

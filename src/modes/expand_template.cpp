@@ -220,7 +220,7 @@ class Expansion {
     return path_of(path, std::to_string(&item - items.data()));
   }
 
-  /// Copies the line of a value and those of all values inside it.
+  /// Copies the line numbers of a value and of all values inside it, which errors about them name.
   void copy_lines(const std::string& to, const std::string& from) {
     const auto& lines = given_.document.lines;
     for (auto at = lines.lower_bound(from); at != lines.end() && at->first.starts_with(from); ++at) {

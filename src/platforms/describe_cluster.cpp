@@ -294,7 +294,7 @@ std::string to_text(int value) {
   return std::to_string(value);
 }
 
-/// Replaces a value, and notes a different one as lost.
+/// Replaces a value, and notes the old one as lost if it differs.
 template <typename T>
 void override_field(std::vector<UnusedValue>& lost, const char* name, std::optional<Sourced<T>>& field,
                     const std::optional<Sourced<T>>& given) {

@@ -48,7 +48,7 @@ AwaitedKeys most_awaited(std::span<const WaitingClient> waiting) {
 
 namespace {
 
-/// Bytes of a waiter and of a pointer to the key.
+/// Bytes that count towards the memory limit for each key that a client waits for: the waiter, and a pointer to the key.
 constexpr std::size_t kCostOfPair = 24;
 
 std::size_t cost_of_key(const std::string& key) {
