@@ -186,19 +186,17 @@ std::optional<std::string> read_answer(Timeout timeout, int fd) {
 
 std::optional<std::string> ask_with_timeout(const std::function<std::string()>& work, std::vector<int> kept,
                                             std::chrono::milliseconds most_time) {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
+  auto pipe = make_pipe();
+  if (!pipe) {
     return work();  // no pipe: run it here
   }
-  const UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
-  kept.push_back(write_end.get());
-  const auto child = fork_helper(kept, [&] { send_answer(write_end.get(), work()); });
+  kept.push_back(pipe->write.get());
+  const auto child = fork_helper(kept, [&] { send_answer(pipe->write.get(), work()); });
   if (!child) {
     return work();
   }
-  write_end.reset();
-  auto answer = read_answer(Timeout(*child, most_time), read_end.get());
+  pipe->write.reset();
+  auto answer = read_answer(Timeout(*child, most_time), pipe->read.get());
   if (!answer) {
     // Killed, so that it changes nothing later when its file system responds again.
     (void)::kill(*child, SIGKILL);
@@ -243,21 +241,12 @@ void HelperTask::start(const Work& work, std::chrono::milliseconds most_time, st
 }
 
 Result<> HelperTask::start_helper(const Work& work) {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return system_error("cannot make a pipe", errno);
-  }
-  UniqueFd read_end(ends[0]);
-  const UniqueFd write_end(ends[1]);
+  auto pipe = TRY(make_pipe());
   std::vector<int> kept = work.kept;
-  kept.push_back(write_end.get());
-  const auto pid = helpers_.start(kept, [&work, fd = write_end.get()] { send_answer(fd, work.work()); });
-  if (!pid) {
-    return pid.error();
-  }
-  pid_ = *pid;
+  kept.push_back(pipe.write.get());
+  pid_ = TRY(helpers_.start(kept, [&work, fd = pipe.write.get()] { send_answer(fd, work.work()); }));
   answer_.clear();
-  pipe_.assign(read_end.release());
+  pipe_.assign(pipe.read.release());
   return {};
 }
 

@@ -7,7 +7,6 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -80,16 +79,11 @@ SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::
 
 Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherited& inherited,
                                     const std::map<std::string, std::string>& variables) {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return system_error("cannot make a pipe", errno);
-  }
-  const UniqueFd ours(ends[0]);
-  UniqueFd theirs(ends[1]);
-  const int both = theirs.get();  // the program reads nothing
+  auto pipe = TRY(make_pipe());
+  const int both = pipe.write.get();  // the program reads nothing
   const auto spawned = TRY(Spawner(inherited).spawn(request_of(request, variables, both, both)));
-  theirs.reset();
-  const auto said = read_to_end(ours.get());
+  pipe.write.reset();
+  const auto said = read_to_end(pipe.read.get());
   if (!said) {
     ::kill(spawned.pid, SIGKILL);
   }

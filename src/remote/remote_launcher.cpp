@@ -360,14 +360,10 @@ void RemoteLauncher::print_exit_report(const Result<>& report) {
 // Writes to a remote shell's standard input, whose reader may be slow or gone.
 
 Result<UniqueFd> StdinPipe::open() {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return system_error("cannot make a pipe", errno);
-  }
-  UniqueFd read_end(ends[0]);
-  (void)::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // the write end is ours alone
-  pipe_.assign(ends[1]);
-  return read_end;
+  auto pipe = TRY(make_pipe());
+  (void)::fcntl(pipe.write.get(), F_SETFL, O_NONBLOCK);  // the write end is ours alone
+  pipe_.assign(pipe.write.release());
+  return std::move(pipe.read);
 }
 
 void StdinPipe::write(std::string_view bytes) {
