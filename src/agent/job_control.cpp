@@ -156,12 +156,7 @@ void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*
   }
   lines_.clear();
   missing_ = job_.nodes;
-  status_timer_.expires_after(kStatusTimeout);
-  status_timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) {
-      answer_status(missing_);
-    }
-  });
+  status_timer_.start(kStatusTimeout, [this] { answer_status(missing_); });
   notify(gang::StatusWanted{});
 }
 

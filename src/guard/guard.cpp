@@ -460,12 +460,7 @@ void HeartbeatSender::check_guard() {
   if (!resume_stopped_guard(link_)) {
     return;
   }
-  sample_timer_.expires_after(kMoment);
-  sample_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      check_guard();
-    }
-  });
+  sample_timer_.start(kMoment, [this] { check_guard(); });
 }
 
 void HeartbeatSender::start_heartbeats() {
@@ -488,12 +483,9 @@ void HeartbeatSender::beat() {
 }
 
 void HeartbeatSender::heartbeat_soon() {
-  timer_.expires_after(AgentWatchdog::kTimeToAnswer / 4);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      beat();
-      heartbeat_soon();
-    }
+  timer_.start(AgentWatchdog::kTimeToAnswer / 4, [this] {
+    beat();
+    heartbeat_soon();
   });
 }
 

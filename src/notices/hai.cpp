@@ -161,12 +161,7 @@ void HaiFlag::check() {
 }
 
 void HaiFlag::schedule_poll(std::chrono::milliseconds time) {
-  timer_.expires_after(time);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) {
-      check();
-    }
-  });
+  timer_.start(time, [this] { check(); });
 }
 
 /// The manager stops the task five seconds after its command, or ten if it gets a receipt.

@@ -201,12 +201,7 @@ void Metadata::ask() {
 }
 
 void Metadata::schedule(milliseconds pause) {
-  timer_.expires_after(pause);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && !is_stopped_) {
-      ask();
-    }
-  });
+  timer_.start(pause, [this] { ask(); });
 }
 
 void Metadata::take(const HelperTask::Answer& answer) {

@@ -267,11 +267,7 @@ void WriterProcess::when_ready(std::function<void()> then) {
 }
 
 void WriterProcess::call_soon() {
-  boost::asio::post(io_, [this, lives = std::weak_ptr<bool>(lives_)] {
-    if (!lives.expired()) {
-      notify_waiting();
-    }
-  });
+  boost::asio::post(io_, scope_.wrap([this] { notify_waiting(); }));
 }
 
 void WriterProcess::notify_waiting() {
@@ -282,11 +278,11 @@ void WriterProcess::notify_waiting() {
 
 void WriterProcess::listen() {
   status_pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                          [this](const boost::system::error_code& error) {
+                          scope_.wrap([this](const boost::system::error_code& error) {
                             if (!error) {
                               read_status();
                             }
-                          });
+                          }));
 }
 
 void WriterProcess::read_status() {

@@ -265,12 +265,9 @@ std::string RemoteLauncher::last_line_of(std::size_t node) const {
 
 /// Sends heartbeats: an agent that receives none takes the launcher for gone.
 void RemoteLauncher::send_heartbeat() {
-  alive_.expires_after(kAliveInterval);
-  alive_.async_wait([this](const ErrorCode& error) {
-    if (!error) {
-      act(NotifyNodes{{kAliveFrame}});
-      send_heartbeat();
-    }
+  alive_.start(kAliveInterval, [this] {
+    act(NotifyNodes{{kAliveFrame}});
+    send_heartbeat();
   });
 }
 
@@ -480,11 +477,8 @@ void LauncherLink::take(const Frame& frame) {
 
 /// Watches for missing heartbeats, because a cut network closes no connection.
 void LauncherLink::watch_silence() {
-  silence_timer_.expires_after(kSilenceLimit);
-  silence_timer_.async_wait([this](const ErrorCode& error) {
-    if (!error) {
-      lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) + " s");
-    }
+  silence_timer_.start(kSilenceLimit, [this] {
+    lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) + " s");
   });
 }
 
