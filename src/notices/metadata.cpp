@@ -190,14 +190,13 @@ constexpr std::size_t kMostReasonBytes = 200;
 }  // namespace
 
 void Metadata::stop() {
-  is_stopped_ = true;
   helper_task_.cancel();
   timer_.cancel();
 }
 
 void Metadata::ask() {
-  helper_task_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, {}}, kHelperLimit,
-                     [this](const HelperTask::Answer& answer) { take(answer); });
+  helper_task_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, kHelperLimit,
+                      [this](const HelperTask::Answer& answer) { take(answer); }});
 }
 
 void Metadata::schedule(milliseconds pause) {
@@ -205,9 +204,6 @@ void Metadata::schedule(milliseconds pause) {
 }
 
 void Metadata::take(const HelperTask::Answer& answer) {
-  if (is_stopped_) {
-    return;
-  }
   const auto reply = decode_reply(answer.value_or(""));
   if (!reply) {
     take_failure(reply.error().message);

@@ -53,7 +53,6 @@ class Metadata final : public NoticeSource {
   bool was_warned_ = false;
   bool was_recovery_logged_ = false;
   bool has_notice_ = false;
-  bool is_stopped_ = false;
 };
 
 }  // namespace muster
