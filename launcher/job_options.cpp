@@ -353,7 +353,7 @@ std::optional<std::string> first_line_of(const std::string& command) {
     }
     return std::string(trim(line.data()));
   };
-  return ask_with_timeout(run, {}, kQueryTimeout);
+  return HelperTask::wait_for({run, kQueryTimeout});
 }
 
 std::optional<std::chrono::seconds> ask_for_time_left(const Snapshot& snapshot) {

@@ -197,7 +197,7 @@ Result<std::optional<int>> check_report(const Sourced<std::string>& file) {
     const auto prepared = prepare_report(file);
     return prepared ? "" : prepared.error().message;
   };
-  const auto answer = ask_with_timeout(try_in_helper, {}, kCheckTimeout);
+  const auto answer = HelperTask::wait_for({try_in_helper, kCheckTimeout});
   if (!answer) {
     log_warning("cannot try whether the report '" + file.value +
                 "' can be written: its file system does not answer, going on");

@@ -109,7 +109,6 @@ int Agent::run() {
   heartbeat_sender_.listen();
   pending_work_.add(kEndOfJob);
   store_.on_awaited = std::bind_front(&Agent::note_awaited_keys, this);
-  service_files_.on_empty = [this] { pending_work_.remove(kFilesOfServices); };
   progress_.start();
   start_control();
   if (const auto contributed = contribute(); contributed) {
@@ -416,8 +415,14 @@ void Agent::log_slow_files() const {
 
 AsyncFileIo Agent::file_work() {
   static constexpr std::chrono::milliseconds kRemoveTimeout{1'000};
-  const auto add = [this](HelperTaskQueue::Task task) {
+  const auto add = [this](HelperTask::Task task) {
     pending_work_.add(kFilesOfServices);
+    task.then = [this, then = std::move(task.then)](const AsyncFileIo::Answer& answer) {
+      then(answer);
+      if (service_files_.is_idle()) {
+        pending_work_.remove(kFilesOfServices);
+      }
+    };
     service_files_.add(std::move(task));
   };
   return {.write =
@@ -428,13 +433,13 @@ AsyncFileIo Agent::file_work() {
                   slow_files_timer_.cancel();
                   then(answer);
                 };
-                add({std::move(work), input_.options.console_stall, end, true});
+                add({std::move(work), input_.options.console_stall, end, {}, true});
               },
           .remove =
               [this, add](AsyncFileIo::Work work) {
                 slow_files_timer_.cancel();
                 service_files_.drop();
-                add({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}, false});
+                add({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}});
               }};
 }
 

@@ -151,7 +151,7 @@ class Agent : private gang::NodeActions {
   MpiStartVote start_vote_;
   RoutePlanVote route_;
   PendingWork pending_work_;
-  HelperTaskQueue service_files_;
+  HelperTask service_files_;
   std::string pending_file_;  ///< the file being written, for messages
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start

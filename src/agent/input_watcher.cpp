@@ -50,7 +50,6 @@ void InputWatcher::start() {
 
 void InputWatcher::cancel() {
   is_over_ = true;
-  has_deadline_ = false;
   poll_timer_.cancel();
   deadline_.cancel();
   ErrorCode ignored;  // it is closed in any case
@@ -111,11 +110,9 @@ void InputWatcher::take(Answer answer) {
 void InputWatcher::note(const std::string& waits_for, bool lacks_input) {
   if (!lacks_input) {
     deadline_.cancel();
-  } else if (!has_deadline_) {
-    deadline_.expires_after(timeout_);
-    deadline_.async_wait(std::bind_front(&InputWatcher::on_deadline, this));
+  } else if (!deadline_.is_pending()) {
+    deadline_.start(timeout_, [this] { on_deadline(); });
   }
-  has_deadline_ = lacks_input;
   if (waits_for == waits_for_) {
     return;
   }
@@ -158,18 +155,10 @@ void InputWatcher::on_events(const ErrorCode& error) {
 }
 
 void InputWatcher::poll_again_later() {
-  poll_timer_.expires_after(kPollInterval);
-  poll_timer_.async_wait([this](const ErrorCode& error) {
-    if (!error && !is_over_) {
-      check_if_touched();
-    }
-  });
+  poll_timer_.start(kPollInterval, [this] { check_if_touched(); });
 }
 
-void InputWatcher::on_deadline(const ErrorCode& error) {
-  if (error || is_over_) {
-    return;
-  }
+void InputWatcher::on_deadline() {
   cancel();
   on_failure(EndKind::Incomplete,
              "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) + " s in vain: " + waits_for_);

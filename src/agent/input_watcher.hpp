@@ -4,11 +4,11 @@
 
 #include "base/file_io.hpp"
 #include "inputs/input_files.hpp"
+#include "process/timer.hpp"
 #include "supervise/job_end.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <functional>
@@ -59,21 +59,20 @@ class InputWatcher {
   void wait_for_events();
   void on_events(const ErrorCode& error);
   void poll_again_later();
-  void on_deadline(const ErrorCode& error);
+  void on_deadline();
 
   const std::vector<Input>& inputs_;
   std::vector<Input> watched_too_;
   std::chrono::milliseconds timeout_;
   boost::asio::posix::stream_descriptor events_;
-  boost::asio::steady_timer poll_timer_;
-  boost::asio::steady_timer deadline_;
+  Timer poll_timer_;
+  Timer deadline_;
   std::string waits_for_;
   std::string table_;           ///< text of the table that `on_table` got last
   std::optional<int> version_;  ///< and its version
   std::string stamp_;           ///< fingerprint of the files as read last
   bool is_over_ = false;
   bool is_here_ = false;  ///< all inputs are there
-  bool has_deadline_ = false;
 };
 
 }  // namespace muster

@@ -156,12 +156,7 @@ void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*
   }
   lines_.clear();
   missing_ = job_.nodes;
-  status_timer_.expires_after(kStatusTimeout);
-  status_timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) {
-      answer_status(missing_);
-    }
-  });
+  status_timer_.start(kStatusTimeout, [this] { answer_status(missing_); });
   notify(gang::StatusWanted{});
 }
 
@@ -237,17 +232,17 @@ void JobControl::describe_status(const gang::DescribeStatus& wanted) {
 /// Runs in a helper process, because /proc may be large and a file system may hang.
 void JobControl::describe_pending() {
   const auto asked = std::exchange(described_, {});
-  helper_.start({[this] { return status_line(); }, {}}, kHelperTimeout,
-                [this, asked](const HelperTask::Answer& answer) {
-                  const std::string line = answer ? *answer : control::to_line(describe(), kMostLineBytes);
-                  for (const int number : asked) {
-                    notify(gang::StatusReady{number, line});
-                  }
-                  is_describing_ = !described_.empty();
-                  if (is_describing_) {
-                    describe_pending();
-                  }
-                });
+  helper_.start({[this] { return status_line(); }, kHelperTimeout,
+                 [this, asked](const HelperTask::Answer& answer) {
+                   const std::string line = answer ? *answer : control::to_line(describe(), kMostLineBytes);
+                   for (const int number : asked) {
+                     notify(gang::StatusReady{number, line});
+                   }
+                   is_describing_ = !described_.empty();
+                   if (is_describing_) {
+                     describe_pending();
+                   }
+                 }});
 }
 
 std::string JobControl::status_line() const {

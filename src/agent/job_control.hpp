@@ -6,9 +6,9 @@
 #include "control/status.hpp"
 #include "gang/events.hpp"
 #include "process/helper_process.hpp"
+#include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <map>
@@ -97,7 +97,7 @@ class JobControl {
   std::vector<Reply> status_replies_;
   std::vector<std::string> lines_;  ///< of the nodes that have answered
   int missing_ = 0;
-  boost::asio::steady_timer status_timer_;
+  Timer status_timer_;
   std::set<int> described_;  ///< numbers of queries that wait for the helper process
   bool is_describing_ = false;
 };

@@ -49,13 +49,14 @@ void write_report_async(HelperTask& task, const std::function<Result<>()>& write
   if (stream) {
     kept.push_back(*stream);
   }
-  task.start({work, kept}, most_time, [then = std::move(then)](const HelperTask::Answer& problem) {
+  const auto take = [then = std::move(then)](const HelperTask::Answer& problem) {
     if (!problem) {
       then(Error{ErrorKind::System, "the report is not written: its file system does not answer"});
     } else {
       then(problem->empty() ? Result<>() : Error{ErrorKind::System, *problem});
     }
-  });
+  };
+  task.start({work, most_time, take, kept});
 }
 
 }  // namespace muster

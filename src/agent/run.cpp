@@ -197,7 +197,7 @@ Result<std::string> make_temporary_folder(const std::string& temporary_folder, c
     std::string path = template_of(temporary_folder, name);
     return ::mkdtemp(path.data()) != nullptr ? path : std::to_string(errno);
   };
-  auto answer = ask_with_timeout(make, {}, kTimeout);
+  auto answer = HelperTask::wait_for({make, kTimeout});
   if (!answer) {
     return Error{ErrorKind::System, "its file system does not answer"};
   }
@@ -227,7 +227,11 @@ void RunFolder::remove() {
   if (is_in_memory_) {
     remove_with_content(path_);
   } else if (!path_.empty()) {
-    run_with_timeout([this] { remove_with_content(path_); }, {}, kTimeout);
+    const auto work = [this] {
+      remove_with_content(path_);
+      return std::string();
+    };
+    (void)HelperTask::wait_for({work, kTimeout});
   }
   path_.clear();
 }

@@ -68,7 +68,7 @@ bool ErrorFiles::prepare(std::function<void()> then) {
     }
     then();
   };
-  helper_task_.start({[this, &places] { return make_room(places); }, {}}, kStartTimeout, take_answer);
+  helper_task_.start({[this, &places] { return make_room(places); }, kStartTimeout, take_answer});
   return false;
 }
 
@@ -113,11 +113,11 @@ void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<voi
     boost::asio::post(io_, std::move(then));
     return;
   }
-  helper_task_.start({[&paths] { return read_files(paths); }, {}}, kEndTimeout,
-                     [this, read = std::move(read), then = std::move(then)](const auto& answer) {
-                       answer ? keep(read, *answer) : give_up();
-                       then();
-                     });
+  helper_task_.start({[&paths] { return read_files(paths); }, kEndTimeout,
+                      [this, read = std::move(read), then = std::move(then)](const auto& answer) {
+                        answer ? keep(read, *answer) : give_up();
+                        then();
+                      }});
 }
 
 void ErrorFiles::give_up() {
@@ -216,7 +216,7 @@ void RankTableProgress::check(const std::function<void(std::optional<bool>)>& th
 
 void RankTableProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
   constexpr std::chrono::milliseconds kTimeout{1'000};
-  helper_task_.start({[path = path_] { return fingerprint_file(path); }, {}}, kTimeout, std::move(then));
+  helper_task_.start({[path = path_] { return fingerprint_file(path); }, kTimeout, std::move(then)});
 }
 
 }  // namespace muster

@@ -139,13 +139,12 @@ bool Programs::find(std::function<void()> then) {
     preload_files(all);
     return write_all(all);
   };
-  helper_task_.start({work, {}}, HelperTask::kNoLimit,
-                     [this, then = std::move(then)](const HelperTask::Answer& answer) {
-                       slow_search_timer_.cancel();
-                       // The helper process was killed: search here.
-                       found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
-                       then();
-                     });
+  helper_task_.start({work, HelperTask::kNoLimit, [this, then = std::move(then)](const HelperTask::Answer& answer) {
+                        slow_search_timer_.cancel();
+                        // The helper process was killed: search here.
+                        found_ = answer ? read_all(*answer) : find_all(plan_, search_path_);
+                        then();
+                      }});
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -25,15 +26,31 @@ std::filesystem::path follow_links(std::filesystem::path path, std::error_code& 
   return path;
 }
 
+Result<Pipe> make_pipe() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) == 0) {
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  }
+  const int error_number = errno;
+  if (error_number != EMFILE) {
+    return system_error("cannot make a pipe", error_number);
+  }
+  rlimit limit{};
+  (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  return Error{ErrorKind::System, "cannot make a pipe: all " + std::to_string(limit.rlim_cur) +
+                                      " file descriptors are in use; raise the hard limit (ulimit -Hn)"};
+}
+
 UniqueFd open_null(NullFor use) {
   UniqueFd device(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  int ends[2] = {-1, -1};
-  if (device || ::pipe2(ends, O_CLOEXEC) != 0) {
+  if (device) {
     return device;
   }
-  UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
-  return use == NullFor::Reading ? std::move(read_end) : std::move(write_end);
+  auto pipe = make_pipe();
+  if (!pipe) {
+    return {};
+  }
+  return std::move(use == NullFor::Reading ? pipe->read : pipe->write);
 }
 
 std::string read_untrusted_file(const std::string& path, std::size_t limit) {

@@ -52,6 +52,15 @@ class UniqueFd {
   int fd_ = -1;
 };
 
+/// Both ends of a pipe.
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+/// Makes a pipe, close-on-exec.
+[[nodiscard]] Result<Pipe> make_pipe();
+
 /// The path behind a chain of links. Unlike realpath(3) it also works for a missing file, and keeps the directories
 /// of the path as they are named. Fails for a cycle of links.
 [[nodiscard]] std::filesystem::path follow_links(std::filesystem::path path, std::error_code& failed);

@@ -16,7 +16,7 @@ Result<GuardSharedMemory*> GuardSharedMemory::make() {
   if (memory == MAP_FAILED) {
     return system_error("cannot map memory for guard and agent", errno);
   }
-  return new (memory) GuardSharedMemory();
+  return new (memory) GuardSharedMemory;  // without (), which would write all of its bytes
 }
 
 void GuardSharedMemory::beat(Instant now) {
@@ -49,12 +49,8 @@ AgentHeartbeat GuardSharedMemory::heartbeat() const {
 /// The signal is stored last: a reader that sees it sees the rest.
 void GuardSharedMemory::note(const StopSentByGuard& request) {
   asked_at_.store(request.at.time_since_epoch().count(), std::memory_order_relaxed);
-  auto place = had_ended_.begin();
-  for (const pid_t pid : request.had_ended) {
-    if (place != had_ended_.end()) {
-      (place++)->store(pid, std::memory_order_relaxed);
-    }
-  }
+  std::copy(request.had_ended.begin(), request.had_ended.end(), had_ended_.begin());
+  ended_count_.store(request.had_ended.size(), std::memory_order_relaxed);
   asked_by_.store(request.signal, std::memory_order_release);
 }
 
@@ -65,11 +61,7 @@ std::optional<StopSentByGuard> GuardSharedMemory::stop_sent_by_guard() const {
     return std::nullopt;
   }
   request.at = Instant(Instant::duration(asked_at_.load(std::memory_order_relaxed)));
-  for (const std::atomic<pid_t>& place : had_ended_) {
-    if (const pid_t pid = place.load(std::memory_order_relaxed); pid != 0) {
-      request.had_ended.insert(pid);
-    }
-  }
+  request.had_ended.insert(had_ended_.begin(), had_ended_.begin() + ended_count_.load(std::memory_order_relaxed));
   return request;
 }
 

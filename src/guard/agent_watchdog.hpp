@@ -34,13 +34,13 @@ struct StopSentByGuard {
   std::set<pid_t> had_ended;  ///< children of the agent that could not handle the signal any more
 };
 
-/// A page of shared memory, made before the fork and never unmapped. Each field has one writer; the other process
+/// Memory shared by both, made before the fork and never unmapped. Each field has one writer; the other process
 /// reads at any time, in any order, and with either of them stopped in between.
 class GuardSharedMemory {
  public:
   using Instant = AgentHeartbeat::Instant;
 
-  /// Maps the page, which lasts as long as both processes.
+  /// Maps the memory, which lasts as long as both processes.
   [[nodiscard]] static Result<GuardSharedMemory*> make();
 
   GuardSharedMemory(const GuardSharedMemory&) = delete;
@@ -60,7 +60,7 @@ class GuardSharedMemory {
     return code >= 0 ? std::optional(code) : std::nullopt;
   }
 
-  /// Written by the guard before it sends a signal. Keeps some hundreds of the children that had ended.
+  /// Written by the guard, once, before it sends a signal.
   void note(const StopSentByGuard& request);
   [[nodiscard]] std::optional<StopSentByGuard> stop_sent_by_guard() const;
 
@@ -73,7 +73,7 @@ class GuardSharedMemory {
 
  private:
   static constexpr std::size_t kMostHelpers = 64;
-  static constexpr std::size_t kMostEnded = 512;
+  static constexpr std::size_t kMostPids = std::size_t{1} << 22U;  ///< the kernel has no more (PID_MAX_LIMIT)
   using Ticks = Instant::rep;
 
   GuardSharedMemory() = default;
@@ -86,7 +86,8 @@ class GuardSharedMemory {
   std::array<std::atomic<pid_t>, kMostHelpers> helpers_{};
   std::atomic<int> asked_by_{0};  ///< 0: the guard has sent nothing
   std::atomic<Ticks> asked_at_{0};
-  std::array<std::atomic<pid_t>, kMostEnded> had_ended_{};
+  std::atomic<std::size_t> ended_count_{0};
+  std::array<pid_t, kMostPids> had_ended_;  ///< not cleared: a page of it takes memory only once it is written
 };
 
 // The watchdog: pure, without clock and processes.

@@ -13,7 +13,6 @@
 
 #include <boost/system/system_error.hpp>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -300,12 +299,7 @@ bool resume_stopped_guard(const GuardLink& link) {
 
 Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLink)>& work) {
   take_over_signals(setup.stop_signals);
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return system_error("cannot make a pipe", errno);
-  }
-  UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
+  auto lifeline = TRY(make_pipe());
   const auto page = TRY(GuardSharedMemory::make());
   if (const auto tried = probe_event_loop(); !tried) {
     return Error{ErrorKind::System, "cannot run the job: " + tried.error().message};
@@ -327,11 +321,11 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   }
   if (agent == 0) {
     signalfd_.reset();
-    write_end.reset();  // only the guard holds it: when it exits, the pipe ends
-    be_agent({guard, std::move(read_end), *page, setup.stop_signals, std::move(notifier.notifier)}, work);
+    lifeline.write.reset();  // only the guard holds it: when it exits, the pipe ends
+    be_agent({guard, std::move(lifeline.read), *page, setup.stop_signals, std::move(notifier.notifier)}, work);
   }
   (void)::setpgid(agent, agent);
-  read_end.reset();
+  lifeline.read.reset();
   set_log_sink({});  // messages buffered until here are the agent's to write
   return Guard(agent, setup, std::move(signalfd_), *page, std::move(earlier)).run();
 }
@@ -466,12 +460,7 @@ void HeartbeatSender::check_guard() {
   if (!resume_stopped_guard(link_)) {
     return;
   }
-  sample_timer_.expires_after(kMoment);
-  sample_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      check_guard();
-    }
-  });
+  sample_timer_.start(kMoment, [this] { check_guard(); });
 }
 
 void HeartbeatSender::start_heartbeats() {
@@ -494,12 +483,9 @@ void HeartbeatSender::beat() {
 }
 
 void HeartbeatSender::heartbeat_soon() {
-  timer_.expires_after(AgentWatchdog::kTimeToAnswer / 4);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      beat();
-      heartbeat_soon();
-    }
+  timer_.start(AgentWatchdog::kTimeToAnswer / 4, [this] {
+    beat();
+    heartbeat_soon();
   });
 }
 

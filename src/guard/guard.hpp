@@ -6,10 +6,10 @@
 #include "base/result.hpp"
 #include "gang/events.hpp"
 #include "guard/agent_watchdog.hpp"
+#include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <sys/types.h>
 
@@ -113,10 +113,10 @@ class HeartbeatSender {
   void wait_for_notifier();
   void check_guard();
 
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   GuardLink& link_;
   boost::asio::posix::stream_descriptor signal_notifier_;
-  boost::asio::steady_timer sample_timer_;
+  Timer sample_timer_;
   bool is_leased_ = false;
   bool beats_ = false;
   bool is_alone_ = false;

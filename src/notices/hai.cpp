@@ -161,21 +161,16 @@ void HaiFlag::check() {
 }
 
 void HaiFlag::schedule_poll(std::chrono::milliseconds time) {
-  timer_.expires_after(time);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) {
-      check();
-    }
-  });
+  timer_.start(time, [this] { check(); });
 }
 
 /// The manager stops the task five seconds after its command, or ten if it gets a receipt.
 void HaiFlag::on_delivered() {
   if (std::exchange(needs_receipt_, false) && !task_.manager.empty()) {
-    receipt_.start({[this] { return notify_hai_manager(task_.manager, "receive_suspend_command"); }, {}},
-                   kManagerTimeout, [](const HelperTask::Answer& problem) {
-                     log_debug("HAI's manager was told that its command has arrived: " + describe_reply(problem));
-                   });
+    receipt_.start({[this] { return notify_hai_manager(task_.manager, "receive_suspend_command"); }, kManagerTimeout,
+                    [](const HelperTask::Answer& problem) {
+                      log_debug("HAI's manager was told that its command has arrived: " + describe_reply(problem));
+                    }});
   }
 }
 
@@ -186,16 +181,16 @@ void HaiFlag::on_suspended(const std::function<void()>& then) {
     then();
     return;
   }
-  farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, {}}, kManagerTimeout,
-                  [then](const HelperTask::Answer& problem) {
-                    if (!problem || !problem->empty()) {
-                      log_warning(
-                          "HAI's manager does not know that the job is suspended, and may not "
-                          "start it again: " +
-                          describe_reply(problem));
-                    }
-                    then();
-                  });
+  farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, kManagerTimeout,
+                   [then](const HelperTask::Answer& problem) {
+                     if (!problem || !problem->empty()) {
+                       log_warning(
+                           "HAI's manager does not know that the job is suspended, and may not "
+                           "start it again: " +
+                           describe_reply(problem));
+                     }
+                     then();
+                   }});
 }
 
 }  // namespace muster

@@ -5,8 +5,6 @@
 #include "notices/notice_source.hpp"
 #include "process/helper_process.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,7 +39,7 @@ class HaiFlag final : public NoticeSource {
   void check();
   void schedule_poll(std::chrono::milliseconds time);
 
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   HelperTask receipt_;   ///< confirms the command
   HelperTask farewell_;  ///< says that the task may be stopped
   const HaiTask& task_;

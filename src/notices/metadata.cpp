@@ -190,29 +190,20 @@ constexpr std::size_t kMostReasonBytes = 200;
 }  // namespace
 
 void Metadata::stop() {
-  is_stopped_ = true;
   helper_task_.cancel();
   timer_.cancel();
 }
 
 void Metadata::ask() {
-  helper_task_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, {}}, kHelperLimit,
-                     [this](const HelperTask::Answer& answer) { take(answer); });
+  helper_task_.start({[cloud = cloud_] { return encode_reply(ask_metadata_server(cloud)); }, kHelperLimit,
+                      [this](const HelperTask::Answer& answer) { take(answer); }});
 }
 
 void Metadata::schedule(milliseconds pause) {
-  timer_.expires_after(pause);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && !is_stopped_) {
-      ask();
-    }
-  });
+  timer_.start(pause, [this] { ask(); });
 }
 
 void Metadata::take(const HelperTask::Answer& answer) {
-  if (is_stopped_) {
-    return;
-  }
   const auto reply = decode_reply(answer.value_or(""));
   if (!reply) {
     take_failure(reply.error().message);

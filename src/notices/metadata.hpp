@@ -6,8 +6,6 @@
 #include "notices/notice_source.hpp"
 #include "process/helper_process.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-
 #include <chrono>
 #include <string>
 
@@ -47,7 +45,7 @@ class Metadata final : public NoticeSource {
   void take_answer(std::optional<std::chrono::milliseconds> left);
 
   HelperTask helper_task_;
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   Cloud cloud_;
   NoticeCallbacks callbacks_;
   int failures_ = 0;  ///< in a row
@@ -55,7 +53,6 @@ class Metadata final : public NoticeSource {
   bool was_warned_ = false;
   bool was_recovery_logged_ = false;
   bool has_notice_ = false;
-  bool is_stopped_ = false;
 };
 
 }  // namespace muster

@@ -5,9 +5,9 @@
 
 #include "agent/run.hpp"
 #include "process/helper_process.hpp"
+#include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <functional>
@@ -59,7 +59,7 @@ class AllocationEnd final : public NoticeSource {
   void stop() override { timer_.cancel(); }
 
  private:
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   const SuspendOptions& options_;
   NoticeCallbacks callbacks_;
 };

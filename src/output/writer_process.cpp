@@ -212,43 +212,24 @@ namespace {
 /// only then.
 constexpr std::chrono::milliseconds kTimeToClose{200};
 
-struct PipeEnds {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<PipeEnds> make_pipe() {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return system_error("cannot make a pipe", errno);
-  }
-  return PipeEnds{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_context& io, HelperProcesses& helpers,
                                                             std::optional<int> kept,
                                                             const std::function<void(const WriterChannel&)>& work) {
   auto ring = TRY(SharedRingBuffer::make());
-  auto wakeup = make_pipe();
-  auto status = make_pipe();
-  if (!wakeup || !status) {
-    return wakeup ? status.error() : wakeup.error();
-  }
-  const WriterChannel ends{ring, wakeup->read.get(), status->write.get()};
+  auto wakeup = TRY(make_pipe());
+  auto status = TRY(make_pipe());
+  const WriterChannel ends{ring, wakeup.read.get(), status.write.get()};
   std::vector<int> descriptors = {ends.wakeup, ends.status};
   if (kept) {
     descriptors.push_back(*kept);
   }
-  const auto pid = helpers.start(descriptors, [&] { work(ends); });
-  if (!pid) {
-    return pid.error();
-  }
-  (void)::fcntl(wakeup->write.get(), F_SETFL, O_NONBLOCK);
-  (void)::fcntl(status->read.get(), F_SETFL, O_NONBLOCK);
+  const pid_t pid = TRY(helpers.start(descriptors, [&] { work(ends); }));
+  (void)::fcntl(wakeup.write.get(), F_SETFL, O_NONBLOCK);
+  (void)::fcntl(status.read.get(), F_SETFL, O_NONBLOCK);
   return std::unique_ptr<WriterProcess>(
-      new WriterProcess(io, helpers, Parts{std::move(ring), std::move(wakeup->write), std::move(status->read), *pid}));
+      new WriterProcess(io, helpers, Parts{std::move(ring), std::move(wakeup.write), std::move(status.read), pid}));
 }
 
 WriterProcess::WriterProcess(boost::asio::io_context& io, HelperProcesses& helpers, Parts parts)
@@ -286,11 +267,7 @@ void WriterProcess::when_ready(std::function<void()> then) {
 }
 
 void WriterProcess::call_soon() {
-  boost::asio::post(io_, [this, lives = std::weak_ptr<bool>(lives_)] {
-    if (!lives.expired()) {
-      notify_waiting();
-    }
-  });
+  boost::asio::post(io_, scope_.wrap([this] { notify_waiting(); }));
 }
 
 void WriterProcess::notify_waiting() {
@@ -301,11 +278,11 @@ void WriterProcess::notify_waiting() {
 
 void WriterProcess::listen() {
   status_pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                          [this](const boost::system::error_code& error) {
+                          scope_.wrap([this](const boost::system::error_code& error) {
                             if (!error) {
                               read_status();
                             }
-                          });
+                          }));
 }
 
 void WriterProcess::read_status() {

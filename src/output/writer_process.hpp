@@ -3,6 +3,7 @@
 // Runs a process that writes files, so that a hanging file system blocks only that process, and the ring buffer and
 // messages that it is fed with.
 
+#include "base/callback_scope.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "output/byte_sink.hpp"
@@ -166,7 +167,7 @@ class WriterProcess final : public ByteSink {
   pid_t pid_;
   std::function<void()> waiting_;
   int failure_ = 0;
-  std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  ///< false once destroyed; for posted handlers
+  CallbackScope scope_;
 };
 
 }  // namespace muster

@@ -1,15 +1,14 @@
 // Runs file work in helper processes, made by a raw clone: every wrapper asks for SIGCHLD at the child's exit.
 #include "process/helper_process.hpp"
 
+#include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "process/descendants.hpp"
 #include "process/inherited.hpp"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -24,8 +23,6 @@
 
 namespace muster {
 namespace {
-
-constexpr char kEndOfAnswer = '.';
 
 /// Closes descriptors from `first` to `last`; without the system call, up to the usual number.
 void close_range(unsigned first, unsigned last) {
@@ -63,6 +60,12 @@ void close_others(const std::vector<int>& kept) {
   close_range(next, ~0U);
 }
 
+/// True if nothing blocks the process: it runs, waits for a CPU, or has just exited.
+bool is_runnable(pid_t pid) {
+  const auto process = find_process(pid);
+  return process && (process->state == 'R' || process->state == 'Z');
+}
+
 [[noreturn]] void run_helper(const std::vector<int>& kept, const std::function<void()>& work) noexcept {
   (void)::prctl(PR_SET_NAME, "muster-files");  // users see in a process list what hangs
   close_others(kept);
@@ -84,24 +87,6 @@ Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void
     run_helper(kept, work);
   }
   return pid;
-}
-
-bool is_runnable(pid_t pid) {
-  const auto process = find_process(pid);
-  return process && (process->state == 'R' || process->state == 'Z');
-}
-
-void send_answer(int fd, std::string answer) {
-  answer += kEndOfAnswer;
-  (void)write_all(fd, answer);  // without a reader, the answer is not needed
-}
-
-std::optional<std::string> whole_answer(std::string bytes) {
-  if (bytes.empty() || bytes.back() != kEndOfAnswer) {
-    return std::nullopt;
-  }
-  bytes.pop_back();
-  return bytes;
 }
 
 Result<pid_t> HelperProcesses::start(const std::vector<int>& kept, const std::function<void()>& work) {
@@ -137,180 +122,168 @@ void HelperProcesses::reap() {
   });
 }
 
-// Completion is signalled by EOF on a pipe, not by SIGCHLD, because the guard cannot wait for signals here.
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// The deadline for a process, extended while it is runnable but waits for a CPU.
-class Timeout {
- public:
-  Timeout(pid_t child, std::chrono::milliseconds most_time)
-      : child_(child), end_(Clock::now() + most_time), end_if_runnable_(end_ + kExtraTimeForRunnable) {}
-
-  /// In milliseconds; 0: over.
-  [[nodiscard]] int left() {
-    const auto now = Clock::now();
-    if (now >= end_ && now < end_if_runnable_ && is_runnable(child_)) {
-      end_ = now + kPollInterval;
-    }
-    return static_cast<int>(
-        std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(end_ - now).count()));
+std::chrono::milliseconds Timeout::left() {
+  constexpr std::chrono::milliseconds kPollInterval{100};
+  const auto now = Clock::now();
+  if (now >= end_ && now < end_if_runnable_ && is_runnable(child_)) {  // one that hangs in a file system sleeps
+    end_ = now + kPollInterval;
   }
+  return std::max(std::chrono::milliseconds(0), std::chrono::ceil<std::chrono::milliseconds>(end_ - now));
+}
 
- private:
-  pid_t child_;
-  Clock::time_point end_;
-  Clock::time_point end_if_runnable_;
-};
-
-/// Reads the answer until the other end is closed; empty: timeout, or incomplete.
-std::optional<std::string> read_answer(Timeout timeout, int fd) {
-  std::string read;
+std::optional<std::string> read_to_end(int fd, Timeout timeout) {
+  std::string bytes;
   std::array<char, 4096> buffer{};
-  while (const int left = timeout.left()) {
+  for (auto left = timeout.left(); left.count() > 0; left = timeout.left()) {
     pollfd ready{fd, POLLIN, 0};
-    const ssize_t count = ::poll(&ready, 1, left) == 1 ? ::read(fd, buffer.data(), buffer.size()) : -1;
+    const ssize_t count =
+        ::poll(&ready, 1, static_cast<int>(left.count())) == 1 ? ::read(fd, buffer.data(), buffer.size()) : -1;
     if (count == 0) {
-      return whole_answer(std::move(read));
+      return bytes;
     }
     if (count > 0) {
-      read.append(buffer.data(), static_cast<std::size_t>(count));
+      bytes.append(buffer.data(), static_cast<std::size_t>(count));
     }
   }
   return std::nullopt;
 }
 
+// The answer arrives through a pipe, with a mark at its end that shows that it is whole. Completion is signalled by EOF
+// on the pipe, not by SIGCHLD, because the guard cannot wait for signals here.
+
+namespace {
+
+constexpr char kEndOfAnswer = '.';
+
+void send_answer(int fd, std::string answer) {
+  answer += kEndOfAnswer;
+  (void)write_all(fd, answer);  // without a reader, the answer is not needed
+}
+
+/// Empty: incomplete.
+HelperTask::Answer whole_answer(std::string bytes) {
+  if (bytes.empty() || bytes.back() != kEndOfAnswer) {
+    return std::nullopt;
+  }
+  bytes.pop_back();
+  return bytes;
+}
+
+struct RunningTask {
+  pid_t pid;
+  UniqueFd answer;
+};
+
+/// Starts the task in a process that `fork` makes.
+Result<RunningTask> start_task(
+    const HelperTask::Task& task,
+    const std::function<Result<pid_t>(const std::vector<int>&, const std::function<void()>&)>& fork) {
+  auto pipe = TRY(make_pipe());
+  std::vector<int> kept = task.kept;
+  kept.push_back(pipe.write.get());
+  const pid_t pid = TRY(fork(kept, [&] { send_answer(pipe.write.get(), task.work()); }));
+  return RunningTask{pid, std::move(pipe.read)};
+}
+
 }  // namespace
 
-std::optional<std::string> ask_with_timeout(const std::function<std::string()>& work, std::vector<int> kept,
-                                            std::chrono::milliseconds most_time) {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return work();  // no pipe: run it here
+HelperTask::Answer HelperTask::wait_for(const Task& task) {
+  const auto started = start_task(task, fork_helper);
+  if (!started) {
+    return task.work();
   }
-  const UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
-  kept.push_back(write_end.get());
-  const auto child = fork_helper(kept, [&] { send_answer(write_end.get(), work()); });
-  if (!child) {
-    return work();
-  }
-  write_end.reset();
-  auto answer = read_answer(Timeout(*child, most_time), read_end.get());
+  auto bytes = read_to_end(started->answer.get(), Timeout(started->pid, task.most_time));
+  auto answer = whole_answer(std::move(bytes).value_or(""));
   if (!answer) {
     // Killed, so that it changes nothing later when its file system responds again.
-    (void)::kill(*child, SIGKILL);
+    (void)::kill(started->pid, SIGKILL);
   }
   // The pipe was the last descriptor that it closed, so it exits now.
-  (void)::waitpid(*child, nullptr, answer ? __WALL : WNOHANG | __WALL);
+  (void)::waitpid(started->pid, nullptr, answer ? __WALL : WNOHANG | __WALL);
   return answer;
 }
 
-void run_with_timeout(const std::function<void()>& work, std::vector<int> kept, std::chrono::milliseconds most_time) {
-  const auto without_answer = [&] {
-    work();
-    return std::string();
-  };
-  (void)ask_with_timeout(without_answer, std::move(kept), most_time);
+void HelperTask::start(Task task) {
+  cancel();
+  add(std::move(task));
 }
 
-void print_fatal(const std::string& message) {
-  constexpr std::chrono::milliseconds kTimeout{200};
-  const auto print_all = [&] {
-    flush_log();
-    log_error(message);
-  };
-  if (kind_of_stream(STDERR_FILENO) == StreamKind::File) {
-    run_with_timeout(print_all, {STDERR_FILENO}, kTimeout);
-  } else {
-    print_all();  // the log does not wait for slow readers
+void HelperTask::add(Task task) {
+  tasks_.push_back(std::move(task));
+  if (tasks_.size() == 1) {
+    start_first();
   }
 }
 
-// The answer arrives through a pipe, and is complete at its end.
-
-void HelperTask::start(const Work& work, std::chrono::milliseconds most_time, std::function<void(Answer)> then) {
-  end();
-  then_ = std::move(then);
-  if (!start_helper(work)) {
-    boost::asio::post(io_, [answer = work.work(), called = std::exchange(then_, {})] { called(answer); });
+void HelperTask::start_first() {
+  const Task& first = tasks_.front();
+  auto started = start_task(first, std::bind_front(&HelperProcesses::start, &helpers_));
+  if (!started) {
+    boost::asio::post(io_, scope_.wrap([this, answer = first.work()] { finish(answer); }));
     return;
   }
-  shorten(most_time);
+  pid_ = started->pid;
+  pipe_.assign(started->answer.release());
+  answer_.clear();
+  shorten(first.most_time);
   read();
 }
 
-Result<> HelperTask::start_helper(const Work& work) {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return system_error("cannot make a pipe", errno);
+void HelperTask::drop() {
+  if (is_idle()) {
+    return;
   }
-  UniqueFd read_end(ends[0]);
-  const UniqueFd write_end(ends[1]);
-  std::vector<int> kept = work.kept;
-  kept.push_back(write_end.get());
-  const auto pid = helpers_.start(kept, [&work, fd = write_end.get()] { send_answer(fd, work.work()); });
-  if (!pid) {
-    return pid.error();
+  const auto may_be_dropped = [](const Task& task) { return task.may_be_dropped; };
+  tasks_.erase(std::remove_if(std::next(tasks_.begin()), tasks_.end(), may_be_dropped), tasks_.end());
+  if (tasks_.front().may_be_dropped) {
+    shorten(std::chrono::milliseconds(0));
   }
-  pid_ = *pid;
-  answer_.clear();
-  pipe_.assign(read_end.release());
-  return {};
+}
+
+void HelperTask::cancel() {
+  end();
+  tasks_.clear();
 }
 
 void HelperTask::shorten(std::chrono::milliseconds most_time) {
-  if (!then_) {
-    return;
+  if (pid_) {
+    timer_.start(most_time, [this, timeout = Timeout(*pid_, most_time)] { give_up_after(timeout); });
   }
-  runnable_until_ = std::chrono::steady_clock::now() + most_time + kExtraTimeForRunnable;
-  give_up_after(most_time);
 }
 
-void HelperTask::give_up_after(std::chrono::milliseconds time) {
-  timer_.expires_after(time);
-  timer_.async_wait([this, number = ++wait_](const boost::system::error_code& error) {
-    if (error || number != wait_) {  // the timer may have expired just before it was cancelled
-      return;
-    }
-    // A process that hangs in a file system sleeps.
-    if (std::chrono::steady_clock::now() < runnable_until_ && is_runnable(*pid_)) {
-      give_up_after(kPollInterval);
-    } else {
-      finish(std::nullopt);
-    }
-  });
+void HelperTask::give_up_after(Timeout timeout) {
+  if (const auto left = timeout.left(); left.count() > 0) {
+    timer_.start(left, [this, timeout] { give_up_after(timeout); });
+  } else {
+    finish(std::nullopt);
+  }
 }
 
 void HelperTask::read() {
-  pipe_.async_read_some(boost::asio::buffer(buffer_),
-                        [this, number = run_](const boost::system::error_code& error, std::size_t count) {
-                          if (error == boost::asio::error::operation_aborted || number != run_) {
-                            return;
-                          }
-                          answer_.append(buffer_.data(), count);
-                          if (error) {
-                            finish(whole_answer(std::move(answer_)));
-                          } else {
-                            read();
-                          }
-                        });
+  const auto on_read = [this](const boost::system::error_code& error, std::size_t count) {
+    answer_.append(buffer_.data(), count);
+    if (error) {
+      finish(whole_answer(std::move(answer_)));
+    } else {
+      read();
+    }
+  };
+  pipe_.async_read_some(boost::asio::buffer(buffer_), scope_.wrap(on_read));
 }
 
+/// The next task starts before `then`, which may destroy this.
 void HelperTask::finish(Answer answer) {
-  const auto called = std::exchange(then_, {});
   end();
-  if (called) {
-    called(std::move(answer));
+  const auto then = std::move(tasks_.front().then);
+  tasks_.pop_front();
+  if (!is_idle()) {
+    start_first();
   }
+  then(std::move(answer));
 }
 
 void HelperTask::end() {
-  then_ = {};
-  ++run_;
-  ++wait_;
+  scope_.end();
   timer_.cancel();
   boost::system::error_code ignored;  // nothing is written to it, so close cannot lose data
   pipe_.close(ignored);
@@ -324,39 +297,18 @@ void HelperTask::end_process() {
   }
 }
 
-// The next task starts when the one before has answered or timed out.
-
-void HelperTaskQueue::add(Task task) {
-  tasks_.push_back(std::move(task));
-  if (tasks_.size() == 1) {
-    start_first();
+void print_fatal(const std::string& message) {
+  constexpr std::chrono::milliseconds kTimeout{200};
+  const auto print_all = [&] {
+    flush_log();
+    log_error(message);
+    return std::string();
+  };
+  if (kind_of_stream(STDERR_FILENO) == StreamKind::File) {
+    (void)HelperTask::wait_for({.work = print_all, .most_time = kTimeout, .kept = {STDERR_FILENO}});
+  } else {
+    (void)print_all();  // the log does not wait for slow readers
   }
-}
-
-void HelperTaskQueue::drop() {
-  if (tasks_.empty()) {
-    return;
-  }
-  const auto is_kept = [](const Task& task) { return !task.may_be_dropped; };
-  tasks_.erase(std::stable_partition(std::next(tasks_.begin()), tasks_.end(), is_kept), tasks_.end());
-  if (tasks_.front().may_be_dropped) {
-    helper_task_.shorten(std::chrono::milliseconds(0));
-  }
-}
-
-void HelperTaskQueue::start_first() {
-  const Task& first = tasks_.front();
-  helper_task_.start({first.work, {}}, first.most_time, [this](const HelperTask::Answer& answer) {
-    const auto then = std::move(tasks_.front().then);
-    tasks_.pop_front();
-    if (!tasks_.empty()) {
-      start_first();
-    }
-    then(answer);
-    if (tasks_.empty()) {
-      on_empty();
-    }
-  });
 }
 
 }  // namespace muster

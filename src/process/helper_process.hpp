@@ -2,19 +2,18 @@
 
 // Helper processes, for file system calls of the agent that may hang.
 
-#include "base/file_io.hpp"
+#include "base/callback_scope.hpp"
 #include "base/result.hpp"
 #include "guard/agent_watchdog.hpp"
+#include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <sys/types.h>
 
 #include <array>
 #include <chrono>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -29,17 +28,29 @@ namespace muster {
 /// it.
 [[nodiscard]] Result<pid_t> fork_helper(const std::vector<int>& kept, const std::function<void()>& work);
 
-/// True if nothing blocks the process: it runs, waits for a CPU, or has just exited.
-[[nodiscard]] bool is_runnable(pid_t pid);
-/// A runnable process gets this much time beyond its timeout,
+/// A runnable process gets this much time beyond its timeout.
 inline constexpr std::chrono::seconds kExtraTimeForRunnable{5};
-/// and is polled at this interval.
-inline constexpr std::chrono::milliseconds kPollInterval{100};
 
-/// Sends an answer from a helper process through a pipe. A mark at its end shows that it is whole.
-void send_answer(int fd, std::string answer);
-/// The answer read until the end of the pipe; empty: incomplete.
-[[nodiscard]] std::optional<std::string> whole_answer(std::string bytes);
+/// The deadline of a process, extended while it is runnable: one that waits for a CPU does not hang.
+class Timeout {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Timeout(pid_t child, std::chrono::milliseconds most_time,
+          std::chrono::milliseconds extra_time = kExtraTimeForRunnable)
+      : child_(child), end_(Clock::now() + most_time), end_if_runnable_(end_ + extra_time) {}
+
+  /// 0: over.
+  [[nodiscard]] std::chrono::milliseconds left();
+
+ private:
+  pid_t child_;
+  Clock::time_point end_;
+  Clock::time_point end_if_runnable_;
+};
+
+/// Reads until the other end is closed. Blocks the caller; empty: timeout.
+[[nodiscard]] std::optional<std::string> read_to_end(int fd, Timeout timeout);
 
 /// Owns the agent's helper processes. A file system that does not respond puts its caller into a state that no signal
 /// ends. A hanging thread would keep the whole agent with its descriptors and memory; a process keeps only what it
@@ -67,34 +78,24 @@ class HelperProcesses {
   std::set<pid_t> pids_;
 };
 
-// Calls with a timeout that block the caller.
-
-/// Runs `work` in a helper process and returns its answer; empty: not within `most_time`, because the file system may
-/// hang. The process is then killed and not waited for. It has only the descriptors `kept`, and its changes to memory
-/// are lost. Runs `work` here if no process can be made.
-[[nodiscard]] std::optional<std::string> ask_with_timeout(const std::function<std::string()>& work,
-                                                          std::vector<int> kept, std::chrono::milliseconds most_time);
-
-/// Runs work without an answer in the same way.
-void run_with_timeout(const std::function<void()>& work, std::vector<int> kept, std::chrono::milliseconds most_time);
-
-/// Prints the last line before an exit with an error, after buffered log lines (logs/messages.hpp). Gives up if
-/// standard error is a file that accepts nothing.
-void print_fatal(const std::string& message);
-
-// Calls with a timeout in the event loop.
-
-/// Runs file work in a helper process, because its file system may hang. A new task ends the one before.
+/// Runs file work in helper processes, because its file system may hang. Does so in the event loop, one task after the
+/// other, and without a loop by `wait_for`.
 class HelperTask {
  public:
   /// The result of the work; empty: timeout, or the process was killed.
   using Answer = std::optional<std::string>;
   /// For work that may take long without being a failure.
   static constexpr std::chrono::hours kNoLimit{24 * 365};
-  struct Work {
+  struct Task {
     std::function<std::string()> work;  ///< its changes to memory are lost
-    std::vector<int> kept;              ///< descriptors that it keeps
+    std::chrono::milliseconds most_time;
+    std::function<void(Answer)> then = {};  ///< called once, in a later turn of the loop
+    std::vector<int> kept = {};             ///< descriptors that the process keeps
+    bool may_be_dropped = false;
   };
+
+  /// Blocks the caller. A process that hangs is killed and not waited for. Runs the work here if no process can be made.
+  [[nodiscard]] static Answer wait_for(const Task& task);
 
   HelperTask(boost::asio::io_context& io, HelperProcesses& helpers)
       : io_(io), helpers_(helpers), pipe_(io), timer_(io) {}
@@ -102,16 +103,21 @@ class HelperTask {
   HelperTask& operator=(const HelperTask&) = delete;
   ~HelperTask() { end_process(); }
 
-  /// Calls `then` once, in a later turn of the loop. Runs the work here if no process can be made.
-  void start(const Work& work, std::chrono::milliseconds most_time, std::function<void(Answer)> then);
-  /// After this, `then` is not called.
-  void cancel() { end(); }
-  /// Limits the time from now on, plus `kExtraTimeForRunnable` while the process is runnable.
+  /// Ends the tasks before and runs this one. Runs the work here if no process can be made.
+  void start(Task task);
+  /// Runs the task after those before it; its time counts from then on.
+  void add(Task task);
+  /// Forgets the tasks that may be dropped, and gives the running one no more time if it may be.
+  void drop();
+  /// Forgets all tasks: their `then` is not called.
+  void cancel();
+  /// Limits the time of the running task from now on, plus `kExtraTimeForRunnable` while its process is runnable.
   void shorten(std::chrono::milliseconds most_time);
+  [[nodiscard]] bool is_idle() const { return tasks_.empty(); }
 
  private:
-  [[nodiscard]] Result<> start_helper(const Work& work);
-  void give_up_after(std::chrono::milliseconds time);
+  void start_first();
+  void give_up_after(Timeout timeout);
   void read();
   void finish(Answer answer);
   void end();
@@ -119,44 +125,17 @@ class HelperTask {
 
   boost::asio::io_context& io_;
   HelperProcesses& helpers_;
+  std::deque<Task> tasks_;  ///< the first one runs
   boost::asio::posix::stream_descriptor pipe_;
-  boost::asio::steady_timer timer_;
+  Timer timer_;
+  CallbackScope scope_;
   std::optional<pid_t> pid_;
-  std::chrono::steady_clock::time_point runnable_until_;
-  // Asio still calls handlers that completed before `cancel()`. The counters tell stale calls from current ones.
-  std::uint64_t run_ = 0;
-  std::uint64_t wait_ = 0;  ///< of the timer
-  std::function<void(Answer)> then_;
   std::string answer_;
   std::array<char, 4096> buffer_;  ///< not cleared: an agent has several of these, and most are never used
 };
 
-// File work in a fixed order.
-
-/// Runs tasks one after the other, each with its own timeout from its start.
-class HelperTaskQueue {
- public:
-  struct Task {
-    std::function<std::string()> work;
-    std::chrono::milliseconds most_time;
-    std::function<void(const HelperTask::Answer&)> then;
-    bool may_be_dropped = false;
-  };
-
-  HelperTaskQueue(boost::asio::io_context& io, HelperProcesses& helpers) : helper_task_(io, helpers) {}
-
-  /// Called when no task is left.
-  std::function<void()> on_empty;
-
-  void add(Task task);
-  /// Forgets the tasks that may be dropped, and ends the running one if it may be.
-  void drop();
-
- private:
-  void start_first();
-
-  std::deque<Task> tasks_;  ///< the first one runs
-  HelperTask helper_task_;
-};
+/// Prints the last line before an exit with an error, after buffered log lines (logs/messages.hpp). Gives up if
+/// standard error is a file that accepts nothing.
+void print_fatal(const std::string& message);
 
 }  // namespace muster

@@ -1,14 +1,13 @@
 // Runs programs of muster itself: queries them, or talks to them over a socket.
 #include "process/sidecars.hpp"
 
+#include "process/helper_process.hpp"
 #include "process/inherited.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,33 +19,14 @@
 #include <csignal>
 #include <deque>
 #include <functional>
-#include <optional>
 #include <utility>
 
 namespace muster {
 namespace {
 
 constexpr std::chrono::seconds kMostTime{5};
+constexpr std::chrono::seconds kNoExtraTime{0};  ///< even for a program that computes
 constexpr std::size_t kMostText = 400;
-
-/// Reads output until its end; empty: the time limit is over.
-std::optional<std::string> read_to_end(int fd) {
-  const auto end = std::chrono::steady_clock::now() + kMostTime;
-  std::string text;
-  while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    pollfd wanted{fd, POLLIN, 0};
-    if (left.count() <= 0 || ::poll(&wanted, 1, static_cast<int>(left.count())) == 0) {
-      return std::nullopt;
-    }
-    std::array<char, 1024> buffer{};
-    const ssize_t size = ::read(fd, buffer.data(), buffer.size());
-    if (size <= 0) {
-      return text;
-    }
-    text.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-}
 
 /// Reaps the process. True: it exited with 0.
 bool has_succeeded(pid_t pid) {
@@ -80,16 +60,11 @@ SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::
 
 Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherited& inherited,
                                     const std::map<std::string, std::string>& variables) {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return system_error("cannot make a pipe", errno);
-  }
-  const UniqueFd ours(ends[0]);
-  UniqueFd theirs(ends[1]);
-  const int both = theirs.get();  // the program reads nothing
+  auto pipe = TRY(make_pipe());
+  const int both = pipe.write.get();  // the program reads nothing
   const auto spawned = TRY(Spawner(inherited).spawn(request_of(request, variables, both, both)));
-  theirs.reset();
-  const auto said = read_to_end(ours.get());
+  pipe.write.reset();
+  const auto said = read_to_end(pipe.read.get(), Timeout(spawned.pid, kMostTime, kNoExtraTime));
   if (!said) {
     ::kill(spawned.pid, SIGKILL);
   }

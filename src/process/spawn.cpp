@@ -338,21 +338,6 @@ struct Connection {
   UniqueFd workers;
 };
 
-Result<Connection> make_pipe() {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    if (errno == EMFILE) {
-      rlimit limit{};
-      (void)::getrlimit(RLIMIT_NOFILE, &limit);
-      return Error{ErrorKind::System, "cannot make a pipe: all " + std::to_string(limit.rlim_cur) +
-                                          " file descriptors are in use; raise the hard limit "
-                                          "(ulimit -Hn)"};
-    }
-    return system_error("cannot make a pipe", errno);
-  }
-  return Connection{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 /// Turns off changes on the way: our terminal makes "\r\n" of "\n", and there is no input to echo.
 bool pass_bytes_as_they_are(int terminal) {
   termios settings{};
@@ -388,7 +373,8 @@ Result<Connection> connect(bool by_terminal, std::optional<Error>& refusal) {
     }
     refusal = made.error();
   }
-  return make_pipe();
+  auto pipe = TRY(make_pipe());
+  return Connection{std::move(pipe.read), std::move(pipe.write)};
 }
 
 }  // namespace

@@ -15,40 +15,10 @@ constexpr int kMostBlindRounds = 25;
 
 }  // namespace
 
-void DelayedCall::ask() {
-  if (is_pending_) {
-    return;
-  }
-  is_pending_ = true;
-  timer_.expires_after(delay_);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && is_pending_) {
-      is_pending_ = false;
-      call_();
-    }
-  });
-}
-
-void DelayedCall::cancel() {
-  is_pending_ = false;
-  timer_.cancel();
-}
-
 void Debounce::ask() {
   constexpr int kMostWhiles = 5;
-  latest_ = latest_.value_or(Clock::now() + kMostWhiles * quiet_);
-  timer_.expires_at(std::min(Clock::now() + quiet_, *latest_));
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && latest_) {
-      latest_.reset();
-      call_();
-    }
-  });
-}
-
-void Debounce::cancel() {
-  latest_.reset();
-  timer_.cancel();
+  latest_ = timer_.is_pending() ? latest_ : Clock::now() + kMostWhiles * quiet_;
+  timer_.start_at(std::min(Clock::now() + quiet_, latest_), [this] { call_(); });
 }
 
 Grace::Grace(boost::asio::io_context& io, std::chrono::milliseconds length)
@@ -61,30 +31,18 @@ Grace::Grace(boost::asio::io_context& io, std::chrono::milliseconds length)
       length_(length) {}
 
 void Grace::start() {
-  runs_ = true;
-  timer_.expires_after(length_);
-  wait();
+  end_after(length_);
   progress_.ask();
-}
-
-void Grace::wait() {
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && runs_) {
-      on_end();
-    }
-  });
 }
 
 void Grace::shorten(std::chrono::milliseconds most) {
   length_ = std::min(length_, most);
-  if (runs_ && Clock::now() + most < timer_.expiry()) {
-    timer_.expires_after(most);
-    wait();
+  if (timer_.is_pending() && Clock::now() + most < timer_.expiry()) {
+    end_after(most);
   }
 }
 
 void Grace::cancel() {
-  runs_ = false;
   timer_.cancel();
   progress_.cancel();
 }
@@ -94,18 +52,8 @@ std::chrono::nanoseconds Grace::left() const {
 }
 
 void KillLoop::start() {
-  runs_ = true;
   deadline_ = Clock::now() + kKillLimit;
-  timer_.expires_at(Clock::now());
-  wait();
-}
-
-void KillLoop::wait() {
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && runs_) {
-      round();
-    }
-  });
+  timer_.start({}, [this] { round(); });
 }
 
 void KillLoop::round() {
@@ -113,16 +61,8 @@ void KillLoop::round() {
   const std::vector<Process> found = sweeper_.kill_round(excluded_.pids());
   const bool is_blind = workers_.living_pids().empty() && !is_proc_ours();
   blind_rounds_ = is_blind ? blind_rounds_ + 1 : 0;
+  timer_.start(kKillRound, [this] { round(); });
   on_round(found, Clock::now() > deadline_ || blind_rounds_ > kMostBlindRounds);
-  if (runs_) {
-    timer_.expires_after(kKillRound);
-    wait();
-  }
-}
-
-void KillLoop::cancel() {
-  runs_ = false;
-  timer_.cancel();
 }
 
 }  // namespace muster

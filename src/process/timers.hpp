@@ -1,17 +1,16 @@
 #pragma once
 
-// Timers of an attempt: delayed calls, the grace, the rounds of SIGKILL. After `cancel` a timer calls nothing.
+// Timers of an attempt: delayed calls, the grace, the rounds of SIGKILL.
 
 #include "process/descendants.hpp"
 #include "process/helper_process.hpp"
+#include "process/timer.hpp"
 #include "process/workers.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <vector>
 
 namespace muster {
@@ -22,15 +21,18 @@ class DelayedCall {
   DelayedCall(boost::asio::io_context& io, std::chrono::milliseconds delay, std::function<void()> call)
       : timer_(io), delay_(delay), call_(std::move(call)) {}
 
-  void ask();
-  void cancel();
-  [[nodiscard]] bool is_pending() const { return is_pending_; }
+  void ask() {
+    if (!timer_.is_pending()) {
+      timer_.start(delay_, [this] { call_(); });
+    }
+  }
+  void cancel() { timer_.cancel(); }
+  [[nodiscard]] bool is_pending() const { return timer_.is_pending(); }
 
  private:
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   std::chrono::milliseconds delay_;
   std::function<void()> call_;
-  bool is_pending_ = false;
 };
 
 /// Calls once after `quiet` without a further request, and after five times that at the latest.
@@ -40,13 +42,13 @@ class Debounce {
       : timer_(io), quiet_(quiet), call_(std::move(call)) {}
 
   void ask();
-  void cancel();
+  void cancel() { timer_.cancel(); }
 
  private:
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   std::chrono::milliseconds quiet_;
   std::function<void()> call_;
-  std::optional<std::chrono::steady_clock::time_point> latest_;  ///< empty: no request
+  Timer::Clock::time_point latest_;
 };
 
 /// The time between the stop signal and SIGKILL.
@@ -67,12 +69,13 @@ class Grace {
   [[nodiscard]] std::chrono::nanoseconds left() const;
 
  private:
-  void wait();
+  void end_after(std::chrono::milliseconds time) {
+    timer_.start(time, [this] { on_end(); });
+  }
 
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   DelayedCall progress_;
   std::chrono::milliseconds length_;
-  bool runs_ = false;
 };
 
 /// Sends SIGKILL in rounds until nothing is left, because killing races with forking.
@@ -85,21 +88,19 @@ class KillLoop {
   std::function<void(const std::vector<Process>& found, bool is_too_late)> on_round;
 
   void start();
-  void cancel();
+  void cancel() { timer_.cancel(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void wait();
   void round();
 
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   const Workers& workers_;
   Sweeper& sweeper_;
   const HelperProcesses& excluded_;
   Clock::time_point deadline_{};
   int blind_rounds_ = 0;  ///< rounds without a living worker and without /proc
-  bool runs_ = false;
 };
 
 // Recognition of a stop signal that arrives twice.

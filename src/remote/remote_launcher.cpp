@@ -265,12 +265,9 @@ std::string RemoteLauncher::last_line_of(std::size_t node) const {
 
 /// Sends heartbeats: an agent that receives none takes the launcher for gone.
 void RemoteLauncher::send_heartbeat() {
-  alive_.expires_after(kAliveInterval);
-  alive_.async_wait([this](const ErrorCode& error) {
-    if (!error) {
-      act(NotifyNodes{{kAliveFrame}});
-      send_heartbeat();
-    }
+  alive_.start(kAliveInterval, [this] {
+    act(NotifyNodes{{kAliveFrame}});
+    send_heartbeat();
   });
 }
 
@@ -360,14 +357,10 @@ void RemoteLauncher::print_exit_report(const Result<>& report) {
 // Writes to a remote shell's standard input, whose reader may be slow or gone.
 
 Result<UniqueFd> StdinPipe::open() {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return system_error("cannot make a pipe", errno);
-  }
-  UniqueFd read_end(ends[0]);
-  (void)::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // the write end is ours alone
-  pipe_.assign(ends[1]);
-  return read_end;
+  auto pipe = TRY(make_pipe());
+  (void)::fcntl(pipe.write.get(), F_SETFL, O_NONBLOCK);  // the write end is ours alone
+  pipe_.assign(pipe.write.release());
+  return std::move(pipe.read);
 }
 
 void StdinPipe::write(std::string_view bytes) {
@@ -484,11 +477,8 @@ void LauncherLink::take(const Frame& frame) {
 
 /// Watches for missing heartbeats, because a cut network closes no connection.
 void LauncherLink::watch_silence() {
-  silence_timer_.expires_after(kSilenceLimit);
-  silence_timer_.async_wait([this](const ErrorCode& error) {
-    if (!error) {
-      lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) + " s");
-    }
+  silence_timer_.start(kSilenceLimit, [this] {
+    lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) + " s");
   });
 }
 

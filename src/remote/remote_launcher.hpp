@@ -22,7 +22,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <functional>
@@ -159,7 +158,7 @@ class RemoteLauncher {
   Descriptor signals_;
   Descriptor lifeline_;
   Descriptor deaths_;
-  boost::asio::steady_timer alive_;
+  Timer alive_;
   Grace grace_;
   KillLoop kill_loop_;
   DelayedCall log_flush_timer_;
@@ -197,7 +196,7 @@ class LauncherLink {
   void lose(const std::string& why);
 
   boost::asio::posix::stream_descriptor words_;
-  boost::asio::steady_timer silence_timer_;
+  Timer silence_timer_;
   FrameReader reader_;
 };
 

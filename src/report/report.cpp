@@ -389,7 +389,7 @@ Result<RunHistory> open_history(const std::string& folder) {
     std::filesystem::create_directories(folder, error);
     return error ? kRefused + error.message() : kRead + read_untrusted_file(path_in(folder), kMostBytes);
   };
-  const auto text = ask_with_timeout(work, {}, kFolderTimeout);
+  const auto text = HelperTask::wait_for({work, kFolderTimeout});
   const std::string refusal = !text                         ? "its file system does not answer"
                               : text->starts_with(kRefused) ? text->substr(1)
                                                             : "";

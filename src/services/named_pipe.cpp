@@ -2,19 +2,18 @@
 // without a pause.
 #include "services/named_pipe.hpp"
 
+#include "base/callback_scope.hpp"
 #include "base/file_io.hpp"
+#include "process/timer.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <cstdint>
 #include <utility>
 
 namespace muster {
@@ -30,39 +29,27 @@ class ReadPipe final : public NamedPipe {
   }
 
   void wake_after(std::optional<std::chrono::nanoseconds> delay) override {
-    const std::uint64_t wait = ++wait_;
     timer_.cancel();
-    if (!delay) {
-      return;
+    if (delay) {
+      timer_.start(*delay, [this] { events_.on_time(); });
     }
-    timer_.expires_after(*delay);
-    timer_.async_wait([this, wait, is_here = watch()](const ErrorCode& error) {
-      if (!error && !is_here.expired() && wait == wait_) {
-        events_.on_time();
-      }
-    });
   }
 
  private:
-  /// Asio still calls handlers that completed before they were cancelled; this tells whether the object still exists.
-  [[nodiscard]] std::weak_ptr<bool> watch() const { return is_here_; }
-
   void read() {
-    pipe_.async_read_some(boost::asio::buffer(buffer_),
-                          [this, is_here = watch()](const ErrorCode& error, std::size_t size) {
-                            if (!error && !is_here.expired()) {
-                              events_.on_bytes({buffer_.data(), size});
-                              read();
-                            }
-                          });
+    pipe_.async_read_some(boost::asio::buffer(buffer_), scope_.wrap([this](const ErrorCode& error, std::size_t size) {
+      if (!error) {
+        events_.on_bytes({buffer_.data(), size});
+        read();
+      }
+    }));
   }
 
   boost::asio::posix::stream_descriptor pipe_;
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   PipeEvents events_;
-  std::uint64_t wait_ = 0;
   std::array<char, std::size_t{16} << 10U> buffer_{};
-  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
+  CallbackScope scope_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 // Interface of services, which run beside the workers of an attempt, and of what they may use. A new service is a
 // file in src/services/ and one line in src/services/services.cpp.
 
+#include "base/callback_scope.hpp"
 #include "base/result.hpp"
 #include "gang/events.hpp"
 #include "gang/exchange_values.hpp"
@@ -129,15 +130,11 @@ class Service {
   /// Wraps `call`, so that it does nothing once this service is destroyed.
   template <typename Call>
   [[nodiscard]] auto guarded(Call call) const {
-    return [call = std::move(call), is_here = std::weak_ptr<bool>(is_here_)](const auto&... given) {
-      if (!is_here.expired()) {
-        call(given...);
-      }
-    };
+    return scope_.wrap(std::move(call));
   }
 
  private:
-  std::shared_ptr<bool> is_here_ = std::make_shared<bool>(true);
+  CallbackScope scope_;
 };
 
 /// File I/O in a helper process, because the file system may hang. Changes that the work makes in memory are lost.

@@ -92,7 +92,7 @@ def test_comments_strings_and_parts_of_words_are_no_identifiers(repository, text
 def test_a_banned_name_of_a_file_is_found(repository):
     repository.write("launcher/briefly.hpp", "int a;\n")
 
-    assert repository.check("--identifiers") == ["launcher/briefly.hpp:1: 'briefly': say 'run_with_timeout'"]
+    assert repository.check("--identifiers") == ["launcher/briefly.hpp:1: 'briefly': say 'HelperTask::wait_for'"]
 
 
 @pytest.mark.parametrize(

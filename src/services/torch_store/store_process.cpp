@@ -184,11 +184,11 @@ void StoreProcess::serve(StoreJob job, StoreEvents events) {
   job_ = std::move(job);
   events_ = std::move(events);
   listener_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                       [this, run = run_](const ErrorCode& error) { on_first_client(error, run); });
+                       scope_.wrap(std::bind_front(&StoreProcess::on_first_client, this)));
 }
 
-void StoreProcess::on_first_client(const ErrorCode& error, std::uint64_t run) {
-  if (error || run != run_) {
+void StoreProcess::on_first_client(const ErrorCode& error) {
+  if (error) {
     return;
   }
   if (const auto started = start_process(); !started) {
@@ -222,11 +222,7 @@ Result<> StoreProcess::start_process() {
 }
 
 void StoreProcess::read() {
-  stream_.async_read_some(boost::asio::buffer(buffer_), [this, run = run_](const ErrorCode& error, std::size_t size) {
-    if (run == run_) {
-      on_bytes(error, size);
-    }
-  });
+  stream_.async_read_some(boost::asio::buffer(buffer_), scope_.wrap(std::bind_front(&StoreProcess::on_bytes, this)));
 }
 
 void StoreProcess::on_bytes(const ErrorCode& error, std::size_t size) {
@@ -266,12 +262,7 @@ void StoreProcess::take(const StoreMessage& line) {
 }
 
 void StoreProcess::request_later(std::chrono::seconds delay) {
-  later_.expires_after(delay);
-  later_.async_wait([this, run = run_](const ErrorCode& error) {
-    if (!error && run == run_) {
-      ask(kWhoArrived);
-    }
-  });
+  later_.start(delay, [this] { ask(kWhoArrived); });
 }
 
 void StoreProcess::ask(char what) {
@@ -308,7 +299,7 @@ void StoreProcess::fail(const Error& why) {
 }
 
 void StoreProcess::end() {
-  ++run_;
+  scope_.end();
   events_ = {};
   later_.cancel();
   timeout_.cancel();

@@ -11,7 +11,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <array>
 #include <chrono>
@@ -115,7 +114,7 @@ class StoreProcess final : public StoreServer {
   /// A turn in which 8,192 clients are answered takes less time.
   static constexpr std::chrono::milliseconds kTimeout{300};
 
-  void on_first_client(const ErrorCode& error, std::uint64_t run);
+  void on_first_client(const ErrorCode& error);
   [[nodiscard]] Result<> start_process();
   void read();
   void on_bytes(const ErrorCode& error, std::size_t size);
@@ -128,13 +127,13 @@ class StoreProcess final : public StoreServer {
   boost::asio::posix::stream_descriptor listener_;  ///< until the first client connects
   UniqueFd served_;                                 ///< after that, so that no further client wakes the agent
   boost::asio::posix::stream_descriptor stream_;    ///< to the process
-  boost::asio::steady_timer later_;
+  Timer later_;
   DelayedCall timeout_;  ///< time limit of a request for the waiting clients
   StoreJob job_;
   StoreEvents events_;
   StoreMessageReader lines_;
   std::optional<pid_t> pid_;
-  std::uint64_t run_ = 0;  ///< Asio calls handlers that completed before cancel(): the number tells stale calls
+  CallbackScope scope_;
   std::array<char, std::size_t{16} << 10U> buffer_{};
 };
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 namespace muster {
 namespace {
@@ -22,7 +23,7 @@ class ErrandTest : public testing::Test {
   HelperTask::Answer answer_of(HelperTask& task, const std::function<std::string()>& work,
                                std::chrono::milliseconds most_time) {
     HelperTask::Answer found = "nobody called";
-    task.start({work, {}}, most_time, [&](HelperTask::Answer answer) { found = std::move(answer); });
+    task.start({work, most_time, [&](HelperTask::Answer answer) { found = std::move(answer); }});
     io_.restart();
     io_.run();
     return found;
@@ -59,10 +60,10 @@ TEST_F(ErrandTest, IsNotCutShortByTheTimeOfTheOneBefore) {
   HelperTask task(io_, helpers_);
   HelperTask::Answer second;
   const std::function<std::string()> done = [] { return std::string("done"); };
-  task.start({[] { return ::pause(), std::string(); }, {}}, 10s, [](const HelperTask::Answer&) {});
+  task.start({[] { return ::pause(), std::string(); }, 10s, [](const HelperTask::Answer&) {}});
   task.shorten(0ms);
   io_.poll_one();  // the time is over
-  task.start({done, {}}, 10s, [&](HelperTask::Answer answer) { second = std::move(answer); });
+  task.start({done, 10s, [&](HelperTask::Answer answer) { second = std::move(answer); }});
   io_.restart();
   io_.run();
   EXPECT_EQ(second, "done");
@@ -99,7 +100,7 @@ TEST_F(ErrandTest, IsOverAtOnceWhenItsTimeIsShortened) {
     (void)::pause();
     return std::string();
   };
-  task.start({hang, {}}, 1h, [&](HelperTask::Answer answer) { found = std::move(answer); });
+  task.start({hang, 1h, [&](HelperTask::Answer answer) { found = std::move(answer); }});
   task.shorten(1ms);
   io_.run();
   EXPECT_EQ(found, std::nullopt);
@@ -107,11 +108,33 @@ TEST_F(ErrandTest, IsOverAtOnceWhenItsTimeIsShortened) {
 
 TEST_F(ErrandTest, CallsOnlyForTheLastOne) {
   HelperTask task(io_, helpers_);
-  task.start({[] { return std::string("first"); }, {}}, 10s,
-             [](const HelperTask::Answer&) { FAIL() << "another one has taken its place"; });
+  task.start({[] { return std::string("first"); }, 10s,
+              [](const HelperTask::Answer&) { FAIL() << "another one has taken its place"; }});
   EXPECT_EQ(answer_of(
                 task, [] { return std::string("second"); }, 10s),
             "second");
+}
+
+TEST_F(ErrandTest, CallsNothingOnceItIsCancelled) {
+  HelperTask task(io_, helpers_);
+  task.start({[] { return std::string("done"); }, 10s, [](const HelperTask::Answer&) { FAIL() << "was cancelled"; }});
+  task.cancel();
+  EXPECT_TRUE(task.is_idle());
+  io_.run();
+}
+
+TEST_F(ErrandTest, MayBeDestroyedByTheCallForItsAnswer) {
+  auto task = std::make_unique<HelperTask>(io_, helpers_);
+  task->start({[] { return std::string("done"); }, 10s, [&](const HelperTask::Answer&) { task.reset(); }});
+  io_.run();
+  EXPECT_FALSE(task);
+}
+
+TEST_F(ErrandTest, AnswersWithoutALoop) {
+  const auto done = [] { return std::string("done"); };
+  EXPECT_EQ(HelperTask::wait_for({done, 10s}), "done");
+  const auto hang = [] { return ::pause(), std::string(); };
+  EXPECT_EQ(HelperTask::wait_for({hang, 10ms}), std::nullopt);
 }
 
 TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
@@ -135,8 +158,7 @@ TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
 }
 
 TEST_F(ErrandTest, IsDroppedOnlyWhereThatIsAllowed) {
-  HelperTaskQueue queue(io_, helpers_);
-  queue.on_empty = [] {};
+  HelperTask queue(io_, helpers_);
   std::string ended;
   const auto add = [&](const std::string& name, bool may_be_dropped) {
     const auto then = [&, name](const HelperTask::Answer& answer) { ended += name + (answer ? " done, " : " cut, "); };
@@ -145,7 +167,7 @@ TEST_F(ErrandTest, IsDroppedOnlyWhereThatIsAllowed) {
       return std::string();
     };
     const auto work = may_be_dropped ? std::function<std::string()>(hang) : [] { return "x"; };
-    queue.add({work, 20s, then, may_be_dropped});
+    queue.add({work, 20s, then, {}, may_be_dropped});
   };
   add("write", true);
   add("remove", false);

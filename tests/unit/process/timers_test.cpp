@@ -1,14 +1,50 @@
-// Looks that are taken later, and the grace.
+// Calls that are made later, those that are not wanted any more, and the grace.
 #include "process/timers.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
+#include <string>
 
 namespace muster {
 namespace {
 
 using std::chrono::milliseconds;
+
+class TimerTest : public testing::Test {
+ protected:
+  /// Runs `revoke` while the call of `timer_` waits for its turn; returns the calls that were made.
+  std::string calls_after(const std::function<void()>& revoke) {
+    Timer earlier(io_);
+    const auto now = Timer::Clock::now();
+    earlier.start_at(now - std::chrono::seconds(2), revoke);
+    timer_->start_at(now - std::chrono::seconds(1), [this] { calls_ += "first "; });
+    io_.run();
+    return calls_;
+  }
+
+  boost::asio::io_context io_;
+  std::unique_ptr<Timer> timer_ = std::make_unique<Timer>(io_);
+  std::string calls_;
+};
+
+TEST_F(TimerTest, CallsOnce) {
+  EXPECT_EQ(calls_after([] {}), "first ");
+  EXPECT_FALSE(timer_->is_pending());
+}
+
+TEST_F(TimerTest, CallsNothingOnceItIsCancelled) {
+  EXPECT_EQ(calls_after([this] { timer_->cancel(); }), "");
+}
+
+TEST_F(TimerTest, CallsNothingOnceItIsDestroyed) {
+  EXPECT_EQ(calls_after([this] { timer_.reset(); }), "");
+}
+
+TEST_F(TimerTest, CallsOnlyForTheLastStart) {
+  EXPECT_EQ(calls_after([this] { timer_->start({}, [this] { calls_ += "second "; }); }), "second ");
+}
 
 TEST(DelayedCall, FiresOnceHoweverOftenItIsScheduled) {
   boost::asio::io_context io;
