@@ -157,7 +157,8 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
 
 Result<int> start_job(Planned planned, const Options& options, const Inherited& inherited, const Snapshot& snapshot) {
   const auto& launcher = options.run.launcher;
-  const bool is_later_task = !options.is_verbose && planned.plan.share && planned.plan.node_rank.value > 0;
+  const bool is_later_task =
+      !options.is_verbose && planned.plan.cluster.share && planned.plan.placement.node_rank.value > 0;
   const bool do_others_log_it =  // what is the same on all nodes, and ends up on one console
       is_later_task || (launcher && !launcher->is_first);
   const auto level = options.is_verbose ? Level::Debug : do_others_log_it ? Level::Warning : Level::Info;

@@ -82,7 +82,7 @@ gang::GangCallbacks Agent::callbacks() {
                 store_.request_waiting_ranks();
                 attempt_->stop(stop.signal, stop.reason, stop.most_grace);
                 if (attempt_->has_logged_order()) {
-                  reported_attempts_.insert(attempt_->plan().attempt);
+                  reported_attempts_.insert(attempt_->plan().placement.attempt);
                 }
               },
           .pass_signal =
@@ -299,7 +299,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
   }
   add_job_environment(plan, start);
   start_vote_.say(method, placement);
-  log_start(plan, placement, own.interface);
+  log_start(plan, own.interface);
   return plan;
 }
 
@@ -330,7 +330,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
 }
 
 std::string Agent::attempt_name() const {
-  return "attempt " + std::to_string(attempt_->plan().attempt);
+  return "attempt " + std::to_string(attempt_->plan().placement.attempt);
 }
 
 void Agent::on_attempt_over() {
@@ -351,7 +351,8 @@ void Agent::report_attempt_over(std::optional<bool> made_progress) {
 }
 
 /// Logs ranks and address at the start, which are known only once the nodes have met.
-void Agent::log_start(const LaunchPlan& plan, const Placement& placement, const std::string& interface) const {
+void Agent::log_start(const LaunchPlan& plan, const std::string& interface) const {
+  const Placement& placement = plan.placement;
   if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
     if (input_.job.plan.awaits_table) {
       log_info(plan.notices.front());
@@ -364,7 +365,7 @@ void Agent::log_start(const LaunchPlan& plan, const Placement& placement, const 
   log_info("attempt " + std::to_string(placement.attempt) + ": node " + to_string(placement.node_rank) + " of " +
            std::to_string(placement.nodes) + ", " + here.describe() +
            (has_ranks ? " of " + std::to_string(plan.world_size) : "") + " here, the workers meet at " +
-           plan.master_address + port + (interface.empty() ? "" : ", from here by " + interface));
+           placement.master_address + port + (interface.empty() ? "" : ", from here by " + interface));
 }
 
 /// Destroys the attempt in a later turn of the loop, which still has to call the handlers that are cancelled here.

@@ -89,7 +89,7 @@ class Agent {
   [[nodiscard]] gang::GangCallbacks callbacks();
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void start_attempt(const gang::Start& start, const gang::Exchanged& merged);
-  void log_start(const LaunchPlan& plan, const Placement& placement, const std::string& interface) const;
+  void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void on_workers_asked(int signal);
   void on_attempt_over();
   void report_attempt_over(std::optional<bool> made_progress);

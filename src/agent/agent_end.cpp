@@ -38,7 +38,7 @@ bool rank_zero_hosts_store(const LaunchPlan& plan) {
 /// may be of an earlier attempt.
 std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
   const auto& first = end.first_failure;
-  const bool is_ours = first && first->node == plan.node_rank && end.attempt == plan.attempt;
+  const bool is_ours = first && first->node == plan.placement.node_rank && end.attempt == plan.placement.attempt;
   if (!is_ours || first->error_message.empty()) {
     return {};
   }
@@ -202,16 +202,15 @@ Outcome Agent::make_outcome() {
   outcome.end = *end_;
   outcome.host_name = input_.options.host_name;
   outcome.run_time_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  outcome.nodes = input_.job.plan.nodes;
-  outcome.node_rank = input_.job.plan.node_rank;
+  const LaunchPlan& plan = attempt_ ? attempt_->plan() : input_.job.plan;
+  outcome.nodes = plan.placement.nodes;
+  outcome.node_rank = plan.placement.node_rank;
   if (attempt_) {
-    outcome.node_rank = attempt_->plan().node_rank;
-    outcome.nodes = attempt_->plan().nodes;
     outcome.workers = attempt_->results();
-    outcome.error_file = error_file_of(*end_, attempt_->plan());
+    outcome.error_file = error_file_of(*end_, plan);
     outcome.has_place = true;
   } else {
-    outcome.workers = results_without_start(input_.job.plan);
+    outcome.workers = results_without_start(plan);
   }
   outcome.rank_zero_hosts_store = rank_zero_hosts_store(attempt_ ? attempt_->plan() : input_.job.plan);
   outcome.reported_attempts = reported_attempts_;
@@ -287,8 +286,8 @@ control::NodeStatus Agent::describe_node() const {
     status.state = awaited.empty() ? "starting" : "waiting for " + join(awaited, ", ");
     return status;
   }
-  status.node = attempt_->plan().node_rank.value;
-  status.attempt = attempt_->plan().attempt;
+  status.node = attempt_->plan().placement.node_rank.value;
+  status.attempt = attempt_->plan().placement.attempt;
   status.state = "running";
   status.workers = attempt_->describe_workers();
   return status;
@@ -310,7 +309,7 @@ void Agent::take_notice(const std::string& source, std::optional<std::chrono::mi
 }
 
 void Agent::notify_workers(const gang::SuspendNotice& notice) {
-  control_.take_notice(notice, attempt_->plan().attempt);
+  control_.take_notice(notice, attempt_->plan().placement.attempt);
   for (const auto& source : notice_sources_) {
     source->on_delivered();
   }

@@ -217,7 +217,7 @@ std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> 
     return {};
   }
   if (options_.prefix_template.is_empty()) {
-    const std::string node = plan_.nodes > 1 ? to_string(plan_.node_rank) + ":" : std::string();
+    const std::string node = plan_.placement.nodes > 1 ? to_string(plan_.placement.node_rank) + ":" : std::string();
     return "[" + node + (planned.label.empty() ? to_string(planned.global_rank) : planned.label) + "] ";
   }
   const auto role_name = planned.environment.find("ROLE_NAME");
@@ -228,8 +228,8 @@ std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> 
        {"global_rank", to_string(planned.global_rank)},
        {"role", planned.role},
        {"role_rank", std::to_string(planned.role_rank)},
-       {"node_rank", to_string(plan_.node_rank)},
-       {"attempt", std::to_string(plan_.attempt)},
+       {"node_rank", to_string(plan_.placement.node_rank)},
+       {"attempt", std::to_string(plan_.placement.attempt)},
        {"hostname", options_.host_name},
        {"pid", pid ? std::to_string(*pid) : ""}});
 }

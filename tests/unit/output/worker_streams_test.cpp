@@ -340,8 +340,8 @@ TEST_F(WorkerStreamsTest, ChosenLinesOfStandardErrorHaveAFileOfTheirOwn) {
 
 TEST_F(WorkerStreamsTest, ChosenLinesOfSeveralNodesSayOfWhichTheyAre) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
-  plan_.nodes = 2;
-  plan_.node_rank = NodeRank{1};
+  plan_.placement.nodes = 2;
+  plan_.placement.node_rank = NodeRank{1};
   add_worker("worker_0");
   add_worker("scheduler").label = "scheduler";
   start();
@@ -355,7 +355,7 @@ TEST_F(WorkerStreamsTest, ChosenLinesOfSeveralNodesSayOfWhichTheyAre) {
 
 TEST_F(WorkerStreamsTest, OutputOfRanksIsNotReportedAsMpiruns) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
-  plan_.nodes = 2;
+  plan_.placement.nodes = 2;
   for (const char* const label : {"mpirun", "daemon"}) {
     WorkerPlan& worker = add_worker(label);
     worker.label = label;
@@ -378,7 +378,7 @@ TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
                              "${attempt} ${hostname} ${pid}>",
                              from_flag("--prefix-template")});
   options_.host_name = "gpu-17";
-  plan_.attempt = 3;
+  plan_.placement.attempt = 3;
   add_worker("scheduler");
   add_worker("ps").environment["ROLE_NAME"] = "default";
   plan_.workers[1].role_rank = 8;
