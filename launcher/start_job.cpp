@@ -175,7 +175,7 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
   }
   EndFiles files = open_end_files(planned, options, snapshot);
   run_options.state_folder = files.state_folder;
-  const int platform_restarts = planned.input ? planned.input->cluster.platform_restarts : 0;
+  const int platform_restarts = planned.plan.cluster.platform_restarts;
   auto job = TRY(make_job_plan(std::move(planned), options));
   job.gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
   job.gang.policy.last_verdict = files.history.verdict;

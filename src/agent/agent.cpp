@@ -390,8 +390,8 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
   return std::make_unique<Services>(
       names,
       ServiceInput{
-          input_.job.worker_port(), input_.run_folder, input_.options.host_name, input_.job.gang.key != nullptr,
-          sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
+          input_.job.plan.cluster.worker_port, input_.run_folder, input_.options.host_name,
+          input_.job.gang.key != nullptr, sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
           [this](const std::string& path, PipeEvents events) { return open_pipe(io_, path, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
           [this](std::size_t worker, std::string_view lines) {

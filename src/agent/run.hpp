@@ -163,10 +163,6 @@ struct JobPlan {
                                       std::size_t method) const;
   /// True if the plan of any start method sets this member, such as `&LaunchPlan::needs_secret`.
   [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
-  /// Port fixed by the user; empty: a fresh one for each attempt.
-  [[nodiscard]] std::optional<std::uint16_t> worker_port() const {
-    return input ? input->cluster.worker_port : std::nullopt;
-  }
 };
 
 /// Final steps of the agent, after every process has ended and all output has been read.
