@@ -43,23 +43,23 @@ std::string make_log_token() {
 
 }  // namespace
 
-Agent::Agent(const AgentInput& input, GuardLink link)
-    : input_(input),
+Agent::Agent(const RunContext& run, GuardLink link)
+    : run_(run),
       link_(std::move(link)),
       helpers_(link_.page),
-      consoles_(io_, helpers_, input.options.console_stall),
-      logs_(io_, helpers_, input.options.console_stall),
+      consoles_(io_, helpers_, run.options.console_stall),
+      logs_(io_, helpers_, run.options.console_stall),
       drain_deadline_(io_, consoles_, &logs_),
-      progress_(io_, helpers_, input.job.gang.policy.options.restarts.progress_file),
+      progress_(io_, helpers_, run.job.gang.policy.options.restarts.progress_file),
       store_(io_, helpers_),
-      sidecars_(io_, input.inherited, input.variables, input.marker),
-      control_(io_, helpers_, input.run_folder, job_state()),
-      ports_(input.job),
+      sidecars_(io_, run.inherited, run.variables, run.marker),
+      control_(io_, helpers_, run.run_folder, job_state()),
+      ports_(run.job),
       gang_(io_, setup_with_keys(), callbacks()),
-      inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
-      table_(input.job.input),
-      start_vote_(input.job, input.inherited, input.variables, input.run_folder),
-      route_(io_, input.job.input),
+      inputs_(io_, run.job.inputs, run.job.gang.policy.options.inputs_timeout),
+      table_(run.job.input),
+      start_vote_(run_),
+      route_(io_, run.job.input),
       service_files_(io_, helpers_),
       signals_(io_),
       lifeline_(io_),
@@ -109,10 +109,10 @@ gang::GangCallbacks Agent::callbacks() {
 int Agent::run() {
   logs_.on_warning = [](const std::string& text) { log_warning(text); };
   connect_launcher();
-  for (const std::string& text : input_.job.plan.notices) {
+  for (const std::string& text : run_.job.plan.notices) {
     log_info(text);
   }
-  const sigset_t signals = handled_signals(input_.options.stop_signals.all());
+  const sigset_t signals = handled_signals(run_.options.stop_signals.all());
   signals_.assign(open_signalfd(signals));
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &Agent::on_guard_lost);
@@ -173,9 +173,9 @@ void Agent::on_guard_lost(const ErrorCode& error) {
 }
 
 void Agent::take_signal(int signal) {
-  if (signal == input_.options.suspend.signal) {
+  if (signal == run_.options.suspend.signal) {
     request_suspend(signal);
-  } else if (input_.options.stop_signals.contains(signal)) {
+  } else if (run_.options.stop_signals.contains(signal)) {
     request_stop(signal);
   } else if (signal != SIGCHLD) {
     if (attempt_) {
@@ -191,7 +191,7 @@ void Agent::take_signal(int signal) {
 void Agent::request_stop(int signal) {
   if (signal == stop_sent_by_guard_) {
     stop_sent_by_guard_ = 0;
-  } else if (!input_.inherited.ignored_signals.contains(signal) && stop_debounce_.is_new()) {
+  } else if (!run_.inherited.ignored_signals.contains(signal) && stop_debounce_.is_new()) {
     heartbeat_sender_.start_heartbeats();
     stop(signal);
   }
@@ -216,7 +216,7 @@ void Agent::act_on_failures() {
 
 /// Connects to the remote launcher, if that has started this agent.
 void Agent::connect_launcher() {
-  const auto& seat = input_.options.launcher;
+  const auto& seat = run_.options.launcher;
   if (!seat) {
     return;
   }
@@ -235,7 +235,7 @@ void Agent::connect_launcher() {
   launcher_link_->start();
   // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
   for (OutputQueue* const console : {&consoles_.out(), &consoles_.error()}) {
-    (void)console->write(write_control(seat->nonce, kHello, input_.job.gang.policy.version));
+    (void)console->write(write_control(seat->nonce, kHello, run_.job.gang.policy.version));
   }
   consoles_.watch_launcher_terminals(seat->terminals);
   set_log_host(seat->host);
@@ -284,10 +284,10 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
   placement.ports = PortExchange::of_all(merged);
   const std::vector<int> planned = route_.decided_ranks(merged, table_);
   const AgreedMethod method = MpiStartVote::agreed(merged);
-  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged, planned), method.index);
+  LaunchPlan plan = run_.job.of_attempt(placement, table_.part(placement, merged, planned), method.index);
   const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
-  fill_deferred(plan, {{"run_dir", input_.run_folder},
-                       {"shm_dir", input_.shared_folder},
+  fill_deferred(plan, {{"run_dir", run_.run_folder},
+                       {"shm_dir", run_.shared_folder},
                        {"muster", program_path()},
                        {"job_secret", read_job_secret(merged)},
                        {"run_id", run_id_},
@@ -310,9 +310,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   control_.note_stopping(false);
   awaited_keys_.clear();
   LaunchPlan plan = plan_of_attempt(start, merged);
-  const AttemptInput input{input_.options,    input_.inherited,  input_.variables, input_.marker,
-                           input_.log_folder, input_.run_folder, link_.guard,      sidecars_,
-                           helpers_,          link_.page,        oom_counter_};
+  const AttemptInput input{run_, link_.guard, sidecars_, helpers_, link_.page, oom_counter_};
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
@@ -353,8 +351,8 @@ void Agent::report_attempt_over(std::optional<bool> made_progress) {
 /// Logs ranks and address at the start, which are known only once the nodes have met.
 void Agent::log_start(const LaunchPlan& plan, const std::string& interface) const {
   const Placement& placement = plan.placement;
-  if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
-    if (input_.job.plan.awaits_table) {
+  if (run_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
+    if (run_.job.plan.awaits_table) {
       log_info(plan.notices.front());
     }
     return;  // otherwise the first log line of the job has said everything
@@ -382,7 +380,7 @@ void Agent::retire_attempt() {
 /// On the leader the services of the next attempt begin here; on other nodes, at the start of the attempt.
 Result<AttemptPorts> Agent::reserve_port() {
   store_.end();  // the old store still listens on the port that the next one needs
-  services_ = make_services(input_.job.plan.services);
+  services_ = make_services(run_.job.plan.services);
   return services_->prepare();
 }
 
@@ -390,8 +388,8 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
   return std::make_unique<Services>(
       names,
       ServiceInput{
-          input_.job.plan.cluster.worker_port, input_.run_folder, input_.options.host_name,
-          input_.job.gang.key != nullptr, sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
+          run_.job.plan.cluster.worker_port, run_.run_folder, run_.options.host_name, run_.job.gang.key != nullptr,
+          sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
           [this](const std::string& path, PipeEvents events) { return open_pipe(io_, path, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
           [this](std::size_t worker, std::string_view lines) {
@@ -439,7 +437,7 @@ AsyncFileIo Agent::file_work() {
                   slow_files_timer_.cancel();
                   then(answer);
                 };
-                add({std::move(work), input_.options.console_stall, end, true});
+                add({std::move(work), run_.options.console_stall, end, true});
               },
           .remove =
               [this, add](AsyncFileIo::Work work) {

@@ -35,22 +35,9 @@
 
 namespace muster {
 
-/// Input of the agent; everything outlives it.
-struct AgentInput {
-  const JobPlan& job;
-  const RunOptions& options;
-  const Inherited& inherited;
-  const std::map<std::string, std::string>& variables;
-  const ExitReport& exit_report;
-  const std::string& marker;
-  const std::string& log_folder;
-  const std::string& run_folder;
-  const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
-};
-
 class Agent {
  public:
-  Agent(const AgentInput& input, GuardLink link);
+  Agent(const RunContext& run, GuardLink link);
 
   /// Runs the job to its end and returns the exit code.
   int run();
@@ -124,7 +111,7 @@ class Agent {
   void log_pending_work();
   [[nodiscard]] Outcome make_outcome();
 
-  AgentInput input_;
+  RunContext run_;
   GuardLink link_;
   boost::asio::io_context io_{1};
   HelperProcesses helpers_;

@@ -176,6 +176,19 @@ struct ExitReport {
   std::function<std::string(const Outcome&, const Result<>& report)> say;
 };
 
+/// The job and its surroundings on this node, for all parts of the agent. Everything outlives the agent.
+struct RunContext {
+  const JobPlan& job;
+  const RunOptions& options;
+  const Inherited& inherited;
+  const std::map<std::string, std::string>& variables;
+  const ExitReport& exit_report;
+  const std::string& marker;
+  const std::string& log_folder;     ///< prefix of the plan's log paths; empty: they are complete
+  const std::string& run_folder;     ///< empty: none
+  const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
+};
+
 /// Runs this node's workers to their end, then ends the process with the program's exit code; returns only if the job
 /// could not begin. Splits the process into guard and agent (docs/processes.md). `variables`: the inherited
 /// environment.

@@ -59,7 +59,7 @@ class WorkerStreamsTest : public testing::Test {
   }
 
   void start() {
-    streams_.emplace(io_, Sinks{consoles_, logs_}, plan_, StreamSettings{options_, variables_, log_folder_});
+    streams_.emplace(io_, Sinks{consoles_, logs_}, plan_, run_);
     bool are_open = streams_->open_files([&] { are_open = true; });
     wait_until("the files to be open", [&] { return are_open; });
     for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
@@ -131,6 +131,11 @@ class WorkerStreamsTest : public testing::Test {
   LaunchPlan plan_;
   std::map<std::string, std::string> variables_;
   std::string log_folder_;
+  std::string unused_;
+  JobPlan job_;
+  Inherited inherited_;
+  ExitReport exit_report_;
+  RunContext run_{job_, options_, inherited_, variables_, exit_report_, unused_, log_folder_, unused_, unused_};
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
   Consoles consoles_{io_, helpers_, 5s};
