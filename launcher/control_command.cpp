@@ -189,7 +189,7 @@ Result<> add_hfai(PlanInput& input, const Options& options) {
 }
 
 std::optional<HaiTask> find_hai_task(const LaunchPlan& plan, const Snapshot& snapshot) {
-  if (plan.platform != kHai || plan.node_rank.value != 0) {
+  if (plan.cluster.platform != kHai || plan.placement.node_rank.value != 0) {
     return std::nullopt;
   }
   HaiTask task;

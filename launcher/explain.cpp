@@ -52,7 +52,7 @@ std::string table_of(std::vector<Decision> rows) {
 
 /// Adds the unused values of a field below it, or those of no particular field.
 void add_lost(std::vector<Decision>& rows, const LaunchPlan& plan, const std::string& field) {
-  for (const UnusedValue& lost : plan.lost) {
+  for (const UnusedValue& lost : plan.cluster.lost) {
     if (lost.field == field) {
       const std::string& name = lost.seen.source.name;
       rows.push_back({field.empty() ? name : "", one_line(masked(name, lost.seen.value), 200),
@@ -63,7 +63,7 @@ void add_lost(std::vector<Decision>& rows, const LaunchPlan& plan, const std::st
 
 std::string decisions_of(const LaunchPlan& plan) {
   std::vector<Decision> rows = {{"FIELD", "VALUE", "SOURCE"}};
-  for (const Decision& decision : plan.decisions) {
+  for (const Decision& decision : plan.cluster.decisions) {
     rows.push_back({decision.field, masked(decision.field, decision.value), decision.source});
     add_lost(rows, plan, decision.field);
   }
@@ -166,14 +166,14 @@ Result<int> explain(const LaunchPlan& plan, bool is_json) {
 
 Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json) {
   LaunchPlan plan;
-  plan.lost = seen_of_nodes(snapshot, "nothing was decided");
+  plan.cluster.lost = seen_of_nodes(snapshot, "nothing was decided");
   return explain_refusal(std::move(error), plan, is_json);
 }
 
 Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json) {
   json::value document = to_explanation(plan);
   document.as_object()["error"] = valid_utf8(error.message);
-  const std::string decided = plan.decisions.empty() ? "" : decisions_of(plan);
+  const std::string decided = plan.cluster.decisions.empty() ? "" : decisions_of(plan);
   TRY(print(is_json ? pretty_json(document) : decided + unused_of(plan)));
   return error;
 }

@@ -24,7 +24,7 @@ Result<int> fan_out(const CommandLine& line, const Options& options, const Snaps
     return start_fan_out(planned, options, inherited, snapshot);
   }
   LaunchPlan plan = make_launcher_plan(planned);
-  plan.lost = seen_of_nodes(snapshot, planned.hosts.source.name + " says which nodes there are");
+  plan.cluster.lost = seen_of_nodes(snapshot, planned.hosts.source.name + " says which nodes there are");
   return line.command == Command::Explain ? explain(plan, options.is_json) : show_plan(plan, options.is_json);
 }
 

@@ -63,7 +63,8 @@ std::string warn_of_nested_launcher(const LaunchPlan& plan, const PlanInput& inp
   const JobRequest& job = input.job;
   const bool is_mode_given = asked.template_file || (asked.name && asked.name->value != "auto");
   const LaunchContext starts{count_of_program(plan, input.mode.mode), plan.mode, is_mode_given,
-                             input.cluster.job.most_nodes, plan.share ? plan.share->local_size.value : 1};
+                             input.cluster.job.most_nodes,
+                             plan.cluster.share ? plan.cluster.share->local_size.value : 1};
   auto own = starts.count > 1 || starts.nodes > 1 ? find_nested_launcher(job.program, !job.script.empty(), read_script)
                                                   : std::nullopt;
   if (!own) {

@@ -157,7 +157,8 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
 
 Result<int> start_job(Planned planned, const Options& options, const Inherited& inherited, const Snapshot& snapshot) {
   const auto& launcher = options.run.launcher;
-  const bool is_later_task = !options.is_verbose && planned.plan.share && planned.plan.node_rank.value > 0;
+  const bool is_later_task =
+      !options.is_verbose && planned.plan.cluster.share && planned.plan.placement.node_rank.value > 0;
   const bool do_others_log_it =  // what is the same on all nodes, and ends up on one console
       is_later_task || (launcher && !launcher->is_first);
   const auto level = options.is_verbose ? Level::Debug : do_others_log_it ? Level::Warning : Level::Info;
@@ -174,7 +175,7 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
   }
   EndFiles files = open_end_files(planned, options, snapshot);
   run_options.state_folder = files.state_folder;
-  const int platform_restarts = planned.input ? planned.input->cluster.platform_restarts : 0;
+  const int platform_restarts = planned.plan.cluster.platform_restarts;
   auto job = TRY(make_job_plan(std::move(planned), options));
   job.gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
   job.gang.policy.last_verdict = files.history.verdict;

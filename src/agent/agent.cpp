@@ -43,23 +43,23 @@ std::string make_log_token() {
 
 }  // namespace
 
-Agent::Agent(const AgentInput& input, GuardLink link)
-    : input_(input),
+Agent::Agent(const RunContext& run, GuardLink link)
+    : run_(run),
       link_(std::move(link)),
       helpers_(link_.page),
-      consoles_(io_, helpers_, input.options.console_stall),
-      logs_(io_, helpers_, input.options.console_stall),
+      consoles_(io_, helpers_, run.options.console_stall),
+      logs_(io_, helpers_, run.options.console_stall),
       drain_deadline_(io_, consoles_, &logs_),
-      progress_(io_, helpers_, input.job.gang.policy.options.restarts.progress_file),
+      progress_(io_, helpers_, run.job.gang.policy.options.restarts.progress_file),
       store_(io_, helpers_),
-      sidecars_(io_, input.inherited, input.variables, input.marker),
-      control_(io_, helpers_, input.run_folder, job_state()),
-      ports_(input.job),
+      sidecars_(io_, run.inherited, run.variables, run.marker),
+      control_(io_, helpers_, run.run_folder, job_state()),
+      ports_(run.job),
       gang_(io_, setup_with_keys(), *this),
-      inputs_(io_, input.job.inputs, input.job.gang.policy.options.inputs_timeout),
-      table_(input.job.input),
-      start_vote_(input.job, input.inherited, input.variables, input.run_folder),
-      route_(io_, input.job.input),
+      inputs_(io_, run.job.inputs, run.job.gang.policy.options.inputs_timeout),
+      table_(run.job.input),
+      start_vote_(run_),
+      route_(io_, run.job.input),
       service_files_(io_, helpers_),
       signals_(io_),
       lifeline_(io_),
@@ -80,7 +80,7 @@ void Agent::act(const gang::StopAttempt& stop) {
   store_.request_waiting_ranks();
   attempt_->stop(stop.signal, stop.reason, stop.most_grace);
   if (attempt_->has_logged_order()) {
-    reported_attempts_.insert(attempt_->plan().attempt);
+    reported_attempts_.insert(attempt_->plan().placement.attempt);
   }
 }
 
@@ -98,10 +98,10 @@ void Agent::act(const gang::Value& exchanged) {
 int Agent::run() {
   logs_.on_warning = [](const std::string& text) { log_warning(text); };
   connect_launcher();
-  for (const std::string& text : input_.job.plan.notices) {
+  for (const std::string& text : run_.job.plan.notices) {
     log_info(text);
   }
-  const sigset_t signals = handled_signals(input_.options.stop_signals.all());
+  const sigset_t signals = handled_signals(run_.options.stop_signals.all());
   signals_.assign(open_signalfd(signals));
   lifeline_.assign(link_.lifeline.release());
   wait_for(lifeline_, &Agent::on_guard_lost);
@@ -161,9 +161,9 @@ void Agent::on_guard_lost(const ErrorCode& error) {
 }
 
 void Agent::take_signal(int signal) {
-  if (signal == input_.options.suspend.signal) {
+  if (signal == run_.options.suspend.signal) {
     request_suspend(signal);
-  } else if (input_.options.stop_signals.contains(signal)) {
+  } else if (run_.options.stop_signals.contains(signal)) {
     request_stop(signal);
   } else if (signal != SIGCHLD) {
     if (attempt_) {
@@ -179,7 +179,7 @@ void Agent::take_signal(int signal) {
 void Agent::request_stop(int signal) {
   if (signal == stop_sent_by_guard_) {
     stop_sent_by_guard_ = 0;
-  } else if (!input_.inherited.ignored_signals.contains(signal) && stop_debounce_.is_new()) {
+  } else if (!run_.inherited.ignored_signals.contains(signal) && stop_debounce_.is_new()) {
     heartbeat_sender_.start_heartbeats();
     stop(signal);
   }
@@ -204,7 +204,7 @@ void Agent::act_on_failures() {
 
 /// Connects to the remote launcher, if that has started this agent.
 void Agent::connect_launcher() {
-  const auto& seat = input_.options.launcher;
+  const auto& seat = run_.options.launcher;
   if (!seat) {
     return;
   }
@@ -223,7 +223,7 @@ void Agent::connect_launcher() {
   launcher_link_->start();
   // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
   for (OutputQueue* const console : {&consoles_.out(), &consoles_.error()}) {
-    (void)console->write(write_control(seat->nonce, kHello, input_.job.gang.policy.version));
+    (void)console->write(write_control(seat->nonce, kHello, run_.job.gang.policy.version));
   }
   consoles_.watch_launcher_terminals(seat->terminals);
   set_log_host(seat->host);
@@ -272,10 +272,10 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
   placement.ports = PortExchange::of_all(merged);
   const std::vector<int> planned = route_.decided_ranks(merged, table_);
   const AgreedMethod method = MpiStartVote::agreed(merged);
-  LaunchPlan plan = input_.job.of_attempt(placement, table_.part(placement, merged, planned), method.index);
+  LaunchPlan plan = run_.job.of_attempt(placement, table_.part(placement, merged, planned), method.index);
   const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
-  fill_deferred(plan, {{"run_dir", input_.run_folder},
-                       {"shm_dir", input_.shared_folder},
+  fill_deferred(plan, {{"run_dir", run_.run_folder},
+                       {"shm_dir", run_.shared_folder},
                        {"muster", program_path()},
                        {"job_secret", read_job_secret(merged)},
                        {"run_id", run_id_},
@@ -287,7 +287,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
   }
   add_job_environment(plan, start);
   start_vote_.say(method, placement);
-  log_start(plan, placement, own.interface);
+  log_start(plan, own.interface);
   return plan;
 }
 
@@ -299,9 +299,7 @@ void Agent::act(const gang::StartAttempt& wanted) {
   control_.note_stopping(false);
   awaited_keys_.clear();
   LaunchPlan plan = plan_of_attempt(start, merged);
-  const AttemptInput input{input_.options,    input_.inherited,  input_.variables, input_.marker,
-                           input_.log_folder, input_.run_folder, link_.guard,      sidecars_,
-                           helpers_,          link_.page,        oom_counter_};
+  const AttemptInput input{run_, link_.guard, sidecars_, helpers_, link_.page, oom_counter_};
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
@@ -319,7 +317,7 @@ void Agent::act(const gang::StartAttempt& wanted) {
 }
 
 std::string Agent::attempt_name() const {
-  return "attempt " + std::to_string(attempt_->plan().attempt);
+  return "attempt " + std::to_string(attempt_->plan().placement.attempt);
 }
 
 void Agent::on_attempt_over() {
@@ -340,9 +338,10 @@ void Agent::report_attempt_over(std::optional<bool> made_progress) {
 }
 
 /// Logs ranks and address at the start, which are known only once the nodes have met.
-void Agent::log_start(const LaunchPlan& plan, const Placement& placement, const std::string& interface) const {
-  if (input_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
-    if (input_.job.plan.awaits_table) {
+void Agent::log_start(const LaunchPlan& plan, const std::string& interface) const {
+  const Placement& placement = plan.placement;
+  if (run_.job.gang.policy.job.most_nodes == 1 && placement.attempt == 0) {
+    if (run_.job.plan.awaits_table) {
       log_info(plan.notices.front());
     }
     return;  // otherwise the first log line of the job has said everything
@@ -353,7 +352,7 @@ void Agent::log_start(const LaunchPlan& plan, const Placement& placement, const 
   log_info("attempt " + std::to_string(placement.attempt) + ": node " + to_string(placement.node_rank) + " of " +
            std::to_string(placement.nodes) + ", " + here.describe() +
            (has_ranks ? " of " + std::to_string(plan.world_size) : "") + " here, the workers meet at " +
-           plan.master_address + port + (interface.empty() ? "" : ", from here by " + interface));
+           placement.master_address + port + (interface.empty() ? "" : ", from here by " + interface));
 }
 
 /// Destroys the attempt in a later turn of the loop, which still has to call the handlers that are cancelled here.
@@ -370,7 +369,7 @@ void Agent::retire_attempt() {
 /// On the leader the services of the next attempt begin here; on other nodes, at the start of the attempt.
 Result<AttemptPorts> Agent::reserve_ports() {
   store_.end();  // the old store still listens on the port that the next one needs
-  services_ = make_services(input_.job.plan.services);
+  services_ = make_services(run_.job.plan.services);
   return services_->prepare();
 }
 
@@ -378,7 +377,7 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
   return std::make_unique<Services>(
       names,
       ServiceInput{
-          input_.job.worker_port(), input_.run_folder, input_.options.host_name, input_.job.gang.key != nullptr,
+          run_.job.plan.cluster.worker_port, run_.run_folder, run_.options.host_name, run_.job.gang.key != nullptr,
           sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
           [this](const std::string& path, PipeEvents events) { return open_pipe(io_, path, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
@@ -433,7 +432,7 @@ AsyncFileIo Agent::file_work() {
                   slow_files_timer_.cancel();
                   then(answer);
                 };
-                add({std::move(work), input_.options.console_stall, end, {}, true});
+                add({std::move(work), run_.options.console_stall, end, {}, true});
               },
           .remove =
               [this, add](AsyncFileIo::Work work) {

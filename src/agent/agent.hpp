@@ -35,22 +35,9 @@
 
 namespace muster {
 
-/// Input of the agent; everything outlives it.
-struct AgentInput {
-  const JobPlan& job;
-  const RunOptions& options;
-  const Inherited& inherited;
-  const std::map<std::string, std::string>& variables;
-  const ExitReport& exit_report;
-  const std::string& marker;
-  const std::string& log_folder;
-  const std::string& run_folder;
-  const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
-};
-
 class Agent : private gang::NodeActions {
  public:
-  Agent(const AgentInput& input, GuardLink link);
+  Agent(const RunContext& run, GuardLink link);
 
   /// Runs the job to its end and returns the exit code.
   int run();
@@ -99,7 +86,7 @@ class Agent : private gang::NodeActions {
   void on_gang_closed() override;
 
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
-  void log_start(const LaunchPlan& plan, const Placement& placement, const std::string& interface) const;
+  void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void on_workers_asked(int signal);
   void on_attempt_over();
   void report_attempt_over(std::optional<bool> made_progress);
@@ -131,7 +118,7 @@ class Agent : private gang::NodeActions {
   void log_pending_work();
   [[nodiscard]] Outcome make_outcome();
 
-  AgentInput input_;
+  RunContext run_;
   GuardLink link_;
   boost::asio::io_context io_{1};
   HelperProcesses helpers_;

@@ -38,7 +38,7 @@ bool rank_zero_hosts_store(const LaunchPlan& plan) {
 /// may be of an earlier attempt.
 std::string error_file_of(const JobEnd& end, const LaunchPlan& plan) {
   const auto& first = end.first_failure;
-  const bool is_ours = first && first->node == plan.node_rank && end.attempt == plan.attempt;
+  const bool is_ours = first && first->node == plan.placement.node_rank && end.attempt == plan.placement.attempt;
   if (!is_ours || first->error_message.empty()) {
     return {};
   }
@@ -79,7 +79,7 @@ void Agent::on_job_end(const JobEnd& end) {
   exit_log_timer_.ask();
   const bool is_patient = end.kind == EndKind::Succeeded && !logs_.are_late();
   // Log files that could not be created have used up their time already.
-  drain_deadline_.start(is_patient ? input_.options.console_stall : kShortTimeout);
+  drain_deadline_.start(is_patient ? run_.options.console_stall : kShortTimeout);
   finalize();
 }
 
@@ -125,7 +125,7 @@ void Agent::finalize() {
   }
   outcome_ = make_outcome();
   pending_work_.add(kReport);
-  if (input_.exit_report.write_report) {
+  if (run_.exit_report.write_report) {
     write_report();
   } else {
     print_exit_report({});
@@ -137,12 +137,12 @@ void Agent::write_report() {
   const auto most_time =
       is_exiting_now_ ? kMoment : std::max<std::chrono::milliseconds>(drain_deadline_.left(), kMoment);
   write_report_async(
-      report_, [this] { return input_.exit_report.write_report(*outcome_); }, input_.exit_report.stream, most_time,
+      report_, [this] { return run_.exit_report.write_report(*outcome_); }, run_.exit_report.stream, most_time,
       std::bind_front(&Agent::print_exit_report, this));
 }
 
 void Agent::print_exit_report(const Result<>& report) {
-  consoles_.out().write_always(input_.exit_report.say(*outcome_, report));  // for programs that read standard output
+  consoles_.out().write_always(run_.exit_report.say(*outcome_, report));  // for programs that read standard output
   has_finalized_ = true;
   if (is_exiting_now_) {
     pending_work_.exit_early();
@@ -200,20 +200,19 @@ void Agent::give_up_logs() {
 Outcome Agent::make_outcome() {
   Outcome outcome;
   outcome.end = *end_;
-  outcome.host_name = input_.options.host_name;
+  outcome.host_name = run_.options.host_name;
   outcome.run_time_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  outcome.nodes = input_.job.plan.nodes;
-  outcome.node_rank = input_.job.plan.node_rank;
+  const LaunchPlan& plan = attempt_ ? attempt_->plan() : run_.job.plan;
+  outcome.nodes = plan.placement.nodes;
+  outcome.node_rank = plan.placement.node_rank;
   if (attempt_) {
-    outcome.node_rank = attempt_->plan().node_rank;
-    outcome.nodes = attempt_->plan().nodes;
     outcome.workers = attempt_->results();
-    outcome.error_file = error_file_of(*end_, attempt_->plan());
+    outcome.error_file = error_file_of(*end_, plan);
     outcome.has_place = true;
   } else {
-    outcome.workers = results_without_start(input_.job.plan);
+    outcome.workers = results_without_start(plan);
   }
-  outcome.rank_zero_hosts_store = rank_zero_hosts_store(attempt_ ? attempt_->plan() : input_.job.plan);
+  outcome.rank_zero_hosts_store = rank_zero_hosts_store(attempt_ ? attempt_->plan() : run_.job.plan);
   outcome.reported_attempts = reported_attempts_;
   if (init_time_) {
     outcome.init_seconds = std::chrono::duration<double>(*init_time_).count();
@@ -222,7 +221,7 @@ Outcome Agent::make_outcome() {
   if ((verdict == Verdict::Hung || verdict == Verdict::Stopped) && !awaited_keys_.empty()) {
     outcome.notices.push_back(awaited_keys_);
   }
-  outcome.is_printed_elsewhere = launcher_link_ && (launcher_reports_reason_ || !input_.options.launcher->is_first);
+  outcome.is_printed_elsewhere = launcher_link_ && (launcher_reports_reason_ || !run_.options.launcher->is_first);
   for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {
     std::move(losses.begin(), losses.end(), std::back_inserter(outcome.notices));
   }
@@ -232,7 +231,7 @@ Outcome Agent::make_outcome() {
 // Control socket and notices.
 
 JobState Agent::job_state() const {
-  const gang::GangConfig& policy = input_.job.gang.policy;
+  const gang::GangConfig& policy = run_.job.gang.policy;
   const bool has_others = policy.job.most_nodes > 1;
   return {policy.job.job_id == kNoJobId ? std::string() : policy.job.job_id,
           has_others ? join_endpoint(policy.host, std::to_string(policy.port)) : std::string(), policy.version,
@@ -246,15 +245,15 @@ void Agent::start_control() {
     const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
     return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
   };
-  if (input_.job.plan.is_transparent) {
+  if (run_.job.plan.is_transparent) {
     return;
   }
   control_.start();
   const auto withdraw = [this](const std::string& source) {
     gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
   };
-  notice_sources_ = make_notice_sources(io_, helpers_, input_.options.suspend,
-                                        {std::bind_front(&Agent::take_notice, this), withdraw});
+  notice_sources_ =
+      make_notice_sources(io_, helpers_, run_.options.suspend, {std::bind_front(&Agent::take_notice, this), withdraw});
   for (const auto& source : notice_sources_) {
     source->start();
   }
@@ -269,8 +268,8 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
   if (!start.last_verdict.empty()) {
     all[kLastVerdictVariable] = start.last_verdict;
   }
-  if (!input_.options.state_folder.empty()) {
-    all[kJobStateVariable] = input_.options.state_folder;
+  if (!run_.options.state_folder.empty()) {
+    all[kJobStateVariable] = run_.options.state_folder;
   }
   for (std::size_t i = 0; i < plan.workers.size(); ++i) {
     plan.workers[i].environment.merge(control_.environment_of(i));
@@ -280,15 +279,15 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
 
 control::NodeStatus Agent::describe_node() const {
   control::NodeStatus status;
-  status.host = input_.options.host_name;
+  status.host = run_.options.host_name;
   status.pid = link_.guard;
   if (!attempt_) {
     const auto awaited = gang_.awaited();
     status.state = awaited.empty() ? "starting" : "waiting for " + join(awaited, ", ");
     return status;
   }
-  status.node = attempt_->plan().node_rank.value;
-  status.attempt = attempt_->plan().attempt;
+  status.node = attempt_->plan().placement.node_rank.value;
+  status.attempt = attempt_->plan().placement.attempt;
   status.state = "running";
   status.workers = attempt_->describe_workers();
   return status;
@@ -298,23 +297,23 @@ control::NodeStatus Agent::describe_node() const {
 void Agent::request_suspend(int signal) {
   heartbeat_sender_.start_heartbeats();  // the guard has got the signal, too
   const bool is_usual_end = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
-  take_notice(signal_name(signal), is_usual_end ? std::optional(time_to_save(input_.options.grace)) : std::nullopt);
+  take_notice(signal_name(signal), is_usual_end ? std::optional(time_to_save(run_.options.grace)) : std::nullopt);
 }
 
 /// Limits each notice to the time left in the allocation.
 void Agent::take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) {
-  if (const auto left = input_.options.suspend.time_left()) {
+  if (const auto left = run_.options.suspend.time_left()) {
     within = within ? std::min(*within, *left) : *left;
   }
   gang_.notify(gang::SuspendRequested{source, within});
 }
 
 void Agent::act(const gang::SuspendNotice& notice) {
-  control_.take_notice(notice, attempt_->plan().attempt);
+  control_.take_notice(notice, attempt_->plan().placement.attempt);
   for (const auto& source : notice_sources_) {
     source->on_delivered();
   }
-  attempt_->take_notice(notice.is_withdrawn, input_.options.suspend.worker_signal);
+  attempt_->take_notice(notice.is_withdrawn, run_.options.suspend.worker_signal);
   log_info(notice.is_withdrawn
                ? "the notice (" + notice.source + ") is withdrawn: the job goes on"
                : "the job is to be suspended (" + notice.source + "): the workers have " +
@@ -331,8 +330,8 @@ Result<> Agent::contribute_table() {
 
 /// The gang's setup with one key for each exchanged value.
 gang::GangSetup Agent::setup_with_keys() const {
-  gang::GangSetup setup = input_.job.gang;
-  const LinkCapacity room = room_for_links(input_.job);
+  gang::GangSetup setup = run_.job.gang;
+  const LinkCapacity room = room_for_links(run_.job);
   setup.policy.most_links = room.nodes;
   setup.most_strangers = room.strangers;
   setup.policy.keys = {ports_key(),    rank_table_key(), route_key(),  pmix_fence_key(),
@@ -344,10 +343,10 @@ gang::GangSetup Agent::setup_with_keys() const {
 /// votes.
 Result<> Agent::contribute() {
   TRY(contribute_table());
-  if (input_.job.may_need(&LaunchPlan::needs_secret)) {
+  if (run_.job.may_need(&LaunchPlan::needs_secret)) {
     gang_.contribute({job_secret_key().name, gang::random_digits(), {}}).value();  // a secret is below the size limit
   }
-  auto ports = TRY(ports_.contribution(input_.options.host_name));
+  auto ports = TRY(ports_.contribution(run_.options.host_name));
   auto contributed = ports.empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(ports), {}});
   std::string methods = start_vote_.contribution();
   return !contributed || methods.empty() ? contributed : gang_.contribute({methods_key().name, std::move(methods), {}});

@@ -37,22 +37,23 @@ Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptI
                  std::unique_ptr<Services> services)
     : input_(input),
       plan_(std::move(plan)),
-      reader_(reader_of_input(plan_, input.options)),
-      streams_(io, sinks, plan_, {input.options, input.variables, input.log_folder}),
+      reader_(reader_of_input(plan_, input.run.options)),
+      streams_(io, sinks, plan_, input.run),
       supervisor_(deciding_workers(plan_)),
-      programs_(io, input.helpers, plan_, input.variables),
-      workers_(plan_, input.inherited,
-               {input.variables, plan_.is_transparent ? std::string() : add_marker(input.variables, input.marker)}),
+      programs_(io, input.helpers, plan_, input.run.variables),
+      workers_(plan_, input.run.inherited,
+               {input.run.variables,
+                plan_.is_transparent ? std::string() : add_marker(input.run.variables, input.run.marker)}),
       sweeper_(::getpid()),
       terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
-      error_files_(io, input.helpers, plan_, input.run_folder),
-      starter_(io, StarterParts{plan_, programs_, workers_, streams_, error_files_, terminal_, input.options}),
+      error_files_(io, input.helpers, plan_, input.run.run_folder),
+      starter_(io, StarterParts{plan_, programs_, workers_, streams_, error_files_, terminal_, input.run.options}),
       successes_(plan_, workers_),
-      log_(plan_, workers_, supervisor_, input_.options),
+      log_(plan_, workers_, supervisor_, input_.run.options),
       services_(std::move(services)),
       listeners_({&log_, &services_, &left_by_ranks_}),
       deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
-      grace_(io, input.options.grace),
+      grace_(io, input.run.options.grace),
       kill_loop_(io, workers_, sweeper_, input.helpers),
       ready_timer_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
       silence_timer_(io, kSilentDelay, [this] { report_silent_workers(); }),
@@ -61,7 +62,7 @@ Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptI
       failure_debounce_(io, kOrderWindow, [this] { act_on_failures(); }),
       oom_kills_({.file = input.oom_counter, .before = read_oom_counter(input.oom_counter).value_or(0)}),
       early_server_exit_(io, plan_, workers_, [this] { report_early_exits(); }),
-      left_by_ranks_(io, plan_, workers_, input.options.grace) {
+      left_by_ranks_(io, plan_, workers_, input.run.options.grace) {
   connect_parts();
 }
 

@@ -36,12 +36,7 @@ namespace muster {
 
 /// Input of an attempt; everything outlives it.
 struct AttemptInput {
-  const RunOptions& options;
-  const Inherited& inherited;
-  const std::map<std::string, std::string>& variables;
-  const std::string& marker;
-  const std::string& log_folder;  ///< prefix of the plan's log paths; empty: they are complete
-  const std::string& run_folder;
+  const RunContext& run;
   pid_t guard = -1;
   Sidecars& sidecars;
   HelperProcesses& helpers;
@@ -112,7 +107,7 @@ class Attempt {
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
   [[nodiscard]] std::vector<WorkerResult> results() const { return results_of(view()); }
   /// This node's failures, with the workers' last lines.
-  [[nodiscard]] NodeFailures failures() const { return failures_of(view(), input_.options.host_name); }
+  [[nodiscard]] NodeFailures failures() const { return failures_of(view(), input_.run.options.host_name); }
 
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;

@@ -36,7 +36,7 @@ std::vector<std::size_t> EarlyServerExit::take() {
     is_one_alive = is_one_alive || (decides && workers_.is_alive(i));
   }
   // If no worker of this node decides success, the server's workers are on other nodes.
-  const bool serves_others = !has_deciding && plan_.nodes > 1;
+  const bool serves_others = !has_deciding && plan_.placement.nodes > 1;
   return is_one_alive || serves_others ? ended : std::vector<std::size_t>{};
 }
 
@@ -109,7 +109,7 @@ std::vector<std::string> hints_for(const Failure& failure, const AttemptView& at
 
 Failure failure_here(const AttemptView& attempt, const std::string& host_name) {
   Failure failure;
-  failure.node = attempt.plan.node_rank;
+  failure.node = attempt.plan.placement.node_rank;
   failure.host = host_name;
   return failure;
 }

@@ -126,16 +126,16 @@ Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& 
     const pid_t guard = link.guard;
     int exit_code = 0;
     {
-      const AgentInput input{job,
-                             options,
-                             inherited,
-                             variables,
-                             exit_report,
-                             marker,
-                             resources.log_folder,
-                             resources.folder.path(),
-                             resources.shared_path()};
-      exit_code = Agent(input, std::move(link)).run();
+      const RunContext context{job,
+                               options,
+                               inherited,
+                               variables,
+                               exit_report,
+                               marker,
+                               resources.log_folder,
+                               resources.folder.path(),
+                               resources.shared_path()};
+      exit_code = Agent(context, std::move(link)).run();
     }
     if (::getppid() != guard) {
       remove_folders(resources);  // otherwise the guard does it

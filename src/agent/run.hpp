@@ -163,10 +163,6 @@ struct JobPlan {
                                       std::size_t method) const;
   /// True if the plan of any start method sets this member, such as `&LaunchPlan::needs_secret`.
   [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
-  /// Port fixed by the user; empty: a fresh one for each attempt.
-  [[nodiscard]] std::optional<std::uint16_t> worker_port() const {
-    return input ? input->cluster.worker_port : std::nullopt;
-  }
 };
 
 /// Final steps of the agent, after every process has ended and all output has been read.
@@ -178,6 +174,19 @@ struct ExitReport {
   /// Logs the last lines of the job and returns text for standard output, written behind the workers' output.
   /// `report`: result of writing the report.
   std::function<std::string(const Outcome&, const Result<>& report)> say;
+};
+
+/// The job and its surroundings on this node, for all parts of the agent. Everything outlives the agent.
+struct RunContext {
+  const JobPlan& job;
+  const RunOptions& options;
+  const Inherited& inherited;
+  const std::map<std::string, std::string>& variables;
+  const ExitReport& exit_report;
+  const std::string& marker;
+  const std::string& log_folder;     ///< prefix of the plan's log paths; empty: they are complete
+  const std::string& run_folder;     ///< empty: none
+  const std::string& shared_folder;  ///< in shared memory; where there is none, equal to `run_folder`
 };
 
 /// Runs this node's workers to their end, then ends the process with the program's exit code; returns only if the job

@@ -151,12 +151,12 @@ std::optional<rank_table::RankedNode> RankTableExchange::part(const Placement& p
 // The vote on how MPI ranks start: looks for what each method needs in this image.
 
 std::string MpiStartVote::contribution() const {
-  if (job_.others.empty()) {
+  if (run_.job.others.empty()) {
     return {};
   }
-  std::vector<MethodReport> reports{report(job_.input->mode)};
-  reports.reserve(1 + job_.others.size());
-  for (const MpiStartMethod& other : job_.others) {
+  std::vector<MethodReport> reports{report(run_.job.input->mode)};
+  reports.reserve(1 + run_.job.others.size());
+  for (const MpiStartMethod& other : run_.job.others) {
     reports.push_back(report(other.mode));
   }
   return write_methods(reports);
@@ -169,10 +169,10 @@ AgreedMethod MpiStartVote::agreed(const gang::Exchanged& merged) {
 }
 
 void MpiStartVote::say(const AgreedMethod& method, const Placement& placement) const {
-  if (job_.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
+  if (run_.job.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
     return;
   }
-  const ChosenMode& mode = method.index == 0 ? job_.input->mode : job_.others.at(method.index - 1).mode;
+  const ChosenMode& mode = method.index == 0 ? run_.job.input->mode : run_.job.others.at(method.index - 1).mode;
   std::vector<std::string> reasons;
   if (const std::string& only_mpirun = mode.mpirun.only_mpirun.value; !only_mpirun.empty()) {
     reasons.push_back(only_mpirun + " is for mpirun alone");
@@ -190,10 +190,10 @@ std::string MpiStartVote::why_not(const ChosenMode& mode) const {
   if (mode.method == MpiStart::Pmix) {
     return why_no_pmix();
   }
-  if (run_folder_.empty()) {
+  if (run_.run_folder.empty()) {
     return "there is no folder for its files (TMPDIR names another place)";
   }
-  if (job_.gang.policy.job.most_nodes > 1 && !job_.gang.key && needs_token(mode)) {
+  if (run_.job.gang.policy.job.most_nodes > 1 && !run_.job.gang.key && needs_token(mode)) {
     return "it needs a token where there are several nodes (--token-file)";
   }
   return mode.method == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"}) : why_not_found({"mpirun"});
@@ -201,11 +201,11 @@ std::string MpiStartVote::why_not(const ChosenMode& mode) const {
 
 /// Runs the server's own program, which looks for the library as it does when it serves.
 std::string MpiStartVote::why_no_pmix() const {
-  const auto program = write_pmix_server(run_folder_);
+  const auto program = write_pmix_server(run_.run_folder);
   if (!program) {
     return program.error().message;
   }
-  const auto probed = probe_program({*program, {"muster-pmix", "--probe"}}, inherited_, variables_);
+  const auto probed = probe_program({*program, {"muster-pmix", "--probe"}}, run_.inherited, run_.variables);
   if (!probed) {
     return probed.error().message;
   }
@@ -214,9 +214,9 @@ std::string MpiStartVote::why_no_pmix() const {
 
 /// Programs missing from PATH and from the sbin directories, where sshd usually is.
 std::string MpiStartVote::why_not_found(const std::vector<std::string>& programs) const {
-  const auto path = variables_.find("PATH");
+  const auto path = run_.variables.find("PATH");
   const std::string folders =
-      (path == variables_.end() ? std::string("/usr/bin:/bin") : path->second) + ":/usr/sbin:/usr/local/sbin:/sbin";
+      (path == run_.variables.end() ? std::string("/usr/bin:/bin") : path->second) + ":/usr/sbin:/usr/local/sbin:/sbin";
   std::vector<std::string> missing;
   for (const std::string& program : programs) {
     if (!find_executable(program, folders)) {

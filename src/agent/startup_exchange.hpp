@@ -89,10 +89,8 @@ class RankTableExchange {
 
 class MpiStartVote {
  public:
-  /// All references outlive this. `run_folder` may be empty.
-  MpiStartVote(const JobPlan& job, const Inherited& inherited, const std::map<std::string, std::string>& variables,
-               const std::string& run_folder)
-      : job_(job), inherited_(inherited), variables_(variables), run_folder_(run_folder) {}
+  /// `run` outlives this.
+  explicit MpiStartVote(const RunContext& run) : run_(run) {}
 
   /// Start methods that work on this node, for the other nodes; searches the installed programs, which takes about 10
   /// ms and 5 s at most; empty: there is only one method.
@@ -110,10 +108,7 @@ class MpiStartVote {
   [[nodiscard]] std::string why_no_pmix() const;
   [[nodiscard]] std::string why_not_found(const std::vector<std::string>& programs) const;
 
-  const JobPlan& job_;
-  const Inherited& inherited_;
-  const std::map<std::string, std::string>& variables_;
-  const std::string& run_folder_;
+  const RunContext& run_;
 };
 
 // The nodes' vote on ROUTE_PLAN=true.

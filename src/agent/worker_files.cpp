@@ -80,7 +80,7 @@ bool ErrorFiles::is_in_run_folder(const std::string& path) const {
 std::vector<std::string> ErrorFiles::unmade_places() const {
   std::vector<std::string> paths;
   for (const WorkerPlan& worker : plan_.workers) {
-    if (!worker.error_file.empty() && (plan_.attempt > 0 || !is_in_run_folder(worker.error_file))) {
+    if (!worker.error_file.empty() && (plan_.placement.attempt > 0 || !is_in_run_folder(worker.error_file))) {
       paths.push_back(worker.error_file);
     }
   }

@@ -128,7 +128,7 @@ Programs::Programs(boost::asio::io_context& io, HelperProcesses& helpers, const 
 }
 
 bool Programs::find(std::function<void()> then) {
-  if (plan_.nodes == 1) {
+  if (plan_.placement.nodes == 1) {
     found_ = find_all(plan_, search_path_);
     return true;
   }

@@ -30,13 +30,8 @@ Result<> check_files(const StreamRoute& route) {
 }  // namespace
 
 WorkerStreams::WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan,
-                             const StreamSettings& settings)
-    : sinks_(sinks),
-      plan_(plan),
-      options_(settings.options),
-      variables_(settings.variables),
-      log_folder_(settings.log_folder),
-      output_(io, plan.workers.size(), &sinks.logs) {
+                             const RunContext& run)
+    : sinks_(sinks), plan_(plan), run_(run), output_(io, plan.workers.size(), &sinks.logs) {
   sinks_.consoles.on_writable = [this] { output_.resume(); };
   sinks_.logs.on_writable = [this] { output_.resume(); };
   output_.on_resized = [this](std::size_t worker) {
@@ -76,19 +71,20 @@ void WorkerStreams::open_files_of(std::size_t worker) {
 }
 
 OutputConnection WorkerStreams::connection_of(std::size_t worker) const {
-  return choose_connection(target(worker, /*is_error=*/false), target(worker, /*is_error=*/true), options_.terminals);
+  return choose_connection(target(worker, /*is_error=*/false), target(worker, /*is_error=*/true),
+                           run_.options.terminals);
 }
 
 bool WorkerStreams::is_typed_to(std::size_t worker) const {
-  const bool is_chosen =
-      options_.input_for == InputFor::ChosenWorker && worker == static_cast<std::size_t>(options_.input_rank.value);
-  const bool is_alone = options_.input_for == InputFor::SingleWorker && plan_.workers.size() == 1;
-  return (is_chosen || is_alone || options_.input_for == InputFor::All) && is_terminal(STDIN_FILENO);
+  const bool is_chosen = run_.options.input_for == InputFor::ChosenWorker &&
+                         worker == static_cast<std::size_t>(run_.options.input_rank.value);
+  const bool is_alone = run_.options.input_for == InputFor::SingleWorker && plan_.workers.size() == 1;
+  return (is_chosen || is_alone || run_.options.input_for == InputFor::All) && is_terminal(STDIN_FILENO);
 }
 
 StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
   const Destination wanted = destination(worker, is_error);
-  const LineFilter& filter = is_error ? options_.duplicate_err : options_.duplicate_out;
+  const LineFilter& filter = is_error ? run_.options.duplicate_err : run_.options.duplicate_out;
   StreamTarget target;
   if (wanted.console) {
     target.console = sinks_.consoles.descriptor(is_error);
@@ -121,7 +117,7 @@ Result<> WorkerStreams::connect(std::size_t worker, StreamEnds ends) {
 
 Destination WorkerStreams::destination(std::size_t worker, bool is_error) const {
   const LocalRank rank = plan_.workers[worker].local_rank;
-  return is_error ? options_.selection.err(rank) : options_.selection.out(rank);
+  return is_error ? run_.options.selection.err(rank) : run_.options.selection.out(rank);
 }
 
 StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
@@ -140,7 +136,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
     route.framer.sanitize_lines();
   }
   route.shows_unfinished = target(worker, is_error).is_terminal;
-  if (route.shows_unfinished && has_whole_lines && !is_dumb(variables_)) {
+  if (route.shows_unfinished && has_whole_lines && !is_dumb(run_.variables)) {
     route.framer.draw_rows();
   }
   route.is_typed_to = is_typed_to(worker);
@@ -148,7 +144,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
 }
 
 std::shared_ptr<LogFile> WorkerStreams::open_file(const std::string& path) {
-  files_.push_back(sinks_.logs.open(log_folder_ + path));
+  files_.push_back(sinks_.logs.open(run_.log_folder + path));
   return files_.back();
 }
 
@@ -171,7 +167,7 @@ void WorkerStreams::open_log(StreamRoute& route, std::shared_ptr<LogFile>& joine
 }
 
 void WorkerStreams::open_filtered(StreamRoute& route) {
-  const LineFilter& filter = route.is_error ? options_.duplicate_err : options_.duplicate_out;
+  const LineFilter& filter = route.is_error ? run_.options.duplicate_err : run_.options.duplicate_out;
   if (filter.is_empty()) {
     return;
   }
@@ -183,7 +179,7 @@ void WorkerStreams::open_filtered(StreamRoute& route) {
 }
 
 void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
-  if (options_.prefix_template.needs("pid")) {
+  if (run_.options.prefix_template.needs("pid")) {
     output_.change_routes(worker, [this, pid](StreamRoute& route) { set_prefixes(route, pid); });
   }
 }
@@ -191,7 +187,7 @@ void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
 void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const {
   const std::string text = prefix_text(route.worker, pid);
   const bool is_shown =
-      options_.prefix != PrefixWhen::OnTerminal || (route.console != nullptr && route.console->is_terminal());
+      run_.options.prefix != PrefixWhen::OnTerminal || (route.console != nullptr && route.console->is_terminal());
   route.framer.set_prefix(is_shown ? coloured(text, route) : "");
   const std::size_t taken = is_shown ? columns_of_text(text) : 0;
   route.window = [console = sinks_.consoles.descriptor(route.is_error), taken] {
@@ -205,9 +201,9 @@ void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) c
 /// mpirun's output has no prefix: it contains the output of its ranks, and the lines do not tell of which one.
 bool WorkerStreams::has_prefix(const WorkerPlan& planned) const {
   const bool brings_others = planned.is_unranked && planned.decides_success;
-  const bool has_others = (plan_.world_size > 1 && !brings_others) || !options_.prefix_template.is_empty();
-  return options_.prefix == PrefixWhen::Always ||
-         (options_.prefix != PrefixWhen::Never && has_others && !plan_.is_transparent);
+  const bool has_others = (plan_.world_size > 1 && !brings_others) || !run_.options.prefix_template.is_empty();
+  return run_.options.prefix == PrefixWhen::Always ||
+         (run_.options.prefix != PrefixWhen::Never && has_others && !plan_.is_transparent);
 }
 
 /// The prefix of a worker's lines; empty for none.
@@ -216,27 +212,28 @@ std::string WorkerStreams::prefix_text(std::size_t worker, std::optional<pid_t> 
   if (!has_prefix(planned)) {
     return {};
   }
-  if (options_.prefix_template.is_empty()) {
-    const std::string node = plan_.nodes > 1 ? to_string(plan_.node_rank) + ":" : std::string();
+  if (run_.options.prefix_template.is_empty()) {
+    const std::string node = plan_.placement.nodes > 1 ? to_string(plan_.placement.node_rank) + ":" : std::string();
     return "[" + node + (planned.label.empty() ? to_string(planned.global_rank) : planned.label) + "] ";
   }
   const auto role_name = planned.environment.find("ROLE_NAME");
-  return options_.prefix_template.fill(
+  return run_.options.prefix_template.fill(
       {{"role_name", role_name == planned.environment.end() ? planned.role : role_name->second},
        {"local_rank", to_string(planned.local_rank)},
        {"rank", to_string(planned.global_rank)},
        {"global_rank", to_string(planned.global_rank)},
        {"role", planned.role},
        {"role_rank", std::to_string(planned.role_rank)},
-       {"node_rank", to_string(plan_.node_rank)},
-       {"attempt", std::to_string(plan_.attempt)},
-       {"hostname", options_.host_name},
+       {"node_rank", to_string(plan_.placement.node_rank)},
+       {"attempt", std::to_string(plan_.placement.attempt)},
+       {"hostname", run_.options.host_name},
        {"pid", pid ? std::to_string(*pid) : ""}});
 }
 
 /// The prefix with the colour of the rank, if the stream's console shows colours.
 std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& route) const {
-  if (text.empty() || !may_colour(route.is_error ? STDERR_FILENO : STDOUT_FILENO, options_.colour, variables_)) {
+  if (text.empty() ||
+      !may_colour(route.is_error ? STDERR_FILENO : STDOUT_FILENO, run_.options.colour, run_.variables)) {
     return text;
   }
   constexpr int kColours = 6;  // red to cyan, without black and white

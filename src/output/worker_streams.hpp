@@ -26,18 +26,11 @@ struct Sinks {
   LogFiles& logs;
 };
 
-/// Settings that decide the destinations. All of them outlive the streams.
-struct StreamSettings {
-  const RunOptions& options;
-  const std::map<std::string, std::string>& variables;
-  const std::string& log_folder;
-};
-
 /// Owns all streams that are read from the workers of one attempt.
 class WorkerStreams {
  public:
-  WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan,
-                const StreamSettings& settings);
+  /// All references outlive the streams.
+  WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan, const RunContext& run);
   ~WorkerStreams() = default;
   WorkerStreams(const WorkerStreams&) = delete;
   WorkerStreams& operator=(const WorkerStreams&) = delete;
@@ -105,9 +98,7 @@ class WorkerStreams {
 
   Sinks sinks_;
   const LaunchPlan& plan_;
-  const RunOptions& options_;
-  const std::map<std::string, std::string>& variables_;
-  const std::string& log_folder_;  ///< directory of the plan's paths; empty: they are complete
+  const RunContext& run_;
   PipeReader output_;
   std::vector<Routes> routes_;                   ///< by worker; moved out by `connect`
   std::vector<std::shared_ptr<LogFile>> files_;  ///< of this attempt

@@ -28,7 +28,7 @@ std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot, const s
     return {};
   }
   const std::string count = readable(threads->second);
-  plan.decisions.push_back({"OMP_NUM_THREADS", count, snapshot.cores.source});
+  plan.cluster.decisions.push_back({"OMP_NUM_THREADS", count, snapshot.cores.source});
   const auto& binding = plan.workers.front().binding;
   if (binding && std::to_string(binding->cpus.size()) == count) {
     return ", OMP_NUM_THREADS=" + count + " (the CPUs that each is bound to)";
@@ -40,19 +40,21 @@ std::string describe_threads(LaunchPlan& plan, const Snapshot& snapshot, const s
 /// "node 1 of 2", "node 1 of 2 to 4"; where the rank is open, "one of 2 nodes"; for a process placed by the platform
 /// "task 9 of 16 (1 of 8 on this host)".
 std::string describe_node(const LaunchPlan& plan) {
-  const std::string nodes =
-      (plan.least_nodes < plan.nodes ? std::to_string(plan.least_nodes) + " to " : "") + std::to_string(plan.nodes);
-  if (plan.share) {
-    return "task " + to_string(plan.node_rank) + " of " + nodes + " (" + std::to_string(plan.share->local_rank.value) +
-           " of " + std::to_string(plan.share->local_size.value) + " on this host)";
+  const int most = plan.placement.nodes;
+  const int least = plan.cluster.job.least_nodes;
+  const std::string nodes = (least < most ? std::to_string(least) + " to " : "") + std::to_string(most);
+  const std::string rank = to_string(plan.placement.node_rank);
+  if (const auto& share = plan.cluster.share) {
+    return "task " + rank + " of " + nodes + " (" + std::to_string(share->local_rank.value) + " of " +
+           std::to_string(share->local_size.value) + " on this host)";
   }
-  return plan.has_node_rank ? "node " + to_string(plan.node_rank) + " of " + nodes : "one of " + nodes + " nodes";
+  return plan.cluster.node.rank ? "node " + rank + " of " + nodes : "one of " + nodes + " nodes";
 }
 
 /// The number of workers in the job; for mpirun, which starts the ranks itself, the number of slots.
 std::string describe_job(const LaunchPlan& plan) {
   const bool has_ranks = plan.workers.empty() || ProcessNames::of(plan.workers).has_ranks();
-  const int slots = std::accumulate(plan.slots.begin(), plan.slots.end(), 0);
+  const int slots = std::accumulate(plan.cluster.slots.begin(), plan.cluster.slots.end(), 0);
   return has_ranks ? ", " + std::to_string(plan.world_size) + " in the job"
                    : ", for " + count_of(static_cast<std::size_t>(slots), "rank");
 }
@@ -64,18 +66,20 @@ void add_start_notice(LaunchPlan& plan, const PlanInput& input, const std::strin
   const std::string here = plan.awaits_table ? "as many workers here as the rank table says"
                                              : ProcessNames::of(plan.workers).count(noun_of(plan.workers)) + " here";
   const std::string in_job = plan.awaits_table ? "" : describe_job(plan);
+  const std::string port = std::to_string(plan.cluster.gang_port);
   const std::string others =
-      plan.nodes > 1 ? ", leader " + plan.master_address + ":" + std::to_string(plan.gang_port) : in_job;
+      plan.placement.nodes > 1 ? ", leader " + plan.placement.master_address + ":" + port : in_job;
   // Names a mode that was detected: ", ranktable by RANK_TABLE_FILE and Ascend devices".
   const ChosenMode& chosen = input.mode;
   const bool is_found = chosen.source.kind == SourceKind::Variable;
   const std::string found_mode = is_found ? ", " + chosen.mode.name + " by " + chosen.source.name : "";
-  plan.notices.push_back(plan.platform + found_mode + ": " + describe_node(plan) + ", " + here + others +
+  plan.notices.push_back(plan.cluster.platform + found_mode + ": " + describe_node(plan) + ", " + here + others +
                          (plan.awaits_table ? "" : describe_threads(plan, snapshot, cores)));
   const int devices = count_visible_devices(snapshot);
-  if (plan.share && devices > 1 && devices < plan.share->local_size.value) {
-    plan.notices.push_back(count_of(static_cast<std::size_t>(plan.share->local_size.value), "task") +
-                           " on this host share its " + std::to_string(devices) + " accelerators");
+  const int tasks = plan.cluster.share ? plan.cluster.share->local_size.value : 1;
+  if (devices > 1 && devices < tasks) {
+    plan.notices.push_back(count_of(static_cast<std::size_t>(tasks), "task") + " on this host share its " +
+                           std::to_string(devices) + " accelerators");
   }
   if (is_already_worker(snapshot)) {
     plan.notices.push_back("LOCAL_RANK is '" + snapshot.variable("LOCAL_RANK").value_or("") +
@@ -91,8 +95,8 @@ void add_binding_notice(LaunchPlan& plan, const JobRequest& job) {
   plan.notices.insert(plan.notices.end(), job.binding->notices.begin(), job.binding->notices.end());
   for (const WorkerPlan& worker : plan.workers) {
     if (worker.binding) {
-      plan.decisions.push_back({"binding[" + to_string(worker.local_rank) + "]", describe_ranges(worker.binding->cpus),
-                                worker.binding->how});
+      plan.cluster.decisions.push_back({"binding[" + to_string(worker.local_rank) + "]",
+                                        describe_ranges(worker.binding->cpus), worker.binding->how});
     }
   }
   const bool is_bound = std::any_of(plan.workers.begin(), plan.workers.end(),

@@ -112,35 +112,22 @@ struct PlannedFile {
 
 /// The processes of this node with their arguments and environment: a plain value, printable without running it.
 struct LaunchPlan {
-  std::string platform;
+  Cluster cluster;      ///< with at most one node per worker; the plan's own decisions follow those about the nodes
+  Placement placement;  ///< of this node in the attempt
   std::string mode;
-  int attempt = 0;
-  int nodes = 1;
-  int least_nodes = 1;
-  NodeRank node_rank;
-  bool has_node_rank = true;                      ///< false: not given, decided by the order of arrival
-  std::optional<HostShare> share;                 ///< set where the node is one process of this host
-  std::vector<std::optional<std::string>> hosts;  ///< one per node that may take part
-  std::vector<int> slots;                         ///< by node; as far as they are known or assumed
-  std::string master_address;
-  std::optional<std::uint16_t> master_port;  ///< the rendezvous of the workers; empty: not needed for one node
-  std::uint16_t gang_port = 0;               ///< the rendezvous of the agents; 0 for one node
   int world_size = 1;
-  std::vector<Decision> decisions;
-  std::vector<UnusedValue> lost;  ///< values that were found and not used, with the reason
   std::vector<PlannedFile> files;
-  std::vector<WorkerPlan> workers;        ///< those of this node, by local rank
-  StreamLogs chosen_lines;                ///< files for the lines of all workers that hold chosen words
-  std::vector<std::string> notices;       ///< sentences for the user, printed once at start
-  Parameters parameters;                  ///< of the template, for its services
-  std::vector<std::string> services;      ///< run beside the workers of this job
-  bool needs_run_folder = false;          ///< a process of the job uses {run_dir}
-  bool needs_shared_memory = false;       ///< a process of the job uses {shm_dir}
-  bool needs_secret = false;              ///< a process of the job, or `mpi_job`, uses {job_secret}
-  bool exchanges_sizes = false;           ///< the nodes exchange their numbers of processes
-  std::vector<NodePorts> notified_nodes;  ///< by node rank, as exchanged; empty: not exchanged
-  std::string mpi_job;                    ///< the PMIx namespace, which must be known to the nodes of the job only
-  bool awaits_table = false;              ///< a rank table that is not here yet decides the workers
+  std::vector<WorkerPlan> workers;    ///< those of this node, by local rank
+  StreamLogs chosen_lines;            ///< files for the lines of all workers that hold chosen words
+  std::vector<std::string> notices;   ///< sentences for the user, printed once at start
+  Parameters parameters;              ///< of the template, for its services
+  std::vector<std::string> services;  ///< run beside the workers of this job
+  bool needs_run_folder = false;      ///< a process of the job uses {run_dir}
+  bool needs_shared_memory = false;   ///< a process of the job uses {shm_dir}
+  bool needs_secret = false;          ///< a process of the job, or `mpi_job`, uses {job_secret}
+  bool exchanges_sizes = false;       ///< the nodes exchange their numbers of processes
+  std::string mpi_job;                ///< the PMIx namespace, which must be known to the nodes of the job only
+  bool awaits_table = false;          ///< a rank table that is not here yet decides the workers
 
   [[nodiscard]] bool needs_service(const std::string& name) const {
     return std::find(services.begin(), services.end(), name) != services.end();

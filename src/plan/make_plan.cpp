@@ -141,39 +141,16 @@ std::vector<PlannedFile> plan_files(const ModeTemplate& mode, const Values& valu
   return files;
 }
 
-/// Starts a plan with the facts of the cluster and the placement.
+/// Starts a plan with the nodes of the job.
 LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
   LaunchPlan plan;
-  plan.platform = cluster.platform;
-  plan.attempt = placement.attempt;
-  plan.nodes = placement.nodes;
-  plan.least_nodes = cluster.job.least_nodes;
-  plan.node_rank = placement.node_rank;
-  plan.has_node_rank = cluster.node.rank.has_value();
-  plan.share = cluster.share;
-  plan.hosts = cluster.hosts;
-  plan.slots = cluster.slots;
-  plan.master_address = placement.master_address;
-  plan.master_port = cluster.master_port;
-  plan.gang_port = cluster.gang_port;
-  plan.decisions = cluster.decisions;
-  plan.lost = cluster.lost;
+  plan.cluster = cluster;
+  plan.placement = placement;
   if (cluster.job.total_slots) {  // at most one node per worker, but fewer in fact
-    plan.hosts.resize(static_cast<std::size_t>(placement.nodes));
-    plan.slots.resize(static_cast<std::size_t>(placement.nodes));
+    plan.cluster.hosts.resize(static_cast<std::size_t>(placement.nodes));
+    plan.cluster.slots.resize(static_cast<std::size_t>(placement.nodes));
   }
   return plan;
-}
-
-/// Scripts that read the platform's TF_CONFIG, or variables that the role names, may not accept the arguments.
-bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
-  if (input.job.template_arguments != GiveArguments::Auto) {
-    return input.job.template_arguments == GiveArguments::Always;
-  }
-  const auto& instead = role.arguments_unless_set;
-  return !input.cluster.has_task_config && std::none_of(instead.begin(), instead.end(), [&](const std::string& name) {
-    return input.snapshot.has(name);
-  });
 }
 
 /// True for a role that decides success: by the user's choice, else by the template.
@@ -207,7 +184,7 @@ void add_parameters(LaunchPlan& plan, const std::vector<Parameter>& known) {
     }
   }
   for (const auto& [name, value] : given) {
-    plan.decisions.push_back({name, value.value, value.source.name});
+    plan.cluster.decisions.push_back({name, value.value, value.source.name});
   }
 }
 
@@ -215,39 +192,33 @@ void add_parameters(LaunchPlan& plan, const std::vector<Parameter>& known) {
 void add_mode(LaunchPlan& plan, const ChosenMode& chosen, const JobRequest& job) {
   plan.mode = chosen.mode.name;
   if (const auto& devices = job.devices) {
-    plan.decisions.push_back({devices->variable, devices->list, devices->source.name});
+    plan.cluster.decisions.push_back({devices->variable, devices->list, devices->source.name});
   }
-  plan.decisions.push_back({"mode", plan.mode, chosen.source.name});
+  plan.cluster.decisions.push_back({"mode", plan.mode, chosen.source.name});
   plan.parameters = chosen.parameters;
   add_parameters(plan, chosen.mode.parameters);
 }
 
-/// Fills the fields of a role that do not depend on the node.
-void fill_role_plan(RolePlan& shared, const PlanInput& input, const Placement& placement, const Values& values) {
+/// Fills the fields of a role that do not depend on the process.
+void fill_role_plan(RolePlan& shared, const Values& values) {
   const RoleTemplate& role = shared.role;
-  shared.is_decided = placement.is_decided;
-  shared.has_several_nodes = placement.nodes > 1;
+  const PlanInput& input = shared.input;
+  shared.decides_success = decides(role, input.job, values);
   if (role.count == RoleCount::PerDevice && input.cluster.job.roles.empty()) {
-    shared.named = placement.role;
+    shared.named = shared.placement.role;
   }
   shared.devices = runtime_devices(input);
   if (!shared.part.is_shared) {
-    shared.slots = find_slots(input.cluster, placement);
+    shared.slots = find_slots(input.cluster, shared.placement);
   }
-  shared.keeps_task_config = input.cluster.has_task_config;
-  shared.cores_per_worker = std::stoi(values.at("cores_per_worker"));
-  shared.gives_arguments = gives_arguments(input, role);
-  shared.reserves_ports = input.cluster.job.endpoints.empty();  // otherwise the platform has chosen them
-  shared.decides_success = decides(role, input.job, values);
   shared.unset = own_variables(input.snapshot);
   shared.unset.insert(shared.unset.end(), role.unset.begin(), role.unset.end());
 }
 
-/// Adds the facts that the nodes exchange for each other and for services.
-void add_nodes(LaunchPlan& plan, const Placement& placement, const std::vector<std::string>& texts) {
-  plan.exchanges_sizes = plan.needs_service(kPmixService) || plan.needs_service(kSshService) ||
-                         use_placeholder(texts, "cross_rank") || use_placeholder(texts, "cross_size");
-  plan.notified_nodes = placement.ports;
+/// True where the nodes exchange their numbers of processes for each other and for services.
+bool exchanges_sizes(const LaunchPlan& plan, const std::vector<std::string>& texts) {
+  return plan.needs_service(kPmixService) || plan.needs_service(kSshService) || use_placeholder(texts, "cross_rank") ||
+         use_placeholder(texts, "cross_size");
 }
 
 void add_notices(LaunchPlan& plan, const PlanInput& input, const std::string& cores_text,
@@ -300,7 +271,7 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   plan.services = find_services(chosen.mode, texts, job, has_table);
   plan.needs_run_folder = use_placeholder(texts, "run_dir") || has_table;
   plan.needs_shared_memory = use_placeholder(texts, "shm_dir");
-  add_nodes(plan, placement, texts);
+  plan.exchanges_sizes = exchanges_sizes(plan, texts);
   add_mpi(plan, values);
   plan.needs_secret = use_placeholder(texts, "job_secret") || !plan.mpi_job.empty();
   plan.awaits_table = awaits_table(input, has_table);
@@ -309,9 +280,8 @@ LaunchPlan make_plan(const PlanInput& input, const Placement& placement) {
   const std::string log_folder = name_log_folder(job, placement.attempt, fill_placeholders("{run_id}", values));
   plan.world_size = 0;  // incremented per role: the first rank of the next role
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const RoleTemplate& role = chosen.mode.roles[i];
-    RolePlan shared{role, chosen, job, snapshot, endpoints, part, log_folder};
-    fill_role_plan(shared, input, placement, values);
+    RolePlan shared{chosen.mode.roles[i], input, placement, endpoints, part, log_folder};
+    fill_role_plan(shared, values);
     plan_role(plan, shared, places[i], values);
     plan.world_size += places[i].total;
   }
@@ -387,17 +357,18 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   const std::string local_world_size = *snapshot.variable("LOCAL_WORLD_SIZE");
   LaunchPlan plan;
   plan.is_transparent = true;
-  plan.platform = "worker";
+  plan.cluster.platform = "worker";
   plan.mode = "none";
-  plan.hosts = {std::nullopt};
-  plan.slots = {1};
-  plan.master_address = snapshot.variable("MASTER_ADDR").value_or("");
+  plan.cluster.node.rank = NodeRank{0};
+  plan.cluster.hosts = {std::nullopt};
+  plan.cluster.slots = {1};
+  plan.placement.master_address = snapshot.variable("MASTER_ADDR").value_or("");
   if (const auto port = parse_integer(snapshot.variable("MASTER_PORT").value_or(""), 1, 65'535)) {
-    plan.master_port = static_cast<std::uint16_t>(*port);
+    plan.cluster.master_port = static_cast<std::uint16_t>(*port);
   }
   plan.world_size = number("WORLD_SIZE", 1);
-  plan.decisions = {{"platform", "worker", "LOCAL_RANK and LOCAL_WORLD_SIZE"},
-                    {"nodes.slots", "1", "LOCAL_RANK and LOCAL_WORLD_SIZE"}};
+  plan.cluster.decisions = {{"platform", "worker", "LOCAL_RANK and LOCAL_WORLD_SIZE"},
+                            {"nodes.slots", "1", "LOCAL_RANK and LOCAL_WORLD_SIZE"}};
   plan.notices = {"already a worker of another launcher (LOCAL_RANK=" + local_rank +
                   ", LOCAL_WORLD_SIZE=" + local_world_size +
                   "): starting one process with the environment unchanged; --nproc-per-node "
@@ -410,7 +381,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
   worker.script = job.script;
   worker.unset = own_variables(snapshot);
   worker.working_directory = snapshot.working_directory;
-  const std::string log_folder = name_log_folder(job, plan.attempt, mark_deferred("run_id"));
+  const std::string log_folder = name_log_folder(job, plan.placement.attempt, mark_deferred("run_id"));
   worker.log = name_logs(
       job, log_folder, {.name = "worker_" + to_string(worker.global_rank), .local_rank = to_string(worker.local_rank)});
   plan.workers.push_back(std::move(worker));

@@ -43,18 +43,11 @@ using Values = std::map<std::string, std::string>;
 /// The facts that the workers of one role share.
 struct RolePlan {
   const RoleTemplate& role;
-  const ChosenMode& chosen;
-  const JobRequest& job;
-  const Snapshot& snapshot;
+  const PlanInput& input;
+  const Placement& placement;
   const std::vector<RoleEndpoints>& endpoints;
   const HostTasks& part;
-  std::string log_folder;  ///< log directory of the attempt
-  int cores_per_worker = 1;
-  bool is_decided = false;         ///< endpoints are final: unknown ones do not exist
-  bool keeps_task_config = false;  ///< passes the platform's TF_CONFIG on
-  bool gives_arguments = true;
-  bool reserves_ports = true;
-  bool has_several_nodes = false;
+  const std::string& log_folder;  ///< log directory of the attempt
   bool decides_success = true;
   RoleSlots named = {};                 ///< place among the nodes whose role has the same name
   std::vector<int> devices = {};        ///< runtime numbers by a rank table; empty: assigned in turn

@@ -49,14 +49,14 @@ StreamLogs name_logs(const JobRequest& job, const std::string& folder, const Log
 }
 
 std::string name_error_file(const RolePlan& shared, const Values& values) {
-  const JobRequest& job = shared.job;
+  const JobRequest& job = shared.input.job;
   if (shared.role.error_file.empty() || job.log_layout == LogLayout::Nothing) {
     return {};
   }
   if (job.log_layout == LogLayout::ByRank || job.log_dir.empty()) {
     return fill_placeholders(shared.role.error_file, values);
   }
-  const std::filesystem::path here = shared.snapshot.working_directory;
+  const std::filesystem::path here = shared.input.snapshot.working_directory;
   const std::string file = shared.log_folder + "/" + values.at("local_rank") + "/error.json";
   return (here / file).lexically_normal().string();
 }
@@ -68,7 +68,7 @@ StreamLogs name_chosen_lines(const LaunchPlan& plan, const JobRequest& job, cons
   const bool is_beside = is_own && !plan.workers.empty();
   const std::string place =
       is_beside ? std::filesystem::path(plan.workers.front().log.out).parent_path().string() : folder;
-  const std::string node = is_own && plan.nodes > 1 ? "_" + to_string(plan.node_rank) : "";
+  const std::string node = is_own && plan.placement.nodes > 1 ? "_" + to_string(plan.placement.node_rank) : "";
   return {place + "/filtered_stdout" + node + ".log", place + "/filtered_stderr" + node + ".log"};
 }
 
@@ -145,19 +145,20 @@ json::object file_document(const PlannedFile& file) {
 }
 
 json::object nodes_document(const LaunchPlan& plan) {
+  const Cluster& cluster = plan.cluster;
   json::array hosts;
-  for (const auto& host : plan.hosts) {
+  for (const auto& host : cluster.hosts) {
     hosts.push_back(host ? json::value(*host) : json::value(nullptr));
   }
-  return {{"count", plan.nodes},
-          {"rank", plan.has_node_rank ? json::value(plan.node_rank.value) : json::value(nullptr)},
+  return {{"count", plan.placement.nodes},
+          {"rank", cluster.node.rank ? json::value(plan.placement.node_rank.value) : json::value(nullptr)},
           {"hosts", std::move(hosts)},
-          {"slots", json::array(plan.slots.begin(), plan.slots.end())}};
+          {"slots", json::array(cluster.slots.begin(), cluster.slots.end())}};
 }
 
 json::array decisions_document(const LaunchPlan& plan) {
   json::array decisions;
-  for (const Decision& decision : plan.decisions) {
+  for (const Decision& decision : plan.cluster.decisions) {
     decisions.push_back(json::object{
         {"field", decision.field}, {"value", masked(decision.field, decision.value)}, {"source", decision.source}});
   }
@@ -166,7 +167,7 @@ json::array decisions_document(const LaunchPlan& plan) {
 
 json::array lost_document(const LaunchPlan& plan) {
   json::array lost;
-  for (const UnusedValue& other : plan.lost) {
+  for (const UnusedValue& other : plan.cluster.lost) {
     const std::string& name = other.seen.source.name;
     lost.push_back(json::object{{"field", other.field.empty() ? json::value(nullptr) : json::value(other.field)},
                                 {"value", masked(name, other.seen.value)},
@@ -194,19 +195,19 @@ json::value to_document(const LaunchPlan& plan) {
   for (const WorkerPlan& worker : plan.workers) {
     processes.push_back(process_document(worker));
   }
-  json::value document = json::object{
-      {"muster", MUSTER_VERSION},
-      {"platform", plan.platform},
-      {"mode", plan.mode},
-      {"nodes", nodes_document(plan)},
-      {"rendezvous",
-       json::object{{"address", plan.master_address},
-                    {"port", plan.master_port ? json::value(*plan.master_port) : json::value("{worker_port}")}}},
-      {"world_size", plan.world_size},
-      {"decisions", decisions_document(plan)},
-      {"files", std::move(files)},
-      {"processes", std::move(processes)},
-      {"not_used", lost_document(plan)}};
+  const auto& port = plan.cluster.master_port;
+  json::value document =
+      json::object{{"muster", MUSTER_VERSION},
+                   {"platform", plan.cluster.platform},
+                   {"mode", plan.mode},
+                   {"nodes", nodes_document(plan)},
+                   {"rendezvous", json::object{{"address", plan.placement.master_address},
+                                               {"port", port ? json::value(*port) : json::value("{worker_port}")}}},
+                   {"world_size", plan.world_size},
+                   {"decisions", decisions_document(plan)},
+                   {"files", std::move(files)},
+                   {"processes", std::move(processes)},
+                   {"not_used", lost_document(plan)}};
   make_valid_utf8(document);
   return document;
 }

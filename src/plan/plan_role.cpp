@@ -35,12 +35,12 @@ std::map<std::string, std::string> plan_environment(const RolePlan& shared, cons
     environment[name] = fill_placeholders(text, values);
   }
   for (const auto& [name, text] : shared.role.environment_unless_set) {
-    if (!shared.snapshot.has(name) && !needs_empty_value(text, values)) {
+    if (!shared.input.snapshot.has(name) && !needs_empty_value(text, values)) {
       environment[name] = fill_placeholders(text, values);
     }
   }
   for (const auto& [name, text] : shared.role.environment_if_given) {
-    if (is_given(text, shared.chosen, values)) {
+    if (is_given(text, shared.input.mode, values)) {
       environment[name] = fill_placeholders(text, values);
     }
   }
@@ -65,19 +65,30 @@ std::string absolute_path(const std::string& path, const std::string& folder) {
 /// True for a role whose processes have directories of their own.
 bool changes_directory(const RolePlan& shared, const Values& values) {
   const std::string& folder = shared.role.working_directory;
-  return !folder.empty() && is_given(folder, shared.chosen, values);
+  return !folder.empty() && is_given(folder, shared.input.mode, values);
+}
+
+/// Scripts that read the platform's TF_CONFIG, or variables that the role names, may not accept the arguments.
+bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
+  if (input.job.template_arguments != GiveArguments::Auto) {
+    return input.job.template_arguments == GiveArguments::Always;
+  }
+  const auto& instead = role.arguments_unless_set;
+  return !input.cluster.has_task_config && std::none_of(instead.begin(), instead.end(), [&](const std::string& name) {
+    return input.snapshot.has(name);
+  });
 }
 
 /// The arguments that the template adds, unless they are disabled.
 std::vector<std::string> template_arguments(const RolePlan& shared, const Values& values) {
   std::vector<std::string> words;
-  if (!shared.gives_arguments) {
+  if (!gives_arguments(shared.input, shared.role)) {
     return words;
   }
   for (const std::string& argument : shared.role.arguments) {
     words.push_back(fill_placeholders(argument, values));
   }
-  if (shared.has_several_nodes) {
+  if (shared.placement.nodes > 1) {
     for (const std::string& argument : shared.role.arguments_of_several_nodes) {
       words.push_back(fill_placeholders(argument, values));
     }
@@ -89,16 +100,16 @@ std::vector<std::string> template_arguments(const RolePlan& shared, const Values
 /// directory.
 std::vector<std::string> users_program(const RolePlan& shared, const Values& values) {
   std::vector<std::string> words;
-  for (const std::string& argument : shared.job.program) {
-    words.push_back(fill_argument(argument, shared.job, values));
+  for (const std::string& argument : shared.input.job.program) {
+    words.push_back(fill_argument(argument, shared.input.job, values));
   }
   if (changes_directory(shared, values)) {
-    for (const std::size_t at : shared.job.files.words) {
-      words[at] = absolute_path(words[at], shared.snapshot.working_directory);
+    for (const std::size_t at : shared.input.job.files.words) {
+      words[at] = absolute_path(words[at], shared.input.snapshot.working_directory);
     }
   }
   if (shared.role.arguments_first) {
-    const std::size_t first = shared.job.files.arguments.value_or(words.size());
+    const std::size_t first = shared.input.job.files.arguments.value_or(words.size());
     const std::vector<std::string> added = template_arguments(shared, values);
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), added.begin(), added.end());
   }
@@ -113,11 +124,11 @@ bool takes_variables_along(const RoleTemplate& role) {
 /// "-x NAME" for the variables of a further program of mpirun; the first one has them in its options.
 std::vector<std::string> exports_for_others(const RolePlan& shared) {
   std::vector<std::string> words;
-  for (const auto& [name, value] : shared.job.exported) {
+  for (const auto& [name, value] : shared.input.job.exported) {
     words.insert(words.end(), {"-x", name});
   }
   if (takes_variables_along(shared.role)) {
-    const auto inherited = mpi::exports_of(shared.snapshot.variables);
+    const auto inherited = mpi::exports_of(shared.input.snapshot.variables);
     words.insert(words.end(), inherited.begin(), inherited.end());
   }
   return words;
@@ -125,7 +136,7 @@ std::vector<std::string> exports_for_others(const RolePlan& shared) {
 
 /// The further programs of an mpirun command line: each needs its own -x options.
 std::vector<std::string> other_programs(const RolePlan& shared, const Values& values) {
-  const std::vector<std::string>& programs = shared.chosen.mpirun.programs;
+  const std::vector<std::string>& programs = shared.input.mode.mpirun.programs;
   const std::vector<std::string> exports = exports_for_others(shared);
   std::vector<std::string> words;
   words.reserve(programs.size());
@@ -149,13 +160,13 @@ std::vector<std::string> plan_program(const RolePlan& shared, const Values& valu
     if (text == kUsersProgram) {
       argv.insert(argv.end(), users.begin(), users.end());
     } else if (text == kMpirunOptions) {
-      const auto& options = shared.chosen.mpirun.options;
+      const auto& options = shared.input.mode.mpirun.options;
       argv.insert(argv.end(), options.begin(), options.end());
     } else if (text == kOtherPrograms) {
       const std::vector<std::string> others = other_programs(shared, values);
       argv.insert(argv.end(), others.begin(), others.end());
     } else if (text == kExports) {
-      const auto names = mpi::exports_of(shared.snapshot.variables);
+      const auto names = mpi::exports_of(shared.input.snapshot.variables);
       argv.insert(argv.end(), names.begin(), names.end());
     } else {
       argv.push_back(fill_placeholders(text, values));
@@ -176,10 +187,10 @@ std::vector<std::string> plan_arguments(const RolePlan& shared, const Values& va
 
 /// The binding of the process whose accelerator has index `place` among those that the runtime counts.
 std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) {
-  if (!shared.job.binding) {
+  if (!shared.input.job.binding) {
     return std::nullopt;
   }
-  const NodeBinding& node = *shared.job.binding;
+  const NodeBinding& node = *shared.input.job.binding;
   if (const auto role = node.roles.find(shared.role.name); role != node.roles.end()) {
     return role->second;
   }
@@ -188,8 +199,8 @@ std::optional<CpuBinding> binding_of(const RolePlan& shared, std::size_t place) 
 }
 
 void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> binding) {
-  if (shared.job.binding) {
-    worker.environment.insert(shared.job.binding->variables.begin(), shared.job.binding->variables.end());
+  if (shared.input.job.binding) {
+    worker.environment.insert(shared.input.job.binding->variables.begin(), shared.input.job.binding->variables.end());
   }
   if (binding) {
     worker.environment.insert(binding->variables.begin(), binding->variables.end());
@@ -208,7 +219,7 @@ void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
 
 /// Starts the program in the directory that the user names; a relative path of the program counts from there.
 void enter_users_folder(WorkerPlan& worker, const RolePlan& shared) {
-  const std::string& folder = shared.job.folder;
+  const std::string& folder = shared.input.job.folder;
   // mpirun changes the directory for each program.
   if (folder.empty() || shared.role.is_unranked || !runs_users_program(shared.role)) {
     return;
@@ -223,7 +234,7 @@ void enter_users_folder(WorkerPlan& worker, const RolePlan& shared) {
 
 /// Starts a process in its role's directory, if it has one; relative paths of the user keep their meaning.
 void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& values) {
-  const std::string& here = shared.snapshot.working_directory;
+  const std::string& here = shared.input.snapshot.working_directory;
   worker.working_directory = here;
   if (!changes_directory(shared, values)) {
     enter_users_folder(worker, shared);
@@ -235,8 +246,8 @@ void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& v
   if (!worker.script.empty()) {
     worker.script = absolute_path(worker.script, here);
   }
-  if (shared.job.files.imports_from_here && runs_users_program(shared.role)) {
-    add_python_path(worker, shared.snapshot);
+  if (shared.input.job.files.imports_from_here && runs_users_program(shared.role)) {
+    add_python_path(worker, shared.input.snapshot);
   }
   std::string& program = worker.argv.front();
   if (program.find('/') != std::string::npos) {  // otherwise searched in PATH
@@ -250,12 +261,12 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
   worker.error_file = values.at("error_file");
   worker.role = role.name;
   worker.decides_success = shared.decides_success;
-  worker.listens = role.listens && shared.reserves_ports;
+  worker.listens = role.listens && shared.input.cluster.job.endpoints.empty();  // else the platform chose the ports
   worker.argv = plan_arguments(shared, values);
-  worker.script = runs_users_program(role) ? shared.job.script : "";
+  worker.script = runs_users_program(role) ? shared.input.job.script : "";
   worker.environment = plan_environment(shared, values);
   if (runs_users_program(role)) {  // the user's variables override the template
-    for (const auto& [name, value] : shared.job.exported) {
+    for (const auto& [name, value] : shared.input.job.exported) {
       worker.environment[name] = value;
     }
   }
@@ -265,12 +276,12 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
     }
   }
   if (takes_variables_along(role)) {
-    worker.environment.merge(mpi::with_shell_names(shared.snapshot.variables));
+    worker.environment.merge(mpi::with_shell_names(shared.input.snapshot.variables));
   }
   enter_directory(worker, shared, values);
   worker.label = fill_placeholders(role.label, values);
   worker.is_unranked = role.is_unranked;
-  worker.log = name_logs(shared.job, shared.log_folder,
+  worker.log = name_logs(shared.input.job, shared.log_folder,
                          {.name = role.name + "_" + values.at("global_rank"),
                           .local_rank = values.at("local_rank"),
                           .path = fill_placeholders(role.log, values),
@@ -280,7 +291,7 @@ WorkerPlan plan_worker(const RolePlan& shared, const Values& values) {
 
 /// Adds the endpoint of a listening process, and the endpoints of its peers.
 void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
-  const bool is_known = shared.is_decided || !shared.endpoints.empty();
+  const bool is_known = shared.placement.is_decided || !shared.endpoints.empty();
   values["endpoint"] = is_known ? "" : mark_deferred("endpoint");
   values["task_config"] =
       is_known ? task_config(shared.endpoints, shared.role.name, role_rank) : mark_deferred("task_config");
@@ -289,20 +300,20 @@ void add_own_endpoint(Values& values, const RolePlan& shared, int role_rank) {
       values["endpoint"] = list.endpoints[static_cast<std::size_t>(role_rank)];
     }
   }
-  if (shared.keeps_task_config) {
+  if (shared.input.cluster.has_task_config) {
     values["task_config"] =
-        task_config_of_platform(shared.snapshot.variable("TF_CONFIG").value_or(""), shared.role.name);
+        task_config_of_platform(shared.input.snapshot.variable("TF_CONFIG").value_or(""), shared.role.name);
   }
 }
 
 /// Adds the position among the nodes that have this local rank.
-void add_cross_place(Values& values, const RolePlan& shared, NodeRank node, int local_rank) {
+void add_cross_place(Values& values, const RolePlan& shared, int local_rank) {
   if (shared.slots.empty()) {
     values["cross_rank"] = values.at("host_rank");
     values["cross_size"] = values.at("host_count");
     return;
   }
-  const CrossPlace place = find_cross_place(shared.slots, node, local_rank);
+  const CrossPlace place = find_cross_place(shared.slots, shared.placement.node_rank, local_rank);
   values["cross_rank"] = std::to_string(place.rank);
   values["cross_size"] = std::to_string(place.size);
 }
@@ -313,11 +324,11 @@ void add_neuron(Values& values, const RolePlan& shared, int world_size) {
   constexpr int kPort = 62'182;
   values["neuron_cores"] = "";
   values["neuron_root"] = "";
-  if (world_size < 2 || accelerator_kind(shared.snapshot) != "neuron") {
+  if (world_size < 2 || accelerator_kind(shared.input.snapshot) != "neuron") {
     return;
   }
   const int here = std::max(1, parse_integer(values.at("local_world_size"), 1, world_size).value_or(1));
-  const std::string each = std::to_string(std::max(1, count_visible_devices(shared.snapshot) / here));
+  const std::string each = std::to_string(std::max(1, count_visible_devices(shared.input.snapshot) / here));
   values["neuron_cores"] = join(std::vector<std::string>(static_cast<std::size_t>(world_size), each), ",");
   values["neuron_root"] = join_endpoint(values.at("master_address"), std::to_string(kPort));
 }
@@ -353,12 +364,12 @@ int device_of(const RolePlan& shared, int local_rank, std::size_t i) {
 /// Shows a worker only its own device, if that is requested and it has one, else the chosen devices. `place` is its
 /// local rank on the host.
 void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place, std::size_t i) {
-  if (shared.job.masks_devices && shared.role.count == RoleCount::PerDevice) {
-    const DeviceMask mask = find_device_mask(shared.snapshot);
+  if (shared.input.job.masks_devices && shared.role.count == RoleCount::PerDevice) {
+    const DeviceMask mask = find_device_mask(shared.input.snapshot);
     const auto device = static_cast<std::size_t>(device_of(shared, static_cast<int>(place), i));
     show_devices(worker, mask.variable, mask.device(device), mask.unset);
   }
-  if (const auto& chosen = shared.job.devices) {
+  if (const auto& chosen = shared.input.job.devices) {
     show_devices(worker, chosen->variable, chosen->list, chosen->unset);
   }
 }
@@ -370,6 +381,7 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
   const bool has_others = shared.named.total > 0;  // there are nodes whose role has another name
   values["role_world_size"] = std::to_string(has_others ? shared.named.total : place.total);
   add_neuron(values, shared, place.total);
+  const int cores = std::stoi(values.at("cores_per_worker"));
   for (std::size_t i = 0; i < place.here.size(); ++i) {
     const int role_rank = place.here[i];
     const int global_rank = plan.world_size + role_rank;
@@ -381,12 +393,12 @@ void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place,
     values["role_rank"] = std::to_string(named_rank);
     values["global_rank"] = std::to_string(global_rank);
     values["local_rank"] = std::to_string(local_rank);
-    values["visible_local_rank"] = std::to_string(shared.job.masks_devices ? 0 : device_of(shared, local_rank, i));
-    add_cross_place(values, shared, plan.node_rank, static_cast<int>(i));
+    values["visible_local_rank"] =
+        std::to_string(shared.input.job.masks_devices ? 0 : device_of(shared, local_rank, i));
+    add_cross_place(values, shared, static_cast<int>(i));
     add_own_values(values, shared, role_rank);
     values["neuron_rank"] = values.at("neuron_cores").empty() ? "" : values.at("global_rank");
     std::optional<CpuBinding> binding = binding_of(shared, bound_place);
-    const int cores = shared.cores_per_worker;
     const int bound = binding && !binding->cpus.empty() ? static_cast<int>(binding->cpus.size()) : cores;
     // More threads than bound CPUs would only wait for each other.
     values["cores_per_worker"] = std::to_string(std::min(bound, cores));
@@ -462,7 +474,7 @@ void add_mpirun_values(std::map<std::string, std::string>& values, const Placeme
 }
 
 void add_interface_notice(LaunchPlan& plan, const std::vector<std::string>& texts, const Snapshot& snapshot) {
-  if (plan.nodes == 1 || !use_placeholder(texts, "interfaces")) {
+  if (plan.placement.nodes == 1 || !use_placeholder(texts, "interfaces")) {
     return;
   }
   const auto wanted = wanted_interfaces(snapshot);

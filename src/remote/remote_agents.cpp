@@ -454,29 +454,31 @@ AgentOrder order_of(const FanOut& fan_out, std::size_t node) {
 LaunchPlan make_launcher_plan(const FanOut& fan_out) {
   const std::vector<GivenHost>& hosts = fan_out.hosts.value;
   LaunchPlan plan;
-  plan.platform = "flags";
+  Cluster& cluster = plan.cluster;
+  Placement& placement = plan.placement;
+  cluster.platform = "flags";
   plan.mode = "fan-out";
-  plan.nodes = static_cast<int>(hosts.size());
-  plan.least_nodes = plan.nodes;
+  placement.nodes = static_cast<int>(hosts.size());
+  cluster.node.rank = NodeRank{0};
   plan.world_size = 0;
-  plan.master_address = leader_of(fan_out);
-  plan.master_port = port_of(fan_out);
+  placement.master_address = leader_of(fan_out);
+  cluster.master_port = port_of(fan_out);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    plan.hosts.emplace_back(hosts[i].host);
-    plan.slots.push_back(slots_of(fan_out, hosts[i]));
-    plan.world_size += plan.slots.back();
+    cluster.hosts.emplace_back(hosts[i].host);
+    cluster.slots.push_back(slots_of(fan_out, hosts[i]));
+    plan.world_size += cluster.slots.back();
     plan.workers.push_back(plan_shell(fan_out, i));
   }
   const std::string& source = fan_out.hosts.source.name;
   const std::string shell = join(fan_out.shell.words, " ");
-  plan.decisions = {{"platform", plan.platform, source},
-                    {"nodes.count", std::to_string(plan.nodes), source},
-                    {"rendezvous.address", plan.master_address, source},
-                    {"remote_shell", shell, fan_out.shell.source.name}};
+  cluster.decisions = {{"platform", cluster.platform, source},
+                       {"nodes.count", std::to_string(placement.nodes), source},
+                       {"rendezvous.address", placement.master_address, source},
+                       {"remote_shell", shell, fan_out.shell.source.name}};
   const bool needs_shell =
       std::any_of(hosts.begin(), hosts.end(), [&](const GivenHost& host) { return !is_here(fan_out, host); });
   plan.notices.push_back("starting " + count_of(hosts.size(), "node") +
-                         (needs_shell ? " with '" + shell + "'" : " here") + ", leader " + plan.master_address);
+                         (needs_shell ? " with '" + shell + "'" : " here") + ", leader " + placement.master_address);
   return plan;
 }
 

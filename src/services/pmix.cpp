@@ -69,10 +69,10 @@ class PmixService final : public Service {
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     const auto program = TRY(write_pmix_server(input_.run_folder));
-    nodes_ = find_ranks(plan.notified_nodes);
+    nodes_ = find_ranks(plan.placement.ports);
     plan_size_ = plan.world_size;
     // A directory of this attempt alone: a server of an earlier one that is still exiting removes its own.
-    const std::string folder = input_.run_folder + "/pmix_" + std::to_string(plan.attempt);
+    const std::string folder = input_.run_folder + "/pmix_" + std::to_string(plan.placement.attempt);
     std::error_code failed;
     fs::create_directory(folder, failed);
     if (failed) {
@@ -84,7 +84,7 @@ class PmixService final : public Service {
       return sidecar.error();
     }
     sidecar_ = std::move(*sidecar);
-    const int own = plan.node_rank.value;
+    const int own = plan.placement.node_rank.value;
     sidecar_->send(mpi::write_job({plan.mpi_job, folder, own, nodes_}));
     local_ranks_ = nodes_.at(static_cast<std::size_t>(own)).ranks;
     return std::optional<PlanAdditions>();

@@ -78,10 +78,10 @@ class SshService final : public Service {
   explicit SshService(ServiceInput input) : input_(std::move(input)), folder_(input_.run_folder + "/ssh") {}
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
-    if (plan.nodes == 1) {
+    if (plan.placement.nodes == 1) {
       return std::optional<PlanAdditions>(std::in_place);  // no other node to reach
     }
-    is_first_ = plan.node_rank.value == 0;
+    is_first_ = plan.placement.node_rank.value == 0;
     given_key_ = plan.parameters.at("ssh_key").value;
     if (!given_key_.empty()) {
       given_key_ = fs::absolute(given_key_).string();

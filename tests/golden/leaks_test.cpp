@@ -112,7 +112,7 @@ TEST(Leaks, NoPlatformIsTakenForAnother) {
         given.snapshot.variables.emplace(name, value);  // what the platform sets itself stays
       }
       const auto planned = plan_of(given);
-      if (environment.plan.platform == "mpirun" && variables.contains("OMPI_COMM_WORLD_SIZE")) {
+      if (environment.plan.cluster.platform == "mpirun" && variables.contains("OMPI_COMM_WORLD_SIZE")) {
         continue;  // one inside the other, and which is which no variable says
       }
       if (!planned) {  // a refusal is no wrong job
@@ -120,15 +120,16 @@ TEST(Leaks, NoPlatformIsTakenForAnother) {
         continue;
       }
       ++compared;
-      const std::string& platform = planned->plan.platform;
-      if (platform == environment.plan.platform) {
-        EXPECT_EQ(planned->plan.nodes, environment.plan.nodes) << environment.name << " in " << leak;
-        EXPECT_EQ(planned->plan.node_rank.value, environment.plan.node_rank.value)
+      const std::string& platform = planned->plan.cluster.platform;
+      if (platform == environment.plan.cluster.platform) {
+        EXPECT_EQ(planned->plan.placement.nodes, environment.plan.placement.nodes)
+            << environment.name << " in " << leak;
+        EXPECT_EQ(planned->plan.placement.node_rank.value, environment.plan.placement.node_rank.value)
             << environment.name << " in " << leak;
       } else {
-        EXPECT_TRUE(platform == "worker" || may_change(environment.plan.platform, leak))
+        EXPECT_TRUE(platform == "worker" || may_change(environment.plan.cluster.platform, leak))
             << environment.name << " in " << leak << " became " << platform;
-        EXPECT_GE(planned->plan.nodes, leak == "an outer torchrun" ? 1 : environment.plan.nodes)
+        EXPECT_GE(planned->plan.placement.nodes, leak == "an outer torchrun" ? 1 : environment.plan.placement.nodes)
             << environment.name << " in " << leak << " became " << platform;
       }
     }
@@ -139,16 +140,17 @@ TEST(Leaks, NoPlatformIsTakenForAnother) {
 TEST(Leaks, NoneIsAloneWithItsReaderSwitchedOff) {
   int switched = 0;
   for (const Environment& environment : all_environments()) {
-    const std::string& platform = environment.plan.platform;
-    if (environment.plan.nodes == 1 || platform == "worker" || platform == "flags") {
+    const std::string& platform = environment.plan.cluster.platform;
+    if (environment.plan.placement.nodes == 1 || platform == "worker" || platform == "flags") {
       continue;
     }
     Case given = environment.given;
     given.settings.set("platform", {"^" + platform, from_flag("--platform")});
     const auto planned = plan_of(given);
     ++switched;
-    EXPECT_FALSE(planned && planned->plan.nodes == 1) << environment.name << ", without the reader of " << platform
-                                                      << ", is a job of one node by " << planned->plan.platform;
+    EXPECT_FALSE(planned && planned->plan.placement.nodes == 1)
+        << environment.name << ", without the reader of " << platform << ", is a job of one node by "
+        << planned->plan.cluster.platform;
   }
   EXPECT_GT(switched, 50);
 }

@@ -78,7 +78,7 @@ TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
 
 TEST(EarlyServerExit, AreExitsOfRolesThatServeOtherNodes) {
   Bench bench({false, false});
-  bench.plan.nodes = 2;
+  bench.plan.placement.nodes = 2;
   EarlyServerExit early(bench.io, bench.plan, bench.workers, [] {});
   early.note({1, ExitStatus::exited(0)});
   early.note({0, ExitStatus::exited(3)});

@@ -88,9 +88,7 @@ class AttemptTest : public testing::Test {
   }
 
   void run(std::vector<NamedService> services, const std::string& script) {
-    attempt_.emplace(io_, Sinks{consoles_, logs_},
-                     AttemptInput{options_, inherited_, variables_, marker_, no_folder_, no_folder_, -1, sidecars_,
-                                  helpers_, page_, no_folder_},
+    attempt_.emplace(io_, Sinks{consoles_, logs_}, AttemptInput{run_, -1, sidecars_, helpers_, page_, no_folder_},
                      plan(script), std::make_unique<Services>(std::move(services)));
     attempt_->on_failure = [this](const Failure& failure) {
       notified_.push_back(failure.service);
@@ -113,6 +111,9 @@ class AttemptTest : public testing::Test {
   std::string no_folder_;
   RunOptions options_;
   Inherited inherited_;
+  JobPlan job_;
+  ExitReport exit_report_;
+  RunContext run_{job_, options_, inherited_, variables_, exit_report_, marker_, no_folder_, no_folder_, no_folder_};
   boost::asio::io_context io_;
   GuardSharedMemory& page_ = **GuardSharedMemory::make();
   HelperProcesses helpers_{page_};

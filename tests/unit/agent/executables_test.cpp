@@ -15,7 +15,7 @@ class ProgramsTest : public testing::Test {
  protected:
   ProgramsTest() {
     std::filesystem::create_directories(folder_);
-    plan_.nodes = 2;
+    plan_.placement.nodes = 2;
   }
   ~ProgramsTest() override { std::filesystem::remove_all(folder_); }
   ProgramsTest(const ProgramsTest&) = delete;
@@ -123,7 +123,7 @@ TEST_F(ProgramsTest, FollowInterpretersUpToALimit) {
 }
 
 TEST_F(ProgramsTest, AreResolvedAtOnceOnASingleNode) {
-  plan_.nodes = 1;
+  plan_.placement.nodes = 1;
   write("one", "", 0755);
   add("one");
   add("nowhere");

@@ -174,7 +174,8 @@ const std::vector<Planned>& accelerate_lines() {
 }
 
 std::string meeting_of(const LaunchPlan& plan) {
-  return plan.master_port ? plan.master_address + ":" + std::to_string(*plan.master_port) : "";
+  return plan.cluster.master_port ? plan.placement.master_address + ":" + std::to_string(*plan.cluster.master_port)
+                                  : "";
 }
 
 void expect_plan(const Planned& expected) {
@@ -190,9 +191,9 @@ void expect_plan(const Planned& expected) {
   ASSERT_TRUE(cluster) << expected.project << ": " << cluster.error().message;
   const LaunchPlan plan = make_plan({*cluster, *mode, *job, snapshot});
 
-  EXPECT_EQ(plan.nodes, expected.nodes) << expected.project;
-  EXPECT_EQ(plan.has_node_rank, expected.node_rank.has_value()) << expected.project;
-  EXPECT_EQ(plan.node_rank.value, expected.node_rank.value_or(0)) << expected.project;
+  EXPECT_EQ(plan.placement.nodes, expected.nodes) << expected.project;
+  EXPECT_EQ(plan.cluster.node.rank.has_value(), expected.node_rank.has_value()) << expected.project;
+  EXPECT_EQ(plan.placement.node_rank.value, expected.node_rank.value_or(0)) << expected.project;
   EXPECT_EQ(meeting_of(plan), expected.meets) << expected.project;
   EXPECT_EQ(plan.world_size, expected.world_size) << expected.project;
   EXPECT_EQ(join(plan.workers.front().argv, " "), expected.program) << expected.project;

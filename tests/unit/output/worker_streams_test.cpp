@@ -59,7 +59,7 @@ class WorkerStreamsTest : public testing::Test {
   }
 
   void start() {
-    streams_.emplace(io_, Sinks{consoles_, logs_}, plan_, StreamSettings{options_, variables_, log_folder_});
+    streams_.emplace(io_, Sinks{consoles_, logs_}, plan_, run_);
     bool are_open = streams_->open_files([&] { are_open = true; });
     wait_until("the files to be open", [&] { return are_open; });
     for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
@@ -131,6 +131,11 @@ class WorkerStreamsTest : public testing::Test {
   LaunchPlan plan_;
   std::map<std::string, std::string> variables_;
   std::string log_folder_;
+  std::string unused_;
+  JobPlan job_;
+  Inherited inherited_;
+  ExitReport exit_report_;
+  RunContext run_{job_, options_, inherited_, variables_, exit_report_, unused_, log_folder_, unused_, unused_};
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
   Consoles consoles_{io_, helpers_, 5s};
@@ -340,8 +345,8 @@ TEST_F(WorkerStreamsTest, ChosenLinesOfStandardErrorHaveAFileOfTheirOwn) {
 
 TEST_F(WorkerStreamsTest, ChosenLinesOfSeveralNodesSayOfWhichTheyAre) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
-  plan_.nodes = 2;
-  plan_.node_rank = NodeRank{1};
+  plan_.placement.nodes = 2;
+  plan_.placement.node_rank = NodeRank{1};
   add_worker("worker_0");
   add_worker("scheduler").label = "scheduler";
   start();
@@ -355,7 +360,7 @@ TEST_F(WorkerStreamsTest, ChosenLinesOfSeveralNodesSayOfWhichTheyAre) {
 
 TEST_F(WorkerStreamsTest, OutputOfRanksIsNotReportedAsMpiruns) {
   options_.duplicate_out = *LineFilter::read({"loss", from_flag("--duplicate-stdout-filters")});
-  plan_.nodes = 2;
+  plan_.placement.nodes = 2;
   for (const char* const label : {"mpirun", "daemon"}) {
     WorkerPlan& worker = add_worker(label);
     worker.label = label;
@@ -378,7 +383,7 @@ TEST_F(WorkerStreamsTest, APrefixOfOnesOwnIsFilledOnceThePidIsKnown) {
                              "${attempt} ${hostname} ${pid}>",
                              from_flag("--prefix-template")});
   options_.host_name = "gpu-17";
-  plan_.attempt = 3;
+  plan_.placement.attempt = 3;
   add_worker("scheduler");
   add_worker("ps").environment["ROLE_NAME"] = "default";
   plan_.workers[1].role_rank = 8;

@@ -349,10 +349,10 @@ TEST(MakePlan, BelievesThePlacementAndNotTheCluster) {
   EXPECT_EQ(plan.world_size, 17);
   EXPECT_EQ(plan.workers[0].environment.at("SEEN"), "2/5 2/3 leader:4711");
   EXPECT_EQ(plan.workers[0].log.out, "attempt_2/worker_12.out");
-  EXPECT_EQ(plan.attempt, 2);
-  EXPECT_EQ(plan.nodes, 3);
-  EXPECT_EQ(plan.node_rank, NodeRank{2});
-  EXPECT_EQ(plan.master_address, "leader");
+  EXPECT_EQ(plan.placement.attempt, 2);
+  EXPECT_EQ(plan.placement.nodes, 3);
+  EXPECT_EQ(plan.placement.node_rank, NodeRank{2});
+  EXPECT_EQ(plan.placement.master_address, "leader");
 }
 
 TEST(MakePlan, LetsAllWorkersDecideWhereNoRoleDoes) {
@@ -506,8 +506,8 @@ TEST(MakeWorkerPlan, StartsOneProcessAndChangesNothing) {
   EXPECT_EQ(worker.global_rank, GlobalRank{5});
   EXPECT_TRUE(plan.is_transparent);
   EXPECT_EQ(plan.world_size, 8);
-  EXPECT_EQ(plan.master_address, "10.0.0.1");
-  EXPECT_EQ(plan.master_port, 29'511);
+  EXPECT_EQ(plan.placement.master_address, "10.0.0.1");
+  EXPECT_EQ(plan.cluster.master_port, 29'511);
 }
 
 TEST(MakeWorkerPlan, SaysSoInOneLine) {
@@ -526,7 +526,7 @@ TEST(MakeWorkerPlan, NeedsNothingButTheTwoSigns) {
                                                                         {"MASTER_PORT", "-1"}}));
   EXPECT_EQ(plan.workers[0].global_rank, GlobalRank{0});
   EXPECT_EQ(plan.world_size, 1);
-  EXPECT_EQ(plan.master_port, std::nullopt);
+  EXPECT_EQ(plan.cluster.master_port, std::nullopt);
 }
 
 }  // namespace

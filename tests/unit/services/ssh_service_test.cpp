@@ -47,8 +47,8 @@ TEST(SshService, PassesItsClaimOfThePortToNoProgram) {
     return Result<std::unique_ptr<Sidecar>>(std::make_unique<NoCompanion>());
   };
   LaunchPlan plan;
-  plan.nodes = 2;
-  plan.node_rank = NodeRank{1};
+  plan.placement.nodes = 2;
+  plan.placement.node_rank = NodeRank{1};
   plan.parameters = {{"ssh_key", {}}, {"sshd_port", {"29622", {}}}, {"sshd", {"sshd", {}}}};
 
   const auto service = make_ssh_service(input);
