@@ -47,9 +47,7 @@ Agent::Agent(const AgentInput& input, GuardLink link)
     : input_(input),
       link_(std::move(link)),
       helpers_(link_.page),
-      consoles_(io_, helpers_, input.options.console_stall),
-      logs_(io_, helpers_, input.options.console_stall),
-      drain_deadline_(io_, consoles_, &logs_),
+      queues_(io_, helpers_, input.options.console_stall),
       progress_(io_, helpers_, input.job.gang.policy.options.restarts.progress_file),
       store_(io_, helpers_),
       sidecars_(io_, input.inherited, input.variables, input.marker),
@@ -107,7 +105,6 @@ gang::GangCallbacks Agent::callbacks() {
 }
 
 int Agent::run() {
-  logs_.on_warning = [](const std::string& text) { log_warning(text); };
   connect_launcher();
   for (const std::string& text : input_.job.plan.notices) {
     log_info(text);
@@ -234,10 +231,10 @@ void Agent::connect_launcher() {
   };
   launcher_link_->start();
   // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
-  for (OutputQueue* const console : {&consoles_.out(), &consoles_.error()}) {
+  for (OutputQueue* const console : {&queues_.out(), &queues_.error()}) {
     (void)console->write(write_control(seat->nonce, kHello, input_.job.gang.policy.version));
   }
-  consoles_.watch_launcher_terminals(seat->terminals);
+  queues_.watch_launcher_terminals(seat->terminals);
   set_log_host(seat->host);
 }
 
@@ -316,7 +313,7 @@ void Agent::start_attempt(const gang::Start& start, const gang::Exchanged& merge
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
-  attempt_ = std::make_unique<Attempt>(io_, Sinks{consoles_, logs_}, input, std::move(plan), std::move(services));
+  attempt_ = std::make_unique<Attempt>(io_, queues_, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
     exit_log_timer_.ask();
     gang_.notify(gang::WorkerFailed{failure});

@@ -19,8 +19,10 @@ constexpr ssize_t kMostOfTerminal = ssize_t{1} << 20U;
 
 }  // namespace
 
-PipeReader::PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs)
-    : io_(io), logs_(logs), open_of_worker_(workers), quiet_timer_(io) {}
+PipeReader::PipeReader(boost::asio::io_context& io, std::size_t workers, OutputQueues& queues)
+    : io_(io), queues_(queues), open_of_worker_(workers), quiet_timer_(io) {
+  queues_.on_writable = [this] { resume(); };
+}
 
 PipeReader::~PipeReader() = default;
 
@@ -38,10 +40,10 @@ void PipeReader::add(UniqueFd read_end, StreamRoute route) {
 /// Returns true when the terminal has got another size.
 bool PipeReader::fit_window(Stream& stream) {
   const bool is_drawn_for = stream.is_terminal || stream.draws_rows();
-  if (!is_drawn_for || !stream.is_open || !stream.route.window) {
+  if (!is_drawn_for || !stream.is_open || !stream.route.window_fd) {
     return false;
   }
-  const WindowSize wanted = stream.route.window();
+  const WindowSize wanted = window_beside(window_size_of(*stream.route.window_fd), stream.route.prefix_columns);
   if (wanted == stream.window) {
     return false;
   }
@@ -171,7 +173,7 @@ void PipeReader::deliver(Stream& stream, std::string_view bytes) {
     stream.is_within_line = !bytes.empty() && bytes.back() != '\n';
   }
   if (route.file) {
-    logs_->write(*route.file, bytes);
+    queues_.logs().write(*route.file, bytes);
   }
   frame(stream, [&](LineFramer& framer) { framer.feed(bytes, shown_); });
   watch_progress(stream);
@@ -212,6 +214,7 @@ std::optional<std::chrono::steady_clock::time_point> PipeReader::last_output(std
   return last;
 }
 
+/// Reads the streams again that waited for a console or the log files.
 void PipeReader::resume() {
   for (const auto& stream : streams_) {
     if (stream->is_paused && stream->is_open) {
@@ -241,7 +244,7 @@ bool PipeReader::may_read(const Stream& stream) const {
   const StreamRoute& route = stream.route;
   const bool has_files = route.file || !route.shared_files.empty();
   return stream.is_open && (route.console == nullptr || !route.console->is_congested()) &&
-         (!has_files || !logs_->are_congested());
+         (!has_files || !queues_.logs().are_congested());
 }
 
 void PipeReader::close() {
@@ -250,6 +253,7 @@ void PipeReader::close() {
       end(*stream);
     }
   }
+  queues_.on_writable = nullptr;
 }
 
 bool PipeReader::waits_for_console(std::size_t worker) const {
@@ -291,7 +295,7 @@ void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& s
   StreamRoute& route = stream.route;
   for (LineRoute& shared : route.shared_files) {
     step(shared.framer);
-    logs_->write(*shared.file, shown_);
+    queues_.logs().write(*shared.file, shown_);
     empty_shown();
   }
   if (route.console != nullptr) {

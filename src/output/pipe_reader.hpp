@@ -5,8 +5,7 @@
 #include "base/file_io.hpp"
 #include "output/byte_sink.hpp"
 #include "output/line_framer.hpp"
-#include "output/log_files.hpp"
-#include "output/output_queue.hpp"
+#include "output/output_queues.hpp"
 #include "remote/control_lines.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -42,16 +41,15 @@ struct StreamRoute {
   std::unique_ptr<ControlLineFilter> control_filter;  ///< removes an agent's control lines first; null: there are none
   std::shared_ptr<LogFile> file;                      ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
-  /// For a stream from a terminal: the size that it should have now. Empty: unknown.
-  std::function<WindowSize()> window;
+  std::optional<int> window_fd;    ///< the console that a worker's terminal is as large as; empty: its size is kept
+  std::size_t prefix_columns = 0;  ///< of that console's width, taken by the prefix of each line
 };
 
 /// All streams of all workers. Memory is bounded: a worker whose console or log file is congested is not read until
 /// bytes are taken again, so it waits in its own write(2).
 class PipeReader {
  public:
-  /// Without `logs` no route may have a file.
-  PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs);
+  PipeReader(boost::asio::io_context& io, std::size_t workers, OutputQueues& queues);
   ~PipeReader();
   PipeReader(const PipeReader&) = delete;
   PipeReader& operator=(const PipeReader&) = delete;
@@ -76,9 +74,6 @@ class PipeReader {
 
   /// Writes lines in the name of a worker: to where its standard error goes, even after that has ended.
   void write_as_worker(std::size_t worker, std::string_view lines);
-
-  /// To be called when a console or the log files take bytes again.
-  void resume();
 
   /// To be called when the last process of the job has ended. Bytes that are in the pipes now are the job's; later
   /// ones come from another process that inherited a pipe.
@@ -109,6 +104,7 @@ class PipeReader {
 
   [[nodiscard]] bool may_read(const Stream& stream) const;
   void wait_for(Stream& stream);
+  void resume();
   ReadResult read_once(Stream& stream);
   void deliver(Stream& stream, std::string_view bytes);
   static bool fit_window(Stream& stream);
@@ -129,7 +125,7 @@ class PipeReader {
   void show_progress(Stream& stream);
 
   boost::asio::io_context& io_;
-  LogFiles* logs_;
+  OutputQueues& queues_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< number of open streams, by worker
   boost::asio::steady_timer quiet_timer_;

@@ -29,16 +29,14 @@ Result<> check_files(const StreamRoute& route) {
 
 }  // namespace
 
-WorkerStreams::WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan,
+WorkerStreams::WorkerStreams(boost::asio::io_context& io, OutputQueues& queues, const LaunchPlan& plan,
                              const StreamSettings& settings)
-    : sinks_(sinks),
+    : queues_(queues),
       plan_(plan),
       options_(settings.options),
       variables_(settings.variables),
       log_folder_(settings.log_folder),
-      output_(io, plan.workers.size(), &sinks.logs) {
-  sinks_.consoles.on_writable = [this] { output_.resume(); };
-  sinks_.logs.on_writable = [this] { output_.resume(); };
+      output_(io, plan.workers.size(), queues) {
   output_.on_resized = [this](std::size_t worker) {
     if (on_resized) {
       on_resized(worker);
@@ -56,7 +54,7 @@ bool WorkerStreams::open_files(const std::function<void()>& next) {
   for (std::size_t worker = routes_.size(); worker < plan_.workers.size(); ++worker) {
     open_files_of(worker);
   }
-  return sinks_.logs.are_open(next);
+  return queues_.logs().are_open(next);
 }
 
 void WorkerStreams::open_files_of(std::size_t worker) {
@@ -91,7 +89,7 @@ StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
   const LineFilter& filter = is_error ? options_.duplicate_err : options_.duplicate_out;
   StreamTarget target;
   if (wanted.console) {
-    target.console = sinks_.consoles.descriptor(is_error);
+    target.console = queues_.descriptor(is_error);
     target.is_terminal = is_terminal(*target.console);
   }
   if (wanted.file) {
@@ -128,7 +126,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   StreamRoute route;
   route.worker = worker;
   route.is_error = is_error;
-  OutputQueue& console = is_error ? sinks_.consoles.error() : sinks_.consoles.out();
+  OutputQueue& console = is_error ? queues_.error() : queues_.out();
   if (destination(worker, is_error).console) {
     route.console = &console;
   }
@@ -148,7 +146,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
 }
 
 std::shared_ptr<LogFile> WorkerStreams::open_file(const std::string& path) {
-  files_.push_back(sinks_.logs.open(log_folder_ + path));
+  files_.push_back(queues_.logs().open(log_folder_ + path));
   return files_.back();
 }
 
@@ -193,10 +191,8 @@ void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) c
   const bool is_shown =
       options_.prefix != PrefixWhen::OnTerminal || (route.console != nullptr && route.console->is_terminal());
   route.framer.set_prefix(is_shown ? coloured(text, route) : "");
-  const std::size_t taken = is_shown ? columns_of_text(text) : 0;
-  route.window = [console = sinks_.consoles.descriptor(route.is_error), taken] {
-    return window_beside(window_size_of(console), taken);
-  };
+  route.window_fd = queues_.descriptor(route.is_error);
+  route.prefix_columns = is_shown ? columns_of_text(text) : 0;
   for (LineRoute& shared : route.shared_files) {
     shared.framer.set_prefix(shared.has_prefix ? text : "");
   }
@@ -249,10 +245,8 @@ void WorkerStreams::finish() {
   output_.note_all_exited();
   output_.drain();
   output_.close();  // a process that is not the job's may hold a pipe open
-  sinks_.consoles.on_writable = nullptr;
-  sinks_.logs.on_writable = nullptr;
   for (const auto& file : files_) {
-    sinks_.logs.close(*file);
+    queues_.logs().close(*file);
   }
 }
 

@@ -3,7 +3,6 @@
 // Reads the output of the workers of one attempt and connects each stream to consoles, files and tails.
 
 #include "agent/run.hpp"
-#include "output/consoles.hpp"
 #include "output/pipe_reader.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/spawn.hpp"
@@ -20,12 +19,6 @@
 
 namespace muster {
 
-/// The destinations of worker output; they outlive the attempts.
-struct Sinks {
-  Consoles& consoles;
-  LogFiles& logs;
-};
-
 /// Settings that decide the destinations. All of them outlive the streams.
 struct StreamSettings {
   const RunOptions& options;
@@ -36,7 +29,8 @@ struct StreamSettings {
 /// Owns all streams that are read from the workers of one attempt.
 class WorkerStreams {
  public:
-  WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan,
+  /// The queues outlive the attempts.
+  WorkerStreams(boost::asio::io_context& io, OutputQueues& queues, const LaunchPlan& plan,
                 const StreamSettings& settings);
   ~WorkerStreams() = default;
   WorkerStreams(const WorkerStreams&) = delete;
@@ -58,7 +52,7 @@ class WorkerStreams {
   /// that is so, or after a timeout.
   [[nodiscard]] bool open_files(const std::function<void()>& next);
   /// Cancels the `next` of `open_files`.
-  void stop_opening() { sinks_.logs.stop_waiting(); }
+  void stop_opening() { queues_.logs().stop_waiting(); }
   /// Returns how to connect a worker's streams.
   [[nodiscard]] OutputConnection connection_of(std::size_t worker) const;
   /// Starts reading a worker's streams; `ends` were made as `connection_of` says. Fails when a log file could not be
@@ -103,7 +97,7 @@ class WorkerStreams {
   [[nodiscard]] std::string coloured(const std::string& text, const StreamRoute& route) const;
   void set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const;
 
-  Sinks sinks_;
+  OutputQueues& queues_;
   const LaunchPlan& plan_;
   const RunOptions& options_;
   const std::map<std::string, std::string>& variables_;
