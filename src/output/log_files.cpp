@@ -30,7 +30,9 @@ std::string order(LogCommand::Kind kind, const LogFile& file, std::uint64_t size
 
 LogFiles::LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall,
                    const std::function<void()>& on_writable)
-    : io_(io), helpers_(helpers), stall_(stall), on_writable_(on_writable), open_timer_(io) {}
+    : io_(io), helpers_(helpers), stall_(stall), on_writable_(on_writable), open_timer_(io, stall, [this] {
+        stop_waiting_for_files();
+      }) {}
 
 LogFiles::~LogFiles() = default;
 
@@ -143,12 +145,7 @@ bool LogFiles::are_open(const std::function<void()>& next) {
     return true;
   }
   when_open_ = next;
-  open_timer_.expires_after(stall_);
-  open_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      stop_waiting_for_files();
-    }
-  });
+  open_timer_.ask();
   return false;
 }
 

@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "output/output_queue.hpp"
 #include "process/helper_process.hpp"
+#include "process/timers.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -87,7 +88,7 @@ class LogFiles {
   HelperProcesses& helpers_;
   std::chrono::milliseconds stall_;
   const std::function<void()>& on_writable_;
-  boost::asio::steady_timer open_timer_;
+  DelayedCall open_timer_;
   std::function<void()> when_open_;
   std::unique_ptr<OutputQueue> queue_;
   std::vector<std::shared_ptr<LogFile>> files_;  ///< by their number

@@ -58,7 +58,7 @@ Terminals find_terminals() {
 }
 
 OutputQueues::OutputQueues(boost::asio::io_context& io, HelperProcesses& helpers, Duration stall)
-    : io_(io), logs_(io, helpers, stall, on_writable), poll_timer_(io) {
+    : io_(io), logs_(io, helpers, stall, on_writable), poll_timer_(io, kInterval, [this] { check_progress(); }) {
   const auto make = [&](int fd, const char* name) {
     auto console =
         std::make_unique<OutputQueue>(io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"}, stall);
@@ -180,18 +180,10 @@ std::uint64_t OutputQueues::arrived() {
 }
 
 void OutputQueues::poll_later() {
-  if (is_polling_ || awaited().empty()) {
-    return;
+  if (!poll_timer_.is_pending() && !awaited().empty()) {
+    arrived_ = arrived();
+    poll_timer_.ask();
   }
-  is_polling_ = true;
-  arrived_ = arrived();
-  poll_timer_.expires_after(kInterval);
-  poll_timer_.async_wait([this](const boost::system::error_code& error) {
-    is_polling_ = false;
-    if (!error) {
-      check_progress();
-    }
-  });
 }
 
 void OutputQueues::check_progress() {

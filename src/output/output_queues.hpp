@@ -6,10 +6,10 @@
 #include "output/log_files.hpp"
 #include "output/output_queue.hpp"
 #include "process/helper_process.hpp"
+#include "process/timers.hpp"
 #include "remote/remote_agents.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -84,10 +84,9 @@ class OutputQueues {
   std::unique_ptr<OutputQueue> out_;  ///< null when both streams are the same file
   LogFiles logs_;
   std::vector<std::string> losses_;  ///< of consoles that were given up
-  boost::asio::steady_timer poll_timer_;
+  DelayedCall poll_timer_;
   Duration left_{};
   std::uint64_t arrived_ = 0;
-  bool is_polling_ = false;
 };
 
 }  // namespace muster

@@ -16,11 +16,13 @@ constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 constexpr std::size_t kLargePipesBytes = std::size_t{2} << 20U;
 /// Read limit for a terminal whose worker is gone: FIONREAD does not tell how much it holds.
 constexpr ssize_t kMostOfTerminal = ssize_t{1} << 20U;
+/// Interval in which changed rows are drawn.
+constexpr std::chrono::milliseconds kDrawing{40};
 
 }  // namespace
 
 PipeReader::PipeReader(boost::asio::io_context& io, std::size_t workers, OutputQueues& queues)
-    : io_(io), queues_(queues), open_of_worker_(workers), quiet_timer_(io) {
+    : io_(io), queues_(queues), open_of_worker_(workers), quiet_timer_(io, kDrawing, [this] { settle_quiet_lines(); }) {
   queues_.on_writable = [this] { resume(); };
 }
 
@@ -32,7 +34,7 @@ void PipeReader::add(UniqueFd read_end, StreamRoute route) {
   }
   (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // this end is ours alone: the worker has the other one
   ++open_of_worker_[route.worker];
-  streams_.push_back(std::make_unique<Stream>(io_, std::move(read_end), std::move(route), streams_.size()));
+  streams_.push_back(std::make_unique<Stream>(*this, std::move(read_end), std::move(route)));
   (void)fit_window(*streams_.back());
   wait_for(*streams_.back());
 }
@@ -278,15 +280,11 @@ namespace {
 
 /// Capacity that a buffer of lines keeps for reuse.
 constexpr std::size_t kUsualLines = std::size_t{1} << 20U;
-/// Delay until the steps of an unfinished progress bar are shown.
-constexpr std::chrono::milliseconds kProgressDelay{500};
 /// Quiet time after which an unfinished line is shown.
 constexpr std::chrono::milliseconds kQuiet{100};
 /// Time after which a row that the cursor has not gone back to becomes a line: a program that draws two bars may be
 /// interrupted between them.
 constexpr std::chrono::milliseconds kLeft{500};
-/// Interval in which changed rows are drawn.
-constexpr std::chrono::milliseconds kDrawing{40};
 
 }  // namespace
 
@@ -324,27 +322,17 @@ void PipeReader::empty_shown() {
 
 /// Shows the steps of a progress bar periodically: it has no line end until it is done.
 void PipeReader::watch_progress(Stream& stream) {
-  if (stream.timer_runs || !stream.has_progress()) {
-    return;
+  if (stream.has_progress()) {
+    stream.progress_timer.ask();
   }
-  stream.timer_runs = true;
-  stream.progress_timer.expires_after(kProgressDelay);
-  stream.progress_timer.async_wait([this, &stream](const boost::system::error_code& error) {
-    if (error) {
-      return;  // the stream has ended, and may be destroyed
-    }
-    show_progress(stream);
-  });
 }
 
 void PipeReader::show_progress(Stream& stream) {
-  stream.timer_runs = false;
   if (stream.is_open) {
     frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
   }
 }
 
-/// Runs one timer for all streams, only while there is something to settle or to draw.
 void PipeReader::watch_unsettled(Stream& stream) {
   const bool had_any = stream.has_unsettled;
   const auto now = std::chrono::steady_clock::now();
@@ -352,22 +340,8 @@ void PipeReader::watch_unsettled(Stream& stream) {
   if (stream.has_unsettled || had_any) {
     stream.last_read = now;
     stream.last_settled = had_any ? stream.last_settled : now;
-    wait_for_quiet();
+    quiet_timer_.ask();
   }
-}
-
-void PipeReader::wait_for_quiet() {
-  if (waits_for_quiet_) {
-    return;
-  }
-  waits_for_quiet_ = true;
-  quiet_timer_.expires_after(kDrawing);
-  quiet_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      waits_for_quiet_ = false;
-      settle_quiet_lines();
-    }
-  });
 }
 
 void PipeReader::settle_quiet_lines() {
@@ -395,7 +369,7 @@ void PipeReader::check_stream(Stream& stream) {
   const bool may_settle = framer.may_settle() && !is_editing;
   stream.has_unsettled = framer.has_unsettled() && (!is_quiet || may_settle);
   if (stream.has_unsettled) {
-    wait_for_quiet();
+    quiet_timer_.ask();
   }
 }
 

@@ -6,6 +6,7 @@
 #include "output/byte_sink.hpp"
 #include "output/line_framer.hpp"
 #include "output/output_queues.hpp"
+#include "process/timers.hpp"
 #include "remote/control_lines.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -114,7 +115,6 @@ class PipeReader {
   void show(Stream& stream, const std::function<void(LineFramer&)>& step);
   void empty_shown();
   void watch_unsettled(Stream& stream);
-  void wait_for_quiet();
   void settle_quiet_lines();
   void check_stream(Stream& stream);
   void show_begun(Stream& stream, bool is_editing);
@@ -128,22 +128,24 @@ class PipeReader {
   OutputQueues& queues_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< number of open streams, by worker
-  boost::asio::steady_timer quiet_timer_;
-  bool waits_for_quiet_ = false;
-  std::unique_ptr<char[]> buffer_;  ///< shared: each read is delivered before the next
-  std::string shown_;               ///< lines on their way to a console or a file
+  DelayedCall quiet_timer_;          ///< one for all streams; runs only while there is something to settle or to draw
+  std::unique_ptr<char[]> buffer_;   ///< shared: each read is delivered before the next
+  std::string shown_;                ///< lines on their way to a console or a file
 };
 
 // One stream of one worker, as `PipeReader` reads it.
 
 class PipeReader::Stream {
  public:
-  Stream(boost::asio::io_context& io, UniqueFd read_end, StreamRoute stream_route, std::size_t stream_number)
+  /// Delay until the steps of an unfinished progress bar are shown.
+  static constexpr std::chrono::milliseconds kProgressDelay{500};
+
+  Stream(PipeReader& reader, UniqueFd read_end, StreamRoute stream_route)
       : route(std::move(stream_route)),
-        number(stream_number),
+        number(reader.streams_.size()),
         is_terminal(::isatty(read_end.get()) != 0),
-        pipe(io, read_end.release()),
-        progress_timer(io) {}
+        pipe(reader.io_, read_end.release()),
+        progress_timer(reader.io_, kProgressDelay, [this, &reader] { reader.show_progress(*this); }) {}
 
   [[nodiscard]] bool has_progress() const {
     const auto& shared = route.shared_files;
@@ -167,7 +169,7 @@ class PipeReader::Stream {
   bool is_terminal;
   WindowSize window{};  ///< current size of the terminal
   boost::asio::posix::stream_descriptor pipe;
-  boost::asio::steady_timer progress_timer;
+  DelayedCall progress_timer;
   Tail tail;
   std::optional<std::chrono::steady_clock::time_point> last_output;  ///< empty: none yet
   std::chrono::steady_clock::time_point last_read;
@@ -176,7 +178,6 @@ class PipeReader::Stream {
   bool is_open = true;
   bool is_paused = false;
   bool has_large_pipe = false;
-  bool timer_runs = false;
   bool is_within_line = false;     ///< standard error: the last line has no end yet
   ssize_t bytes_left_at_exit = 0;  ///< bytes in the pipe when the last process ended
 };
