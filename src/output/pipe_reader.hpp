@@ -57,7 +57,8 @@ class PipeReader {
 
   /// Called when a stream has ended.
   std::function<void(std::size_t worker)> on_end;
-  /// Called when a worker's terminal has got another size, unless `fit_windows` found that.
+  /// Called when a worker's terminal has got another size, unless `fit_windows` found that: no SIGWINCH has told the
+  /// worker.
   std::function<void(std::size_t worker)> on_resized;
 
   /// Starts reading `read_end`, a pipe or our side of a pseudo-terminal, which no other process may share.
@@ -66,7 +67,7 @@ class PipeReader {
   /// Changes the routes of a worker between two of its lines.
   void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
 
-  /// Adjusts the size of each terminal, as is done before each read.
+  /// Adjusts the size of each terminal to the console's, as is done before each read.
   void fit_windows();
   /// To be called before another program, such as a shell, writes to the terminal: the drawn rows stay there.
   void leave_rows();
@@ -94,6 +95,9 @@ class PipeReader {
   [[nodiscard]] bool waits_for_console(std::size_t worker) const;
   /// The last lines of a worker's standard error.
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
+
+ protected:
+  [[nodiscard]] OutputQueues& queues() const { return queues_; }
 
  private:
   class Stream;

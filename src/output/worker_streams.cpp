@@ -31,30 +31,18 @@ Result<> check_files(const StreamRoute& route) {
 
 WorkerStreams::WorkerStreams(boost::asio::io_context& io, OutputQueues& queues, const LaunchPlan& plan,
                              const StreamSettings& settings)
-    : queues_(queues),
+    : PipeReader(io, plan.workers.size(), queues),
       plan_(plan),
       options_(settings.options),
       variables_(settings.variables),
-      log_folder_(settings.log_folder),
-      output_(io, plan.workers.size(), queues) {
-  output_.on_resized = [this](std::size_t worker) {
-    if (on_resized) {
-      on_resized(worker);
-    }
-  };
-  output_.on_end = [this](std::size_t worker) {
-    if (on_end) {
-      on_end(worker);
-    }
-  };
-}
+      log_folder_(settings.log_folder) {}
 
 bool WorkerStreams::open_files(const std::function<void()>& next) {
   routes_.reserve(plan_.workers.size());
   for (std::size_t worker = routes_.size(); worker < plan_.workers.size(); ++worker) {
     open_files_of(worker);
   }
-  return queues_.logs().are_open(next);
+  return queues().logs().are_open(next);
 }
 
 void WorkerStreams::open_files_of(std::size_t worker) {
@@ -89,7 +77,7 @@ StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
   const LineFilter& filter = is_error ? options_.duplicate_err : options_.duplicate_out;
   StreamTarget target;
   if (wanted.console) {
-    target.console = queues_.descriptor(is_error);
+    target.console = queues().descriptor(is_error);
     target.is_terminal = is_terminal(*target.console);
   }
   if (wanted.file) {
@@ -111,9 +99,9 @@ Result<> WorkerStreams::connect(std::size_t worker, StreamEnds ends) {
     set_prefixes(*route, std::nullopt);
   }
   if (routes.out) {
-    output_.add(std::move(ends.out), std::move(*routes.out));
+    add(std::move(ends.out), std::move(*routes.out));
   }
-  output_.add(std::move(ends.error), std::move(routes.err));
+  add(std::move(ends.error), std::move(routes.err));
   return {};
 }
 
@@ -126,7 +114,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   StreamRoute route;
   route.worker = worker;
   route.is_error = is_error;
-  OutputQueue& console = is_error ? queues_.error() : queues_.out();
+  OutputQueue& console = is_error ? queues().error() : queues().out();
   if (destination(worker, is_error).console) {
     route.console = &console;
   }
@@ -146,7 +134,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
 }
 
 std::shared_ptr<LogFile> WorkerStreams::open_file(const std::string& path) {
-  files_.push_back(queues_.logs().open(log_folder_ + path));
+  files_.push_back(queues().logs().open(log_folder_ + path));
   return files_.back();
 }
 
@@ -182,7 +170,7 @@ void WorkerStreams::open_filtered(StreamRoute& route) {
 
 void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
   if (options_.prefix_template.needs("pid")) {
-    output_.change_routes(worker, [this, pid](StreamRoute& route) { set_prefixes(route, pid); });
+    change_routes(worker, [this, pid](StreamRoute& route) { set_prefixes(route, pid); });
   }
 }
 
@@ -191,7 +179,7 @@ void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) c
   const bool is_shown =
       options_.prefix != PrefixWhen::OnTerminal || (route.console != nullptr && route.console->is_terminal());
   route.framer.set_prefix(is_shown ? coloured(text, route) : "");
-  route.window_fd = queues_.descriptor(route.is_error);
+  route.window_fd = queues().descriptor(route.is_error);
   route.prefix_columns = is_shown ? columns_of_text(text) : 0;
   for (LineRoute& shared : route.shared_files) {
     shared.framer.set_prefix(shared.has_prefix ? text : "");
@@ -242,11 +230,11 @@ std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& 
 }
 
 void WorkerStreams::finish() {
-  output_.note_all_exited();
-  output_.drain();
-  output_.close();  // a process that is not the job's may hold a pipe open
+  note_all_exited();
+  drain();
+  close();  // a process that is not the job's may hold a pipe open
   for (const auto& file : files_) {
-    queues_.logs().close(*file);
+    queues().logs().close(*file);
   }
 }
 
