@@ -47,9 +47,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
     : run_(run),
       link_(std::move(link)),
       helpers_(link_.page),
-      consoles_(io_, helpers_, run.options.console_stall),
-      logs_(io_, helpers_, run.options.console_stall),
-      drain_deadline_(io_, consoles_, &logs_),
+      queues_(io_, helpers_, run.options.console_stall),
       progress_(io_, helpers_, run.job.gang.policy.options.restarts.progress_file),
       store_(io_, helpers_),
       sidecars_(io_, run.inherited, run.variables, run.marker),
@@ -96,7 +94,6 @@ void Agent::act(const gang::Value& exchanged) {
 }
 
 int Agent::run() {
-  logs_.on_warning = [](const std::string& text) { log_warning(text); };
   connect_launcher();
   for (const std::string& text : run_.job.plan.notices) {
     log_info(text);
@@ -222,10 +219,10 @@ void Agent::connect_launcher() {
   };
   launcher_link_->start();
   // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
-  for (OutputQueue* const console : {&consoles_.out(), &consoles_.error()}) {
+  for (OutputQueue* const console : {&queues_.out(), &queues_.error()}) {
     (void)console->write(write_control(seat->nonce, kHello, run_.job.gang.policy.version));
   }
-  consoles_.watch_launcher_terminals(seat->terminals);
+  queues_.watch_launcher_terminals(seat->terminals);
   set_log_host(seat->host);
 }
 
@@ -303,7 +300,7 @@ void Agent::act(const gang::StartAttempt& wanted) {
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
-  attempt_ = std::make_unique<Attempt>(io_, Sinks{consoles_, logs_}, input, std::move(plan), std::move(services));
+  attempt_ = std::make_unique<Attempt>(io_, queues_, input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
     exit_log_timer_.ask();
     gang_.notify(failure);

@@ -14,8 +14,7 @@
 #include "gang/gang.hpp"
 #include "guard/guard.hpp"
 #include "notices/notice_source.hpp"
-#include "output/consoles.hpp"
-#include "output/log_files.hpp"
+#include "output/output_queues.hpp"
 #include "process/helper_process.hpp"
 #include "process/timers.hpp"
 #include "remote/remote_launcher.hpp"
@@ -113,8 +112,6 @@ class Agent : private gang::NodeActions {
   void exit_now();
   void give_up_logs();
   void wait_for_last_lines();
-  [[nodiscard]] std::vector<std::string> describe_unwritten();
-  [[nodiscard]] bool is_all_written(const std::function<void()>& next);
   void log_pending_work();
   [[nodiscard]] Outcome make_outcome();
 
@@ -122,9 +119,7 @@ class Agent : private gang::NodeActions {
   GuardLink link_;
   boost::asio::io_context io_{1};
   HelperProcesses helpers_;
-  Consoles consoles_;
-  LogFiles logs_;
-  DrainDeadline drain_deadline_;
+  OutputQueues queues_;
   RankTableProgress progress_;
   StoreProcess store_;
   Sidecars sidecars_;

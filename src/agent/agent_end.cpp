@@ -74,12 +74,12 @@ void Agent::on_job_end(const JobEnd& end) {
     report_suspended();
   }
   pending_work_.add(kGoodbye, [this] { return gang_.awaited(); });
-  pending_work_.add(kLastLines, [this] { return describe_unwritten(); });
+  wait_for_last_lines();
   pending_work_.remove(kEndOfJob);
   exit_log_timer_.ask();
-  const bool is_patient = end.kind == EndKind::Succeeded && !logs_.are_late();
+  const bool is_patient = end.kind == EndKind::Succeeded && !queues_.logs().are_late();
   // Log files that could not be created have used up their time already.
-  drain_deadline_.start(is_patient ? run_.options.console_stall : kShortTimeout);
+  queues_.start_deadline(is_patient ? run_.options.console_stall : kShortTimeout);
   finalize();
 }
 
@@ -99,28 +99,10 @@ void Agent::note_source_done() {
   }
 }
 
-/// Names the outputs that are not drained, such as "the last lines for standard output".
-std::vector<std::string> Agent::describe_unwritten() {
-  std::vector<std::string> names;
-  for (const OutputQueue* const sink : {&consoles_.out(), &consoles_.error(), logs_.sink()}) {
-    const bool is_twice = sink == &consoles_.error() && sink == &consoles_.out();
-    if (sink != nullptr && !sink->is_drained() && !is_twice) {
-      names.push_back(std::string(kLastLines) + " for " + sink->name());
-    }
-  }
-  return names;
-}
-
-bool Agent::is_all_written(const std::function<void()>& next) {
-  const bool is_shown = is_exiting_now_ || consoles_.are_settled(next);
-  const bool is_kept = logs_.are_settled(next);  // both are called, because each stores the callback
-  return is_shown && is_kept;
-}
-
 /// Makes the report after all other output, so that it is the last text on the console.
 void Agent::finalize() {
   const bool is_asking = store_.is_asked_who_waits() && !is_exiting_now_;
-  if (outcome_ || is_asking || !is_all_written([this] { finalize(); })) {
+  if (outcome_ || is_asking || !queues_.drain([this] { finalize(); })) {
     return;
   }
   outcome_ = make_outcome();
@@ -134,29 +116,28 @@ void Agent::finalize() {
 
 /// The time limit is what remains of the drain deadline.
 void Agent::write_report() {
-  const auto most_time =
-      is_exiting_now_ ? kMoment : std::max<std::chrono::milliseconds>(drain_deadline_.left(), kMoment);
+  const auto most_time = is_exiting_now_ ? kMoment : std::max<std::chrono::milliseconds>(queues_.time_left(), kMoment);
   write_report_async(
       report_, [this] { return run_.exit_report.write_report(*outcome_); }, run_.exit_report.stream, most_time,
       std::bind_front(&Agent::print_exit_report, this));
 }
 
 void Agent::print_exit_report(const Result<>& report) {
-  consoles_.out().write_always(run_.exit_report.say(*outcome_, report));  // for programs that read standard output
+  queues_.out().write_always(run_.exit_report.say(*outcome_, report));  // for programs that read standard output
   has_finalized_ = true;
   if (is_exiting_now_) {
     pending_work_.exit_early();
     return;
   }
-  drain_deadline_.go_on();
+  queues_.extend_deadline();
   wait_for_last_lines();
   pending_work_.remove(kReport);
 }
 
 /// Keeps the agent running until the consoles have taken all output.
 void Agent::wait_for_last_lines() {
-  pending_work_.add(kLastLines, [this] { return describe_unwritten(); });
-  if (has_finalized_ && is_all_written([this] { wait_for_last_lines(); })) {
+  pending_work_.add(kLastLines, [this] { return queues_.describe_undrained(); });
+  if (has_finalized_ && queues_.drain([this] { wait_for_last_lines(); })) {
     pending_work_.remove(kLastLines);
   }
 }
@@ -178,7 +159,7 @@ void Agent::log_pending_work() {
 /// Exits without waiting for slow consoles or other nodes, after a second stop signal or the loss of the guard. Log
 /// files get `kMoment`; lines dropped then are counted and reported.
 void Agent::exit_now() {
-  consoles_.discard();
+  queues_.discard_consoles();
   is_exiting_now_ = true;
   if (has_finalized_) {
     pending_work_.exit_early();
@@ -192,7 +173,7 @@ void Agent::exit_now() {
 
 void Agent::give_up_logs() {
   if (!outcome_) {
-    logs_.give_up();
+    queues_.logs().give_up();
     finalize();
   }
 }
@@ -222,9 +203,7 @@ Outcome Agent::make_outcome() {
     outcome.notices.push_back(awaited_keys_);
   }
   outcome.is_printed_elsewhere = launcher_link_ && (launcher_reports_reason_ || !run_.options.launcher->is_first);
-  for (std::vector<std::string> losses : {logs_.describe_missing(), consoles_.describe_losses()}) {
-    std::move(losses.begin(), losses.end(), std::back_inserter(outcome.notices));
-  }
+  std::ranges::move(queues_.describe_losses(), std::back_inserter(outcome.notices));
   return outcome;
 }
 

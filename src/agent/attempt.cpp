@@ -33,12 +33,12 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
 
 }  // namespace
 
-Attempt::Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptInput& input, LaunchPlan plan,
+Attempt::Attempt(boost::asio::io_context& io, OutputQueues& queues, const AttemptInput& input, LaunchPlan plan,
                  std::unique_ptr<Services> services)
     : input_(input),
       plan_(std::move(plan)),
       reader_(reader_of_input(plan_, input.run.options)),
-      streams_(io, sinks, plan_, input.run),
+      streams_(io, queues, plan_, input.run),
       supervisor_(deciding_workers(plan_)),
       programs_(io, input.helpers, plan_, input.run.variables),
       workers_(plan_, input.run.inherited,

@@ -48,7 +48,7 @@ struct AttemptInput {
 /// actions that it returns. Callbacks run in the middle of this: they must not call back at once.
 class Attempt {
  public:
-  Attempt(boost::asio::io_context& io, const Sinks& sinks, const AttemptInput& input, LaunchPlan plan,
+  Attempt(boost::asio::io_context& io, OutputQueues& queues, const AttemptInput& input, LaunchPlan plan,
           std::unique_ptr<Services> services);
 
   /// This node's first failure, as far as it is known at once.

@@ -112,6 +112,10 @@ std::optional<WindowSize> window_size_of(int fd) {
   return WindowSize{.rows = size.ws_row, .columns = size.ws_col};
 }
 
+std::size_t columns_of(int fd) {
+  return window_size_of(fd).value_or(WindowSize()).columns;
+}
+
 void set_window_size(int terminal, const WindowSize& size) {
   winsize wanted{};
   wanted.ws_row = size.rows;

@@ -91,6 +91,9 @@ struct WindowSize {
 /// Empty when `fd` is not a terminal.
 [[nodiscard]] std::optional<WindowSize> window_size_of(int fd);
 
+/// Width of a terminal; 0: unknown.
+[[nodiscard]] std::size_t columns_of(int fd);
+
 void set_window_size(int terminal, const WindowSize& size);
 
 /// The console size without the columns that the prefix of each line takes. Without a console: 24 rows of 80 columns,

@@ -2,6 +2,7 @@
 // files.
 #include "output/log_files.hpp"
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "output/writer_process.hpp"
 
@@ -27,13 +28,16 @@ std::string order(LogCommand::Kind kind, const LogFile& file, std::uint64_t size
 
 }  // namespace
 
-LogFiles::LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall)
-    : io_(io), helpers_(helpers), stall_(stall), open_timer_(io) {}
+LogFiles::LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall,
+                   const std::function<void()>& on_writable)
+    : io_(io), helpers_(helpers), stall_(stall), on_writable_(on_writable), open_timer_(io, stall, [this] {
+        stop_waiting_for_files();
+      }) {}
 
 LogFiles::~LogFiles() = default;
 
 Result<> LogFiles::start() {
-  if (sink_ && !sink_->is_broken()) {
+  if (queue_ && !queue_->is_broken()) {
     return {};
   }
   forget_writer();
@@ -43,14 +47,13 @@ Result<> LogFiles::start() {
     return writer.error();
   }
   (*writer)->on_status = [this](const WriterStatus& status) { take_status(status); };
-  sink_ = std::make_unique<OutputQueue>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
-  sink_->on_warning = [this](const std::string& warning) { on_warning(warning); };
-  sink_->on_writable = [this] {
-    if (sink_->is_stalled()) {
+  queue_ = std::make_unique<OutputQueue>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
+  queue_->on_writable = [this] {
+    if (queue_->is_stalled()) {
       stop_waiting_for_files();
     }
-    if (on_writable) {
-      on_writable();
+    if (on_writable_) {
+      on_writable_();
     }
   };
   return {};
@@ -59,7 +62,7 @@ Result<> LogFiles::start() {
 /// Drops a writer process that was killed, for example by the OOM killer: the disk itself may be fine.
 void LogFiles::forget_writer() {
   give_up();
-  sink_.reset();
+  queue_.reset();
   unknown_ = 0;
 }
 
@@ -73,34 +76,34 @@ std::shared_ptr<LogFile> LogFiles::open(const std::string& path) {
     return file;
   }
   ++unknown_;
-  sink_->write_always(order(LogCommand::Kind::Open, *file, path.size()) + path);
+  queue_->write_always(order(LogCommand::Kind::Open, *file, path.size()) + path);
   return file;
 }
 
 void LogFiles::write(LogFile& file, std::string_view bytes) {
-  if (bytes.empty() || !sink_) {
+  if (bytes.empty() || !queue_) {
     return;
   }
-  if (sink_->is_stalled() || sink_->is_broken()) {
-    (void)sink_->write(bytes);  // counts the dropped lines
+  if (queue_->is_stalled() || queue_->is_broken()) {
+    (void)queue_->write(bytes);  // counts the dropped lines
     file.missing_bytes += bytes.size();
     return;
   }
   forget_arrived();
-  const std::uint64_t end = sink_->accepted() + sizeof(LogCommand) + bytes.size();
+  const std::uint64_t end = queue_->accepted() + sizeof(LogCommand) + bytes.size();
   on_the_way_.push_back({files_[file.number], bytes.size(), end});
-  sink_->write_always(order(LogCommand::Kind::Write, file, bytes.size()));
-  sink_->write_always(bytes);
+  queue_->write_always(order(LogCommand::Kind::Write, file, bytes.size()));
+  queue_->write_always(bytes);
 }
 
 void LogFiles::close(const LogFile& file) {
-  if (sink_) {
-    sink_->write_always(order(LogCommand::Kind::Close, file, 0));
+  if (queue_) {
+    queue_->write_always(order(LogCommand::Kind::Close, file, 0));
   }
 }
 
 void LogFiles::forget_arrived() {
-  while (!on_the_way_.empty() && on_the_way_.front().end <= sink_->arrived()) {
+  while (!on_the_way_.empty() && on_the_way_.front().end <= queue_->arrived()) {
     on_the_way_.pop_front();
   }
 }
@@ -127,8 +130,8 @@ void LogFiles::note_opened(LogFile& file, int error_number) {
 
 void LogFiles::note_missing(LogFile& file, const WriterStatus& status) {
   if (file.missing_bytes == 0) {
-    on_warning("cannot write '" + file.path + "': " + std::generic_category().message(status.error_number) +
-               ", going on without it");
+    log_warning("cannot write '" + file.path + "': " + std::generic_category().message(status.error_number) +
+                ", going on without it");
   }
   file.missing_bytes += status.missing;
 }
@@ -137,17 +140,12 @@ void LogFiles::note_missing(LogFile& file, const WriterStatus& status) {
 
 bool LogFiles::are_open(const std::function<void()>& next) {
   // While the queue is stalled, for example by bytes of the previous attempt, no file is created either.
-  is_late_ = is_late_ || (unknown_ > 0 && sink_->is_stalled());
+  is_late_ = is_late_ || (unknown_ > 0 && queue_->is_stalled());
   if (unknown_ == 0 || is_late_) {
     return true;
   }
   when_open_ = next;
-  open_timer_.expires_after(stall_);
-  open_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      stop_waiting_for_files();
-    }
-  });
+  open_timer_.ask();
   return false;
 }
 
@@ -156,7 +154,7 @@ void LogFiles::stop_waiting_for_files() {
     return;
   }
   is_late_ = true;
-  on_warning("the file system of '" + files_.back()->path + "' does not respond, going on without waiting for it");
+  log_warning("the file system of '" + files_.back()->path + "' does not respond, going on without waiting for it");
   go_on();
 }
 
@@ -172,29 +170,25 @@ void LogFiles::stop_waiting() {
   open_timer_.cancel();
 }
 
-bool LogFiles::are_settled(const std::function<void()>& next) {
-  return !sink_ || sink_->drain([this, next] { boost::asio::post(io_, next); });
-}
-
 // --- The end ------------------------------------------------------------------------------------
 
 void LogFiles::give_up() {
-  if (!sink_) {
+  if (!queue_) {
     return;
   }
   forget_arrived();
-  const std::uint64_t arrived = sink_->arrived();
+  const std::uint64_t arrived = queue_->arrived();
   for (const InFlight& bytes : on_the_way_) {
     bytes.file->missing_bytes += std::min(bytes.size, bytes.end - arrived);
   }
   on_the_way_.clear();
-  if (!sink_->is_broken()) {
-    (void)sink_->give_up();  // the loss is reported for each file
+  if (!queue_->is_broken()) {
+    (void)queue_->give_up();  // the loss is reported for each file
   }
 }
 
 std::vector<std::string> LogFiles::describe_missing() {
-  if (sink_ && (sink_->is_stalled() || sink_->is_broken())) {
+  if (queue_ && (queue_->is_stalled() || queue_->is_broken())) {
     give_up();
   }
   std::vector<std::string> sentences;

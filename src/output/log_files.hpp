@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "output/output_queue.hpp"
 #include "process/helper_process.hpp"
+#include "process/timers.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -31,19 +32,16 @@ struct LogFile {
   std::uint64_t missing_bytes = 0;
 };
 
-/// All log files of a node. A full disk does not end the job: it is reported once for a file, each write tries again,
+/// All log files of a node. A full disk does not end the job: it is logged once for a file, each write tries again,
 /// and missing bytes are counted. A file system that takes nothing during the stall timeout is treated likewise.
 class LogFiles {
  public:
-  LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall);
+  /// `on_writable` is called when bytes are taken again, or never will be.
+  LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall,
+           const std::function<void()>& on_writable);
   ~LogFiles();
   LogFiles(const LogFiles&) = delete;
   LogFiles& operator=(const LogFiles&) = delete;
-
-  /// Called when a file could not be written for the first time, or lines were dropped.
-  std::function<void(const std::string&)> on_warning;
-  /// Called when bytes are taken again, or never will be.
-  std::function<void()> on_writable;
 
   /// Requests a file. Its `opened` is set later.
   [[nodiscard]] std::shared_ptr<LogFile> open(const std::string& path);
@@ -60,11 +58,9 @@ class LogFiles {
   /// Cancels the `next` of `are_open`.
   void stop_waiting();
 
-  [[nodiscard]] bool are_congested() const { return sink_ && sink_->is_congested(); }
-  /// True when all bytes are in the files; otherwise `next` is called once that is so.
-  [[nodiscard]] bool are_settled(const std::function<void()>& next);
+  [[nodiscard]] bool are_congested() const { return queue_ && queue_->is_congested(); }
   /// The queue to the writer process; null: there is no file.
-  [[nodiscard]] OutputQueue* sink() { return sink_.get(); }
+  [[nodiscard]] OutputQueue* queue() { return queue_.get(); }
 
   /// Stops waiting for the file system.
   void give_up();
@@ -91,9 +87,10 @@ class LogFiles {
   boost::asio::io_context& io_;
   HelperProcesses& helpers_;
   std::chrono::milliseconds stall_;
-  boost::asio::steady_timer open_timer_;
+  const std::function<void()>& on_writable_;
+  DelayedCall open_timer_;
   std::function<void()> when_open_;
-  std::unique_ptr<OutputQueue> sink_;
+  std::unique_ptr<OutputQueue> queue_;
   std::vector<std::shared_ptr<LogFile>> files_;  ///< by their number
   std::size_t unknown_ = 0;                      ///< files that are neither created nor failed yet
   bool is_late_ = false;                         ///< the wait for files has timed out and was reported

@@ -2,6 +2,7 @@
 // terminal.
 #include "output/output_queue.hpp"
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -23,6 +24,12 @@ OutputQueue::OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> 
   if (!byte_sink_ || byte_sink_->failure() != 0) {
     state_ = State::Broken;
   }
+}
+
+void OutputQueue::watch_terminal(std::size_t columns, std::optional<int> fd) {
+  terminal_.emplace();
+  columns_ = columns;
+  terminal_fd_ = fd;
 }
 
 bool OutputQueue::write(std::string_view bytes) {
@@ -47,7 +54,7 @@ bool OutputQueue::write_in_line(std::string_view bytes, const void* writer) {
 }
 
 std::string OutputQueue::mark(std::string_view lines) {
-  terminal_->set_width(width_());
+  terminal_->set_width(terminal_fd_ ? columns_of(*terminal_fd_) : columns_);
   return terminal_->mark(lines);
 }
 
@@ -220,6 +227,9 @@ void OutputQueue::break_if_failed() {
 /// Sets `then` before the queue catches up with its byte sink: messages of the writer process that are read meanwhile may
 /// already complete the drain. Where that process has ended, waiting for the sink returns at once.
 bool OutputQueue::drain(std::function<void()> then) {
+  if (is_abandoned_) {
+    return true;
+  }
   const bool was_settled = is_drained();
   settled_ = was_settled ? std::function<void()>() : std::move(then);
   catch_up();
@@ -306,8 +316,8 @@ void OutputQueue::recover() {
   const std::string warning = describe_dropped(dropped);
   logged_dropped_ = dropped_lines_;
   state_ = State::Flowing;
-  if (dropped > 0 && on_warning) {
-    on_warning(warning);
+  if (dropped > 0) {
+    log_warning(warning);
   }
 }
 
@@ -345,13 +355,11 @@ void OutputQueue::break_with(int error_number) {
   state_ = State::Broken;
   queue_.clear();
   written_ = 0;
-  if (on_warning) {
-    const bool is_closed =
-        error_number == EPIPE || error_number == EBADF || error_number == ECONNRESET || error_number == EIO;
-    on_warning(is_closed ? names_.name + " is closed, going on without it"
-                         : "cannot write to " + names_.name + ": " + std::generic_category().message(error_number) +
-                               ", going on without it");
-  }
+  const bool is_closed =
+      error_number == EPIPE || error_number == EBADF || error_number == ECONNRESET || error_number == EIO;
+  log_warning((is_closed ? names_.name + " is closed"
+                         : "cannot write to " + names_.name + ": " + std::generic_category().message(error_number)) +
+              ", going on without it");
   note_writable();
 }
 

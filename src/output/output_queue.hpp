@@ -33,8 +33,8 @@ struct SinkNames {
 ///      └────────── an error, nobody reads ──▶ Broken
 ///
 /// A slow device makes `is_congested()` true: the caller stops reading workers until `on_writable`, and nothing is
-/// lost. A stalled one drops new bytes, counts the lines and reports them; a broken one drops everything. Bytes that
-/// were queued before a stall are kept, so no line is torn.
+/// lost. A stalled one drops new bytes, counts the lines and logs them; a broken one is logged and drops everything.
+/// Bytes that were queued before a stall are kept, so no line is torn.
 class OutputQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -44,14 +44,10 @@ class OutputQueue {
 
   /// Called when bytes are taken again, or never will be.
   std::function<void()> on_writable;
-  /// Called with a sentence when the queue breaks, or when lines were dropped.
-  std::function<void(const std::string&)> on_warning;
 
-  /// Treats the device as a terminal that is `width()` columns wide: muster's messages stay recognizable there.
-  void watch_terminal(std::function<std::size_t()> width) {
-    terminal_.emplace();
-    width_ = std::move(width);
-  }
+  /// Treats the device as a terminal, so that muster's messages stay recognizable there. `fd` tells its current width;
+  /// empty: it is `columns` wide.
+  void watch_terminal(std::size_t columns, std::optional<int> fd = std::nullopt);
   [[nodiscard]] bool is_terminal() const { return terminal_.has_value(); }
   /// On this terminal muster's messages may begin with a host name.
   void expect_hosts() { terminal_->expect_hosts(); }
@@ -149,7 +145,8 @@ class OutputQueue {
   std::string queue_;
   std::size_t written_ = 0;                    ///< bytes of the queue that are written already
   std::optional<TerminalSanitizer> terminal_;  ///< empty: no terminal; bytes pass unchanged
-  std::function<std::size_t()> width_;         ///< of the terminal
+  std::size_t columns_ = 0;                    ///< of the terminal
+  std::optional<int> terminal_fd_;             ///< tells its current width; not owned
   LiveRows rows_;
   bool at_line_start_ = true;
   const void* line_of_ = nullptr;  ///< the writer that may continue the line of the cursor; not owned

@@ -16,11 +16,15 @@ constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 constexpr std::size_t kLargePipesBytes = std::size_t{2} << 20U;
 /// Read limit for a terminal whose worker is gone: FIONREAD does not tell how much it holds.
 constexpr ssize_t kMostOfTerminal = ssize_t{1} << 20U;
+/// Interval in which changed rows are drawn.
+constexpr std::chrono::milliseconds kDrawing{40};
 
 }  // namespace
 
-PipeReader::PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs)
-    : io_(io), logs_(logs), open_of_worker_(workers), quiet_timer_(io) {}
+PipeReader::PipeReader(boost::asio::io_context& io, std::size_t workers, OutputQueues& queues)
+    : io_(io), queues_(queues), open_of_worker_(workers), quiet_timer_(io, kDrawing, [this] { settle_quiet_lines(); }) {
+  queues_.on_writable = [this] { resume(); };
+}
 
 PipeReader::~PipeReader() = default;
 
@@ -30,7 +34,7 @@ void PipeReader::add(UniqueFd read_end, StreamRoute route) {
   }
   (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);  // this end is ours alone: the worker has the other one
   ++open_of_worker_[route.worker];
-  streams_.push_back(std::make_unique<Stream>(io_, std::move(read_end), std::move(route), streams_.size()));
+  streams_.push_back(std::make_unique<Stream>(*this, std::move(read_end), std::move(route)));
   (void)fit_window(*streams_.back());
   wait_for(*streams_.back());
 }
@@ -38,10 +42,10 @@ void PipeReader::add(UniqueFd read_end, StreamRoute route) {
 /// Returns true when the terminal has got another size.
 bool PipeReader::fit_window(Stream& stream) {
   const bool is_drawn_for = stream.is_terminal || stream.draws_rows();
-  if (!is_drawn_for || !stream.is_open || !stream.route.window) {
+  if (!is_drawn_for || !stream.is_open || !stream.route.window_fd) {
     return false;
   }
-  const WindowSize wanted = stream.route.window();
+  const WindowSize wanted = window_beside(window_size_of(*stream.route.window_fd), stream.route.prefix_columns);
   if (wanted == stream.window) {
     return false;
   }
@@ -171,7 +175,7 @@ void PipeReader::deliver(Stream& stream, std::string_view bytes) {
     stream.is_within_line = !bytes.empty() && bytes.back() != '\n';
   }
   if (route.file) {
-    logs_->write(*route.file, bytes);
+    queues_.logs().write(*route.file, bytes);
   }
   frame(stream, [&](LineFramer& framer) { framer.feed(bytes, shown_); });
   watch_progress(stream);
@@ -212,6 +216,7 @@ std::optional<std::chrono::steady_clock::time_point> PipeReader::last_output(std
   return last;
 }
 
+/// Reads the streams again that waited for a console or the log files.
 void PipeReader::resume() {
   for (const auto& stream : streams_) {
     if (stream->is_paused && stream->is_open) {
@@ -241,7 +246,7 @@ bool PipeReader::may_read(const Stream& stream) const {
   const StreamRoute& route = stream.route;
   const bool has_files = route.file || !route.shared_files.empty();
   return stream.is_open && (route.console == nullptr || !route.console->is_congested()) &&
-         (!has_files || !logs_->are_congested());
+         (!has_files || !queues_.logs().are_congested());
 }
 
 void PipeReader::close() {
@@ -250,6 +255,7 @@ void PipeReader::close() {
       end(*stream);
     }
   }
+  queues_.on_writable = nullptr;
 }
 
 bool PipeReader::waits_for_console(std::size_t worker) const {
@@ -274,15 +280,11 @@ namespace {
 
 /// Capacity that a buffer of lines keeps for reuse.
 constexpr std::size_t kUsualLines = std::size_t{1} << 20U;
-/// Delay until the steps of an unfinished progress bar are shown.
-constexpr std::chrono::milliseconds kProgressDelay{500};
 /// Quiet time after which an unfinished line is shown.
 constexpr std::chrono::milliseconds kQuiet{100};
 /// Time after which a row that the cursor has not gone back to becomes a line: a program that draws two bars may be
 /// interrupted between them.
 constexpr std::chrono::milliseconds kLeft{500};
-/// Interval in which changed rows are drawn.
-constexpr std::chrono::milliseconds kDrawing{40};
 
 }  // namespace
 
@@ -291,7 +293,7 @@ void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& s
   StreamRoute& route = stream.route;
   for (LineRoute& shared : route.shared_files) {
     step(shared.framer);
-    logs_->write(*shared.file, shown_);
+    queues_.logs().write(*shared.file, shown_);
     empty_shown();
   }
   if (route.console != nullptr) {
@@ -320,27 +322,17 @@ void PipeReader::empty_shown() {
 
 /// Shows the steps of a progress bar periodically: it has no line end until it is done.
 void PipeReader::watch_progress(Stream& stream) {
-  if (stream.timer_runs || !stream.has_progress()) {
-    return;
+  if (stream.has_progress()) {
+    stream.progress_timer.ask();
   }
-  stream.timer_runs = true;
-  stream.progress_timer.expires_after(kProgressDelay);
-  stream.progress_timer.async_wait([this, &stream](const boost::system::error_code& error) {
-    if (error) {
-      return;  // the stream has ended, and may be destroyed
-    }
-    show_progress(stream);
-  });
 }
 
 void PipeReader::show_progress(Stream& stream) {
-  stream.timer_runs = false;
   if (stream.is_open) {
     frame(stream, [this](LineFramer& framer) { framer.flush_progress(shown_); });
   }
 }
 
-/// Runs one timer for all streams, only while there is something to settle or to draw.
 void PipeReader::watch_unsettled(Stream& stream) {
   const bool had_any = stream.has_unsettled;
   const auto now = std::chrono::steady_clock::now();
@@ -348,22 +340,8 @@ void PipeReader::watch_unsettled(Stream& stream) {
   if (stream.has_unsettled || had_any) {
     stream.last_read = now;
     stream.last_settled = had_any ? stream.last_settled : now;
-    wait_for_quiet();
+    quiet_timer_.ask();
   }
-}
-
-void PipeReader::wait_for_quiet() {
-  if (waits_for_quiet_) {
-    return;
-  }
-  waits_for_quiet_ = true;
-  quiet_timer_.expires_after(kDrawing);
-  quiet_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      waits_for_quiet_ = false;
-      settle_quiet_lines();
-    }
-  });
 }
 
 void PipeReader::settle_quiet_lines() {
@@ -391,7 +369,7 @@ void PipeReader::check_stream(Stream& stream) {
   const bool may_settle = framer.may_settle() && !is_editing;
   stream.has_unsettled = framer.has_unsettled() && (!is_quiet || may_settle);
   if (stream.has_unsettled) {
-    wait_for_quiet();
+    quiet_timer_.ask();
   }
 }
 

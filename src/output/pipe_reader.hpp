@@ -5,8 +5,8 @@
 #include "base/file_io.hpp"
 #include "output/byte_sink.hpp"
 #include "output/line_framer.hpp"
-#include "output/log_files.hpp"
-#include "output/output_queue.hpp"
+#include "output/output_queues.hpp"
+#include "process/timers.hpp"
 #include "remote/control_lines.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -42,23 +42,23 @@ struct StreamRoute {
   std::unique_ptr<ControlLineFilter> control_filter;  ///< removes an agent's control lines first; null: there are none
   std::shared_ptr<LogFile> file;                      ///< of this stream alone: the exact bytes
   std::vector<LineRoute> shared_files;
-  /// For a stream from a terminal: the size that it should have now. Empty: unknown.
-  std::function<WindowSize()> window;
+  std::optional<int> window_fd;    ///< the console that a worker's terminal is as large as; empty: its size is kept
+  std::size_t prefix_columns = 0;  ///< of that console's width, taken by the prefix of each line
 };
 
 /// All streams of all workers. Memory is bounded: a worker whose console or log file is congested is not read until
 /// bytes are taken again, so it waits in its own write(2).
 class PipeReader {
  public:
-  /// Without `logs` no route may have a file.
-  PipeReader(boost::asio::io_context& io, std::size_t workers, LogFiles* logs);
+  PipeReader(boost::asio::io_context& io, std::size_t workers, OutputQueues& queues);
   ~PipeReader();
   PipeReader(const PipeReader&) = delete;
   PipeReader& operator=(const PipeReader&) = delete;
 
   /// Called when a stream has ended.
   std::function<void(std::size_t worker)> on_end;
-  /// Called when a worker's terminal has got another size, unless `fit_windows` found that.
+  /// Called when a worker's terminal has got another size, unless `fit_windows` found that: no SIGWINCH has told the
+  /// worker.
   std::function<void(std::size_t worker)> on_resized;
 
   /// Starts reading `read_end`, a pipe or our side of a pseudo-terminal, which no other process may share.
@@ -67,7 +67,7 @@ class PipeReader {
   /// Changes the routes of a worker between two of its lines.
   void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
 
-  /// Adjusts the size of each terminal, as is done before each read.
+  /// Adjusts the size of each terminal to the console's, as is done before each read.
   void fit_windows();
   /// To be called before another program, such as a shell, writes to the terminal: the drawn rows stay there.
   void leave_rows();
@@ -76,9 +76,6 @@ class PipeReader {
 
   /// Writes lines in the name of a worker: to where its standard error goes, even after that has ended.
   void write_as_worker(std::size_t worker, std::string_view lines);
-
-  /// To be called when a console or the log files take bytes again.
-  void resume();
 
   /// To be called when the last process of the job has ended. Bytes that are in the pipes now are the job's; later
   /// ones come from another process that inherited a pipe.
@@ -99,6 +96,9 @@ class PipeReader {
   /// The last lines of a worker's standard error.
   [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const;
 
+ protected:
+  [[nodiscard]] OutputQueues& queues() const { return queues_; }
+
  private:
   class Stream;
   enum class ReadResult {
@@ -109,6 +109,7 @@ class PipeReader {
 
   [[nodiscard]] bool may_read(const Stream& stream) const;
   void wait_for(Stream& stream);
+  void resume();
   ReadResult read_once(Stream& stream);
   void deliver(Stream& stream, std::string_view bytes);
   static bool fit_window(Stream& stream);
@@ -118,7 +119,6 @@ class PipeReader {
   void show(Stream& stream, const std::function<void(LineFramer&)>& step);
   void empty_shown();
   void watch_unsettled(Stream& stream);
-  void wait_for_quiet();
   void settle_quiet_lines();
   void check_stream(Stream& stream);
   void show_begun(Stream& stream, bool is_editing);
@@ -129,25 +129,27 @@ class PipeReader {
   void show_progress(Stream& stream);
 
   boost::asio::io_context& io_;
-  LogFiles* logs_;
+  OutputQueues& queues_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<int> open_of_worker_;  ///< number of open streams, by worker
-  boost::asio::steady_timer quiet_timer_;
-  bool waits_for_quiet_ = false;
-  std::unique_ptr<char[]> buffer_;  ///< shared: each read is delivered before the next
-  std::string shown_;               ///< lines on their way to a console or a file
+  DelayedCall quiet_timer_;          ///< one for all streams; runs only while there is something to settle or to draw
+  std::unique_ptr<char[]> buffer_;   ///< shared: each read is delivered before the next
+  std::string shown_;                ///< lines on their way to a console or a file
 };
 
 // One stream of one worker, as `PipeReader` reads it.
 
 class PipeReader::Stream {
  public:
-  Stream(boost::asio::io_context& io, UniqueFd read_end, StreamRoute stream_route, std::size_t stream_number)
+  /// Delay until the steps of an unfinished progress bar are shown.
+  static constexpr std::chrono::milliseconds kProgressDelay{500};
+
+  Stream(PipeReader& reader, UniqueFd read_end, StreamRoute stream_route)
       : route(std::move(stream_route)),
-        number(stream_number),
+        number(reader.streams_.size()),
         is_terminal(::isatty(read_end.get()) != 0),
-        pipe(io, read_end.release()),
-        progress_timer(io) {}
+        pipe(reader.io_, read_end.release()),
+        progress_timer(reader.io_, kProgressDelay, [this, &reader] { reader.show_progress(*this); }) {}
 
   [[nodiscard]] bool has_progress() const {
     const auto& shared = route.shared_files;
@@ -171,7 +173,7 @@ class PipeReader::Stream {
   bool is_terminal;
   WindowSize window{};  ///< current size of the terminal
   boost::asio::posix::stream_descriptor pipe;
-  boost::asio::steady_timer progress_timer;
+  DelayedCall progress_timer;
   Tail tail;
   std::optional<std::chrono::steady_clock::time_point> last_output;  ///< empty: none yet
   std::chrono::steady_clock::time_point last_read;
@@ -180,7 +182,6 @@ class PipeReader::Stream {
   bool is_open = true;
   bool is_paused = false;
   bool has_large_pipe = false;
-  bool timer_runs = false;
   bool is_within_line = false;     ///< standard error: the last line has no end yet
   ssize_t bytes_left_at_exit = 0;  ///< bytes in the pipe when the last process ended
 };

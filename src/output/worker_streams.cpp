@@ -29,29 +29,16 @@ Result<> check_files(const StreamRoute& route) {
 
 }  // namespace
 
-WorkerStreams::WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan,
+WorkerStreams::WorkerStreams(boost::asio::io_context& io, OutputQueues& queues, const LaunchPlan& plan,
                              const RunContext& run)
-    : sinks_(sinks), plan_(plan), run_(run), output_(io, plan.workers.size(), &sinks.logs) {
-  sinks_.consoles.on_writable = [this] { output_.resume(); };
-  sinks_.logs.on_writable = [this] { output_.resume(); };
-  output_.on_resized = [this](std::size_t worker) {
-    if (on_resized) {
-      on_resized(worker);
-    }
-  };
-  output_.on_end = [this](std::size_t worker) {
-    if (on_end) {
-      on_end(worker);
-    }
-  };
-}
+    : PipeReader(io, plan.workers.size(), queues), plan_(plan), run_(run) {}
 
 bool WorkerStreams::open_files(const std::function<void()>& next) {
   routes_.reserve(plan_.workers.size());
   for (std::size_t worker = routes_.size(); worker < plan_.workers.size(); ++worker) {
     open_files_of(worker);
   }
-  return sinks_.logs.are_open(next);
+  return queues().logs().are_open(next);
 }
 
 void WorkerStreams::open_files_of(std::size_t worker) {
@@ -87,7 +74,7 @@ StreamTarget WorkerStreams::target(std::size_t worker, bool is_error) const {
   const LineFilter& filter = is_error ? run_.options.duplicate_err : run_.options.duplicate_out;
   StreamTarget target;
   if (wanted.console) {
-    target.console = sinks_.consoles.descriptor(is_error);
+    target.console = queues().descriptor(is_error);
     target.is_terminal = is_terminal(*target.console);
   }
   if (wanted.file) {
@@ -109,9 +96,9 @@ Result<> WorkerStreams::connect(std::size_t worker, StreamEnds ends) {
     set_prefixes(*route, std::nullopt);
   }
   if (routes.out) {
-    output_.add(std::move(ends.out), std::move(*routes.out));
+    add(std::move(ends.out), std::move(*routes.out));
   }
-  output_.add(std::move(ends.error), std::move(routes.err));
+  add(std::move(ends.error), std::move(routes.err));
   return {};
 }
 
@@ -124,7 +111,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
   StreamRoute route;
   route.worker = worker;
   route.is_error = is_error;
-  OutputQueue& console = is_error ? sinks_.consoles.error() : sinks_.consoles.out();
+  OutputQueue& console = is_error ? queues().error() : queues().out();
   if (destination(worker, is_error).console) {
     route.console = &console;
   }
@@ -144,7 +131,7 @@ StreamRoute WorkerStreams::make_route(std::size_t worker, bool is_error) const {
 }
 
 std::shared_ptr<LogFile> WorkerStreams::open_file(const std::string& path) {
-  files_.push_back(sinks_.logs.open(run_.log_folder + path));
+  files_.push_back(queues().logs().open(run_.log_folder + path));
   return files_.back();
 }
 
@@ -180,7 +167,7 @@ void WorkerStreams::open_filtered(StreamRoute& route) {
 
 void WorkerStreams::note_start(std::size_t worker, pid_t pid) {
   if (run_.options.prefix_template.needs("pid")) {
-    output_.change_routes(worker, [this, pid](StreamRoute& route) { set_prefixes(route, pid); });
+    change_routes(worker, [this, pid](StreamRoute& route) { set_prefixes(route, pid); });
   }
 }
 
@@ -189,10 +176,8 @@ void WorkerStreams::set_prefixes(StreamRoute& route, std::optional<pid_t> pid) c
   const bool is_shown =
       run_.options.prefix != PrefixWhen::OnTerminal || (route.console != nullptr && route.console->is_terminal());
   route.framer.set_prefix(is_shown ? coloured(text, route) : "");
-  const std::size_t taken = is_shown ? columns_of_text(text) : 0;
-  route.window = [console = sinks_.consoles.descriptor(route.is_error), taken] {
-    return window_beside(window_size_of(console), taken);
-  };
+  route.window_fd = queues().descriptor(route.is_error);
+  route.prefix_columns = is_shown ? columns_of_text(text) : 0;
   for (LineRoute& shared : route.shared_files) {
     shared.framer.set_prefix(shared.has_prefix ? text : "");
   }
@@ -243,13 +228,11 @@ std::string WorkerStreams::coloured(const std::string& text, const StreamRoute& 
 }
 
 void WorkerStreams::finish() {
-  output_.note_all_exited();
-  output_.drain();
-  output_.close();  // a process that is not the job's may hold a pipe open
-  sinks_.consoles.on_writable = nullptr;
-  sinks_.logs.on_writable = nullptr;
+  note_all_exited();
+  drain();
+  close();  // a process that is not the job's may hold a pipe open
   for (const auto& file : files_) {
-    sinks_.logs.close(*file);
+    queues().logs().close(*file);
   }
 }
 

@@ -3,7 +3,6 @@
 // Reads the output of the workers of one attempt and connects each stream to consoles, files and tails.
 
 #include "agent/run.hpp"
-#include "output/consoles.hpp"
 #include "output/pipe_reader.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/spawn.hpp"
@@ -20,38 +19,17 @@
 
 namespace muster {
 
-/// The destinations of worker output; they outlive the attempts.
-struct Sinks {
-  Consoles& consoles;
-  LogFiles& logs;
-};
-
-/// Owns all streams that are read from the workers of one attempt.
-class WorkerStreams {
+/// All streams that are read from the workers of one attempt.
+class WorkerStreams : public PipeReader {
  public:
-  /// All references outlive the streams.
-  WorkerStreams(boost::asio::io_context& io, const Sinks& sinks, const LaunchPlan& plan, const RunContext& run);
-  ~WorkerStreams() = default;
-  WorkerStreams(const WorkerStreams&) = delete;
-  WorkerStreams& operator=(const WorkerStreams&) = delete;
-
-  /// Called when a stream of a worker has ended.
-  std::function<void(std::size_t worker)> on_end;
-  /// Called when a worker's terminal has got another size and no SIGWINCH has told the worker.
-  std::function<void(std::size_t worker)> on_resized;
-
-  /// To be called when the console may have another size: the workers' terminals follow.
-  void fit_windows() { output_.fit_windows(); }
-  /// To be called before a shell writes to the terminal.
-  void leave_rows() { output_.leave_rows(); }
-  /// To be called when the terminal is muster's again.
-  void return_to_rows() { output_.return_to_rows(); }
+  /// The references outlive the streams.
+  WorkerStreams(boost::asio::io_context& io, OutputQueues& queues, const LaunchPlan& plan, const RunContext& run);
 
   /// Requests the log files of all workers. True when each is created or has failed; otherwise `next` is called once
   /// that is so, or after a timeout.
   [[nodiscard]] bool open_files(const std::function<void()>& next);
   /// Cancels the `next` of `open_files`.
-  void stop_opening() { sinks_.logs.stop_waiting(); }
+  void stop_opening() { queues().logs().stop_waiting(); }
   /// Returns how to connect a worker's streams.
   [[nodiscard]] OutputConnection connection_of(std::size_t worker) const;
   /// Starts reading a worker's streams; `ends` were made as `connection_of` says. Fails when a log file could not be
@@ -60,15 +38,6 @@ class WorkerStreams {
   /// To be called when a connected worker has started, before anything is read from it: the prefix of its lines may
   /// contain its pid.
   void note_start(std::size_t worker, pid_t pid);
-
-  void write_as_worker(std::size_t worker, std::string_view lines) { output_.write_as_worker(worker, lines); }
-
-  /// Time of a worker's last output; empty: none yet.
-  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> last_output(std::size_t worker) const {
-    return output_.last_output(worker);
-  }
-  [[nodiscard]] bool has_ended(std::size_t worker) const { return output_.has_ended(worker); }
-  [[nodiscard]] std::vector<std::string> last_lines(std::size_t worker) const { return output_.last_lines(worker); }
 
   /// To be called once, after the last process has ended: reads the rest, ends every stream and closes its files.
   /// Consoles and files may still have bytes queued.
@@ -96,10 +65,8 @@ class WorkerStreams {
   [[nodiscard]] std::string coloured(const std::string& text, const StreamRoute& route) const;
   void set_prefixes(StreamRoute& route, std::optional<pid_t> pid) const;
 
-  Sinks sinks_;
   const LaunchPlan& plan_;
   const RunContext& run_;
-  PipeReader output_;
   std::vector<Routes> routes_;                   ///< by worker; moved out by `connect`
   std::vector<std::shared_ptr<LogFile>> files_;  ///< of this attempt
   std::shared_ptr<LogFile> filtered_out_;        ///< of all workers together, created on demand

@@ -34,9 +34,8 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
     : input_(input),
       link_(std::move(link)),
       helpers_(link_.page),
-      consoles_(io_, helpers_, input.options.console_stall),
-      drain_deadline_(io_, consoles_, nullptr),
-      output_(io_, input.job.hosts.size(), nullptr),
+      queues_(io_, helpers_, input.options.console_stall),
+      output_(io_, input.job.hosts.size(), queues_),
       state_(input.job.hosts),
       programs_(io_, helpers_, input.job.plan, input.variables),
       shells_(input.job.plan, input.inherited, InheritedEnvironment{input.variables, input.marker}),
@@ -53,7 +52,6 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(io_, [this] { report_exits(/*is_final=*/false); });
   };
-  consoles_.on_writable = [this] { output_.resume(); };
   grace_.on_end = [this] { carry_out(state_.on_grace_ended()); };
   grace_.on_progress = [] {};
   kill_loop_.on_round = [this](const std::vector<Process>& found, bool is_too_late) {
@@ -134,7 +132,7 @@ StreamRoute RemoteLauncher::make_route(std::size_t node, bool is_error) {
   StreamRoute route;
   route.worker = node;
   route.is_error = is_error;
-  route.console = is_error ? &consoles_.error() : &consoles_.out();
+  route.console = is_error ? &queues_.error() : &queues_.out();
   route.framer.set_prefix("[" + input_.job.hosts[node] + "] ");
   route.control_filter = std::make_unique<ControlLineFilter>(input_.job.nonce);
   route.control_filter->on_control = [this, node, is_error](const std::string& kind, const std::string& text) {
@@ -316,14 +314,14 @@ void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   log_flush_timer_.cancel();
   alive_.cancel();
   output_.close();
-  drain_deadline_.start(is_ending_ ? kShortTimeout : input_.options.console_stall);
+  queues_.start_deadline(is_ending_ ? kShortTimeout : input_.options.console_stall);
   boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
 }
 
 /// Prints the exit report once the consoles have taken everything, and ends once they have taken the report too.
 void RemoteLauncher::finish() {
   const bool is_writing = outcome_ && !is_concluded_;
-  if (is_writing || !consoles_.are_settled(std::bind_front(&RemoteLauncher::finish, this))) {
+  if (is_writing || !queues_.drain(std::bind_front(&RemoteLauncher::finish, this))) {
     return;
   }
   if (outcome_) {
@@ -343,14 +341,14 @@ void RemoteLauncher::finalize() {
   }
   write_report_async(
       writing_, [this] { return input_.words.write_report(*outcome_); }, input_.words.stream,
-      std::max<std::chrono::milliseconds>(drain_deadline_.left(), kLeastForReport),
+      std::max<std::chrono::milliseconds>(queues_.time_left(), kLeastForReport),
       std::bind_front(&RemoteLauncher::print_exit_report, this));
 }
 
 void RemoteLauncher::print_exit_report(const Result<>& report) {
   input_.words.say(*outcome_, report);
   is_concluded_ = true;
-  drain_deadline_.go_on();
+  queues_.extend_deadline();
   boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
 }
 

@@ -8,7 +8,6 @@
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "guard/guard.hpp"
-#include "output/consoles.hpp"
 #include "output/pipe_reader.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/descendants.hpp"
@@ -143,8 +142,7 @@ class RemoteLauncher {
   GuardLink link_;
   boost::asio::io_context io_{1};
   HelperProcesses helpers_;
-  Consoles consoles_;
-  DrainDeadline drain_deadline_;
+  OutputQueues queues_;
   PipeReader output_;
   LauncherState state_;
   Programs programs_;

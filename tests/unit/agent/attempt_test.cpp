@@ -88,7 +88,7 @@ class AttemptTest : public testing::Test {
   }
 
   void run(std::vector<NamedService> services, const std::string& script) {
-    attempt_.emplace(io_, Sinks{consoles_, logs_}, AttemptInput{run_, -1, sidecars_, helpers_, page_, no_folder_},
+    attempt_.emplace(io_, queues_, AttemptInput{run_, -1, sidecars_, helpers_, page_, no_folder_},
                      plan(script), std::make_unique<Services>(std::move(services)));
     attempt_->on_failure = [this](const Failure& failure) {
       notified_.push_back(failure.service);
@@ -117,8 +117,7 @@ class AttemptTest : public testing::Test {
   boost::asio::io_context io_;
   GuardSharedMemory& page_ = **GuardSharedMemory::make();
   HelperProcesses helpers_{page_};
-  Consoles consoles_{io_, helpers_, 5s};
-  LogFiles logs_{io_, helpers_, 5s};
+  OutputQueues queues_{io_, helpers_, 5s};
   Sidecars sidecars_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;
   std::vector<std::string> notified_;

@@ -1,6 +1,8 @@
 // Log files on a file system that answers nothing: the process that writes them is stopped.
 #include "output/log_files.hpp"
 
+#include "base/log.hpp"
+
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -18,9 +20,10 @@ class LogFilesTest : public testing::Test {
  protected:
   LogFilesTest() : folder_(fs::path(testing::TempDir()) / ("muster-log-files-" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
-    logs_.on_warning = [this](const std::string& warning) { warnings_.push_back(warning); };
+    set_log_sink([this](std::string_view line) { warnings_.emplace_back(line); });
   }
   ~LogFilesTest() override {
+    set_log_sink({});
     signal_writer(SIGCONT);
     logs_.give_up();
     fs::remove_all(folder_);
@@ -58,7 +61,8 @@ class LogFilesTest : public testing::Test {
   fs::path folder_;
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
-  LogFiles logs_{io_, helpers_, 50ms};
+  std::function<void()> on_writable_;
+  LogFiles logs_{io_, helpers_, 50ms, on_writable_};
   std::vector<std::string> warnings_;
 };
 
@@ -77,7 +81,7 @@ TEST_F(LogFilesTest, AreNotWaitedForBehindThoseOfTheAttemptBefore) {
   while (!logs_.are_congested()) {  // more than the pipe to the writer holds
     logs_.write(*before, std::string(65'536, 'x'));
   }
-  ASSERT_TRUE(run_until([&] { return logs_.sink()->is_stalled(); }));
+  ASSERT_TRUE(run_until([&] { return logs_.queue()->is_stalled(); }));
   (void)logs_.open(path("of the next attempt"));
   EXPECT_TRUE(logs_.are_open([] {}));
 }

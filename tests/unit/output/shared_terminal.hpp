@@ -27,7 +27,7 @@ class SharedTerminal {
       : way_(std::move(way)),
         screen_(way_.columns, way_.width_of_others),
         console_(io_, std::make_unique<Screen>(screen_), {"standard output", "console line"}, std::chrono::seconds(5)) {
-    console_.watch_terminal([this] { return way_.columns; });
+    console_.watch_terminal(way_.columns);
     console_.set_height(kRows);
     if (way_.is_remote) {
       console_.expect_hosts();

@@ -59,7 +59,7 @@ class WorkerStreamsTest : public testing::Test {
   }
 
   void start() {
-    streams_.emplace(io_, Sinks{consoles_, logs_}, plan_, run_);
+    streams_.emplace(io_, queues_, plan_, run_);
     bool are_open = streams_->open_files([&] { are_open = true; });
     wait_until("the files to be open", [&] { return are_open; });
     for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
@@ -106,7 +106,7 @@ class WorkerStreamsTest : public testing::Test {
       }
       return true;
     });
-    wait_until("everything to be written", [this] { return logs_.are_settled([] {}); });
+    wait_until("everything to be written", [this] { return queues_.drain([] {}); });
   }
 
   [[nodiscard]] std::string text(const std::string& name) const {
@@ -138,8 +138,7 @@ class WorkerStreamsTest : public testing::Test {
   RunContext run_{job_, options_, inherited_, variables_, exit_report_, unused_, log_folder_, unused_, unused_};
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
-  Consoles consoles_{io_, helpers_, 5s};
-  LogFiles logs_{io_, helpers_, 5s};
+  OutputQueues queues_{io_, helpers_, 5s};
   std::optional<WorkerStreams> streams_;
   std::vector<UniqueFd> out_;
   std::vector<UniqueFd> err_;
@@ -260,7 +259,6 @@ TEST_F(WorkerStreamsTest, BytesMissingInAJoinedFileAreReportedOnce) {
   rlimit small = before;
   small.rlim_cur = 4;
   add_joined("worker_0");
-  logs_.on_warning = [](const std::string& /*remark*/) {};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   start();  // who writes has the limit from here
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -270,7 +268,7 @@ TEST_F(WorkerStreamsTest, BytesMissingInAJoinedFileAreReportedOnce) {
   end();
   (void)::signal(SIGXFSZ, handler);
 
-  EXPECT_EQ(logs_.describe_missing(),
+  EXPECT_EQ(queues_.describe_losses(),
             Names{"'" + plan_.workers[0].log.out + "' lacks 7 bytes that could not be written"});
 }
 
@@ -304,7 +302,7 @@ TEST_F(WorkerStreamsTest, ATerminalKeptOpenFromOutsideEndsWithTheLastProcess) {
 
   streams_->finish();
 
-  wait_until("everything to be written", [this] { return logs_.are_settled([] {}); });
+  wait_until("everything to be written", [this] { return queues_.drain([] {}); });
   EXPECT_EQ(text("worker_0.out"), "the last words");
   EXPECT_TRUE(streams_->has_ended(0));
 }
