@@ -6,8 +6,6 @@
 #include "base/ranks.hpp"
 #include "environment/local_host.hpp"
 #include "environment/snapshot.hpp"
-#include "exchange/exchanged_rank_table.hpp"
-#include "exchange/exchanged_values.hpp"
 #include "process/guarantees.hpp"
 #include "remote/control_lines.hpp"
 #include "services/named_pipe.hpp"
@@ -52,11 +50,10 @@ Agent::Agent(const RunContext& run, GuardLink link)
       store_(io_, helpers_),
       sidecars_(io_, run.inherited, run.variables, run.marker),
       control_(io_, helpers_, run.run_folder, job_state()),
-      ports_(run.job),
+      ports_(muster::reserve_ports(run.job.ports_to_reserve)),
       gang_(io_, setup_with_keys(), *this),
       inputs_(io_, run.job.inputs, run.job.gang.policy.options.inputs_timeout),
       table_(run.job.input),
-      start_vote_(run_),
       route_(io_, run.job.input),
       service_files_(io_, helpers_),
       signals_(io_),
@@ -256,7 +253,7 @@ Result<> Agent::take_table(rank_table::TableFile file) {
 std::string Agent::find_route() {
   std::string missing = route_.check(table_);
   if (auto vote = route_.take_vote()) {
-    gang_.contribute({route_key().name, std::move(*vote), {}}).value();  // its size has a limit
+    gang_.contribute(contribution_of<RouteValue>(*vote)).value();  // its size has a limit
   }
   return missing;
 }
@@ -266,15 +263,15 @@ std::string Agent::find_route() {
 /// Makes the plan of an attempt from exchanged values and from facts that only the system knows.
 LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {
   Placement placement = start.placement;
-  placement.ports = PortExchange::of_all(merged);
+  placement.ports = find_agreed<PortsValue>(merged).value_or(std::vector<NodePorts>());
   const std::vector<int> planned = route_.decided_ranks(merged, table_);
-  const AgreedMethod method = MpiStartVote::agreed(merged);
+  const AgreedMethod method = find_agreed<MpiStartValue>(merged).value_or(AgreedMethod());
   LaunchPlan plan = run_.job.of_attempt(placement, table_.part(placement, merged, planned), method.index);
   const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
   fill_deferred(plan, {{"run_dir", run_.run_folder},
                        {"shm_dir", run_.shared_folder},
                        {"muster", program_path()},
-                       {"job_secret", read_job_secret(merged)},
+                       {"job_secret", find_agreed<JobSecretValue>(merged).value_or("")},
                        {"run_id", run_id_},
                        {"log_token", log_token_},
                        {"own_address", own.address},
@@ -283,9 +280,25 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
     control_.forget_heartbeats(plan.workers.size());
   }
   add_job_environment(plan, start);
-  start_vote_.say(method, placement);
+  log_start_method(method, placement);
   log_start(plan, own.interface);
   return plan;
+}
+
+/// Logs the method, on the first node before the first attempt, if there was a vote.
+void Agent::log_start_method(const AgreedMethod& method, const Placement& placement) const {
+  const JobPlan& job = run_.job;
+  if (job.others.empty() || placement.node_rank.value != 0 || placement.attempt != 0) {
+    return;
+  }
+  const ChosenMode& mode = method.index == 0 ? job.input->mode : job.others.at(method.index - 1).mode;
+  std::vector<std::string> reasons;
+  if (const std::string& only_mpirun = mode.mpirun.only_mpirun.value; !only_mpirun.empty()) {
+    reasons.push_back(only_mpirun + " is for mpirun alone");
+  }
+  reasons.insert(reasons.end(), method.why_not.begin(), method.why_not.end());
+  log_info("ranks of MPI start by way of " + std::string(name_of(mode.method.value())) +
+           (reasons.empty() ? "" : ", since " + join(reasons, ", and ")));
 }
 
 void Agent::act(const gang::StartAttempt& wanted) {

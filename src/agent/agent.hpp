@@ -11,6 +11,7 @@
 #include "agent/startup_exchange.hpp"
 #include "agent/worker_files.hpp"
 #include "environment/cgroups.hpp"
+#include "exchange/startup_values.hpp"
 #include "gang/gang.hpp"
 #include "guard/guard.hpp"
 #include "notices/notice_source.hpp"
@@ -85,6 +86,7 @@ class Agent : private gang::NodeActions {
   void on_gang_closed() override;
 
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
+  void log_start_method(const AgreedMethod& method, const Placement& placement) const;
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void on_workers_asked(int signal);
   void on_attempt_over();
@@ -125,12 +127,11 @@ class Agent : private gang::NodeActions {
   Sidecars sidecars_;
   JobControl control_;
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
-  std::size_t pending_sources_ = 0;  ///< sources that have not yet reported the suspension
-  PortExchange ports_;
+  std::size_t pending_sources_ = 0;        ///< sources that have not yet reported the suspension
+  Result<std::vector<WorkerPort>> ports_;  ///< of workers that listen, reserved for all attempts
   gang::Gang gang_;
   InputWatcher inputs_;
   RankTableExchange table_;
-  MpiStartVote start_vote_;
   RoutePlanVote route_;
   PendingWork pending_work_;
   HelperTask service_files_;

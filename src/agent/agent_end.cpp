@@ -6,8 +6,6 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
-#include "exchange/exchanged_rank_table.hpp"
-#include "exchange/exchanged_values.hpp"
 #include "gang/net/token.hpp"
 #include "modes/mpi_request.hpp"
 #include "supervise/supervisor.hpp"
@@ -303,8 +301,8 @@ void Agent::act(const gang::SuspendNotice& notice) {
 
 /// Contributes nothing if the table has not changed.
 Result<> Agent::contribute_table() {
-  std::string bytes = table_.contribution();
-  return bytes.empty() ? Result<>() : gang_.contribute({rank_table_key().name, std::move(bytes), {}});
+  const TableContribution own = table_.contribution();
+  return own.is_empty() ? Result<>() : gang_.contribute(contribution_of<RankTableValue>(own));
 }
 
 /// The gang's setup with one key for each exchanged value.
@@ -313,8 +311,7 @@ gang::GangSetup Agent::setup_with_keys() const {
   const LinkCapacity room = room_for_links(run_.job);
   setup.policy.most_links = room.nodes;
   setup.most_strangers = room.strangers;
-  setup.policy.keys = {ports_key(),    rank_table_key(), route_key(),  pmix_fence_key(),
-                       ssh_keys_key(), job_secret_key(), methods_key()};
+  setup.policy.keys = exchange_keys();
   return setup;
 }
 
@@ -322,13 +319,15 @@ gang::GangSetup Agent::setup_with_keys() const {
 /// votes.
 Result<> Agent::contribute() {
   TRY(contribute_table());
-  if (run_.job.may_need(&LaunchPlan::needs_secret)) {
-    gang_.contribute({job_secret_key().name, gang::random_digits(), {}}).value();  // a secret is below the size limit
+  if (!ports_) {
+    return ports_.error();
   }
-  auto ports = TRY(ports_.contribution(run_.options.host_name));
-  auto contributed = ports.empty() ? Result<>() : gang_.contribute({ports_key().name, std::move(ports), {}});
-  std::string methods = start_vote_.contribution();
-  return !contributed || methods.empty() ? contributed : gang_.contribute({methods_key().name, std::move(methods), {}});
+  const StartupFacts facts{run_.job,       run_.options.host_name, *ports_,
+                           run_.inherited, run_.variables,         run_.run_folder};
+  for (gang::Contributed& value : startup_contributions(facts)) {
+    TRY(gang_.contribute(std::move(value)));
+  }
+  return {};
 }
 
 }  // namespace muster

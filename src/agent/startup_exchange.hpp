@@ -1,46 +1,23 @@
 #pragma once
 
-// Values that nodes exchange before the start: ports, rank tables, votes on MPI's start and on the route plan.
+// Keeps this node's rank table and its vote on the route plan, which may change before each start.
 
 #include "agent/run.hpp"
-#include "exchange/exchanged_values.hpp"
+#include "exchange/exchanged_rank_table.hpp"
 #include "gang/exchange_values.hpp"
 #include "inputs/input_files.hpp"
 #include "plan/launch_plan.hpp"
-#include "process/spawn.hpp"
 #include "rank_table/compare.hpp"
-#include "services/worker_port.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace muster {
-
-/// Reserves this node's ports for as long as it lives: they are kept for all attempts.
-class PortExchange {
- public:
-  /// `job` outlives this.
-  explicit PortExchange(const JobPlan& job);
-
-  /// This node's ports, slots and name `host` for the other nodes; empty: not needed. Fails if ports could not be
-  /// reserved.
-  [[nodiscard]] Result<std::string> contribution(const std::string& host) const;
-
-  /// Ports by node rank; empty: no node contributed any.
-  [[nodiscard]] static std::vector<NodePorts> of_all(const gang::Exchanged& merged);
-
- private:
-  const JobPlan& job_;
-  Result<std::vector<WorkerPort>> reserved_;
-};
-
-// The rank table of this node.
 
 /// Uses the table read last: before the first start any table, before a restart only one with a newer version from
 /// its controller. Never changes while workers run. Orders ranks by the network's switches if these are given.
@@ -52,9 +29,9 @@ class RankTableExchange {
   /// Fails if this node is not in the table, or the table is not the job's.
   [[nodiscard]] Result<> take(rank_table::TableFile file, bool is_restart);
 
-  /// Summary of the table for the other nodes, or this node's part of a table that all nodes make; empty: none. To be
-  /// contributed again after another table has been taken.
-  [[nodiscard]] std::string contribution() const;
+  /// Summary of the table for the other nodes, or this node's part of a table that all nodes make. To be contributed
+  /// again after another table has been taken.
+  [[nodiscard]] TableContribution contribution() const;
 
   [[nodiscard]] bool is_here() const { return now_.has_value(); }
   [[nodiscard]] const rank_table::TableFile& file() const { return now_->file; }
@@ -85,32 +62,6 @@ class RankTableExchange {
   std::optional<Known> before_;
 };
 
-// The nodes' vote on how MPI ranks start.
-
-class MpiStartVote {
- public:
-  /// `run` outlives this.
-  explicit MpiStartVote(const RunContext& run) : run_(run) {}
-
-  /// Start methods that work on this node, for the other nodes; searches the installed programs, which takes about 10
-  /// ms and 5 s at most; empty: there is only one method.
-  [[nodiscard]] std::string contribution() const;
-
-  /// The method that all nodes can use; the first one if there was no vote.
-  [[nodiscard]] static AgreedMethod agreed(const gang::Exchanged& merged);
-  /// Logs the method, on the first node before the first attempt, if there was a vote.
-  void say(const AgreedMethod& method, const Placement& placement) const;
-
- private:
-  [[nodiscard]] MethodReport report(const ChosenMode& mode) const;
-  /// Why the method does not work here; empty: it works.
-  [[nodiscard]] std::string why_not(const ChosenMode& mode) const;
-  [[nodiscard]] std::string why_no_pmix() const;
-  [[nodiscard]] std::string why_not_found(const std::vector<std::string>& programs) const;
-
-  const RunContext& run_;
-};
-
 // The nodes' vote on ROUTE_PLAN=true.
 
 /// Searches a route plan once the rank table is there, and waits for a topology file as long as the request says;
@@ -133,7 +84,7 @@ class RoutePlanVote {
   void cancel() { timer_.cancel(); }
 
   /// This node's vote, once for each table and attempt; empty: already taken.
-  [[nodiscard]] std::optional<std::string> take_vote();
+  [[nodiscard]] std::optional<rank_table::RouteVote> take_vote();
   /// Logs the nodes' common decision, and returns the ranks of the next attempt; empty: those of the table.
   [[nodiscard]] std::vector<int> decided_ranks(const gang::Exchanged& merged, const RankTableExchange& table) const;
 

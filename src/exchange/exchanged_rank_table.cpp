@@ -1,8 +1,6 @@
-// Encodes rank tables, servers and votes on a route plan as JSON, and merges the contributions of all nodes.
+// Merges rank tables, servers and votes on a route plan.
 #include "exchange/exchanged_rank_table.hpp"
 
-#include "base/json.hpp"
-#include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "environment/local_host.hpp"
 #include "rank_table/generate.hpp"
@@ -10,121 +8,46 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <limits>
-#include <stdexcept>
-#include <variant>
+#include <utility>
 
 namespace muster {
 namespace {
 
-using gang::NodePart;
-using rank_table::Device;
-using rank_table::Instance;
-using rank_table::Summary;
+using TableOfNode = Contribution<TableContribution>;
+using TablesOfNodes = std::vector<TableOfNode>;
 
-constexpr std::size_t kMostBytesOfNode = std::size_t{256} << 10U;
-constexpr std::size_t kMostMergedBytes = std::size_t{16} << 20U;
-
-/// A node's summary of its table.
-struct TableReport {
-  Summary summary;
-  PartOfTable part;
-};
-
-/// The contribution of a node. Monostate: it has no table and makes none.
-using Contribution = std::variant<std::monostate, TableReport, Instance>;
-
-json::array to_array(const std::vector<std::string>& texts) {
-  return json::array(texts.begin(), texts.end());
-}
-
-// The readers below throw: muster has written this JSON, so invalid content is a bug or comes from another program.
-
-std::vector<std::string> to_texts(const json::value& value) {
-  return json::value_to<std::vector<std::string>>(value);
-}
-
-TableReport to_said(const json::object& object) {
-  TableReport said{
-      {json::value_to<int>(object.at("size")), json::value_to<int>(object.at("server_count")),
-       json::value_to<std::string>(object.at("table_version")), json::value_to<std::string>(object.at("digest")),
-       object.at("is_short").as_bool(), to_texts(object.at("ranks")), to_texts(object.at("servers")),
-       json::value_to<std::string>(object.at("rest"))},
-      {json::value_to<std::vector<int>>(object.at("own_ranks")), json::value_to<std::string>(object.at("server_id")),
-       object.at("version").is_null() ? std::nullopt : std::optional(json::value_to<int>(object.at("version"))),
-       json::value_to<int>(object.at("most_nodes"))}};
-  for (const int rank : said.part.ranks) {
-    if (rank < 0 || rank >= said.summary.size) {
-      throw std::out_of_range("a rank that the table does not have");
-    }
-  }
-  return said;
-}
-
-Instance to_server(const json::object& object, std::string_view address) {
-  Instance server;
-  server.server_id = json::value_to<std::string>(object.at("id"));
-  if (server.server_id.empty()) {
-    const bool is_local = address.empty() || is_loopback(address);
-    server.server_id = is_local ? json::value_to<std::string>(object.at("host")) : std::string(address);
-  }
-  for (const json::value& item : object.at("devices").as_array()) {
-    Device device;
-    device.id = json::value_to<int>(item.at("id"));
-    device.addresses = json::value_to<std::string>(item.at("addresses"));
-    server.devices.push_back(std::move(device));
-  }
-  return server;
-}
-
-Contribution read_part(const NodePart& part) {
-  if (part.bytes.empty()) {
-    return {};
-  }
-  const std::string_view text = part.bytes.substr(std::min(part.bytes.find('{'), part.bytes.size()));
-  const json::object document = json::parse({text.data(), text.size()}).as_object();
-  return document.contains("server") ? Contribution(to_server(document.at("server").as_object(), part.address))
-                                     : Contribution(to_said(document.at("summary").as_object()));
-}
-
-Result<std::vector<Contribution>> read_all(const std::vector<NodePart>& parts) {
-  std::vector<Contribution> all;
-  all.reserve(parts.size());
-  for (const NodePart& part : parts) {
-    try {
-      all.push_back(read_part(part));
-    } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
-      return Error{ErrorKind::System, "of node " + to_string(part.node) + " is torn"};
-    }
-  }
-  return all;
-}
-
-std::string name_of(const NodePart& part) {
-  return "node " + to_string(part.node);
+std::string name_of(NodeRank node) {
+  return "node " + to_string(node);
 }
 
 /// "node 2 (10.0.0.3)".
-std::string whole_name_of(const NodePart& part) {
-  return name_of(part) + (part.address.empty() ? "" : " (" + std::string(part.address) + ")");
+std::string whole_name_of(NodeRank node, std::string_view address) {
+  return name_of(node) + (address.empty() ? "" : " (" + std::string(address) + ")");
 }
 
-Error different(const NodePart& one, const NodePart& other, const std::string& how) {
+std::string whole_name_of(const TableOfNode& node) {
+  return whole_name_of(node.node, node.address);
+}
+
+Error different(const TableOfNode& one, const TableOfNode& other, const std::string& how) {
   return {ErrorKind::BadData, whole_name_of(one) + " and " + whole_name_of(other) + " " + how};
 }
 
+const char* kind_of(const TableContribution& own) {
+  return own.report ? "has a rank table" : own.server ? "generates a rank table" : "has no rank table";
+}
+
 /// Describes the first node whose contribution differs in kind from node 0's.
-std::optional<Error> find_mixture(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
-  constexpr std::array<const char*, 3> kKinds{"has no rank table", "has a rank table", "generates a rank table"};
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i].index() != all[0].index()) {
-      return Error{ErrorKind::BadData, whole_name_of(parts[0]) + " " + kKinds.at(all[0].index()) + ", and " +
-                                           whole_name_of(parts[i]) + " " + kKinds.at(all[i].index()) +
-                                           ": expected the same of all nodes"};
+Result<> check_mixture(const TablesOfNodes& all) {
+  for (const TableOfNode& node : all) {
+    const std::string first = kind_of(all.front().value);
+    if (const std::string kind = kind_of(node.value); kind != first) {
+      return Error{ErrorKind::BadData, whole_name_of(all.front()) + " " + first + ", and " + whole_name_of(node) + " " +
+                                           kind + ": expected the same of all nodes"};
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 /// Checks that each rank of the table is started by exactly one node.
@@ -132,9 +55,9 @@ class RankOwners {
  public:
   explicit RankOwners(int size) : owners_(static_cast<std::size_t>(size), nullptr) {}
 
-  Result<> add(const NodePart& node, const std::vector<int>& ranks) {
-    for (const int rank : ranks) {
-      const NodePart*& owner = owners_.at(static_cast<std::size_t>(rank));
+  Result<> add(const TableOfNode& node) {
+    for (const int rank : node.value.report->part.ranks) {
+      const TableOfNode*& owner = owners_.at(static_cast<std::size_t>(rank));
       if (owner != nullptr) {
         return different(*owner, node,
                          "would both start rank " + std::to_string(rank) +
@@ -162,54 +85,50 @@ class RankOwners {
   }
 
  private:
-  std::vector<const NodePart*> owners_;
+  std::vector<const TableOfNode*> owners_;
 };
 
-Result<> check_ranks(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
-  RankOwners owners(std::get<TableReport>(all[0]).summary.size);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    TRY(owners.add(parts[i], std::get<TableReport>(all[i]).part.ranks));
+Result<> check_ranks(const TablesOfNodes& all) {
+  const TableReport& first = *all.front().value.report;
+  RankOwners owners(first.summary.size);
+  for (const TableOfNode& node : all) {
+    TRY(owners.add(node));
   }
-  const int most_nodes = std::get<TableReport>(all[0]).part.most_nodes;
-  return owners.check_all(parts.size() >= static_cast<std::size_t>(most_nodes));
+  return owners.check_all(all.size() >= static_cast<std::size_t>(first.part.most_nodes));
 }
 
-Result<std::string> compare(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
-  const Summary& first = std::get<TableReport>(all[0]).summary;
-  json::object addresses;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const TableReport& said = std::get<TableReport>(all[i]);
+Result<std::string> compare(const TablesOfNodes& all) {
+  const TableOfNode& first = all.front();
+  const rank_table::Summary& summary = first.value.report->summary;
+  SameTable same{summary.digest, {}};
+  for (const TableOfNode& node : all) {
+    const TableReport& report = *node.value.report;
     const std::string difference =
-        rank_table::describe_difference(first, name_of(parts[0]), said.summary, name_of(parts[i]));
+        rank_table::describe_difference(summary, name_of(first.node), report.summary, name_of(node.node));
     if (!difference.empty()) {
-      return different(parts[0], parts[i], "have different rank tables: " + difference);
+      return different(first, node, "have different rank tables: " + difference);
     }
-    if (!said.part.server_id.empty() && !parts[i].address.empty()) {
-      addresses.emplace(said.part.server_id,
-                        parts[i].address);  // of the first of a server's pods
+    if (!report.part.server_id.empty() && !node.address.empty()) {
+      same.pod_addresses.emplace_back(report.part.server_id, node.address);
     }
   }
-  TRY(check_ranks(parts, all));
-  return json::serialize(json::value{{"digest", first.digest}, {"pod_addresses", std::move(addresses)}});
+  TRY(check_ranks(all));
+  return Encoding<SameTable>::write(same);
 }
 
-Result<std::string> generate(const std::vector<NodePart>& parts, const std::vector<Contribution>& all) {
-  std::vector<Instance> servers;
+Result<std::string> generate(TablesOfNodes& all) {
+  std::vector<rank_table::Instance> servers;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    servers.push_back(std::get<Instance>(all[i]));
-    names.push_back(whole_name_of(parts[i]));
+  for (TableOfNode& node : all) {
+    LocalServer& own = node.value.server.value();
+    rank_table::Instance& server = servers.emplace_back(std::move(own.instance));
+    if (server.server_id.empty()) {
+      const bool is_local = node.address.empty() || is_loopback(node.address);
+      server.server_id = is_local ? own.host : node.address;
+    }
+    names.push_back(whole_name_of(node));
   }
-  const auto table = rank_table::merge_servers(servers, names);
-  return table ? Result<std::string>(rank_table::write(*table)) : table.error();
-}
-
-Result<std::string> merge(const std::vector<NodePart>& parts) {
-  const auto all = TRY(read_all(parts));
-  if (auto mixture = find_mixture(parts, all)) {
-    return *mixture;
-  }
-  return std::holds_alternative<TableReport>(all.front()) ? compare(parts, all) : generate(parts, all);
+  return rank_table::write(TRY(rank_table::merge_servers(servers, names)));
 }
 
 /// The first line of a summary: enough to compare tables cheaply, because a large job compares them each time that a
@@ -229,10 +148,12 @@ std::optional<Head> read_head(std::string_view bytes) {
   return version ? std::optional(Head{line.substr(0, blank), *version}) : std::nullopt;
 }
 
+}  // namespace
+
 /// Says which node still waits for the newest table of the controller; empty: none.
-std::string wait_for_newest(const std::vector<NodePart>& parts) {
+std::string RankTableValue::pending(const std::vector<gang::NodePart>& parts) {
   std::vector<Head> heads;
-  for (const NodePart& part : parts) {
+  for (const gang::NodePart& part : parts) {
     const auto head = read_head(part.bytes);
     if (!head) {
       return {};  // merging reports the error
@@ -248,99 +169,56 @@ std::string wait_for_newest(const std::vector<NodePart>& parts) {
     return {};
   }
   const auto name_at = [&](auto place) {
-    return whole_name_of(parts[static_cast<std::size_t>(place - heads.begin())]);
+    const gang::NodePart& part = parts[static_cast<std::size_t>(place - heads.begin())];
+    return whole_name_of(part.node, part.address);
   };
   return name_at(newest) + " has version " + std::to_string(newest->version) + " of the rank table, and " +
          name_at(oldest) + " still has version " + std::to_string(oldest->version);
 }
 
-}  // namespace
-
-gang::ExchangeKey rank_table_key() {
-  return {"rank_table", gang::Phase::BeforeStart, kMostBytesOfNode, kMostMergedBytes, merge, wait_for_newest};
+Result<std::string> RankTableValue::merge(TablesOfNodes all) {
+  TRY(check_mixture(all));
+  return all.front().value.report ? compare(all) : generate(all);
 }
 
-std::string write_summary(const Summary& summary, const PartOfTable& part) {
-  json::value document = {{"summary",
-                           {{"size", summary.size},
-                            {"server_count", summary.server_count},
-                            {"table_version", summary.version},
-                            {"digest", summary.digest},
-                            {"is_short", summary.is_short},
-                            {"ranks", to_array(summary.ranks)},
-                            {"servers", to_array(summary.servers)},
-                            {"rest", summary.rest},
-                            {"own_ranks", json::array(part.ranks.begin(), part.ranks.end())},
-                            {"server_id", part.server_id},
-                            {"version", part.version ? json::value(*part.version) : json::value()},
-                            {"most_nodes", part.most_nodes}}}};
-  make_valid_utf8(document);
-  const std::string head = summary.digest + " " + (part.version ? std::to_string(*part.version) : "") + "\n";
-  return head + json::serialize(document);
-}
-
-Result<SameTable> read_same_table(std::string_view merged) {
-  try {
-    const json::value document = json::parse({merged.data(), merged.size()});
-    return SameTable{json::value_to<std::string>(document.at("digest")),
-                     json::value_to<std::map<std::string, std::string>>(document.at("pod_addresses"))};
-  } catch (const std::exception&) {
-    return Error{ErrorKind::BadData, "what the nodes know of the rank table cannot be read"};
+std::string Encoding<TableContribution>::write(const TableContribution& own) {
+  const std::string document = gang::fields::write_json(own);
+  if (!own.report) {
+    return document;
   }
+  const auto& version = own.report->part.version;
+  return own.report->summary.digest + " " + (version ? std::to_string(*version) : "") + "\n" + document;
 }
 
-std::string write_server(const Instance& server, const std::string& host) {
-  json::array devices;
-  for (const Device& device : server.devices) {
-    devices.push_back({{"id", device.id}, {"addresses", device.addresses}});
+Result<TableContribution> Encoding<TableContribution>::read(std::string_view bytes) {
+  if (bytes.empty()) {
+    return TableContribution();
   }
-  json::value document = {{"server", {{"id", server.server_id}, {"host", host}, {"devices", std::move(devices)}}}};
-  make_valid_utf8(document);
-  return json::serialize(document);
-}
-
-// Votes about the route plan, and the decision that all nodes get.
-
-namespace {
-
-using rank_table::RouteDecision;
-using rank_table::RouteVote;
-
-constexpr std::size_t kMostDecisionBytes = std::size_t{1} << 20U;
-
-std::string encode(const RouteDecision& decision) {
-  return json::serialize(
-      json::object{{"applies", decision.applies},
-                   {"reason", decision.reason},
-                   {"positions", json::array(decision.positions.begin(), decision.positions.end())}});
-}
-
-Result<std::string> decide(const std::vector<gang::NodePart>& parts) {
-  std::vector<RouteVote> votes;
-  for (const gang::NodePart& part : parts) {
-    auto vote = part.bytes.empty() ? Result<RouteVote>(RouteVote()) : rank_table::decode_vote(part.bytes);
-    if (!vote) {
-      return Error{ErrorKind::System, "of node " + to_string(part.node) + " is torn"};
+  auto own = TRY(gang::fields::read_json<TableContribution>(bytes.substr(std::min(bytes.find('{'), bytes.size()))));
+  if (own.is_empty()) {
+    return Error{ErrorKind::BadData, "expected a summary or a server"};
+  }
+  for (const int rank : own.report ? own.report->part.ranks : std::vector<int>()) {
+    if (rank >= own.report->summary.size) {
+      return Error{ErrorKind::BadData, "the table has no rank " + std::to_string(rank) + ", expected less than " +
+                                           std::to_string(own.report->summary.size)};
     }
-    votes.push_back(std::move(*vote));
   }
-  return encode(rank_table::decide_route(votes));
+  return own;
 }
 
-}  // namespace
+// The route plan.
 
-gang::ExchangeKey route_key() {
-  return {"route_plan", gang::Phase::BeforeStart, rank_table::kMostVoteBytes, kMostDecisionBytes, decide};
+Result<rank_table::RouteVote> Encoding<rank_table::RouteVote>::read(std::string_view bytes) {
+  return bytes.empty() ? rank_table::RouteVote() : gang::fields::read_json<rank_table::RouteVote>(bytes);
 }
 
-Result<RouteDecision> read_route_decision(std::string_view merged) {
-  try {
-    const json::object document = json::parse({merged.data(), merged.size()}).as_object();
-    return RouteDecision{document.at("applies").as_bool(), json::value_to<std::string>(document.at("reason")),
-                         json::value_to<std::vector<int>>(document.at("positions"))};
-  } catch (const std::exception&) {  // Boost.JSON reports errors by exceptions
-    return Error{ErrorKind::BadData, "the decision about the route plan is torn"};
+Result<rank_table::RouteDecision> RouteValue::merge(std::vector<Contribution<rank_table::RouteVote>> all) {
+  std::vector<rank_table::RouteVote> votes;
+  for (auto& node : all) {
+    votes.push_back(std::move(node.value));
   }
+  return rank_table::decide_route(votes);
 }
 
 }  // namespace muster

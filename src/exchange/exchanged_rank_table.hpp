@@ -1,14 +1,14 @@
 #pragma once
 
-// Exchanges rank tables and route plans between the nodes of a job: checks that all tables are the same, or makes one
-// table from what each node has; and turns votes on ROUTE_PLAN into one decision.
+// Describes rank tables and route plans that the nodes of a job exchange: the tables of all are the same, or become
+// one of what each node has; and votes on ROUTE_PLAN become one decision.
 
-#include "gang/exchange_values.hpp"
+#include "exchange/exchanged_value.hpp"
 #include "rank_table/compare.hpp"
 #include "rank_table/rank_table.hpp"
 #include "rank_table/route_plan.hpp"
 
-#include <map>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,39 +16,136 @@
 
 namespace muster {
 
-/// The result when all nodes have the same table.
-struct SameTable {
-  std::string digest;
-  /// Address that other nodes can reach, by `server_id`; only for nodes that have named theirs.
-  std::map<std::string, std::string> pod_addresses;
-};
-
 /// A node's part of its table.
 struct PartOfTable {
-  std::vector<int> ranks;           ///< of its workers
+  std::vector<int> ranks;           ///< of its workers; each rank belongs to one node
   std::string server_id = {};       ///< if others need its address
   std::optional<int> version = {};  ///< as the controller counts it
   int most_nodes = 0;               ///< the largest number of nodes of the job
 };
 
-/// The key "rank_table". Contributions of `write_summary` merge into a `SameTable`; those of `write_server` into the
-/// text of a table of all servers.
-[[nodiscard]] gang::ExchangeKey rank_table_key();
+/// A node's summary of its table.
+struct TableReport {
+  rank_table::Summary summary;
+  PartOfTable part;
+};
 
-/// Encodes a summary. Each rank must belong to one node. While tables differ in version, the nodes wait for the
-/// newest one.
-[[nodiscard]] std::string write_summary(const rank_table::Summary& summary, const PartOfTable& part);
-/// Fails with `BadData`.
-[[nodiscard]] Result<SameTable> read_same_table(std::string_view merged);
+/// A node's devices for a table that all nodes make. An empty `server_id` becomes the address that others reach, or
+/// `host` if that address is local to this machine.
+struct LocalServer {
+  rank_table::Instance instance;
+  std::string host;
+};
 
-/// Encodes a server. An empty `server_id` becomes the address that others reach, or `host` if that address is local
-/// to this machine.
-[[nodiscard]] std::string write_server(const rank_table::Instance& server, const std::string& host);
+/// The contribution of a node; both empty: it has no table and makes none.
+struct TableContribution {
+  std::optional<TableReport> report;
+  std::optional<LocalServer> server = {};
 
-/// The key "route_plan". A node contributes its encoded vote, or nothing when it was not asked to plan.
-[[nodiscard]] gang::ExchangeKey route_key();
+  [[nodiscard]] bool is_empty() const { return !report && !server; }
+};
 
-/// Parses the decision. Fails with `BadData` for any other content.
-[[nodiscard]] Result<rank_table::RouteDecision> read_route_decision(std::string_view merged);
+/// A line with digest and version, if it is a report, and JSON.
+template <>
+struct Encoding<TableContribution> {
+  static std::string write(const TableContribution& own);
+  static Result<TableContribution> read(std::string_view bytes);
+};
+
+/// The result when all nodes have the same table.
+struct SameTable {
+  std::string digest;
+  /// Address that other nodes can reach, by `server_id`; only for nodes that have named theirs.
+  gang::fields::Named<std::string> pod_addresses;
+};
+
+/// Reports become the JSON of a `SameTable`, and servers the text of a table of all. While reported tables differ in
+/// version, the nodes wait for the newest one.
+struct RankTableValue {
+  static constexpr const char* kName = "rank_table";
+  static constexpr std::size_t kMostOfNode = std::size_t{256} << 10U;
+  static constexpr std::size_t kMostMerged = std::size_t{16} << 20U;
+  using Own = TableContribution;
+  using Agreed = std::string;
+  static Result<Agreed> merge(std::vector<Contribution<Own>> all);
+  static std::string pending(const std::vector<gang::NodePart>& parts);
+};
+
+/// The vote of a node; nothing when it was not asked to plan.
+template <>
+struct Encoding<rank_table::RouteVote> {
+  static std::string write(const rank_table::RouteVote& vote) { return gang::fields::write_json(vote); }
+  static Result<rank_table::RouteVote> read(std::string_view bytes);
+};
+
+struct RouteValue {
+  static constexpr const char* kName = "route_plan";
+  static constexpr std::size_t kMostOfNode = 2'048;
+  static constexpr std::size_t kMostMerged = std::size_t{1} << 20U;
+  using Own = rank_table::RouteVote;
+  using Agreed = rank_table::RouteDecision;
+  static Result<Agreed> merge(std::vector<Contribution<Own>> all);
+};
 
 }  // namespace muster
+
+namespace muster::gang::fields {
+
+template <typename Io>
+void describe(Io& io, TableReport& report) {
+  io("size", report.summary.size, kNumber);
+  io("server_count", report.summary.server_count, kNumber);
+  io("table_version", report.summary.version, kAnyText);
+  io("digest", report.summary.digest, kAnyText);
+  io("is_short", report.summary.is_short, Flag{});
+  io("ranks", report.summary.ranks, kAnyTexts);
+  io("servers", report.summary.servers, kAnyTexts);
+  io("rest", report.summary.rest, kAnyText);
+  io("own_ranks", report.part.ranks, kNumbers);
+  io("server_id", report.part.server_id, kAnyText);
+  io("version", report.part.version, Nullable<Integer>{kNumber});
+  io("most_nodes", report.part.most_nodes, kNumber);
+}
+
+template <typename Io>
+void describe(Io& io, rank_table::Device& device) {
+  io("id", device.id, kNumber);
+  io("addresses", device.addresses, kAnyText);
+}
+
+template <typename Io>
+void describe(Io& io, LocalServer& server) {
+  io("id", server.instance.server_id, kAnyText);
+  io("host", server.host, kAnyText);
+  io("devices", server.instance.devices, List<Object>{kMostInt, Keep::First, {}});
+}
+
+template <typename Io>
+void describe(Io& io, TableContribution& own) {
+  io("summary", own.report, Object{});
+  io("server", own.server, Object{});
+}
+
+template <typename Io>
+void describe(Io& io, SameTable& same) {
+  io("digest", same.digest, kAnyText);
+  io("pod_addresses", same.pod_addresses, Members<Text>{kAnyText});
+}
+
+template <typename Io>
+void describe(Io& io, rank_table::RouteVote& vote) {
+  io("reason", vote.reason, Text{.most = 500});
+  io("digest", vote.digest, kName);
+  io("position", vote.position, Nullable<Integer>{kRank});
+  io("instance", vote.instance, kRank);
+  io("first", vote.first, Nullable<Integer>{kRank});
+}
+
+template <typename Io>
+void describe(Io& io, rank_table::RouteDecision& decision) {
+  io("applies", decision.applies, Flag{});
+  io("reason", decision.reason, kAnyText);
+  io("positions", decision.positions, kNumbers);
+}
+
+}  // namespace muster::gang::fields

@@ -1,4 +1,4 @@
-// Reads ROUTE_PLAN's variables, encodes votes, and decides whether all nodes use the plan.
+// Reads ROUTE_PLAN's variables, and decides whether all nodes use the plan.
 #include "rank_table/route_plan.hpp"
 
 #include "base/encoding.hpp"
@@ -13,7 +13,6 @@ namespace muster::rank_table {
 namespace {
 
 constexpr int kMostPlaces = 1'000'000;
-constexpr std::size_t kMostReasonBytes = 500;
 
 Result<> read_number(std::optional<int>& into, const Snapshot& snapshot, const std::string& name, int most) {
   const auto text = sourced_variable(snapshot, name);
@@ -113,18 +112,6 @@ std::optional<std::string> find_other_vote(const std::vector<RouteVote>& votes) 
   return std::nullopt;
 }
 
-json::value number_or_null(const std::optional<int>& number) {
-  return number ? json::value(*number) : json::value(nullptr);
-}
-
-/// Empty for anything but a number that is a valid place.
-std::optional<int> find_place(const json::object& vote, std::string_view name) {
-  const json::value* const value = vote.if_contains(name);
-  const bool is_place =
-      value != nullptr && value->is_int64() && value->get_int64() >= 0 && value->get_int64() <= kMostPlaces;
-  return is_place ? std::optional(static_cast<int>(value->get_int64())) : std::nullopt;
-}
-
 }  // namespace
 
 Result<std::optional<RouteRequest>> read_route_request(const Snapshot& snapshot) {
@@ -197,26 +184,6 @@ std::string digest_of(const std::vector<int>& ranks) {
     text += std::to_string(rank) + ' ';
   }
   return muster::digest_of(text);
-}
-
-std::string encode(const RouteVote& vote) {
-  json::value document = {{"reason", one_line(vote.reason, kMostReasonBytes)},
-                          {"digest", vote.digest},
-                          {"position", number_or_null(vote.position)},
-                          {"instance", vote.instance},
-                          {"first", number_or_null(vote.first)}};
-  return json::serialize(document);
-}
-
-Result<RouteVote> decode_vote(std::string_view bytes) {
-  boost::system::error_code failed;
-  const json::value document = bytes.size() <= kMostVoteBytes ? json::parse(bytes, failed) : json::value();
-  if (failed || !document.is_object()) {
-    return Error{ErrorKind::BadData, "has a vote that is none"};
-  }
-  const json::object& vote = document.get_object();
-  return RouteVote{std::string(text_of(vote, "reason")), std::string(text_of(vote, "digest")),
-                   find_place(vote, "position"), find_place(vote, "instance").value_or(0), find_place(vote, "first")};
 }
 
 RouteDecision decide_route(const std::vector<RouteVote>& votes) {

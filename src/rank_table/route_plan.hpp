@@ -59,11 +59,6 @@ struct RouteVote {
 
 [[nodiscard]] std::string digest_of(const std::vector<int>& ranks);
 
-/// Maximum size of a vote in the exchange.
-inline constexpr std::size_t kMostVoteBytes = 2048;
-[[nodiscard]] std::string encode(const RouteVote& vote);
-[[nodiscard]] Result<RouteVote> decode_vote(std::string_view bytes);
-
 /// The common decision of all nodes.
 struct RouteDecision {
   bool applies = false;

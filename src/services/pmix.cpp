@@ -3,7 +3,7 @@
 
 #include "base/file_io.hpp"
 #include "base/log.hpp"
-#include "exchange/exchanged_values.hpp"
+#include "exchange/running_values.hpp"
 #include "mpi/pmix_frames.hpp"
 #include "mpi/ssh_files.hpp"
 #include "services/services.hpp"
@@ -114,7 +114,7 @@ class PmixService final : public Service {
     }
     absent_ = rank;
     // Ranks of other nodes that wait for this one learn it from the fence with which all begin.
-    if (auto contributed = input_.contribute({pmix_fence_key().name, write_absent_rank(rank), {}}); !contributed) {
+    if (auto contributed = input_.contribute(contribution_of<FenceValue>({{}, rank})); !contributed) {
       fail_later(contributed.error());
     }
     poll_waiting();
@@ -131,10 +131,10 @@ class PmixService final : public Service {
   }
 
   void on_merged(const gang::Value& value) override {
-    if (value.id.key != pmix_fence_key().name) {
+    if (value.id.key != FenceValue::kName) {
       return;
     }
-    const auto end = read_fence_end(value.bytes).value();  // valid: written by the same program
+    const Fence end = read_agreed<FenceValue>(value.bytes).value();  // valid: written by the same program
     if (end.absent_rank) {
       // Without effect where no rank uses MPI.
       absent_ = end.absent_rank;
@@ -220,8 +220,7 @@ class PmixService final : public Service {
   void handle(const mpi::FenceReached& fence) {
     const Nodes nodes = nodes_of(fence.ranks);
     fences_[nodes].push_back(fence.number);
-    if (auto contributed = input_.contribute({pmix_fence_key().name, write_fence_part(fence.part), nodes});
-        !contributed) {
+    if (auto contributed = input_.contribute(contribution_of<FenceValue>({fence.part}, nodes)); !contributed) {
       fail_later(contributed.error());
     }
   }

@@ -5,7 +5,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
-#include "exchange/exchanged_values.hpp"
+#include "exchange/running_values.hpp"
 #include "mpi/ssh_files.hpp"
 #include "services/services.hpp"
 #include "services/worker_port.hpp"
@@ -98,10 +98,10 @@ class SshService final : public Service {
   }
 
   void on_merged(const gang::Value& value) override {
-    if (value.id.key != ssh_keys_key().name) {
+    if (value.id.key != SshKeysValue::kName) {
       return;
     }
-    const auto nodes = read_ssh_nodes(value.bytes);
+    const auto nodes = read_agreed<SshKeysValue>(value.bytes);
     const auto written = nodes ? write_files(*nodes) : Result<>(nodes.error());
     do_later(input_, [this, written] {
       if (written) {
@@ -177,7 +177,7 @@ class SshService final : public Service {
       own_.port = 0;
       own_.key = given_key_.empty() ? read_file(path_of(ssh_file::kClientKey) + ".pub") : "";
     }
-    if (auto contributed = input_.contribute({ssh_keys_key().name, write_ssh_node(own_), {}}); !contributed) {
+    if (auto contributed = input_.contribute(contribution_of<SshKeysValue>(own_)); !contributed) {
       on_failure(contributed.error());
     }
   }

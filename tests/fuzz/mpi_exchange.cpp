@@ -2,7 +2,7 @@
 //
 // The first byte chooses the key.
 #include "base/text.hpp"
-#include "exchange/exchanged_values.hpp"
+#include "exchange/startup_values.hpp"
 #include "fuzz.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::size_t lines_of(std::string_view text) {
 
 /// Configurations have the lines that muster writes, whatever nodes say of themselves.
 void check_ssh(std::string_view merged, std::size_t count) {
-  const auto nodes = read_ssh_nodes(merged);
+  const auto nodes = read_agreed<SshKeysValue>(merged);
   require(nodes && nodes->size() == count, "each node is there");
   const auto servers = static_cast<std::size_t>(
       std::count_if(nodes->begin(), nodes->end(), [](const mpi::SshNode& node) { return node.port != 0; }));
@@ -35,14 +35,16 @@ void check_ssh(std::string_view merged, std::size_t count) {
 
 void check_merged(int key, std::string_view merged, const std::vector<gang::NodePart>& parts) {
   if (key == 0) {
-    require(read_agreed_method(merged).has_value(), "all understand the way that was agreed on");
+    require(read_agreed<MpiStartValue>(merged).has_value(), "all understand the way that was agreed on");
   } else if (key == 1) {
-    require(read_fence_end(merged).has_value(), "all understand how a fence has ended");
+    require(read_agreed<FenceValue>(merged).has_value(), "all understand how a fence has ended");
   } else if (key == 2) {
     check_ssh(merged, parts.size());
   } else if (key == 3) {
-    const auto ports = read_ports(merged);
+    const auto ports = read_agreed<PortsValue>(merged);
     require(ports && ports->size() == parts.size(), "all understand the ports");
+  } else if (key == 5) {
+    require(read_agreed<RouteValue>(merged).has_value(), "all understand the decision about the route plan");
   } else {
     require(merged == parts.front().bytes, "the first node's secret is all nodes'");
   }
@@ -56,8 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) {
     return 0;
   }
-  static const std::vector<gang::ExchangeKey> keys = {methods_key(), pmix_fence_key(), ssh_keys_key(), ports_key(),
-                                                      job_secret_key()};
+  static const std::vector<gang::ExchangeKey> keys = {key_of<MpiStartValue>(),  key_of<FenceValue>(),
+                                                      key_of<SshKeysValue>(),   key_of<PortsValue>(),
+                                                      key_of<JobSecretValue>(), key_of<RouteValue>()};
   const std::string_view text = fuzz::text_of(data, size).substr(1);
   const std::vector<std::string> lines = split(text, '\n');
   std::vector<gang::NodePart> parts;
@@ -72,9 +75,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(!merged.error().message.empty(), "an error says what is wrong");
   }
   // As another version of muster might have merged it.
-  (void)read_agreed_method(text);
-  (void)read_fence_end(text);
-  (void)read_ssh_nodes(text);
-  (void)read_ports(text);
+  (void)read_agreed<MpiStartValue>(text);
+  (void)read_agreed<FenceValue>(text);
+  (void)read_agreed<SshKeysValue>(text);
+  (void)read_agreed<PortsValue>(text);
+  (void)read_agreed<RouteValue>(text);
   return 0;
 }

@@ -50,16 +50,6 @@ void check(const TopologyReading& reading) {
   }
 }
 
-void vote(std::string_view bytes) {
-  const auto read = decode_vote(bytes);
-  if (!read) {
-    return;
-  }
-  require(decode_vote(encode(*read)).has_value() || read->digest.size() > 16, "a vote is read as it was written");
-  (void)decide_route({*read, *read});
-  (void)decide_route({*read, {}, *read});
-}
-
 }  // namespace
 }  // namespace muster::fuzz
 
@@ -76,9 +66,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 1:
       fuzz::check(rank_table::read_topology(rest, "t"));
-      break;
-    case 2:
-      fuzz::vote(rest);
       break;
     default:
       if (const auto paths = rank_table::read_switches(rest, "t")) {

@@ -36,14 +36,16 @@ std::string devices_of(int node, int count) {
         "10." + std::to_string(node / kByte) + "." + std::to_string(node % kByte) + "." + std::to_string(id);
   }
   const std::string host = "host-" + std::to_string(node);
-  return write_server(rank_table::make_server(host, ids, addresses), host);
+  return contribution_of<RankTableValue>(
+             {std::nullopt, LocalServer{rank_table::make_server(host, ids, addresses), host}})
+      .bytes;
 }
 
 }  // namespace
 
 gang::ExchangeKeys exchange_keys(const Values& values) {
   if (values.devices > 0) {
-    return {rank_table_key()};
+    return {key_of<RankTableValue>()};
   }
   return {{"values", gang::Phase::BeforeStart, kMostOfNode, kMostMerged,
            values.has_all_parts ? gang::Merge(gang::all_parts) : gang::Merge(digest)}};
@@ -51,7 +53,7 @@ gang::ExchangeKeys exchange_keys(const Values& values) {
 
 gang::Contributed contribution_of(int node, const Values& values) {
   if (values.devices > 0) {
-    return {rank_table_key().name, devices_of(node, values.devices), {}};
+    return {RankTableValue::kName, devices_of(node, values.devices), {}};
   }
   std::mt19937 random(static_cast<std::mt19937::result_type>(node));
   std::string bytes(static_cast<std::size_t>(values.bytes), '\0');

@@ -9,6 +9,9 @@
 #include <array>
 #include <concepts>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace muster::gang::fields {
 
@@ -48,6 +51,18 @@ template <typename Kind>
 struct Optional {
   Kind kind;
 };
+/// The writer writes null for an empty field.
+template <typename Kind>
+struct Nullable {
+  Kind kind;
+};
+/// An object whose members have any names, in this order; the first of one name counts.
+template <typename Kind>
+struct Members {
+  Kind item;
+};
+template <typename T>
+using Named = std::vector<std::pair<std::string, T>>;
 
 inline constexpr int kMostInt = std::numeric_limits<int>::max();
 inline constexpr int kMostRank = 1'000'000;
@@ -68,6 +83,9 @@ inline constexpr Optional<Integer> kRareEndKind{{0, static_cast<int>(EndKind::Su
 inline constexpr Optional<Text> kRareName{kName};
 inline constexpr Text kSentence{.most = 2'048};
 inline constexpr Optional<Text> kRareSentence{kSentence};
+inline constexpr Text kAnyText{.most = kMostValueBytes, .is_line = false};
+inline constexpr List<Text> kAnyTexts{kMostInt, Keep::First, kAnyText};
+inline constexpr List<Integer> kNumbers{kMostInt, Keep::First, kNumber};
 inline constexpr Text kLongText{.most = 8'192, .is_line = false};
 inline constexpr List<Text> kLastLines{40, Keep::Last, {.most = 2'048, .is_line = false}};
 inline constexpr Optional<List<Text>> kHints{{4, Keep::First, kSentence}};

@@ -36,12 +36,11 @@ class OwnTables : public ::testing::Test {
     ASSERT_TRUE(taken) << taken.error().message;
   }
   /// The merged value when this node contributes `told`, and the first node the same with its own rank.
-  static gang::Exchanged agreed_on(const std::string& told) {
-    const std::string own = R"("own_ranks":[1])";
-    std::string other = told;
-    other.replace(other.find(own), own.size(), R"("own_ranks":[0])");
-    const auto merged = rank_table_key().merge({{{0}, "10.0.0.1", other}, {{1}, "10.0.0.2", told}});
-    return {{rank_table_key().name, merged.value()}};
+  static gang::Exchanged agreed_on(const TableContribution& told) {
+    TableContribution other = told;
+    other.report->part.ranks = {0};
+    return {
+        {RankTableValue::kName, RankTableValue::merge({{{0}, "10.0.0.1", other}, {{1}, "10.0.0.2", told}}).value()}};
   }
   /// The address of this node's device by the table of the attempt.
   std::string address(const gang::Exchanged& merged) const {
@@ -54,7 +53,7 @@ class OwnTables : public ::testing::Test {
 };
 
 TEST_F(OwnTables, AreNoneBeforeOneIsRead) {
-  EXPECT_EQ(table.contribution(), "");
+  EXPECT_TRUE(table.contribution().is_empty());
   EXPECT_EQ(address({}), "none");
 }
 

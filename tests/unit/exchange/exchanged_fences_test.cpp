@@ -1,10 +1,14 @@
 // Ranks of MPI bring together what they have to say, node by node.
-#include "exchange/exchanged_values.hpp"
+#include "exchange/running_values.hpp"
 
 #include <gtest/gtest.h>
 
 namespace muster {
 namespace {
+
+std::string said(const std::string& bytes) {
+  return contribution_of<FenceValue>({bytes}).bytes;
+}
 
 Result<std::string> merge(const std::vector<std::string>& bytes) {
   std::vector<gang::NodePart> parts;
@@ -12,29 +16,29 @@ Result<std::string> merge(const std::vector<std::string>& bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     parts.push_back({NodeRank{static_cast<int>(i)}, "", bytes[i]});
   }
-  return pmix_fence_key().merge(parts);
+  return key_of<FenceValue>().merge(parts);
 }
 
 TEST(ExchangedFences, PutsPartsOneBehindTheOther) {
-  const auto merged = merge({write_fence_part("one"), write_fence_part(""), write_fence_part("+")});
+  const auto merged = merge({said("one"), said(""), said("+")});
 
   ASSERT_TRUE(merged);
-  EXPECT_EQ(read_fence_end(*merged)->said, "one+");
-  EXPECT_FALSE(read_fence_end(*merged)->absent_rank);
+  EXPECT_EQ(read_agreed<FenceValue>(*merged)->said, "one+");
+  EXPECT_FALSE(read_agreed<FenceValue>(*merged)->absent_rank);
 }
 
 TEST(ExchangedFences, NameTheRankThatWillNeverArrive) {
-  const auto merged = merge({write_fence_part("one"), write_absent_rank(7)});
+  const auto merged = merge({said("one"), contribution_of<FenceValue>({{}, 7}).bytes});
 
   ASSERT_TRUE(merged);
-  EXPECT_EQ(read_fence_end(*merged)->absent_rank, 7);
+  EXPECT_EQ(read_agreed<FenceValue>(*merged)->absent_rank, 7);
 }
 
 TEST(ExchangedFences, RefuseWhatNoNodeWrites) {
   for (const char* const torn : {"", "one", "-", "-x", "- 1", "-99999999999"}) {
-    const auto merged = merge({write_fence_part("one"), torn});
+    const auto merged = merge({said("one"), torn});
     ASSERT_FALSE(merged) << torn;
-    EXPECT_EQ(merged.error().message, "of node 1 are missing or torn");
+    EXPECT_EQ(merged.error().message, "of node 1 is missing or torn: expected '+' and data, or '-' and a rank");
   }
 }
 

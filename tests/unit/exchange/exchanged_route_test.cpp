@@ -13,8 +13,12 @@ Result<rank_table::RouteDecision> merge(const std::vector<std::string>& votes) {
   for (std::size_t i = 0; i < votes.size(); ++i) {
     parts.push_back({NodeRank{static_cast<int>(i)}, "", votes[i]});
   }
-  const auto merged = route_key().merge(parts);
-  return merged ? read_route_decision(*merged) : merged.error();
+  const auto merged = key_of<RouteValue>().merge(parts);
+  return merged ? read_agreed<RouteValue>(*merged) : merged.error();
+}
+
+std::string encode(const RouteVote& vote) {
+  return contribution_of<RouteValue>(vote).bytes;
 }
 
 std::string vote(const std::string& reason, const std::string& digest) {
@@ -52,8 +56,27 @@ TEST(RouteKey, KeepsPlaces) {
 TEST(RouteKey, ATornVoteIsNamed) {
   const auto merged = merge({"", "{"});
   ASSERT_FALSE(merged);
-  EXPECT_EQ(merged.error().message, "of node 1 is torn");
-  EXPECT_FALSE(read_route_decision("{}"));
+  EXPECT_EQ(merged.error().message, "of node 1 is missing or torn: no JSON: incomplete JSON");
+  EXPECT_FALSE(read_agreed<RouteValue>("{}"));
+}
+
+TEST(RouteKey, AVoteIsReadAsItWasWritten) {
+  RouteVote one;
+  one.position = 4;
+  one.instance = 3;
+  one.first = 5;
+  one.reason = "why \"not\"";
+  one.digest = rank_table::digest_of({0, 2, 1});
+  const auto read = Encoding<RouteVote>::read(encode(one));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->reason, one.reason);
+  EXPECT_EQ(read->digest, one.digest);
+  EXPECT_EQ(read->position, 4);
+  EXPECT_EQ(read->instance, 3);
+  EXPECT_EQ(read->first, 5);
+  one.reason = std::string(3'000, '"');
+  EXPECT_LE(encode(one).size(), RouteValue::kMostOfNode);
+  EXPECT_FALSE(Encoding<RouteVote>::read("[]"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Nodes of an MPI job agree on how its ranks start.
-#include "exchange/exchanged_values.hpp"
+#include "exchange/startup_values.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,10 @@ namespace muster {
 namespace {
 
 using Reports = std::vector<MethodReport>;
+
+std::string write_methods(const Reports& reports) {
+  return contribution_of<MpiStartValue>(reports).bytes;
+}
 
 /// A node's report on the start methods "pmix" and "agent"; empty: the method works.
 std::string reports(const std::string& of_pmix, const std::string& of_agent) {
@@ -18,22 +22,23 @@ Result<std::string> merge(const std::vector<std::string>& bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     parts.push_back({NodeRank{static_cast<int>(i)}, "", bytes[i]});
   }
-  return methods_key().merge(parts);
+  return key_of<MpiStartValue>().merge(parts);
 }
 
 TEST(ExchangedWays, TakesTheFirstThatWorksEverywhere) {
   const auto agreed = merge({reports("", ""), reports("no library", "")});
 
   ASSERT_TRUE(agreed);
-  EXPECT_EQ(read_agreed_method(*agreed)->index, 1U);
-  EXPECT_EQ(read_agreed_method(*agreed)->why_not, std::vector<std::string>{"pmix does not work on node 1: no library"});
+  EXPECT_EQ(read_agreed<MpiStartValue>(*agreed)->index, 1U);
+  EXPECT_EQ(read_agreed<MpiStartValue>(*agreed)->why_not,
+            std::vector<std::string>{"pmix does not work on node 1: no library"});
 }
 
 TEST(ExchangedWays, HasNothingToSayWhereTheFirstWorks) {
   const auto agreed = merge({reports("", "no mpirun")});
 
-  EXPECT_EQ(read_agreed_method(*agreed)->index, 0U);
-  EXPECT_TRUE(read_agreed_method(*agreed)->why_not.empty());
+  EXPECT_EQ(read_agreed<MpiStartValue>(*agreed)->index, 0U);
+  EXPECT_TRUE(read_agreed<MpiStartValue>(*agreed)->why_not.empty());
 }
 
 TEST(ExchangedWays, ReportsWhyNoMethodWorks) {
@@ -56,8 +61,9 @@ TEST(ExchangedWays, RefusesNodesWithDifferentGivenMethods) {
 TEST(ExchangedWays, RefusesTornReports) {
   const std::vector<gang::NodePart> parts{{NodeRank{0}, "", ""}};
 
-  EXPECT_EQ(methods_key().merge(parts).error().message, "of node 0 are missing or torn");
-  EXPECT_FALSE(read_agreed_method("{"));
+  EXPECT_EQ(key_of<MpiStartValue>().merge(parts).error().message,
+            "of node 0 is missing or torn: no JSON: incomplete JSON");
+  EXPECT_FALSE(read_agreed<MpiStartValue>("{"));
 }
 
 }  // namespace
