@@ -36,7 +36,7 @@ std::string devices_of(int node, int count) {
         "10." + std::to_string(node / kByte) + "." + std::to_string(node % kByte) + "." + std::to_string(id);
   }
   const std::string host = "host-" + std::to_string(node);
-  return contribution_of<RankTableValue>(
+  return muster::contribution_of<RankTableValue>(
              {std::nullopt, LocalServer{rank_table::make_server(host, ids, addresses), host}})
       .bytes;
 }

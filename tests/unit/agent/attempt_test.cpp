@@ -88,8 +88,8 @@ class AttemptTest : public testing::Test {
   }
 
   void run(std::vector<NamedService> services, const std::string& script) {
-    attempt_.emplace(io_, queues_, AttemptInput{run_, -1, sidecars_, helpers_, page_, no_folder_},
-                     plan(script), std::make_unique<Services>(std::move(services)));
+    attempt_.emplace(io_, queues_, AttemptInput{run_, -1, sidecars_, helpers_, page_, no_folder_}, plan(script),
+                     std::make_unique<Services>(std::move(services)));
     attempt_->on_failure = [this](const Failure& failure) {
       notified_.push_back(failure.service);
       waited_ = Clock::now() - first_end_.time.value_or(Clock::now());
