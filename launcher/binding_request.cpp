@@ -210,18 +210,6 @@ Result<BindingOptions> read_msrun(const Given& core, const Given& numa) {
   return options;
 }
 
-Result<NumaForm> read_form(const Setting& setting) {
-  constexpr std::array kForms = {std::pair("node", NumaForm::Node), std::pair("socket", NumaForm::Socket),
-                                 std::pair("exclusive", NumaForm::Exclusive),
-                                 std::pair("core-complex", NumaForm::CoreComplex)};
-  for (const auto& [name, form] : kForms) {
-    if (setting.value == name) {
-      return form;
-    }
-  }
-  return wrong_value(setting, "node, socket, exclusive or core-complex");
-}
-
 }  // namespace
 
 BindingRequest binding_request(const BindingOptions& options, std::string_view mode) {
@@ -250,7 +238,8 @@ Result<std::optional<BindingOptions>> read_binding_options(const Settings& setti
     return wrong_value(core.is_on ? core.setting : numa.setting,
                        "False beside " + form->source.name + ", which binds the workers already");
   }
-  const auto read = TRY(read_form(*form));
+  const auto read = TRY((read_word<"node, socket, exclusive or core-complex", NumaForm::Node, NumaForm::Socket,
+                                   NumaForm::Exclusive, NumaForm::CoreComplex>(*form)));
   BindingOptions options;
   options.request.source = form->source;
   options.request.form = read;

@@ -19,6 +19,52 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// The options of these commands.
+struct ControlOptions {
+  std::optional<std::string> job;
+  std::optional<milliseconds> time;  ///< --grace or --within
+  std::optional<std::string> reason;
+  bool is_withdrawn = false;
+  bool is_watching = false;
+  bool is_json = false;
+};
+
+constexpr Option job_option(const char* section) {
+  return {"job", "ID|PID", section, "The job: its id, or the pid of muster. Needed where several run on this machine.",
+          into<&ControlOptions::job, read_text>};
+}
+
+constexpr Option help_option(const char* section) {
+  return {"help", nullptr, section, "Print this text.", kReadByCode, nullptr, 'h'};
+}
+
+constexpr auto kStatusTable = std::to_array<Option>({
+    job_option("Status"),
+    {"watch", nullptr, "Status", "Show it anew every two seconds, until the job ends.",
+     into<&ControlOptions::is_watching, read_whether_on>},
+    {"json", nullptr, "Status", "Print JSON.", into<&ControlOptions::is_json, read_whether_on>},
+    help_option("Status"),
+});
+
+constexpr auto kStopTable = std::to_array<Option>({
+    job_option("Stop"),
+    {"grace", "SECONDS", "Stop",
+     "Time between asking the workers to end and killing them, at most what the job was started with.",
+     into<&ControlOptions::time, read_seconds>},
+    help_option("Stop"),
+});
+
+constexpr auto kSuspendTable = std::to_array<Option>({
+    job_option("Suspend"),
+    {"within", "SECONDS", "Suspend",
+     "Time for the workers to save, at most the job's --suspend-timeout, which is the default.",
+     into<&ControlOptions::time, read_seconds>},
+    {"reason", "TEXT", "Suspend", "Why, for the report and the workers.", into<&ControlOptions::reason, read_text>},
+    {"cancel", nullptr, "Suspend", "Withdraw the notice: the job goes on.",
+     into<&ControlOptions::is_withdrawn, read_whether_on>},
+    help_option("Suspend"),
+});
+
 /// Longer than the 15 s in which the agent collects an answer from the whole job.
 constexpr milliseconds kAnswerTimeout{20'000};
 constexpr milliseconds kBetweenTables{2'000};
@@ -29,32 +75,26 @@ const char* name_of(Command command) {
   return command == Command::Status ? "status" : command == Command::Stop ? "stop" : "suspend";
 }
 
-Result<std::string> find_socket(const CommandLine& line, const Snapshot& snapshot) {
-  const auto wanted = line.settings.find("job");
-  const auto agent = control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")),
-                                           wanted ? std::optional(wanted->value) : std::nullopt);
+Result<std::string> find_socket(const ControlOptions& options, const Snapshot& snapshot) {
+  const auto agent =
+      control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")), options.job);
   return agent ? Result<std::string>(agent->socket) : agent.error();
 }
 
-Result<control::Request> read_request(const CommandLine& line) {
-  const Settings& settings = line.settings;
-  std::optional<milliseconds> time;
-  if (line.command == Command::Status) {
+Result<control::Request> request_of(Command command, const ControlOptions& options) {
+  if (command == Command::Status) {
     return control::Request(control::StatusRequest{});
   }
-  if (line.command == Command::Stop) {
-    const auto read = read_duration(time, settings, "grace");
-    return read ? Result<control::Request>(control::StopRequest{time}) : read.error();
+  if (command == Command::Stop) {
+    return control::Request(control::StopRequest{options.time});
   }
-  TRY(read_duration(time, settings, "within"));
-  if (is_on(settings, "cancel") && (time || settings.has("reason"))) {
+  if (options.is_withdrawn && (options.time || options.reason)) {
     return Error{ErrorKind::BadUsage, "--cancel withdraws a notice: it takes no --within and no --reason"};
   }
-  if (is_on(settings, "cancel")) {
+  if (options.is_withdrawn) {
     return control::Request(control::WithdrawRequest{});
   }
-  const auto reason = settings.find("reason");
-  return control::Request(control::SuspendRequest{time, reason ? reason->value : ""});
+  return control::Request(control::SuspendRequest{options.time, options.reason.value_or("")});
 }
 
 std::string describe_status(const json::object& answer, bool is_json) {
@@ -104,6 +144,14 @@ bool is_control(Command command) {
   return command == Command::Status || command == Command::Stop || command == Command::Suspend;
 }
 
+OptionTable control_options(Command command) {
+  if (command == Command::Status) {
+    return {kStatusTable, {}, {}, "muster status"};
+  }
+  return command == Command::Stop ? OptionTable{kStopTable, {}, {}, "muster stop"}
+                                  : OptionTable{kSuspendTable, {}, {}, "muster suspend"};
+}
+
 Result<> read_control_line(CommandLine& line, std::span<const std::string> tokens) {
   std::vector<std::string> flags;
   const OptionTable table = control_options(line.command);
@@ -122,14 +170,16 @@ Result<> read_control_line(CommandLine& line, std::span<const std::string> token
 }
 
 Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
-  const auto request = TRY(read_request(line));
-  const auto socket = TRY(find_socket(line, snapshot));
-  const bool is_json = is_on(line.settings, "json");
-  if (line.command == Command::Status && is_on(line.settings, "watch") && !is_json) {
+  ControlOptions options;
+  TRY(read_rows(options, control_options(line.command).options, line.settings));
+  const auto request = TRY(request_of(line.command, options));
+  const auto socket = TRY(find_socket(options, snapshot));
+  if (line.command == Command::Status && options.is_watching && !options.is_json) {
     return watch(socket);
   }
   const auto answer = TRY(control::ask(socket, request, kAnswerTimeout));
-  return print(line.command == Command::Status ? describe_status(answer, is_json) : describe_answer(line, answer));
+  return print(line.command == Command::Status ? describe_status(answer, options.is_json)
+                                               : describe_answer(line, answer));
 }
 
 // HAI: finds the package hfai, and the training task whose manager sends notices.
@@ -138,7 +188,6 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
 namespace {
 
 constexpr const char* kHai = "hai";
-constexpr const char* kOption = "compat-hfai";
 
 /// Names both directories where the modules are expected.
 std::string describe_places() {
@@ -156,21 +205,6 @@ void add_python_path(PlanInput& input, const std::string& folder) {
 }
 
 }  // namespace
-
-Result<> read_compat_hfai(Options& options, const Settings& settings) {
-  const auto given = settings.find(kOption);
-  if (!given) {
-    return {};
-  }
-  for (const auto& [word, when] :
-       {std::pair("auto", When::Auto), std::pair("always", When::Always), std::pair("never", When::Never)}) {
-    if (given->value == word) {
-      options.compat_hfai = {when, given->source};
-      return {};
-    }
-  }
-  return wrong_value(*given, "auto, always or never");
-}
 
 Result<> add_hfai(PlanInput& input, const Options& options) {
   const auto& [when, source] = options.compat_hfai;

@@ -183,8 +183,8 @@ Error explain_refusal(Error error, const LaunchPlan& plan, bool is_json) {
 namespace {
 
 constexpr auto kDoctorTable = std::to_array<Option>({
-    {"json", '\0', nullptr, "Doctor", "Print JSON."},
-    {"help", 'h', nullptr, "Doctor", "Print this text."},
+    {"json", nullptr, "Doctor", "Print JSON."},
+    {"help", nullptr, "Doctor", "Print this text.", kReadByCode, nullptr, 'h'},
 });
 
 const char* name_of(Support hold) {
@@ -314,7 +314,7 @@ std::string version_details() {
 namespace {
 
 constexpr auto kTokenTable = std::to_array<Option>({
-    {"help", 'h', nullptr, "Token", "Print this text."},
+    {"help", nullptr, "Token", "Print this text.", kReadByCode, nullptr, 'h'},
 });
 
 }  // namespace
@@ -348,8 +348,8 @@ constexpr const char* kKind = "what to check";
 constexpr const char* kFile = "the file to check";
 
 constexpr auto kCheckTable = std::to_array<Option>({
-    {"json", '\0', nullptr, "Check", "Print JSON."},
-    {"help", 'h', nullptr, "Check", "Print this text."},
+    {"json", nullptr, "Check", "Print JSON."},
+    {"help", nullptr, "Check", "Print this text.", kReadByCode, nullptr, 'h'},
 });
 
 using rank_table::Breach;

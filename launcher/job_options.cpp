@@ -1,4 +1,4 @@
-// Reads the options of gangs, logs, suspending and control commands, and the end of a batch system's allocation.
+// Reads the options of gangs, logs and suspending as far as their rows do not, and the end of a batch system's allocation.
 #include "base/signals.hpp"
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
@@ -23,72 +23,8 @@ namespace {
 /// Variable with the token itself, unlike MUSTER_TOKEN_FILE. There is no --token because command lines are public.
 constexpr const char* kTokenVariable = "MUSTER_TOKEN";
 
-Result<> read_restarts(gang::RestartPolicy& restarts, const Settings& settings, const Snapshot& snapshot) {
-  constexpr int kMostAttempts = 1'000'000;
-  const auto most = TRY(read_max_restarts(snapshot, settings));
-  restarts.max_restarts = most.value;
-  TRY(read_duration(restarts.window, settings, "restart-window", {.is_least_allowed = false}));
-  TRY(read_duration(restarts.backoff, settings, "restart-backoff"));
-  if (const auto limit = settings.find("no-progress-limit")) {
-    const auto attempts = parse_integer(limit->value, 0, kMostAttempts);
-    if (!attempts) {
-      return wrong_value(*limit, "a number of attempts from 0 to " + std::to_string(kMostAttempts));
-    }
-    restarts.no_progress_limit = *attempts;
-  }
-  return read_file_name(restarts.progress_file, settings, "progress-file");
-}
-
-Result<> read_scale_up(gang::GangOptions& options, const Settings& settings) {
-  const auto when = settings.find("scale-up");
-  if (when && when->value != "restart" && when->value != "now") {
-    return wrong_value(*when, "restart or now");
-  }
-  if (when && when->value == "now") {
-    options.scale_up = gang::ScaleUp::Now;
-  }
-  return {};
-}
-
-Result<> read_lead(gang::GangOptions& options, const Settings& settings) {
-  using gang::Lead;
-  const auto when = settings.find("lead");
-  if (!when || when->value == "auto") {
-    return {};
-  }
-  if (when->value != "reached" && when->value != "never") {
-    return wrong_value(*when, "auto, reached or never");
-  }
-  options.lead = when->value == "reached" ? Lead::IfReached : Lead::Never;
-  return {};
-}
-
-Result<> read_meeting(gang::GangOptions& options, const Settings& settings) {
-  TRY(read_duration(options.timeout, settings, "gang-timeout", {.is_least_allowed = false}));
-  for (const auto& [name, target] :
-       {std::pair("last-call", &options.last_call), std::pair("inputs-timeout", &options.inputs_timeout),
-        std::pair("rank-table-timeout", &options.inputs_timeout),
-        std::pair("suspend-timeout", &options.suspend_timeout)}) {
-    TRY(read_duration(*target, settings, name));
-  }
-  return read_duration(options.heartbeat_timeout, settings, "heartbeat-timeout", {.least = 1, .most = 3600});
-}
-
-Result<> read_early_exit(gang::GangOptions& options, const Settings& settings) {
-  if (const auto what = settings.find("on-early-exit")) {
-    if (what->value != "wait" && what->value != "fail") {
-      return wrong_value(*what, "wait or fail");
-    }
-    if (what->value == "fail") {
-      options.on_early_exit = gang::OnEarlyExit::Fail;
-    }
-  }
-  return read_duration(options.early_exit_timeout, settings, "early-exit-timeout", {.is_least_allowed = false});
-}
-
 /// Reads the token. No error message may show it.
 Result<> read_token(gang::GangOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  TRY(read_file_name(options.token_file, settings, "token-file"));
   const auto token = snapshot.variable(kTokenVariable);
   if (!token) {
     return {};
@@ -115,13 +51,18 @@ std::map<std::string, std::string> without_token(std::map<std::string, std::stri
   return variables;
 }
 
+Result<std::optional<gang::Lead>> read_lead(const Sourced<std::string>& given) {
+  using gang::Lead;
+  constexpr Lead kByRank = Lead::Always;  // stands for auto, which the node's rank decides
+  const Lead lead = TRY(read_word<"auto, reached or never", kByRank, Lead::IfReached, Lead::Never>(given));
+  return lead == kByRank ? std::nullopt : std::optional(lead);
+}
+
 Result<gang::GangOptions> read_gang_options(const Settings& settings, const Snapshot& snapshot) {
   gang::GangOptions options;
-  TRY(read_lead(options, settings));
-  TRY(read_meeting(options, settings));
-  TRY(read_restarts(options.restarts, settings, snapshot));
-  TRY(read_scale_up(options, settings));
-  TRY(read_early_exit(options, settings));
+  TRY(read_rows(options, settings));
+  TRY(read_rows(options.restarts, settings));
+  options.restarts.max_restarts = TRY(read_max_restarts(snapshot, settings)).value;
   TRY(read_token(options, settings, snapshot));
   return options;
 }
@@ -133,45 +74,7 @@ namespace {
 /// torchrun reads its template from this variable only.
 constexpr const char* kTemplateOfTorchrun = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE";
 
-Result<> read_when(When& target, const Settings& settings, std::string_view name) {
-  const auto setting = settings.find(name);
-  if (!setting || setting->value == "auto") {
-    return {};
-  }
-  if (setting->value != "always" && setting->value != "never") {
-    return wrong_value(*setting, "auto, always or never");
-  }
-  target = setting->value == "always" ? When::Always : When::Never;
-  return {};
-}
-
-Result<> read_filter(LineFilter& target, const Settings& settings, std::string_view name) {
-  const auto setting = settings.find(name);
-  if (!setting) {
-    return {};
-  }
-  auto filter = TRY(LineFilter::read(*setting));
-  target = std::move(filter);
-  return {};
-}
-
-Result<> read_prefix_when(PrefixWhen& target, const Settings& settings) {
-  const auto setting = settings.find("prefix");
-  if (!setting) {
-    return {};
-  }
-  for (const auto& [word, when] : {std::pair("auto", PrefixWhen::Auto), std::pair("terminal", PrefixWhen::OnTerminal),
-                                   std::pair("always", PrefixWhen::Always), std::pair("never", PrefixWhen::Never)}) {
-    if (setting->value == word) {
-      target = when;
-      return {};
-    }
-  }
-  return wrong_value(*setting, "auto, terminal, always or never");
-}
-
 Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  TRY(read_prefix_when(options.prefix, settings));
   auto text = settings.find("prefix-template");
   auto unknown_names = UnknownNames::Refused;
   if (const auto inherited = snapshot.variable(kTemplateOfTorchrun); !text && inherited) {
@@ -188,6 +91,25 @@ Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapsh
 
 }  // namespace
 
+Result<When> read_when(const Sourced<std::string>& given) {
+  return read_word<"auto, always or never", When::Auto, When::Always, When::Never>(given);
+}
+
+Result<std::string> read_folder(const Sourced<std::string>& given) {
+  return given.value.empty() ? Result<std::string>(wrong_value(given, "a folder")) : given.value;
+}
+
+Result<std::vector<std::string>> read_success_roles(const Sourced<std::string>& given) {
+  auto roles = split(given.value, ',');
+  return roles.empty() ? Result<std::vector<std::string>>(wrong_value(given, "names of roles such as chief,evaluator"))
+                       : std::move(roles);
+}
+
+Result<std::optional<Source>> read_agent_store(const Sourced<std::string>& given) {
+  const bool is_agent = TRY(read_word<"agent or worker", true, false>(given));
+  return is_agent ? std::optional(given.source) : std::nullopt;
+}
+
 Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
   auto selection = TRY(Selection::read({.redirects = settings.find("redirects"),
                                         .tee = settings.find("tee"),
@@ -195,16 +117,7 @@ Result<> read_log_options(RunOptions& options, const Settings& settings, const S
                                         // With another launcher's layout, only requested files are written.
                                         .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)}));
   options.selection = std::move(selection);
-  if (const auto folder = settings.find("log-dir")) {
-    options.log_dir = folder->value;
-  }
-  for (const auto& [name, target] : {std::pair("duplicate-stdout-filters", &options.duplicate_out),
-                                     std::pair("duplicate-stderr-filters", &options.duplicate_err)}) {
-    TRY(read_filter(*target, settings, name));
-  }
-  for (const auto& [name, target] : {std::pair("color", &options.colour), std::pair("tty", &options.terminals)}) {
-    TRY(read_when(*target, settings, name));
-  }
+  options.log_dir = settings.find("log-dir").value_or(Sourced<std::string>{}).value;
   return read_prefix(options, settings, snapshot);
 }
 
@@ -216,45 +129,22 @@ namespace {
 constexpr auto kNoNotices =
     std::to_array({SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH});
 
-Result<> read_signal(std::optional<int>& target, const Settings& settings, const char* name) {
-  const auto given = settings.find(name);
-  if (!given) {
-    return {};
-  }
-  const auto signal = parse_signal(trim(given->value));
+}  // namespace
+
+Result<int> read_notice_signal(const Sourced<std::string>& given) {
+  const auto signal = parse_signal(trim(given.value));
   if (!signal) {
-    return wrong_value(*given, "a signal such as TERM or USR1");
+    return wrong_value(given, "a signal such as TERM or USR1");
   }
   if (std::find(kNoNotices.begin(), kNoNotices.end(), *signal) != kNoNotices.end()) {
-    return wrong_value(*given, "a signal that can be a notice, not " + signal_name(*signal));
+    return wrong_value(given, "a signal that can be a notice, not " + signal_name(*signal));
   }
-  target = *signal;
-  return {};
+  return *signal;
 }
-
-Result<> read_cloud(std::optional<Cloud>& target, const Settings& settings) {
-  const auto given = settings.find("watch-notices");
-  if (!given) {
-    return {};
-  }
-  for (const auto& [name, cloud] :
-       {std::pair("aws", Cloud::Aws), std::pair("gcp", Cloud::Gcp), std::pair("azure", Cloud::Azure)}) {
-    if (given->value == name) {
-      target = cloud;
-      return {};
-    }
-  }
-  return wrong_value(*given, "aws, gcp or azure");
-}
-
-}  // namespace
 
 Result<> read_suspend_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
   SuspendOptions& suspend = options.suspend;
-  for (const auto& [name, target] :
-       {std::pair("suspend-signal", &suspend.signal), std::pair("tell-workers-by", &suspend.worker_signal)}) {
-    TRY(read_signal(*target, settings, name));
-  }
+  TRY(read_rows(suspend, settings));
   if (suspend.signal) {
     const Sourced<std::string> given = *settings.find("suspend-signal");
     if (!options.stop_signals.make_notice(*suspend.signal)) {
@@ -263,8 +153,6 @@ Result<> read_suspend_options(RunOptions& options, const Settings& settings, con
                                                  " names it as a signal that ends the job"};
     }
   }
-  TRY(read_cloud(suspend.watched, settings));
-  TRY(read_duration(suspend.before_end, settings, "suspend-before-end", {.is_least_allowed = false}));
   suspend.allocation_end = find_allocation_end(snapshot, suspend.before_end.has_value());
   if (suspend.before_end && !suspend.allocation_end) {
     return wrong_value(*settings.find("suspend-before-end"),
@@ -272,52 +160,6 @@ Result<> read_suspend_options(RunOptions& options, const Settings& settings, con
                        "timeleft', or the time_left of LSF's bjobs");
   }
   return {};
-}
-
-// The options of `muster status`, `stop` and `suspend`.
-
-namespace {
-
-#define MUSTER_JOB_OPTION(SECTION) \
-  { "job", '\0', "ID|PID", SECTION, "The job: its id, or the pid of muster. Needed where several run on this machine." }
-#define MUSTER_HELP_OPTION(SECTION) \
-  { "help", 'h', nullptr, SECTION, "Print this text." }
-
-constexpr auto kStatusTable = std::to_array<Option>({
-    MUSTER_JOB_OPTION("Status"),
-    {"watch", '\0', nullptr, "Status", "Show it anew every two seconds, until the job ends."},
-    {"json", '\0', nullptr, "Status", "Print JSON."},
-    MUSTER_HELP_OPTION("Status"),
-});
-
-constexpr auto kStopTable = std::to_array<Option>({
-    MUSTER_JOB_OPTION("Stop"),
-    {"grace", '\0', "SECONDS", "Stop",
-     "Time between asking the workers to end and killing them, at most what the job was started "
-     "with."},
-    MUSTER_HELP_OPTION("Stop"),
-});
-
-constexpr auto kSuspendTable = std::to_array<Option>({
-    MUSTER_JOB_OPTION("Suspend"),
-    {"within", '\0', "SECONDS", "Suspend",
-     "Time for the workers to save, at most the job's --suspend-timeout, which is the default."},
-    {"reason", '\0', "TEXT", "Suspend", "Why, for the report and the workers."},
-    {"cancel", '\0', nullptr, "Suspend", "Withdraw the notice: the job goes on."},
-    MUSTER_HELP_OPTION("Suspend"),
-});
-
-#undef MUSTER_JOB_OPTION
-#undef MUSTER_HELP_OPTION
-
-}  // namespace
-
-OptionTable control_options(Command command) {
-  if (command == Command::Status) {
-    return {kStatusTable, {}, {}, "muster status"};
-  }
-  return command == Command::Stop ? OptionTable{kStopTable, {}, {}, "muster stop"}
-                                  : OptionTable{kSuspendTable, {}, {}, "muster suspend"};
 }
 
 // Reads the time limit of batch systems. Source: sbatch(1), flux-job(1), bjobs(1).

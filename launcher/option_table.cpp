@@ -1,11 +1,8 @@
-// Makes the table of muster's options, --help, the manual page and the completions.
+// Makes --help, the manual page and the completions from the tables of options.
 #include "base/text.hpp"
 #include "compat/compat_launcher.hpp"
 #include "environment/snapshot.hpp"
-#include "mpi/agent_call.hpp"
-#include "option_rows.hpp"
 #include "options/help_text.hpp"
-#include "platforms/cluster.hpp"
 #include "requests.hpp"
 #include "subcommands.hpp"
 
@@ -14,57 +11,6 @@
 #include <tuple>
 
 namespace muster {
-
-namespace {
-
-/// MUSTER_* variables that are no options: muster's marker, variables for workers and for muster's mpirun processes,
-/// the token (command lines are public), and the version that images set. Another muster may run in a worker.
-constexpr std::array<std::string_view, 15> kNoOptions = {kMarkerVariable,          "MUSTER_TOKEN",
-                                                         "MUSTER_VERSION",         kControlSocketVariable,
-                                                         kSuspendFileVariable,     kHeartbeatFileVariable,
-                                                         kRestartCountVariable,    kLastVerdictVariable,
-                                                         kJobStateVariable,        mpi::variable::kSecret,
-                                                         mpi::variable::kEndpoint, mpi::variable::kDaemons,
-                                                         mpi::variable::kHostfile, mpi::variable::kInterfaces,
-                                                         mpi::variable::kShared};
-
-/// Names in mpirun, srun, DeepSpeed, msrun and others.
-constexpr auto kOtherNames = std::to_array<OtherName>({
-    {"n", "nproc-per-node"},
-    {"np", "nproc-per-node"},
-    {"gpus", "nproc-per-node"},
-    {"num-gpus", "nproc-per-node"},
-    {"npus", "nproc-per-node"},
-    {"ntasks-per-node", "nproc-per-node"},
-    {"local-worker-num", "nproc-per-node"},
-    {"worker-num", "total-workers"},
-    {"ntasks", "total-workers"},
-    {"N", "nnodes"},
-    {"nodes", "nnodes"},
-    {"num-nodes", "nnodes"},
-});
-
-/// The option rows, with the platforms' names as choices of --platform.
-auto with_platforms(const std::string& choices) {
-  auto table = kOptionRows;
-  for (Option& option : table) {
-    if (std::string_view(option.name) == "platform") {
-      option.choices = choices.c_str();
-    }
-  }
-  return table;
-}
-
-}  // namespace
-
-OptionTable own_options() {
-  static const std::string choices = join(platform_names(), " ");
-  static const auto table = with_platforms(choices);
-  return {table, kNoOptions, kOtherNames};
-}
-
-// Makes --help, the manual page and the completions from the table of options.
-
 namespace {
 
 constexpr const char* kIntroduction =

@@ -101,9 +101,8 @@ Result<int> check_fit(const Settings& settings) {
   if (kind && !render::is_of_kubernetes(kind->value)) {
     return wrong_value(*kind, "one that Kubernetes is given, or none");
   }
-  int nodes = 1;
+  const int nodes = TRY(read_nodes(settings));
   render::PodNeeds needs;
-  TRY(read_nodes(nodes, settings));
   TRY(read_needs(needs, settings, true));
   const auto state = TRY(read_cluster(settings));
   const render::Fit fit = render::check_fit(state, needs, nodes);

@@ -13,58 +13,71 @@ namespace muster {
 
 namespace {
 
+using render::ManifestRequest;
+using render::PodNeeds;
+
+constexpr int kMostSeconds = 365 * 24 * 60 * 60;
+
+Result<std::string> read_name_space(const Sourced<std::string>& given);
+Result<std::string> read_scheduler(const Sourced<std::string>& given);
+
 constexpr auto kTable = std::to_array<Option>({
-    {"name", '\0', "NAME", "Job", "Name of the job, and what its pods' names begin with."},
-    {"image", '\0', "IMAGE", "Job", "Image that holds muster and the program."},
-    {"nodes", '\0', "N", "Job", "Nodes of the job, each a pod. Default: 1."},
-    {"grace", '\0', "SECONDS", "Job",
-     "Time between asking workers to end and killing them. The platform is told to leave 15 s "
-     "more. Default: 30."},
-    {"restarts", '\0', "N", "Job",
-     "How often the platform may start the whole job again where muster's exit code says that it "
-     "may help. Default: 3."},
-    {"time-limit", '\0', "SECONDS", "Job", "When the platform ends the job. Default: its own limit."},
-    {"port", '\0', "PORT", "Job",
-     "Port on the first node where the agents meet. Default: 29500; for slurm one made of the "
-     "job's number."},
-    {"token-secret", '\0', "NAME", "Job",
-     "Secret of Kubernetes whose key 'token' the agents share. Default: the job's name with "
-     "-token; for volcano the key of its ssh plugin, for slurm one that the script draws."},
-    {"no-token", '\0', nullptr, "Job", "Agents share no secret: whoever reaches the port can join."},
-    {"namespace", '\0', "NAME", "Job", "Namespace of Kubernetes. Default: kubectl's."},
-    {"devices", '\0', "N", "Each node", "Accelerators, and so many workers. Default: 8."},
-    {"device-kind", '\0', "KIND", "Each node", "Whose: nvidia (the default), ascend or amd.", "nvidia ascend amd"},
-    {"device-resource", '\0', "NAME", "Each node",
-     "What the cluster calls them, such as huawei.com/ascend-1980, or gpu:a100 for slurm. Default: "
-     "nvidia.com/gpu, huawei.com/Ascend910, amd.com/gpu; for slurm gpu or npu."},
-    {"cpus", '\0', "N", "Each node", "CPUs. Default: not said; for slurm the whole node."},
-    {"memory", '\0', "SIZE", "Each node", "Memory, such as 512Gi. Default: as for CPUs."},
-    {"shared-memory", '\0', "SIZE", "Each node",
-     "Most that /dev/shm may hold, such as 64Gi; it counts as memory. Default: what the node "
-     "allows."},
-    {"scheduler", '\0', "NAME", "Scheduling",
-     "Who starts all pods or none: coscheduling or volcano. Default: volcano for volcano, else the "
-     "cluster's own scheduler and --queue.",
-     "coscheduling volcano"},
-    {"queue", '\0', "NAME", "Scheduling",
-     "Queue that admits the job: a partition for slurm, Volcano's where that schedules, else a "
-     "LocalQueue of Kueue."},
-    {"requeue", '\0', "HOW", "Scheduling",
-     "How Slurm queues the job again after a node has failed: usual (the default), or expedite: at "
-     "once and before all "
+    {"name", "NAME", "Job", "Name of the job, and what its pods' names begin with."},
+    {"image", "IMAGE", "Job", "Image that holds muster and the program."},
+    {"nodes", "N", "Job", "Nodes of the job, each a pod. Default: 1."},
+    {"grace", "SECONDS", "Job",
+     "Time between asking workers to end and killing them. The platform is told to leave 15 s more. Default: 30.",
+     into<&ManifestRequest::grace, read_number<0, kMostSeconds, "whole seconds">>},
+    {"restarts", "N", "Job",
+     "How often the platform may start the whole job again where muster's exit code says that it may help. Default: 3.",
+     into<&ManifestRequest::restarts, read_number<0, 1'000, "a number of restarts">>},
+    {"time-limit", "SECONDS", "Job", "When the platform ends the job. Default: its own limit.",
+     into<&ManifestRequest::time_limit, read_number<1, kMostSeconds, "whole seconds">>},
+    {"port", "PORT", "Job",
+     "Port on the first node where the agents meet. Default: 29500; for slurm one made of the job's number.",
+     into<&ManifestRequest::port, read_number<1, 65'535, "a port">>},
+    {"token-secret", "NAME", "Job",
+     "Secret of Kubernetes whose key 'token' the agents share. Default: the job's name with -token; for volcano the "
+     "key of its ssh plugin, for slurm one that the script draws.",
+     into<&ManifestRequest::token_secret, render::read_object_name>},
+    {"no-token", nullptr, "Job", "Agents share no secret: whoever reaches the port can join."},
+    {"namespace", "NAME", "Job", "Namespace of Kubernetes. Default: kubectl's.",
+     into<&ManifestRequest::name_space, read_name_space>},
+    {"devices", "N", "Each node", "Accelerators, and so many workers. Default: 8.",
+     into<&PodNeeds::devices, read_number<0, 4'096, "a number of accelerators">>},
+    {"device-kind", "KIND", "Each node", "Whose: nvidia (the default), ascend or amd.", kReadByCode,
+     "nvidia ascend amd"},
+    {"device-resource", "NAME", "Each node",
+     "What the cluster calls them, such as huawei.com/ascend-1980, or gpu:a100 for slurm. Default: nvidia.com/gpu, "
+     "huawei.com/Ascend910, amd.com/gpu; for slurm gpu or npu."},
+    {"cpus", "N", "Each node", "CPUs. Default: not said; for slurm the whole node.",
+     into<&PodNeeds::cpus, render::read_quantity>},
+    {"memory", "SIZE", "Each node", "Memory, such as 512Gi. Default: as for CPUs.",
+     into<&PodNeeds::memory, render::read_quantity>},
+    {"shared-memory", "SIZE", "Each node",
+     "Most that /dev/shm may hold, such as 64Gi; it counts as memory. Default: what the node allows.",
+     into<&ManifestRequest::shared_memory, render::read_quantity>},
+    {"scheduler", "NAME", "Scheduling",
+     "Who starts all pods or none: coscheduling or volcano. Default: volcano for volcano, else the cluster's own "
+     "scheduler and --queue.",
+     into<&ManifestRequest::scheduler, read_scheduler>, "coscheduling volcano"},
+    {"queue", "NAME", "Scheduling",
+     "Queue that admits the job: a partition for slurm, Volcano's where that schedules, else a LocalQueue of Kueue.",
+     into<&ManifestRequest::queue, render::read_queue>},
+    {"requeue", "HOW", "Scheduling",
+     "How Slurm queues the job again after a node has failed: usual (the default), or expedite: at once and before all "
      "others, on the nodes that it had (Slurm 25.11).",
-     "usual expedite"},
-    {"node-selector", '\0', "LABELS", "Scheduling",
-     "Labels of the nodes that may be used, such as pool=train,disk=ssd."},
-    {"tolerations", '\0', "TAINTS", "Scheduling",
-     "Taints of nodes that may be used all the same, such as "
-     "nvidia.com/gpu,pool=train:NoSchedule."},
-    {"check-fit", '\0', "FILE", "Does it fit?",
-     "Print no manifest, but whether all pods fit into the cluster now: FILE is what 'kubectl get "
-     "nodes -o json' prints, - is standard input. Ends with 0 if they do, else with 75."},
-    {"pods", '\0', "FILE", "Does it fit?",
-     "What 'kubectl get pods -A -o json' prints, unless the first FILE holds it too."},
-    {"help", 'h', nullptr, "Help", "Print this text."},
+     into<&ManifestRequest::is_expedited, read_word<"usual or expedite", false, true>>, "usual expedite"},
+    {"node-selector", "LABELS", "Scheduling", "Labels of the nodes that may be used, such as pool=train,disk=ssd.",
+     into<&PodNeeds::node_selector, render::read_selector>},
+    {"tolerations", "TAINTS", "Scheduling",
+     "Taints of nodes that may be used all the same, such as nvidia.com/gpu,pool=train:NoSchedule.",
+     into<&PodNeeds::tolerations, render::read_tolerations>},
+    {"check-fit", "FILE", "Does it fit?",
+     "Print no manifest, but whether all pods fit into the cluster now: FILE is what 'kubectl get nodes -o json' "
+     "prints, - is standard input. Ends with 0 if they do, else with 75."},
+    {"pods", "FILE", "Does it fit?", "What 'kubectl get pods -A -o json' prints, unless the first FILE holds it too."},
+    {"help", nullptr, "Help", "Print this text.", kReadByCode, nullptr, 'h'},
 });
 
 /// Names in muster's other commands, sbatch, kubectl and others.
@@ -89,14 +102,6 @@ OptionTable render_options() {
 
 namespace {
 
-using render::ManifestRequest;
-using render::PodNeeds;
-
-constexpr int kMostNodes = 100'000;
-constexpr int kMostDevices = 4'096;
-constexpr int kMostRestarts = 1'000;
-constexpr int kMostPort = 65'535;
-constexpr int kMostSeconds = 365 * 24 * 60 * 60;
 constexpr std::size_t kMostOfHostName = 63;
 
 /// Default resource names of each kind of accelerator.
@@ -111,55 +116,9 @@ constexpr auto kDeviceNames = std::to_array<DeviceNames>({
     {"amd", "amd.com/gpu", "gpu"},
 });
 
-/// Range of a whole number, and its name in messages.
-struct Bounds {
-  int least;
-  int most;
-  const char* what;
-};
-
 Error missing(const std::string& option, const std::string& what) {
   return Error{ErrorKind::BadUsage, option + " is missing: " + what};
 }
-
-/// Reads options into a request. A target keeps its value if the option is not given. The first error is kept.
-class Reader {
- public:
-  explicit Reader(const Settings& settings) : settings_(settings) {}
-
-  template <typename Target>
-  Reader& number(Target& target, const char* name, const Bounds& bounds) {
-    return text(target, name, [&](const Sourced<std::string>& given) -> Result<int> {
-      const auto number = parse_integer(given.value, bounds.least, bounds.most);
-      if (!number) {
-        return wrong_value(given, std::string(bounds.what) + " from " + std::to_string(bounds.least) + " to " +
-                                      std::to_string(bounds.most));
-      }
-      return *number;
-    });
-  }
-
-  template <typename Target, typename Read>
-  Reader& text(Target& target, const char* name, Read read) {
-    const auto given = settings_.find(name);
-    if (!given || !result_) {
-      return *this;
-    }
-    auto value = read(*given);
-    if (value) {
-      target = std::move(*value);
-    } else {
-      result_ = value.error();
-    }
-    return *this;
-  }
-
-  [[nodiscard]] Result<> result() const { return result_; }
-
- private:
-  const Settings& settings_;
-  Result<> result_;
-};
 
 Result<std::string> read_kind(const Settings& settings) {
   const auto& kinds = render::manifest_kinds();
@@ -182,11 +141,17 @@ Result<> read_names(ManifestRequest& request, const Settings& settings) {
   }
   request.name = "train";
   const std::size_t suffix = render::last_suffix(request.kind, request.nodes).size();
-  return Reader(settings)
-      .text(request.name, "name", [&](const auto& text) { return render::read_name(text, kMostOfHostName - suffix); })
-      .text(request.image, "image", request.kind == "slurm" ? render::read_slurm_image : render::read_image)
-      .text(request.name_space, "namespace", [](const auto& text) { return render::read_name(text, kMostOfHostName); })
-      .result();
+  if (const auto name = settings.find("name")) {
+    request.name = TRY(render::read_name(*name, kMostOfHostName - suffix));
+  }
+  if (const auto image = settings.find("image")) {
+    request.image = TRY(request.kind == "slurm" ? render::read_slurm_image(*image) : render::read_image(*image));
+  }
+  return {};
+}
+
+Result<std::string> read_name_space(const Sourced<std::string>& given) {
+  return render::read_name(given, kMostOfHostName);
 }
 
 Result<> read_token(ManifestRequest& request, const Settings& settings) {
@@ -201,8 +166,8 @@ Result<> read_token(ManifestRequest& request, const Settings& settings) {
     return {};
   }
   request.token = render::TokenFrom::Secret;
-  request.token_secret = request.name + "-token";
-  return Reader(settings).text(request.token_secret, "token-secret", render::read_object_name).result();
+  request.token_secret = secret ? secret->value : request.name + "-token";
+  return {};
 }
 
 Result<std::string> read_scheduler(const Sourced<std::string>& text) {
@@ -213,22 +178,12 @@ Result<std::string> read_scheduler(const Sourced<std::string>& text) {
   return text.value;
 }
 
-Result<> read_scheduling(ManifestRequest& request, const Settings& settings) {
-  const auto requeue = settings.find("requeue");
-  request.is_expedited = requeue && requeue->value == "expedite";
-  if (requeue && !request.is_expedited && requeue->value != "usual") {
-    return wrong_value(*requeue, "usual or expedite");
-  }
-  const bool is_volcano = request.kind == "volcano";
-  request.scheduler = is_volcano ? "volcano" : "";
-  auto read = Reader(settings)
-                  .text(request.scheduler, "scheduler", read_scheduler)
-                  .text(request.queue, "queue", render::read_queue)
-                  .result();
-  if (read && is_volcano && request.scheduler != "volcano") {
+/// Fails for another scheduler than volcano in volcano's own manifest.
+Result<> check_scheduler(const ManifestRequest& request, const Settings& settings) {
+  if (request.kind == "volcano" && request.scheduler != "volcano") {
     return wrong_value(*settings.find("scheduler"), "volcano, which alone starts its Jobs");
   }
-  return read;
+  return {};
 }
 
 Result<std::string> device_resource(const Settings& settings, bool is_of_kubernetes) {
@@ -239,16 +194,6 @@ Result<std::string> device_resource(const Settings& settings, bool is_of_kuberne
     }
   }
   return wrong_value(kind, "nvidia, ascend or amd");
-}
-
-Result<> read_numbers(ManifestRequest& request, const Settings& settings) {
-  return Reader(settings)
-      .number(request.grace, "grace", {0, kMostSeconds, "whole seconds"})
-      .number(request.restarts, "restarts", {0, kMostRestarts, "a number of restarts"})
-      .number(request.port, "port", {1, kMostPort, "a port"})
-      .number(request.time_limit, "time-limit", {1, kMostSeconds, "whole seconds"})
-      .text(request.shared_memory, "shared-memory", render::read_quantity)
-      .result();
 }
 
 /// Fails if the time limit is shorter than the notice that Slurm sends before it.
@@ -348,43 +293,33 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
 Result<> read_needs(PodNeeds& needs, const Settings& settings, bool is_of_kubernetes) {
   constexpr int kUsualDevices = 8;
   needs.devices = kUsualDevices;
-  const auto resource = TRY(device_resource(settings, is_of_kubernetes));
-  needs.device_resource = resource;
-  return Reader(settings)
-      .number(needs.devices, "devices", {0, kMostDevices, "a number of accelerators"})
-      .text(needs.device_resource, "device-resource", is_of_kubernetes ? render::read_resource : render::read_gres)
-      .text(needs.cpus, "cpus", render::read_quantity)
-      .text(needs.memory, "memory", render::read_quantity)
-      .text(needs.node_selector, "node-selector", render::read_selector)
-      .text(needs.tolerations, "tolerations", render::read_tolerations)
-      .result();
+  needs.device_resource = TRY(device_resource(settings, is_of_kubernetes));
+  if (const auto given = settings.find("device-resource")) {
+    needs.device_resource = TRY(is_of_kubernetes ? render::read_resource(*given) : render::read_gres(*given));
+  }
+  return read_rows(needs, kTable, settings);
 }
 
-Result<> read_nodes(int& nodes, const Settings& settings) {
-  return Reader(settings).number(nodes, "nodes", {1, kMostNodes, "a number of nodes"}).result();
+Result<int> read_nodes(const Settings& settings) {
+  const auto given = settings.find("nodes");
+  return given ? read_number<1, 100'000, "a number of nodes">(*given) : Result<int>(1);
 }
 
 Result<ManifestRequest> read_manifest_request(const CommandLine& line) {
   const Settings& settings = line.settings;
-  const auto kind = TRY(read_kind(settings));
   ManifestRequest request;
-  request.kind = kind;
+  request.kind = TRY(read_kind(settings));
   request.arguments = line.program;
-  for (const Result<>& read : {
-           check_use(request, settings),
-           read_nodes(request.nodes, settings),
-           read_numbers(request, settings),
-           read_names(request, settings),
-           read_token(request, settings),
-           read_scheduling(request, settings),
-           read_needs(request.needs, settings, render::is_of_kubernetes(request.kind)),
-           check_time_limit(request, settings),
-           check_words(request),
-       }) {
-    if (!read) {
-      return read.error();
-    }
-  }
+  request.scheduler = request.kind == "volcano" ? "volcano" : "";
+  TRY(check_use(request, settings));
+  request.nodes = TRY(read_nodes(settings));
+  TRY(read_rows(request, kTable, settings));
+  TRY(read_names(request, settings));
+  TRY(read_token(request, settings));
+  TRY(check_scheduler(request, settings));
+  TRY(read_needs(request.needs, settings, render::is_of_kubernetes(request.kind)));
+  TRY(check_time_limit(request, settings));
+  TRY(check_words(request));
   return request;
 }
 

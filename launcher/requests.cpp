@@ -28,45 +28,14 @@ Result<> read_stdin(RunOptions& options, const Settings& settings) {
   return {};
 }
 
-/// Reads --store. Like the ranks of torchrun's agent store, up to torch 2.13, the ranks are clients of every store
-/// that a script makes where the user expects torchrun. Choosing the mode refuses an unknown MA_RUN_METHOD.
-Result<> read_store(JobRequest& job, const Settings& settings, const Snapshot& snapshot) {
-  const auto given = settings.find("store");
-  if (!given) {
-    const RunMethod* const method = find_run_method(snapshot);
-    if (method != nullptr && std::string_view(method->mode) == "torchrun") {
-      job.hosts_store = default_of("torchrun");
-    }
-    return {};
+/// Makes the agent serve the store where the user expects torchrun. Like the ranks of torchrun's agent store, up to
+/// torch 2.13, the ranks are clients of every store that a script makes then. Choosing the mode refuses an unknown
+/// MA_RUN_METHOD.
+void set_store_of_method(JobRequest& job, const Settings& settings, const Snapshot& snapshot) {
+  const RunMethod* const method = find_run_method(snapshot);
+  if (!settings.has("store") && method != nullptr && std::string_view(method->mode) == "torchrun") {
+    job.hosts_store = default_of("torchrun");
   }
-  if (given->value != "agent" && given->value != "worker") {
-    return wrong_value(*given, "agent or worker");
-  }
-  if (given->value == "agent") {
-    job.hosts_store = given->source;
-  }
-  return {};
-}
-
-/// Reads the options that give workers more than the mode does.
-Result<> read_contract(JobRequest& job, const Settings& settings) {
-  job.fills_arguments = is_on(settings, "fill-arguments");
-  job.masks_devices = is_on(settings, "virtual-local-rank");
-  if (const auto roles = settings.find("success-roles")) {
-    job.success_roles = split(roles->value, ',');
-    if (job.success_roles.empty()) {
-      return wrong_value(*roles, "names of roles such as chief,evaluator");
-    }
-  }
-  const auto given = settings.find("template-arguments");
-  if (!given || given->value == "auto") {
-    return {};
-  }
-  if (given->value != "always" && given->value != "never") {
-    return wrong_value(*given, "auto, always or never");
-  }
-  job.template_arguments = given->value == "always" ? GiveArguments::Always : GiveArguments::Never;
-  return {};
 }
 
 /// Sources of the options that place workers.
@@ -154,18 +123,12 @@ Error no_program(const CompatLauncher* compat) {
 Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   JobRequest job;
   TRY(read_program(job, line, snapshot));
-  TRY(read_store(job, line.settings, snapshot));
-  TRY(read_contract(job, line.settings));
+  TRY(read_rows(job, line.settings));
+  set_store_of_method(job, line.settings, snapshot);
   for (const auto& [name, value] : line.settings.starting_with(kExportPrefix)) {
     job.exported[name.substr(std::string_view(kExportPrefix).size())] = value.value;
   }
   job.folder = line.settings.find(kProgramFolder).value_or(Sourced<std::string>{}).value;
-  if (const auto folder = line.settings.find("log-dir")) {
-    if (folder->value.empty()) {
-      return wrong_value(*folder, "a folder");
-    }
-    job.log_dir = folder->value;
-  }
   if (const auto layout = line.settings.find(kLogLayout)) {
     job.log_layout = layout->value == kNoLogs ? LogLayout::Nothing : LogLayout::Torchrun;
   }
@@ -174,14 +137,7 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
 
 Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot) {
   RunOptions options;
-  for (const auto& [name, target] :
-       {std::pair("grace", &options.grace), std::pair("console-stall", &options.console_stall)}) {
-    TRY(read_duration(*target, settings, name));
-  }
-  std::string report;  // only the check of the file name matters here
-  TRY(read_file_name(report, settings, "report"));
-  const auto stop_signals = TRY(StopSignals::read(settings.find("signals-to-handle")));
-  options.stop_signals = stop_signals;
+  TRY(read_rows(options, settings));
   TRY(read_suspend_options(options, settings, snapshot));
   TRY(read_stdin(options, settings));
   TRY(read_log_options(options, settings, snapshot));
@@ -203,17 +159,15 @@ Result<Options> read_options(const CommandLine& line, const Snapshot& snapshot) 
   options.gang = std::move(*gang);
   options.stop_signals = source_of(settings, "signals-to-handle");
   options.stdin_rank = source_of(settings, "stdin");
-  options.report = settings.find("report");
-  TRY(read_file_name(options.state_dir, settings, "state-dir"));
-  options.devices = settings.find("devices");
-  options.is_verbose = is_on(settings, "verbose");
-  options.is_json = is_on(settings, "json");
+  TRY(read_rows(options, settings));
   options.is_worker_already = is_already_worker(snapshot) && !settings.has("nproc-per-node");
   if (options.is_worker_already) {
     options.ignored = placed_by(settings);
     return options;
   }
-  TRY(read_compat_hfai(options, settings));
+  if (const auto when = settings.find("compat-hfai")) {
+    TRY(read_member<&Options::compat_hfai, read_when>(options, *when));
+  }
   TRY(read_places(options, line, snapshot));
   return options;
 }

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -85,9 +86,6 @@ struct Options {
 /// Reads how the job suspends after a notice. Fails for options that contradict each other.
 [[nodiscard]] Result<> read_suspend_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot);
 
-/// Reads whether scripts find muster's package hfai. Fails for an invalid option.
-[[nodiscard]] Result<> read_compat_hfai(Options& options, const Settings& settings);
-
 /// Reads the destinations of output lines and their prefixes.
 [[nodiscard]] Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot);
 
@@ -122,6 +120,23 @@ void wipe_token();
 
 /// Binding for a mode, by its name: workers of msrun's mode get their binding as arguments.
 [[nodiscard]] BindingRequest binding_request(const BindingOptions& options, std::string_view mode);
+
+/// Reads the given options whose rows name a member of this type of request.
+template <typename Request>
+[[nodiscard]] Result<> read_rows(Request& request, const Settings& settings) {
+  return read_rows(request, own_options().options, settings);
+}
+
+// Readers of single options, for their rows.
+
+[[nodiscard]] Result<When> read_when(const Sourced<std::string>& given);
+[[nodiscard]] Result<std::string> read_folder(const Sourced<std::string>& given);
+[[nodiscard]] Result<std::vector<std::string>> read_success_roles(const Sourced<std::string>& given);
+/// --store: its source where the agent serves the store.
+[[nodiscard]] Result<std::optional<Source>> read_agent_store(const Sourced<std::string>& given);
+[[nodiscard]] Result<std::optional<gang::Lead>> read_lead(const Sourced<std::string>& given);
+/// A signal that can be a notice.
+[[nodiscard]] Result<int> read_notice_signal(const Sourced<std::string>& given);
 
 /// Fails if --stdin names a worker that this node does not have.
 [[nodiscard]] Result<> check_stdin_rank(const Options& options, const LaunchPlan& plan);

@@ -94,7 +94,7 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 
 /// Reads the needs of each pod and the number of pods. Fails with `BadUsage`.
 [[nodiscard]] Result<> read_needs(render::PodNeeds& needs, const Settings& settings, bool is_of_kubernetes);
-[[nodiscard]] Result<> read_nodes(int& nodes, const Settings& settings);
+[[nodiscard]] Result<int> read_nodes(const Settings& settings);
 
 /// Answers the command line; returns the exit code.
 [[nodiscard]] Result<int> run_render(const CommandLine& line);

@@ -203,7 +203,7 @@ std::vector<Option> as_options(const CompatLauncher& compat) {
   std::vector<Option> options;
   for (const CompatOption& option : compat.options()) {
     if (!option.has_one_dash) {
-      options.push_back({option.name, option.letter, option.argument, "", option.note, option.choices});
+      options.push_back({option.name, option.argument, "", option.note, kReadByCode, option.choices, option.letter});
     }
   }
   return options;

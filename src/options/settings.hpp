@@ -5,7 +5,6 @@
 
 #include "base/result.hpp"
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,20 +48,5 @@ class Settings {
 
 /// True when a switch is on: given as a flag, or as MUSTER_<NAME>=1.
 [[nodiscard]] bool is_on(const Settings& settings, std::string_view name);
-
-/// Range of durations that an option accepts, in seconds.
-struct DurationRange {
-  double least = 0;
-  double most = 0;               ///< 0: no upper bound here
-  bool is_least_allowed = true;  ///< false: the value must exceed `least`
-};
-
-[[nodiscard]] Result<> read_duration(std::chrono::milliseconds& target, const Settings& settings, std::string_view name,
-                                     const DurationRange& range = {});
-[[nodiscard]] Result<> read_duration(std::optional<std::chrono::milliseconds>& target, const Settings& settings,
-                                     std::string_view name, const DurationRange& range = {});
-
-/// Reads a file name that is not empty; its existence is checked at use.
-[[nodiscard]] Result<> read_file_name(std::string& target, const Settings& settings, std::string_view name);
 
 }  // namespace muster

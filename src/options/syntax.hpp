@@ -3,6 +3,7 @@
 // Parses the spellings of options: on muster's command line, among another launcher's options, and as MUSTER_*
 // variables.
 
+#include "options/readers.hpp"
 #include "options/settings.hpp"
 
 #include <functional>
@@ -17,15 +18,28 @@ namespace muster {
 
 // A table of options is the source of parsing, MUSTER_* variables, --help, the manual page and the completions.
 
-/// One option with all of its texts for the user.
+/// One option: its texts for the user, and what reads it.
 struct Option {
-  const char* name;               ///< long name without dashes
-  char letter;                    ///< short form, or '\0'
-  const char* argument;           ///< name of its value; nullptr: a switch
-  const char* section;            ///< heading in --help
-  const char* help;               ///< one or two sentences
-  const char* choices = nullptr;  ///< values that completions offer, separated by blanks
+  const char* name;                   ///< long name without dashes
+  const char* argument;               ///< name of its value; nullptr: a switch
+  const char* section;                ///< heading in --help
+  const char* help;                   ///< one or two sentences
+  OptionReader reader = kReadByCode;  ///< puts its value into a request
+  const char* choices = nullptr;      ///< values that completions offer, separated by blanks
+  char letter = '\0';                 ///< short form, if it has one
 };
+
+/// Reads the given options of this type of request, in the order of their rows.
+template <typename Request>
+[[nodiscard]] Result<> read_rows(Request& request, std::span<const Option> rows, const Settings& settings) {
+  for (const Option& row : rows) {
+    const bool is_ours = row.reader.request != nullptr && *row.reader.request == typeid(Request);
+    if (const auto given = is_ours ? settings.find(row.name) : std::nullopt) {
+      TRY(row.reader.read(&request, *given));
+    }
+  }
+  return {};
+}
 
 /// Another program's name for an option: mpirun's "np".
 struct OtherName {

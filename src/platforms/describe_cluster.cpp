@@ -2,6 +2,7 @@
 // contradictions.
 #include "base/display_text.hpp"
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "options/settings.hpp"
 #include "platforms/cluster.hpp"
 #include "platforms/defaults.hpp"
@@ -339,7 +340,9 @@ Result<ClusterRequest> read_cluster_request(const Settings& settings) {
   request.roles = settings.find("roles");
   TRY(read_numbers(request, settings));
   TRY(read_places(request, settings));
-  TRY(read_duration(request.grace, settings, "grace"));
+  if (const auto grace = settings.find("grace")) {
+    request.grace = TRY(read_seconds(*grace));
+  }
   return request;
 }
 
