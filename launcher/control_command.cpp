@@ -31,7 +31,7 @@ struct ControlOptions {
 
 constexpr Option job_option(const char* section) {
   return {"job", "ID|PID", section, "The job: its id, or the pid of muster. Needed where several run on this machine.",
-          into<&ControlOptions::job, read_text>};
+          kInto<&ControlOptions::job, read_text>};
 }
 
 constexpr Option help_option(const char* section) {
@@ -41,8 +41,8 @@ constexpr Option help_option(const char* section) {
 constexpr auto kStatusTable = std::to_array<Option>({
     job_option("Status"),
     {"watch", nullptr, "Status", "Show it anew every two seconds, until the job ends.",
-     into<&ControlOptions::is_watching, read_whether_on>},
-    {"json", nullptr, "Status", "Print JSON.", into<&ControlOptions::is_json, read_whether_on>},
+     kInto<&ControlOptions::is_watching, read_whether_on>},
+    {"json", nullptr, "Status", "Print JSON.", kInto<&ControlOptions::is_json, read_whether_on>},
     help_option("Status"),
 });
 
@@ -50,7 +50,7 @@ constexpr auto kStopTable = std::to_array<Option>({
     job_option("Stop"),
     {"grace", "SECONDS", "Stop",
      "Time between asking the workers to end and killing them, at most what the job was started with.",
-     into<&ControlOptions::time, read_seconds>},
+     kInto<&ControlOptions::time, read_seconds>},
     help_option("Stop"),
 });
 
@@ -58,10 +58,10 @@ constexpr auto kSuspendTable = std::to_array<Option>({
     job_option("Suspend"),
     {"within", "SECONDS", "Suspend",
      "Time for the workers to save, at most the job's --suspend-timeout, which is the default.",
-     into<&ControlOptions::time, read_seconds>},
-    {"reason", "TEXT", "Suspend", "Why, for the report and the workers.", into<&ControlOptions::reason, read_text>},
+     kInto<&ControlOptions::time, read_seconds>},
+    {"reason", "TEXT", "Suspend", "Why, for the report and the workers.", kInto<&ControlOptions::reason, read_text>},
     {"cancel", nullptr, "Suspend", "Withdraw the notice: the job goes on.",
-     into<&ControlOptions::is_withdrawn, read_whether_on>},
+     kInto<&ControlOptions::is_withdrawn, read_whether_on>},
     help_option("Suspend"),
 });
 

@@ -27,52 +27,52 @@ constexpr auto kTable = std::to_array<Option>({
     {"nodes", "N", "Job", "Nodes of the job, each a pod. Default: 1."},
     {"grace", "SECONDS", "Job",
      "Time between asking workers to end and killing them. The platform is told to leave 15 s more. Default: 30.",
-     into<&ManifestRequest::grace, read_number<0, kMostSeconds, "whole seconds">>},
+     kInto<&ManifestRequest::grace, read_number<0, kMostSeconds, "whole seconds">>},
     {"restarts", "N", "Job",
      "How often the platform may start the whole job again where muster's exit code says that it may help. Default: 3.",
-     into<&ManifestRequest::restarts, read_number<0, 1'000, "a number of restarts">>},
+     kInto<&ManifestRequest::restarts, read_number<0, 1'000, "a number of restarts">>},
     {"time-limit", "SECONDS", "Job", "When the platform ends the job. Default: its own limit.",
-     into<&ManifestRequest::time_limit, read_number<1, kMostSeconds, "whole seconds">>},
+     kInto<&ManifestRequest::time_limit, read_number<1, kMostSeconds, "whole seconds">>},
     {"port", "PORT", "Job",
      "Port on the first node where the agents meet. Default: 29500; for slurm one made of the job's number.",
-     into<&ManifestRequest::port, read_number<1, 65'535, "a port">>},
+     kInto<&ManifestRequest::port, read_number<1, 65'535, "a port">>},
     {"token-secret", "NAME", "Job",
      "Secret of Kubernetes whose key 'token' the agents share. Default: the job's name with -token; for volcano the "
      "key of its ssh plugin, for slurm one that the script draws.",
-     into<&ManifestRequest::token_secret, render::read_object_name>},
+     kInto<&ManifestRequest::token_secret, render::read_object_name>},
     {"no-token", nullptr, "Job", "Agents share no secret: whoever reaches the port can join."},
     {"namespace", "NAME", "Job", "Namespace of Kubernetes. Default: kubectl's.",
-     into<&ManifestRequest::name_space, read_name_space>},
+     kInto<&ManifestRequest::name_space, read_name_space>},
     {"devices", "N", "Each node", "Accelerators, and so many workers. Default: 8.",
-     into<&PodNeeds::devices, read_number<0, 4'096, "a number of accelerators">>},
+     kInto<&PodNeeds::devices, read_number<0, 4'096, "a number of accelerators">>},
     {"device-kind", "KIND", "Each node", "Whose: nvidia (the default), ascend or amd.", kReadByCode,
      "nvidia ascend amd"},
     {"device-resource", "NAME", "Each node",
      "What the cluster calls them, such as huawei.com/ascend-1980, or gpu:a100 for slurm. Default: nvidia.com/gpu, "
      "huawei.com/Ascend910, amd.com/gpu; for slurm gpu or npu."},
     {"cpus", "N", "Each node", "CPUs. Default: not said; for slurm the whole node.",
-     into<&PodNeeds::cpus, render::read_quantity>},
+     kInto<&PodNeeds::cpus, render::read_quantity>},
     {"memory", "SIZE", "Each node", "Memory, such as 512Gi. Default: as for CPUs.",
-     into<&PodNeeds::memory, render::read_quantity>},
+     kInto<&PodNeeds::memory, render::read_quantity>},
     {"shared-memory", "SIZE", "Each node",
      "Most that /dev/shm may hold, such as 64Gi; it counts as memory. Default: what the node allows.",
-     into<&ManifestRequest::shared_memory, render::read_quantity>},
+     kInto<&ManifestRequest::shared_memory, render::read_quantity>},
     {"scheduler", "NAME", "Scheduling",
      "Who starts all pods or none: coscheduling or volcano. Default: volcano for volcano, else the cluster's own "
      "scheduler and --queue.",
-     into<&ManifestRequest::scheduler, read_scheduler>, "coscheduling volcano"},
+     kInto<&ManifestRequest::scheduler, read_scheduler>, "coscheduling volcano"},
     {"queue", "NAME", "Scheduling",
      "Queue that admits the job: a partition for slurm, Volcano's where that schedules, else a LocalQueue of Kueue.",
-     into<&ManifestRequest::queue, render::read_queue>},
+     kInto<&ManifestRequest::queue, render::read_queue>},
     {"requeue", "HOW", "Scheduling",
      "How Slurm queues the job again after a node has failed: usual (the default), or expedite: at once and before all "
      "others, on the nodes that it had (Slurm 25.11).",
-     into<&ManifestRequest::is_expedited, read_word<"usual or expedite", false, true>>, "usual expedite"},
+     kInto<&ManifestRequest::is_expedited, read_word<"usual or expedite", false, true>>, "usual expedite"},
     {"node-selector", "LABELS", "Scheduling", "Labels of the nodes that may be used, such as pool=train,disk=ssd.",
-     into<&PodNeeds::node_selector, render::read_selector>},
+     kInto<&PodNeeds::node_selector, render::read_selector>},
     {"tolerations", "TAINTS", "Scheduling",
      "Taints of nodes that may be used all the same, such as nvidia.com/gpu,pool=train:NoSchedule.",
-     into<&PodNeeds::tolerations, render::read_tolerations>},
+     kInto<&PodNeeds::tolerations, render::read_tolerations>},
     {"check-fit", "FILE", "Does it fit?",
      "Print no manifest, but whether all pods fit into the cluster now: FILE is what 'kubectl get nodes -o json' "
      "prints, - is standard input. Ends with 0 if they do, else with 75."},
@@ -170,12 +170,12 @@ Result<> read_token(ManifestRequest& request, const Settings& settings) {
   return {};
 }
 
-Result<std::string> read_scheduler(const Sourced<std::string>& text) {
+Result<std::string> read_scheduler(const Sourced<std::string>& given) {
   const auto& known = render::gang_schedulers();
-  if (std::find(known.begin(), known.end(), text.value) == known.end()) {
-    return wrong_value(text, "one of " + join(known, ", "));
+  if (std::find(known.begin(), known.end(), given.value) == known.end()) {
+    return wrong_value(given, "one of " + join(known, ", "));
   }
-  return text.value;
+  return given.value;
 }
 
 /// Fails for another scheduler than volcano in volcano's own manifest.

@@ -7,8 +7,10 @@
 
 #include <boost/system/result.hpp>
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace muster {
@@ -58,10 +60,14 @@ using Result = boost::system::result<T, Error>;
 #define MUSTER_JOIN_EXPANDED(LEFT, RIGHT) LEFT##RIGHT
 
 /// Required by boost::system::result for `.value()` on a failure.
-[[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& location);
+[[noreturn]] inline void throw_exception_from_error(const Error& error, const boost::source_location& location) {
+  throw std::logic_error(std::string(location.file_name()) + ": unchecked error: " + error.message);
+}
 
 /// An `Error` of kind System: "<attempt>: <text of errno>".
-[[nodiscard]] Error system_error(std::string_view attempt, int error_number);
+[[nodiscard]] inline Error system_error(std::string_view attempt, int error_number) {
+  return Error{ErrorKind::System, std::string(attempt) + ": " + std::generic_category().message(error_number)};
+}
 
 /// Kinds of places where a value was read. Decisions go by this kind; the name is for people.
 enum class SourceKind {

@@ -6,7 +6,7 @@
 #include "modes/mpi_request.hpp"
 #include "process/sidecars.hpp"
 #include "process/spawn.hpp"
-#include "services/pmix.hpp"
+#include "services/services.hpp"
 
 #include <utility>
 

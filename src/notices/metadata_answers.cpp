@@ -1,8 +1,7 @@
 // Reads the fields of three clouds' answers; Boost.Beast parses HTTP, Boost.JSON the document.
-#include "notices/metadata_answers.hpp"
-
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "notices/metadata.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>

@@ -45,13 +45,13 @@ Result<> read_member(ClassOf<kMember>& request, const Sourced<std::string>& give
   return {};
 }
 
-/// `into<&GangOptions::timeout, read_seconds>` in the row of an option: that function reads the value, which that
+/// `kInto<&GangOptions::timeout, read_seconds>` in the row of an option: that function reads the value, which that
 /// member takes. A member keeps its value where the option is not given.
 template <auto kMember, auto kRead>
-inline constexpr OptionReader into{&typeid(ClassOf<kMember>), [](void* request, const Sourced<std::string>& given) {
-                                     return read_member<kMember, kRead>(*static_cast<ClassOf<kMember>*>(request),
-                                                                        given);
-                                   }};
+inline constexpr OptionReader kInto{&typeid(ClassOf<kMember>), [](void* request, const Sourced<std::string>& given) {
+                                      return read_member<kMember, kRead>(*static_cast<ClassOf<kMember>*>(request),
+                                                                         given);
+                                    }};
 
 // Readers, each for one form of values.
 

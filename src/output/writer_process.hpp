@@ -3,11 +3,11 @@
 // Runs a process that writes files, so that a hanging file system blocks only that process, and the ring buffer and
 // messages that it is fed with.
 
-#include "base/callback_scope.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
 #include "output/byte_sink.hpp"
 #include "process/helper_process.hpp"
+#include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

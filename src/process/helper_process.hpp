@@ -2,7 +2,6 @@
 
 // Helper processes, for file system calls of the agent that may hang.
 
-#include "base/callback_scope.hpp"
 #include "base/result.hpp"
 #include "guard/agent_watchdog.hpp"
 #include "process/timer.hpp"

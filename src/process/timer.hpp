@@ -1,17 +1,36 @@
 #pragma once
 
-// The timer that all others are made of: it never makes a call that is not wanted any more.
-
-#include "base/callback_scope.hpp"
+// Callbacks that do nothing once they come too late, and the timer that all others are made of.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace muster {
+
+/// Wraps callbacks of its owner, so that they do nothing after `end`, or once the owner is destroyed. Asio still calls
+/// handlers that completed before they were cancelled.
+class CallbackScope {
+ public:
+  template <typename Call>
+  [[nodiscard]] auto wrap(Call call) const {
+    return [call = std::move(call), lives = std::weak_ptr<const bool>(lives_)](auto&&... given) {
+      if (!lives.expired()) {
+        call(std::forward<decltype(given)>(given)...);
+      }
+    };
+  }
+
+  /// Later calls of `wrap` begin anew.
+  void end() { lives_ = std::make_shared<const bool>(); }
+
+ private:
+  std::shared_ptr<const bool> lives_ = std::make_shared<const bool>();
+};
 
 /// Makes one call at a time, in the event loop. Another start, `cancel` and the destruction revoke it.
 class Timer {

@@ -2,7 +2,6 @@
 // without a pause.
 #include "services/named_pipe.hpp"
 
-#include "base/callback_scope.hpp"
 #include "base/file_io.hpp"
 #include "process/timer.hpp"
 

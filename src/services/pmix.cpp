@@ -1,6 +1,4 @@
 // Starts MPI ranks without mpirun: runs a PMIx server on each node, and connects the servers through the gang.
-#include "services/pmix.hpp"
-
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "exchange/running_values.hpp"

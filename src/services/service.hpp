@@ -3,11 +3,11 @@
 // Interface of services, which run beside the workers of an attempt, and of what they may use. A new service is a
 // file in src/services/ and one line in src/services/services.cpp.
 
-#include "base/callback_scope.hpp"
 #include "base/result.hpp"
 #include "gang/events.hpp"
 #include "gang/exchange_values.hpp"
 #include "plan/launch_plan.hpp"
+#include "process/timer.hpp"
 #include "services/torch_store/store_server.hpp"
 
 #include <chrono>

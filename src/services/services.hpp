@@ -1,10 +1,11 @@
 #pragma once
 
-// Constructors of the services, for the table in services.cpp.
+// Constructors of the services, for the table in services.cpp, and what the agent does for them.
 
 #include "services/service.hpp"
 
 #include <memory>
+#include <string>
 
 namespace muster {
 
@@ -26,5 +27,9 @@ namespace muster {
 
 /// The port where the workers of an attempt meet.
 [[nodiscard]] std::unique_ptr<Service> make_worker_port_service(const ServiceInput& input);
+
+/// Writes the PMIx server, the program that serves the MPI ranks of one node, to the private directory of the run, once,
+/// and returns its path.
+[[nodiscard]] Result<std::string> write_pmix_server(const std::string& run_folder);
 
 }  // namespace muster

@@ -2,7 +2,6 @@
 #include "notices/metadata.hpp"
 
 #include "fuzz.hpp"
-#include "notices/metadata_answers.hpp"
 
 namespace muster::fuzz {
 namespace {

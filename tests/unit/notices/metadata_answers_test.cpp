@@ -1,5 +1,4 @@
 // The answers of each cloud, as its documentation has them, and what others may say.
-#include "notices/metadata_answers.hpp"
 
 #include "notices/metadata.hpp"
 
