@@ -20,9 +20,6 @@
 namespace muster {
 namespace {
 
-/// Variable with the token itself, unlike MUSTER_TOKEN_FILE. There is no --token because command lines are public.
-constexpr const char* kTokenVariable = "MUSTER_TOKEN";
-
 /// Reads the token. No error message may show it.
 Result<> read_token(gang::GangOptions& options, const Settings& settings, const Snapshot& snapshot) {
   const auto token = snapshot.variable(kTokenVariable);

@@ -20,8 +20,6 @@
 namespace muster {
 namespace {
 
-constexpr const char* kTokenVariable = "MUSTER_TOKEN";
-
 /// Options for the remote launcher only.
 constexpr auto kLauncherOnly = std::to_array<const char*>(
     {"hosts", "hostfile", kIncludedHosts, kExcludedHosts, kProcessesOfHosts, kProcessesPerHost, kMayOversubscribe,

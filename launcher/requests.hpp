@@ -22,6 +22,9 @@
 
 namespace muster {
 
+/// Variable with the token itself, unlike MUSTER_TOKEN_FILE. There is no --token because command lines are public.
+inline constexpr const char* kTokenVariable = "MUSTER_TOKEN";
+
 // Reads muster's own options and its command line.
 
 [[nodiscard]] OptionTable own_options();

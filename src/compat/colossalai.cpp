@@ -15,17 +15,6 @@ namespace {
 constexpr const char* kHosts =
     "The hosts are started, through ssh. Where the platform starts each node, it is ignored.";
 
-constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport support,
-                              const char* note) {
-  return {name, letter, argument, support, note};
-}
-
-constexpr CompatOption behind_one_dash(CompatOption row, const char* same_as) {
-  row.has_one_dash = true;
-  row.same_as = same_as;
-  return row;
-}
-
 constexpr CompatOption naming_program(CompatOption row) {
   row.has_one_dash = true;
   row.names_program = true;

@@ -45,6 +45,19 @@ struct CompatOption {
   bool names_program = false;     ///< for click: unknown options behind it belong to the program
 };
 
+/// A row of an option without further properties.
+constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport support,
+                              const char* note) {
+  return {name, letter, argument, support, note};
+}
+
+/// The row of another name, behind one dash, for the option `same_as`.
+constexpr CompatOption behind_one_dash(CompatOption row, const char* same_as) {
+  row.has_one_dash = true;
+  row.same_as = same_as;
+  return row;
+}
+
 /// An option of another launcher as it was typed.
 struct TypedOption {
   const CompatOption* option;

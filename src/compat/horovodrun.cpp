@@ -32,11 +32,6 @@ constexpr const char* kBuild = "it starts nothing, and horovodrun itself knows h
 
 constexpr const char* kOfMpirun = "Options of mpirun, as 'muster mpirun' has them.";
 
-constexpr CompatOption option(const char* name, char letter, const char* argument, OptionSupport support,
-                              const char* note) {
-  return {name, letter, argument, support, note};
-}
-
 /// An option that sets a variable of the ranks.
 constexpr CompatOption exports(const char* name, const char* argument, const char* variable) {
   return option(name, '\0', argument, OptionSupport::Same, variable);
@@ -50,12 +45,6 @@ constexpr CompatOption set(CompatOption row, const char* setting) {
 /// Another name of an option, with the same effect.
 constexpr CompatOption alias(CompatOption row, const char* same_as) {
   row.same_as = same_as;
-  return row;
-}
-
-constexpr CompatOption behind_one_dash(CompatOption row, const char* same_as) {
-  row.same_as = same_as;
-  row.has_one_dash = true;
   return row;
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view kBeginning = "muster: ";
 constexpr std::string_view kMark = "\b\b\b\b\b\b\b\b| muster: ";
 constexpr std::size_t kMarkColumns = 2;
 /// Columns of the widest character.
-constexpr std::size_t kMostColumns = 2;
+constexpr std::size_t kWidestCharacter = 2;
 /// Room for the longest host name and a beginning.
 constexpr std::size_t kMostLetters = 280;
 
@@ -101,7 +101,7 @@ std::string TerminalSanitizer::mark(std::string_view lines) {
     } else if (event.kind == TerminalParser::Kind::Character) {
       put(event.text);
     } else if (event.kind == TerminalParser::Kind::PartOfCharacter) {
-      columns_ += kMostColumns;
+      columns_ += kWidestCharacter;
     }
     if (matching_ == kBeginning.size()) {
       matching_ = 0;
@@ -133,9 +133,9 @@ void TerminalSanitizer::put(std::string_view character) {
   if (character.size() == 1) {
     put_letter(character.front(), 1);
   } else if (is_blank(character)) {
-    put_letter(' ', kMostColumns);
+    put_letter(' ', kWidestCharacter);
   } else {
-    columns_ += kMostColumns;
+    columns_ += kWidestCharacter;
   }
 }
 

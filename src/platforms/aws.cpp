@@ -85,22 +85,22 @@ struct Resources {
   std::optional<HostList> all;  ///< of all instance groups, where `hosts` are those of one
 };
 
-constexpr const char* kForm = "a list of host names in JSON, each once";
+constexpr const char* kHostsForm = "a list of host names in JSON, each once";
 
 Result<HostList> read_hosts(const Source& place, const json::value* value) {
-  auto names = TRY(read_json_texts(place, value, kForm));
+  auto names = TRY(read_json_texts(place, value, kHostsForm));
   std::sort(names.begin(), names.end());
   const bool are_names = std::all_of(names.begin(), names.end(), [](const std::string& name) {
     return read_address({name, {}}).has_value();
   });
   if (!are_names || std::adjacent_find(names.begin(), names.end()) != names.end()) {
-    return wrong_member(place, value, kForm);
+    return wrong_member(place, value, kHostsForm);
   }
   return HostList{names, place};
 }
 
 Result<HostList> read_host_text(const Sourced<std::string>& listed) {
-  const auto list = read_json(listed, kForm);
+  const auto list = read_json(listed, kHostsForm);
   return list ? read_hosts(listed.source, &*list) : list.error();
 }
 
@@ -159,7 +159,7 @@ Result<Resources> read_variables(const Sourced<std::string>& listed, const Snaps
   return take_group(hosts, sourced_variable(snapshot, "SM_CURRENT_HOST"), read_local_group(hosts, snapshot));
 }
 
-Result<Resources> read_file(const Sourced<std::string>& file) {
+Result<Resources> read_resource_file(const Sourced<std::string>& file) {
   const auto members = TRY(read_json_object(file, "a JSON object with current_host and hosts"));
   const auto hosts = TRY(read_hosts(part_of(file.source, " hosts"), members.if_contains("hosts")));
   const json::value* const own = members.if_contains("current_host");
@@ -173,7 +173,7 @@ Result<Resources> read_resources(const Snapshot& snapshot) {
     return read_variables(*listed, snapshot);
   }
   const auto file = find_file(snapshot);
-  return file ? read_file(*file) : Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST"), {}};
+  return file ? read_resource_file(*file) : Resources{{}, sourced_variable(snapshot, "SM_CURRENT_HOST"), {}};
 }
 
 /// Reads the numbers of the SDK's driver, which ignores groups.

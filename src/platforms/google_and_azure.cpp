@@ -18,36 +18,36 @@ namespace {
 constexpr std::array<const char*, 2> kTrainers = {"workerpool0", "workerpool1"};  // by node rank
 
 /// The endpoints of the replicas that train, and how many of them are in pool 0.
-struct Trainers {
+struct Replicas {
   std::vector<std::string> endpoints;
   std::array<int, kTrainers.size()> sizes{};
 };
 
-Result<Trainers> read_trainers(const Source& source, const json::value* cluster) {
+Result<Replicas> read_replicas(const Source& source, const json::value* cluster) {
   constexpr const char* kForm = "a list of host:port in JSON";
   const Source place = part_of(source, " cluster");
   const json::object* const pools = cluster == nullptr ? nullptr : cluster->if_object();
   if (pools == nullptr) {
     return wrong_member(place, cluster, "an object with a list for each worker pool");
   }
-  Trainers trainers;
+  Replicas replicas;
   for (std::size_t i = 0; i < kTrainers.size(); ++i) {
     const json::value* const pool = pools->if_contains(kTrainers.at(i));
     if (pool == nullptr && i > 0) {
       continue;
     }
     const auto listed = TRY(read_json_texts(part_of(place, "." + std::string(kTrainers.at(i))), pool, kForm));
-    trainers.endpoints.insert(trainers.endpoints.end(), listed.begin(), listed.end());
-    trainers.sizes.at(i) = static_cast<int>(listed.size());
+    replicas.endpoints.insert(replicas.endpoints.end(), listed.begin(), listed.end());
+    replicas.sizes.at(i) = static_cast<int>(listed.size());
   }
-  return trainers;
+  return replicas;
 }
 
 /// Takes each endpoint's host, and the port of the first one.
-Result<> read_hosts(PlatformFacts& facts, const Trainers& trainers, const Source& source) {
+Result<> read_hosts(PlatformFacts& facts, const Replicas& replicas, const Source& source) {
   HostList hosts{{}, source};
   std::optional<Sourced<int>> port;
-  for (const std::string& text : trainers.endpoints) {
+  for (const std::string& text : replicas.endpoints) {
     const Endpoint endpoint = split_endpoint(text);
     const auto given = read_port({endpoint.port.value_or(""), source});
     if (!read_address({endpoint.host, source}) || !given) {
@@ -60,7 +60,7 @@ Result<> read_hosts(PlatformFacts& facts, const Trainers& trainers, const Source
   return take_hosts(facts, hosts);
 }
 
-Result<> read_rank(PlatformFacts& facts, const Trainers& trainers, const Source& source, const json::value* task) {
+Result<> read_rank(PlatformFacts& facts, const Replicas& replicas, const Source& source, const json::value* task) {
   const Source place = part_of(source, " task");
   const json::object* const members = task == nullptr ? nullptr : task->if_object();
   if (members == nullptr) {
@@ -76,13 +76,13 @@ Result<> read_rank(PlatformFacts& facts, const Trainers& trainers, const Source&
                                  "single for what runs on the others");
     return {};
   }
-  const int size = is_first ? trainers.sizes.front() : trainers.sizes.back();
+  const int size = is_first ? replicas.sizes.front() : replicas.sizes.back();
   if (index >= size) {
     return contradiction(Sourced<int>{index, part_of(place, ".index")},
                          Sourced<int>{size, part_of(source, " cluster." + shown(type))},
                          "an index must be below its count");
   }
-  facts.node_rank = {is_first ? index : trainers.sizes.front() + index, place};
+  facts.node_rank = {is_first ? index : replicas.sizes.front() + index, place};
   return {};
 }
 
@@ -105,9 +105,9 @@ Result<> read_port_of_job(PlatformFacts& facts, const Source& source, const json
 Result<> read_vertex(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto text = *sourced_variable(snapshot, "CLUSTER_SPEC");
   const auto members = TRY(read_json_object(text, "a JSON object with cluster and task"));
-  const auto trainers = TRY(read_trainers(text.source, members.if_contains("cluster")));
-  TRY(read_hosts(facts, trainers, text.source));
-  TRY(read_rank(facts, trainers, text.source, members.if_contains("task")));
+  const auto replicas = TRY(read_replicas(text.source, members.if_contains("cluster")));
+  TRY(read_hosts(facts, replicas, text.source));
+  TRY(read_rank(facts, replicas, text.source, members.if_contains("task")));
   return read_port_of_job(facts, text.source, members.if_contains("open_ports"), snapshot);
 }
 

@@ -80,7 +80,7 @@ struct ListVariable {
   const char* role;
 };
 
-constexpr std::array<ListVariable, 2> kLists = {{{"TF_WORKER_HOSTS", "worker"}, {"TF_PS_HOSTS", "ps"}}};
+constexpr std::array<ListVariable, 2> kListVariables = {{{"TF_WORKER_HOSTS", "worker"}, {"TF_PS_HOSTS", "ps"}}};
 
 Error nothing_says(const Source& known, const std::string& what, const char* variable) {
   return Error{ErrorKind::BadEnvironment,
@@ -116,10 +116,10 @@ Result<std::optional<TaskLists>> read_list_variables(const Snapshot& snapshot, c
   TaskLists tasks;
   std::vector<std::string> names;
   for (const std::string& role : roles) {
-    const auto list = std::find_if(kLists.begin(), kLists.end(), [&](const ListVariable& known) {
+    const auto list = std::find_if(kListVariables.begin(), kListVariables.end(), [&](const ListVariable& known) {
       return known.role == role && snapshot.has(known.name);
     });
-    if (list == kLists.end()) {
+    if (list == kListVariables.end()) {
       continue;
     }
     auto endpoints = TRY(read_endpoints(*sourced_variable(snapshot, list->name)));

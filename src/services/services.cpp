@@ -264,10 +264,9 @@ Result<> write_file(const FileWriteJob& writing, std::size_t index) {
   const PlannedFile& planned = writing.files[index];
   Trace& trace = writing.traces[index];
   const auto place = TRY(find_place(planned.path));
-  constexpr mode_t kOwnersAlone = 0600;
   const std::string temporary = temporary_beside(place, writing);
   trace.has_temporary = true;
-  const UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
+  const UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   int error_number = file ? fill(file.get(), planned) : errno;
   if (error_number == 0) {
     error_number = move_to_place(file.get(), temporary, place, trace);
