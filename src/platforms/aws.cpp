@@ -76,7 +76,7 @@ const Platform kAwsBatch = {.name = "aws-batch",
 namespace {
 
 constexpr const char* kFile = "/opt/ml/input/config/resourceconfig.json";
-constexpr int kUsualPort = 7777;
+constexpr int kSagemakerPort = 7777;
 
 /// The hosts of the job, and the name of this one.
 struct Resources {
@@ -219,7 +219,7 @@ Result<> read_leader(PlatformFacts& facts, const Resources& resources, const Sna
   }
   const bool has_peers = facts.nodes && facts.nodes->value > 1;
   if (!facts.master_port && has_peers) {
-    facts.master_port = Sourced<int>{kUsualPort, default_of("sagemaker")};
+    facts.master_port = Sourced<int>{kSagemakerPort, default_of("sagemaker")};
   }
   return {};
 }
