@@ -235,8 +235,9 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"print-man", nullptr, "Help", "Print the manual page."},
 });
 
-/// MUSTER_* variables that are no options: muster's marker, variables for workers and for muster's mpirun processes,
-/// the token (command lines are public), and the version that images set. Another muster may run in a worker.
+/// MUSTER_* variables that are not values of options: those that muster sets for workers and for its processes below
+/// mpirun, which a muster inside a worker inherits; the token, which has no option because command lines are public; and
+/// the version, which images set.
 constexpr std::array<std::string_view, 15> kNoOptions = {kMarkerVariable,          "MUSTER_TOKEN",
                                                          "MUSTER_VERSION",         kControlSocketVariable,
                                                          kSuspendFileVariable,     kHeartbeatFileVariable,

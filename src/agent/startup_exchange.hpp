@@ -19,8 +19,9 @@
 
 namespace muster {
 
-/// Uses the table read last: before the first start any table, before a restart only one with a newer version from
-/// its controller. Never changes while workers run. Orders ranks by the network's switches if these are given.
+/// The rank table of a job, as this node has read it and as the nodes agree on it. Keeps one table while workers run:
+/// before the first start each table that was read replaces the one before; before a restart only a table of a newer
+/// version does. Orders ranks by the network's switches if these are given.
 class RankTableExchange {
  public:
   /// `input` is empty if there is nothing to decide, and so no table.
@@ -70,7 +71,7 @@ class RoutePlanVote {
  public:
   RoutePlanVote(boost::asio::io_context& io, const std::optional<PlanInput>& input);
 
-  /// The wait is over: the caller polls again.
+  /// Called when the topology file has not come in time. From then on this node's vote is known without it.
   std::function<void()> on_late;
 
   [[nodiscard]] bool is_wanted() const { return request_.has_value(); }

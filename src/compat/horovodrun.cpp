@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <limits>
 
 namespace muster {
@@ -245,13 +246,9 @@ Result<> check_count(const Translation& t) {
 std::vector<std::string> interfaces_of(const Translation& t) {
   std::vector<std::string> all;
   for (const TypedOption& typed : t.typed) {
-    if (typed.name != "network-interfaces") {
-      continue;
-    }
-    for (const std::string& name : split(typed.values.front(), ',')) {
-      if (std::find(all.begin(), all.end(), name) == all.end()) {
-        all.push_back(name);
-      }
+    if (typed.name == "network-interfaces") {
+      std::ranges::copy_if(split(typed.values.front(), ','), std::back_inserter(all),
+                           [&](const std::string& name) { return std::ranges::find(all, name) == all.end(); });
     }
   }
   return all;

@@ -34,7 +34,7 @@ struct StopSentByGuard {
   std::set<pid_t> had_ended;  ///< children of the agent that could not handle the signal any more
 };
 
-/// Memory shared by both, made before the fork and never unmapped. Each field has one writer; the other process
+/// Memory that guard and agent share, made before the fork and never unmapped. Each field has one writer; the other process
 /// reads at any time, in any order, and with either of them stopped in between.
 class GuardSharedMemory {
  public:

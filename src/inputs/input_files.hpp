@@ -76,7 +76,7 @@ using Answer = std::variant<Ready, Pending, Error>;
 // Judges the route plan (ROUTE_PLAN=true) from one node's view. The nodes exchange their findings; the plan is used
 // if all nodes can use it (docs/rank-tables.md).
 
-/// Finding of one node.
+/// One node's view of the route plan, which it sends to the others.
 struct RouteFinding {
   rank_table::RouteVote vote;
   std::vector<int> ranks;  ///< ranks that the digest covers; empty: there is no digest
@@ -88,8 +88,8 @@ struct RouteFiles {
   FileContent topology;  ///< description of the switches
 };
 
-/// Judges the files. Pure. The platform's own plan has precedence, by table and by place; then muster plans by the
-/// switches. The node is instance `own` of the table. Pending only while the topology file is missing.
+/// Judges the files. Pure. The platform's own plan decides if there is one: a planned table, else the places that it
+/// sets for devices. Otherwise muster plans by the switches. The node is instance `own` of the table. Pending only while the topology file is missing.
 [[nodiscard]] std::variant<RouteFinding, Pending> judge_route(const rank_table::RouteRequest& request,
                                                               const rank_table::Table& table, std::size_t own,
                                                               const RouteFiles& files);

@@ -12,8 +12,8 @@ namespace {
 
 /// The beginning of each message of muster.
 constexpr std::string_view kBeginning = "muster: ";
-/// Writes the mark, and the beginning behind it, over the beginning: at a place of its own it could bring the beginning
-/// to where a row begins.
+/// Goes back over the eight characters "muster: ", and writes the mark and them anew. A mark in front of them could push
+/// them to the begin of the terminal's next row, where they would look like a message.
 constexpr std::string_view kMark = "\b\b\b\b\b\b\b\b| muster: ";
 constexpr std::size_t kMarkColumns = 2;
 /// Columns of the widest character.
@@ -103,13 +103,12 @@ std::string TerminalSanitizer::mark(std::string_view lines) {
     } else if (event.kind == TerminalParser::Kind::PartOfCharacter) {
       columns_ += kWidestCharacter;
     }
-    if (matching_ == kBeginning.size()) {
-      matching_ = 0;
-      if (may_begin()) {
-        marked += kMark;
-        columns_ += kMarkColumns;
-      }
+    const bool is_beginning = matching_ == kBeginning.size();
+    if (is_beginning && may_begin()) {
+      marked += kMark;
+      columns_ += kMarkColumns;
     }
+    matching_ = is_beginning ? 0 : matching_;
   }
   is_unfinished_ = lines.back() != '\n';
   return marked;

@@ -12,12 +12,13 @@ namespace muster {
 
 /// Keeps messages of muster recognizable on a terminal:
 ///
-///  - In lines of several workers, "muster: " gets a mark wherever a row of the terminal may begin with it. `sanitize`
-///    leaves nothing in such a line that moves the cursor out of it, so its text tells where that is.
+///  - In a job of several workers, "muster: " in a worker's line gets a mark wherever a row of the terminal may begin
+///    with it. The position in the row follows from the text alone, because `sanitize` has removed all that moves the
+///    cursor.
 ///  - Before a message of muster the terminal is restored if a worker has changed it, for example to invisible
 ///    letters, or is within an unfinished sequence.
 ///
-/// A single worker without a prefix owns the screen: its bytes are only noted.
+/// A single worker without a prefix owns the screen: its bytes are not changed, and only remembered for the restoring.
 class TerminalSanitizer {
  public:
   /// Width of the terminal in columns; without it no line goes on in the next row.

@@ -1,4 +1,5 @@
-// Assigns seats to agents, describes missing nodes, compares the facts of two agents, and counts hosts and roles.
+// Assigns the job's places to agents, describes missing nodes, compares what two agents say about the job, and counts
+// hosts and roles.
 #include "gang/protocol/roster.hpp"
 
 #include <algorithm>

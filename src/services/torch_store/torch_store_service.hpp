@@ -29,7 +29,8 @@ using RankOf = std::function<std::optional<int>(std::uint32_t pid)>;
 }
 
 /// "ranks 3, 8-15" and, where only their number is known, "2 of ranks 16-23 (10.0.0.3)". `nodes` are ordered by rank,
-/// as are the ranks on them; the first is this machine, whose processes have 127.0.0.1. `rank_of` knows some of them.
+/// as are the ranks on them; the first is this machine, whose processes have 127.0.0.1. `rank_of` finds the rank of
+/// some processes.
 [[nodiscard]] std::string describe_missing(const std::vector<store::Process>& arrived,
                                            const std::vector<gang::NodePlace>& nodes, const RankOf& rank_of);
 
