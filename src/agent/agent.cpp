@@ -422,33 +422,34 @@ void Agent::log_slow_files() const {
   log_info("waiting for " + pending_file_ + " to be written");
 }
 
+void Agent::add_file_work(HelperTask::Task task) {
+  pending_work_.add(kFilesOfServices);
+  task.then = [this, then = std::move(task.then)](const AsyncFileIo::Answer& answer) {
+    then(answer);
+    if (service_files_.is_idle()) {
+      pending_work_.remove(kFilesOfServices);
+    }
+  };
+  service_files_.add(std::move(task));
+}
+
 AsyncFileIo Agent::file_work() {
   static constexpr std::chrono::milliseconds kRemoveTimeout{1'000};
-  const auto add = [this](HelperTask::Task task) {
-    pending_work_.add(kFilesOfServices);
-    task.then = [this, then = std::move(task.then)](const AsyncFileIo::Answer& answer) {
-      then(answer);
-      if (service_files_.is_idle()) {
-        pending_work_.remove(kFilesOfServices);
-      }
-    };
-    service_files_.add(std::move(task));
-  };
   return {.write =
-              [this, add](std::string what, AsyncFileIo::Work work, std::function<void(AsyncFileIo::Answer)> then) {
+              [this](std::string what, AsyncFileIo::Work work, std::function<void(AsyncFileIo::Answer)> then) {
                 pending_file_ = std::move(what);
                 slow_files_timer_.ask();
                 const auto end = [this, then = std::move(then)](const AsyncFileIo::Answer& answer) {
                   slow_files_timer_.cancel();
                   then(answer);
                 };
-                add({std::move(work), run_.options.console_stall, end, {}, true});
+                add_file_work({std::move(work), run_.options.console_stall, end, {}, true});
               },
           .remove =
-              [this, add](AsyncFileIo::Work work) {
+              [this](AsyncFileIo::Work work) {
                 slow_files_timer_.cancel();
                 service_files_.drop();
-                add({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}});
+                add_file_work({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}});
               }};
 }
 

@@ -97,6 +97,7 @@ class Agent : private gang::NodeActions {
   [[nodiscard]] Result<> take_table(rank_table::TableFile file);
   [[nodiscard]] std::string find_route();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
+  void add_file_work(HelperTask::Task task);
   [[nodiscard]] AsyncFileIo file_work();
   [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const;
   void note_awaited_keys(const store::AwaitedKeys& awaited);

@@ -46,7 +46,7 @@ using Result = boost::system::result<T, Error>;
 #ifndef __clang_analyzer__
 #define TRY(...) MUSTER_TRY_AS(MUSTER_JOIN(try_result_, __COUNTER__), __VA_ARGS__)
 #else  // clang-tidy would count the branch of each use
-#define TRY(...) (__VA_ARGS__).value()
+#define TRY(...) (*(__VA_ARGS__))
 #endif
 #define MUSTER_TRY_AS(NAME, ...) \
   __extension__({                \

@@ -13,6 +13,7 @@
 #include <cctype>
 #include <iterator>
 #include <limits>
+#include <set>
 
 namespace muster {
 namespace {
@@ -247,10 +248,11 @@ std::vector<std::string> interfaces_of(const Translation& t) {
   std::vector<std::string> all;
   for (const TypedOption& typed : t.typed) {
     if (typed.name == "network-interfaces") {
-      std::ranges::copy_if(split(typed.values.front(), ','), std::back_inserter(all),
-                           [&](const std::string& name) { return std::ranges::find(all, name) == all.end(); });
+      std::ranges::copy(split(typed.values.front(), ','), std::back_inserter(all));
     }
   }
+  std::set<std::string> seen;
+  std::erase_if(all, [&](const std::string& name) { return !seen.insert(name).second; });
   return all;
 }
 

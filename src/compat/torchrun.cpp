@@ -385,14 +385,26 @@ Result<> translate_script(Translation& t) {
   return {};
 }
 
+/// As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store.
+/// Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
+void set_defaults(Translation& t) {
+  for (const auto& [name, value] :
+       {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
+    if (!t.line.settings.has(name)) {
+      t.set(name, {value, default_of("torchrun")});
+    }
+  }
+}
+
 }  // namespace
 
 Result<> translate_torchrun(Translation& t) {
   TRY(translate_workers(t));
   if (t.is_on("standalone")) {
     translate_standalone(t);
-  } else
+  } else {
     TRY(translate_rendezvous(t));
+  }
   if (const auto conf = t.find("rdzv-conf")) {
     TRY(translate_rendezvous_conf(t, *conf));
   }
@@ -400,14 +412,7 @@ Result<> translate_torchrun(Translation& t) {
   translate_signals(t);
   if (t.is_whole) {
     translate_grace(t);
-    // As with torchrun, restarts need no progress, a node that joins later causes one, and the agents serve the store.
-    // Source: _invoke_run of torch/distributed/elastic/agent/server/api.py.
-    for (const auto& [name, value] :
-         {std::pair("no-progress-limit", "0"), std::pair("scale-up", "now"), std::pair("store", "agent")}) {
-      if (!t.line.settings.has(name)) {
-        t.set(name, {value, default_of("torchrun")});
-      }
-    }
+    set_defaults(t);
     translate_input(t);
   }
   return translate_script(t);

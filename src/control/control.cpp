@@ -374,6 +374,16 @@ Found find_agents(const std::string& temporary_folder) {
   return found;
 }
 
+namespace {
+
+/// "'train' (pid 4711)".
+std::string describe(const FoundAgent& agent) {
+  return (agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
+         std::to_string(agent.pid) + ")";
+}
+
+}  // namespace
+
 Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::string>& wanted) {
   std::vector<FoundAgent> chosen;
   for (const FoundAgent& agent : found.agents) {
@@ -389,8 +399,7 @@ Result<FoundAgent> choose_agent(const Found& found, const std::optional<std::str
   }
   std::vector<std::string> names;
   for (const FoundAgent& agent : chosen.empty() ? found.agents : chosen) {
-    names.push_back((agent.job_id.empty() ? "a job without an id" : "'" + agent.job_id + "'") + " (pid " +
-                    std::to_string(agent.pid) + ")");
+    names.push_back(describe(agent));
   }
   if (chosen.size() > 1) {
     return Error{ErrorKind::BadUsage, count_of(chosen.size(), "job") + (wanted ? " called '" + *wanted + "'" : "") +

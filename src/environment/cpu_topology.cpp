@@ -51,13 +51,11 @@ void name_groups(std::map<int, CpuPlace>& cpus, int CpuPlace::*group,
                  const std::function<std::vector<int>(int cpu)>& members_of) {
   std::map<int, int> names;
   for (auto& [cpu, place] : cpus) {
-    if (!names.contains(cpu)) {
-      const std::vector<int> members = members_of(cpu);
-      for (const int member : members) {
-        names.emplace(member, members.front());
-      }
-      names.emplace(cpu, cpu);
+    const std::vector<int> members = names.contains(cpu) ? std::vector<int>() : members_of(cpu);
+    for (const int member : members) {
+      names.emplace(member, members.front());
     }
+    names.emplace(cpu, cpu);
     place.*group = names.at(cpu);
   }
 }

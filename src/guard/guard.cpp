@@ -52,14 +52,14 @@ std::optional<int> reap_until(pid_t agent) {
 }
 
 /// Returns a pending signal without removing it; waits for one until `until`, if given. 0: none came.
-int wait_for_signal(int signalfd_, const sigset_t& signals, std::optional<Clock::time_point> until) {
+int wait_for_signal(int signal_fd, const sigset_t& signals, std::optional<Clock::time_point> until) {
   timespec time{};
   if (until) {
     const auto left = std::max<Clock::duration>(*until - Clock::now(), Clock::duration::zero());
     const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);
     time = {whole.count(), std::chrono::nanoseconds(left - whole).count()};
   }
-  pollfd ready{signalfd_, POLLIN, 0};
+  pollfd ready{signal_fd, POLLIN, 0};
   (void)::ppoll(&ready, 1, until ? &time : nullptr, nullptr);
   sigset_t pending;
   ::sigpending(&pending);
@@ -309,8 +309,8 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
 
   const sigset_t signals = handled_signals(setup.stop_signals);
-  UniqueFd signalfd_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!signalfd_) {
+  UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!signal_fd) {
     return system_error("cannot make a descriptor for signals", errno);
   }
   GuardSignalNotifier notifier = GuardSignalNotifier::of_this_process(setup.stop_signals);
@@ -320,14 +320,14 @@ Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLi
     return system_error("cannot start the agent: making a process", errno);
   }
   if (agent == 0) {
-    signalfd_.reset();
+    signal_fd.reset();
     lifeline.write.reset();  // only the guard holds it: when it exits, the pipe ends
     be_agent({guard, std::move(lifeline.read), *page, setup.stop_signals, std::move(notifier.notifier)}, work);
   }
   (void)::setpgid(agent, agent);
   lifeline.read.reset();
   set_log_sink({});  // messages buffered until here are the agent's to write
-  return Guard(agent, setup, std::move(signalfd_), *page, std::move(earlier)).run();
+  return Guard(agent, setup, std::move(signal_fd), *page, std::move(earlier)).run();
 }
 
 // Parent-death timer: a signal handler, because the loop that should read the signal may be stuck; and a kernel timer

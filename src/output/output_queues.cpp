@@ -57,16 +57,18 @@ Terminals find_terminals() {
   return {find(STDOUT_FILENO), find(STDERR_FILENO)};
 }
 
+void OutputQueues::resume_readers() {
+  if (on_writable) {
+    on_writable();
+  }
+}
+
 OutputQueues::OutputQueues(boost::asio::io_context& io, HelperProcesses& helpers, Duration stall)
     : io_(io), logs_(io, helpers, stall, on_writable), poll_timer_(io, kInterval, [this] { check_progress(); }) {
   const auto make = [&](int fd, const char* name) {
     auto console =
         std::make_unique<OutputQueue>(io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"}, stall);
-    console->on_writable = [this] {
-      if (on_writable) {
-        on_writable();
-      }
-    };
+    console->on_writable = [this] { resume_readers(); };
     if (is_terminal(fd)) {
       console->watch_terminal(columns_of(fd), fd);
     }

@@ -69,6 +69,7 @@ class OutputQueues {
   [[nodiscard]] std::vector<std::string> describe_losses();
 
  private:
+  void resume_readers();
   [[nodiscard]] std::vector<OutputQueue*> all();
   void note_loss(const OutputQueue& console, std::uint64_t lines);
   void give_up(OutputQueue& queue);

@@ -315,13 +315,13 @@ Result<> probe_event_loop() {
     return refused("sigprocmask");
   }
   sigemptyset(&signals);
-  const UniqueFd signalfd_(::signalfd(-1, &signals, SFD_CLOEXEC));
-  if (!signalfd_) {
+  const UniqueFd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
+  if (!signal_fd) {
     return refused("signalfd");
   }
-  TRY(try_calls_on(signalfd_.get()));
+  TRY(try_calls_on(signal_fd.get()));
   epoll_event event{};
-  if (::epoll_ctl(loop.get(), EPOLL_CTL_ADD, signalfd_.get(), &event) != 0) {
+  if (::epoll_ctl(loop.get(), EPOLL_CTL_ADD, signal_fd.get(), &event) != 0) {
     return refused("epoll_ctl");
   }
   if (::epoll_wait(loop.get(), &event, 1, 0) < 0) {

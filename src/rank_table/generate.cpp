@@ -128,20 +128,28 @@ Result<> add_devices(Table& table, Instance& server, const std::vector<Device>& 
   return {};
 }
 
+/// Names of devices by their addresses.
+using AddressOwners = std::map<std::string, std::string>;
+
+Result<> check_address(AddressOwners& owners, const Device& device, const std::string& name, std::size_t servers) {
+  if (device.addresses.empty() && servers > 1) {
+    return cannot_generate(" for " + count_of(servers, "server") + ": " + name + " has no address, expected one in " +
+                           kHccnFile);
+  }
+  const std::string address = address_bytes(device.addresses).value_or(device.addresses);
+  if (const auto [owner, is_new] = owners.emplace(address, name); !is_new && !address.empty()) {
+    return cannot_generate(": " + name + " has the address " + device.addresses + ", as " + owner->second + " has");
+  }
+  return {};
+}
+
 /// HCCL needs addresses across servers, and no two devices may have the same.
 Result<> check_addresses(const Table& table) {
-  std::map<std::string, std::string> owners;
+  AddressOwners owners;
   for (const Instance& server : table.instances) {
     for (const Device& device : server.devices) {
-      const std::string name = "device " + std::to_string(device.id) + " of " + server.server_id;
-      if (device.addresses.empty() && table.instances.size() > 1) {
-        return cannot_generate(" for " + count_of(table.instances.size(), "server") + ": " + name +
-                               " has no address, expected one in " + kHccnFile);
-      }
-      const std::string address = address_bytes(device.addresses).value_or(device.addresses);
-      if (const auto [owner, is_new] = owners.emplace(address, name); !is_new && !address.empty()) {
-        return cannot_generate(": " + name + " has the address " + device.addresses + ", as " + owner->second + " has");
-      }
+      TRY(check_address(owners, device, "device " + std::to_string(device.id) + " of " + server.server_id,
+                        table.instances.size()));
     }
   }
   return {};

@@ -202,15 +202,16 @@ std::size_t hops_between(const Node& one, const Node& other) {
 std::optional<std::vector<std::size_t>> instances_by_rank(const Table& table, const std::vector<int>& ranks) {
   constexpr auto kUnset = static_cast<std::size_t>(-1);
   std::vector<std::size_t> instances(ranks.size(), kUnset);
-  auto next = ranks.begin();
+  std::vector<std::size_t> of_devices;
   for (std::size_t i = 0; i < table.instances.size(); ++i) {
-    for (std::size_t device = 0; device < table.instances[i].devices.size(); ++device) {
-      const auto rank = static_cast<std::size_t>(*next++);
-      if (rank >= instances.size() || instances[rank] != kUnset) {
-        return std::nullopt;
-      }
-      instances[rank] = i;
+    of_devices.insert(of_devices.end(), table.instances[i].devices.size(), i);
+  }
+  for (std::size_t device = 0; device < of_devices.size(); ++device) {
+    const auto rank = static_cast<std::size_t>(ranks[device]);
+    if (rank >= instances.size() || instances[rank] != kUnset) {
+      return std::nullopt;
     }
+    instances[rank] = of_devices[device];
   }
   return instances;
 }
@@ -290,13 +291,17 @@ Table with_ranks(Table table, const std::vector<int>& ranks) {
 
 namespace {
 
+void add_addresses(std::vector<std::string>& names, const json::object& device) {
+  for_each_object(array_of(device, "level_list"), [&](const json::object& level) {
+    for_each_object(array_of(level, "rank_addr_list"),
+                    [&](const json::object& address) { names.emplace_back(text_of(address, "addr")); });
+  });
+}
+
 std::vector<std::string> network_names(const InstancePlace& place) {
   std::vector<std::string> names = {std::string(lowest_network(*place.instance))};
   for (const DevicePlace& device : place.devices) {
-    for_each_object(array_of(*device.device, "level_list"), [&](const json::object& level) {
-      for_each_object(array_of(level, "rank_addr_list"),
-                      [&](const json::object& address) { names.emplace_back(text_of(address, "addr")); });
-    });
+    add_addresses(names, *device.device);
   }
   std::erase(names, "");
   return names;
