@@ -70,6 +70,16 @@ struct ParsedText {
   std::vector<std::string> in_turn;  ///< ipaddr, without device numbers
 };
 
+Error no_address(const std::string& name, std::size_t line, const std::string& value) {
+  return Error{ErrorKind::BadData, "'" + name + "', line " + std::to_string(line) + ", has the address '" + value +
+                                       "', expected one such as 192.168.100.101"};
+}
+
+Error two_addresses(const std::string& name, int device, const std::string& one, const std::string& other) {
+  return Error{ErrorKind::BadData,
+               "'" + name + "' has two addresses for device " + std::to_string(device) + ": " + one + " and " + other};
+}
+
 Result<ParsedText> read_lines(std::string_view text, const std::string& name) {
   ParsedText said;
   std::size_t number = 0;
@@ -84,14 +94,12 @@ Result<ParsedText> read_lines(std::string_view text, const std::string& name) {
       continue;  // a mask, a gateway, a comment
     }
     if (!is_numeric_address(value)) {
-      return Error{ErrorKind::BadData, "'" + name + "', line " + std::to_string(number) + ", has the address '" +
-                                           value + "', expected one such as 192.168.100.101"};
+      return no_address(name, number, value);
     }
     if (!device) {
       said.in_turn.push_back(value);
     } else if (said.of_devices.insert({*device, value}).first->second != value) {
-      return Error{ErrorKind::BadData, "'" + name + "' has two addresses for device " + std::to_string(*device) + ": " +
-                                           said.of_devices[*device] + " and " + value};
+      return two_addresses(name, *device, said.of_devices[*device], value);
     }
   }
   return said;
