@@ -38,8 +38,7 @@ Result<Given> read_given(const Settings& settings, std::string_view name) {
   }
   std::string text = setting->value;
   if (word.ends_with(".json")) {
-    auto content = TRY(read_given_file(*setting, "a JSON file that can be read"));
-    text = std::move(content);
+    text = TRY(read_given_file(*setting, "a JSON file that can be read"));
     given.file = std::filesystem::absolute(setting->value).lexically_normal();
   }
   boost::system::error_code error;

@@ -81,8 +81,7 @@ Result<> read_prefix(RunOptions& options, const Settings& settings, const Snapsh
   if (!text) {
     return {};
   }
-  auto prefix = TRY(PrefixTemplate::read(*text, unknown_names));
-  options.prefix_template = std::move(prefix);
+  options.prefix_template = TRY(PrefixTemplate::read(*text, unknown_names));
   return {};
 }
 
@@ -108,12 +107,11 @@ Result<std::optional<Source>> read_agent_store(const Sourced<std::string>& given
 }
 
 Result<> read_log_options(RunOptions& options, const Settings& settings, const Snapshot& snapshot) {
-  auto selection = TRY(Selection::read({.redirects = settings.find("redirects"),
-                                        .tee = settings.find("tee"),
-                                        .local_ranks = settings.find("local-ranks-filter"),
-                                        // With another launcher's layout, only requested files are written.
-                                        .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)}));
-  options.selection = std::move(selection);
+  options.selection = TRY(Selection::read({.redirects = settings.find("redirects"),
+                                           .tee = settings.find("tee"),
+                                           .local_ranks = settings.find("local-ranks-filter"),
+                                           // With another launcher's layout, only requested files are written.
+                                           .has_folder = settings.has("log-dir") && !settings.has(kLogLayout)}));
   options.log_dir = settings.find("log-dir").value_or(Sourced<std::string>{}).value;
   return read_prefix(options, settings, snapshot);
 }

@@ -26,9 +26,8 @@ Result<> bind_job(PlanInput& input, const std::optional<BindingOptions>& options
     return {};
   }
   const auto topology = TRY(read_topology());
-  auto binding = TRY(decide_binding(binding_request(*options, input.mode.mode.name), topology, input.snapshot,
-                                    processes_to_bind(input)));
-  input.job.binding = std::move(binding);
+  input.job.binding = TRY(decide_binding(binding_request(*options, input.mode.mode.name), topology, input.snapshot,
+                                         processes_to_bind(input)));
   return {};
 }
 

@@ -232,8 +232,7 @@ Result<int> start_fan_out(const FanOut& fan_out, const Options& options, const I
   set_up_messages(level, may_colour(STDERR_FILENO, options.run.colour, snapshot.variables));
   LauncherExitReport words = make_words(options);
   if (options.report) {
-    const auto stream = TRY(check_report(*options.report));
-    words.stream = stream;
+    words.stream = TRY(check_report(*options.report));
   }
   RemoteJob job;
   job.plan = make_launcher_plan(fan_out);

@@ -98,17 +98,14 @@ Result<> read_program(JobRequest& job, const CommandLine& line, const Snapshot& 
 Result<> read_places(Options& options, const CommandLine& line, const Snapshot& snapshot) {
   TRY(read_network(options.job, line.settings, snapshot));
   options.mode = read_mode_request(line.settings);
-  auto mpi = TRY(read_mpi_request(line.settings));
-  options.mode.mpi = std::move(mpi);
+  options.mode.mpi = TRY(read_mpi_request(line.settings));
   TRY(read_rank_table(options, line.settings, snapshot));
-  auto cluster = TRY(read_cluster_request(line.settings));
-  options.cluster = std::move(cluster);
+  options.cluster = TRY(read_cluster_request(line.settings));
   options.cluster.names = {spelled(line, "nnodes"), spelled(line, "node-rank"), spelled(line, "master-addr")};
   if (!line.words.empty()) {
     options.cluster.names.command = shell_line(line.words);
   }
-  auto binding = TRY(read_binding_options(line.settings));
-  options.binding = std::move(binding);
+  options.binding = TRY(read_binding_options(line.settings));
   return {};
 }
 

@@ -74,8 +74,7 @@ Result<> write_files(const Outcome& outcome, const Options& options, const EndFi
 Result<ExitReport> make_exit_report(const Options& options, const EndFiles& files) {
   ExitReport words;
   if (options.report) {
-    const auto stream = TRY(check_report(*options.report));
-    words.stream = stream;
+    words.stream = TRY(check_report(*options.report));
   }
   if (options.report || !files.error.empty() || !files.state_folder.empty()) {
     words.write_report = [&options, files](const Outcome& outcome) { return write_files(outcome, options, files); };
@@ -143,8 +142,7 @@ Result<JobPlan> make_job_plan(Planned planned, const Options& options) {
     return job;
   }
   const PlanInput& input = *planned.input;
-  auto setup = TRY(make_gang_setup(input.cluster, options.gang));
-  job.gang = std::move(setup);
+  job.gang = TRY(make_gang_setup(input.cluster, options.gang));
   job.inputs = find_inputs(input.mode, input.cluster, input.snapshot);
   job.ports_to_reserve = most_listeners(input.mode.mode, input.cluster);
   TRY(add_start_methods(job, input, options.mode));

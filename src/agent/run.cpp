@@ -85,8 +85,7 @@ void make_run_folder(Resources& resources, const LaunchPlan& plan, const std::st
 
 Result<> acquire(Resources& resources, const LaunchPlan& plan, const RunOptions& options,
                  const std::string& temporary) {
-  auto log_folder = TRY(choose_log_folder(options, temporary));
-  resources.log_folder = std::move(log_folder);
+  resources.log_folder = TRY(choose_log_folder(options, temporary));
   make_run_folder(resources, plan, temporary);
   return {};
 }
@@ -217,8 +216,7 @@ bool RunFolder::make_in_memory() {
 }
 
 Result<> RunFolder::make_below(const std::string& temporary_folder) {
-  auto made = TRY(make_temporary_folder(temporary_folder, "muster"));
-  path_ = std::move(made);
+  path_ = TRY(make_temporary_folder(temporary_folder, "muster"));
   return {};
 }
 

@@ -321,8 +321,7 @@ Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& p
   for (std::size_t i = 0; i < mode.services.size(); ++i) {
     mode.service_places[mode.services[i]] = place.at(path_of("/services", std::to_string(i)));
   }
-  auto inputs = TRY(read_list(root, "inputs", place, read_input));
-  mode.inputs = std::move(inputs);
+  mode.inputs = TRY(read_list(root, "inputs", place, read_input));
   const bool is_named =
       std::find(mode.services.begin(), mode.services.end(), kWorkerPortService) != mode.services.end();
   if (!is_named && use_worker_port(texts_of(mode))) {

@@ -389,8 +389,7 @@ Result<ModeTemplate> read_template(const YamlDocument& document, std::string_vie
   ModeTemplate mode;
   TRY(all_of({check_fields(root, left_to_read, "", place), read_field(mode.name, root, "/mode", place, read_text),
               read_field(mode.takes_given_port, root, "/takes_given_port", place, read_yes_or_no)}));
-  auto parameters = TRY(read_parameters(root, place));
-  mode.parameters = std::move(parameters);
+  mode.parameters = TRY(read_parameters(root, place));
   place.roles = names_of_roles(root);
   auto roles = TRY(read_list(root, "roles", place, read_role));
   auto files = TRY(read_list(root, "files", place, read_file));

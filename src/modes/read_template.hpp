@@ -84,8 +84,7 @@ template <typename T>
   if (value == nullptr) {
     return {};
   }
-  auto read = TRY(reader(*value, path, place));
-  target = std::move(read);
+  target = TRY(reader(*value, path, place));
   return {};
 }
 

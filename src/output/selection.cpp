@@ -74,12 +74,10 @@ Result<Selection> Selection::read(const SelectionOptions& options) {
     if (!text) {
       continue;
     }
-    auto choice = TRY(read_choice(*text));
-    *target = std::move(choice);
+    *target = TRY(read_choice(*text));
   }
   if (options.local_ranks && !options.local_ranks->value.empty()) {
-    auto ranks = TRY(read_filter(*options.local_ranks));
-    selection.console_ranks_ = std::move(ranks);
+    selection.console_ranks_ = TRY(read_filter(*options.local_ranks));
   }
   return selection;
 }

@@ -104,8 +104,7 @@ Result<> add_form(CpuBinding& binding, const BindingUnit& unit, std::size_t plac
   if (!locality.unknown.empty()) {
     return refused(unit, "cannot be followed: " + locality.unknown);
   }
-  auto cpus = TRY(cpus_of_locality(*request.form, unit.topology, unit.localities, place, request.source));
-  binding.cpus = std::move(cpus);
+  binding.cpus = TRY(cpus_of_locality(*request.form, unit.topology, unit.localities, place, request.source));
   binding.how = request.source.name + ": " + name_of(*request.form) + ", " + locality.name + " on NUMA node " +
                 describe_ranges(locality.nodes);
   if (!request.cpu_list_variable.empty()) {

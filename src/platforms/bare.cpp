@@ -83,8 +83,7 @@ Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables&
 /// Computes the number of nodes where WORLD_SIZE counts processes.
 Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<int>& proof) {
   facts.nodes = bare.nodes;
-  const auto here = TRY(find_slots_here(bare));
-  facts.slots = here;
+  facts.slots = TRY(find_slots_here(bare));
   if (!bare.world_size) {
     return {};
   }

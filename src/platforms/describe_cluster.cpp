@@ -112,8 +112,7 @@ Result<PlatformFacts> gather(const Choice& choice, const JobRoles& roles, const 
                              const ClusterRequest& request, const ModeFacts& mode) {
   PlatformFacts facts;
   if (choice.platform != nullptr) {
-    auto read = TRY(read_platform(*choice.platform, snapshot));
-    facts = std::move(read);
+    facts = TRY(read_platform(*choice.platform, snapshot));
   }
   if (facts.mode_of_workers != mode.name && !mode.is_users_own) {
     facts.workers.reset();

@@ -129,8 +129,7 @@ class WorkerPortService final : public Service {
       offer.worker_port = *fixed_;
       return {};
     }
-    auto reserved = TRY(WorkerPort::reserve());
-    reserved_ = std::move(reserved);
+    reserved_ = TRY(WorkerPort::reserve());
     offer.worker_port = reserved_->number();
     return {};
   }

@@ -22,8 +22,7 @@ std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
   if (listener_) {
     return std::nullopt;
   }
-  auto listener = TRY(Listener::open(io_, port));
-  listener_ = std::move(listener);
+  listener_ = TRY(Listener::open(io_, port));
   listener_->on_warning = [](const std::string& warning) { log_warning(warning); };
   listener_->on_accept = [this](tcp::socket socket) { on_accept(std::move(socket)); };
   listener_->start();
