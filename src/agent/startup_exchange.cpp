@@ -140,18 +140,12 @@ std::string RoutePlanVote::check(const RankTableExchange& table) {
 }
 
 void RoutePlanVote::wait() {
-  if (is_waiting_) {
-    return;
-  }
-  is_waiting_ = true;
-  timer_.expires_after(std::chrono::seconds(request_->wait_seconds));
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    is_waiting_ = false;
-    if (!error) {
+  if (!timer_.is_pending()) {
+    timer_.start(std::chrono::seconds(request_->wait_seconds), [this] {
       is_late_ = true;
       on_late();
-    }
-  });
+    });
+  }
 }
 
 std::optional<rank_table::RouteVote> RoutePlanVote::take_vote() {

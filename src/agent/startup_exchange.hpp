@@ -7,10 +7,10 @@
 #include "gang/exchange_values.hpp"
 #include "inputs/input_files.hpp"
 #include "plan/launch_plan.hpp"
+#include "process/timer.hpp"
 #include "rank_table/compare.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <optional>
@@ -94,9 +94,8 @@ class RoutePlanVote {
 
   std::optional<rank_table::RouteRequest> request_;
   std::optional<RouteFinding> finding_;
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   bool has_voted_ = false;
-  bool is_waiting_ = false;
   bool is_late_ = false;
 };
 
