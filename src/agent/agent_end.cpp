@@ -322,8 +322,7 @@ Result<> Agent::contribute() {
   if (!ports_) {
     return ports_.error();
   }
-  const StartupFacts facts{run_.job, run_.options.host_name, *ports_, run_.inherited, run_.variables, run_.run_folder};
-  for (gang::Contributed& value : startup_contributions(facts)) {
+  for (gang::Contributed& value : startup_contributions({run_, *ports_})) {
     TRY(gang_.contribute(std::move(value)));
   }
   return {};

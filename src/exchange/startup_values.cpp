@@ -56,10 +56,10 @@ Result<std::vector<WorkerPort>> reserve_ports(int count) {
 }
 
 std::optional<NodePorts> PortsValue::contribute(const StartupFacts& facts) {
-  if (facts.ports.empty() && !facts.job.may_need(&LaunchPlan::exchanges_sizes)) {
+  if (facts.ports.empty() && !facts.run.job.may_need(&LaunchPlan::exchanges_sizes)) {
     return std::nullopt;
   }
-  NodePorts node{{}, {}, facts.job.gang.policy.node.slots, facts.host};
+  NodePorts node{{}, {}, facts.run.job.gang.policy.node.slots, facts.run.options.host_name};
   for (const WorkerPort& port : facts.ports) {
     node.ports.push_back(port.number());
   }
@@ -78,7 +78,7 @@ Result<std::vector<NodePorts>> PortsValue::merge(std::vector<Contribution<NodePo
 // The job secret.
 
 std::optional<std::string> JobSecretValue::contribute(const StartupFacts& facts) {
-  return facts.job.may_need(&LaunchPlan::needs_secret) ? std::optional(gang::random_digits()) : std::nullopt;
+  return facts.run.job.may_need(&LaunchPlan::needs_secret) ? std::optional(gang::random_digits()) : std::nullopt;
 }
 
 Result<std::string> JobSecretValue::merge(std::vector<Contribution<std::string>> all) {
@@ -94,11 +94,11 @@ namespace {
 
 /// Runs the server's own program, which looks for the library as it does when it serves.
 std::string why_no_pmix(const StartupFacts& facts) {
-  const auto program = write_pmix_server(facts.run_folder);
+  const auto program = write_pmix_server(facts.run.run_folder);
   if (!program) {
     return program.error().message;
   }
-  const auto probed = probe_program({*program, {"muster-pmix", "--probe"}}, facts.inherited, facts.variables);
+  const auto probed = probe_program({*program, {"muster-pmix", "--probe"}}, facts.run.inherited, facts.run.variables);
   if (!probed) {
     return probed.error().message;
   }
@@ -107,8 +107,8 @@ std::string why_no_pmix(const StartupFacts& facts) {
 
 /// Names programs missing from PATH and from the sbin directories, where sshd usually is.
 std::string why_not_found(const std::vector<std::string>& programs, const StartupFacts& facts) {
-  const auto path = facts.variables.find("PATH");
-  const std::string folders = (path == facts.variables.end() ? std::string("/usr/bin:/bin") : path->second) +
+  const auto path = facts.run.variables.find("PATH");
+  const std::string folders = (path == facts.run.variables.end() ? std::string("/usr/bin:/bin") : path->second) +
                               ":/usr/sbin:/usr/local/sbin:/sbin";
   std::vector<std::string> missing;
   for (const std::string& program : programs) {
@@ -124,10 +124,10 @@ std::string why_not(const ChosenMode& mode, const StartupFacts& facts) {
   if (mode.method == MpiStart::Pmix) {
     return why_no_pmix(facts);
   }
-  if (facts.run_folder.empty()) {
+  if (facts.run.run_folder.empty()) {
     return "there is no folder for its files (TMPDIR names another place)";
   }
-  if (facts.job.gang.policy.job.most_nodes > 1 && !facts.job.gang.key && needs_token(mode)) {
+  if (facts.run.job.gang.policy.job.most_nodes > 1 && !facts.run.job.gang.key && needs_token(mode)) {
     return "it needs a token where there are several nodes (--token-file)";
   }
   return mode.method == MpiStart::Ssh ? why_not_found({"mpirun", "ssh", "sshd"}, facts)
@@ -150,14 +150,14 @@ std::string find_refusal(std::size_t method, const Votes& nodes) {
 }  // namespace
 
 std::optional<std::vector<MethodReport>> MpiStartValue::contribute(const StartupFacts& facts) {
-  if (facts.job.others.empty()) {
+  if (facts.run.job.others.empty()) {
     return std::nullopt;
   }
   const auto report = [&](const ChosenMode& mode) {
     return MethodReport{name_of(mode.method.value()), why_not(mode, facts)};
   };
-  std::vector<MethodReport> reports{report(facts.job.input->mode)};
-  for (const MpiStartMethod& other : facts.job.others) {
+  std::vector<MethodReport> reports{report(facts.run.job.input->mode)};
+  for (const MpiStartMethod& other : facts.run.job.others) {
     reports.push_back(report(other.mode));
   }
   return reports;

@@ -21,12 +21,8 @@ namespace muster {
 
 /// Facts of this node by which it contributes.
 struct StartupFacts {
-  const JobPlan& job;
-  const std::string& host;
+  const RunContext& run;
   const std::vector<WorkerPort>& ports;  ///< reserved for workers that listen
-  const Inherited& inherited;
-  const std::map<std::string, std::string>& variables;
-  const std::string& run_folder;  ///< may be empty
 };
 
 /// The most ports that a node may reserve.
