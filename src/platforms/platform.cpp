@@ -20,8 +20,8 @@ std::span<const Platform* const> platforms() {
 }
 
 std::optional<std::string> first_set(const Snapshot& snapshot, const Names& names) {
-  for (const char* const name : names) {
-    if (name != nullptr && snapshot.has(name)) {
+  for (const char* const name : listed(names)) {
+    if (snapshot.has(name)) {
       return name;
     }
   }
@@ -33,8 +33,8 @@ std::optional<std::string> find_sign(const Platform& platform, const Snapshot& s
     return platform.find_sign(snapshot);
   }
   const PlatformSigns& signs = platform.signs;
-  const bool are_all_set = std::all_of(signs.with.begin(), signs.with.end(),
-                                       [&](const char* const name) { return name == nullptr || snapshot.has(name); });
+  const bool are_all_set =
+      std::ranges::all_of(listed(signs.with), [&](const char* const name) { return snapshot.has(name); });
   const bool is_one_set = signs.with_any.front() == nullptr || first_set(snapshot, signs.with_any);
   return are_all_set && is_one_set && !first_set(snapshot, signs.without) ? first_set(snapshot, signs.any)
                                                                           : std::nullopt;
@@ -44,19 +44,18 @@ std::string describe_signs(const Platform& platform) {
   if (platform.sign_text != nullptr) {
     return platform.sign_text;
   }
-  const Names& names = platform.signs.any;
-  std::string text = names.front();
-  for (std::size_t i = 1; names.at(i) != nullptr; ++i) {
-    text += (names.at(i + 1) == nullptr ? " or " : ", ") + std::string(names.at(i));
-  }
-  return text;
+  const auto signs = listed(platform.signs.any);
+  std::vector<std::string> names(signs.begin(), signs.end());
+  const std::string last = names.back();
+  names.pop_back();
+  return names.empty() ? last : join(names, ", ") + " or " + last;
 }
 
 namespace {
 
-/// The variable, if it has a text or may have none.
+/// The variable; empty where it is not set, or is empty and `may_be_empty`.
 std::optional<Sourced<std::string>> filled_variable(const char* name, bool may_be_empty, const Snapshot& snapshot) {
-  auto text = name == nullptr ? std::nullopt : sourced_variable(snapshot, name);
+  const auto text = name == nullptr ? std::nullopt : sourced_variable(snapshot, name);
   return text && text->value.empty() && may_be_empty ? std::nullopt : text;
 }
 

@@ -7,6 +7,7 @@
 #include "platforms/cluster.hpp"
 #include "platforms/request.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
@@ -55,8 +56,12 @@ struct PlatformFacts {
   std::string remark;             ///< a notice for the user, whatever is decided; empty: none
 };
 
-/// Names of variables, as many as are not null.
+/// Names of variables, of which the first null ends the list.
 using Names = std::array<const char*, 10>;
+
+[[nodiscard]] constexpr std::span<const char* const> listed(const Names& names) {
+  return {names.begin(), std::ranges::find(names, nullptr)};
+}
 
 /// Variables that reveal a platform.
 struct PlatformSigns {
@@ -225,8 +230,8 @@ template <typename T>
 template <typename T>
 Result<> read_agreeing(std::optional<Sourced<T>>& field, const Snapshot& snapshot, const Names& names,
                        Result<Sourced<T>> (*reader)(const Sourced<std::string>&), std::string_view why) {
-  for (const char* const name : names) {
-    const auto given = name == nullptr ? std::nullopt : TRY(read_variable(snapshot, name, reader));
+  for (const char* const name : listed(names)) {
+    const auto given = TRY(read_variable(snapshot, name, reader));
     if (field && given && field->value != given->value) {
       return contradiction(*field, *given, why);
     }

@@ -99,12 +99,12 @@ constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",      "WORKER_
 bool matches_any(std::string_view name, std::span<const char* const> patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
     // Comparing the first letter skips most patterns: every variable is compared with every pattern at every start.
-    return pattern != nullptr && (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
+    return (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
   });
 }
 
 bool names_as_counter(const Platform& platform, std::string_view name) {
-  return matches_any(name, platform.counts);
+  return matches_any(name, listed(platform.counts));
 }
 
 /// The most specific platform that names this variable or file as a counter; null for bare names.
