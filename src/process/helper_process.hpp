@@ -133,7 +133,7 @@ class HelperTask {
   std::array<char, 4096> buffer_;  ///< not cleared: an agent has several of these, and most are never used
 };
 
-/// Prints the last line before an exit with an error, after buffered log lines (logs/messages.hpp). Gives up if
+/// Prints the last line before an exit with an error, after buffered log lines (base/log.hpp). Gives up if
 /// standard error is a file that accepts nothing.
 void print_fatal(const std::string& message);
 

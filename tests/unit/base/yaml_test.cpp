@@ -1,4 +1,4 @@
-// YAML in and out. What a template may say is in mode/read_template_test.cpp.
+// YAML in and out. What a template may say is in modes/read_template_test.cpp.
 #include "base/yaml.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Filling {placeholders}; which ones a template may use is checked in mode/read_template_test.cpp.
+// Filling {placeholders}; which ones a template may use is checked in modes/read_template_test.cpp.
 #include "plan/launch_plan.hpp"
 
 #include <gtest/gtest.h>
