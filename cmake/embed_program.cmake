@@ -12,7 +12,7 @@ while(at LESS length)
   math(EXPR at "${at} + 400")
 endwhile()
 file(WRITE "${OUTPUT}" "// Generated from ${FILE} by embed_program.cmake.
-#include \"mpi/pmix_frames.hpp\"\n
+#include \"services/mpi/pmix_frames.hpp\"\n
 namespace muster::mpi {\n
 std::string_view pmix_server_program() {
   static constexpr char kBytes[] =\n${lines}      ;

@@ -6,7 +6,7 @@
 #include "process/helper_process.hpp"
 #include "process/inherited.hpp"
 #include "requests.hpp"
-#include "services/mpi_roles.hpp"
+#include "services/mpi/mpi_roles.hpp"
 #include "start_job.hpp"
 #include "subcommands.hpp"
 

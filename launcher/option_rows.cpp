@@ -1,10 +1,10 @@
 // Holds the table of muster's options. A new option is a row here, whose reader puts its value into a member of a
 // request; code reads only what needs more than its value.
 #include "base/text.hpp"
-#include "mpi/agent_call.hpp"
 #include "options/readers.hpp"
 #include "platforms/cluster.hpp"
 #include "requests.hpp"
+#include "services/mpi/agent_call.hpp"
 
 #include <array>
 

@@ -6,8 +6,8 @@
 #include "compat/host_placing.hpp"
 #include "compat/tokens.hpp"
 #include "modes/mpi_request.hpp"
-#include "mpi/agent_call.hpp"
 #include "options/syntax.hpp"
+#include "services/mpi/agent_call.hpp"
 
 #include <algorithm>
 #include <array>

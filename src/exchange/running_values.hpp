@@ -3,7 +3,7 @@
 // Describes the values that nodes exchange while an attempt runs: PMIx fences and ssh keys.
 
 #include "exchange/exchanged_value.hpp"
-#include "mpi/ssh_files.hpp"
+#include "services/mpi/ssh_files.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -86,10 +86,11 @@ struct WorkerPlan {
   bool decides_success = true;
   GlobalRank global_rank;
   LocalRank local_rank;
-  int role_rank = 0;         ///< among the processes of its role
-  std::string label;         ///< prefix of its console lines; empty: the global rank
-  bool is_unranked = false;  ///< none of the job's ranks, such as mpirun: messages use its label alone
-  bool listens = false;      ///< a port of this node is reserved for it
+  int role_rank = 0;             ///< among the processes of its role
+  std::string label;             ///< prefix of its console lines; empty: the global rank
+  bool is_unranked = false;      ///< none of the job's ranks, such as mpirun: messages use its label alone
+  bool ends_with_ranks = false;  ///< mpirun or its daemon, which exits after the ranks that it started
+  bool listens = false;          ///< a port of this node is reserved for it
   std::vector<std::string> argv;
   std::string script;  ///< must be readable before anything starts; empty: argv names no script
   std::map<std::string, std::string> environment;  ///< set by muster, without inherited variables

@@ -172,6 +172,8 @@ void decide_by_all_if_none_does(LaunchPlan& plan, const ModeTemplate& mode, cons
   });
   for (WorkerPlan& worker : plan.workers) {
     worker.decides_success = worker.decides_success || !has_deciding;
+    // sshd does not exit with the ranks that it started.
+    worker.ends_with_ranks = worker.is_unranked && (worker.decides_success || !plan.needs_service(kSshService));
   }
 }
 

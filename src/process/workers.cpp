@@ -128,11 +128,7 @@ void Workers::send_stop_signal(int signal, std::optional<Clock::time_point> aske
     if (!is_to_ask(states_[i])) {
       continue;
     }
-    const WorkerPlan& planned = plan_.workers[i];
-    // sshd does not exit with the processes that it started.
-    const bool ends_with_ranks = planned.decides_success || !plan_.needs_service(kSshService);
-    const bool may_have_started_ranks = planned.is_unranked && ends_with_ranks;
-    if (!may_have_started_ranks || !signal_mpirun_ranks(states_[i].pid, signal)) {
+    if (!plan_.workers[i].ends_with_ranks || !signal_mpirun_ranks(states_[i].pid, signal)) {
       this->signal(i, signal);
     }
   }

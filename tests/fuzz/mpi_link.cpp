@@ -2,7 +2,7 @@
 // agent, and a command that has to arrive as it is. The first byte chooses.
 //
 // Proofs are replaced by one constant of 64 letters, which a fuzzer can find.
-#include "services/mpi_link.hpp"
+#include "services/mpi/mpi_link.hpp"
 
 #include "fuzz.hpp"
 #include "gang/net/token.hpp"

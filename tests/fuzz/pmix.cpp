@@ -4,8 +4,8 @@
 // which both must understand in the same way. The second says how long the pieces are.
 #include "base/text.hpp"
 #include "fuzz.hpp"
-#include "mpi/pmix_frames.hpp"
 #include "pmix_server.h"
+#include "services/mpi/pmix_frames.hpp"
 
 #include <algorithm>
 #include <string>

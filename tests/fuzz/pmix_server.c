@@ -13,7 +13,7 @@ void fuzz_free(void* bytes);
 #define fprintf(...) /* a word for people, a million times */
 #define free fuzz_free
 #define main pmix_server_main
-#include "mpi/pmix_server/main.c"
+#include "services/mpi/pmix_server/main.c"
 #undef fprintf
 #undef free
 #undef main

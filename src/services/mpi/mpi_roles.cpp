@@ -1,11 +1,11 @@
 // Implements muster's roles below mpirun: the remote shell, its daemon on another node, and the wrapper of a rank.
-#include "services/mpi_roles.hpp"
+#include "services/mpi/mpi_roles.hpp"
 
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
-#include "mpi/agent_call.hpp"
-#include "mpi/ssh_files.hpp"
-#include "services/mpi_link.hpp"
+#include "services/mpi/agent_call.hpp"
+#include "services/mpi/mpi_link.hpp"
+#include "services/mpi/ssh_files.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // Encodes and decodes the frames of the PMIx server: the counterpart of src/mpi/pmix_server/frames.c.
-#include "mpi/pmix_frames.hpp"
+#include "services/mpi/pmix_frames.hpp"
 
 #include <algorithm>
 #include <cstring>

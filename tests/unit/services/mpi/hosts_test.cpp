@@ -1,4 +1,4 @@
-#include "mpi/ssh_files.hpp"
+#include "services/mpi/ssh_files.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Frames of the PMIx server, in whatever pieces they arrive.
-#include "mpi/pmix_frames.hpp"
+#include "services/mpi/pmix_frames.hpp"
 
 #include <gtest/gtest.h>
 

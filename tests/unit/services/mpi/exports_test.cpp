@@ -1,5 +1,5 @@
 // Variables that mpirun is told to export to its ranks.
-#include "mpi/agent_call.hpp"
+#include "services/mpi/agent_call.hpp"
 
 #include <gtest/gtest.h>
 

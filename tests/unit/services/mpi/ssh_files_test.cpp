@@ -1,5 +1,5 @@
 // The files that ssh and sshd read.
-#include "mpi/ssh_files.hpp"
+#include "services/mpi/ssh_files.hpp"
 
 #include <gtest/gtest.h>
 

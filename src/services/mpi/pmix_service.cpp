@@ -2,8 +2,8 @@
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "exchange/running_values.hpp"
-#include "mpi/pmix_frames.hpp"
-#include "mpi/ssh_files.hpp"
+#include "services/mpi/pmix_frames.hpp"
+#include "services/mpi/ssh_files.hpp"
 #include "services/services.hpp"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
 #include "exchange/running_values.hpp"
-#include "mpi/ssh_files.hpp"
+#include "services/mpi/ssh_files.hpp"
 #include "services/services.hpp"
 #include "services/worker_port.hpp"
 

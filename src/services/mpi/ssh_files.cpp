@@ -1,5 +1,5 @@
 // Composes minimal configurations of ssh and sshd, independent of those of the user and the image.
-#include "mpi/ssh_files.hpp"
+#include "services/mpi/ssh_files.hpp"
 
 #include "base/text.hpp"
 

@@ -1,5 +1,5 @@
 // Parses the command line of a remote shell, and builds the environment of a rank.
-#include "mpi/agent_call.hpp"
+#include "services/mpi/agent_call.hpp"
 
 #include "base/text.hpp"
 

@@ -1,6 +1,6 @@
 // Implements both ends of the link. The daemon sends 32 digits; the agent a proof for these with the command, the
 // command's size in 8 digits, and the command; the daemon a proof for the digits.
-#include "services/mpi_link.hpp"
+#include "services/mpi/mpi_link.hpp"
 
 #include "base/endpoint.hpp"
 #include "base/log.hpp"

@@ -1,4 +1,4 @@
-#include "mpi/agent_call.hpp"
+#include "services/mpi/agent_call.hpp"
 
 #include <gtest/gtest.h>
 
