@@ -2,11 +2,12 @@
 // to the supervisor, the participant and the leader.
 #include "agent/agent.hpp"
 
+#include "agent/worker_starter.hpp"
 #include "base/log.hpp"
 #include "base/ranks.hpp"
+#include "environment/cgroups.hpp"
 #include "environment/local_host.hpp"
 #include "environment/snapshot.hpp"
-#include "process/guarantees.hpp"
 #include "remote/control_lines.hpp"
 #include "services/named_pipe.hpp"
 #include "services/torch_store/torch_store_service.hpp"
@@ -23,12 +24,6 @@
 namespace muster {
 namespace {
 
-/// A job end that takes longer is logged with --verbose.
-constexpr std::chrono::milliseconds kQuickEnd{300};
-constexpr std::chrono::seconds kExitLogInterval{5};
-/// Services' files that take longer to write are logged: the workers wait for them.
-constexpr std::chrono::seconds kLateFiles{1};
-
 /// Eight characters for the log directory's name, as Python's tempfile chooses them.
 std::string make_log_token() {
   constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
@@ -39,43 +34,40 @@ std::string make_log_token() {
   return token;
 }
 
+/// The gang's setup with one key for each exchanged value.
+gang::GangSetup setup_with_keys(const JobPlan& job) {
+  gang::GangSetup setup = job.gang;
+  const LinkCapacity room = room_for_links(job);
+  setup.policy.most_links = room.nodes;
+  setup.most_strangers = room.strangers;
+  setup.policy.keys = exchange_keys();
+  return setup;
+}
+
 }  // namespace
 
 Agent::Agent(const RunContext& run, GuardLink link)
     : run_(run),
-      link_(std::move(link)),
-      helpers_(link_.page),
-      queues_(io_, helpers_, run.options.console_stall),
-      progress_(io_, helpers_, run.job.gang.policy.options.restarts.progress_file),
-      store_(io_, helpers_),
-      sidecars_(io_, run.inherited, run.variables, run.marker),
-      control_(io_, helpers_, run.run_folder, job_state()),
-      ports_(muster::reserve_ports(run.job.ports_to_reserve)),
-      gang_(io_, setup_with_keys(), *this),
-      inputs_(io_, run.job.inputs, run.job.gang.policy.options.inputs_timeout),
-      table_(run.job.input),
-      route_(io_, run.job.input),
-      service_files_(io_, helpers_),
-      signals_(io_),
-      lifeline_(io_),
-      run_id_(boost::uuids::to_string(boost::uuids::random_generator()())),
-      log_token_(make_log_token()),
-      heartbeat_sender_(io_, link_),
-      report_(io_, helpers_),
-      slow_files_timer_(io_, kLateFiles, [this] { log_slow_files(); }),
-      exit_log_timer_(io_, kQuickEnd, [this] { log_pending_work(); }),
-      poll_timer_(io_, kExitLogInterval, [this] { log_pending_work(); }),
-      log_flush_timer_(io_, kMoment, [this] { give_up_logs(); }) {}
+      loop_(std::move(link), run.options, run.inherited, *this),
+      shutdown_(loop_, *this, run.exit_report.stream),
+      progress_(loop_.io(), loop_.helpers(), run.job.gang.policy.options.restarts.progress_file),
+      store_(loop_.io(), loop_.helpers()),
+      sidecars_(loop_.io(), run.inherited, run.variables, run.marker),
+      control_(loop_.io(), loop_.helpers(), run.run_folder, job_state()),
+      gang_(loop_.io(), setup_with_keys(run.job), *this),
+      startup_(loop_.io(), run_, gang_),
+      service_files_(loop_.io(), loop_.helpers(), shutdown_.pending_work(), run.options.console_stall),
+      facts_{boost::uuids::to_string(boost::uuids::random_generator()()), make_log_token(), find_oom_counter()} {}
 
 // --- Requests of the gang ------------------------------------------------------------------------
 
 void Agent::act(const gang::StopAttempt& stop) {
-  exit_log_timer_.ask();
+  shutdown_.watch_end();
   control_.note_stopping(true);
   store_.request_waiting_ranks();
   attempt_->stop(stop.signal, stop.reason, stop.most_grace);
   if (attempt_->has_logged_order()) {
-    reported_attempts_.insert(attempt_->plan().placement.attempt);
+    outcome_.reported_attempts.insert(attempt_->plan().placement.attempt);
   }
 }
 
@@ -95,58 +87,35 @@ int Agent::run() {
   for (const std::string& text : run_.job.plan.notices) {
     log_info(text);
   }
-  const sigset_t signals = handled_signals(run_.options.stop_signals.all());
-  signals_.assign(open_signalfd(signals));
-  lifeline_.assign(link_.lifeline.release());
-  wait_for(lifeline_, &Agent::on_guard_lost);
-  wait_for(signals_, &Agent::on_signals);
-  heartbeat_sender_.listen();
-  pending_work_.add(kEndOfJob);
+  loop_.start();
   store_.on_awaited = std::bind_front(&Agent::note_awaited_keys, this);
   progress_.start();
   start_control();
-  if (const auto contributed = contribute(); contributed) {
-    wait_for_inputs();  // first: the gang hears at once whether this node is ready
+  if (const auto contributed = startup_.contribute(); contributed) {
+    startup_.start();  // first: the gang hears at once whether this node is ready
     gang_.start();
   } else {  // the gang never hears of this node
     on_job_end(make_end(EndKind::SystemRefused, contributed.error().message));
     on_gang_closed();
   }
-  // The signal and guard descriptors are polled until then, but are not pending work.
-  while (!pending_work_.is_empty() && io_.run_one() > 0) {
-  }
-  return end_ ? end_->exit_code : exit_code_of(EndKind::SystemRefused);
+  shutdown_.run();
+  return shutdown_.has_begun() ? outcome_.end.exit_code : exit_code_of(EndKind::SystemRefused);
 }
 
-// --- Handlers of the event loop -----------------------------------------------------------------
+// --- Events of the loop -------------------------------------------------------------------------
 
-void Agent::wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&)) {
-  descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
-}
-
-void Agent::on_signals(const ErrorCode& error) {
-  if (error) {
-    return;
-  }
+void Agent::before_signals() {
   if (attempt_) {
     attempt_->poll_deaths();  // a worker that ended before the signal arrived ended by itself
   }
-  for (const int signal : read_signals(signals_.native_handle())) {
-    take_signal(signal);
-  }
-  wait_for(signals_, &Agent::on_signals);
 }
 
-void Agent::on_guard_lost(const ErrorCode& error) {
-  if (error) {
+void Agent::on_guard_lost() {
+  if (shutdown_.has_begun()) {
+    shutdown_.exit_now();
     return;
   }
-  heartbeat_sender_.continue_alone();
-  if (end_) {
-    exit_now();
-    return;
-  }
-  log_error("the guard (pid " + std::to_string(link_.guard) + ") was killed: killing every process of the job");
+  log_error("the guard (pid " + std::to_string(loop_.guard()) + ") was killed: killing every process of the job");
   act_on_failures();
   gang_.notify(gang::GuardGone{});
   if (attempt_) {
@@ -154,11 +123,13 @@ void Agent::on_guard_lost(const ErrorCode& error) {
   }
 }
 
-void Agent::take_signal(int signal) {
+void Agent::on_signal(int signal) {
   if (signal == run_.options.suspend.signal) {
     request_suspend(signal);
   } else if (run_.options.stop_signals.contains(signal)) {
-    request_stop(signal);
+    if (loop_.is_new_stop(signal)) {
+      stop(signal);
+    }
   } else if (signal != SIGCHLD) {
     if (attempt_) {
       attempt_->pass_on(signal);
@@ -170,21 +141,12 @@ void Agent::take_signal(int signal) {
   }
 }
 
-void Agent::request_stop(int signal) {
-  if (signal == stop_sent_by_guard_) {
-    stop_sent_by_guard_ = 0;
-  } else if (!run_.inherited.ignored_signals.contains(signal) && stop_debounce_.is_new()) {
-    heartbeat_sender_.start_heartbeats();
-    stop(signal);
-  }
-}
-
 void Agent::stop(int signal) {
-  if (end_) {
-    exit_now();
+  if (shutdown_.has_begun()) {
+    shutdown_.exit_now();
     return;
   }
-  exit_log_timer_.ask();
+  shutdown_.watch_end();
   act_on_failures();
   gang_.notify(gang::StopSignal{signal});
 }
@@ -202,11 +164,12 @@ void Agent::connect_launcher() {
   if (!seat) {
     return;
   }
-  launcher_link_ = std::make_unique<LauncherLink>(io_, seat->fd);
-  launcher_link_->on_signal = [this](int signal) { take_signal(signal); };
+  launcher_link_ = std::make_unique<LauncherLink>(loop_.io(), seat->fd);
+  launcher_link_->on_signal = [this](int signal) { on_signal(signal); };
+  outcome_.is_printed_elsewhere = !seat->is_first;
   launcher_link_->on_end = [this] {
-    launcher_reports_reason_ = true;
-    if (!end_) {
+    outcome_.is_printed_elsewhere = true;  // the launcher's reason
+    if (!shutdown_.has_begun()) {
       stop(SIGTERM);
     }
   };
@@ -216,46 +179,11 @@ void Agent::connect_launcher() {
   };
   launcher_link_->start();
   // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
-  for (OutputQueue* const console : {&queues_.out(), &queues_.error()}) {
+  for (OutputQueue* const console : {&loop_.queues().out(), &loop_.queues().error()}) {
     (void)console->write(write_control(seat->nonce, kHello, run_.job.gang.policy.version));
   }
-  queues_.watch_launcher_terminals(seat->terminals);
+  loop_.queues().watch_launcher_terminals(seat->terminals);
   set_log_host(seat->host);
-}
-
-/// Watches the input files while the gang meets; the gang starts nothing before all nodes are ready.
-void Agent::wait_for_inputs() {
-  inputs_.on_change = [this](const std::string& waits_for) {
-    if (!attempt_) {  // before a restart the leader logs what it waits for
-      log_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
-    }
-    gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
-  };
-  inputs_.on_table = [this](rank_table::TableFile file) { return take_table(std::move(file)); };
-  inputs_.on_failure = [this](EndKind kind, const std::string& why) { gang_.notify(gang::InputsFailed{kind, why}); };
-  inputs_.then_check = [this] { return find_route(); };
-  route_.on_late = [this] { inputs_.check(); };
-  if (route_.is_wanted()) {
-    inputs_.watch_as_well(route_.file());
-  }
-  inputs_.start();
-}
-
-/// Takes a new or changed rank table of this node and contributes its summary: the leader starts nothing before all
-/// nodes are ready.
-Result<> Agent::take_table(rank_table::TableFile file) {
-  route_.forget();
-  auto taken = table_.take(std::move(file), /*is_restart=*/attempt_ != nullptr);
-  return taken ? contribute_table() : taken;
-}
-
-/// Returns what the route plan still waits for; empty: this node's vote has been sent to the others.
-std::string Agent::find_route() {
-  std::string missing = route_.check(table_);
-  if (auto vote = route_.take_vote()) {
-    gang_.contribute(contribution_of<RouteValue>(*vote)).value();  // its size has a limit
-  }
-  return missing;
 }
 
 // --- Callbacks of the gang ----------------------------------------------------------------------
@@ -264,16 +192,16 @@ std::string Agent::find_route() {
 LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {
   Placement placement = start.placement;
   placement.ports = find_agreed<PortsValue>(merged).value_or(std::vector<NodePorts>());
-  const std::vector<int> planned = route_.decided_ranks(merged, table_);
+  auto table = startup_.table_of(placement, merged);
   const AgreedMethod method = find_agreed<MpiStartValue>(merged).value_or(AgreedMethod());
-  LaunchPlan plan = run_.job.of_attempt(placement, table_.part(placement, merged, planned), method.index);
+  LaunchPlan plan = run_.job.of_attempt(placement, std::move(table), method.index);
   const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
   fill_deferred(plan, {{"run_dir", run_.run_folder},
                        {"shm_dir", run_.shared_folder},
                        {"muster", program_path()},
                        {"job_secret", find_agreed<JobSecretValue>(merged).value_or("")},
-                       {"run_id", run_id_},
-                       {"log_token", log_token_},
+                       {"run_id", facts_.run_id},
+                       {"log_token", facts_.log_token},
                        {"own_address", own.address},
                        {"own_interface", own.interface}});
   if (placement.attempt > 0) {
@@ -303,26 +231,25 @@ void Agent::log_start_method(const AgreedMethod& method, const Placement& placem
 
 void Agent::act(const gang::StartAttempt& wanted) {
   const auto& [start, merged] = wanted;
-  inputs_.cancel();
-  route_.cancel();
-  init_time_.reset();
+  startup_.cancel();
+  outcome_.init_seconds.reset();
+  outcome_.notices.clear();
   control_.note_stopping(false);
-  awaited_keys_.clear();
   LaunchPlan plan = plan_of_attempt(start, merged);
-  const AttemptInput input{run_, link_.guard, sidecars_, helpers_, link_.page, oom_counter_};
+  const AttemptInput input{run_, loop_.guard(), sidecars_, loop_.helpers(), loop_.page(), facts_.oom_counter};
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
-  attempt_ = std::make_unique<Attempt>(io_, queues_, input, std::move(plan), std::move(services));
+  attempt_ = std::make_unique<Attempt>(loop_.io(), loop_.queues(), input, std::move(plan), std::move(services));
   attempt_->on_failure = [this](const Failure& failure) {
-    exit_log_timer_.ask();
+    shutdown_.watch_end();
     gang_.notify(failure);
   };
   attempt_->on_success = [this](const auto& one) { gang_.notify(one); };
   attempt_->on_asked = std::bind_front(&Agent::on_workers_asked, this);
   attempt_->on_gone = [this] { gang_.notify(gang::WorkersGone{}); };
   attempt_->on_over = [this] { on_attempt_over(); };
-  pending_work_.add(attempt_name(), [this] { return attempt_->describe_living(); });
+  shutdown_.pending_work().add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
 }
 
@@ -331,12 +258,10 @@ std::string Agent::attempt_name() const {
 }
 
 void Agent::on_attempt_over() {
-  pending_work_.remove(attempt_name());
-  exit_log_timer_.cancel();
-  poll_timer_.cancel();
-  if (!end_) {
-    route_.forget();  // the platform may have planned anew for the same table
-    inputs_.start();  // first: the gang starts nothing anew before it is ready
+  shutdown_.pending_work().remove(attempt_name());
+  shutdown_.cancel_watch();
+  if (!shutdown_.has_begun()) {
+    startup_.start();  // first: the gang starts nothing anew before it is ready
   }
   progress_.check([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); });
 }
@@ -370,7 +295,7 @@ void Agent::retire_attempt() {
   if (attempt_) {
     attempt_->cancel();
     sidecars_.forget();
-    boost::asio::post(io_, [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
+    boost::asio::post(loop_.io(), [old = std::shared_ptr<Attempt>(std::move(attempt_))] {});
   }
 }
 
@@ -389,28 +314,33 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
       ServiceInput{
           run_.job.plan.cluster.worker_port, run_.run_folder, run_.options.host_name, run_.job.gang.key != nullptr,
           sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
-          [this](const std::string& path, PipeEvents events) { return open_pipe(io_, path, std::move(events)); },
+          [this](const std::string& path, PipeEvents events) { return open_pipe(loop_.io(), path, std::move(events)); },
           [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
           [this](std::size_t worker, std::string_view lines) {
             if (attempt_) {
               attempt_->write_as_worker(worker, lines);
             }
           },
-          [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); }, file_work(), &store_,
+          [this](std::function<void()> then) { boost::asio::post(loop_.io(), std::move(then)); }, file_work(), &store_,
           [this] { return gang_.nodes(); }, [this](std::uint32_t pid) { return rank_of(pid); },
           [this](int pid, int signal) { return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt; },
-          [this](std::chrono::nanoseconds time) { init_time_ = time; }});
+          [this](std::chrono::nanoseconds time) {
+            outcome_.init_seconds = std::chrono::duration<double>(time).count();
+          }});
 }
 
 /// Keeps the first answer. The exit report waits for it.
 void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
-  if (awaited_keys_.empty()) {
+  if (outcome_.notices.empty() && !shutdown_.is_concluded()) {
     const auto nodes = gang_.nodes();
-    awaited_keys_ = describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address,
-                                     [this](std::uint32_t pid) { return rank_of(pid); });
+    auto keys = describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address,
+                                 [this](std::uint32_t pid) { return rank_of(pid); });
+    if (!keys.empty()) {
+      outcome_.notices.push_back(std::move(keys));
+    }
   }
-  if (end_) {
-    finalize();
+  if (shutdown_.has_begun()) {
+    shutdown_.finalize();
   }
 }
 
@@ -418,39 +348,9 @@ std::optional<int> Agent::rank_of(std::uint32_t pid) const {
   return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
 }
 
-void Agent::log_slow_files() const {
-  log_info("waiting for " + pending_file_ + " to be written");
-}
-
-void Agent::add_file_work(HelperTask::Task task) {
-  pending_work_.add(kFilesOfServices);
-  task.then = [this, then = std::move(task.then)](const AsyncFileIo::Answer& answer) {
-    then(answer);
-    if (service_files_.is_idle()) {
-      pending_work_.remove(kFilesOfServices);
-    }
-  };
-  service_files_.add(std::move(task));
-}
-
 AsyncFileIo Agent::file_work() {
-  static constexpr std::chrono::milliseconds kRemoveTimeout{1'000};
-  return {.write =
-              [this](std::string what, AsyncFileIo::Work work, std::function<void(AsyncFileIo::Answer)> then) {
-                pending_file_ = std::move(what);
-                slow_files_timer_.ask();
-                const auto end = [this, then = std::move(then)](const AsyncFileIo::Answer& answer) {
-                  slow_files_timer_.cancel();
-                  then(answer);
-                };
-                add_file_work({std::move(work), run_.options.console_stall, end, {}, true});
-              },
-          .remove =
-              [this](AsyncFileIo::Work work) {
-                slow_files_timer_.cancel();
-                service_files_.drop();
-                add_file_work({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}});
-              }};
+  return {.write = std::bind_front(&ServiceFiles::write, &service_files_),
+          .remove = std::bind_front(&ServiceFiles::remove, &service_files_)};
 }
 
 }  // namespace muster

@@ -1,41 +1,43 @@
 #pragma once
 
-// The agent: owns the event loop, the running attempt and the link to the gang, and passes events between them.
+// The agent: owns the running attempt and the link to the gang, and passes events between them and its event loop.
 // Private to src/agent.
 
 #include "agent/attempt.hpp"
-#include "agent/input_watcher.hpp"
 #include "agent/job_control.hpp"
 #include "agent/pending_work.hpp"
+#include "agent/process_loop.hpp"
 #include "agent/run.hpp"
+#include "agent/shutdown.hpp"
 #include "agent/startup_exchange.hpp"
 #include "agent/worker_files.hpp"
-#include "environment/cgroups.hpp"
 #include "exchange/startup_values.hpp"
 #include "gang/gang.hpp"
 #include "guard/guard.hpp"
 #include "notices/notice_source.hpp"
-#include "output/output_queues.hpp"
-#include "process/helper_process.hpp"
-#include "process/timers.hpp"
 #include "remote/remote_launcher.hpp"
 #include "services/service.hpp"
 #include "services/torch_store/store_process.hpp"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace muster {
 
-class Agent : private gang::NodeActions {
+/// Facts of a run, which stay the same in all its attempts.
+struct RunFacts {
+  std::string run_id;     ///< of a one-node job without an id: a random UUID, as in torchrun
+  std::string log_token;  ///< makes the log directory's name unique among runs
+  /// Read once, before other nodes depend on this agent: the kernel delays the answer while anyone moves a process
+  /// between control groups.
+  std::string oom_counter;
+};
+
+class Agent : private gang::NodeActions, private LoopOwner, private ShutdownOwner {
  public:
   Agent(const RunContext& run, GuardLink link);
 
@@ -43,22 +45,11 @@ class Agent : private gang::NodeActions {
   int run();
 
  private:
-  /// Least time for writing the report; most time for report and log files after a second stop signal.
-  static constexpr std::chrono::milliseconds kMoment{300};
+  // Events of the loop.
+  void before_signals() override;
+  void on_signal(int signal) override;
+  void on_guard_lost() override;
 
-  using Clock = std::chrono::steady_clock;
-  using Descriptor = boost::asio::posix::stream_descriptor;
-  using ErrorCode = boost::system::error_code;
-
-  // Names of pending work.
-  static constexpr const char* kEndOfJob = "the end of the job";
-  static constexpr const char* kFilesOfServices = "the files of the services";
-
-  void wait_for(Descriptor& descriptor, void (Agent::*handler)(const ErrorCode&));
-  void on_signals(const ErrorCode& error);
-  void on_guard_lost(const ErrorCode& error);
-  void take_signal(int signal);
-  void request_stop(int signal);
   void stop(int signal);
   void act_on_failures();
   void connect_launcher();
@@ -80,7 +71,7 @@ class Agent : private gang::NodeActions {
   void act(const gang::SuspendNotice& notice) override;
   void act(const gang::DescribeStatus& wanted) override { control_.describe_status(wanted); }
   void act(const gang::StatusOfNode& status) override { control_.take_status(status); }
-  void renew_lease(const gang::Lease& lease) override { heartbeat_sender_.renew(lease); }
+  void renew_lease(const gang::Lease& lease) override { loop_.heartbeats().renew(lease); }
   [[nodiscard]] Result<AttemptPorts> reserve_ports() override;
   void on_job_end(const JobEnd& end) override;
   void on_gang_closed() override;
@@ -93,77 +84,32 @@ class Agent : private gang::NodeActions {
   void report_attempt_over(std::optional<bool> made_progress);
   [[nodiscard]] std::string attempt_name() const;
   void retire_attempt();
-  void wait_for_inputs();
-  [[nodiscard]] Result<> take_table(rank_table::TableFile file);
-  [[nodiscard]] std::string find_route();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
-  void add_file_work(HelperTask::Task task);
   [[nodiscard]] AsyncFileIo file_work();
   [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const;
   void note_awaited_keys(const store::AwaitedKeys& awaited);
-  void log_slow_files() const;
-  [[nodiscard]] gang::GangSetup setup_with_keys() const;
-  [[nodiscard]] Result<> contribute();
-  [[nodiscard]] Result<> contribute_table();
 
   // End of the job: drained output and exit report.
   void report_suspended();
-  void note_source_done();
-  void finalize();
-  void write_report();
-  void print_exit_report(const Result<>& report);
-  void exit_now();
-  void give_up_logs();
-  void wait_for_last_lines();
-  void log_pending_work();
-  [[nodiscard]] Outcome make_outcome();
+  [[nodiscard]] std::function<Result<>()> conclude() override;
+  void print_exit_report(const Result<>& report) override;
 
   RunContext run_;
-  GuardLink link_;
-  boost::asio::io_context io_{1};
-  HelperProcesses helpers_;
-  OutputQueues queues_;
+  ProcessLoop loop_;
+  Shutdown shutdown_;
   RankTableProgress progress_;
   StoreProcess store_;
   Sidecars sidecars_;
   JobControl control_;
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
-  std::size_t pending_sources_ = 0;        ///< sources that have not yet reported the suspension
-  Result<std::vector<WorkerPort>> ports_;  ///< of workers that listen, reserved for all attempts
   gang::Gang gang_;
-  InputWatcher inputs_;
-  RankTableExchange table_;
-  RoutePlanVote route_;
-  PendingWork pending_work_;
-  HelperTask service_files_;
-  std::string pending_file_;  ///< the file being written, for messages
+  StartupExchange startup_;
+  ServiceFiles service_files_;
   std::unique_ptr<Attempt> attempt_;
   std::unique_ptr<Services> services_;  ///< of the attempt that the leader is about to start
-  Descriptor signals_;
-  Descriptor lifeline_;
-  std::optional<JobEnd> end_;
-  const std::string run_id_;         ///< of a one-node job without an id: a random UUID, as in torchrun
-  const std::string log_token_;      ///< makes the log directory's name unique among runs
-  std::set<int> reported_attempts_;  ///< see `Outcome`
-  Clock::time_point started_ = Clock::now();
-  SignalDebounce stop_debounce_;
-  int stop_sent_by_guard_ = 0;  ///< sent by the guard to the workers already, and still to be read here
-  HeartbeatSender heartbeat_sender_;
-  /// Read once, before other nodes depend on this agent: the kernel delays the answer while anyone moves a process
-  /// between control groups.
-  std::string oom_counter_ = find_oom_counter();
+  const RunFacts facts_;
   std::unique_ptr<LauncherLink> launcher_link_;  ///< empty: not started by a remote launcher
-  bool launcher_reports_reason_ = false;
-  std::optional<Outcome> outcome_;  ///< set once all other output is written
-  HelperTask report_;
-  std::optional<std::chrono::nanoseconds> init_time_;  ///< see `Outcome`
-  std::string awaited_keys_;  ///< keys that ranks waited for in the store when this attempt was stopped
-  bool has_finalized_ = false;
-  bool is_exiting_now_ = false;
-  DelayedCall slow_files_timer_;
-  DelayedCall exit_log_timer_;  ///< logs pending work once the end has begun
-  DelayedCall poll_timer_;
-  DelayedCall log_flush_timer_;  ///< gives up log files after a second stop signal
+  Outcome outcome_;  ///< filled in as the job goes on; `notices` has the keys that ranks waited for in the store
 };
 
 }  // namespace muster

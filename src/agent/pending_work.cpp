@@ -1,12 +1,20 @@
-// Keeps the list of pending work, and writes the report in a helper process.
+// Keeps the list of pending work, and works on services' files in helper processes.
 #include "agent/pending_work.hpp"
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace muster {
+namespace {
+
+constexpr const char* kFilesOfServices = "the files of the services";
+/// Services' files that take longer to write are logged: the workers wait for them.
+constexpr std::chrono::seconds kLateFiles{1};
+
+}  // namespace
 
 void PendingWork::add(const std::string& name, std::function<std::vector<std::string>()> in_detail) {
   const bool is_there =
@@ -37,26 +45,41 @@ std::string PendingWork::describe() const {
   return join(names, ", ");
 }
 
-// The report's file system may hang, and the job's end does not wait for it.
+// Services' files.
 
-void write_report_async(HelperTask& task, const std::function<Result<>()>& write, std::optional<int> stream,
-                        std::chrono::milliseconds most_time, std::function<void(const Result<>&)> then) {
-  const auto work = [&write] {
-    const auto written = write();
-    return written ? std::string() : written.error().message;
+ServiceFiles::ServiceFiles(boost::asio::io_context& io, HelperProcesses& helpers, PendingWork& pending,
+                           std::chrono::milliseconds most_time)
+    : pending_(pending),
+      most_time_(most_time),
+      task_(io, helpers),
+      slow_timer_(io, kLateFiles, [this] { log_info("waiting for " + what_ + " to be written"); }) {}
+
+void ServiceFiles::write(std::string what, Work work, std::function<void(HelperTask::Answer)> then) {
+  what_ = std::move(what);
+  slow_timer_.ask();
+  const auto end = [this, then = std::move(then)](const HelperTask::Answer& answer) {
+    slow_timer_.cancel();
+    then(answer);
   };
-  std::vector<int> kept;
-  if (stream) {
-    kept.push_back(*stream);
-  }
-  const auto take = [then = std::move(then)](const HelperTask::Answer& problem) {
-    if (!problem) {
-      then(Error{ErrorKind::System, "the report is not written: its file system does not answer"});
-    } else {
-      then(problem->empty() ? Result<>() : Error{ErrorKind::System, *problem});
+  add({std::move(work), most_time_, end, {}, true});
+}
+
+void ServiceFiles::remove(Work work) {
+  static constexpr std::chrono::milliseconds kRemoveTimeout{1'000};
+  slow_timer_.cancel();
+  task_.drop();
+  add({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}});
+}
+
+void ServiceFiles::add(HelperTask::Task task) {
+  pending_.add(kFilesOfServices);
+  task.then = [this, then = std::move(task.then)](const HelperTask::Answer& answer) {
+    then(answer);
+    if (task_.is_idle()) {
+      pending_.remove(kFilesOfServices);
     }
   };
-  task.start({work, most_time, take, kept});
+  task_.add(std::move(task));
 }
 
 }  // namespace muster

@@ -1,13 +1,14 @@
 #pragma once
 
-// The list of work that keeps the agent running, and the task that writes the report.
+// The list of work that keeps the agent running, and the work on services' files among it.
 
-#include "base/result.hpp"
 #include "process/helper_process.hpp"
+#include "process/timers.hpp"
+
+#include <boost/asio/io_context.hpp>
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,11 +38,30 @@ class PendingWork {
   bool is_leaving_ = false;
 };
 
-// Writing the report in a helper process.
+// Work on the files of services, which the end waits for.
 
-/// Runs `write` in a helper process, which of our descriptors has `stream` alone. Calls `then` once, in a later turn
-/// of the loop; with an error also after `most_time`.
-void write_report_async(HelperTask& task, const std::function<Result<>()>& write, std::optional<int> stream,
-                        std::chrono::milliseconds most_time, std::function<void(const Result<>&)> then);
+/// Writes files in helper processes, one after the other, because the file system may hang.
+class ServiceFiles {
+ public:
+  using Work = std::function<std::string()>;
+
+  /// `most_time`: for each write. The list outlives this.
+  ServiceFiles(boost::asio::io_context& io, HelperProcesses& helpers, PendingWork& pending,
+               std::chrono::milliseconds most_time);
+
+  /// Calls `then` in a later turn of the loop. Logs that it waits for `what` if the work takes long.
+  void write(std::string what, Work work, std::function<void(HelperTask::Answer)> then);
+  /// Cancels the running `write` and the queued ones. The end waits for `work`, for a moment.
+  void remove(Work work);
+
+ private:
+  void add(HelperTask::Task task);
+
+  PendingWork& pending_;
+  std::chrono::milliseconds most_time_;
+  HelperTask task_;
+  std::string what_;  ///< the file being written, for messages
+  DelayedCall slow_timer_;
+};
 
 }  // namespace muster

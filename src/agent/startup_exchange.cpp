@@ -1,8 +1,9 @@
-// Takes rank tables, and votes on the route plan.
+// Takes rank tables, votes on the route plan, and contributes this node's values before a start.
 #include "agent/startup_exchange.hpp"
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "exchange/startup_values.hpp"
 #include "rank_table/rewrite.hpp"
 
 #include <algorithm>
@@ -173,6 +174,79 @@ std::vector<int> RoutePlanVote::decided_ranks(const gang::Exchanged& merged, con
   log_info("the ranks are those of the route plan that all nodes have");
   return decision->positions.empty() ? finding_->ranks
                                      : rank_table::ranks_by_position(table.file().table, decision->positions);
+}
+
+// Values that this node contributes before the start.
+
+StartupExchange::StartupExchange(boost::asio::io_context& io, const RunContext& run, gang::Gang& gang)
+    : run_(run),
+      gang_(gang),
+      ports_(reserve_ports(run.job.ports_to_reserve)),
+      inputs_(io, run.job.inputs, run.job.gang.policy.options.inputs_timeout),
+      table_(run.job.input),
+      route_(io, run.job.input) {
+  inputs_.on_change = [this](const std::string& waits_for) {
+    if (!has_started_) {  // before a restart the leader logs what it waits for
+      log_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
+    }
+    gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
+  };
+  inputs_.on_table = [this](rank_table::TableFile file) { return take_table(std::move(file)); };
+  inputs_.on_failure = [this](EndKind kind, const std::string& why) { gang_.notify(gang::InputsFailed{kind, why}); };
+  inputs_.then_check = [this] { return find_route(); };
+  route_.on_late = [this] { inputs_.check(); };
+  if (route_.is_wanted()) {
+    inputs_.watch_as_well(route_.file());
+  }
+}
+
+Result<> StartupExchange::contribute() {
+  TRY(contribute_table());
+  if (!ports_) {
+    return ports_.error();
+  }
+  for (gang::Contributed& value : startup_contributions({run_, *ports_})) {
+    TRY(gang_.contribute(std::move(value)));
+  }
+  return {};
+}
+
+void StartupExchange::start() {
+  route_.forget();  // the platform may have planned anew for the same table
+  inputs_.start();
+}
+
+void StartupExchange::cancel() {
+  has_started_ = true;
+  inputs_.cancel();
+  route_.cancel();
+}
+
+std::optional<rank_table::RankedNode> StartupExchange::table_of(const Placement& placement,
+                                                                const gang::Exchanged& merged) const {
+  return table_.part(placement, merged, route_.decided_ranks(merged, table_));
+}
+
+/// Takes a new or changed rank table of this node and contributes its summary.
+Result<> StartupExchange::take_table(rank_table::TableFile file) {
+  route_.forget();
+  auto taken = table_.take(std::move(file), has_started_);
+  return taken ? contribute_table() : taken;
+}
+
+/// Returns what the route plan still waits for; empty: this node's vote has been sent to the others.
+std::string StartupExchange::find_route() {
+  std::string missing = route_.check(table_);
+  if (auto vote = route_.take_vote()) {
+    gang_.contribute(contribution_of<RouteValue>(*vote)).value();  // its size has a limit
+  }
+  return missing;
+}
+
+/// Contributes nothing if the table has not changed.
+Result<> StartupExchange::contribute_table() {
+  const TableContribution own = table_.contribution();
+  return own.is_empty() ? Result<>() : gang_.contribute(contribution_of<RankTableValue>(own));
 }
 
 }  // namespace muster

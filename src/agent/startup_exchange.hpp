@@ -1,14 +1,17 @@
 #pragma once
 
-// Keeps this node's rank table and its vote on the route plan, which may change before each start.
+// Keeps what this node brings to the gang before each start: its inputs, rank table, ports, and vote on the route plan.
 
+#include "agent/input_watcher.hpp"
 #include "agent/run.hpp"
 #include "exchange/exchanged_rank_table.hpp"
 #include "gang/exchange_values.hpp"
+#include "gang/gang.hpp"
 #include "inputs/input_files.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/timer.hpp"
 #include "rank_table/compare.hpp"
+#include "services/worker_port.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -97,6 +100,40 @@ class RoutePlanVote {
   Timer timer_;
   bool has_voted_ = false;
   bool is_late_ = false;
+};
+
+// All of it, and the gang to which it goes.
+
+/// Contributes this node's values, and tells the gang whether the node is ready: the gang starts nothing before all
+/// nodes are.
+class StartupExchange {
+ public:
+  /// Reserves the ports of workers that listen, for all attempts. The context and the gang outlive this.
+  StartupExchange(boost::asio::io_context& io, const RunContext& run, gang::Gang& gang);
+
+  /// Contributes ports, this node's part of a generated rank table, and votes.
+  [[nodiscard]] Result<> contribute();
+  /// Watches the input files. Called again after an attempt, since another one may follow.
+  void start();
+  /// An attempt starts, or the job ends: watches no longer.
+  void cancel();
+
+  /// The rank table as input of an attempt's plan; empty for a job without one. Logs the decision on the route plan.
+  [[nodiscard]] std::optional<rank_table::RankedNode> table_of(const Placement& placement,
+                                                               const gang::Exchanged& merged) const;
+
+ private:
+  [[nodiscard]] Result<> take_table(rank_table::TableFile file);
+  [[nodiscard]] std::string find_route();
+  [[nodiscard]] Result<> contribute_table();
+
+  const RunContext& run_;
+  gang::Gang& gang_;
+  Result<std::vector<WorkerPort>> ports_;
+  InputWatcher inputs_;
+  RankTableExchange table_;
+  RoutePlanVote route_;
+  bool has_started_ = false;  ///< an attempt
 };
 
 }  // namespace muster

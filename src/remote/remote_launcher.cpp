@@ -2,11 +2,9 @@
 // actions; and, in an agent, the link to its launcher.
 #include "remote/remote_launcher.hpp"
 
-#include "agent/pending_work.hpp"
 #include "base/log.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
-#include "process/guarantees.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -26,31 +24,25 @@ namespace {
 constexpr std::chrono::seconds kShortGrace{5};
 /// Time for the last output of a remote shell to arrive, unless another process holds its pipe open.
 constexpr std::chrono::milliseconds kLastBytes{500};
-constexpr std::chrono::milliseconds kLeastForReport{300};
 
 }  // namespace
 
 RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
     : input_(input),
-      link_(std::move(link)),
-      helpers_(link_.page),
-      queues_(io_, helpers_, input.options.console_stall),
-      output_(io_, input.job.hosts.size(), queues_),
+      loop_(std::move(link), input.options, input.inherited, *this),
+      shutdown_(loop_, *this, input.words.stream),
+      output_(loop_.io(), input.job.hosts.size(), loop_.queues()),
       state_(input.job.hosts),
-      programs_(io_, helpers_, input.job.plan, input.variables),
+      programs_(loop_.io(), loop_.helpers(), input.job.plan, input.variables),
       shells_(input.job.plan, input.inherited, InheritedEnvironment{input.variables, input.marker}),
       sweeper_(::getpid()),
-      writing_(io_, helpers_),
-      signals_(io_),
-      lifeline_(io_),
-      deaths_(io_, ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
-      alive_(io_),
-      grace_(io_, input.options.grace + kMoreThanTheirGrace),
-      kill_loop_(io_, shells_, sweeper_, helpers_),
-      log_flush_timer_(io_, kLastBytes, [this] { report_exits(/*is_final=*/true); }),
-      heartbeat_sender_(io_, link_) {
+      inputs_(loop_.io()),
+      deaths_(loop_.io(), ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
+      grace_(loop_.io(), input.options.grace + kMoreThanTheirGrace),
+      kill_loop_(loop_.io(), shells_, sweeper_, loop_.helpers()),
+      log_flush_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }) {
   output_.on_end = [this](std::size_t /*node*/) {
-    boost::asio::post(io_, [this] { report_exits(/*is_final=*/false); });
+    boost::asio::post(loop_.io(), [this] { report_exits(/*is_final=*/false); });
   };
   grace_.on_end = [this] { carry_out(state_.on_grace_ended()); };
   grace_.on_progress = [] {};
@@ -67,20 +59,14 @@ int RemoteLauncher::run() {
   for (const std::string& notice : input_.job.plan.notices) {
     log_info(notice);
   }
-  const sigset_t signals = handled_signals(input_.options.stop_signals.all());
-  signals_.assign(open_signalfd(signals));
-  lifeline_.assign(link_.lifeline.release());
-  wait_for(lifeline_, &RemoteLauncher::on_guard_lost);
-  wait_for(signals_, &RemoteLauncher::on_signals);
-  heartbeat_sender_.listen();
-  wait_for(deaths_, &RemoteLauncher::on_deaths);
+  loop_.start();
+  wait_for_deaths();
   const auto start = std::bind_front(&RemoteLauncher::start_next, this);
   if (programs_.find(start)) {
-    boost::asio::post(io_, start);
+    boost::asio::post(loop_.io(), start);
   }
-  send_heartbeat();
-  while (!is_over_ && io_.run_one() > 0) {
-  }
+  inputs_.send_heartbeats();
+  shutdown_.run();
   return state_.exit_code();
 }
 
@@ -88,15 +74,15 @@ int RemoteLauncher::run() {
 
 /// Starts one remote shell in each turn of the loop, as workers are started.
 void RemoteLauncher::start_next() {
-  if (next_ == input_.job.hosts.size()) {
+  if (inputs_.size() == input_.job.hosts.size()) {
     return;
   }
-  const std::size_t node = next_++;
+  const std::size_t node = inputs_.add();
   const auto started = is_ending_ ? Result<>(Error{ErrorKind::System, "the job ends"}) : start(node);
   if (!started) {
     carry_out(state_.on_not_started(node, started.error()));
   }
-  boost::asio::post(io_, std::bind_front(&RemoteLauncher::start_next, this));
+  boost::asio::post(loop_.io(), std::bind_front(&RemoteLauncher::start_next, this));
 }
 
 Result<> RemoteLauncher::start(std::size_t node) {
@@ -104,8 +90,7 @@ Result<> RemoteLauncher::start(std::size_t node) {
   if (!program) {
     return program.error();
   }
-  inputs_.push_back(std::make_unique<StdinPipe>(io_));
-  StdinPipe& input = *inputs_.back();
+  StdinPipe& input = inputs_.of(node);
   auto read_end = TRY(input.open());
   const auto connect = [&](StreamEnds ends) {
     add_streams(node, std::move(ends));
@@ -132,7 +117,7 @@ StreamRoute RemoteLauncher::make_route(std::size_t node, bool is_error) {
   StreamRoute route;
   route.worker = node;
   route.is_error = is_error;
-  route.console = is_error ? &queues_.error() : &queues_.out();
+  route.console = is_error ? &loop_.queues().error() : &loop_.queues().out();
   route.framer.set_prefix("[" + input_.job.hosts[node] + "] ");
   route.control_filter = std::make_unique<ControlLineFilter>(input_.job.nonce);
   route.control_filter->on_control = [this, node, is_error](const std::string& kind, const std::string& text) {
@@ -156,7 +141,7 @@ void RemoteLauncher::on_control(std::size_t node, const std::string& kind, const
   if (kind == kHello) {
     state_.on_here(node);
   } else if (kind == kReportLine) {
-    report_ = text;
+    outcome_.report = text;
   } else if (kind == kExit) {
     constexpr int kMostCode = 255;
     state_.on_bye(node, parse_integer(text, 0, kMostCode).value_or(1));
@@ -165,21 +150,7 @@ void RemoteLauncher::on_control(std::size_t node, const std::string& kind, const
 
 // --- Events -------------------------------------------------------------------------------------
 
-void RemoteLauncher::wait_for(Descriptor& descriptor, void (RemoteLauncher::*handler)(const ErrorCode&)) {
-  descriptor.async_wait(Descriptor::wait_read, std::bind_front(handler, this));
-}
-
-void RemoteLauncher::on_signals(const ErrorCode& error) {
-  if (error) {
-    return;
-  }
-  for (const int signal : read_signals(signals_.native_handle())) {
-    take_signal(signal);
-  }
-  wait_for(signals_, &RemoteLauncher::on_signals);
-}
-
-void RemoteLauncher::take_signal(int signal) {
+void RemoteLauncher::on_signal(int signal) {
   if (signal == SIGCHLD) {
     collect_deaths();  // old kernels have no pidfd that would report exits
     return;
@@ -191,44 +162,38 @@ void RemoteLauncher::take_signal(int signal) {
     carry_out({NotifyNodes{{kSignalFrame, signal_name(signal)}}});
     return;
   }
-  if (input_.inherited.ignored_signals.contains(signal) || !stop_debounce_.is_new()) {
+  if (!loop_.is_new_stop(signal)) {
     return;
   }
-  heartbeat_sender_.start_heartbeats();
   if (!std::exchange(is_ending_, true)) {
     log_info(signal_name(signal) + " received: passing it on to " + count_of(input_.job.hosts.size(), "node"));
   }
-  if (next_ == 0) {  // nothing is started any more; each node is reported as not started
+  if (inputs_.size() == 0) {  // nothing is started any more; each node is reported as not started
     programs_.cancel();
-    boost::asio::post(io_, std::bind_front(&RemoteLauncher::start_next, this));
+    boost::asio::post(loop_.io(), std::bind_front(&RemoteLauncher::start_next, this));
   }
   carry_out(state_.on_stop(signal));
 }
 
-void RemoteLauncher::on_guard_lost(const ErrorCode& error) {
-  if (error || is_over_) {
-    return;
-  }
-  heartbeat_sender_.continue_alone();
-  log_error("the guard (pid " + std::to_string(link_.guard) +
+void RemoteLauncher::on_guard_lost() {
+  log_error("the guard (pid " + std::to_string(loop_.guard()) +
             ") was killed: killing the remote shells, which ends the job");
   carry_out(state_.on_guard_lost());
 }
 
-void RemoteLauncher::on_deaths(const ErrorCode& error) {
-  if (error) {
-    return;
-  }
-  collect_deaths();
-  if (deaths_.is_open()) {
-    wait_for(deaths_, &RemoteLauncher::on_deaths);
-  }
+void RemoteLauncher::wait_for_deaths() {
+  deaths_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const ErrorCode& error) {
+    if (!error) {
+      collect_deaths();
+      wait_for_deaths();
+    }
+  });
 }
 
 void RemoteLauncher::collect_deaths() {
   for (const Death& death : shells_.reaper().collect()) {
     shells_.note_end(death);
-    inputs_[death.worker]->close();
+    inputs_.of(death.worker).close();
     dead_.emplace(death.worker, death.status);
     log_flush_timer_.ask();
   }
@@ -261,14 +226,6 @@ std::string RemoteLauncher::last_line_of(std::size_t node) const {
   return {};
 }
 
-/// Sends heartbeats: an agent that receives none takes the launcher for gone.
-void RemoteLauncher::send_heartbeat() {
-  alive_.start(kAliveInterval, [this] {
-    act(NotifyNodes{{kAliveFrame}});
-    send_heartbeat();
-  });
-}
-
 // --- Actions ------------------------------------------------------------------------------------
 
 void RemoteLauncher::carry_out(const LauncherActions& actions) {
@@ -277,16 +234,9 @@ void RemoteLauncher::carry_out(const LauncherActions& actions) {
   }
 }
 
-void RemoteLauncher::act(const NotifyNodes& action) {
-  const std::string bytes = write_frame(action.frame);
-  for (const auto& input : inputs_) {
-    input->write(bytes);
-  }
-}
-
 void RemoteLauncher::act(const EndShells& action) {
   for (const std::size_t node : action.nodes) {
-    if (node < next_) {
+    if (node < inputs_.size()) {
       shells_.signal(node, SIGTERM);
     }
   }
@@ -312,44 +262,18 @@ void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   grace_.cancel();
   kill_loop_.cancel();
   log_flush_timer_.cancel();
-  alive_.cancel();
+  inputs_.stop_heartbeats();
   output_.close();
-  queues_.start_deadline(is_ending_ ? kShortTimeout : input_.options.console_stall);
-  boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
+  shutdown_.begin(is_ending_ ? kShortTimeout : input_.options.console_stall);
+  boost::asio::post(loop_.io(), [this] { shutdown_.finalize(); });  // this turn may still log
 }
 
-/// Prints the exit report once the consoles have taken everything, and ends once they have taken the report too.
-void RemoteLauncher::finish() {
-  const bool is_writing = outcome_ && !is_concluded_;
-  if (is_writing || !queues_.drain(std::bind_front(&RemoteLauncher::finish, this))) {
-    return;
-  }
-  if (outcome_) {
-    is_over_ = true;
-  } else {
-    finalize();
-  }
-}
-
-void RemoteLauncher::finalize() {
-  const std::chrono::duration<double> time = Clock::now() - started_;
-  outcome_ = RemoteOutcome{state_.end(), report_, time.count()};
-  const bool is_known = outcome_->end || !outcome_->report.empty();
-  if (!input_.words.write_report || !is_known) {
-    print_exit_report({});
-    return;
-  }
-  write_report_async(
-      writing_, [this] { return input_.words.write_report(*outcome_); }, input_.words.stream,
-      std::max<std::chrono::milliseconds>(queues_.time_left(), kLeastForReport),
-      std::bind_front(&RemoteLauncher::print_exit_report, this));
-}
-
-void RemoteLauncher::print_exit_report(const Result<>& report) {
-  input_.words.say(*outcome_, report);
-  is_concluded_ = true;
-  queues_.extend_deadline();
-  boost::asio::post(io_, std::bind_front(&RemoteLauncher::finish, this));
+std::function<Result<>()> RemoteLauncher::conclude() {
+  outcome_.end = state_.end();
+  outcome_.run_time_seconds = loop_.run_time_seconds();
+  const bool is_known = outcome_.end || !outcome_.report.empty();
+  const auto& write = input_.words.write_report;
+  return is_known && write ? std::bind_front(std::cref(write), std::cref(outcome_)) : std::function<Result<>()>();
 }
 
 // Writes to a remote shell's standard input, whose reader may be slow or gone.
@@ -396,6 +320,25 @@ void StdinPipe::close() {
   queue_.clear();
   boost::system::error_code ignored;  // bytes that are left have no reader
   pipe_.close(ignored);
+}
+
+std::size_t AgentInputs::add() {
+  pipes_.push_back(std::make_unique<StdinPipe>(io_));
+  return pipes_.size() - 1;
+}
+
+void AgentInputs::write(const Frame& frame) {
+  const std::string bytes = write_frame(frame);
+  for (const auto& pipe : pipes_) {
+    pipe->write(bytes);
+  }
+}
+
+void AgentInputs::send_heartbeats() {
+  heartbeat_timer_.start(kAliveInterval, [this] {
+    write({kAliveFrame});
+    send_heartbeats();
+  });
 }
 
 // Splits the launcher into guard and agent, as every muster.

@@ -3,7 +3,9 @@
 // Runs the launcher of a job on other hosts: the remote shells that start its agents; and, in an agent, the link to
 // it.
 
+#include "agent/process_loop.hpp"
 #include "agent/run.hpp"
+#include "agent/shutdown.hpp"
 #include "agent/worker_starter.hpp"
 #include "base/file_io.hpp"
 #include "base/result.hpp"
@@ -23,6 +25,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -81,6 +84,28 @@ class StdinPipe {
   bool waits_ = false;
 };
 
+/// Standard inputs of all remote shells, by node rank.
+class AgentInputs {
+ public:
+  explicit AgentInputs(boost::asio::io_context& io) : io_(io), heartbeat_timer_(io) {}
+
+  /// Adds the input of the next node, not yet open, and returns the node.
+  std::size_t add();
+  [[nodiscard]] StdinPipe& of(std::size_t node) { return *pipes_[node]; }
+  [[nodiscard]] std::size_t size() const { return pipes_.size(); }
+
+  /// Writes the frame to every open input.
+  void write(const Frame& frame);
+  /// Sends heartbeats: an agent that receives none takes the launcher for gone.
+  void send_heartbeats();
+  void stop_heartbeats() { heartbeat_timer_.cancel(); }
+
+ private:
+  boost::asio::io_context& io_;
+  std::vector<std::unique_ptr<StdinPipe>> pipes_;
+  Timer heartbeat_timer_;
+};
+
 // The event loop of the launcher's agent process, which owns the remote shells. `LauncherState` decides what to do.
 
 /// Added to `--grace`: agents have their own grace, and need a moment more to kill processes.
@@ -96,7 +121,7 @@ struct RemoteLauncherInput {
   const std::string& marker;
 };
 
-class RemoteLauncher {
+class RemoteLauncher : private LoopOwner, private ShutdownOwner {
  public:
   RemoteLauncher(const RemoteLauncherInput& input, GuardLink link);
 
@@ -104,8 +129,6 @@ class RemoteLauncher {
   int run();
 
  private:
-  using Clock = std::chrono::steady_clock;
-  using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
 
   // The start.
@@ -117,56 +140,39 @@ class RemoteLauncher {
   void drop_prefix(std::size_t node, bool is_error);
 
   // Events.
-  void wait_for(Descriptor& descriptor, void (RemoteLauncher::*handler)(const ErrorCode&));
-  void on_signals(const ErrorCode& error);
-  void on_guard_lost(const ErrorCode& error);
-  void on_deaths(const ErrorCode& error);
-  void take_signal(int signal);
+  void on_signal(int signal) override;
+  void on_guard_lost() override;
+  void wait_for_deaths();
   void collect_deaths();
   void report_exits(bool is_final);
-  void send_heartbeat();
 
   // Actions.
   void carry_out(const LauncherActions& actions);
-  void act(const NotifyNodes& action);
+  void act(const NotifyNodes& action) { inputs_.write(action.frame); }
   void act(const EndShells& action);
   void act(const StartLauncherGrace& action);
   void act(const KillShells& action);
   void act(const FinishLauncher& action);
-  void finish();
-  void finalize();
-  void print_exit_report(const Result<>& report);
+  [[nodiscard]] std::function<Result<>()> conclude() override;
+  void print_exit_report(const Result<>& report) override { input_.words.say(outcome_, report); }
   [[nodiscard]] std::string last_line_of(std::size_t node) const;
 
   RemoteLauncherInput input_;
-  GuardLink link_;
-  boost::asio::io_context io_{1};
-  HelperProcesses helpers_;
-  OutputQueues queues_;
+  ProcessLoop loop_;
+  Shutdown shutdown_;
   PipeReader output_;
   LauncherState state_;
   Programs programs_;
   Workers shells_;
   Sweeper sweeper_;
-  std::vector<std::unique_ptr<StdinPipe>> inputs_;
+  AgentInputs inputs_;                      ///< has one for each node whose start was tried
   std::map<std::size_t, ExitStatus> dead_;  ///< exits whose output is not read completely
-  std::string report_;
-  std::optional<RemoteOutcome> outcome_;  ///< set when the exit report begins
-  HelperTask writing_;                    ///< writes the report
-  Descriptor signals_;
-  Descriptor lifeline_;
-  Descriptor deaths_;
-  Timer alive_;
+  RemoteOutcome outcome_;
+  boost::asio::posix::stream_descriptor deaths_;
   Grace grace_;
   KillLoop kill_loop_;
   DelayedCall log_flush_timer_;
-  SignalDebounce stop_debounce_;
-  HeartbeatSender heartbeat_sender_;
-  Clock::time_point started_ = Clock::now();
-  std::size_t next_ = 0;  ///< the node to start next
   bool is_ending_ = false;
-  bool is_concluded_ = false;
-  bool is_over_ = false;
 };
 
 class LauncherLink {

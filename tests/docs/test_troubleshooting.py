@@ -40,6 +40,7 @@ OTHER_TEXTS = {
     "no eager aot_eager inductor aot_ts_nvfuser nvprims_nvfuser cudagraphs ofi fx2trt onnxrt tensorrt "
     "aot_torchxla_trace_once torhchxla_trace_once tvm": "the same",
     "whoever wanted the job to give way": "a reason to stay",
+    "the files of the services": "the same",
     "HAI's suspend command": "a source",
     "goodbye of the gang": "a reason to stay, for which those who are waited for are named",
     "LOCAL_RANK and LOCAL_WORLD_SIZE": "a source",

@@ -1,0 +1,71 @@
+// Reads signals and watches the guard, for the agent and for the remote launcher.
+#include "agent/process_loop.hpp"
+
+#include "process/guarantees.hpp"
+
+#include <utility>
+
+namespace muster {
+
+ProcessLoop::ProcessLoop(GuardLink link, const RunOptions& options, const Inherited& inherited, LoopOwner& owner)
+    : link_(std::move(link)),
+      options_(options),
+      ignored_signals_(inherited.ignored_signals),
+      owner_(owner),
+      helpers_(link_.page),
+      queues_(io_, helpers_, options.console_stall),
+      signals_(io_),
+      lifeline_(io_),
+      heartbeat_sender_(io_, link_) {}
+
+void ProcessLoop::start() {
+  signals_.assign(open_signalfd(handled_signals(options_.stop_signals.all())));
+  lifeline_.assign(link_.lifeline.release());
+  lifeline_.async_wait(Descriptor::wait_read, [this](const ErrorCode& error) {
+    if (!error) {
+      heartbeat_sender_.continue_alone();
+      owner_.on_guard_lost();
+    }
+  });
+  wait_for_signals();
+  heartbeat_sender_.listen();
+}
+
+void ProcessLoop::wait_for_signals() {
+  signals_.async_wait(Descriptor::wait_read, [this](const ErrorCode& error) {
+    if (error) {
+      return;
+    }
+    owner_.before_signals();
+    for (const int signal : read_signals(signals_.native_handle())) {
+      owner_.on_signal(signal);
+    }
+    wait_for_signals();
+  });
+}
+
+bool ProcessLoop::is_new_stop(int signal) {
+  if (signal == stop_sent_by_guard_) {
+    stop_sent_by_guard_ = 0;
+    return false;
+  }
+  if (ignored_signals_.contains(signal) || !stop_debounce_.is_new()) {
+    return false;
+  }
+  heartbeat_sender_.start_heartbeats();
+  return true;
+}
+
+void ProcessLoop::note_stop_of_workers(int signal) {
+  if (link_.page.stop_sent_by_guard()) {
+    heartbeat_sender_.start_heartbeats();
+    (void)stop_debounce_.is_new();
+    stop_sent_by_guard_ = signal;
+  }
+}
+
+double ProcessLoop::run_time_seconds() const {
+  return std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+}  // namespace muster
