@@ -96,7 +96,8 @@ LauncherActions LauncherState::on_not_started(std::size_t node, const Error& why
 LauncherActions LauncherState::fail(JobEnd end) {
   is_ending_ = true;
   end_ = std::move(end);
-  return after_an_end({NotifyNodes{{kEndFrame}}, EndShells{nodes_that_have_not_come()}, StartLauncherGrace{}});
+  return after_an_end(
+      {NotifyNodes{{kEndFrame}}, EndShells{nodes_that_have_not_come()}, StartLauncherGrace{.is_failure = true}});
 }
 
 LauncherActions LauncherState::after_an_end(LauncherActions actions) {

@@ -25,7 +25,8 @@ struct EndShells {
 };
 /// Start the grace that agents have to end. A second one restarts the timer if it is shorter.
 struct StartLauncherGrace {
-  bool is_short = false;  ///< the agents were told to end at once
+  bool is_short = false;    ///< the agents were told to end at once
+  bool is_failure = false;  ///< the launcher has just decided to end the nodes: it has not said why
 };
 struct KillShells {};
 struct FinishLauncher {};
@@ -53,6 +54,8 @@ class LauncherState {
   [[nodiscard]] LauncherActions on_guard_lost();
 
   [[nodiscard]] bool has_come(std::size_t node) const { return nodes_[node].has_come; }
+  /// The agents are to end, or do so by themselves.
+  [[nodiscard]] bool is_ending() const { return is_ending_; }
   [[nodiscard]] bool is_alive(std::size_t node) const { return !nodes_[node].has_ended; }
   /// Reason for which the launcher ended the job; empty: the agents ended it, and report why.
   [[nodiscard]] const std::optional<JobEnd>& end() const { return end_; }

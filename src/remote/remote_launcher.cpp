@@ -36,11 +36,11 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       programs_(loop_.io(), loop_.helpers(), input.job.plan, input.variables),
       shells_(input.job.plan, input.inherited, InheritedEnvironment{input.variables, input.marker}),
       sweeper_(::getpid()),
-      inputs_(loop_.io()),
       deaths_(loop_.io(), ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(loop_.io(), input.options.grace + kMoreThanTheirGrace),
       kill_loop_(loop_.io(), shells_, sweeper_, loop_.helpers()),
-      log_flush_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }) {
+      log_flush_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }),
+      heartbeat_timer_(loop_.io()) {
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(loop_.io(), [this] { report_exits(/*is_final=*/false); });
   };
@@ -65,7 +65,7 @@ int RemoteLauncher::run() {
   if (programs_.find(start)) {
     boost::asio::post(loop_.io(), start);
   }
-  inputs_.send_heartbeats();
+  send_heartbeat();
   shutdown_.run();
   return state_.exit_code();
 }
@@ -77,8 +77,9 @@ void RemoteLauncher::start_next() {
   if (inputs_.size() == input_.job.hosts.size()) {
     return;
   }
-  const std::size_t node = inputs_.add();
-  const auto started = is_ending_ ? Result<>(Error{ErrorKind::System, "the job ends"}) : start(node);
+  const std::size_t node = inputs_.size();
+  inputs_.push_back(std::make_unique<StdinPipe>(loop_.io()));
+  const auto started = state_.is_ending() ? Result<>(Error{ErrorKind::System, "the job ends"}) : start(node);
   if (!started) {
     carry_out(state_.on_not_started(node, started.error()));
   }
@@ -90,7 +91,7 @@ Result<> RemoteLauncher::start(std::size_t node) {
   if (!program) {
     return program.error();
   }
-  StdinPipe& input = inputs_.of(node);
+  StdinPipe& input = *inputs_[node];
   auto read_end = TRY(input.open());
   const auto connect = [&](StreamEnds ends) {
     add_streams(node, std::move(ends));
@@ -165,10 +166,10 @@ void RemoteLauncher::on_signal(int signal) {
   if (!loop_.is_new_stop(signal)) {
     return;
   }
-  if (!std::exchange(is_ending_, true)) {
+  if (!state_.is_ending()) {
     log_info(signal_name(signal) + " received: passing it on to " + count_of(input_.job.hosts.size(), "node"));
   }
-  if (inputs_.size() == 0) {  // nothing is started any more; each node is reported as not started
+  if (inputs_.empty()) {  // nothing is started any more; each node is reported as not started
     programs_.cancel();
     boost::asio::post(loop_.io(), std::bind_front(&RemoteLauncher::start_next, this));
   }
@@ -193,7 +194,7 @@ void RemoteLauncher::wait_for_deaths() {
 void RemoteLauncher::collect_deaths() {
   for (const Death& death : shells_.reaper().collect()) {
     shells_.note_end(death);
-    inputs_.of(death.worker).close();
+    inputs_[death.worker]->close();
     dead_.emplace(death.worker, death.status);
     log_flush_timer_.ask();
   }
@@ -226,11 +227,26 @@ std::string RemoteLauncher::last_line_of(std::size_t node) const {
   return {};
 }
 
+/// Sends heartbeats: an agent that receives none takes the launcher for gone.
+void RemoteLauncher::send_heartbeat() {
+  heartbeat_timer_.start(kAliveInterval, [this] {
+    act(NotifyNodes{{kAliveFrame}});
+    send_heartbeat();
+  });
+}
+
 // --- Actions ------------------------------------------------------------------------------------
 
 void RemoteLauncher::carry_out(const LauncherActions& actions) {
   for (const LauncherAction& action : actions) {
     std::visit([this](const auto& wanted) { act(wanted); }, action);
+  }
+}
+
+void RemoteLauncher::act(const NotifyNodes& action) {
+  const std::string bytes = write_frame(action.frame);
+  for (const auto& input : inputs_) {
+    input->write(bytes);
   }
 }
 
@@ -243,7 +259,7 @@ void RemoteLauncher::act(const EndShells& action) {
 }
 
 void RemoteLauncher::act(const StartLauncherGrace& action) {
-  if (!std::exchange(is_ending_, true) && state_.end()) {
+  if (action.is_failure) {
     log_error(state_.end()->reason + "; ending the other nodes");
   }
   if (action.is_short) {
@@ -253,7 +269,6 @@ void RemoteLauncher::act(const StartLauncherGrace& action) {
 }
 
 void RemoteLauncher::act(const KillShells& /*action*/) {
-  is_ending_ = true;
   grace_.cancel();
   kill_loop_.start();
 }
@@ -262,9 +277,9 @@ void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   grace_.cancel();
   kill_loop_.cancel();
   log_flush_timer_.cancel();
-  inputs_.stop_heartbeats();
+  heartbeat_timer_.cancel();
   output_.close();
-  shutdown_.begin(is_ending_ ? kShortTimeout : input_.options.console_stall);
+  shutdown_.begin(state_.is_ending() ? kShortTimeout : input_.options.console_stall);
   boost::asio::post(loop_.io(), [this] { shutdown_.finalize(); });  // this turn may still log
 }
 
@@ -320,25 +335,6 @@ void StdinPipe::close() {
   queue_.clear();
   boost::system::error_code ignored;  // bytes that are left have no reader
   pipe_.close(ignored);
-}
-
-std::size_t AgentInputs::add() {
-  pipes_.push_back(std::make_unique<StdinPipe>(io_));
-  return pipes_.size() - 1;
-}
-
-void AgentInputs::write(const Frame& frame) {
-  const std::string bytes = write_frame(frame);
-  for (const auto& pipe : pipes_) {
-    pipe->write(bytes);
-  }
-}
-
-void AgentInputs::send_heartbeats() {
-  heartbeat_timer_.start(kAliveInterval, [this] {
-    write({kAliveFrame});
-    send_heartbeats();
-  });
 }
 
 // Splits the launcher into guard and agent, as every muster.

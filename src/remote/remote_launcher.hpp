@@ -25,7 +25,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -84,28 +83,6 @@ class StdinPipe {
   bool waits_ = false;
 };
 
-/// Standard inputs of all remote shells, by node rank.
-class AgentInputs {
- public:
-  explicit AgentInputs(boost::asio::io_context& io) : io_(io), heartbeat_timer_(io) {}
-
-  /// Adds the input of the next node, not yet open, and returns the node.
-  std::size_t add();
-  [[nodiscard]] StdinPipe& of(std::size_t node) { return *pipes_[node]; }
-  [[nodiscard]] std::size_t size() const { return pipes_.size(); }
-
-  /// Writes the frame to every open input.
-  void write(const Frame& frame);
-  /// Sends heartbeats: an agent that receives none takes the launcher for gone.
-  void send_heartbeats();
-  void stop_heartbeats() { heartbeat_timer_.cancel(); }
-
- private:
-  boost::asio::io_context& io_;
-  std::vector<std::unique_ptr<StdinPipe>> pipes_;
-  Timer heartbeat_timer_;
-};
-
 // The event loop of the launcher's agent process, which owns the remote shells. `LauncherState` decides what to do.
 
 /// Added to `--grace`: agents have their own grace, and need a moment more to kill processes.
@@ -145,10 +122,11 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner {
   void wait_for_deaths();
   void collect_deaths();
   void report_exits(bool is_final);
+  void send_heartbeat();
 
   // Actions.
   void carry_out(const LauncherActions& actions);
-  void act(const NotifyNodes& action) { inputs_.write(action.frame); }
+  void act(const NotifyNodes& action);
   void act(const EndShells& action);
   void act(const StartLauncherGrace& action);
   void act(const KillShells& action);
@@ -165,14 +143,14 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner {
   Programs programs_;
   Workers shells_;
   Sweeper sweeper_;
-  AgentInputs inputs_;                      ///< has one for each node whose start was tried
-  std::map<std::size_t, ExitStatus> dead_;  ///< exits whose output is not read completely
+  std::vector<std::unique_ptr<StdinPipe>> inputs_;  ///< one for each node whose start was tried
+  std::map<std::size_t, ExitStatus> dead_;          ///< exits whose output is not read completely
   RemoteOutcome outcome_;
   boost::asio::posix::stream_descriptor deaths_;
   Grace grace_;
   KillLoop kill_loop_;
   DelayedCall log_flush_timer_;
-  bool is_ending_ = false;
+  Timer heartbeat_timer_;
 };
 
 class LauncherLink {
