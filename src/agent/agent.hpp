@@ -5,7 +5,6 @@
 
 #include "agent/attempt.hpp"
 #include "agent/job_control.hpp"
-#include "agent/pending_work.hpp"
 #include "agent/process_loop.hpp"
 #include "agent/run.hpp"
 #include "agent/shutdown.hpp"

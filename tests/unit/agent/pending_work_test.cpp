@@ -1,5 +1,5 @@
 // The list that keeps the agent's loop running.
-#include "agent/pending_work.hpp"
+#include "agent/shutdown.hpp"
 
 #include <gtest/gtest.h>
 
