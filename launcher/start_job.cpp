@@ -241,9 +241,9 @@ Result<> read_some(FrameReader& reader) {
 }
 
 /// Reads the next frame, in as many reads as it needs.
-Result<Frame> next_frame(FrameReader& reader) {
+Result<Frame> read_frame(FrameReader& reader) {
   while (true) {
-    auto frame = TRY(reader.next());
+    auto frame = TRY(next_frame(reader));
     if (frame) {
       return std::move(*frame);
     }
@@ -252,10 +252,10 @@ Result<Frame> next_frame(FrameReader& reader) {
 }
 
 Result<AgentOrder> read_order() {
-  FrameReader reader;
+  FrameReader reader(kMostFrameBytes);
   OrderReader orders;
   while (true) {
-    const auto frame = TRY(next_frame(reader));
+    const auto frame = TRY(read_frame(reader));
     const auto is_whole = TRY(orders.take(frame));
     if (is_whole) {
       return std::move(orders.order());

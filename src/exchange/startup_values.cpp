@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "gang/net/token.hpp"
 #include "modes/mpi_request.hpp"
-#include "process/sidecars.hpp"
+#include "process/probe.hpp"
 #include "process/spawn.hpp"
 #include "services/services.hpp"
 
@@ -98,7 +98,7 @@ std::string why_no_pmix(const StartupFacts& facts) {
   if (!program) {
     return program.error().message;
   }
-  const auto probed = probe_program({*program, {"muster-pmix", "--probe"}}, facts.run.inherited, facts.run.variables);
+  const auto probed = probe_program({*program, "--probe"}, facts.run.inherited, facts.run.variables);
   if (!probed) {
     return probed.error().message;
   }

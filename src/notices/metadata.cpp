@@ -26,7 +26,7 @@ using Instant = std::chrono::steady_clock::time_point;
 
 /// The address is the same in all three clouds.
 constexpr const char* kAddress = "169.254.169.254";
-constexpr std::uint16_t kPort = 80;
+constexpr std::uint16_t kMetadataPort = 80;
 
 Error too_late() {
   return {ErrorKind::System, "no answer within 2 s"};
@@ -55,7 +55,7 @@ Result<UniqueFd> connect_to_server(Instant deadline) {
   }
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(kPort);
+  address.sin_port = htons(kMetadataPort);
   (void)::inet_pton(AF_INET, kAddress, &address.sin_addr);
   if (!limit_calls(fd.get(), deadline)) {
     return too_late();

@@ -1,7 +1,6 @@
-// Runs programs of muster itself: queries them, or talks to them over a socket.
+// Runs programs of muster itself and talks to them over a socket.
 #include "process/sidecars.hpp"
 
-#include "process/helper_process.hpp"
 #include "process/inherited.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -9,14 +8,10 @@
 #include <boost/asio/write.hpp>
 
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <csignal>
 #include <deque>
 #include <functional>
 #include <utility>
@@ -24,24 +19,7 @@
 namespace muster {
 namespace {
 
-constexpr std::chrono::seconds kMostTime{5};
-constexpr std::chrono::seconds kNoExtraTime{0};  ///< even for a program that computes
-constexpr std::size_t kMostText = 400;
-
-/// Reaps the process. True: it exited with 0.
-bool has_succeeded(pid_t pid) {
-  int status = 0;
-  pid_t ended = -1;
-  do {
-    ended = ::waitpid(pid, &status, 0);
-  } while (ended == -1 && errno == EINTR);
-  return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-}  // namespace
-
-SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::string> variables, int input,
-                        int output) {
+SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::string> variables, int input) {
   for (const auto& [name, value] : asked.environment) {
     variables[name] = value;
   }
@@ -53,32 +31,12 @@ SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::
     request.environment.push_back(environment_entry(name, value));
   }
   request.standard_input = input;
-  request.standard_output = output;
-  request.standard_error = output;
+  request.standard_output = STDERR_FILENO;
+  request.standard_error = STDERR_FILENO;
   return request;
 }
 
-Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherited& inherited,
-                                    const std::map<std::string, std::string>& variables) {
-  auto pipe = TRY(make_pipe());
-  const int both = pipe.write.get();  // the program reads nothing
-  const auto spawned = TRY(Spawner(inherited).spawn(request_of(request, variables, both, both)));
-  pipe.write.reset();
-  const auto said = read_to_end(pipe.read.get(), Timeout(spawned.pid, kMostTime, kNoExtraTime));
-  if (!said) {
-    ::kill(spawned.pid, SIGKILL);
-  }
-  const bool is_success = has_succeeded(spawned.pid);
-  if (!said) {
-    return Error{ErrorKind::System,
-                 "'" + request.executable + "' has not answered within " + std::to_string(kMostTime.count()) + " s"};
-  }
-  return ProgramAnswer{is_success, said->substr(0, std::min(said->find('\n'), kMostText))};
-}
-
 // A stream socket for each sidecar, read and written in the event loop.
-
-namespace {
 
 using Socket = boost::asio::local::stream_protocol::socket;
 using ErrorCode = boost::system::error_code;
@@ -184,7 +142,7 @@ Result<std::unique_ptr<Sidecar>> Sidecars::start(const SidecarRequest& request, 
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  const auto spawned = TRY(spawner_.spawn(request_of(request, environment(), theirs.get(), STDERR_FILENO)));
+  const auto spawned = TRY(spawner_.spawn(request_of(request, environment(), theirs.get())));
   pids_.insert(spawned.pid);
   auto stream = std::make_shared<Stream>(io_, std::move(ours), std::move(events));
   stream->read();

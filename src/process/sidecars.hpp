@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs programs that belong to muster itself: a query before the event loop runs, and the sidecars of services.
+// Sidecars: programs of services, which belong to muster itself.
 
 #include "base/result.hpp"
 #include "process/spawn.hpp"
@@ -14,23 +14,6 @@
 #include <string>
 
 namespace muster {
-
-/// The spawn request of such a program, with these variables and those of `asked`; `input` is its standard input,
-/// `output` takes its output and errors.
-[[nodiscard]] SpawnRequest request_of(const SidecarRequest& asked, std::map<std::string, std::string> variables,
-                                      int input, int output);
-
-/// The answer of a program.
-struct ProgramAnswer {
-  bool has_succeeded = false;  ///< exited with 0
-  std::string first_line;      ///< of output and errors, at most 400 bytes
-};
-
-/// Runs a program to its end; kills it and fails after 5 s. Blocks the caller.
-[[nodiscard]] Result<ProgramAnswer> probe_program(const SidecarRequest& request, const Inherited& inherited,
-                                                  const std::map<std::string, std::string>& variables);
-
-// Sidecars: programs of services.
 
 /// The sidecars of this node's attempts. They are not workers: their exit is not reported, but an attempt waits for
 /// them as for any other child.

@@ -1,4 +1,4 @@
-// Writes and parses frames ("KIND LENGTH", a line end, and LENGTH bytes), and control lines of agents.
+// Writes and parses messages to agents (the kind, a blank and any bytes, in a frame), and control lines of agents.
 #include "remote/control_lines.hpp"
 
 #include "base/text.hpp"
@@ -9,50 +9,27 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kLongestHeader = 64;
-
-Error no_frame(std::string_view bytes) {
-  return Error{ErrorKind::BadData,
-               "standard input says '" + one_line(bytes, kLongestHeader) + "', expected what the front of a job sends"};
-}
+constexpr char kBlank = ' ';
 
 }  // namespace
 
 std::string write_frame(const Frame& frame) {
-  return frame.kind + " " + std::to_string(frame.bytes.size()) + "\n" + frame.bytes;
+  return muster::frame(frame.kind + kBlank + frame.bytes);
 }
 
-Result<std::optional<FrameReader::Header>> FrameReader::read_header() const {
-  const std::size_t end = bytes_.find('\n');
-  if (end == std::string::npos) {
-    return bytes_.size() < kLongestHeader ? Result<std::optional<Header>>(std::optional<Header>()) : no_frame(bytes_);
-  }
-  const std::string_view line = std::string_view(bytes_).substr(0, end);
-  const std::size_t blank = line.find(' ');
-  const auto size = blank == std::string_view::npos
-                        ? std::nullopt
-                        : parse_integer(line.substr(blank + 1), 0, static_cast<int>(kLongest));
-  if (!size || blank == 0) {
-    return no_frame(line);
-  }
-  return std::optional<Header>(Header{std::string(line.substr(0, blank)), static_cast<std::size_t>(*size), end + 1});
-}
-
-Result<std::optional<Frame>> FrameReader::next() {
-  const auto header = TRY(read_header());
-  if (!header || bytes_.size() < header->length + header->size) {
+Result<std::optional<Frame>> next_frame(FrameReader& reader) {
+  constexpr std::size_t kMostShown = 64;
+  const auto payload = reader.next();
+  if (payload && !*payload) {
     return std::optional<Frame>();
   }
-  const auto& [kind, size, length] = *header;
-  Frame frame{kind, bytes_.substr(length, size)};
-  bytes_.erase(0, length + size);
-  return frame;
-}
-
-std::size_t FrameReader::wanted() const {
-  const auto header = read_header();
-  const bool is_known = header && *header;
-  return is_known ? std::max<std::size_t>((*header)->length + (*header)->size - bytes_.size(), 1) : 1;
+  const std::string_view bytes = payload ? std::string_view(**payload) : reader.rest();
+  const std::size_t end = bytes.find(kBlank);
+  if (!payload || end == 0 || end == std::string_view::npos) {
+    return Error{ErrorKind::BadData, "standard input says '" + one_line(bytes.substr(0, bytes.find('\n')), kMostShown) +
+                                         "', expected what the front of a job sends"};
+  }
+  return std::optional<Frame>(Frame{std::string(bytes.substr(0, end)), std::string(bytes.substr(end + 1))});
 }
 
 // Control lines: each begins with a record separator (0x1E) and the nonce.
@@ -112,7 +89,7 @@ void ControlLineFilter::finish(std::string& out) {
 void ControlLineFilter::send() {
   const std::string line = std::exchange(kept_, {});
   const std::string said = line.substr(start_.size(), line.size() - start_.size() - 1);
-  const std::size_t blank = said.find(' ');
+  const std::size_t blank = said.find(kBlank);
   on_control(said.substr(0, blank), blank == std::string::npos ? "" : said.substr(blank + 1));
 }
 

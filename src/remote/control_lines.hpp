@@ -3,6 +3,7 @@
 // Defines the messages between the remote launcher and its agents: frames on an agent's standard input, and control
 // lines between the lines of its standard output.
 
+#include "base/frame.hpp"
 #include "base/result.hpp"
 
 #include <chrono>
@@ -22,31 +23,14 @@ struct Frame {
   bool operator==(const Frame&) const = default;
 };
 
-/// Encodes a frame: "signal 7\nSIGUSR1".
+/// Size limit of a frame: the longest argument that the kernel passes is far shorter.
+inline constexpr std::size_t kMostFrameBytes = std::size_t{16} << 20U;
+
+/// Encodes a frame, whose payload is "signal SIGUSR1".
 [[nodiscard]] std::string write_frame(const Frame& frame);
 
-/// Parses frames from bytes as they arrive.
-class FrameReader {
- public:
-  /// Size limit of a frame: the longest argument that the kernel passes is far shorter.
-  static constexpr std::size_t kLongest = std::size_t{16} << 20U;
-
-  void feed(std::string_view bytes) { bytes_ += bytes; }
-  /// The next frame; empty while it is incomplete. Fails with `BadData` for bytes that are no frame.
-  [[nodiscard]] Result<std::optional<Frame>> next();
-  /// Number of bytes that may be read without reading past the current frame.
-  [[nodiscard]] std::size_t wanted() const;
-
- private:
-  struct Header {
-    std::string kind;
-    std::size_t size = 0;
-    std::size_t length = 0;  ///< of the header line
-  };
-  [[nodiscard]] Result<std::optional<Header>> read_header() const;
-
-  std::string bytes_;
-};
+/// Reads the next frame; empty while it is incomplete. Fails with `BadData` for bytes that are no frame.
+[[nodiscard]] Result<std::optional<Frame>> next_frame(FrameReader& reader);
 
 // Kinds of frames that the remote launcher sends while the job runs. The frames before these form an `AgentOrder`.
 

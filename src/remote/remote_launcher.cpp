@@ -387,7 +387,7 @@ void LauncherLink::on_readable() {
   }
   reader_.feed({buffer.data(), static_cast<std::size_t>(size)});
   while (words_.is_open()) {
-    const auto frame = reader_.next();
+    const auto frame = next_frame(reader_);
     if (!frame) {
       lose("the front of the job is none: " + frame.error().message);
     } else if (!*frame) {

@@ -179,7 +179,7 @@ class LauncherLink {
 
   boost::asio::posix::stream_descriptor words_;
   Timer silence_timer_;
-  FrameReader reader_;
+  FrameReader reader_{kMostFrameBytes};
 };
 
 }  // namespace muster

@@ -2,8 +2,8 @@
 // The first byte says how the frames are torn; the frames follow, from three agents in turn.
 #include "gang/protocol/exchange.hpp"
 
+#include "base/frame.hpp"
 #include "fuzz.hpp"
-#include "gang/net/frame.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ void contribute(std::string_view bytes, std::size_t chunk) {
     nodes.push_back({link, "host"});
   }
   (void)exchange.begin(0, nodes);
-  gang::FrameReader reader(gang::kMostMessageBytes);
+  FrameReader reader(gang::kMostMessageBytes);
   LinkId link = 0;
   while (!bytes.empty()) {
     reader.feed(bytes.substr(0, chunk));

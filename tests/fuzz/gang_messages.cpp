@@ -1,7 +1,7 @@
 // Any bytes of a stranger: frames, and messages in them. The first byte says how the rest is torn.
+#include "base/frame.hpp"
 #include "base/text.hpp"
 #include "fuzz.hpp"
-#include "gang/net/frame.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <string>
@@ -30,7 +30,7 @@ void check_message(std::string_view payload) {
 /// Payloads until the end or the first error.
 Payloads read(std::string_view bytes, std::size_t chunk, std::size_t limit) {
   Payloads payloads;
-  gang::FrameReader reader(limit);
+  FrameReader reader(limit);
   while (!bytes.empty()) {
     reader.feed(bytes.substr(0, chunk));
     bytes.remove_prefix(std::min(chunk, bytes.size()));
@@ -45,7 +45,7 @@ Payloads read(std::string_view bytes, std::size_t chunk, std::size_t limit) {
       require(!(*next)->empty() && (*next)->size() <= limit, "a payload has its limit");
       payloads.push_back(**next);
     }
-    require(reader.waiting() <= limit + 4, "no more is held than one frame");
+    require(reader.rest().size() <= limit + 4, "no more is held than one frame");
   }
   return payloads;
 }

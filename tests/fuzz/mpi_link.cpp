@@ -33,7 +33,7 @@ namespace muster::fuzz {
 namespace {
 
 constexpr std::size_t kProof = 64;
-constexpr std::size_t kLength = 8;
+constexpr std::size_t kLength = 4;
 
 /// A link at whose other end somebody has said this, and says no more.
 struct Link {
@@ -73,7 +73,7 @@ Result<std::string> take_command(int fd) {
     return sent.error();
   }
   while (true) {
-    const auto bytes = receive_some(fd, std::min<std::size_t>(reader.missing(), 7));
+    const auto bytes = receive_some(fd, std::min<std::size_t>(reader.wanted(), 7));
     const auto whole = bytes ? reader.feed(*bytes) : Result<bool>(bytes.error());
     if (!whole) {
       return whole.error();
@@ -89,8 +89,8 @@ void tell_daemon(std::string_view bytes) {
   Link link(bytes);
   const auto command = take_command(link.own.get());
   if (command) {
-    require(bytes.starts_with(gang::prove("", "")), "who knows no secret gets nothing run");
-    require(bytes.substr(kProof + kLength).starts_with(*command), "what was sent is run");
+    require(bytes.substr(kLength).starts_with(gang::prove("", "")), "who knows no secret gets nothing run");
+    require(bytes.substr(kLength + kProof).starts_with(*command), "what was sent is run");
   }
   require(link.answer().size() == 32 + (command ? kProof : 0), "digits, and then a proof");
 }

@@ -291,3 +291,28 @@ def test_an_agent_without_a_remote_launcher_logs_what_it_waits_for(muster):
 
     assert job.code == 71
     assert "the front is gone" in job.err.text
+
+
+def order(*frames):
+    """What a front sends, in frames that one of another version may send too."""
+    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "said"),
+    [
+        (b"muster 5\n9.9.9host 1\nb", 65, "standard input says 'must', expected what the front of a job sends"),
+        (
+            order(b"muster 9.9.9", b"host b", b"wish x"),
+            65,
+            "the front of the job, muster 9.9.9, sends 'wish', which this muster cannot read",
+        ),
+    ],
+)
+def test_an_order_of_another_version_is_refused_by_its_words(muster, tmp_path, sent, code, said):
+    (tmp_path / "sent").write_bytes(sent)
+    with (tmp_path / "sent").open("rb") as sent_file:
+        job = muster.run("--agent-of-front", stdin=sent_file)
+
+    assert job.code == code
+    assert said in job.err.text

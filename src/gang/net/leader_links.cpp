@@ -1,8 +1,8 @@
 // Manages the leader's links to agents and to peers that have not joined yet, and an agent's link to its leader.
 #include "gang/net/leader_links.hpp"
 
+#include "base/frame.hpp"
 #include "base/log.hpp"
-#include "gang/net/frame.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <algorithm>

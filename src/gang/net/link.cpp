@@ -1,7 +1,8 @@
 // Implements a link on Asio. Reads when the socket is readable, into one buffer for all links.
 #include "gang/net/link.hpp"
 
-#include "gang/net/frame.hpp"
+#include "base/frame.hpp"
+#include "gang/net/outbox.hpp"
 #include "gang/net/resolver.hpp"
 #include "gang/protocol/message_encoding.hpp"
 

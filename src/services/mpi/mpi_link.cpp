@@ -1,5 +1,5 @@
-// Implements both ends of the link. The daemon sends 32 digits; the agent a proof for these with the command, the
-// command's size in 8 digits, and the command; the daemon a proof for the digits.
+// Implements both ends of the link. The daemon sends 32 digits; the agent a frame, which is a proof for these with the
+// command, and the command; the daemon a proof for the digits.
 #include "services/mpi/mpi_link.hpp"
 
 #include "base/endpoint.hpp"
@@ -7,28 +7,26 @@
 #include "base/text.hpp"
 #include "gang/net/token.hpp"
 
-#include <fcntl.h>
-#include <netinet/in.h>
+#include <boost/asio/ip/tcp.hpp>
+
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace muster {
 namespace {
 
+using boost::asio::ip::tcp;
+
 constexpr std::size_t kDigits = 32;
 constexpr std::size_t kProofSize = 64;
-/// Added to the command's size, so that it always has 8 digits.
-constexpr int kLengthBase = 10'000'000;
-constexpr std::size_t kLengthSize = 8;
-constexpr std::size_t kHeadSize = kProofSize + kLengthSize;
 /// The kernel's limit of an argument: MAX_ARG_STRLEN.
-constexpr int kMostCommand = 128 << 10;
+constexpr std::size_t kMostCommand = std::size_t{128} << 10U;
 constexpr int kPort = 65'535;
 /// Milliseconds between two attempts to connect, at first and at most.
 constexpr int kFirstPause = 10;
@@ -46,44 +44,13 @@ Result<> wait_until(int fd, short events, const Deadline& deadline) {
   return found > 0 ? Result<>() : Result<>(system_error("cannot wait for the other end", errno));
 }
 
-/// An IPv4 or IPv6 address with a port.
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-
-  [[nodiscard]] const sockaddr* get() const {
-    return reinterpret_cast<const sockaddr*>(&storage);  // NOLINT: the socket API
-  }
-};
-
-/// `bytes`: 4 of an IPv4 address, or 16 of an IPv6 address.
-SocketAddress address_of(std::string_view bytes, std::uint16_t port) {
-  SocketAddress address;
-  if (bytes.size() == sizeof(in_addr)) {
-    sockaddr_in four{};
-    four.sin_family = AF_INET;
-    four.sin_port = htons(port);
-    std::memcpy(&four.sin_addr, bytes.data(), bytes.size());
-    std::memcpy(&address.storage, &four, sizeof four);
-    address.size = sizeof four;
-  } else {
-    sockaddr_in6 six{};
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(port);
-    std::memcpy(&six.sin6_addr, bytes.data(), bytes.size());
-    std::memcpy(&address.storage, &six, sizeof six);
-    address.size = sizeof six;
-  }
-  return address;
-}
-
 /// Tries once. Empty: no process listens there yet.
-Result<UniqueFd> try_to_connect(const SocketAddress& address, const Deadline& deadline) {
-  UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Result<UniqueFd> try_to_connect(const tcp::endpoint& address, const Deadline& deadline) {
+  UniqueFd fd(::socket(address.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) {
     return system_error("cannot make a socket", errno);
   }
-  if (::connect(fd.get(), address.get(), address.size) == 0) {
+  if (::connect(fd.get(), address.data(), static_cast<socklen_t>(address.size())) == 0) {
     return fd;
   }
   if (errno != EINPROGRESS) {
@@ -115,33 +82,15 @@ int Deadline::left() const {
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-Result<UniqueFd> listen_at(std::uint16_t port) {
-  int error_number = 0;
-  for (const std::size_t size : {sizeof(in6_addr), sizeof(in_addr)}) {  // some hosts have no IPv6
-    const SocketAddress any = address_of(std::string(size, '\0'), port);
-    UniqueFd fd(::socket(any.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int on = 1;
-    const int off = 0;
-    if (fd && any.storage.ss_family == AF_INET6) {
-      (void)::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    }
-    if (fd && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        ::bind(fd.get(), any.get(), any.size) == 0 && ::listen(fd.get(), SOMAXCONN) == 0) {
-      return fd;
-    }
-    error_number = errno;
-  }
-  return system_error("cannot listen at port " + std::to_string(port), error_number);
-}
-
 Result<UniqueFd> connect_to(const std::string& endpoint, const Deadline& deadline) {
   const Endpoint parts = split_endpoint(endpoint);
-  const auto bytes = address_bytes(parts.host);
+  boost::system::error_code error;
+  const auto host = boost::asio::ip::make_address(parts.host, error);
   const auto port = parse_integer(parts.port.value_or(""), 1, kPort);
-  if (!bytes || !port) {
+  if (error || !port) {
     return Error{ErrorKind::BadEnvironment, "'" + endpoint + "' is no address with a port"};
   }
-  const SocketAddress address = address_of(*bytes, static_cast<std::uint16_t>(*port));
+  const tcp::endpoint address(host, static_cast<std::uint16_t>(*port));
   for (int pause = kFirstPause; !deadline.is_over(); pause = std::min(2 * pause, kMostPause)) {
     auto connected = try_to_connect(address, deadline);
     if (!connected || *connected) {
@@ -186,8 +135,7 @@ Result<> ask_for_command(int fd, std::string_view secret, std::string_view comma
   std::string digits;
   TRY(receive(fd, digits, kDigits, deadline));
   const std::string text(command);
-  const std::string length = std::to_string(kLengthBase + text.size());
-  TRY(send_all(fd, gang::prove(secret, digits + text) + length + text, deadline));
+  TRY(send_all(fd, frame(gang::prove(secret, digits + text) + text), deadline));
   std::string answer;
   TRY(receive(fd, answer, kProofSize, deadline));
   return gang::is_proof(answer, secret, digits)
@@ -195,34 +143,22 @@ Result<> ask_for_command(int fd, std::string_view secret, std::string_view comma
              : Error{ErrorKind::System, "who listens there does not know the job's secret"};
 }
 
-CommandReader::CommandReader(std::string secret) : secret_(std::move(secret)), digits_(gang::random_digits()) {}
-
-std::size_t CommandReader::missing() const {
-  return kHeadSize + length_.value_or(0) - bytes_.size();
-}
+CommandReader::CommandReader(std::string secret)
+    : secret_(std::move(secret)), digits_(gang::random_digits()), frames_(kProofSize + kMostCommand) {}
 
 Result<bool> CommandReader::feed(std::string_view bytes) {
-  bytes_ += bytes;
-  if (missing() > 0) {
+  frames_.feed(bytes);
+  const auto payload = frames_.next();
+  if (payload && !*payload) {
     return false;
   }
-  if (!length_) {
-    const auto length = parse_integer(bytes_.substr(kProofSize, kLengthSize), kLengthBase, kLengthBase + kMostCommand);
-    if (!length) {
-      return Error{ErrorKind::System, "what came is no command"};
-    }
-    length_ = static_cast<std::size_t>(*length - kLengthBase);
+  if (!payload || (*payload)->size() < kProofSize) {
+    return Error{ErrorKind::System, "what came is no command"};
   }
-  if (missing() > 0) {
-    return false;
-  }
-  return gang::is_proof(bytes_.substr(0, kProofSize), secret_, digits_ + command())
+  command_ = (*payload)->substr(kProofSize);
+  return gang::is_proof((*payload)->substr(0, kProofSize), secret_, digits_ + command_)
              ? Result<bool>(true)
              : Error{ErrorKind::System, "who sent the command does not know the job's secret"};
-}
-
-std::string CommandReader::command() const {
-  return bytes_.substr(kHeadSize);
 }
 
 std::string CommandReader::answer() const {
@@ -260,7 +196,7 @@ void refuse(MpiClient& client, const std::string& why) {
 /// Reads the available bytes. True: a command is complete and valid, and the client has been told so.
 Result<bool> read_commands(MpiClient& client) {
   const int fd = client.link.get();
-  const auto bytes = TRY(receive_some(fd, std::min(client.reader.missing(), kMostAtOnce)));
+  const auto bytes = TRY(receive_some(fd, std::min(client.reader.wanted(), kMostAtOnce)));
   auto whole = client.reader.feed(bytes);
   if (!whole || !*whole) {
     return whole;
@@ -323,7 +259,6 @@ std::vector<pollfd> ends_of(const UniqueFd& listener, const Clients& clients) {
 }  // namespace
 
 Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::string& secret) {
-  (void)::fcntl(listener.get(), F_SETFL, O_NONBLOCK);  // a client may be gone before accept
   Clients clients;
   while (true) {
     auto ends = ends_of(listener, clients);

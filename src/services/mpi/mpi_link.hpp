@@ -4,11 +4,11 @@
 // the job's secret and sends a command; the connection ends when that command has ended.
 
 #include "base/file_io.hpp"
+#include "base/frame.hpp"
 #include "base/result.hpp"
 
 #include <chrono>
-#include <cstdint>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -26,9 +26,6 @@ class Deadline {
  private:
   std::chrono::steady_clock::time_point end_;
 };
-
-/// Listens at the port of all addresses, beside the socket that has it reserved.
-[[nodiscard]] Result<UniqueFd> listen_at(std::uint16_t port);
 
 /// Connects to "address:port", and retries until a process listens there.
 [[nodiscard]] Result<UniqueFd> connect_to(const std::string& endpoint, const Deadline& deadline);
@@ -50,18 +47,18 @@ class CommandReader {
   /// The challenge that is sent first: 32 digits that are used only once.
   [[nodiscard]] const std::string& digits() const { return digits_; }
   /// Bytes missing until the next part of the message is complete.
-  [[nodiscard]] std::size_t missing() const;
+  [[nodiscard]] std::size_t wanted() const { return frames_.wanted(); }
   /// True: the command is complete. Fails if the peer does not know the secret.
   [[nodiscard]] Result<bool> feed(std::string_view bytes);
-  [[nodiscard]] std::string command() const;
+  [[nodiscard]] const std::string& command() const { return command_; }
   /// Tells the agent that the command starts now, and proves that the daemon knows the secret.
   [[nodiscard]] std::string answer() const;
 
  private:
   std::string secret_;
   std::string digits_;
-  std::string bytes_;
-  std::optional<std::size_t> length_;  ///< of the command
+  FrameReader frames_;
+  std::string command_;
 };
 
 // Accepts connections of mpirun's remote shell: many may come, and only one that knows the job's secret is obeyed.
@@ -72,7 +69,8 @@ struct CommandRequest {
 };
 
 /// Returns the first command of a client that knows the secret, after telling the client that the command runs.
-/// Clients are served concurrently and have ten seconds each. Fails if no client can be accepted.
+/// Clients are served concurrently and have ten seconds each. Fails if no client can be accepted. `listener` does not
+/// block, as a client may be gone before it is accepted.
 [[nodiscard]] Result<CommandRequest> wait_for_command(const UniqueFd& listener, const std::string& secret);
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
+#include "gang/net/listener.hpp"
 #include "services/mpi/agent_call.hpp"
 #include "services/mpi/mpi_link.hpp"
 #include "services/mpi/ssh_files.hpp"
@@ -131,9 +132,13 @@ Result<int> serve_as_daemon(const MpiRoleInput& input) {
     return (secret ? endpoint : secret).error();
   }
   const auto port = parse_integer(split_endpoint(*endpoint).port.value_or(""), 1, kMostPort);
-  auto listener = TRY(listen_at(static_cast<std::uint16_t>(port.value_or(0))));
+  // The socket that has the port reserved stays beside this one.
+  const auto listener = gang::listen_everywhere(static_cast<std::uint16_t>(port.value_or(0)));
+  if (!listener) {
+    return listener.error().error;
+  }
   release_signals(input.inherited);  // so that signals end it while it waits
-  const auto asked = TRY(wait_for_command(listener, *secret));
+  const auto asked = TRY(wait_for_command(listener->fd, *secret));
   const auto& [link, command] = asked;
   // The command inherits the link, which ends with the last process that has it.
   (void)::fcntl(link.get(), F_SETFD, 0);

@@ -459,10 +459,10 @@ class StoreLoop {
   std::array<char, std::size_t{64} << 10U> buffer_{};
 };
 
-/// The agent reads the line and then kills this process. Waits for that: if a rank lost its connection earlier, that
+/// The agent reads the message and then kills this process. Waits for that: if a rank lost its connection earlier, that
 /// would be taken for the first failure.
-void print_fatal(int agent, const std::string& line) {
-  (void)write_all(agent, line, std::chrono::seconds(1));
+void print_fatal(int agent, const std::string& message) {
+  (void)write_all(agent, message, std::chrono::seconds(1));
   pollfd readable{agent, POLLIN, 0};
   char byte = 0;
   while (::poll(&readable, 1, -1) > 0 && ::recv(agent, &byte, 1, MSG_DONTWAIT) > 0) {
@@ -473,7 +473,7 @@ void print_fatal(int agent, const std::string& line) {
 
 void serve_store(const StoreChannel& ends, const StoreJob& job) {
   // Allocated in advance: when they are needed, there is no memory left.
-  const std::string end = write_line(StoreEnd{"it has no memory left for what the ranks keep in it"});
+  const std::string end = write_message(StoreEnd{"it has no memory left for what the ranks keep in it"});
   const UniqueFd agent(::fcntl(ends.agent, F_DUPFD_CLOEXEC, 0));
   std::optional<StoreLoop> loop;  // keeps clients connected until the agent knows
   try {
@@ -482,7 +482,7 @@ void serve_store(const StoreChannel& ends, const StoreJob& job) {
   } catch (const std::bad_alloc&) {
     print_fatal(agent.get(), end);
   } catch (const std::exception& error) {
-    print_fatal(agent.get(), write_line(StoreEnd{error.what()}));
+    print_fatal(agent.get(), write_message(StoreEnd{error.what()}));
   }
 }
 

@@ -1,5 +1,5 @@
 // Implements the messages between the store's process and the agent, and both ends of their link. A message is a JSON
-// object a line, and its first key tells its type.
+// object in a frame, and its first key tells its type.
 #include "services/torch_store/store_process.hpp"
 
 #include "base/json.hpp"
@@ -89,38 +89,31 @@ StoreMessage read_object(const json::object& object) {
 
 }  // namespace
 
-std::string write_line(const StoreMessage& line) {
-  json::value document = std::visit(Write{}, line);
+std::string write_message(const StoreMessage& message) {
+  json::value document = std::visit(Write{}, message);
   make_valid_utf8(document);
-  return json::serialize(document) + '\n';
+  return frame(json::serialize(document));
 }
 
-Result<std::vector<StoreMessage>> StoreMessageReader::feed(std::string_view bytes) {
-  rest_ += bytes;
-  std::vector<StoreMessage> lines;
-  std::size_t begin = 0;
-  for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    try {
-      lines.push_back(read_object(json::parse(std::string_view(rest_).substr(begin, end - begin)).as_object()));
-    } catch (const std::exception& wrong) {  // Boost.JSON throws for an unexpected type or a missing key
-      return Error{ErrorKind::BadData,
-                   std::string("the store's process says what is none of its words: ") + wrong.what()};
-    }
+Result<StoreMessage> read_message(std::string_view payload) {
+  try {
+    return read_object(json::parse(payload).as_object());
+  } catch (const std::exception& wrong) {  // Boost.JSON throws for an unexpected type or a missing key
+    return Error{ErrorKind::BadData,
+                 std::string("the store's process says what is none of its words: ") + wrong.what()};
   }
-  rest_.erase(0, begin);
-  return lines;
 }
 
-// The process's end: lines are buffered until the agent reads them.
+// The process's end: messages are buffered until the agent reads them.
 
 AgentLink::AgentLink(Poller& poller, int agent, std::uint64_t number)
     : poller_(poller), agent_(agent), number_(number) {
   poller_.add(agent_, number_, EPOLLIN);
 }
 
-void AgentLink::send(const StoreMessage& line) {
+void AgentLink::send(const StoreMessage& message) {
   const bool is_first = unread_.empty();
-  unread_ += write_line(line);
+  unread_ += write_message(message);
   if (is_first) {
     write();
   }
@@ -216,7 +209,7 @@ Result<> StoreProcess::start_process() {
   served_ = UniqueFd(listener_.release());
   log_debug("the store's process is pid " + std::to_string(*pid));
   stream_.assign(ours.release());
-  lines_ = {};
+  frames_ = FrameReader(kMostMessageSize);
   read();
   return {};
 }
@@ -230,28 +223,35 @@ void StoreProcess::on_bytes(const ErrorCode& error, std::size_t size) {
     fail({ErrorKind::System, "its process has ended"});
     return;
   }
-  const auto lines = lines_.feed({buffer_.data(), size});
-  if (!lines) {
-    fail(lines.error());
-    return;
-  }
-  for (const StoreMessage& line : *lines) {
-    take(line);
-  }
-  if (stream_.is_open()) {
+  frames_.feed({buffer_.data(), size});
+  if (const auto taken = take_all(); !taken) {
+    fail(taken.error());
+  } else if (stream_.is_open()) {
     read();
   }
 }
 
-void StoreProcess::take(const StoreMessage& line) {
-  if (const auto* const notice = std::get_if<StoreNotice>(&line)) {
+Result<> StoreProcess::take_all() {
+  while (stream_.is_open()) {
+    const auto payload = TRY(frames_.next());
+    if (!payload) {
+      break;
+    }
+    const auto message = TRY(read_message(*payload));
+    take(message);
+  }
+  return {};
+}
+
+void StoreProcess::take(const StoreMessage& message) {
+  if (const auto* const notice = std::get_if<StoreNotice>(&message)) {
     log_warning(notice->text);
-  } else if (const auto* const end = std::get_if<StoreEnd>(&line)) {
+  } else if (const auto* const end = std::get_if<StoreEnd>(&message)) {
     fail({ErrorKind::System, end->why});
-  } else if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&line)) {
+  } else if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&message)) {
     report_waiting_ranks(*awaited);
   } else {
-    const auto& status = std::get<StoreStatus>(line);
+    const auto& status = std::get<StoreStatus>(message);
     if (status.is_complete) {
       later_.cancel();  // so that an idle job has no wakeups
     }

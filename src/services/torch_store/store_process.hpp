@@ -1,8 +1,9 @@
 #pragma once
 
-// The store's process, and its messages: it sends lines of JSON to the agent, and the agent sends it single bytes.
+// The store's process, and its messages: it sends frames of JSON to the agent, and the agent sends it single bytes.
 
 #include "base/file_io.hpp"
+#include "base/frame.hpp"
 #include "process/helper_process.hpp"
 #include "process/timers.hpp"
 #include "services/torch_store/store_main.hpp"
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace muster {
 
@@ -38,18 +38,11 @@ struct StoreEnd {
 };
 using StoreMessage = std::variant<StoreNotice, StoreEnd, StoreStatus, store::AwaitedKeys>;
 
-/// With a newline at the end.
-[[nodiscard]] std::string write_line(const StoreMessage& line);
+/// In a frame.
+[[nodiscard]] std::string write_message(const StoreMessage& message);
 
-/// Parses lines from bytes in any pieces.
-class StoreMessageReader {
- public:
-  /// Fails with `BadData` for an invalid line.
-  [[nodiscard]] Result<std::vector<StoreMessage>> feed(std::string_view bytes);
-
- private:
-  std::string rest_;
-};
+/// Parses the payload of a frame. Fails with `BadData` for an invalid one.
+[[nodiscard]] Result<StoreMessage> read_message(std::string_view payload);
 
 // The process's end of the link to the agent.
 
@@ -59,7 +52,7 @@ class AgentLink {
   /// `agent` is a stream, which the caller owns. `number` is its number in the poller.
   AgentLink(Poller& poller, int agent, std::uint64_t number);
 
-  void send(const StoreMessage& line);
+  void send(const StoreMessage& message);
   /// Sends a message for the user. Only the first few are sent, as later ones are alike.
   void warn(const std::string& text);
 
@@ -113,12 +106,15 @@ class StoreProcess final : public StoreServer {
 
   /// A turn in which 8,192 clients are answered takes less time.
   static constexpr std::chrono::milliseconds kTimeout{300};
+  /// The longest message names all processes that have arrived.
+  static constexpr std::size_t kMostMessageSize = std::size_t{256} << 20U;
 
   void on_first_client(const ErrorCode& error);
   [[nodiscard]] Result<> start_process();
   void read();
   void on_bytes(const ErrorCode& error, std::size_t size);
-  void take(const StoreMessage& line);
+  [[nodiscard]] Result<> take_all();
+  void take(const StoreMessage& message);
   void ask(char what);
   void report_waiting_ranks(const store::AwaitedKeys& awaited);
   void fail(const Error& why);
@@ -131,7 +127,7 @@ class StoreProcess final : public StoreServer {
   DelayedCall timeout_;  ///< time limit of a request for the waiting clients
   StoreJob job_;
   StoreEvents events_;
-  StoreMessageReader lines_;
+  FrameReader frames_{kMostMessageSize};
   std::optional<pid_t> pid_;
   CallbackScope scope_;
   std::array<char, std::size_t{16} << 10U> buffer_{};

@@ -11,11 +11,11 @@ namespace {
 const std::string kTorture{"a b'c\"d\\e$f`g;h\ni\x1e\xff\x01 é", 24};
 
 std::vector<Frame> read_all(const std::string& bytes, std::size_t step) {
-  FrameReader reader;
+  FrameReader reader(kMostFrameBytes);
   std::vector<Frame> frames;
   for (std::size_t i = 0; i < bytes.size(); i += step) {
     reader.feed(std::string_view(bytes).substr(i, step));
-    while (auto frame = reader.next().value()) {
+    while (auto frame = next_frame(reader).value()) {
       frames.push_back(*frame);
     }
   }
@@ -33,29 +33,18 @@ TEST(Frames, ArriveInWhateverPieces) {
   }
 }
 
-TEST(Frames, AreReadWithoutTouchingWhatFollows) {
-  const std::string bytes = write_frame({"start"});
-  const std::string all = write_frame({"variable", kTorture}) + bytes + "rest";
-  FrameReader reader;
-  std::size_t at = 0;
-  for (int frames = 0; frames < 2;) {
-    const std::size_t count = std::min<std::size_t>(reader.wanted(), 7);
-    reader.feed(std::string_view(all).substr(at, count));
-    at += count;
-    frames += reader.next().value() ? 1 : 0;
-  }
-  EXPECT_EQ(all.substr(at), "rest");
-}
-
 TEST(Frames, AreRefusedWhenTheyAreNone) {
-  for (const char* const bytes : {"hello\n", "signal x\n", "signal -1\n", " 3\nabc", "signal 99999999999\n"}) {
-    FrameReader reader;
+  for (const auto& [bytes, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"hello\n", "hello"},
+           {"muster 5\n0.1.0host 1\na", "muster 5"},  // the frames of an older muster
+           {muster::frame("signal"), "signal"},
+           {muster::frame(" SIGTERM"), " SIGTERM"}}) {
+    FrameReader reader(kMostFrameBytes);
     reader.feed(bytes);
-    EXPECT_FALSE(reader.next()) << bytes;
+    const auto read = next_frame(reader);
+    ASSERT_FALSE(read) << bytes;
+    EXPECT_EQ(read.error().message, "standard input says '" + shown + "', expected what the front of a job sends");
   }
-  FrameReader reader;
-  reader.feed(std::string(100, 'x'));
-  EXPECT_FALSE(reader.next());
 }
 
 TEST(Orders, ArriveByteForByte) {

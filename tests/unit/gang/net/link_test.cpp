@@ -1,7 +1,7 @@
 // Links over real sockets of this machine, with friends and with strangers at the other end.
 #include "gang/net/link.hpp"
 
-#include "gang/net/frame.hpp"
+#include "base/frame.hpp"
 #include "gang/net/loop.hpp"
 #include "gang/protocol/message_encoding.hpp"
 

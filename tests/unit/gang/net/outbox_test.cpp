@@ -1,5 +1,5 @@
 // Frames that wait to be sent: their order and their memory.
-#include "gang/net/frame.hpp"
+#include "gang/net/outbox.hpp"
 
 #include <gtest/gtest.h>
 

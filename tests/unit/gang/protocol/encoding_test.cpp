@@ -1,8 +1,8 @@
 // Messages between agents: written and read back, and malformed ones refused.
+#include "base/frame.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "gang/gang_config.hpp"
-#include "gang/net/frame.hpp"
 #include "gang/protocol/message_encoding.hpp"
 
 #include <gtest/gtest.h>

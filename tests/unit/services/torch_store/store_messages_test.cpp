@@ -1,4 +1,4 @@
-// Messages of the store's process to the agent are read back unchanged, however they are split.
+// Messages of the store's process to the agent are read back unchanged.
 #include "services/torch_store/store_process.hpp"
 
 #include <gtest/gtest.h>
@@ -6,14 +6,14 @@
 namespace muster {
 namespace {
 
-std::string words(const StoreMessage& line) {
-  if (const auto* const notice = std::get_if<StoreNotice>(&line)) {
+std::string words(const StoreMessage& message) {
+  if (const auto* const notice = std::get_if<StoreNotice>(&message)) {
     return "remark " + notice->text;
   }
-  if (const auto* const end = std::get_if<StoreEnd>(&line)) {
+  if (const auto* const end = std::get_if<StoreEnd>(&message)) {
     return "end " + end->why;
   }
-  if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&line)) {
+  if (const auto* const awaited = std::get_if<store::AwaitedKeys>(&message)) {
     std::string text = awaited->are_all ? "awaited" : "some awaited";
     for (const store::AwaitedKey& one : awaited->keys) {
       text += "; " + one.key + " by " + std::to_string(one.clients);
@@ -23,7 +23,7 @@ std::string words(const StoreMessage& line) {
     }
     return text;
   }
-  const auto& news = std::get<StoreStatus>(line);
+  const auto& news = std::get<StoreStatus>(message);
   std::string text = "news " + std::to_string(news.init_barrier) + " " + std::to_string(news.expected) +
                      (news.is_complete ? " complete" : "");
   for (const store::Process& process : news.arrived) {
@@ -32,24 +32,19 @@ std::string words(const StoreMessage& line) {
   return text;
 }
 
-TEST(StoreLines, ComeBackAsTheyWere) {
-  const std::vector<StoreMessage> lines = {
+TEST(StoreMessages, ComeBackAsTheyWere) {
+  const std::vector<StoreMessage> messages = {
       StoreNotice{"a \"line\"\nand \xff"},
       StoreStatus{0, 4, false, {{"10.0.0.1", 4'294'967'295U}, {"::1", std::nullopt}}},
       StoreStatus{3, 4, true, {}},
       store::AwaitedKeys{},
       store::AwaitedKeys{{{"/\xff", 3, {{"::1", 7}, {"10.0.0.1"}}}, {"/b", 1, {}}}, false},
       StoreEnd{"no memory"}};
-  std::string bytes;
-  for (const StoreMessage& line : lines) {
-    bytes += write_line(line);
-  }
-  StoreMessageReader reader;
+  FrameReader reader(1'000);
   std::vector<std::string> read;
-  for (const char byte : bytes) {
-    for (const StoreMessage& line : reader.feed({&byte, 1}).value()) {
-      read.push_back(words(line));
-    }
+  for (const StoreMessage& message : messages) {
+    reader.feed(write_message(message));
+    read.push_back(words(read_message(reader.next().value().value()).value()));
   }
   EXPECT_EQ(read,
             (std::vector<std::string>{
@@ -57,12 +52,12 @@ TEST(StoreLines, ComeBackAsTheyWere) {
                 "awaited", "some awaited; /\xEF\xBF\xBD by 3, ::1, pid 7, 10.0.0.1; /b by 1", "end no memory"}));
 }
 
-TEST(StoreLines, NothingElseIsTaken) {
+TEST(StoreMessages, NothingElseIsTaken) {
   for (const char* const wrong :
-       {"\n", "[]\n", "{}\n", "{\"end\": 3}\n", "{\"meeting\":0,\"expected\":1,\"is_complete\":0,\"arrived\":[]}\n",
-        "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}\n", "{\"awaited\":[]}\n",
-        "{\"awaited\":[[\"/a\",1]],\"are_all\":true}\n"}) {
-    EXPECT_FALSE(StoreMessageReader().feed(wrong)) << wrong;
+       {"", "[]", "{}", "{\"end\": 3}", "{\"meeting\":0,\"expected\":1,\"is_complete\":0,\"arrived\":[]}",
+        "{\"meeting\":0,\"expected\":1,\"is_complete\":true,\"arrived\":[[]]}", "{\"awaited\":[]}",
+        "{\"awaited\":[[\"/a\",1]],\"are_all\":true}"}) {
+    EXPECT_FALSE(read_message(wrong)) << wrong;
   }
 }
 

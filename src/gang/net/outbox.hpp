@@ -1,50 +1,14 @@
 #pragma once
 
-// Frames messages: four bytes of length in big-endian order, then the payload. Also holds a link's send queue.
-// Pure: no socket.
-
-#include "base/result.hpp"
+// The send queue of a link. Pure: no socket.
 
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace muster::gang {
-
-/// Returns the payload with its length before it. The payload has 1 to kMostMessageBytes bytes.
-[[nodiscard]] std::string frame(std::string_view payload);
-
-/// Extracts payloads from a byte stream of an untrusted sender.
-///
-/// Stores no more than the bytes that were fed and not taken, so announcing a large frame costs the receiver nothing.
-/// After each `feed`, call `next` until it is empty.
-class FrameReader {
- public:
-  /// `limit` is the longest accepted payload in bytes.
-  explicit FrameReader(std::size_t limit) : limit_(limit) {}
-
-  /// Applies to frames that have not been taken yet.
-  void set_limit(std::size_t limit) { limit_ = limit; }
-
-  void feed(std::string_view bytes);
-
-  /// Returns the next payload; empty: more bytes are needed. Fails with `BadData` if a frame is empty or too long,
-  /// and on every later call: the start of the next frame is unknown.
-  [[nodiscard]] Result<std::optional<std::string>> next();
-
-  /// Bytes that were fed and not taken.
-  [[nodiscard]] std::size_t waiting() const { return bytes_.size() - taken_; }
-
- private:
-  void take(std::size_t count);
-
-  std::size_t limit_;
-  std::size_t taken_ = 0;  ///< offset in `bytes_`
-  std::string bytes_;
-};
 
 /// Send queue of one link. *Bulk* frames may be large in total: chunks of values, and frames that many links share.
 class Outbox {

@@ -1,16 +1,18 @@
 // Messages out of a stream of bytes, however it is torn.
-#include "gang/net/frame.hpp"
-
-#include "gang/protocol/message_encoding.hpp"
+#include "base/frame.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
-namespace muster::gang {
+namespace muster {
 namespace {
 
 using namespace std::string_literals;
+
+constexpr std::size_t kSmall = std::size_t{64} << 10U;
+constexpr std::size_t kLarge = std::size_t{256} << 10U;
 
 /// The payloads that are complete.
 std::vector<std::string> take_all(FrameReader& reader) {
@@ -36,7 +38,7 @@ TEST(FrameReader, TakesFramesThatComeByteByByte) {
     }
   }
   EXPECT_EQ(payloads, (std::vector<std::string>{"one", "two", "0123456789"}));
-  EXPECT_EQ(reader.waiting(), 0U);
+  EXPECT_EQ(reader.rest().size(), 0U);
 }
 
 TEST(FrameReader, TakesFramesThatComeTogether) {
@@ -58,10 +60,10 @@ TEST(FrameReader, HasItsLimitExactly) {
 }
 
 TEST(FrameReader, AppliesASeparateLimitToTheNextFrame) {
-  FrameReader reader(kMostJoinBytes);
-  reader.feed(frame("join") + frame(std::string(kMostMessageBytes, 'x')));
+  FrameReader reader(kSmall);
+  reader.feed(frame("join") + frame(std::string(kLarge, 'x')));
   ASSERT_TRUE(*reader.next());
-  reader.set_limit(kMostMessageBytes);
+  reader.set_limit(kLarge);
   EXPECT_EQ(take_all(reader).size(), 1U);
 }
 
@@ -74,14 +76,28 @@ TEST(FrameReader, RefusesAnEmptyFrameForever) {
 }
 
 TEST(FrameReader, AllocatesNoMoreThanItReceived) {
-  FrameReader reader(kMostMessageBytes);
+  FrameReader reader(kLarge);
   reader.feed("\0\x04\0\0"s);  // announces 256 KiB
   EXPECT_FALSE(*reader.next());
-  EXPECT_EQ(reader.waiting(), 4U);
+  EXPECT_EQ(reader.rest().size(), 4U);
+}
+
+TEST(FrameReader, WantsNoByteOfWhatFollows) {
+  const std::string all = frame("one") + frame("two") + "rest";
+  FrameReader reader(10);
+  std::size_t at = 0;
+  for (int frames = 0; frames < 2;) {
+    ASSERT_GT(reader.wanted(), 0U);
+    const std::size_t count = std::min<std::size_t>(reader.wanted(), 2);
+    reader.feed(std::string_view(all).substr(at, count));
+    at += count;
+    frames += *reader.next() ? 1 : 0;
+  }
+  EXPECT_EQ(all.substr(at), "rest");
 }
 
 TEST(FrameReader, SaysThatAnotherProtocolIsTooLong) {
-  FrameReader reader(kMostJoinBytes);
+  FrameReader reader(kSmall);
   reader.feed("GET / HTTP/1.1\r\n");
   const auto next = reader.next();
   ASSERT_FALSE(next);
@@ -89,4 +105,4 @@ TEST(FrameReader, SaysThatAnotherProtocolIsTooLong) {
 }
 
 }  // namespace
-}  // namespace muster::gang
+}  // namespace muster
