@@ -25,8 +25,7 @@ constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
     {"machine_rank", '\0', "R", OptionSupport::Better, "If nobody gives it: by the platform, else by arrival."},
     {"main_process_ip", '\0', "HOST", OptionSupport::Same, "Where the nodes meet."},
     {"main_process_port", '\0', "PORT", OptionSupport::Same,
-     "Where the workers meet, and the nodes beside it. On one node a free port, unless it is "
-     "given."},
+     "Where the workers meet, and the nodes beside it. On one node a free port, unless it is given."},
     {"same_network", '\0', nullptr, OptionSupport::Same, "The nodes meet at the same place with and without."},
     {"rdzv_backend", '\0', "NAME", OptionSupport::Better, "As torchrun's --rdzv-backend.", nullptr,
      "static c10d etcd etcd-v2"},
@@ -52,8 +51,7 @@ constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
     {"mixed_precision", '\0', "NAME", OptionSupport::Same, "ACCELERATE_MIXED_PRECISION", nullptr, "no fp16 bf16 fp8",
      true},
     {"gpu_ids", '\0', "LIST", OptionSupport::Same,
-     "The value of CUDA_VISIBLE_DEVICES, or of what this node's devices go by; all is all of "
-     "them."},
+     "The value of CUDA_VISIBLE_DEVICES, or of what this node's devices go by; all is all of them."},
     {"num_cpu_threads_per_process", '\0', "N", OptionSupport::Same, "OMP_NUM_THREADS"},
     {"enable_cpu_affinity", '\0', nullptr, OptionSupport::Same, "ACCELERATE_CPU_AFFINITY"},
     {"debug", '\0', nullptr, OptionSupport::Same, "ACCELERATE_DEBUG_MODE"},
@@ -61,18 +59,15 @@ constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
     {"fp8_override_linear_precision", '\0', "WHETHER,WHETHER,WHETHER", OptionSupport::Same,
      "ACCELERATE_FP8_OVERRIDE_FPROP, ACCELERATE_FP8_OVERRIDE_DGRAD, ACCELERATE_FP8_OVERRIDE_WGRAD"},
     {"deepspeed_hostfile", '\0', "FILE", OptionSupport::Better,
-     "Its hosts are started, through ssh. With --deepspeed_multinode_launcher standard or nossh, "
-     "and "
-     "where it may list the nodes that a platform starts, it is ignored."},
+     "Its hosts are started, through ssh. With --deepspeed_multinode_launcher standard or nossh, and where it may list "
+     "the nodes that a platform starts, it is ignored."},
     {"deepspeed_inclusion_filter", '\0', "NODES", OptionSupport::Same, "Hosts of it, and their devices."},
     {"deepspeed_exclusion_filter", '\0', "NODES", OptionSupport::Same, "The same, of those that are left out."},
     {"deepspeed_multinode_launcher", '\0', "NAME", OptionSupport::Better,
-     "standard and nossh: each node is started by itself. Else muster goes to the hosts of the "
-     "hostfile, through ssh or --remote-shell."},
+     "standard and nossh: each node is started by itself. Else muster goes to the hosts of the hostfile, through ssh "
+     "or --remote-shell."},
     {"mpirun_hostfile", '\0', "FILE", OptionSupport::Better,
-     "Its hosts are started, through ssh, without mpirun. Where the platform starts each node, it "
-     "is "
-     "ignored."},
+     "Its hosts are started, through ssh, without mpirun. Where the platform starts each node, it is ignored."},
     {"use_xpu", '\0', nullptr, OptionSupport::Ignored, kOld},
     {"use_mps_device", '\0', nullptr, OptionSupport::Ignored, kOld},
     {"ipex", '\0', nullptr, OptionSupport::Ignored, "accelerate 1.15 does not know it any more"},

@@ -18,23 +18,18 @@ namespace {
 constexpr const char* kOwnShell = "muster goes to other hosts by itself, through ssh or --remote-shell";
 
 constexpr const char* kDeepspeedElastic =
-    "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not "
-    "there";
+    "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not there";
 
 constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
     {"hostfile", 'H', "FILE", OptionSupport::Better,
-     "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what "
-     "this one has; where it may list the nodes that a platform starts, it is ignored. There is no "
-     "default "
-     "file."},
+     "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what this one has; where "
+     "it may list the nodes that a platform starts, it is ignored. There is no default file."},
     {"include", 'i', "NODES", OptionSupport::Same,
-     "Hosts of the hostfile and their devices, as a@b:0,2; without one, localhost:0,1 are devices "
-     "of "
-     "this node, by their numbers in CUDA_VISIBLE_DEVICES or the like."},
+     "Hosts of the hostfile and their devices, as a@b:0,2; without one, localhost:0,1 are devices of this node, by "
+     "their numbers in CUDA_VISIBLE_DEVICES or the like."},
     {"exclude", 'e', "NODES", OptionSupport::Same, "All but these."},
     {"num_nodes", '\0', "N", OptionSupport::Better,
-     "So many of the hosts of the hostfile. If it is not given, and no file is, the platform says "
-     "how many there are.",
+     "So many of the hosts of the hostfile. If it is not given, and no file is, the platform says how many there are.",
      "nnodes"},
     {"num_gpus", '\0', "N", OptionSupport::Same, "Workers on this node, one for each accelerator if it is not given.",
      "nproc-per-node"},
@@ -50,8 +45,7 @@ constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
     {"module", '\0', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
     {"no_python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
     {"no_local_rank", '\0', nullptr, OptionSupport::Same,
-     "No --local_rank is given to the script. Without it, it stands before the script's own "
-     "arguments."},
+     "No --local_rank is given to the script. Without it, it stands before the script's own arguments."},
     {"no_ssh", '\0', nullptr, OptionSupport::Same, "Each node is started by itself."},
     {"no_ssh_check", '\0', nullptr, OptionSupport::Ignored, "who cannot be reached is named at once"},
     {"force_multi", '\0', nullptr, OptionSupport::Ignored, "a single host of the file is reached as any other"},

@@ -19,12 +19,12 @@ namespace muster {
 namespace {
 
 constexpr const char* kHorovodElastic =
-    "muster starts no elastic Horovod; --nnodes MIN:MAX with --max-restarts starts the job again "
-    "with the nodes that are there";
+    "muster starts no elastic Horovod; --nnodes MIN:MAX with --max-restarts starts the job again with the nodes that "
+    "are there";
 
 constexpr const char* kOverMpi =
-    "muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave it out, and use a Horovod "
-    "that is built with MPI";
+    "muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave it out, and use a Horovod that is built with "
+    "MPI";
 
 constexpr const char* kOfElastic = "it is of elastic jobs";
 
@@ -58,12 +58,10 @@ constexpr CompatOption chosen(CompatOption row, const char* choices) {
 
 constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     option("num-proc", '\0', "N", OptionSupport::Better,
-           "Processes of the job: the slots of the hosts are filled in their order. Without it, "
-           "all slots."),
+           "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots."),
     behind_one_dash(option("np", 'n', "N", OptionSupport::Better, "As --num-proc."), "num-proc"),
     option("hosts", 'H', "HOSTS", OptionSupport::Better,
-           "The hosts are started, through ssh. Where the platform starts each node, it is "
-           "ignored."),
+           "The hosts are started, through ssh. Where the platform starts each node, it is ignored."),
     option("hostfile", '\0', "FILE", OptionSupport::Better, "The same, a host on each line."),
     behind_one_dash(option("hostfile", '\0', "FILE", OptionSupport::Better, "As --hostfile."), "hostfile"),
     option("gloo", '\0', nullptr, OptionSupport::Refused, kOverMpi),
@@ -73,8 +71,7 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     option("ssh-port", 'p', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
     option("ssh-identity-file", 'i', "FILE", OptionSupport::Same, "As --remote-shell 'ssh -i FILE'."),
     set(option("start-timeout", '\0', "SECONDS", OptionSupport::Better,
-               "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if "
-               "neither is given."),
+               "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if neither is given."),
         "gang-timeout"),
     option("network-interfaces", '\0', "LIST", OptionSupport::Same,
            "OMPI_MCA_btl_tcp_if_include and NCCL_SOCKET_IFNAME."),

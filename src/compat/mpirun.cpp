@@ -17,15 +17,13 @@ namespace muster {
 namespace {
 
 constexpr const char* kCount =
-    "Processes of the job: the slots of the hosts are filled in their order. Without it, all "
-    "slots.";
+    "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots.";
 
 constexpr const char* kPerNode = "Processes on each node. With -np, at most so many.";
 
 constexpr const char* kHosts =
-    "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A "
-    "host "
-    "without a number has its accelerators as slots, or with -np an even share.";
+    "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A host without a number "
+    "has its accelerators as slots, or with -np an even share.";
 
 constexpr const char* kShown = "Said by mpirun; of ranks that muster starts itself, 'muster plan' says it.";
 
@@ -69,17 +67,16 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     owned("N", '\0', "N", OptionSupport::Same, kPerNode),
     owned("pernode", '\0', nullptr, OptionSupport::Same, "One process on each node."),
     shared("mca", "NAME VALUE", OptionSupport::Better,
-           "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons "
-           "start is muster's."),
+           "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons start is muster's."),
     shared("gmca", "NAME VALUE", OptionSupport::Better, "As --mca."),
     shared("pmixmca", "NAME VALUE", OptionSupport::Better, "As --mca, with PMIX_MCA_NAME."),
     passed("prtemca", '\0', "NAME VALUE"),
     shared("bind-to", "WHAT", OptionSupport::Better,
-           "none is how ranks start anyway, core is a share of the cores for each, and socket, numa "
-           "and l3cache are those; what else it says, only mpirun can do."),
+           "none is how ranks start anyway, core is a share of the cores for each, and socket, numa and l3cache are "
+           "those; what else it says, only mpirun can do."),
     shared("map-by", "HOW", OptionSupport::Better,
-           "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and "
-           "OVERSUBSCRIBE behind a colon is --oversubscribe; what else it says, only mpirun can do."),
+           "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and OVERSUBSCRIBE behind a "
+           "colon is --oversubscribe; what else it says, only mpirun can do."),
     shared("rank-by", "HOW", OptionSupport::Better, "slot; what else it says, only mpirun can do."),
     shared("byslot", nullptr, OptionSupport::Same, "How ranks are placed anyway."),
     passed("bynode", '\0', nullptr),
@@ -91,8 +88,8 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     shared("output-filename", "DIR", OptionSupport::Better,
            "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
     shared("stdin", "WHO", OptionSupport::Better,
-           "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does "
-           "not go to other hosts."),
+           "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does not go to other "
+           "hosts."),
     shared("quiet", nullptr, OptionSupport::Same, "Muster says little as it is."),
     shared("q", nullptr, OptionSupport::Same, "Muster says little as it is."),
     {"max-restarts", '\0', "N", OptionSupport::Better, "All ranks are started again together.", "max-restarts"},
@@ -224,9 +221,8 @@ Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>
   OtherProgram other;
   for (const TypedOption& typed : options) {
     if (!typed.option->is_passed && !is_count(typed.name) && typed.name != "x") {
-      return Error{ErrorKind::BadUsage, typed.source +
-                                            " is behind ':', expected it in front of the first program: it is "
-                                            "for all of them"};
+      return Error{ErrorKind::BadUsage,
+                   typed.source + " is behind ':', expected it in front of the first program: it is for all of them"};
     }
     if (is_count(typed.name)) {
       other.processes = parse_integer(typed.values.front(), 1, kMostProcesses).value_or(0);
@@ -247,8 +243,7 @@ Result<OtherProgram> read_program(Translation& t, const Words& words) {
   if (other && other->processes == 0) {
     return Error{ErrorKind::BadUsage,
                  "'" + read.program.front() +
-                     "' has no number of processes, expected -np N for each program where there are "
-                     "several"};
+                     "' has no number of processes, expected -np N for each program where there are several"};
   }
   if (other) {
     other->words.insert(other->words.begin(), {":", "-np", std::to_string(other->processes)});
@@ -312,8 +307,8 @@ void leave_binding(Translation& t) {
 Result<> check_no_circle(const Translation& t) {
   return t.snapshot.has(mpi::variable::kShared)
              ? Result<>(Error{ErrorKind::NotExecutable,
-                              "muster has started mpirun, and what PATH has by that name leads back "
-                              "to muster; put the folder of Open MPI's mpirun in front"})
+                              "muster has started mpirun, and what PATH has by that name leads back to muster; put the "
+                              "folder of Open MPI's mpirun in front"})
              : Result<>();
 }
 

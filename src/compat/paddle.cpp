@@ -16,8 +16,7 @@ namespace muster {
 namespace {
 
 constexpr const char* kServers =
-    "muster starts Paddle's collective training; parameter servers only Paddle's own launcher "
-    "starts";
+    "muster starts Paddle's collective training; parameter servers only Paddle's own launcher starts";
 
 constexpr const char* kMapping =
     "muster numbers ranks by their nodes; by a topology file only Paddle's own launcher does";
@@ -58,24 +57,24 @@ constexpr CompatOption of_servers(const char* name, const char* argument) {
 
 constexpr auto kPaddleOptions = std::to_array<CompatOption>({
     option("master", "HOST:PORT", OptionSupport::Better,
-           "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is "
-           "ignored: muster needs no etcd, but an address to meet at."),
+           "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is ignored: muster needs "
+           "no etcd, but an address to meet at."),
     option("rank", "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."),
     option("nnodes", "N|MIN:MAX", OptionSupport::Better,
            "If it is not given, the platform says how many there are. MIN:MAX needs no etcd.", "nnodes"),
     option("nproc_per_node", "N", OptionSupport::Same, "Workers on this node, one for each device if it is not given.",
            "nproc-per-node"),
     option("devices", "LIST", OptionSupport::Same,
-           "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for "
-           "each unless --nproc_per_node says another number."),
+           "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for each unless "
+           "--nproc_per_node says another number."),
     device_name("gpus"),
     device_name("npus"),
     device_name("xpus"),
     device_name("selected_gpus"),
     device_name("selected_xpus"),
     option("log_dir", "DIR", OptionSupport::Better,
-           "log if it is not given. Files are named by attempt and global rank, and the console has "
-           "the lines of all workers, not of the first alone.",
+           "log if it is not given. Files are named by attempt and global rank, and the console has the lines of all "
+           "workers, not of the first alone.",
            "log-dir"),
     option("job_id", "NAME", OptionSupport::Better, "Nodes that name another job do not join.", "job-id"),
     option("run_mode", "NAME", OptionSupport::Same, "collective; others are refused."),
@@ -83,17 +82,14 @@ constexpr auto kPaddleOptions = std::to_array<CompatOption>({
            "Addresses of the nodes in the order of their ranks; the first is where they meet."),
     alias("cluster_node_ips", "LIST", "ips", "As --ips."),
     without_variable(option("host", "IP", OptionSupport::Same,
-                            "Else POD_IP, which wins: which of --ips this node is. Without --ips "
-                            "each node is known by its "
-                            "address on the way to the leader.")),
+                            "Else POD_IP, which wins: which of --ips this node is. Without --ips each node is known by "
+                            "its address on the way to the leader.")),
     alias("node_ip", "IP", "host", "As --host."),
     option("start_port", "PORT", OptionSupport::Better,
-           "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports "
-           "that "
-           "are free."),
+           "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports that are free."),
     option("max_restart", "N", OptionSupport::Better,
-           "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not "
-           "given. It needs no etcd."),
+           "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not given. It needs no "
+           "etcd."),
     option("elastic_level", "LEVEL", OptionSupport::Better, "0 and 1: a failed job is started again."),
     option("elastic_timeout", "SECONDS", OptionSupport::Same,
            "With --nnodes MIN:MAX, how long to wait for more nodes, 30 if it is not given."),
@@ -183,8 +179,7 @@ Result<> check_kind(const Translation& t) {
   }
   if (!t.line.program.empty() && t.line.program.front() == "run_check") {
     return Error{ErrorKind::BadUsage,
-                 "the script is 'run_check', which is a test of Paddle's own launcher: start it "
-                 "without muster"};
+                 "the script is 'run_check', which is a test of Paddle's own launcher: start it without muster"};
   }
   for (const char* const name : {"PADDLE_SERVERS_ENDPOINTS", "PADDLE_TRAINERS_ENDPOINTS"}) {
     if (const auto servers = find_variable(t, name)) {

@@ -167,10 +167,9 @@ Error unknown_token(const CompatLauncher& compat, const std::string& token, cons
   if (auto ambiguity = find_ambiguity(compat, token)) {
     return std::move(*ambiguity);
   }
-  return unknown_option(token, nearest_of(compat, token, own),
-                        "'muster " + command_of(compat) +
-                            " --help' lists them, and a script that begins with a dash goes "
-                            "behind '--'");
+  return unknown_option(
+      token, nearest_of(compat, token, own),
+      "'muster " + command_of(compat) + " --help' lists them, and a script that begins with a dash goes behind '--'");
 }
 
 /// True if argparse takes the token for a value: it must not look like an option.

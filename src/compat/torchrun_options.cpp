@@ -13,14 +13,11 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
     {"nnodes", '\0', "N", OptionSupport::Better,
      "N or MIN:MAX. Where nothing says how many, the platform does, instead of 1.", "nnodes"},
     {"nproc-per-node", '\0', "N", OptionSupport::Same,
-     "A number, auto, gpu, cpu, npu or xpu; 1 if it is not given. Cores are those that may be "
-     "used.",
-     "nproc-per-node", "auto gpu cpu npu xpu"},
+     "A number, auto, gpu, cpu, npu or xpu; 1 if it is not given. Cores are those that may be used.", "nproc-per-node",
+     "auto gpu cpu npu xpu"},
     {"rdzv-backend", '\0', "NAME", OptionSupport::Better,
-     "static: ranks are given. c10d: they go by arrival, and who owns the endpoint's address "
-     "leads. "
-     "etcd and etcd-v2: the nodes meet at --master-addr or where the platform says; no etcd is "
-     "needed.",
+     "static: ranks are given. c10d: they go by arrival, and who owns the endpoint's address leads. etcd and etcd-v2: "
+     "the nodes meet at --master-addr or where the platform says; no etcd is needed.",
      nullptr, "static c10d etcd etcd-v2"},
     {"rdzv-endpoint", '\0', "HOST[:PORT]", OptionSupport::Better,
      "Where the nodes meet. On one node nobody needs to meet, and no two jobs clash there."},
@@ -29,9 +26,7 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
     {"rdzv-conf", '\0', "KEY=VALUE,...", OptionSupport::Better,
      "Each key is understood, whatever the backend; one that nobody knows is named."},
     {"standalone", '\0', nullptr, OptionSupport::Same,
-     "One node, a free port. What is said about nodes and where they meet is left out, a "
-     "platform's "
-     "word as well."},
+     "One node, a free port. What is said about nodes and where they meet is left out, a platform's word as well."},
     {"max-restarts", '\0', "N", OptionSupport::Better,
      "One budget for the job and not for each agent; all nodes restart together.", "max-restarts"},
     {"monitor-interval", '\0', "SECONDS", OptionSupport::Ignored,
@@ -41,14 +36,11 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
     {"event-log-handler", '\0', "NAME", OptionSupport::Ignored,
      "it names Python code; --report FILE writes what happened"},
     {"role", '\0', "NAME", OptionSupport::Same,
-     "The value of ROLE_NAME; ROLE_RANK and ROLE_WORLD_SIZE count over the nodes that have the "
-     "same.",
-     "set:role_name"},
+     "The value of ROLE_NAME; ROLE_RANK and ROLE_WORLD_SIZE count over the nodes that have the same.", "set:role_name"},
     {"module", 'm', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
     {"no-python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
     {"run-path", '\0', nullptr, OptionSupport::Better,
-     "The script is run by Python, under a relative path as well, and without this launcher's "
-     "modules in it."},
+     "The script is run by Python, under a relative path as well, and without this launcher's modules in it."},
     {"log-dir", '\0', "DIR", OptionSupport::Same,
      "Has the files that -r and -t ask for, and error files, under torchrun's names: <run "
      "id>_<random>/attempt_0/0/stdout.log, stderr.log and error.json.",
@@ -61,9 +53,7 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
      "Lines of output that hold one of the words go to a file of their own as well."},
     {"duplicate-stderr-filters", '\0', "WORDS", OptionSupport::Same, "Likewise for standard error."},
     {"node-rank", '\0', "R", OptionSupport::Better,
-     "If it is not given, the platform says it. With c10d and an endpoint it is ignored, as "
-     "torchrun "
-     "does.",
+     "If it is not given, the platform says it. With c10d and an endpoint it is ignored, as torchrun does.",
      "node-rank"},
     {"master-addr", '\0', "HOST", OptionSupport::Same, "Brackets around an address of IPv6 may be there or not."},
     {"master-port", '\0', "PORT", OptionSupport::Same,
@@ -71,19 +61,17 @@ constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
     {"local-addr", '\0', "HOST", OptionSupport::Ignored,
      "nodes are found by the connection that they make, none needs to name itself"},
     {"logs-specs", '\0', "NAME", OptionSupport::Same,
-     "default is the only one that torchrun itself has, and the only one here: others are Python "
-     "code.",
-     nullptr, "default", true, false},
+     "default is the only one that torchrun itself has, and the only one here: others are Python code.", nullptr,
+     "default", true, false},
     {"numa-binding", '\0', "HOW", OptionSupport::Better,
      "By system calls: no numactl is needed, and any accelerator will do.", "numa-binding",
      "node socket exclusive core-complex", true, false},
     {"signals-to-handle", '\0', "SIGNALS", OptionSupport::Better,
-     "These end the job, from the first moment on. USR1, USR2 and WINCH are passed on if they are "
-     "not named.",
+     "These end the job, from the first moment on. USR1, USR2 and WINCH are passed on if they are not named.",
      "signals-to-handle"},
     {"shutdown-timeout", '\0', "SECONDS", OptionSupport::Better,
-     "The time between SIGTERM and SIGKILL, on every path; fractions are allowed. Else "
-     "TORCH_ELASTIC_SHUTDOWN_TIMEOUT, else 30.",
+     "The time between SIGTERM and SIGKILL, on every path; fractions are allowed. Else TORCH_ELASTIC_SHUTDOWN_TIMEOUT, "
+     "else 30.",
      "grace"},
     {"virtual-local-rank", '\0', nullptr, OptionSupport::Same, "Each worker sees one accelerator and LOCAL_RANK=0.",
      "virtual-local-rank"},
@@ -239,9 +227,8 @@ constexpr auto kKeys = std::to_array<CompatOption>({
     {"last_call_timeout", '\0', "SECONDS", OptionSupport::Same,
      "How long more nodes are waited for once the fewest are here.", "last-call"},
     {"keep_alive_interval", '\0', "SECONDS", OptionSupport::Better,
-     "Times keep_alive_max_attempt (5 and 3 if not given) it is the silence after which a node is "
-     "lost; "
-     "the others end at once then.",
+     "Times keep_alive_max_attempt (5 and 3 if not given) it is the silence after which a node is lost; the others end "
+     "at once then.",
      "heartbeat-timeout"},
     {"keep_alive_max_attempt", '\0', "N", OptionSupport::Better, "See above.", "heartbeat-timeout"},
     {"close_timeout", '\0', "SECONDS", OptionSupport::Ignored, "a gang is closed at once"},
@@ -250,9 +237,8 @@ constexpr auto kKeys = std::to_array<CompatOption>({
     {"read_timeout", '\0', "SECONDS", OptionSupport::Ignored,
      "a node tries to reach the leader for as long as all nodes are waited for"},
     {"is_host", '\0', "WHETHER", OptionSupport::Same,
-     "With c10d, that this node leads where the endpoint leads to it, as a Service's or a "
-     "published one does; or "
-     "that it never leads. If not given, whoever owns the endpoint's address and port leads.",
+     "With c10d, that this node leads where the endpoint leads to it, as a Service's or a published one does; or that "
+     "it never leads. If not given, whoever owns the endpoint's address and port leads.",
      "lead"},
     {"store_type", '\0', "tcp", OptionSupport::Ignored, "the agents meet without a store"},
     {"use_libuv", '\0', "WHETHER", OptionSupport::Ignored, "the agents meet without a store"},

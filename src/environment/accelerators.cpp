@@ -313,15 +313,14 @@ Result<> check_device_lists(const Snapshot& snapshot) {
   const auto ascends = sourced_variable(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
   if (ascends && !ascends->value.empty() && ascends->value != "-1" && !is_ascending(ascends->value)) {
     return wrong_value(*ascends,
-                       "numbers in ascending order with commas and nothing else in between: "
-                       "Ascend's runtime would stop at the first that is not");
+                       "numbers in ascending order with commas and nothing else in between: Ascend's runtime would "
+                       "stop at the first that is not");
   }
   for (const char* const name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
     const auto list = sourced_variable(snapshot, name);
     if (list && !is_plain_device_list(list->value)) {
       return wrong_value(*list,
-                         "single devices such as 0,1,2, each once: the runtime would silently take "
-                         "fewer, or none");
+                         "single devices such as 0,1,2, each once: the runtime would silently take fewer, or none");
     }
   }
   return check_lists_of_hip(snapshot);

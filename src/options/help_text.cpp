@@ -57,8 +57,7 @@ std::string bash_function(const std::string& function, const CompletedCommand& c
          ")); then\n"
          "    COMPREPLY=($(compgen -W '" +
          command.words +
-         "' -- \"$current\") $(compgen -f -- "
-         "\"$current\"))\n"
+         "' -- \"$current\") $(compgen -f -- \"$current\"))\n"
          "  else\n"
          "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
          "  fi\n"

@@ -41,10 +41,9 @@ po::options_description describe_options(const OptionTable& table, const std::ve
 
 Error unknown_own_option(const std::string& typed, const OptionTable& table) {
   const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
-  return unknown_option(typed.starts_with('-') ? typed : "--" + typed, table.nearest(bare.substr(0, bare.find('='))),
-                        "'" + std::string(table.command) +
-                            " --help' lists them, and a program that begins with a dash goes "
-                            "behind '--'");
+  return unknown_option(
+      typed.starts_with('-') ? typed : "--" + typed, table.nearest(bare.substr(0, bare.find('='))),
+      "'" + std::string(table.command) + " --help' lists them, and a program that begins with a dash goes behind '--'");
 }
 
 Error syntax_error(const po::invalid_command_line_syntax& error) {

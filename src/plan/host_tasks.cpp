@@ -367,9 +367,8 @@ std::string order_notice(const Topology& topology, const Snapshot& snapshot) {
   if (models.size() < 2 || common_node(topology.nvidia) || snapshot.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID") {
     return {};
   }
-  return "the GPUs of this host differ, and CUDA numbers the fastest first: for a binding that "
-         "fits, "
-         "set CUDA_DEVICE_ORDER=PCI_BUS_ID";
+  return "the GPUs of this host differ, and CUDA numbers the fastest first: for a binding that fits, set "
+         "CUDA_DEVICE_ORDER=PCI_BUS_ID";
 }
 
 // Divides a host among the agents that a platform has started on it, one per process.

@@ -373,8 +373,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
                             {"nodes.slots", "1", "LOCAL_RANK and LOCAL_WORLD_SIZE"}};
   plan.notices = {"already a worker of another launcher (LOCAL_RANK=" + local_rank +
                   ", LOCAL_WORLD_SIZE=" + local_world_size +
-                  "): starting one process with the environment unchanged; --nproc-per-node "
-                  "overrides this"};
+                  "): starting one process with the environment unchanged; --nproc-per-node overrides this"};
   WorkerPlan worker;
   worker.role = "worker";
   worker.global_rank = GlobalRank{number("RANK", 0)};

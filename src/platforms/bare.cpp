@@ -104,9 +104,9 @@ Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<i
   } else {
     facts.processes = bare.world_size;
     facts.are_processes = true;
-    facts.no_nodes = contradiction(*bare.world_size, proof,
-                                   "that proves that it counts processes, and nothing says on "
-                                   "how many nodes they are; give --nnodes");
+    facts.no_nodes = contradiction(
+        *bare.world_size, proof,
+        "that proves that it counts processes, and nothing says on how many nodes they are; give --nnodes");
   }
   return {};
 }
@@ -115,9 +115,8 @@ Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<i
 Error started_already(const Sourced<int>& local_rank) {
   return Error{ErrorKind::BadEnvironment,
                local_rank.source.name + " is '" + std::to_string(local_rank.value) +
-                   "': something starts a process for each worker already, and muster is to be "
-                   "started once on a node; to have one worker started as it is, set "
-                   "LOCAL_WORLD_SIZE as well"};
+                   "': something starts a process for each worker already, and muster is to be started once on a node; "
+                   "to have one worker started as it is, set LOCAL_WORLD_SIZE as well"};
 }
 
 /// Checks RANK against NODE_RANK: they are equal, or RANK is that of the first process there.
@@ -276,8 +275,8 @@ std::optional<std::string> find_mpirun_sign(const Snapshot& snapshot) {
 Error unknown_size(const Snapshot& snapshot) {
   return Error{ErrorKind::BadEnvironment,
                "PMIX_RANK is '" + *snapshot.variable("PMIX_RANK") +
-                   "', but its launcher does not say how many ranks there are; start muster by "
-                   "mpirun, or one on each host with --nnodes, --node-rank and --master-addr"};
+                   "', but its launcher does not say how many ranks there are; start muster by mpirun, or one on each "
+                   "host with --nnodes, --node-rank and --master-addr"};
 }
 
 /// An id that all ranks of this start share. Hydra's is the socket to the proxy that started the ranks of this host.

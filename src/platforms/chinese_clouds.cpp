@@ -45,12 +45,11 @@ std::optional<std::string> find_pai_dlc_sign(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPaiDlc = {.name = "pai-dlc",
-                          .sign_text =
-                              "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a MASTER_ADDR "
-                              "that begins with dlc",
-                          .find_sign = find_pai_dlc_sign,
-                          .variables = torch_job("DLC_JOB_ID")};
+const Platform kPaiDlc = {
+    .name = "pai-dlc",
+    .sign_text = "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a MASTER_ADDR that begins with dlc",
+    .find_sign = find_pai_dlc_sign,
+    .variables = torch_job("DLC_JOB_ID")};
 
 // Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In
 // DDP jobs RANK and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the
@@ -157,9 +156,7 @@ Result<> add_nodes(PlatformFacts& facts, const std::vector<Trainers>& all) {
 /// Error for a node of a role without training nodes, which has no rank.
 Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
   if (role.value != "CHIEF" && role.value != "WORKER") {
-    return wrong_value(role,
-                       "CHIEF or WORKER, whose nodes train; give --platform single for what runs "
-                       "on the others");
+    return wrong_value(role, "CHIEF or WORKER, whose nodes train; give --platform single for what runs on the others");
   }
   const std::string name = variable_of(role.value, "NUM");
   if (const auto number = sourced_variable(snapshot, name)) {

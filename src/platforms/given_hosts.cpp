@@ -193,11 +193,10 @@ Result<GivenHosts> read_given_hosts(const Settings& settings) {
 }
 
 Error refuse_list(const Sourced<std::string>& list, const Starter& starter) {
-  return Error{error_kind(list.source),
-               list.source.name + " is '" + list.value + "' but " + starter.sign + " says that this is " +
-                   starter.platform +
-                   ", which starts muster on each node; leave the list of hosts out, or if it is "
-                   "right, add --platform flags"};
+  return Error{
+      error_kind(list.source),
+      list.source.name + " is '" + list.value + "' but " + starter.sign + " says that this is " + starter.platform +
+          ", which starts muster on each node; leave the list of hosts out, or if it is right, add --platform flags"};
 }
 
 /// A scheduler that starts one process, which has to reach the other hosts, gives that process no rank. Stale

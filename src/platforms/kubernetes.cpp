@@ -94,11 +94,10 @@ Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
 Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
   if (!numbers.job) {
     if (numbers.jobs) {
-      facts.no_nodes = Error{error_kind(numbers.jobs->source),
-                             numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) + "', but " +
-                                 numbers.part.job +
-                                 " is not set, which says beside it "
-                                 "which Job of the set this is; pass it on, or give --nnodes"};
+      facts.no_nodes = Error{
+          error_kind(numbers.jobs->source),
+          numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) + "', but " + numbers.part.job +
+              " is not set, which says beside it which Job of the set this is; pass it on, or give --nnodes"};
     }
     facts.node_rank = numbers.pod;
     return {};
@@ -209,8 +208,8 @@ std::optional<Error> find_lone_scheduler(const PlatformFacts& facts, const Snaps
   }
   return Error{error_kind(role->source),
                role->source.name + " is '" + role->value +
-                   "', and the scheduler has a pod of its own that has no devices; request devices "
-                   "for it, which makes it the first of the nodes: muster starts the scheduler there"};
+                   "', and the scheduler has a pod of its own that has no devices; request devices for it, which makes "
+                   "it the first of the nodes: muster starts the scheduler there"};
 }
 
 std::optional<std::string> find_ascend_operator_sign(const Snapshot& snapshot) {

@@ -147,10 +147,9 @@ Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
   }
   const auto id = sourced_variable(snapshot, "DET_ALLOCATION_ID");
   if (!own || !all) {
-    facts.no_nodes =
-        Error{ErrorKind::BadEnvironment, id->source.name + " is '" + id->value +
-                                             "', and how many containers it has only Determined's API says; "
-                                             "give --nnodes"};
+    facts.no_nodes = Error{ErrorKind::BadEnvironment,
+                           id->source.name + " is '" + id->value +
+                               "', and how many containers it has only Determined's API says; give --nnodes"};
     return {};
   }
   const int each = std::max(own->value, 1);

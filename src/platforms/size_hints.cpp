@@ -249,9 +249,8 @@ Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& 
   if (choice.platform == nullptr) {
     return Error{ErrorKind::BadEnvironment,
                  seen +
-                     "no platform that muster knows describes a job of several nodes, and this one "
-                     "would run alone; give --nnodes and what it then asks for, or --platform "
-                     "single if it is meant to"};
+                     "no platform that muster knows describes a job of several nodes, and this one would run alone; "
+                     "give --nnodes and what it then asks for, or --platform single if it is meant to"};
   }
   const std::string name = nodes == 1 ? "single" : choice.platform->name;
   const bool is_default = facts.nodes->source.kind == SourceKind::Default;

@@ -208,8 +208,8 @@ Result<> check_share(const PlatformFacts& facts) {
 /// Checks the user's numbers against these processes.
 Result<> check_request(const PlatformFacts& facts, const ClusterRequest& request) {
   constexpr const char* kWhy =
-      "each process that is started on a host is one worker already; leave the first out, or start "
-      "one muster for each host";
+      "each process that is started on a host is one worker already; leave the first out, or start one muster for each "
+      "host";
   const Sourced<int>& here = facts.share->local_size;
   if (request.slots && request.slots->value != "1" && request.slots->value != "auto") {
     return contradiction(*request.slots, as_text(here), kWhy);
@@ -254,11 +254,9 @@ Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, cons
     facts.master_address = {"127.0.0.1", facts.share->local_size.source};
   }
   if (!facts.master_address && facts.nodes) {
-    facts.no_leader =
-        Error{ErrorKind::BadEnvironment, facts.nodes->source.name + " is '" + std::to_string(facts.nodes->value) +
-                                             "' on several hosts, but nothing says on which of them rank 0 "
-                                             "is: " +
-                                             advice};
+    facts.no_leader = Error{ErrorKind::BadEnvironment,
+                            facts.nodes->source.name + " is '" + std::to_string(facts.nodes->value) +
+                                "' on several hosts, but nothing says on which of them rank 0 is: " + advice};
   }
   const bool is_shared = !id.value.empty() && facts.nodes && facts.nodes->value > 1;
   if (is_shared && !facts.master_port) {

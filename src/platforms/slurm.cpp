@@ -53,10 +53,10 @@ std::optional<Error> missing_of_step(const Snapshot& snapshot) {
   for (const char* const name :
        {"SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NODELIST"}) {
     if (!snapshot.has(name)) {
-      return Error{ErrorKind::BadEnvironment,
-                   "SLURM_STEP_ID is '" + *snapshot.variable("SLURM_STEP_ID") + "', but " + name +
-                       " is not set, which srun sets beside it; pass all SLURM_* variables on, or "
-                       "give --nnodes and --node-rank"};
+      return Error{ErrorKind::BadEnvironment, "SLURM_STEP_ID is '" + *snapshot.variable("SLURM_STEP_ID") + "', but " +
+                                                  name +
+                                                  " is not set, which srun sets beside it; pass all SLURM_* variables "
+                                                  "on, or give --nnodes and --node-rank"};
     }
   }
   return std::nullopt;
@@ -140,8 +140,7 @@ std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) 
   }
   const Text hosts{shortened(*snapshot.variable("SLURM_STEP_NODELIST")), step.hosts.source};
   return contradiction(*leader, hosts,
-                       "a host of the job, but of another step; leave MASTER_ADDR out, or give "
-                       "--master-addr");
+                       "a host of the job, but of another step; leave MASTER_ADDR out, or give --master-addr");
 }
 
 Result<> read_leader(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
@@ -178,10 +177,9 @@ std::optional<Error> several_groups(const Snapshot& snapshot) {
   if (!groups || parse_integer(groups->value, 0, 1)) {
     return std::nullopt;
   }
-  return Error{ErrorKind::BadEnvironment,
-               "SLURM_HET_SIZE is '" + groups->value +
-                   "': muster does not know how the groups of a heterogeneous job belong together, "
-                   "and none of them was started by srun"};
+  return Error{ErrorKind::BadEnvironment, "SLURM_HET_SIZE is '" + groups->value +
+                                              "': muster does not know how the groups of a heterogeneous job belong "
+                                              "together, and none of them was started by srun"};
 }
 
 /// Error for a task outside of a step, where no other task is counted.
@@ -191,8 +189,7 @@ std::optional<Error> task_without_step(const Snapshot& snapshot) {
     if (rank && rank->value != "0") {
       return Error{ErrorKind::BadEnvironment,
                    std::string(name) + " is '" + rank->value +
-                       "', but SLURM_STEP_ID is not set, which srun sets beside it; pass all "
-                       "SLURM_* variables on"};
+                       "', but SLURM_STEP_ID is not set, which srun sets beside it; pass all SLURM_* variables on"};
     }
   }
   return std::nullopt;
@@ -234,8 +231,8 @@ std::string describe_shell(const Snapshot& snapshot) {
     return {};
   }
   return "this is task 0 of " + *tasks +
-         " of 'srun --pty', and muster waits for the others: in its shell, --nnodes 1 "
-         "(torchrun's --standalone) starts the job on this node alone";
+         " of 'srun --pty', and muster waits for the others: in its shell, --nnodes 1 (torchrun's --standalone) starts "
+         "the job on this node alone";
 }
 
 /// Reads this node's devices of the job, unless a list limits those of this task.

@@ -148,8 +148,8 @@ bool are_counted_by_plugin(const Tasks& tasks, const std::optional<Sourced<int>>
 Error no_node(const Sourced<int>& counted) {
   return Error{ErrorKind::BadEnvironment,
                counted.source.name + " is '" + std::to_string(counted.value) +
-                   "', the pods of the tasks master and worker, and this pod is of another task, so it "
-                   "is no node of their job; say --platform single to start its program alone"};
+                   "', the pods of the tasks master and worker, and this pod is of another task, so it is no node of "
+                   "their job; say --platform single to start its program alone"};
 }
 
 Error unknown_task(const Tasks& tasks, const std::optional<Sourced<int>>& index, const Snapshot& snapshot) {
@@ -206,10 +206,9 @@ Result<> read_rank(PlatformFacts& facts, const Tasks& tasks, const Snapshot& sna
 
 /// Error for the master of an MPI job: muster cannot know how programs are started on its workers.
 Error has_no_starter(const Sourced<std::string>& hosts) {
-  return Error{ErrorKind::BadEnvironment,
-               hosts.source.name + " is '" + shortened(hosts.value) +
-                   "', and on the workers of an MPI job runs only sshd; 'muster --hosts $MPI_HOST' "
-                   "starts it on all of them; or leave the mpi plugin out"};
+  return Error{ErrorKind::BadEnvironment, hosts.source.name + " is '" + shortened(hosts.value) +
+                                              "', and on the workers of an MPI job runs only sshd; 'muster --hosts "
+                                              "$MPI_HOST' starts it on all of them; or leave the mpi plugin out"};
 }
 
 /// Counts the nodes of all tasks; the source names each of the counts.

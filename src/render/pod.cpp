@@ -85,8 +85,8 @@ Result<std::string> read_name(const Sourced<std::string>& text, std::size_t most
     return name;
   }
   return wrong_value({one_line(name, 2 * kMostOfLabel), text.source},
-                     "a name of small letters, digits and '-' that begins with a letter, ends with a "
-                     "letter or digit, and has at most " +
+                     "a name of small letters, digits and '-' that begins with a letter, ends with a letter or digit, "
+                     "and has at most " +
                          std::to_string(most) + " characters");
 }
 
@@ -126,8 +126,7 @@ Result<std::string> read_slurm_image(const Sourced<std::string>& text) {
   const auto read = is_path ? text.value : read_image({image, text.source});
   if (!read) {
     return wrong_value({one_line(text.value, kMostOfName), text.source},
-                       "an image such as train:1.0 or registry.example/train:1.0, or the path of a "
-                       "squashfs file");
+                       "an image such as train:1.0 or registry.example/train:1.0, or the path of a squashfs file");
   }
   const std::size_t slash = image.find('/');
   const std::string first = image.substr(0, slash);
