@@ -232,7 +232,7 @@ std::optional<HaiTask> find_hai_task(const LaunchPlan& plan, const Snapshot& sna
   const std::string id = snapshot.variable("MARSV2_TASK_ID").value_or("");
   if (!user.empty() && !id.empty()) {
     task.manager = user + "-" + id + "-manager-0";
-    std::replace(task.manager.begin(), task.manager.end(), '_', '-');
+    std::ranges::replace(task.manager, '_', '-');
   }
   return task;
 }

@@ -270,7 +270,7 @@ Result<int> run_doctor(const CommandLine& line) {
   const std::vector<Guarantee> all = guarantees(answers);
   TRY(print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all)) : text_of(answers, all)));
   const bool is_lost =
-      std::any_of(all.begin(), all.end(), [](const Guarantee& guarantee) { return guarantee.hold == Support::Not; });
+      std::ranges::any_of(all, [](const Guarantee& guarantee) { return guarantee.hold == Support::Not; });
   return is_lost ? static_cast<int>(ErrorKind::System) : 0;
 }
 

@@ -178,7 +178,7 @@ std::string spelled(const Option& option) {
 std::vector<std::string> sections(std::span<const Option> options) {
   std::vector<std::string> names;
   for (const Option& option : options) {
-    if (std::find(names.begin(), names.end(), option.section) == names.end()) {
+    if (!contains(names, option.section)) {
       names.emplace_back(option.section);
     }
   }

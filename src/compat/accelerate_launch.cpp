@@ -58,8 +58,7 @@ constexpr auto kKeys = std::to_array<std::string_view>({
 });
 
 const Section* find_section(std::string_view key) {
-  const auto at =
-      std::find_if(kSections.begin(), kSections.end(), [&](const Section& section) { return key == section.key; });
+  const auto at = std::ranges::find_if(kSections, [&](const Section& section) { return key == section.key; });
   return at == kSections.end() ? nullptr : &*at;
 }
 
@@ -106,7 +105,7 @@ struct Reader {
       }
       return {};
     }
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+    if (!contains(kKeys, key)) {
       return Error{ErrorKind::BadData, configuration.name + ": '" + key + "' is no key of accelerate's configuration"};
     }
     if (auto text = scalar_of(value)) {
@@ -376,7 +375,7 @@ Result<> take_kind(Launch& launch, const Configuration& file) {
   if (!type) {
     return Error{ErrorKind::BadData, file.name + ": there is no distributed_type, expected one such as MULTI_GPU"};
   }
-  launch.is_multi_gpu = std::find(kMultiGpu.begin(), kMultiGpu.end(), type->value) != kMultiGpu.end();
+  launch.is_multi_gpu = contains(kMultiGpu, type->value);
   launch.is_multi_cpu = type->value == "MULTI_CPU";
   launch.is_deepspeed = type->value == "DEEPSPEED";
   launch.is_fsdp = type->value == "FSDP";
@@ -398,9 +397,7 @@ Result<> take_precision(Launch& launch, Sourced<std::string> value) {
     value.value = "no";
   }
   launch.mixed_precision = value;
-  return std::find(kKnown.begin(), kKnown.end(), value.value) != kKnown.end()
-             ? Result<>()
-             : wrong_value(value, "no, fp16, bf16 or fp8");
+  return contains(kKnown, value.value) ? Result<>() : wrong_value(value, "no, fp16, bf16 or fp8");
 }
 
 bool is_true(const Configuration& file, const char* key) {
@@ -412,7 +409,7 @@ bool is_true(const Configuration& file, const char* key) {
 Result<> take_file(Launch& launch, const Translation& t, const Configuration& file) {
   static constexpr std::array<const char*, 4> kKinds = {"multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm"};
   launch.has_file = true;
-  if (std::none_of(kKinds.begin(), kKinds.end(), [&](const char* kind) { return t.is_on(kind); })) {
+  if (std::ranges::none_of(kKinds, [&](const char* kind) { return t.is_on(kind); })) {
     TRY(take_kind(launch, file));
   }
   launch.uses_cpu = launch.uses_cpu || is_true(file, "use-cpu");

@@ -107,8 +107,7 @@ namespace muster::accelerate {
 namespace {
 
 std::string in_letters(std::string text, int (*letter)(int)) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [letter](unsigned char c) { return static_cast<char>(letter(c)); });
+  std::ranges::transform(text, text.begin(), [letter](unsigned char c) { return static_cast<char>(letter(c)); });
   return text;
 }
 
@@ -175,10 +174,10 @@ std::optional<bool> read_truth(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTrue = {"true", "yes", "on", "y", "t", "1"};
   constexpr std::array<std::string_view, 6> kFalse = {"false", "no", "off", "n", "f", "0"};
   const std::string small = in_letters(std::string(text), std::tolower);
-  if (std::find(kTrue.begin(), kTrue.end(), small) != kTrue.end()) {
+  if (contains(kTrue, small)) {
     return true;
   }
-  return std::find(kFalse.begin(), kFalse.end(), small) != kFalse.end() ? std::optional(false) : std::nullopt;
+  return contains(kFalse, small) ? std::optional(false) : std::nullopt;
 }
 
 Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value) {

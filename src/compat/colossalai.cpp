@@ -59,8 +59,7 @@ constexpr const char* kNoAddress = "127.0.0.1";  ///< the option's default, whic
 Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclusion) {
   std::vector<ListedHost> chosen;
   for (const std::string& name : split(names.value, ',')) {
-    const auto at =
-        std::find_if(list.entries.begin(), list.entries.end(), [&](const ListedHost& one) { return one.host == name; });
+    const auto at = std::ranges::find_if(list.entries, [&](const ListedHost& one) { return one.host == name; });
     if (at == list.entries.end()) {
       return wrong_value(names, "hosts of " + list.source.name + ", and '" + name + "' is none");
     }
@@ -123,8 +122,7 @@ Result<HostList> read_hosts(Translation& t) {
     return HostList();
   }
   list.source = hosts->source;
-  const bool is_list =
-      std::none_of(list.entries.begin(), list.entries.end(), [](const auto& one) { return one.host.empty(); });
+  const bool is_list = std::ranges::none_of(list.entries, [](const auto& one) { return one.host.empty(); });
   return is_list ? Result<HostList>(std::move(list)) : wrong_value(*hosts, "hosts such as a,b");
 }
 

@@ -108,9 +108,9 @@ std::span<const CompatLauncher> compat_launchers() {
 }
 
 const CompatLauncher* find_compat(std::string_view name) {
-  const auto at = std::find_if(kCompatLaunchers.begin(), kCompatLaunchers.end(), [&](const CompatLauncher& one) {
+  const auto at = std::ranges::find_if(kCompatLaunchers, [&](const CompatLauncher& one) {
     const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
-    return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+    return name == one.name || contains(aliases, name);
   });
   return at == kCompatLaunchers.end() ? nullptr : &*at;
 }

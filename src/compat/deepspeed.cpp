@@ -121,9 +121,7 @@ Result<std::vector<std::string>> choose_own(const Translation& t, const Text& ch
     return named;
   }
   std::vector<std::string> left = shown_devices(t.snapshot);
-  std::erase_if(left, [&](const std::string& device) {
-    return named.empty() || std::find(named.begin(), named.end(), device) != named.end();
-  });
+  std::erase_if(left, [&](const std::string& device) { return named.empty() || contains(named, device); });
   return left.empty()
              ? Result<std::vector<std::string>>(wrong_value(choice, "a choice that leaves a device of this node"))
              : left;

@@ -171,8 +171,7 @@ void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
   for (const Strings& theirs : defaults) {
     const bool is_binding = theirs.size() == 2;
     const std::string key = bare_name(theirs[is_binding ? 0 : 1]);
-    const bool is_given =
-        std::any_of(said.begin(), said.end(), [&](const std::string& word) { return bare_name(word) == key; });
+    const bool is_given = std::ranges::any_of(said, [&](const std::string& word) { return bare_name(word) == key; });
     if (!is_given && !(is_binding && is_binding_said)) {
       words.insert(words.end(), theirs.begin(), theirs.end());
     }
@@ -209,8 +208,7 @@ Result<> translate_as_mpirun(Translation& t) {
     return wrong_value(extra ? *extra : t.given.at("binding-args"), "options of mpirun and no program");
   }
   for (TypedOption& typed : tokens.typed) {  // messages name what the user wrote
-    const auto at =
-        std::find_if(kPlacing.begin(), kPlacing.end(), [&](const auto& one) { return typed.name == one.second; });
+    const auto at = std::ranges::find_if(kPlacing, [&](const auto& one) { return typed.name == one.second; });
     const auto own = at == kPlacing.end() ? std::nullopt : t.find(at->first);
     typed.source = own ? own->source.name : typed.source;
   }
@@ -276,9 +274,9 @@ void take_assignments(Translation& t) {
   const auto is_assignment = [](const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
     return name != word && !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+           std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   };
-  const auto first = std::find_if_not(program.begin(), program.end(), is_assignment);
+  const auto first = std::ranges::find_if_not(program, is_assignment);
   for (auto word = program.begin(); word != first; ++word) {
     const std::size_t equals = word->find('=');
     t.export_variable(word->substr(0, equals), {word->substr(equals + 1), from_flag(word->substr(0, equals))});

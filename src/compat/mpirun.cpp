@@ -257,7 +257,7 @@ Result<OtherProgram> read_program(Translation& t, const Words& words) {
 
 Result<int> take_other_programs(Translation& t) {
   Words& program = t.line.program;
-  auto end = std::find(program.begin(), program.end(), ":");
+  auto end = std::ranges::find(program, ":");
   if (end == program.end()) {
     return 0;
   }

@@ -223,10 +223,10 @@ Result<> translate_paddle_master(Translation& t) {
 std::optional<std::size_t> find_place(const Translation& t, const std::vector<std::string>& ips) {
   const auto pod = find_variable(t, "POD_IP");
   const auto host = pod ? pod : t.find("host");
-  auto here = std::find(ips.begin(), ips.end(), host ? host->value : t.snapshot.host_name);
+  auto here = std::ranges::find(ips, host ? host->value : t.snapshot.host_name);
   if (here == ips.end()) {
-    here = std::find_if(ips.begin(), ips.end(),
-                        [&](const std::string& ip) { return !is_loopback(ip) && is_this_host(ip, t.snapshot); });
+    here = std::ranges::find_if(
+        ips, [&](const std::string& ip) { return !is_loopback(ip) && is_this_host(ip, t.snapshot); });
   }
   return here == ips.end() ? std::nullopt : std::optional(static_cast<std::size_t>(here - ips.begin()));
 }
@@ -309,7 +309,7 @@ Result<> export_backend(Translation& t, int count) {
   const auto backend = t.find("backend");
   const bool is_auto = !backend || backend->value == "auto";
   static constexpr std::array<std::string_view, 3> kBackends = {"nccl", "bkcl", "gloo"};
-  if (!is_auto && std::find(kBackends.begin(), kBackends.end(), backend->value) == kBackends.end()) {
+  if (!is_auto && !contains(kBackends, backend->value)) {
     return only_original(*backend, "auto, nccl, bkcl or gloo");
   }
   if (!is_auto) {

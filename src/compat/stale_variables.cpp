@@ -25,7 +25,7 @@ std::string as_counted(const std::string& text) {
 /// True if the option's value is a number, or may be one.
 bool is_counted(const CompatOption& option) {
   static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
-  return option.argument != nullptr && std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
+  return option.argument != nullptr && contains(kNumbers, option.argument);
 }
 
 /// Reads a switch from a variable: a number, as torchrun reads it, or a word.
@@ -155,7 +155,7 @@ namespace {
 
 /// True if all names are numbers. Command lines of other launchers have no names such as GPU-5f1c.
 bool are_numbers(const std::vector<std::string>& names) {
-  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+  return std::ranges::all_of(names, [](const std::string& name) {
     return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
   });
 }
@@ -185,7 +185,7 @@ Result<Sourced<std::string>> places_of_devices(const std::vector<std::string>& n
   }
   std::vector<std::string> places;
   for (const std::string& name : names) {
-    const auto at = std::find(mask.devices.begin(), mask.devices.end(), name);
+    const auto at = std::ranges::find(mask.devices, name);
     if (at == mask.devices.end()) {
       return wrong_value(text, "devices that " + mask.variable + " shows, which are '" + join(mask.devices, ",") + "'");
     }

@@ -241,7 +241,7 @@ Endpoint read_endpoint(const std::string& text) {
 Result<> check_endpoint(const Sourced<std::string>& text) {
   constexpr int kLastPort = 65'535;
   const Endpoint endpoint = read_endpoint(text.value);
-  const bool is_host = !endpoint.host.empty() && std::all_of(endpoint.host.begin(), endpoint.host.end(), [](char c) {
+  const bool is_host = !endpoint.host.empty() && std::ranges::all_of(endpoint.host, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return std::isalnum(byte) != 0 || byte >= 0x80 ||  // a letter of another script
            std::string_view("_.:-").find(c) != std::string_view::npos;

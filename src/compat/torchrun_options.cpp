@@ -89,7 +89,7 @@ std::span<const CompatOption> torch_launch_options() {
   // The options of torchrun, and --use-env.
   static constexpr auto kOptions = [] {
     std::array<CompatOption, kTorchrunOptions.size() + 1> options{};
-    std::copy(kTorchrunOptions.begin(), kTorchrunOptions.end(), options.begin());
+    std::ranges::copy(kTorchrunOptions, options.begin());
     options.back() = {"use-env",
                       '\0',
                       nullptr,
@@ -111,7 +111,7 @@ namespace {
 
 const CompatOption* find_key(std::string_view name) {
   const auto keys = rendezvous_keys();
-  const auto at = std::find_if(keys.begin(), keys.end(), [&](const CompatOption& key) { return name == key.name; });
+  const auto at = std::ranges::find_if(keys, [&](const CompatOption& key) { return name == key.name; });
   return at == keys.end() ? nullptr : &*at;
 }
 

@@ -91,8 +91,7 @@ Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
   const std::vector<int>& ids = snapshot.devices.ascend_ids;
   const bool has_ids = vendor.counted == &HostDevices::ascend;
   for (const DeviceEntry& entry : read_device_list(list->value)) {
-    const bool is_there = !entry.number || *entry.number < here ||
-                          (has_ids && std::find(ids.begin(), ids.end(), *entry.number) != ids.end());
+    const bool is_there = !entry.number || *entry.number < here || (has_ids && contains(ids, *entry.number));
     if (!is_there) {
       return wrong_value(*list, "devices of this node, which has " + std::to_string(here) + " (" + vendor.files +
                                     "), and none is " + entry.text);
@@ -120,7 +119,7 @@ Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
 const Vendor* find_vendor(const Snapshot& snapshot) {
   const auto all = vendors(snapshot);
   const auto* const found =
-      std::find_if(all.begin(), all.end(), [&](const Vendor* vendor) { return count_of(*vendor, snapshot).value > 0; });
+      std::ranges::find_if(all, [&](const Vendor* vendor) { return count_of(*vendor, snapshot).value > 0; });
   return found == all.end() ? nullptr : *found;
 }
 
@@ -219,7 +218,7 @@ bool is_ascending(const std::string& list) {
 /// True when each number of the list is below `count`.
 bool is_within(const std::string& list, std::size_t count) {
   const std::vector<DeviceEntry> entries = read_device_list(list);
-  return std::all_of(entries.begin(), entries.end(), [&](const DeviceEntry& entry) {
+  return std::ranges::all_of(entries, [&](const DeviceEntry& entry) {
     return !entry.number || static_cast<std::size_t>(*entry.number) < count;
   });
 }
@@ -351,7 +350,7 @@ std::vector<std::string> pci_functions(const std::string& root, std::string_view
       addresses.emplace_back(name);
     }
   });
-  std::sort(addresses.begin(), addresses.end());
+  std::ranges::sort(addresses);
   return addresses;
 }
 
@@ -376,8 +375,8 @@ std::vector<Accelerator> nvidia_by_driver(const std::string& root) {
     const std::string address = lower_case(std::string(name));
     gpus.push_back({address, field("GPU UUID"), field("Model"), numa_node_of(root, address)});
   });
-  std::sort(gpus.begin(), gpus.end(),
-            [](const Accelerator& left, const Accelerator& right) { return left.address < right.address; });
+  std::ranges::sort(gpus,
+                    [](const Accelerator& left, const Accelerator& right) { return left.address < right.address; });
   return gpus;
 }
 

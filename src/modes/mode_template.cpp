@@ -108,8 +108,7 @@ std::vector<std::string> texts_of(const ModeTemplate& mode) {
 
 bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder) {
   const std::string written = "{" + placeholder + "}";
-  return std::any_of(texts.begin(), texts.end(),
-                     [&](const std::string& text) { return text.find(written) != std::string::npos; });
+  return std::ranges::any_of(texts, [&](const std::string& text) { return text.find(written) != std::string::npos; });
 }
 
 bool use_worker_port(const std::vector<std::string>& texts) {
@@ -117,8 +116,7 @@ bool use_worker_port(const std::vector<std::string>& texts) {
 }
 
 bool runs_users_program(const RoleTemplate& role) {
-  return role.program.empty() ||
-         std::find(role.program.begin(), role.program.end(), kUsersProgram) != role.program.end();
+  return role.program.empty() || contains(role.program, kUsersProgram);
 }
 
 std::vector<std::string> roles_to_be_given(const ModeTemplate& mode) {
@@ -149,7 +147,7 @@ std::optional<std::string> value_or_mark(std::string_view name, const std::map<s
   if (value != values.end()) {
     return value->second;
   }
-  const bool is_late = std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
+  const bool is_late = contains(kLateNames, name);
   return is_late ? std::optional(mark_deferred(name)) : std::nullopt;
 }
 
@@ -199,8 +197,8 @@ std::string fill_late(std::string_view text, const std::map<std::string, std::st
     filled += text.substr(at, mark - at);
     const std::size_t end = std::min(text.find('}', mark), text.size() - 1);
     const std::string_view placeholder = text.substr(mark, end + 1 - mark);
-    const auto value = std::find_if(values.begin(), values.end(),
-                                    [&](const auto& one) { return placeholder == mark_deferred(one.first); });
+    const auto value =
+        std::ranges::find_if(values, [&](const auto& one) { return placeholder == mark_deferred(one.first); });
     if (value != values.end() && value->second.empty()) {
       return {};
     }
@@ -322,8 +320,7 @@ Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& p
     mode.service_places[mode.services[i]] = place.at(path_of("/services", std::to_string(i)));
   }
   mode.inputs = TRY(read_list(root, "inputs", place, read_input));
-  const bool is_named =
-      std::find(mode.services.begin(), mode.services.end(), kWorkerPortService) != mode.services.end();
+  const bool is_named = contains(mode.services, kWorkerPortService);
   if (!is_named && use_worker_port(texts_of(mode))) {
     mode.services.emplace_back(kWorkerPortService);
   }

@@ -48,9 +48,7 @@ Error Place::error(const std::string& path, const std::string& message) const {
 }
 
 bool Place::knows(const std::string& placeholder) const {
-  const auto has = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), placeholder) != names.end();
-  };
+  const auto has = [&](const std::vector<std::string>& names) { return contains(names, placeholder); };
   // Called for every text at every start, so the combined list is built only for names that the cheap tests miss.
   return has(placeholder_names()) || parameters.contains(placeholder) || has(placeholder_names(parameters, roles));
 }
@@ -59,7 +57,7 @@ Result<> check_fields(const json::object& object, const std::vector<std::string>
                       const Place& place) {
   for (const auto& member : object) {
     const std::string key(member.key());
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
+    if (!contains(known, key)) {
       return place.error(path_of(path, key), "is unknown" + did_you_mean(key, known));
     }
   }
@@ -125,7 +123,7 @@ Result<bool> read_log_folder(const json::value& value, const std::string& path, 
 }
 
 Result<> all_of(const std::vector<Result<>>& steps) {
-  const auto failed = std::find_if(steps.begin(), steps.end(), [](const Result<>& step) { return !step; });
+  const auto failed = std::ranges::find_if(steps, [](const Result<>& step) { return !step; });
   return failed == steps.end() ? Result<>() : *failed;
 }
 
@@ -249,7 +247,7 @@ Result<Parameter> read_parameter(const json::value& value, const std::string& pa
     return read.error();
   }
   const auto is_of_a_name = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
-  if (parameter.name.empty() || !std::all_of(parameter.name.begin(), parameter.name.end(), is_of_a_name)) {
+  if (parameter.name.empty() || !std::ranges::all_of(parameter.name, is_of_a_name)) {
     return place.error(path, "needs a name of small letters and underscores");
   }
   const bool is_wrong = parameter.is_integer && !parameter.otherwise.empty() &&
@@ -258,7 +256,7 @@ Result<Parameter> read_parameter(const json::value& value, const std::string& pa
     return place.error(path + "/default", "must be an integer");
   }
   const auto& taken = placeholder_names();
-  if (std::find(taken.begin(), taken.end(), parameter.name) != taken.end()) {
+  if (contains(taken, parameter.name)) {
     return place.error(path + "/name", "is a placeholder already");
   }
   return parameter;
@@ -301,7 +299,7 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
   if (mode.roles.empty()) {
     return place.error("/roles", "is missing or empty; a mode starts at least one kind of process");
   }
-  if (std::none_of(mode.roles.begin(), mode.roles.end(), [](const RoleTemplate& role) {
+  if (std::ranges::none_of(mode.roles, [](const RoleTemplate& role) {
         return role.decides_success && role.decides_without != role.name;
       })) {
     return place.error("/roles", "has no role that decides success");

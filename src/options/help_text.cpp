@@ -22,7 +22,7 @@ std::string bash_choices(const Option& option) {
 
 /// The name of the shell function that completes a command.
 std::string function_of(std::string command) {
-  std::replace(command.begin(), command.end(), '.', '_');
+  std::ranges::replace(command, '.', '_');
   return "_" + command;
 }
 

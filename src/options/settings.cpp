@@ -16,7 +16,7 @@ namespace po = boost::program_options;
 
 /// True where a token may be this option: "--name", "--name=value", or, for an option with a letter, any short form.
 bool may_be_given(const Option& option, const std::vector<std::string>& tokens) {
-  return std::any_of(tokens.begin(), tokens.end(), [&](const std::string_view token) {
+  return std::ranges::any_of(tokens, [&](const std::string_view token) {
     return token.starts_with("--") ? token.substr(2).starts_with(option.name) : option.letter != '\0';
   });
 }

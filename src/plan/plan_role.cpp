@@ -18,15 +18,15 @@ namespace {
 bool is_given(std::string_view text, const ChosenMode& chosen, const Values& values) {
   const bool needs_table = text.find("{" + std::string(kOwnRankTable) + "}") != std::string_view::npos;
   return !(needs_table && values.at(kOwnRankTable).empty()) &&
-         std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
+         std::ranges::all_of(chosen.parameters, [&](const auto& one) {
            return !one.second.value.empty() || text.find("{" + one.first + "}") == std::string_view::npos;
          });
 }
 
 /// True when a placeholder in the text has an empty value.
 bool needs_empty_value(const std::string& text, const Values& values) {
-  return std::any_of(values.begin(), values.end(),
-                     [&](const auto& one) { return one.second.empty() && use_placeholder({text}, one.first); });
+  return std::ranges::any_of(values,
+                             [&](const auto& one) { return one.second.empty() && use_placeholder({text}, one.first); });
 }
 
 std::map<std::string, std::string> plan_environment(const RolePlan& shared, const Values& values) {
@@ -74,9 +74,8 @@ bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
     return input.job.template_arguments == GiveArguments::Always;
   }
   const auto& instead = role.arguments_unless_set;
-  return !input.cluster.has_task_config && std::none_of(instead.begin(), instead.end(), [&](const std::string& name) {
-    return input.snapshot.has(name);
-  });
+  return !input.cluster.has_task_config &&
+         std::ranges::none_of(instead, [&](const std::string& name) { return input.snapshot.has(name); });
 }
 
 /// The arguments that the template adds, unless they are disabled.
@@ -118,7 +117,7 @@ std::vector<std::string> users_program(const RolePlan& shared, const Values& val
 
 /// True for an mpirun that passes this node's variables to the ranks of other nodes.
 bool takes_variables_along(const RoleTemplate& role) {
-  return std::find(role.program.begin(), role.program.end(), kExports) != role.program.end();
+  return contains(role.program, kExports);
 }
 
 /// "-x NAME" for the variables of a further program of mpirun; the first one has them in its options.

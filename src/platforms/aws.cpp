@@ -89,8 +89,8 @@ constexpr const char* kHostsForm = "a list of host names in JSON, each once";
 
 Result<HostList> read_hosts(const Source& place, const json::value* value) {
   auto names = TRY(read_json_texts(place, value, kHostsForm));
-  std::sort(names.begin(), names.end());
-  const bool are_names = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+  std::ranges::sort(names);
+  const bool are_names = std::ranges::all_of(names, [](const std::string& name) {
     return read_address({name, {}}).has_value();
   });
   if (!are_names || std::adjacent_find(names.begin(), names.end()) != names.end()) {
@@ -199,7 +199,7 @@ Result<> read_rank(PlatformFacts& facts, const Resources& resources) {
     return {};
   }
   const auto& names = resources.hosts->value;
-  const auto at = std::find(names.begin(), names.end(), resources.own->value);
+  const auto at = std::ranges::find(names, resources.own->value);
   if (at == names.end()) {
     return wrong_value(*resources.own, "one of the hosts of " + resources.hosts->source.name);
   }

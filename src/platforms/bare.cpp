@@ -254,7 +254,7 @@ constexpr std::array<Launcher, 2> kLaunchers = {{
 
 /// Finds the launcher of several ranks: a single rank does not hide the platform around it.
 const Launcher* find_launcher(const Snapshot& snapshot) {
-  const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const Launcher& launcher) {
+  const auto at = std::ranges::find_if(kLaunchers, [&](const Launcher& launcher) {
     return snapshot.has(launcher.sign) && snapshot.variable(launcher.names.size) != "1";
   });
   return at == kLaunchers.end() ? nullptr : &*at;

@@ -15,7 +15,7 @@ namespace {
 template <typename Same>
 std::optional<int> only_position(const SlotList& list, const Same& is_same) {
   const auto& hosts = list.value;
-  const auto first = std::find_if(hosts.begin(), hosts.end(), is_same);
+  const auto first = std::ranges::find_if(hosts, is_same);
   const bool is_only = first != hosts.end() && std::find_if(first + 1, hosts.end(), is_same) == hosts.end();
   return is_only ? std::optional(static_cast<int>(first - hosts.begin())) : std::nullopt;
 }

@@ -198,9 +198,8 @@ Result<> read_leader(PlatformFacts& facts, const std::string& role, const Snapsh
 
 /// Joins the lists of all roles, if every role has one.
 Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
-  const bool are_listed = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& one) {
-    return one.hosts && !one.hosts->value.empty();
-  });
+  const bool are_listed =
+      !all.empty() && std::ranges::all_of(all, [](const auto& one) { return one.hosts && !one.hosts->value.empty(); });
   if (!are_listed) {
     return {};
   }
@@ -242,7 +241,7 @@ constexpr int kHaiPort = 2222;
 /// A rough check that separates addresses from names, without resolving.
 bool is_address(const std::string& text) {
   return text.find(':') != std::string::npos ||
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
 Result<> read_master(PlatformFacts& facts, const Snapshot& snapshot) {

@@ -22,7 +22,7 @@ void add_hosts(Cluster& cluster, const PlatformFacts& facts) {
   const auto nodes = static_cast<std::size_t>(cluster.job.most_nodes);
   cluster.hosts.resize(nodes);
   if (facts.hosts && facts.hosts->value.size() == nodes) {
-    std::copy(facts.hosts->value.begin(), facts.hosts->value.end(), cluster.hosts.begin());
+    std::ranges::copy(facts.hosts->value, cluster.hosts.begin());
   } else {
     cluster.hosts.front() = cluster.master_address;
   }
@@ -41,7 +41,7 @@ Decision decide_platform(const Choice& choice, const PlatformFacts& facts) {
 
 /// Sorts and removes duplicates, so that all nodes have one order.
 std::vector<std::string> as_set(std::vector<std::string> names) {
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }

@@ -246,13 +246,13 @@ Result<ChosenHost> read_chosen(const std::string& word, const Text& text) {
 
 /// Adds a host, or devices to a host that is named again.
 void add(std::vector<ChosenHost>& all, const ChosenHost& chosen) {
-  auto at = std::find_if(all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == chosen.host; });
+  auto at = std::ranges::find_if(all, [&](const ChosenHost& one) { return one.host == chosen.host; });
   if (at == all.end()) {
     at = all.insert(all.end(), {chosen.host, {}});
   }
   std::vector<int>& devices = at->devices;
   devices.insert(devices.end(), chosen.devices.begin(), chosen.devices.end());
-  std::sort(devices.begin(), devices.end());
+  std::ranges::sort(devices);
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
 }
 
@@ -266,8 +266,7 @@ Result<> check_devices(const ChosenHost& chosen, const GivenHost& host, const Te
 
 Result<> check_listed(const std::vector<ChosenHost>& all, const std::vector<GivenHost>& hosts, const Text& text) {
   for (const ChosenHost& chosen : all) {
-    const auto host =
-        std::find_if(hosts.begin(), hosts.end(), [&](const GivenHost& listed) { return listed.host == chosen.host; });
+    const auto host = std::ranges::find_if(hosts, [&](const GivenHost& listed) { return listed.host == chosen.host; });
     if (host == hosts.end()) {
       return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is none");
     }
@@ -295,9 +294,7 @@ bool exclude(GivenHost& host, const ChosenHost* chosen) {
   }
   std::vector<int> left(static_cast<std::size_t>(chosen->devices.empty() ? 0 : host.slots.value_or(0)));
   std::iota(left.begin(), left.end(), 0);
-  std::erase_if(left, [&](int device) {
-    return std::find(chosen->devices.begin(), chosen->devices.end(), device) != chosen->devices.end();
-  });
+  std::erase_if(left, [&](int device) { return contains(chosen->devices, device); });
   if (!left.empty()) {
     use(host, left);
   }
@@ -328,7 +325,7 @@ Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHo
   const auto all = TRY(read_host_choice(text));
   TRY(check_listed(all, listed.value, text));
   std::erase_if(listed.value, [&](GivenHost& host) {
-    const auto at = std::find_if(all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == host.host; });
+    const auto at = std::ranges::find_if(all, [&](const ChosenHost& one) { return one.host == host.host; });
     const ChosenHost* const chosen = at == all.end() ? nullptr : &*at;
     return included ? !include(host, chosen) : !exclude(host, chosen);
   });
@@ -381,8 +378,7 @@ Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Setti
   if (!number) {
     return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
   }
-  const auto silent =
-      std::count_if(listed.value.begin(), listed.value.end(), [](const GivenHost& host) { return !host.slots; });
+  const auto silent = std::ranges::count_if(listed.value, [](const GivenHost& host) { return !host.slots; });
   if (silent == static_cast<std::ptrdiff_t>(listed.value.size())) {
     share_evenly(listed, *number);
     return {};

@@ -47,8 +47,8 @@ struct Numbers {
 
 /// The smallest part with both size and index; else the available values of the set.
 Part find_part(const Snapshot& snapshot) {
-  const auto known = std::find_if(kParts.begin(), kParts.end(),
-                                  [&](const Part& part) { return snapshot.has(part.jobs) && snapshot.has(part.job); });
+  const auto known =
+      std::ranges::find_if(kParts, [&](const Part& part) { return snapshot.has(part.jobs) && snapshot.has(part.job); });
   const auto counted =
       std::find_if(kParts.rbegin(), kParts.rend(), [&](const Part& part) { return snapshot.has(part.jobs); });
   return known != kParts.end() ? *known : counted != kParts.rend() ? *counted : kParts.back();
@@ -167,7 +167,7 @@ constexpr std::array<FrameworkNames, 3> kFrameworks = {{
 }};
 
 const FrameworkNames* find_framework(const Snapshot& snapshot) {
-  const auto found = std::find_if(kFrameworks.begin(), kFrameworks.end(), [&](const FrameworkNames& framework) {
+  const auto found = std::ranges::find_if(kFrameworks, [&](const FrameworkNames& framework) {
     return snapshot.has(framework.rank) && snapshot.has(framework.devices) && snapshot.has(framework.local_devices);
   });
   const bool is_pytorch = found == kFrameworks.begin();

@@ -19,9 +19,8 @@ namespace muster {
 namespace {
 
 Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
-  const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
-  });
+  const bool is_name = std::ranges::all_of(
+      text.value, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_'; });
   if (text.value.empty() || text.value.size() > most || !is_name) {
     return wrong_value({shortened(text.value), text.source},
                        "a name of at most " + std::to_string(most) + " letters, digits and dashes");
@@ -81,7 +80,7 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
 Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot, const std::string& task) {
   const auto text = sourced_variable(snapshot, "VC_" + variable_spelling(task) + "_HOSTS");
   std::string file_name = task;
-  std::replace(file_name.begin(), file_name.end(), '-', '_');
+  std::ranges::replace(file_name, '-', '_');
   auto in_file = read_host_file(snapshot, file_name);
   if (!text || !in_file) {
     return in_file;
@@ -192,8 +191,7 @@ Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   if (is_follower && own && own->value == leader.value) {
     return contradiction(leader, *own, "this instance is not the first one, which leads");
   }
-  const bool is_listed =
-      hosts && std::find(hosts->value.begin(), hosts->value.end(), leader.value) != hosts->value.end();
+  const bool is_listed = hosts && contains(hosts->value, leader.value);
   if (is_listed && leader.value != hosts->value.front()) {
     return contradiction(leader, {hosts->value.front(), from_variable("the first of " + hosts->source.name)},
                          "the first instance leads");
@@ -216,7 +214,7 @@ constexpr std::array<TaskVariables, 2> kTasks = {{
 }};
 
 const TaskVariables* find_tasks(const Snapshot& snapshot) {
-  const auto found = std::find_if(kTasks.begin(), kTasks.end(), [&](const TaskVariables& names) {
+  const auto found = std::ranges::find_if(kTasks, [&](const TaskVariables& names) {
     const auto size = parse_integer(snapshot.variable(names.size).value_or(""), 2, kMostNodes);
     return size && snapshot.has(names.rank) && snapshot.has(names.local_rank);
   });

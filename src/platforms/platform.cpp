@@ -168,7 +168,7 @@ Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
 
 Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
   constexpr std::size_t kShown = 400;
-  const auto colons = std::count(text.value.begin(), text.value.end(), ':');
+  const auto colons = std::ranges::count(text.value, ':');
   const bool has_port = colons == 1;  // an IPv6 address has at least two
   const std::string mistake = describe_host_mistake(text.value);
   if (text.value.empty() || text.value.front() == '-' || has_port ||
@@ -219,8 +219,7 @@ Choice detect_platform(const Snapshot& snapshot, const ClusterRequest& request, 
 
 const Platform* find_platform(std::string_view name) {
   const auto all = platforms();
-  const auto at =
-      std::find_if(all.begin(), all.end(), [&](const Platform* platform) { return name == platform->name; });
+  const auto at = std::ranges::find_if(all, [&](const Platform* platform) { return name == platform->name; });
   return at == all.end() ? nullptr : *at;
 }
 

@@ -132,8 +132,7 @@ std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) 
   const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
   const auto job = listed ? read_slurm_list(*listed) : Result<HostList>(HostList());
   const auto has_leader = [&](const HostList& hosts) {
-    return std::any_of(hosts.value.begin(), hosts.value.end(),
-                       [&](const std::string& host) { return is_same_name(host, leader->value); });
+    return std::ranges::any_of(hosts.value, [&](const std::string& host) { return is_same_name(host, leader->value); });
   };
   if (!leader || !job || !has_leader(*job) || has_leader(step.hosts)) {
     return std::nullopt;
@@ -159,7 +158,7 @@ Result<> read_task(PlatformFacts& facts, const Snapshot& snapshot) {
     return {};
   }
   const auto step = TRY(read_step(snapshot));
-  const bool is_agent_each = std::all_of(step.tasks.begin(), step.tasks.end(), [](int tasks) { return tasks == 1; });
+  const bool is_agent_each = std::ranges::all_of(step.tasks, [](int tasks) { return tasks == 1; });
   if (!is_agent_each) {
     TRY(read_placed_task(facts, step, snapshot));
     return read_leader(facts, step, snapshot);
@@ -280,7 +279,7 @@ constexpr int kMostBrackets = 8;           ///< within each other
 constexpr std::size_t kShown = 40;         ///< characters of a wrong part
 
 bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 std::optional<std::uint64_t> read_number(std::string_view text) {
@@ -407,7 +406,7 @@ Result<> Expander::expand_bracket(std::string_view inside, int depth, Names& num
       return too_many();
     }
   }
-  if (!std::all_of(numbers.begin(), numbers.end(), is_number)) {
+  if (!std::ranges::all_of(numbers, is_number)) {
     return expected("numbers in its brackets, not '" + one_line(inside, kShown) + "'");
   }
   return {};

@@ -28,7 +28,7 @@ using Tasks = std::vector<Task>;
 /// True for tasks that contain the leader, which come first; the pytorch plugin counts its master before its workers.
 bool is_leading(const std::string& task) {
   static constexpr std::array<std::string_view, 4> kLeading = {"MASTER", "CHIEF", "LEADER", "LAUNCHER"};
-  return std::find(kLeading.begin(), kLeading.end(), task) != kLeading.end();
+  return contains(kLeading, task);
 }
 
 /// The task's part of "VC_<TASK>_HOSTS"; empty for other names.
@@ -99,7 +99,7 @@ Result<Tasks> read_tasks(const Snapshot& snapshot) {
   for (const auto& [name, task] : by_name) {
     tasks.push_back(task);
   }
-  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& left, const Task& right) {
+  std::ranges::stable_sort(tasks, [](const Task& left, const Task& right) {
     const bool is_left_leading = is_leading(left.name);
     return is_left_leading != is_leading(right.name) ? is_left_leading : is_before(left.name, right.name);
   });
@@ -124,8 +124,8 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
 std::optional<Sourced<int>> find_own_index(const Tasks& tasks, const std::string& host_name) {
   for (const Task& task : tasks) {
     const auto& hosts = task.hosts.value;
-    const auto own = std::find_if(hosts.begin(), hosts.end(),
-                                  [&](const std::string& entry) { return is_same_name(entry, host_name); });
+    const auto own =
+        std::ranges::find_if(hosts, [&](const std::string& entry) { return is_same_name(entry, host_name); });
     if (own != hosts.end()) {
       return Sourced<int>{static_cast<int>(own - hosts.begin()), part_of(task.hosts.source, ", by the host name")};
     }

@@ -21,7 +21,7 @@ constexpr std::size_t kMostOfLabel = 63;
 constexpr std::size_t kMostOfName = 253;
 
 bool has_only(std::string_view text, std::string_view signs, bool with_capitals) {
-  return std::all_of(text.begin(), text.end(), [&](char c) {
+  return std::ranges::all_of(text, [&](char c) {
     const bool is_capital = c >= 'A' && c <= 'Z';
     return (is_letter_or_digit(c) && (with_capitals || !is_capital)) || signs.find(c) != std::string_view::npos;
   });
@@ -36,10 +36,9 @@ bool is_word(std::string_view text, std::string_view signs, std::size_t most) {
 /// True for words of lower-case letters between dots.
 bool is_domain(std::string_view text) {
   const auto words = split(text, '.');
-  return !words.empty() && text.size() <= kMostOfName &&
-         std::all_of(words.begin(), words.end(), [](const std::string& word) {
-           return is_word(word, "-", kMostOfLabel) && has_only(word, "-", false);
-         });
+  return !words.empty() && text.size() <= kMostOfName && std::ranges::all_of(words, [](const std::string& word) {
+    return is_word(word, "-", kMostOfLabel) && has_only(word, "-", false);
+  });
 }
 
 /// True for "name" or "domain/name", as keys of labels and taints.
