@@ -73,7 +73,7 @@ Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables&
   if (!bare.local_size) {
     return bare.slots;
   }
-  const Sourced<std::string> local{std::to_string(bare.local_size->value), bare.local_size->source};
+  const Sourced<std::string> local = as_text(*bare.local_size);
   if (bare.slots && parse_integer(bare.slots->value, 1, kMostNodes) && bare.slots->value != local.value) {
     return contradiction(*bare.slots, local, "both are the workers of this node");
   }
@@ -161,9 +161,7 @@ Result<> read_processes(PlatformFacts& facts, const BareVariables& bare, const S
     divide_rank(facts, bare, *slots);
   }
   if (bare.rank && (!facts.node_rank || bare.node_rank)) {
-    facts.lost.push_back({"nodes.rank",
-                          {std::to_string(bare.rank->value), bare.rank->source},
-                          proof.source.name + " proves that it counts processes"});
+    facts.lost.push_back({"nodes.rank", as_text(*bare.rank), proof.source.name + " proves that it counts processes"});
   }
   return {};
 }

@@ -113,8 +113,7 @@ Result<> check_same_hosts(const HostList& one, const HostList& other) {
 Result<> take_hosts(PlatformFacts& facts, const HostList& hosts) {
   const int count = static_cast<int>(hosts.value.size());
   if (facts.nodes && facts.nodes->value != count) {
-    return contradiction({std::to_string(facts.nodes->value), facts.nodes->source}, as_text(hosts),
-                         "one is the number of hosts that the other lists");
+    return contradiction(as_text(*facts.nodes), as_text(hosts), "one is the number of hosts that the other lists");
   }
   const Sourced<std::string> first{hosts.value.front(), hosts.source};
   const auto& leader = facts.master_address;
@@ -144,8 +143,7 @@ Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, cons
     return contradiction(*facts.master_address, *text, kWhy);
   }
   if (endpoint.port && facts.master_port && facts.master_port->value != port->value) {
-    return contradiction(Sourced<std::string>{std::to_string(facts.master_port->value), facts.master_port->source},
-                         *text, kWhy);
+    return contradiction(as_text(*facts.master_port), *text, kWhy);
   }
   facts.master_address = *address;
   if (endpoint.port) {

@@ -218,8 +218,7 @@ Result<Sourced<int>> count_nodes(const Tasks& tasks) {
     total.value += task.count.value;
     total.source.name += (total.source.name.empty() ? "" : "+") + task.count.source.name;
     if (total.value > kMostNodes) {
-      return wrong_value({std::to_string(total.value), total.source},
-                         "at most " + std::to_string(kMostNodes) + " nodes");
+      return wrong_value(as_text(total), "at most " + std::to_string(kMostNodes) + " nodes");
     }
   }
   return total;
