@@ -147,8 +147,7 @@ Result<> add_nodes(PlatformFacts& facts, const std::vector<Trainers>& all) {
                   : trainers.count;
   }
   if (facts.nodes && facts.nodes->value > kMostNodes) {
-    return wrong_value({std::to_string(facts.nodes->value), facts.nodes->source},
-                       "at most " + std::to_string(kMostNodes) + " nodes");
+    return wrong_value(as_text(*facts.nodes), "at most " + std::to_string(kMostNodes) + " nodes");
   }
   return {};
 }
@@ -236,15 +235,13 @@ const Platform kVolcengine = {.name = "volcengine",
 
 namespace {
 
-constexpr int kHaiPort = 2222;
-
 /// A rough check that separates addresses from names, without resolving.
 bool is_address(const std::string& text) {
   return text.find(':') != std::string::npos ||
          std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
-Result<> read_master(PlatformFacts& facts, const Snapshot& snapshot) {
+Result<> read_hai(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto name = TRY(read_variable(snapshot, "MASTER_ADDR", read_address));
   TRY(read_into(facts.master_address, snapshot, "MASTER_IP", read_address));
   if (!facts.master_address) {
@@ -268,15 +265,6 @@ std::optional<std::string> find_hai_sign(const Snapshot& snapshot) {
   return has_bare_names ? first_set(snapshot, {"MASTER_IP"}) : std::nullopt;
 }
 
-Result<> read_hai(PlatformFacts& facts, const Snapshot& snapshot) {
-  TRY(read_master(facts, snapshot));
-  const bool has_peers = facts.nodes && facts.nodes->value > 1;
-  if (!facts.master_port && has_peers) {
-    facts.master_port = Sourced<int>{kHaiPort, default_of("hai")};
-  }
-  return {};
-}
-
 }  // namespace
 
 const Platform kHai = {.name = "hai",
@@ -287,6 +275,7 @@ const Platform kHai = {.name = "hai",
                                      .port = "MASTER_PORT",
                                      .job_id = "MARSV2_TASK_ID"},
                        .read = read_hai,
+                       .usual_port = 2222,
                        .grace = std::chrono::seconds(0)};  // HAI deletes its pods without a SIGTERM
 
 }  // namespace muster

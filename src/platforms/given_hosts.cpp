@@ -4,6 +4,7 @@
 
 #include "base/display_text.hpp"
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/cluster.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/platform.hpp"
@@ -342,16 +343,13 @@ using GivenHosts = Sourced<std::vector<GivenHost>>;
 
 /// Sets a number of processes for each host, whatever the list has.
 Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
-  const auto number = parse_integer(count.value, 1, kMostWorkers);
-  if (!number) {
-    return wrong_value(count, "a number of processes of at least 1");
-  }
+  const int number = TRY(read_integer(count, 1, kMostWorkers, "a number of processes of at least 1"));
   for (GivenHost& host : listed.value) {
-    if (host.slots && *number > *host.slots && !may_exceed) {
+    if (host.slots && number > *host.slots && !may_exceed) {
       return wrong_value(
           count, "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host + "', or --oversubscribe");
     }
-    host.slots = *number;
+    host.slots = number;
   }
   return {};
 }
@@ -374,21 +372,18 @@ int fill(GivenHosts& listed, int processes) {
 }
 
 Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Settings& settings) {
-  const auto number = parse_integer(count.value, 1, kMostWorkers);
-  if (!number) {
-    return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
-  }
+  const int number = TRY(read_number_within(count, 1, kMostWorkers, "a number of processes"));
   const auto silent = std::ranges::count_if(listed.value, [](const GivenHost& host) { return !host.slots; });
   if (silent == static_cast<std::ptrdiff_t>(listed.value.size())) {
-    share_evenly(listed, *number);
+    share_evenly(listed, number);
     return {};
   }
   if (silent > 0) {
     return wrong_value(count, "a number of slots at each host of " + listed.source.name + ", or at none");
   }
-  const int left = fill(listed, *number);
+  const int left = fill(listed, number);
   if (left > 0 && !settings.has(kMayOversubscribe)) {
-    return wrong_value(count, "at most " + std::to_string(*number - left) + ", the slots of " + listed.source.name +
+    return wrong_value(count, "at most " + std::to_string(number - left) + ", the slots of " + listed.source.name +
                                   or_oversubscribe(settings));
   }
   for (int i = 0; i < left; ++i) {
@@ -399,18 +394,15 @@ Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Setti
 
 /// Leaves dealing to mpirun: each host keeps its slots, and a host without slots may get all.
 Result<> leave_to_mpirun(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
-  const auto number = parse_integer(count.value, 1, kMostWorkers);
-  if (!number) {
-    return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
-  }
+  const int number = TRY(read_number_within(count, 1, kMostWorkers, "a number of processes"));
   int slots = 0;
   for (GivenHost& host : listed.value) {
-    host.slots = host.slots.value_or(*number);
+    host.slots = host.slots.value_or(number);
     slots += *host.slots;
   }
-  return *number <= slots || may_exceed ? Result<>()
-                                        : wrong_value(count, "at most " + std::to_string(slots) + ", the slots of " +
-                                                                 listed.source.name + ", or --oversubscribe");
+  return number <= slots || may_exceed ? Result<>()
+                                       : wrong_value(count, "at most " + std::to_string(slots) + ", the slots of " +
+                                                                listed.source.name + ", or --oversubscribe");
 }
 
 }  // namespace

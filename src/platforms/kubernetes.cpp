@@ -4,6 +4,7 @@
 // number of pods: the user sets it (MUSTER_NNODES), or one of the names that bare reads, too.
 // Source: kubernetes.io, "Indexed Job for Parallel Processing with Static Work Assignment".
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/platform.hpp"
 
 #include <algorithm>
@@ -180,11 +181,7 @@ const FrameworkNames* find_framework(const Snapshot& snapshot) {
 }
 
 Result<Sourced<int>> read_devices(const Sourced<std::string>& text) {
-  const auto devices = parse_integer(text.value, 1, kMostWorkers);
-  if (!devices) {
-    return wrong_value(text, "a number of devices of at least 1");
-  }
-  return Sourced<int>{*devices, text.source};
+  return Sourced<int>{TRY(read_integer(text, 1, kMostWorkers, "a number of devices of at least 1")), text.source};
 }
 
 Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, const Snapshot& snapshot) {
@@ -194,7 +191,7 @@ Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, co
     return contradiction(*all, *local, "all devices must be a multiple of those of one node");
   }
   facts.nodes = {all->value / local->value, part_of(all->source, " / " + local->source.name)};
-  facts.slots = {std::to_string(local->value), local->source};
+  facts.slots = as_text(*local);
   return {};
 }
 

@@ -5,6 +5,7 @@
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/request.hpp"
@@ -37,21 +38,8 @@ Result<Sourced<std::string>> read_name(const Sourced<std::string>& text) {
   return read_letters(text, 253);
 }
 
-Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text) {
-  const auto count = parse_integer(text.value, 1, kMostWorkers);
-  if (!count) {
-    return wrong_value(text, "a number of workers from 1 to " + std::to_string(kMostWorkers));
-  }
-  return Sourced<int>{*count, text.source};
-}
-
 Result<Sourced<int>> read_start_count(const Sourced<std::string>& text) {
-  constexpr int kMost = 1'000'000;
-  const auto starts = parse_integer(text.value, 1, kMost);
-  if (!starts) {
-    return wrong_value(text, "a number of starts from 1 to " + std::to_string(kMost));
-  }
-  return Sourced<int>{*starts, text.source};
+  return Sourced<int>{TRY(read_number_within(text, 1, 1'000'000, "a number of starts")), text.source};
 }
 
 /// "modelarts-job-4711-worker-3" is the instance with index 3.
@@ -69,7 +57,7 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto index = TRY(read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"}));
   const auto named = TRY(read_variable(snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index));
   if (index && named && index->value != named->value) {
-    return contradiction({std::to_string(index->value), index->source}, *sourced_variable(snapshot, named->source.name),
+    return contradiction(as_text(*index), *sourced_variable(snapshot, named->source.name),
                          "a name ends with the index of its instance");
   }
   facts.node_rank = index ? index : named;
@@ -111,8 +99,7 @@ std::optional<Error> find_contradiction(const std::optional<Sourced<int>>& given
   }
   const auto& count = given ? given : of_task;
   if (hosts && count && count->value != static_cast<int>(hosts->value.size())) {
-    return contradiction({std::to_string(count->value), count->source},
-                         {shortened(join(hosts->value, ",")), hosts->source},
+    return contradiction(as_text(*count), {shortened(join(hosts->value, ",")), hosts->source},
                          "one is the number of hosts that the other lists");
   }
   return std::nullopt;

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/local_host.hpp"
+#include "options/readers.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/platform.hpp"
 
@@ -72,7 +73,7 @@ Result<Step> read_step(const Snapshot& snapshot) {
   const bool is_short_list = hosts.value.size() != count;
   if (is_short_list || tasks.value.size() != count) {
     const Text& other = is_short_list ? list : counts;
-    return contradiction(Text{std::to_string(nodes.value), nodes.source}, {shortened(other.value), other.source},
+    return contradiction(as_text(nodes), {shortened(other.value), other.source},
                          "both are about the nodes of this step");
   }
   return Step{nodes, tasks.value, hosts};
@@ -94,8 +95,7 @@ Result<Sourced<int>> read_rank(const Snapshot& snapshot, const char* name, const
 }
 
 Result<Sourced<int>> read_cores(const Text& text) {
-  const auto cores = parse_integer(text.value, 1, kMostWorkers);
-  return cores ? Result<Sourced<int>>(Sourced<int>{*cores, text.source}) : wrong_value(text, "a number of CPUs");
+  return Sourced<int>{TRY(read_integer(text, 1, kMostWorkers, "a number of CPUs")), text.source};
 }
 
 /// Makes one task one worker and one node.
@@ -104,8 +104,7 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   const auto all = TRY(read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_TASKS")));
   const auto sum = std::accumulate(step.tasks.begin(), step.tasks.end(), std::int64_t{0});
   if (sum != all.value) {
-    return contradiction(Text{std::to_string(all.value), all.source},
-                         {shortened(snapshot.variable(source.name).value_or("")), source},
+    return contradiction(as_text(all), {shortened(snapshot.variable(source.name).value_or("")), source},
                          "both count the tasks of this step");
   }
   const auto node = read_rank(snapshot, "SLURM_NODEID", step.nodes);
