@@ -174,13 +174,9 @@ Result<Configuration> read_configuration(const std::string& text, const std::str
 
 namespace {
 
-void give(Translation& t, const std::string& variable, Sourced<std::string> value) {
-  t.set(kExportPrefix + variable, std::move(value));
-}
-
 /// Sets a variable that follows from other options.
 void give(Translation& t, const std::string& variable, const std::string& value) {
-  give(t, variable, {value, default_of("accelerate launch")});
+  t.export_variable(variable, {value, default_of("accelerate launch")});
 }
 
 std::string python_bool(bool value) {
@@ -191,7 +187,7 @@ Result<> give_variable(Translation& t, const WorkerVariable& variable) {
   const auto given = t.find(dashed(variable.option));
   if (given) {
     auto text = TRY(text_of(variable, *given));
-    give(t, variable.variable, {std::move(text), given->source});
+    t.export_variable(variable.variable, {std::move(text), given->source});
   } else if (variable.otherwise != nullptr) {
     give(t, variable.variable, std::string(variable.otherwise));
   }
@@ -241,7 +237,7 @@ Result<> give_parallelism(Translation& t) {
 Result<> give_fsdp(Translation& t) {
   give(t, "ACCELERATE_USE_FSDP", "true");
   if (const auto modules = t.find("fsdp-ignored-modules")) {  // only the file has it
-    give(t, "FSDP_IGNORED_MODULES", *modules);
+    t.export_variable("FSDP_IGNORED_MODULES", *modules);
   }
   return give_group(t, Group::Fsdp);
 }
@@ -259,7 +255,7 @@ Result<> give_deepspeed(Translation& t, const Launch& launch) {
 
 /// Sets the variables that all kinds of launch have.
 Result<> give_common(Translation& t, const Launch& launch) {
-  give(t, "ACCELERATE_MIXED_PRECISION", launch.mixed_precision);
+  t.export_variable("ACCELERATE_MIXED_PRECISION", launch.mixed_precision);
   if (launch.is_debugged) {
     give(t, "ACCELERATE_DEBUG_MODE", "true");
   }
@@ -267,10 +263,10 @@ Result<> give_common(Translation& t, const Launch& launch) {
     give(t, "ACCELERATE_CPU_AFFINITY", "1");
   }
   if (const auto threads = t.find("num-cpu-threads-per-process")) {
-    give(t, "OMP_NUM_THREADS", *threads);
+    t.export_variable("OMP_NUM_THREADS", *threads);
   }
   if (const auto devices = t.find("gpu-ids"); devices && devices->value != "all") {
-    give(t, find_device_mask(t.snapshot).variable, *devices);
+    t.export_variable(find_device_mask(t.snapshot).variable, *devices);
   }
   return launch.mixed_precision.value == "fp8" ? give_fp8(t) : Result<>();
 }

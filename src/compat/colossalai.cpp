@@ -12,6 +12,8 @@
 namespace muster {
 namespace {
 
+using enum OptionSupport;
+
 constexpr const char* kHosts =
     "The hosts are started, through ssh. Where the platform starts each node, it is ignored.";
 
@@ -22,23 +24,21 @@ constexpr CompatOption naming_program(CompatOption row) {
 }
 
 constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
-    option("host", 'H', "HOSTS", OptionSupport::Same, kHosts),
-    behind_one_dash(option("host", '\0', "HOSTS", OptionSupport::Same, "As --host."), "host"),
-    option("hostfile", '\0', "FILE", OptionSupport::Better,
+    option("host", 'H', "HOSTS", Same, kHosts),
+    behind_one_dash(option("host", '\0', "HOSTS", Same, "As --host."), "host"),
+    option("hostfile", '\0', "FILE", Better,
            "A host on each line. They are started, through ssh; where it may list the nodes that a "
            "platform starts, it is ignored."),
-    option("include", '\0', "HOSTS", OptionSupport::Same, "Hosts of the hostfile, in their order here."),
-    option("exclude", '\0', "HOSTS", OptionSupport::Same, "All hosts of the hostfile but these."),
-    option("num_nodes", '\0', "N", OptionSupport::Same, "So many of the hosts of the hostfile."),
-    option("nproc_per_node", '\0', "N", OptionSupport::Better,
-           "Workers on each node, one for each accelerator if it is not given."),
-    option("master_addr", '\0', "HOST", OptionSupport::Same,
-           "Where the nodes meet, the first host if it is not given."),
-    option("master_port", '\0', "PORT", OptionSupport::Same, "Where the workers meet."),
-    option("extra_launch_args", '\0', "NAME=VALUE,...", OptionSupport::Same,
+    option("include", '\0', "HOSTS", Same, "Hosts of the hostfile, in their order here."),
+    option("exclude", '\0', "HOSTS", Same, "All hosts of the hostfile but these."),
+    option("num_nodes", '\0', "N", Same, "So many of the hosts of the hostfile."),
+    option("nproc_per_node", '\0', "N", Better, "Workers on each node, one for each accelerator if it is not given."),
+    option("master_addr", '\0', "HOST", Same, "Where the nodes meet, the first host if it is not given."),
+    option("master_port", '\0', "PORT", Same, "Where the workers meet."),
+    option("extra_launch_args", '\0', "NAME=VALUE,...", Same,
            "Options of torchrun, which count more than those above."),
-    option("ssh-port", '\0', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
-    naming_program(option("m", 'm', "MODULE", OptionSupport::Same, "Run a Python module.")),
+    option("ssh-port", '\0', "PORT", Same, "As --remote-shell 'ssh -p PORT'."),
+    naming_program(option("m", 'm', "MODULE", Same, "Run a Python module.")),
 });
 
 }  // namespace
@@ -189,12 +189,9 @@ Result<Given> torchrun_options_of(const Translation& t, const HostList& hosts, P
 Result<> translate_colossalai(Translation& t) {
   TRY(check_script(t));
   const auto hosts = TRY(read_hosts(t));
-  const auto placed = place_on_hosts(t, {{}, {}, hosts, {}});
-  if (!placed) {
-    return placed.error();
-  }
+  const auto placed = TRY(place_on_hosts(t, {{}, {}, hosts, {}}));
   set_ssh(t, t.find("ssh-port"));
-  auto given = TRY(torchrun_options_of(t, hosts, *placed));
+  auto given = TRY(torchrun_options_of(t, hosts, placed));
   const bool is_counted = given.contains("nproc-per-node");
   TRY(translate_as(*find_compat("torchrun"), t, {.given = std::move(given)}));
   if (!is_counted) {

@@ -170,14 +170,6 @@ void default_nodes(Translation& t) {
   }
 }
 
-std::string nodes_of(const Translation& t) {
-  if (const auto given = t.settings.find("nnodes"); given != t.settings.end()) {
-    return given->second.value;
-  }
-  const auto own = t.line.settings.find("nnodes");
-  return own ? own->value : "";
-}
-
 /// True if the job has one node. Without an option the platform decides.
 bool is_one_node(const Translation& t) {
   const auto platform = t.settings.find("platform");
