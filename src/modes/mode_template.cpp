@@ -240,12 +240,6 @@ Result<> check_known_early(const std::string& text, const std::string& path, con
   return {};
 }
 
-/// Reads the only supported addition to a rank table.
-Result<bool> read_pod_ip(const json::value& value, const std::string& path, const Place& place) {
-  const bool is_it = value.is_string() && value.get_string() == "pod_ip";
-  return is_it ? Result<bool>(true) : place.error(path, "must be 'pod_ip'");
-}
-
 /// Reads the condition of an input: {field: status, is: completed}.
 Result<> read_until(InputTemplate& input, const json::object& object, const std::string& path, const Place& place) {
   const json::value* const value = object.if_contains("until");
@@ -253,37 +247,25 @@ Result<> read_until(InputTemplate& input, const json::object& object, const std:
     return {};
   }
   const std::string here = path + "/until";
-  if (!value->is_object()) {
-    return place.error(here, "must have field and is");
-  }
-  const json::object& until = value->get_object();
-  auto read = all_of({check_fields(until, {"field", "is"}, here, place),
-                      read_field(input.field, until, here + "/field", place, read_text),
-                      read_field(input.wanted, until, here + "/is", place, read_text)});
-  if (!read) {
-    return read;
-  }
+  const json::object& until = *TRY(read_members(*value, here, place, "must have field and is"));
+  TRY(all_of({check_fields(until, {"field", "is"}, here, place),
+              read_field(input.field, until, here + "/field", place, read_text),
+              read_field(input.wanted, until, here + "/is", place, read_text)}));
   return input.field.empty() || input.wanted.empty() ? Result<>(place.error(here, "must have field and is"))
                                                      : Result<>();
 }
 
 Result<InputTemplate> read_input(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_object()) {
-    return place.error(path, "must have a file");
-  }
-  const json::object& object = value.get_object();
+  const json::object& object = *TRY(read_members(value, path, place, "must have a file"));
   InputTemplate input;
   input.what = "input";
-  const auto read = all_of({check_fields(object, {"file", "what", "until", "is", "adds"}, path, place),
-                            read_field(input.file, object, path + "/file", place, read_text),
-                            read_field(input.what, object, path + "/what", place, read_text),
-                            check_known_early(input.file, path + "/file", place),
-                            read_field(input.is_rank_table, object, path + "/is", place, read_rank_table),
-                            read_field(input.adds_pod_addresses, object, path + "/adds", place, read_pod_ip),
-                            read_until(input, object, path, place)});
-  if (!read) {
-    return read.error();
-  }
+  TRY(all_of({check_fields(object, {"file", "what", "until", "is", "adds"}, path, place),
+              read_field(input.file, object, path + "/file", place, read_text),
+              read_field(input.what, object, path + "/what", place, read_text),
+              check_known_early(input.file, path + "/file", place),
+              read_field(input.is_rank_table, object, path + "/is", place, read_only<"rank table">),
+              read_field(input.adds_pod_addresses, object, path + "/adds", place, read_only<"pod_ip">),
+              read_until(input, object, path, place)}));
   if (input.is_rank_table && !input.field.empty()) {
     return place.error(path, "has both 'is' and 'until'");
   }

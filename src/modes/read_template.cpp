@@ -112,14 +112,10 @@ Result<bool> read_yes_or_no(const json::value& value, const std::string& path, c
   return text == "true";
 }
 
-Result<bool> read_rank_table(const json::value& value, const std::string& path, const Place& place) {
-  const bool is_it = value.is_string() && value.get_string() == "rank table";
-  return is_it ? Result<bool>(true) : place.error(path, "must be 'rank table'");
-}
-
-Result<bool> read_log_folder(const json::value& value, const std::string& path, const Place& place) {
-  const bool is_it = value.is_string() && value.get_string() == "log folder";
-  return is_it ? Result<bool>(true) : place.error(path, "must be 'log folder'");
+Result<const json::object*> read_members(const json::value& value, const std::string& path, const Place& place,
+                                         const char* expected) {
+  const json::object* const members = value.if_object();
+  return members != nullptr ? Result<const json::object*>(members) : place.error(path, expected);
 }
 
 Result<> all_of(const std::vector<Result<>>& steps) {
@@ -131,20 +127,13 @@ namespace {
 
 Result<RoleCount> read_count(const json::value& value, const std::string& path, const Place& place) {
   const std::string text = value.is_string() ? std::string(value.get_string()) : "";
-  if (text == "none") {
-    return RoleCount::None;
-  }
-  if (text == "per job") {
-    return RoleCount::PerJob;
-  }
-  if (text == "per node") {
-    return RoleCount::PerNode;
-  }
-  if (text == "per other node") {
-    return RoleCount::PerOtherNode;
-  }
-  if (text == "per device") {
-    return RoleCount::PerDevice;
+  for (const auto& [word, count] :
+       {std::pair("none", RoleCount::None), std::pair("per job", RoleCount::PerJob),
+        std::pair("per node", RoleCount::PerNode), std::pair("per other node", RoleCount::PerOtherNode),
+        std::pair("per device", RoleCount::PerDevice)}) {
+    if (text == word) {
+      return count;
+    }
   }
   return place.error(path, "must be 'none', 'per job', 'per node', 'per other node' or 'per device'");
 }
@@ -203,10 +192,7 @@ Result<> read_contract(RoleTemplate& role, const json::object& object, const std
 }
 
 Result<RoleTemplate> read_role(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_object()) {
-    return place.error(path, "must have the fields of a role");
-  }
-  const json::object& object = value.get_object();
+  const json::object& object = *TRY(read_members(value, path, place, "must have the fields of a role"));
   RoleTemplate role;
   TRY(all_of({check_fields(object, role_fields(), path, place),
               read_field(role.name, object, path + "/name", place, read_text),
@@ -230,22 +216,15 @@ Result<RoleTemplate> read_role(const json::value& value, const std::string& path
 }
 
 Result<Parameter> read_parameter(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_object()) {
-    return place.error(path, "must have a name");
-  }
-  const json::object& object = value.get_object();
+  const json::object& object = *TRY(read_members(value, path, place, "must have a name"));
   Parameter parameter;
-  const auto read =
-      all_of({check_fields(object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
+  TRY(all_of({check_fields(object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
               read_field(parameter.name, object, path + "/name", place, read_text),
               read_field(parameter.otherwise, object, path + "/default", place, read_text),
               read_field(parameter.variables, object, path + "/variables", place, read_texts),
-              read_field(parameter.finds_rank_table, object, path + "/finds", place, read_rank_table),
-              read_field(parameter.is_log_dir, object, path + "/is", place, read_log_folder),
-              read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)});
-  if (!read) {
-    return read.error();
-  }
+              read_field(parameter.finds_rank_table, object, path + "/finds", place, read_only<"rank table">),
+              read_field(parameter.is_log_dir, object, path + "/is", place, read_only<"log folder">),
+              read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)}));
   const auto is_of_a_name = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
   if (parameter.name.empty() || !std::ranges::all_of(parameter.name, is_of_a_name)) {
     return place.error(path, "needs a name of small letters and underscores");
@@ -350,22 +329,16 @@ Result<> check_no_worker(const std::string& text, const std::string& path, const
 }
 
 Result<FileTemplate> read_file(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_object()) {
-    return place.error(path, "must have path, mode and content");
-  }
-  const json::object& object = value.get_object();
+  const json::object& object = *TRY(read_members(value, path, place, "must have path, mode and content"));
   FileTemplate file;
   file.place = place.at(path);
-  const auto read = all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
-                            read_field(file.path, object, path + "/path", place, read_text),
-                            read_field(file.mode, object, path + "/mode", place, read_text),
-                            read_field(file.content, object, path + "/content", place, read_text),
-                            read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
-                            check_no_worker(file.path, path + "/path", place),
-                            check_no_worker(file.content, path + "/content", place)});
-  if (!read) {
-    return read.error();
-  }
+  TRY(all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
+              read_field(file.path, object, path + "/path", place, read_text),
+              read_field(file.mode, object, path + "/mode", place, read_text),
+              read_field(file.content, object, path + "/content", place, read_text),
+              read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
+              check_no_worker(file.path, path + "/path", place),
+              check_no_worker(file.content, path + "/content", place)}));
   const bool is_octal =
       file.mode.size() == 4 && file.mode.front() == '0' && file.mode.find_first_not_of("01234567") == std::string::npos;
   if (file.path.empty() || !is_octal) {
