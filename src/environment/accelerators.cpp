@@ -17,51 +17,40 @@ namespace {
 
 /// The accelerators of one vendor.
 struct Vendor {
-  std::vector<const char*> variables;  ///< that hide devices: the first one that is set decides
+  std::array<const char*, 2> variables;  ///< that hide devices: the first one that is set decides
   int HostDevices::*counted;
   const char* files;  ///< the counted files
   const char* kind;   ///< result of `accelerator_kind`
 };
 
-const Vendor& nvidia() {
-  static const Vendor vendor{{"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*", "nvidia"};
-  return vendor;
-}
-
-const Vendor& ascend() {
-  static const Vendor vendor{
-      {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}, &HostDevices::ascend, "/dev/davinci[0-9]*", "ascend"};
-  return vendor;
-}
-
-/// AMD. HIP counts after ROCr has filtered, so HIP's list decides.
-const Vendor& amd() {
-  static const Vendor vendor{
-      {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}, &HostDevices::amd, "/sys/class/kfd/kfd/topology", "amd"};
-  return vendor;
-}
+constexpr Vendor kNvidia{{"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*", "nvidia"};
+constexpr Vendor kAscend{
+    {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}, &HostDevices::ascend, "/dev/davinci[0-9]*", "ascend"};
+/// HIP counts after ROCr has filtered, so HIP's list decides.
+constexpr Vendor kAmd{
+    {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}, &HostDevices::amd, "/sys/class/kfd/kfd/topology", "amd"};
+constexpr Vendor kGaudi{{"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
+constexpr Vendor kNeuron{{"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
+constexpr Vendor kIntelTiles{{"ZE_AFFINITY_MASK"}, &HostDevices::intel_tiles, "/dev/dri/renderD[0-9]*", "intel"};
+constexpr Vendor kIntelGpus{{"ZE_AFFINITY_MASK"}, &HostDevices::intel, "/dev/dri/renderD[0-9]*", "intel"};
+constexpr Vendor kTpu{{"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
 
 /// Intel's runtime counts tiles, unless ZE_FLAT_DEVICE_HIERARCHY says that a GPU is one device.
 const Vendor& intel(const Snapshot& snapshot) {
-  static const Vendor tiles{{"ZE_AFFINITY_MASK"}, &HostDevices::intel_tiles, "/dev/dri/renderD[0-9]*", "intel"};
-  static const Vendor gpus{{"ZE_AFFINITY_MASK"}, &HostDevices::intel, "/dev/dri/renderD[0-9]*", "intel"};
   const std::string hierarchy = snapshot.variable("ZE_FLAT_DEVICE_HIERARCHY").value_or("FLAT");
-  return hierarchy == "COMPOSITE" ? gpus : tiles;
+  return hierarchy == "COMPOSITE" ? kIntelGpus : kIntelTiles;
 }
 
 /// The vendors in the order in which devices are searched. The lists of the last four are not checked against the
 /// files: Kubernetes plugins write host numbers of cores and modules there.
 std::array<const Vendor*, 7> vendors(const Snapshot& snapshot) {
-  static const Vendor gaudi{{"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
-  static const Vendor neuron{{"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
-  static const Vendor tpu{{"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
-  return {&nvidia(), &ascend(), &amd(), &gaudi, &neuron, &intel(snapshot), &tpu};
+  return {&kNvidia, &kAscend, &kAmd, &kGaudi, &kNeuron, &intel(snapshot), &kTpu};
 }
 
 /// The list of a vendor's variable, unless it is "all", which hides none: Habana's container runtime knows that word.
 std::optional<Sourced<std::string>> list_of(const Vendor& vendor, const Snapshot& snapshot) {
   for (const char* const name : vendor.variables) {
-    auto list = sourced_variable(snapshot, name);
+    auto list = name == nullptr ? std::nullopt : sourced_variable(snapshot, name);
     if (list && list->value != "all") {
       return list;
     }
@@ -101,7 +90,7 @@ Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
 }
 
 Result<> check_lists(const Snapshot& snapshot) {
-  for (const Vendor* const vendor : {&nvidia(), &ascend(), &amd()}) {
+  for (const Vendor* const vendor : {&kNvidia, &kAscend, &kAmd}) {
     TRY(check_list(*vendor, snapshot));
   }
   return {};
@@ -135,8 +124,8 @@ Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snap
 }
 
 Result<Sourced<int>> count_gpus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const Sourced<int> of_nvidia = count_of(nvidia(), snapshot);
-  const Sourced<int> of_amd = count_of(amd(), snapshot);
+  const Sourced<int> of_nvidia = count_of(kNvidia, snapshot);
+  const Sourced<int> of_amd = count_of(kAmd, snapshot);
   if (of_nvidia.value == 0 && of_amd.value == 0) {
     return no_device(wanted, of_nvidia, "GPU");
   }
@@ -157,7 +146,7 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
     return count_gpus(wanted, snapshot);
   }
   if (wanted.value == "npu") {
-    return count_only(ascend(), "NPU", wanted, snapshot);
+    return count_only(kAscend, "NPU", wanted, snapshot);
   }
   if (wanted.value == "xpu") {
     return count_only(intel(snapshot), "XPU", wanted, snapshot);
@@ -260,11 +249,11 @@ int count_visible_devices(const Snapshot& snapshot) {
 }
 
 bool has_ascend_devices(const Snapshot& snapshot) {
-  return count_of(ascend(), snapshot).value > 0;
+  return count_of(kAscend, snapshot).value > 0;
 }
 
 DeviceMask find_device_mask(const Snapshot& snapshot) {
-  if (count_of(nvidia(), snapshot).value > 0) {
+  if (count_of(kNvidia, snapshot).value > 0) {
     DeviceMask mask = mask_by(snapshot, "CUDA_VISIBLE_DEVICES");
     if (snapshot.has("HIP_VISIBLE_DEVICES")) {
       mask.unset = {"HIP_VISIBLE_DEVICES"};  // HIP would prefer it
@@ -272,7 +261,7 @@ DeviceMask find_device_mask(const Snapshot& snapshot) {
     return mask;
   }
   const Vendor* const vendor = find_vendor(snapshot);
-  if (vendor == &amd()) {
+  if (vendor == &kAmd) {
     return mask_of_amd(snapshot);
   }
   return mask_by(snapshot, vendor == nullptr ? "CUDA_VISIBLE_DEVICES" : vendor->variables.front());
@@ -297,7 +286,7 @@ Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Sn
     return wrong_value(wanted, "devices of this node, which has " + std::to_string(count) +
                                    (is_any ? " (by " + all->source.name + "), numbered from 0" : ""));
   }
-  const bool is_ascends = mask.variable == ascend().variables.front();
+  const bool is_ascends = mask.variable == kAscend.variables.front();
   if (is_ascends && !std::is_sorted(numbers->begin(), numbers->end())) {
     return wrong_value(wanted, "ascending numbers: Ascend's runtime takes no others");
   }
