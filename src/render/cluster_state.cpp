@@ -195,10 +195,7 @@ Result<Amounts> requests_of(const json::value& pod) {
   const auto whole = requests_of_container(*spec);
   Amounts overhead;
   TRY(read_amounts(overhead, find(pod, {"spec", "overhead"})));
-  if (!whole) {
-    return whole.error();
-  }
-  for (const auto& [resource, amount] : *whole) {
+  for (const auto& [resource, amount] : TRY(whole)) {
     amounts[resource] = amount;
   }
   add(amounts, overhead);

@@ -72,6 +72,12 @@ Toleration cut_toleration(std::string_view text) {
   return toleration;
 }
 
+/// The text, which the message shows in part where it is wrong.
+Result<std::string> accept(bool is_right, const Sourced<std::string>& text, std::string_view expected,
+                           std::size_t shown = kMostOfName) {
+  return is_right ? Result<std::string>(text.value) : wrong_value({one_line(text.value, shown), text.source}, expected);
+}
+
 bool is_effect(std::string_view text) {
   return text == "NoSchedule" || text == "NoExecute" || text == "PreferNoSchedule";
 }
@@ -90,29 +96,18 @@ Result<std::string> read_name(const Sourced<std::string>& text, std::size_t most
 }
 
 Result<std::string> read_object_name(const Sourced<std::string>& text) {
-  if (is_domain(text.value)) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "a name of Kubernetes: small letters, digits, '-' and '.'");
+  return accept(is_domain(text.value), text, "a name of Kubernetes: small letters, digits, '-' and '.'");
 }
 
 Result<std::string> read_queue(const Sourced<std::string>& text) {
-  if (is_word(text.value, "-_.", kMostOfLabel)) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "a name of letters, digits, '-', '_' and '.' with at most 63 characters");
+  return accept(is_word(text.value, "-_.", kMostOfLabel), text,
+                "a name of letters, digits, '-', '_' and '.' with at most 63 characters");
 }
 
 Result<std::string> read_image(const Sourced<std::string>& text) {
   const bool is_image =
       !text.value.empty() && is_letter_or_digit(text.value.front()) && has_only(text.value, "-_./:@", true);
-  if (is_image) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "an image such as train:1.0: letters, digits and any of -_./:@");
+  return accept(is_image, text, "an image such as train:1.0: letters, digits and any of -_./:@");
 }
 
 Result<std::string> read_slurm_image(const Sourced<std::string>& text) {
@@ -135,28 +130,18 @@ Result<std::string> read_slurm_image(const Sourced<std::string>& text) {
 }
 
 Result<std::string> read_resource(const Sourced<std::string>& text) {
-  if (text.value.find('/') != std::string::npos && is_key(text.value)) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "a resource of Kubernetes such as nvidia.com/gpu");
+  return accept(text.value.find('/') != std::string::npos && is_key(text.value), text,
+                "a resource of Kubernetes such as nvidia.com/gpu");
 }
 
 Result<std::string> read_gres(const Sourced<std::string>& text) {
-  if (is_word(text.value, "-_.:", kMostOfLabel)) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "a generic resource of Slurm such as gpu or gpu:a100");
+  return accept(is_word(text.value, "-_.:", kMostOfLabel), text, "a generic resource of Slurm such as gpu or gpu:a100");
 }
 
 Result<std::string> read_quantity(const Sourced<std::string>& text) {
   const auto quantity = parse_quantity(text.value);
-  if (quantity && *quantity > 0) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfLabel), text.source},
-                     "a quantity above 0 as Kubernetes writes it, such as 16, 500m, 64Gi or 1.5Ti");
+  return accept(quantity && *quantity > 0, text,
+                "a quantity above 0 as Kubernetes writes it, such as 16, 500m, 64Gi or 1.5Ti", kMostOfLabel);
 }
 
 Result<std::map<std::string, std::string>> read_selector(const Sourced<std::string>& text) {
