@@ -207,15 +207,6 @@ void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> 
   worker.binding = std::move(binding);
 }
 
-/// Adds muster's directory to PYTHONPATH, because Python would find modules there if it started there.
-void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
-  const auto [path, is_new] = worker.environment.try_emplace("PYTHONPATH");
-  if (is_new) {
-    path->second = snapshot.variable("PYTHONPATH").value_or("");
-  }
-  path->second = snapshot.working_directory + (path->second.empty() ? "" : ":") + path->second;
-}
-
 /// Starts the program in the directory that the user names; a relative path of the program counts from there.
 void enter_users_folder(WorkerPlan& worker, const RolePlan& shared) {
   const std::string& folder = shared.input.job.folder;
@@ -246,7 +237,7 @@ void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& v
     worker.script = absolute_path(worker.script, here);
   }
   if (shared.input.job.files.imports_from_here && runs_users_program(shared.role)) {
-    add_python_path(worker, shared.input.snapshot);
+    add_python_path(worker.environment, here, shared.input.snapshot);  // Python would find modules there
   }
   std::string& program = worker.argv.front();
   if (program.find('/') != std::string::npos) {  // otherwise searched in PATH
@@ -374,6 +365,15 @@ void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place,
 }
 
 }  // namespace
+
+void add_python_path(std::map<std::string, std::string>& environment, const std::string& folder,
+                     const Snapshot& snapshot) {
+  const auto [path, is_new] = environment.try_emplace("PYTHONPATH");
+  if (is_new) {
+    path->second = snapshot.variable("PYTHONPATH").value_or("");
+  }
+  path->second = folder + (path->second.empty() ? "" : ":") + path->second;
+}
 
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values) {
   values["role"] = shared.role.name;
