@@ -212,17 +212,14 @@ void add_notices(LaunchPlan& plan, const std::string& nested_notice, const std::
 
 /// Makes the plan for the visible devices.
 Result<Planned> plan_visible(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
-  auto mode = find_mode(line, options, snapshot);
-  if (!mode) {
-    return mode.error();
-  }
-  const auto& roles = mode->mode.roles;
+  auto mode = TRY(find_mode(line, options, snapshot));
+  const auto& roles = mode.mode.roles;
   if (options.job.program.empty() && std::ranges::any_of(roles, runs_users_program)) {
     return no_program();
   }
-  TRY(check_table(*mode, options.job.generates));
-  auto cluster = TRY(find_cluster(options, *mode, snapshot));
-  PlanInput input{std::move(cluster), std::move(*mode), options.job, snapshot};
+  TRY(check_table(mode, options.job.generates));
+  auto cluster = TRY(find_cluster(options, mode, snapshot));
+  PlanInput input{std::move(cluster), std::move(mode), options.job, snapshot};
   TRY(add_hfai(input, options));
   std::string log_dir = choose_log_dir(input, line.command == Command::Run);
   auto ranks = read_table(input, line.command == Command::Run);
