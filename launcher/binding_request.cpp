@@ -109,7 +109,7 @@ Result<> read_places(BindingRequest& request, const Setting& setting, const json
 
 bool is_configuration(const json::object& object) {
   constexpr std::array kKeys = {"bind_config", "bind_cpu", "bind_memory"};
-  return std::any_of(kKeys.begin(), kKeys.end(), [&](const char* key) { return object.contains(key); });
+  return std::ranges::any_of(kKeys, [&](const char* key) { return object.contains(key); });
 }
 
 /// "cpu", "numa" or "none", in lower case.

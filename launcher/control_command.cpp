@@ -5,6 +5,7 @@
 #include "environment/snapshot.hpp"
 #include "options/settings.hpp"
 #include "options/syntax.hpp"
+#include "plan/make_plan.hpp"
 #include "process/inherited.hpp"
 #include "subcommands.hpp"
 
@@ -71,10 +72,6 @@ constexpr milliseconds kBetweenTables{2'000};
 /// Moves the cursor to the upper left corner and erases all below it.
 constexpr const char* kRepaint = "\033[H\033[J";
 
-const char* name_of(Command command) {
-  return command == Command::Status ? "status" : command == Command::Stop ? "stop" : "suspend";
-}
-
 Result<std::string> find_socket(const ControlOptions& options, const Snapshot& snapshot) {
   const auto agent =
       control::choose_agent(control::find_agents(snapshot.variable("TMPDIR").value_or("/tmp")), options.job);
@@ -140,38 +137,19 @@ Result<int> watch(const std::string& socket) {
 
 }  // namespace
 
-bool is_control(Command command) {
-  return command == Command::Status || command == Command::Stop || command == Command::Suspend;
+OptionTable status_options() {
+  return {kStatusTable, {}, {}, "muster status"};
 }
-
-OptionTable control_options(Command command) {
-  if (command == Command::Status) {
-    return {kStatusTable, {}, {}, "muster status"};
-  }
-  return command == Command::Stop ? OptionTable{kStopTable, {}, {}, "muster stop"}
-                                  : OptionTable{kSuspendTable, {}, {}, "muster suspend"};
+OptionTable stop_options() {
+  return {kStopTable, {}, {}, "muster stop"};
 }
-
-Result<> read_control_line(CommandLine& line, std::span<const std::string> tokens) {
-  std::vector<std::string> flags;
-  const OptionTable table = control_options(line.command);
-  bool is_value = false;
-  for (const std::string& token : tokens) {
-    if (!is_value && !token.starts_with('-')) {
-      return Error{ErrorKind::BadUsage,
-                   "'" + token + "' is nothing that muster " + name_of(line.command) + " takes; it has options only"};
-    }
-    const Option* const option =
-        !is_value && token.starts_with("--") ? table.find(with_dashes(token).substr(2)) : nullptr;
-    flags.push_back(is_value ? token : with_dashes(token));
-    is_value = option != nullptr && option->argument != nullptr;
-  }
-  return read_flags(flags, table, line.settings);
+OptionTable suspend_options() {
+  return {kSuspendTable, {}, {}, "muster suspend"};
 }
 
 Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
   ControlOptions options;
-  TRY(read_rows(options, control_options(line.command).options, line.settings));
+  TRY(read_rows(options, find_subcommand(line.command)->options().options, line.settings));
   const auto request = TRY(request_of(line.command, options));
   const auto socket = TRY(find_socket(options, snapshot));
   if (line.command == Command::Status && options.is_watching && !options.is_json) {
@@ -195,15 +173,6 @@ std::string describe_places() {
   return "neither '" + places[0] + "' nor '" + places[1] + "' is there";
 }
 
-/// Puts the directory first in PYTHONPATH. An empty part of the list would mean the worker's directory.
-void add_python_path(PlanInput& input, const std::string& folder) {
-  const auto [path, is_new] = input.job.exported.try_emplace("PYTHONPATH");
-  if (is_new) {
-    path->second = input.snapshot.variable("PYTHONPATH").value_or("");
-  }
-  path->second = folder + (path->second.empty() ? "" : ":") + path->second;
-}
-
 }  // namespace
 
 Result<> add_hfai(PlanInput& input, const Options& options) {
@@ -212,7 +181,7 @@ Result<> add_hfai(PlanInput& input, const Options& options) {
     return {};
   }
   if (const std::string modules = find_own_modules(); !modules.empty()) {
-    add_python_path(input, modules);
+    add_python_path(input.job.exported, modules, input.snapshot);
     return {};
   }
   if (when == When::Always) {
@@ -232,7 +201,7 @@ std::optional<HaiTask> find_hai_task(const LaunchPlan& plan, const Snapshot& sna
   const std::string id = snapshot.variable("MARSV2_TASK_ID").value_or("");
   if (!user.empty() && !id.empty()) {
     task.manager = user + "-" + id + "-manager-0";
-    std::replace(task.manager.begin(), task.manager.end(), '_', '-');
+    std::ranges::replace(task.manager, '_', '-');
   }
   return task;
 }

@@ -81,22 +81,8 @@ std::string help_of(const CommandLine& line) {
   if (line.compat != nullptr) {
     return compat_help(*line.compat);
   }
-  switch (line.command) {
-    case Command::Render:
-      return render_help();
-    case Command::Check:
-      return check_help();
-    case Command::Doctor:
-      return doctor_help();
-    case Command::Status:
-    case Command::Stop:
-    case Command::Suspend:
-      return control_help(line.command);
-    case Command::Token:
-      return token_help();
-    default:
-      return help_text();
-  }
+  const Subcommand* const subcommand = find_subcommand(line.command);
+  return subcommand == nullptr ? help_text() : help_of(*subcommand);
 }
 
 }  // namespace
@@ -121,14 +107,12 @@ std::optional<Result<std::string>> requested_text(const CommandLine& line) {
   return std::nullopt;
 }
 
-Result<int> print(const Result<std::string>& text) {
-  if (!text) {
-    return text.error();
-  }
+Result<int> print(const Result<std::string>& result) {
+  const std::string text = TRY(result);
   if (was_closed(STDOUT_FILENO)) {  // another file, which accepts everything, may have it now
     return system_error("cannot write to standard output", EBADF);
   }
-  std::string_view rest(*text);
+  std::string_view rest(text);
   while (!rest.empty()) {
     const ssize_t taken = ::write(STDOUT_FILENO, rest.data(), rest.size());
     if (taken < 0 && errno == EPIPE) {
@@ -254,23 +238,12 @@ OptionTable doctor_options() {
   return {kDoctorTable, {}, {}};
 }
 
-Result<> read_doctor_line(CommandLine& line, std::span<const std::string> tokens) {
-  std::vector<std::string> flags;
-  for (const std::string& token : tokens) {
-    if (!token.starts_with('-')) {
-      return Error{ErrorKind::BadUsage, "'" + token + "' is nothing that muster doctor takes; it has options only"};
-    }
-    flags.push_back(with_dashes(token));
-  }
-  return read_flags(flags, doctor_options(), line.settings);
-}
-
 Result<int> run_doctor(const CommandLine& line) {
   const SystemCapabilities answers = probe_system();
   const std::vector<Guarantee> all = guarantees(answers);
   TRY(print(is_on(line.settings, "json") ? pretty_json(document_of(answers, all)) : text_of(answers, all)));
   const bool is_lost =
-      std::any_of(all.begin(), all.end(), [](const Guarantee& guarantee) { return guarantee.hold == Support::Not; });
+      std::ranges::any_of(all, [](const Guarantee& guarantee) { return guarantee.hold == Support::Not; });
   return is_lost ? static_cast<int>(ErrorKind::System) : 0;
 }
 
@@ -321,18 +294,6 @@ constexpr auto kTokenTable = std::to_array<Option>({
 
 OptionTable token_options() {
   return {kTokenTable, {}, {}};
-}
-
-Result<> read_token_line(CommandLine& line, std::span<const std::string> tokens) {
-  std::vector<std::string> flags;
-  flags.reserve(tokens.size());
-  for (const std::string& token : tokens) {
-    if (!token.starts_with('-')) {
-      return Error{ErrorKind::BadUsage, "'" + token + "' is nothing that muster token takes; it has options only"};
-    }
-    flags.push_back(with_dashes(token));
-  }
-  return read_flags(flags, token_options(), line.settings);
 }
 
 Result<int> run_token() {

@@ -131,7 +131,7 @@ Result<int> read_notice_signal(const Sourced<std::string>& given) {
   if (!signal) {
     return wrong_value(given, "a signal such as TERM or USR1");
   }
-  if (std::find(kNoNotices.begin(), kNoNotices.end(), *signal) != kNoNotices.end()) {
+  if (contains(kNoNotices, *signal)) {
     return wrong_value(given, "a signal that can be a notice, not " + signal_name(*signal));
   }
   return *signal;

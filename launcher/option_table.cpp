@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 namespace muster {
 namespace {
@@ -166,6 +165,16 @@ Examples:
   kubectl create secret generic train-token --from-file=token
 )";
 
+constexpr auto kSubcommands = std::to_array<Subcommand>({
+    {Command::Check, "check", kCheckIntroduction, check_options, read_check_line},
+    {Command::Doctor, "doctor", kDoctorIntroduction, doctor_options, read_options_line},
+    {Command::Token, "token", kTokenIntroduction, token_options, read_options_line},
+    {Command::Status, "status", kStatusIntroduction, status_options, read_options_line},
+    {Command::Stop, "stop", kStopIntroduction, stop_options, read_options_line},
+    {Command::Suspend, "suspend", kSuspendIntroduction, suspend_options, read_options_line},
+    {Command::Render, "render", kRenderIntroduction, render_options, read_render_line},
+});
+
 std::string spelled(const Option& option) {
   std::string text = option.letter != '\0' ? std::string("-") + option.letter + ", " : "    ";
   text += "--" + std::string(option.name);
@@ -178,7 +187,7 @@ std::string spelled(const Option& option) {
 std::vector<std::string> sections(std::span<const Option> options) {
   std::vector<std::string> names;
   for (const Option& option : options) {
-    if (std::find(names.begin(), names.end(), option.section) == names.end()) {
+    if (!contains(names, option.section)) {
       names.emplace_back(option.section);
     }
   }
@@ -243,27 +252,17 @@ std::string help_text() {
   return kIntroduction + help_of(own_options().options) + kClosing;
 }
 
-std::string render_help() {
-  return std::string(kRenderIntroduction) + help_of(render_options().options);
+std::span<const Subcommand> subcommands() {
+  return kSubcommands;
 }
 
-std::string check_help() {
-  return std::string(kCheckIntroduction) + help_of(check_options().options);
+const Subcommand* find_subcommand(Command command) {
+  const auto found = std::ranges::find(kSubcommands, command, &Subcommand::command);
+  return found == kSubcommands.end() ? nullptr : &*found;
 }
 
-std::string doctor_help() {
-  return std::string(kDoctorIntroduction) + help_of(doctor_options().options);
-}
-
-std::string control_help(Command command) {
-  const char* const introduction = command == Command::Status ? kStatusIntroduction
-                                   : command == Command::Stop ? kStopIntroduction
-                                                              : kSuspendIntroduction;
-  return introduction + help_of(control_options(command).options);
-}
-
-std::string token_help() {
-  return std::string(kTokenIntroduction) + help_of(token_options().options);
+std::string help_of(const Subcommand& subcommand) {
+  return subcommand.introduction + help_of(subcommand.options().options);
 }
 
 std::string man_page() {
@@ -284,37 +283,28 @@ std::string man_page() {
                      ".SH DESCRIPTION\n.nf\n";
   text += roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
   text += ".fi\n.SH OPTIONS\n" + man_entries(own_options().options);
-  text += ".SH CHECK\n.nf\n" + roff(std::string_view(kCheckIntroduction)) + ".fi\n";
-  text += man_entries(check_options().options);
-  text += ".SH DOCTOR\n.nf\n" + roff(std::string_view(kDoctorIntroduction)) + ".fi\n";
-  text += man_entries(doctor_options().options);
-  for (const auto& [heading, introduction, command] :
-       {std::tuple(".SH STATUS", kStatusIntroduction, Command::Status),
-        std::tuple(".SH STOP", kStopIntroduction, Command::Stop),
-        std::tuple(".SH SUSPEND", kSuspendIntroduction, Command::Suspend)}) {
-    text += std::string(heading) + "\n.nf\n" + roff(std::string_view(introduction)) + ".fi\n";
-    text += man_entries(control_options(command).options);
+  for (const Command command : {Command::Check, Command::Doctor, Command::Status, Command::Stop, Command::Suspend,
+                                Command::Token, Command::Render}) {
+    const Subcommand& subcommand = *find_subcommand(command);
+    text += ".SH " + variable_spelling(subcommand.name) + "\n.nf\n" + roff(subcommand.introduction) + ".fi\n";
+    text += man_entries(subcommand.options().options);
   }
-  text += ".SH TOKEN\n.nf\n" + roff(std::string_view(kTokenIntroduction)) + ".fi\n";
-  text += man_entries(token_options().options);
-  text += ".SH RENDER\n.nf\n" + roff(std::string_view(kRenderIntroduction)) + ".fi\n";
-  text += man_entries(render_options().options);
   return text + ".SH NOTES\n" + roff(trim(kClosing)) + "\n";
 }
 
 Result<std::string> completion_script(const Sourced<std::string>& shell) {
-  std::string words = "run plan explain check doctor token status stop suspend render";
+  std::string words = "run plan explain";
+  std::vector<CompletedCommand> inner;
+  for (const Subcommand& subcommand : kSubcommands) {
+    const std::string kinds = subcommand.command == Command::Check    ? "ranktable"
+                              : subcommand.command == Command::Render ? join(render::manifest_kinds(), " ")
+                                                                      : "";
+    inner.push_back({subcommand.name, subcommand.options().options, kinds});
+    words += std::string(" ") + subcommand.name;
+  }
   for (const CompatLauncher& compat : compat_launchers()) {
     words += std::string(" ") + compat.name;
   }
-  const std::array<CompletedCommand, 7> inner = {
-      {{"check", check_options().options, "ranktable"},
-       {"doctor", doctor_options().options, ""},
-       {"token", token_options().options, ""},
-       {"status", control_options(Command::Status).options, ""},
-       {"stop", control_options(Command::Stop).options, ""},
-       {"suspend", control_options(Command::Suspend).options, ""},
-       {"render", render_options().options, join(render::manifest_kinds(), " ")}}};
   return completion_script(shell, {"muster", own_options().options, words}, inner);
 }
 

@@ -50,9 +50,9 @@ Result<> check_plan(const LaunchPlan& plan, const PlanInput& input, const Select
 
 /// Number of processes on this node that run the user's program.
 int count_of_program(const LaunchPlan& plan, const ModeTemplate& mode) {
-  const auto count = std::count_if(plan.workers.begin(), plan.workers.end(), [&](const WorkerPlan& worker) {
-    return std::any_of(mode.roles.begin(), mode.roles.end(),
-                       [&](const RoleTemplate& role) { return role.name == worker.role && runs_users_program(role); });
+  const auto count = std::ranges::count_if(plan.workers, [&](const WorkerPlan& worker) {
+    return std::ranges::any_of(
+        mode.roles, [&](const RoleTemplate& role) { return role.name == worker.role && runs_users_program(role); });
   });
   return static_cast<int>(count);
 }
@@ -151,7 +151,7 @@ Result<> read_table(PlanInput& input, bool is_run) {
 Result<> read_route(PlanInput& input) {
   JobRequest& job = input.job;
   const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
-  if (std::none_of(inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; })) {
+  if (std::ranges::none_of(inputs, [](const Input& one) { return one.is_rank_table; })) {
     return job.network ? wrong_value({job.network->value.path, job.network->source},
                                      "a job with a rank table that is read from a file")
                        : Result<>();
@@ -212,17 +212,14 @@ void add_notices(LaunchPlan& plan, const std::string& nested_notice, const std::
 
 /// Makes the plan for the visible devices.
 Result<Planned> plan_visible(const CommandLine& line, const Options& options, const Snapshot& snapshot) {
-  auto mode = find_mode(line, options, snapshot);
-  if (!mode) {
-    return mode.error();
-  }
-  const auto& roles = mode->mode.roles;
-  if (options.job.program.empty() && std::any_of(roles.begin(), roles.end(), runs_users_program)) {
+  auto mode = TRY(find_mode(line, options, snapshot));
+  const auto& roles = mode.mode.roles;
+  if (options.job.program.empty() && std::ranges::any_of(roles, runs_users_program)) {
     return no_program();
   }
-  TRY(check_table(*mode, options.job.generates));
-  auto cluster = TRY(find_cluster(options, *mode, snapshot));
-  PlanInput input{std::move(cluster), std::move(*mode), options.job, snapshot};
+  TRY(check_table(mode, options.job.generates));
+  auto cluster = TRY(find_cluster(options, mode, snapshot));
+  PlanInput input{std::move(cluster), std::move(mode), options.job, snapshot};
   TRY(add_hfai(input, options));
   std::string log_dir = choose_log_dir(input, line.command == Command::Run);
   auto ranks = read_table(input, line.command == Command::Run);

@@ -80,8 +80,8 @@ Result<> check_slots(const std::vector<GivenHost>& hosts, const Settings& settin
 
 bool is_in_path(const std::string& program, const Snapshot& snapshot) {
   const std::vector<std::string> folders = split(snapshot.variable("PATH").value_or(""), ':');
-  return std::any_of(folders.begin(), folders.end(),
-                     [&](const std::string& folder) { return ::access((folder + "/" + program).c_str(), X_OK) == 0; });
+  return std::ranges::any_of(
+      folders, [&](const std::string& folder) { return ::access((folder + "/" + program).c_str(), X_OK) == 0; });
 }
 
 Result<RemoteShell> choose_shell(const Settings& settings, const Snapshot& snapshot) {
@@ -126,7 +126,7 @@ CommandLine line_of_agents(const CommandLine& line, const Options& options, cons
   result.notices.clear();
   result.settings = Settings{};
   line.settings.for_each([&](const std::string& name, const Sourced<std::string>& setting) {
-    if (std::find(kLauncherOnly.begin(), kLauncherOnly.end(), name) == kLauncherOnly.end()) {
+    if (!contains(kLauncherOnly, name)) {
       result.settings.set(name, setting);
     }
   });

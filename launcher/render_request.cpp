@@ -126,7 +126,7 @@ Result<std::string> read_kind(const Settings& settings) {
   if (!kind) {
     return missing(kRenderKind, "write one of " + join(kinds, ", ") + " behind 'muster render'");
   }
-  if (std::find(kinds.begin(), kinds.end(), kind->value) == kinds.end()) {
+  if (!contains(kinds, kind->value)) {
     return wrong_value(*kind, "one of " + join(kinds, ", ") + did_you_mean(kind->value, kinds));
   }
   return kind->value;
@@ -172,7 +172,7 @@ Result<> read_token(ManifestRequest& request, const Settings& settings) {
 
 Result<std::string> read_scheduler(const Sourced<std::string>& given) {
   const auto& known = render::gang_schedulers();
-  if (std::find(known.begin(), known.end(), given.value) == known.end()) {
+  if (!contains(known, given.value)) {
     return wrong_value(given, "one of " + join(known, ", "));
   }
   return given.value;
@@ -274,8 +274,8 @@ Result<> check_use(const ManifestRequest& request, const Settings& settings) {
   for (const Option& option : render_options().options) {
     const std::string_view name = option.name;
     const auto is_name = [&](const char* one) { return name == one; };
-    const bool is_of_pods = std::any_of(kOfPods.begin(), kOfPods.end(), is_name);
-    const bool is_of_images = std::any_of(kOfImages.begin(), kOfImages.end(), is_name);
+    const bool is_of_pods = std::ranges::any_of(kOfPods, is_name);
+    const bool is_of_images = std::ranges::any_of(kOfImages, is_name);
     const bool is_of_kubernetes = render::is_of_kubernetes(request.kind);
     const bool has_place = request.kind == "dockerfile" ? is_of_images
                            : name == "requeue"          ? !is_of_kubernetes

@@ -257,24 +257,16 @@ Result<> check_first_word(const std::vector<std::string>& tokens) {
 
 /// The command in the first word; empty if it is none.
 std::optional<Command> command_of(const std::vector<std::string>& tokens) {
-  static const std::map<std::string, Command> commands = {{"run", Command::Run},         {"plan", Command::Plan},
-                                                          {"explain", Command::Explain}, {"check", Command::Check},
-                                                          {"doctor", Command::Doctor},   {"token", Command::Token},
-                                                          {"status", Command::Status},   {"stop", Command::Stop},
-                                                          {"suspend", Command::Suspend}, {"render", Command::Render}};
-  const auto found = tokens.empty() ? commands.end() : commands.find(tokens.front());
-  return found == commands.end() ? std::nullopt : std::optional(found->second);
-}
-
-/// Reads `muster render KIND [options] -- arguments of muster`. MUSTER_* variables do not apply to it.
-Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens) {
-  if (!tokens.empty() && !tokens.front().starts_with('-')) {
-    line.settings.set(kRenderKind, {tokens.front(), from_flag(kRenderKind)});
-    tokens = tokens.subspan(1);
+  const std::string word = tokens.empty() ? "" : tokens.front();
+  for (const auto& [name, command] :
+       {std::pair("run", Command::Run), std::pair("plan", Command::Plan), std::pair("explain", Command::Explain)}) {
+    if (word == name) {
+      return command;
+    }
   }
-  SplitLine parts = cut(tokens, render_options());
-  line.program = std::move(parts.program);
-  return read_flags(parts.options, render_options(), line.settings);
+  const auto all = subcommands();
+  const auto found = std::ranges::find_if(all, [&](const Subcommand& one) { return word == one.name; });
+  return found == all.end() ? std::nullopt : std::optional(found->command);
 }
 
 /// Reads `muster [plan|explain|run|check|doctor|token|status|stop|suspend|render] [options] program ...`. The program
@@ -285,20 +277,8 @@ Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>
   const auto command = command_of(tokens);
   const auto rest = std::span(tokens).subspan(command ? 1 : 0);
   line.command = command.value_or(Command::Run);
-  if (line.command == Command::Render) {
-    return read_render_line(line, rest);
-  }
-  if (line.command == Command::Check) {
-    return read_check_line(line, rest);
-  }
-  if (line.command == Command::Doctor) {
-    return read_doctor_line(line, rest);
-  }
-  if (line.command == Command::Token) {
-    return read_token_line(line, rest);
-  }
-  if (is_control(line.command)) {
-    return read_control_line(line, rest);
+  if (const Subcommand* const subcommand = find_subcommand(line.command)) {
+    return subcommand->read(line, rest);
   }
   SplitLine parts = cut(rest, own_options());
   TRY(read_flags(parts.options, own_options(), line.settings));
@@ -316,6 +296,34 @@ Result<> read_own_command_line(CommandLine& line, const std::vector<std::string>
 }
 
 }  // namespace
+
+Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens) {
+  if (!tokens.empty() && !tokens.front().starts_with('-')) {
+    line.settings.set(kRenderKind, {tokens.front(), from_flag(kRenderKind)});
+    tokens = tokens.subspan(1);
+  }
+  SplitLine parts = cut(tokens, render_options());
+  line.program = std::move(parts.program);
+  return read_flags(parts.options, render_options(), line.settings);
+}
+
+Result<> read_options_line(CommandLine& line, std::span<const std::string> tokens) {
+  const Subcommand& subcommand = *find_subcommand(line.command);
+  const OptionTable table = subcommand.options();
+  std::vector<std::string> flags;
+  bool is_value = false;
+  for (const std::string& token : tokens) {
+    if (!is_value && !token.starts_with('-')) {
+      return Error{ErrorKind::BadUsage,
+                   "'" + token + "' is nothing that muster " + subcommand.name + " takes; it has options only"};
+    }
+    const Option* const option =
+        !is_value && token.starts_with("--") ? table.find(with_dashes(token).substr(2)) : nullptr;
+    flags.push_back(is_value ? token : with_dashes(token));
+    is_value = option != nullptr && option->argument != nullptr;
+  }
+  return read_flags(flags, table, line.settings);
+}
 
 Result<Settings> read_settings_of(std::span<const std::string> tokens) {
   Settings settings;
@@ -345,11 +353,9 @@ Result<CommandLine> read_command_line(std::span<char* const> argv, const Snapsho
   const auto compat = TRY(compat_of(name));
   TRY(compat != nullptr ? read_compat(line, {*compat, command_of(*compat), tokens}, own_options(), snapshot, read_text)
                         : read_own_command_line(line, tokens, snapshot, read_text));
-  if (line.command == Command::Render || line.command == Command::Check || line.command == Command::Doctor ||
-      line.command == Command::Token || is_control(line.command)) {
-    return line;
+  if (find_subcommand(line.command) == nullptr) {
+    TRY(read_run_method(line, snapshot));
   }
-  TRY(read_run_method(line, snapshot));
   return line;
 }
 

@@ -37,13 +37,30 @@ void log_notices(const CommandLine& line);
 /// Answers `muster explain` if nothing could be decided: prints the values about nodes, and returns the error.
 [[nodiscard]] Error explain_refusal(Error error, const Snapshot& snapshot, bool is_json);
 
+/// A command that plans no job, with options of its own.
+struct Subcommand {
+  Command command;
+  const char* name;
+  const char* introduction;  ///< of --help and the manual page
+  OptionTable (*options)();
+  /// Reads the words behind the name.
+  Result<> (*read)(CommandLine& line, std::span<const std::string> tokens);
+};
+
+/// All of them, in the order of the completions.
+[[nodiscard]] std::span<const Subcommand> subcommands();
+
+/// Null for the commands that plan a job.
+[[nodiscard]] const Subcommand* find_subcommand(Command command);
+
+[[nodiscard]] std::string help_of(const Subcommand& subcommand);
+
+/// Reads the words behind a subcommand that takes options only.
+[[nodiscard]] Result<> read_options_line(CommandLine& line, std::span<const std::string> tokens);
+
 // `muster doctor`: checks which guarantees hold on this system. It starts no job.
 
 [[nodiscard]] OptionTable doctor_options();
-[[nodiscard]] std::string doctor_help();
-
-/// Reads the words behind `doctor`: options only.
-[[nodiscard]] Result<> read_doctor_line(CommandLine& line, std::span<const std::string> tokens);
 
 /// Probes the system and prints the result; returns the exit code, 71 if a guarantee does not hold.
 [[nodiscard]] Result<int> run_doctor(const CommandLine& line);
@@ -58,10 +75,6 @@ void log_notices(const CommandLine& line);
 // `muster token`: prints a secret for the links of a job.
 
 [[nodiscard]] OptionTable token_options();
-[[nodiscard]] std::string token_help();
-
-/// Reads the words behind `token`: options only.
-[[nodiscard]] Result<> read_token_line(CommandLine& line, std::span<const std::string> tokens);
 
 /// Prints a new secret.
 [[nodiscard]] Result<int> run_token();
@@ -69,7 +82,6 @@ void log_notices(const CommandLine& line);
 // `muster check ranktable FILE`: checks a rank table and lists its errors. It waits for nothing and starts nothing.
 
 [[nodiscard]] OptionTable check_options();
-[[nodiscard]] std::string check_help();
 
 /// Reads the words behind `check`: the kind of file and its name, with options anywhere among them.
 [[nodiscard]] Result<> read_check_line(CommandLine& line, std::span<const std::string> tokens);
@@ -84,7 +96,10 @@ void log_notices(const CommandLine& line);
 inline constexpr const char* kRenderKind = "the kind of manifest";
 
 [[nodiscard]] OptionTable render_options();
-[[nodiscard]] std::string render_help();
+
+/// Reads the words behind `render`: the kind, options, and behind '--' arguments of muster. MUSTER_* variables do not
+/// apply.
+[[nodiscard]] Result<> read_render_line(CommandLine& line, std::span<const std::string> tokens);
 
 /// Reads the content of the manifest. Fails with `BadUsage`.
 [[nodiscard]] Result<render::ManifestRequest> read_manifest_request(const CommandLine& line);
@@ -101,15 +116,9 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 
 // `muster status`, `stop` and `suspend`: ask a running job on this machine, which asks all its nodes.
 
-/// True for one of these three commands.
-[[nodiscard]] bool is_control(Command command);
-
-/// The options of one of them.
-[[nodiscard]] OptionTable control_options(Command command);
-[[nodiscard]] std::string control_help(Command command);
-
-/// Reads the words behind `status`, `stop` or `suspend`: options only.
-[[nodiscard]] Result<> read_control_line(CommandLine& line, std::span<const std::string> tokens);
+[[nodiscard]] OptionTable status_options();
+[[nodiscard]] OptionTable stop_options();
+[[nodiscard]] OptionTable suspend_options();
 
 /// Asks the job and prints the answer.
 [[nodiscard]] Result<int> run_control(const CommandLine& line, const Snapshot& snapshot);

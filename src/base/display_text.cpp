@@ -204,7 +204,7 @@ std::string show(std::string_view bytes, std::string_view kept, const Escapes& e
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
-    const auto* const end = std::find_if_not(bytes.begin(), bytes.end(), is_kept);
+    const auto* const end = std::ranges::find_if_not(bytes, is_kept);
     text.append(bytes.begin(), end);
     bytes.remove_prefix(static_cast<std::size_t>(end - bytes.begin()));
     const std::size_t length = bytes.empty() ? 0 : utf8_sequence(bytes);
@@ -275,8 +275,7 @@ std::string sanitize(std::string_view line) {
   std::string text;
   text.reserve(line.size());
   while (!line.empty()) {
-    const std::size_t plain =
-        static_cast<std::size_t>(std::find_if_not(line.begin(), line.end(), is_plain) - line.begin());
+    const std::size_t plain = static_cast<std::size_t>(std::ranges::find_if_not(line, is_plain) - line.begin());
     const std::size_t passing = plain > 0 ? plain : length_of_colour(line);
     if (passing > 0) {
       text += line.substr(0, passing);
@@ -296,8 +295,7 @@ std::string sanitize(std::string_view line) {
 }
 
 std::string with_plain_blanks(std::string_view text) {
-  const bool is_ascii =
-      std::all_of(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0; });
+  const bool is_ascii = std::ranges::all_of(text, [](char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0; });
   return is_ascii ? std::string(text) : replace_other_blanks(text, [](char32_t) { return std::string(" "); });
 }
 

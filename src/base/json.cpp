@@ -16,8 +16,7 @@ namespace muster {
 namespace {
 
 bool is_flat(const json::array& array) {
-  return std::none_of(array.begin(), array.end(),
-                      [](const json::value& item) { return item.is_object() || item.is_array(); });
+  return std::ranges::none_of(array, [](const json::value& item) { return item.is_object() || item.is_array(); });
 }
 
 // The recursion is shallow: only the program's own documents, a few levels deep, are printed.

@@ -102,7 +102,7 @@ class ProcessNames {
 /// and a parameter server are no workers.
 template <typename Processes>
 [[nodiscard]] const char* noun_of(const Processes& processes) {
-  const bool has_others = std::any_of(processes.begin(), processes.end(), [&](const auto& process) {
+  const bool has_others = std::ranges::any_of(processes, [&](const auto& process) {
     return !process.label.empty() || process.role != processes.begin()->role;
   });
   return has_others ? "process" : "worker";

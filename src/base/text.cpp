@@ -23,8 +23,8 @@ bool is_upper(char c) {
 
 std::string to_upper(std::string_view text) {
   std::string upper(text);
-  std::transform(upper.begin(), upper.end(), upper.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  std::ranges::transform(upper, upper.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return upper;
 }
 
@@ -64,9 +64,7 @@ bool is_about_language(const std::string& upper) {
        "LENGTH",  "LEVEL", "LOSS", "MASK",       "MAX",  "MIN",      "MOE",       "NUM",   "PAD",
        "PADDING", "PER",   "SEP",  "SPECIAL",    "TYPE", "UNK",      "VIDEO",     "VISION"});
   const std::vector<std::string> words = split(upper, '_');
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
-  });
+  return std::ranges::any_of(words, [](const std::string& word) { return contains(kWords, word); });
 }
 
 /// Words before KEY that mean a key in a data set or a checkpoint: --checkpoint_key teacher, --image_key.
@@ -75,7 +73,7 @@ bool is_key_of_data(const std::vector<std::string>& words) {
       {"AUDIO",    "CAPTION", "CHECKPOINT", "CKPT",  "COLUMN",   "DATA",   "DICT",     "FEATURE", "IMAGE",
        "INDEX",    "INPUT",   "LABEL",      "MODEL", "NEGATIVE", "OUTPUT", "POSITIVE", "PROMPT",  "QUERY",
        "RESPONSE", "SAMPLE",  "SORT",       "STATE", "TARGET",   "TEXT",   "VIDEO"});
-  return words.size() > 1 && std::find(kWords.begin(), kWords.end(), words[words.size() - 2]) != kWords.end();
+  return words.size() > 1 && contains(kWords, words[words.size() - 2]);
 }
 
 /// True for words between underscores that announce a secret: WANDB_KEY, but not KEY_DIM; S3_ENDPOINT, SCC_...,
@@ -83,7 +81,7 @@ bool is_key_of_data(const std::vector<std::string>& words) {
 bool has_secret_word(const std::string& upper) {
   const std::vector<std::string> words = split(upper, '_');
   return (words.size() > 1 && words.back() == "KEY" && !is_key_of_data(words)) ||
-         std::any_of(words.begin(), words.end(), [](const std::string& word) {
+         std::ranges::any_of(words, [](const std::string& word) {
            return word == "S3" || word == "SCC" || word == "CRED" || word == "CREDS";
          });
 }
@@ -108,7 +106,7 @@ std::optional<int> parse_integer(std::string_view text, int least, int most) {
 
 std::optional<double> parse_seconds(std::string_view text) {
   const auto is_allowed = [](char c) { return is_digit(c) || c == '.'; };
-  if (text.empty() || !is_digit(text.front()) || !std::all_of(text.begin(), text.end(), is_allowed)) {
+  if (text.empty() || !is_digit(text.front()) || !std::ranges::all_of(text, is_allowed)) {
     return std::nullopt;
   }
   double value = 0;
@@ -160,7 +158,7 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 bool is_before(std::string_view one, std::string_view other) {
   const auto digits_of = [](std::string_view text) {
-    const auto* const end = std::find_if_not(text.begin(), text.end(), is_digit);
+    const auto* const end = std::ranges::find_if_not(text, is_digit);
     return text.substr(0, static_cast<std::size_t>(end - text.begin()));
   };
   const auto value_of = [](std::string_view digits) {
@@ -184,14 +182,13 @@ bool is_before(std::string_view one, std::string_view other) {
 }
 
 std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::ranges::transform(text, text.begin(), [](char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; });
   return text;
 }
 
 std::string variable_spelling(std::string_view name) {
   std::string variable = to_upper(name);
-  std::replace(variable.begin(), variable.end(), '-', '_');
+  std::ranges::replace(variable, '-', '_');
   return variable;
 }
 
@@ -199,10 +196,10 @@ std::optional<bool> parse_boolean(const std::string& text) {
   static constexpr std::array<std::string_view, 6> kOn = {"y", "yes", "t", "true", "on", "1"};
   static constexpr std::array<std::string_view, 6> kOff = {"n", "no", "f", "false", "off", "0"};
   const std::string word = lower_case(text);
-  if (std::find(kOn.begin(), kOn.end(), word) != kOn.end()) {
+  if (contains(kOn, word)) {
     return true;
   }
-  return std::find(kOff.begin(), kOff.end(), word) != kOff.end() ? std::optional(false) : std::nullopt;
+  return contains(kOff, word) ? std::optional(false) : std::nullopt;
 }
 
 std::optional<std::string> nearest_name(std::string_view typed, std::span<const std::string> known) {
@@ -353,10 +350,10 @@ bool is_secret_name(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kParts = {
       "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTHORIZATION"};
   const std::string upper = to_upper(name);
-  return std::any_of(kParts.begin(), kParts.end(),
-                     [&](std::string_view part) {
-                       return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
-                     }) ||
+  return std::ranges::any_of(kParts,
+                             [&](std::string_view part) {
+                               return names_part(upper, part) && (part != "TOKEN" || !is_about_language(upper));
+                             }) ||
          has_secret_word(upper);
 }
 

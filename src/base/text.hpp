@@ -2,6 +2,7 @@
 
 // Parses, formats and masks text; independent of the locale.
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -10,6 +11,12 @@
 #include <vector>
 
 namespace muster {
+
+/// True where the list holds the value, such as a name.
+template <typename List, typename Value>
+[[nodiscard]] constexpr bool contains(const List& list, const Value& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 /// For ASCII, whatever the locale.
 [[nodiscard]] constexpr bool is_letter_or_digit(char c) {

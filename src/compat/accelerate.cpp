@@ -348,25 +348,9 @@ constexpr auto kRows =
 }  // namespace
 
 std::span<const WorkerVariable> variables_of(Group group) {
-  switch (group) {
-    case Group::Dynamo:
-      return kDynamo;
-    case Group::Fp8:
-      return kFp8;
-    case Group::Fsdp:
-      return kFsdp;
-    case Group::DeepSpeed:
-      return kDeepSpeed;
-    case Group::MegatronLm:
-      return kMegatronLm;
-    case Group::Parallelism:
-      return kParallelism;
-    case Group::ContextParallelism:
-      return kContextParallelism;
-    case Group::SequenceParallelism:
-      break;
-  }
-  return kSequenceParallelism;
+  static constexpr std::array<std::span<const WorkerVariable>, 8> kGroups = {
+      kDynamo, kFp8, kFsdp, kDeepSpeed, kMegatronLm, kParallelism, kContextParallelism, kSequenceParallelism};
+  return kGroups.at(static_cast<std::size_t>(group));
 }
 
 std::span<const CompatOption> variable_options() {

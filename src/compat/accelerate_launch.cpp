@@ -58,8 +58,7 @@ constexpr auto kKeys = std::to_array<std::string_view>({
 });
 
 const Section* find_section(std::string_view key) {
-  const auto at =
-      std::find_if(kSections.begin(), kSections.end(), [&](const Section& section) { return key == section.key; });
+  const auto at = std::ranges::find_if(kSections, [&](const Section& section) { return key == section.key; });
   return at == kSections.end() ? nullptr : &*at;
 }
 
@@ -106,7 +105,7 @@ struct Reader {
       }
       return {};
     }
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+    if (!contains(kKeys, key)) {
       return Error{ErrorKind::BadData, configuration.name + ": '" + key + "' is no key of accelerate's configuration"};
     }
     if (auto text = scalar_of(value)) {
@@ -175,13 +174,9 @@ Result<Configuration> read_configuration(const std::string& text, const std::str
 
 namespace {
 
-void give(Translation& t, const std::string& variable, Sourced<std::string> value) {
-  t.set(kExportPrefix + variable, std::move(value));
-}
-
 /// Sets a variable that follows from other options.
 void give(Translation& t, const std::string& variable, const std::string& value) {
-  give(t, variable, {value, default_of("accelerate launch")});
+  t.export_variable(variable, {value, default_of("accelerate launch")});
 }
 
 std::string python_bool(bool value) {
@@ -192,7 +187,7 @@ Result<> give_variable(Translation& t, const WorkerVariable& variable) {
   const auto given = t.find(dashed(variable.option));
   if (given) {
     auto text = TRY(text_of(variable, *given));
-    give(t, variable.variable, {std::move(text), given->source});
+    t.export_variable(variable.variable, {std::move(text), given->source});
   } else if (variable.otherwise != nullptr) {
     give(t, variable.variable, std::string(variable.otherwise));
   }
@@ -242,7 +237,7 @@ Result<> give_parallelism(Translation& t) {
 Result<> give_fsdp(Translation& t) {
   give(t, "ACCELERATE_USE_FSDP", "true");
   if (const auto modules = t.find("fsdp-ignored-modules")) {  // only the file has it
-    give(t, "FSDP_IGNORED_MODULES", *modules);
+    t.export_variable("FSDP_IGNORED_MODULES", *modules);
   }
   return give_group(t, Group::Fsdp);
 }
@@ -260,7 +255,7 @@ Result<> give_deepspeed(Translation& t, const Launch& launch) {
 
 /// Sets the variables that all kinds of launch have.
 Result<> give_common(Translation& t, const Launch& launch) {
-  give(t, "ACCELERATE_MIXED_PRECISION", launch.mixed_precision);
+  t.export_variable("ACCELERATE_MIXED_PRECISION", launch.mixed_precision);
   if (launch.is_debugged) {
     give(t, "ACCELERATE_DEBUG_MODE", "true");
   }
@@ -268,10 +263,10 @@ Result<> give_common(Translation& t, const Launch& launch) {
     give(t, "ACCELERATE_CPU_AFFINITY", "1");
   }
   if (const auto threads = t.find("num-cpu-threads-per-process")) {
-    give(t, "OMP_NUM_THREADS", *threads);
+    t.export_variable("OMP_NUM_THREADS", *threads);
   }
   if (const auto devices = t.find("gpu-ids"); devices && devices->value != "all") {
-    give(t, find_device_mask(t.snapshot).variable, *devices);
+    t.export_variable(find_device_mask(t.snapshot).variable, *devices);
   }
   return launch.mixed_precision.value == "fp8" ? give_fp8(t) : Result<>();
 }
@@ -376,7 +371,7 @@ Result<> take_kind(Launch& launch, const Configuration& file) {
   if (!type) {
     return Error{ErrorKind::BadData, file.name + ": there is no distributed_type, expected one such as MULTI_GPU"};
   }
-  launch.is_multi_gpu = std::find(kMultiGpu.begin(), kMultiGpu.end(), type->value) != kMultiGpu.end();
+  launch.is_multi_gpu = contains(kMultiGpu, type->value);
   launch.is_multi_cpu = type->value == "MULTI_CPU";
   launch.is_deepspeed = type->value == "DEEPSPEED";
   launch.is_fsdp = type->value == "FSDP";
@@ -398,9 +393,7 @@ Result<> take_precision(Launch& launch, Sourced<std::string> value) {
     value.value = "no";
   }
   launch.mixed_precision = value;
-  return std::find(kKnown.begin(), kKnown.end(), value.value) != kKnown.end()
-             ? Result<>()
-             : wrong_value(value, "no, fp16, bf16 or fp8");
+  return contains(kKnown, value.value) ? Result<>() : wrong_value(value, "no, fp16, bf16 or fp8");
 }
 
 bool is_true(const Configuration& file, const char* key) {
@@ -412,7 +405,7 @@ bool is_true(const Configuration& file, const char* key) {
 Result<> take_file(Launch& launch, const Translation& t, const Configuration& file) {
   static constexpr std::array<const char*, 4> kKinds = {"multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm"};
   launch.has_file = true;
-  if (std::none_of(kKinds.begin(), kKinds.end(), [&](const char* kind) { return t.is_on(kind); })) {
+  if (std::ranges::none_of(kKinds, [&](const char* kind) { return t.is_on(kind); })) {
     TRY(take_kind(launch, file));
   }
   launch.uses_cpu = launch.uses_cpu || is_true(file, "use-cpu");

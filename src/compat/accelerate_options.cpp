@@ -12,80 +12,72 @@
 namespace muster {
 namespace {
 
+using enum OptionSupport;
+
 constexpr const char* kTpu = "it is for TPUs, whose processes torch_xla starts";
 constexpr const char* kAmazon = "it is for jobs at Amazon SageMaker, which accelerate itself starts";
 constexpr const char* kOld = "accelerate finds the device itself";
 
 constexpr auto kAccelerateOptions = std::to_array<CompatOption>({
-    {"config_file", '\0', "FILE", OptionSupport::Same,
+    {"config_file", '\0', "FILE", Same,
      "What it says holds where no flag says it. Else the default file is read, if it is there."},
-    {"num_processes", '\0', "N", OptionSupport::Better,
+    {"num_processes", '\0', "N", Better,
      "Workers of the whole job, over all machines. Without it, one for each accelerator of each."},
-    {"num_machines", '\0', "N", OptionSupport::Better, "If nobody gives it, the platform says how many there are."},
-    {"machine_rank", '\0', "R", OptionSupport::Better, "If nobody gives it: by the platform, else by arrival."},
-    {"main_process_ip", '\0', "HOST", OptionSupport::Same, "Where the nodes meet."},
-    {"main_process_port", '\0', "PORT", OptionSupport::Same,
-     "Where the workers meet, and the nodes beside it. On one node a free port, unless it is "
-     "given."},
-    {"same_network", '\0', nullptr, OptionSupport::Same, "The nodes meet at the same place with and without."},
-    {"rdzv_backend", '\0', "NAME", OptionSupport::Better, "As torchrun's --rdzv-backend.", nullptr,
-     "static c10d etcd etcd-v2"},
-    {"rdzv_conf", '\0', "KEY=VALUE,...", OptionSupport::Better, "As torchrun's --rdzv-conf."},
-    {"max_restarts", '\0', "N", OptionSupport::Better,
-     "One budget for the job and not for each agent; all nodes restart together.", "max-restarts"},
-    {"monitor_interval", '\0', "SECONDS", OptionSupport::Ignored,
-     "nothing is polled, the end of a worker is seen at once"},
-    {"tee", 't', "WHAT", OptionSupport::Better, "As torchrun's --tee; lines are whole.", "tee"},
-    {"log_dir", '\0', "DIR", OptionSupport::Same, "As torchrun's --log-dir: files of --tee, and error files.",
-     "log-dir"},
-    {"role", '\0', "NAME", OptionSupport::Same, "The value of ROLE_NAME.", "set:role_name"},
-    {"module", 'm', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
-    {"no_python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
-    {"cpu", '\0', nullptr, OptionSupport::Better,
+    {"num_machines", '\0', "N", Better, "If nobody gives it, the platform says how many there are."},
+    {"machine_rank", '\0', "R", Better, "If nobody gives it: by the platform, else by arrival."},
+    {"main_process_ip", '\0', "HOST", Same, "Where the nodes meet."},
+    {"main_process_port", '\0', "PORT", Same,
+     "Where the workers meet, and the nodes beside it. On one node a free port, unless it is given."},
+    {"same_network", '\0', nullptr, Same, "The nodes meet at the same place with and without."},
+    {"rdzv_backend", '\0', "NAME", Better, "As torchrun's --rdzv-backend.", nullptr, "static c10d etcd etcd-v2"},
+    {"rdzv_conf", '\0', "KEY=VALUE,...", Better, "As torchrun's --rdzv-conf."},
+    {"max_restarts", '\0', "N", Better, "One budget for the job and not for each agent; all nodes restart together.",
+     "max-restarts"},
+    {"monitor_interval", '\0', "SECONDS", Ignored, "nothing is polled, the end of a worker is seen at once"},
+    {"tee", 't', "WHAT", Better, "As torchrun's --tee; lines are whole.", "tee"},
+    {"log_dir", '\0', "DIR", Same, "As torchrun's --log-dir: files of --tee, and error files.", "log-dir"},
+    {"role", '\0', "NAME", Same, "The value of ROLE_NAME.", "set:role_name"},
+    {"module", 'm', nullptr, Same, "The script is the name of a Python module."},
+    {"no_python", '\0', nullptr, Same, "The script is executed itself.", "no-python"},
+    {"cpu", '\0', nullptr, Better,
      "No accelerator is used. With --num_processes above 1 so many workers start, without mpirun."},
-    {"multi_gpu", '\0', nullptr, OptionSupport::Same, "Several workers, also without accelerators."},
-    {"use_deepspeed", '\0', nullptr, OptionSupport::Same, "ACCELERATE_USE_DEEPSPEED, and what belongs to it."},
-    {"use_fsdp", '\0', nullptr, OptionSupport::Same, "ACCELERATE_USE_FSDP, and what belongs to it."},
-    {"use_megatron_lm", '\0', nullptr, OptionSupport::Same, "ACCELERATE_USE_MEGATRON_LM, and what belongs to it."},
-    {"use_parallelism_config", '\0', nullptr, OptionSupport::Same,
-     "ACCELERATE_USE_PARALLELISM_CONFIG, and what belongs to it."},
-    {"mixed_precision", '\0', "NAME", OptionSupport::Same, "ACCELERATE_MIXED_PRECISION", nullptr, "no fp16 bf16 fp8",
-     true},
-    {"gpu_ids", '\0', "LIST", OptionSupport::Same,
-     "The value of CUDA_VISIBLE_DEVICES, or of what this node's devices go by; all is all of "
-     "them."},
-    {"num_cpu_threads_per_process", '\0', "N", OptionSupport::Same, "OMP_NUM_THREADS"},
-    {"enable_cpu_affinity", '\0', nullptr, OptionSupport::Same, "ACCELERATE_CPU_AFFINITY"},
-    {"debug", '\0', nullptr, OptionSupport::Same, "ACCELERATE_DEBUG_MODE"},
-    {"quiet", 'q', nullptr, OptionSupport::Ignored, "muster says little as it is"},
-    {"fp8_override_linear_precision", '\0', "WHETHER,WHETHER,WHETHER", OptionSupport::Same,
+    {"multi_gpu", '\0', nullptr, Same, "Several workers, also without accelerators."},
+    {"use_deepspeed", '\0', nullptr, Same, "ACCELERATE_USE_DEEPSPEED, and what belongs to it."},
+    {"use_fsdp", '\0', nullptr, Same, "ACCELERATE_USE_FSDP, and what belongs to it."},
+    {"use_megatron_lm", '\0', nullptr, Same, "ACCELERATE_USE_MEGATRON_LM, and what belongs to it."},
+    {"use_parallelism_config", '\0', nullptr, Same, "ACCELERATE_USE_PARALLELISM_CONFIG, and what belongs to it."},
+    {"mixed_precision", '\0', "NAME", Same, "ACCELERATE_MIXED_PRECISION", nullptr, "no fp16 bf16 fp8", true},
+    {"gpu_ids", '\0', "LIST", Same,
+     "The value of CUDA_VISIBLE_DEVICES, or of what this node's devices go by; all is all of them."},
+    {"num_cpu_threads_per_process", '\0', "N", Same, "OMP_NUM_THREADS"},
+    {"enable_cpu_affinity", '\0', nullptr, Same, "ACCELERATE_CPU_AFFINITY"},
+    {"debug", '\0', nullptr, Same, "ACCELERATE_DEBUG_MODE"},
+    {"quiet", 'q', nullptr, Ignored, "muster says little as it is"},
+    {"fp8_override_linear_precision", '\0', "WHETHER,WHETHER,WHETHER", Same,
      "ACCELERATE_FP8_OVERRIDE_FPROP, ACCELERATE_FP8_OVERRIDE_DGRAD, ACCELERATE_FP8_OVERRIDE_WGRAD"},
-    {"deepspeed_hostfile", '\0', "FILE", OptionSupport::Better,
-     "Its hosts are started, through ssh. With --deepspeed_multinode_launcher standard or nossh, "
-     "and "
-     "where it may list the nodes that a platform starts, it is ignored."},
-    {"deepspeed_inclusion_filter", '\0', "NODES", OptionSupport::Same, "Hosts of it, and their devices."},
-    {"deepspeed_exclusion_filter", '\0', "NODES", OptionSupport::Same, "The same, of those that are left out."},
-    {"deepspeed_multinode_launcher", '\0', "NAME", OptionSupport::Better,
-     "standard and nossh: each node is started by itself. Else muster goes to the hosts of the "
-     "hostfile, through ssh or --remote-shell."},
-    {"mpirun_hostfile", '\0', "FILE", OptionSupport::Better,
-     "Its hosts are started, through ssh, without mpirun. Where the platform starts each node, it "
-     "is "
-     "ignored."},
-    {"use_xpu", '\0', nullptr, OptionSupport::Ignored, kOld},
-    {"use_mps_device", '\0', nullptr, OptionSupport::Ignored, kOld},
-    {"ipex", '\0', nullptr, OptionSupport::Ignored, "accelerate 1.15 does not know it any more"},
-    {"main_training_function", '\0', "NAME", OptionSupport::Ignored, kTpu},
-    {"downcast_bf16", '\0', nullptr, OptionSupport::Ignored, kTpu},
-    {"tpu_cluster", '\0', nullptr, OptionSupport::Ignored, kTpu},
-    {"no_tpu_cluster", '\0', nullptr, OptionSupport::Ignored, kTpu},
-    {"tpu_use_sudo", '\0', nullptr, OptionSupport::Ignored, kTpu},
-    {"vm", '\0', "NAME", OptionSupport::Ignored, kTpu},
-    {"env", '\0', "NAME=VALUE", OptionSupport::Ignored, kTpu},
-    {"aws_access_key_id", '\0', "ID", OptionSupport::Ignored, kAmazon},
-    {"aws_secret_access_key", '\0', "KEY", OptionSupport::Ignored, kAmazon},
-    {"tpu", '\0', nullptr, OptionSupport::Refused, kTpu},
+    {"deepspeed_hostfile", '\0', "FILE", Better,
+     "Its hosts are started, through ssh. With --deepspeed_multinode_launcher standard or nossh, and where it may list "
+     "the nodes that a platform starts, it is ignored."},
+    {"deepspeed_inclusion_filter", '\0', "NODES", Same, "Hosts of it, and their devices."},
+    {"deepspeed_exclusion_filter", '\0', "NODES", Same, "The same, of those that are left out."},
+    {"deepspeed_multinode_launcher", '\0', "NAME", Better,
+     "standard and nossh: each node is started by itself. Else muster goes to the hosts of the hostfile, through ssh "
+     "or --remote-shell."},
+    {"mpirun_hostfile", '\0', "FILE", Better,
+     "Its hosts are started, through ssh, without mpirun. Where the platform starts each node, it is ignored."},
+    {"use_xpu", '\0', nullptr, Ignored, kOld},
+    {"use_mps_device", '\0', nullptr, Ignored, kOld},
+    {"ipex", '\0', nullptr, Ignored, "accelerate 1.15 does not know it any more"},
+    {"main_training_function", '\0', "NAME", Ignored, kTpu},
+    {"downcast_bf16", '\0', nullptr, Ignored, kTpu},
+    {"tpu_cluster", '\0', nullptr, Ignored, kTpu},
+    {"no_tpu_cluster", '\0', nullptr, Ignored, kTpu},
+    {"tpu_use_sudo", '\0', nullptr, Ignored, kTpu},
+    {"vm", '\0', "NAME", Ignored, kTpu},
+    {"env", '\0', "NAME=VALUE", Ignored, kTpu},
+    {"aws_access_key_id", '\0', "ID", Ignored, kAmazon},
+    {"aws_secret_access_key", '\0', "KEY", Ignored, kAmazon},
+    {"tpu", '\0', nullptr, Refused, kTpu},
 });
 
 /// The options of the launcher itself, then those that only set a variable of the workers.
@@ -110,12 +102,6 @@ namespace muster::accelerate {
 // Writes values of variables as Python writes what it has read.
 
 namespace {
-
-std::string in_letters(std::string text, int (*letter)(int)) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [letter](unsigned char c) { return static_cast<char>(letter(c)); });
-  return text;
-}
 
 /// Writes a number as repr() writes a float: the fewest digits that read back as it, and a point. Empty: no number.
 /// Source: Python's "Floating Point Arithmetic"; float_repr_style "short", exponents below -4 and from 16 on.
@@ -179,11 +165,11 @@ Result<std::string> flag_text(const WorkerVariable& variable, const Sourced<std:
 std::optional<bool> read_truth(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTrue = {"true", "yes", "on", "y", "t", "1"};
   constexpr std::array<std::string_view, 6> kFalse = {"false", "no", "off", "n", "f", "0"};
-  const std::string small = in_letters(std::string(text), std::tolower);
-  if (std::find(kTrue.begin(), kTrue.end(), small) != kTrue.end()) {
+  const std::string small = lower_case(std::string(text));
+  if (contains(kTrue, small)) {
     return true;
   }
-  return std::find(kFalse.begin(), kFalse.end(), small) != kFalse.end() ? std::optional(false) : std::nullopt;
+  return contains(kFalse, small) ? std::optional(false) : std::nullopt;
 }
 
 Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::string>& value) {
@@ -195,10 +181,12 @@ Result<std::string> text_of(const WorkerVariable& variable, const Sourced<std::s
     return decimal_text(value);
   }
   if (variable.spelling == Spelling::Lower) {
-    return in_letters(value.value, std::tolower);
+    return lower_case(value.value);
   }
   if (variable.spelling == Spelling::Upper) {
-    return in_letters(value.value, std::toupper);
+    std::string upper = value.value;
+    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return upper;
   }
   const bool is_truth = variable.spelling != Spelling::Text;
   if (is_of_file) {

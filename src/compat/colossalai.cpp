@@ -12,6 +12,8 @@
 namespace muster {
 namespace {
 
+using enum OptionSupport;
+
 constexpr const char* kHosts =
     "The hosts are started, through ssh. Where the platform starts each node, it is ignored.";
 
@@ -22,23 +24,21 @@ constexpr CompatOption naming_program(CompatOption row) {
 }
 
 constexpr auto kColossalaiOptions = std::to_array<CompatOption>({
-    option("host", 'H', "HOSTS", OptionSupport::Same, kHosts),
-    behind_one_dash(option("host", '\0', "HOSTS", OptionSupport::Same, "As --host."), "host"),
-    option("hostfile", '\0', "FILE", OptionSupport::Better,
+    option("host", 'H', "HOSTS", Same, kHosts),
+    behind_one_dash(option("host", '\0', "HOSTS", Same, "As --host."), "host"),
+    option("hostfile", '\0', "FILE", Better,
            "A host on each line. They are started, through ssh; where it may list the nodes that a "
            "platform starts, it is ignored."),
-    option("include", '\0', "HOSTS", OptionSupport::Same, "Hosts of the hostfile, in their order here."),
-    option("exclude", '\0', "HOSTS", OptionSupport::Same, "All hosts of the hostfile but these."),
-    option("num_nodes", '\0', "N", OptionSupport::Same, "So many of the hosts of the hostfile."),
-    option("nproc_per_node", '\0', "N", OptionSupport::Better,
-           "Workers on each node, one for each accelerator if it is not given."),
-    option("master_addr", '\0', "HOST", OptionSupport::Same,
-           "Where the nodes meet, the first host if it is not given."),
-    option("master_port", '\0', "PORT", OptionSupport::Same, "Where the workers meet."),
-    option("extra_launch_args", '\0', "NAME=VALUE,...", OptionSupport::Same,
+    option("include", '\0', "HOSTS", Same, "Hosts of the hostfile, in their order here."),
+    option("exclude", '\0', "HOSTS", Same, "All hosts of the hostfile but these."),
+    option("num_nodes", '\0', "N", Same, "So many of the hosts of the hostfile."),
+    option("nproc_per_node", '\0', "N", Better, "Workers on each node, one for each accelerator if it is not given."),
+    option("master_addr", '\0', "HOST", Same, "Where the nodes meet, the first host if it is not given."),
+    option("master_port", '\0', "PORT", Same, "Where the workers meet."),
+    option("extra_launch_args", '\0', "NAME=VALUE,...", Same,
            "Options of torchrun, which count more than those above."),
-    option("ssh-port", '\0', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
-    naming_program(option("m", 'm', "MODULE", OptionSupport::Same, "Run a Python module.")),
+    option("ssh-port", '\0', "PORT", Same, "As --remote-shell 'ssh -p PORT'."),
+    naming_program(option("m", 'm', "MODULE", Same, "Run a Python module.")),
 });
 
 }  // namespace
@@ -59,8 +59,7 @@ constexpr const char* kNoAddress = "127.0.0.1";  ///< the option's default, whic
 Result<> choose(HostList& list, const Sourced<std::string>& names, bool is_exclusion) {
   std::vector<ListedHost> chosen;
   for (const std::string& name : split(names.value, ',')) {
-    const auto at =
-        std::find_if(list.entries.begin(), list.entries.end(), [&](const ListedHost& one) { return one.host == name; });
+    const auto at = std::ranges::find_if(list.entries, [&](const ListedHost& one) { return one.host == name; });
     if (at == list.entries.end()) {
       return wrong_value(names, "hosts of " + list.source.name + ", and '" + name + "' is none");
     }
@@ -123,8 +122,7 @@ Result<HostList> read_hosts(Translation& t) {
     return HostList();
   }
   list.source = hosts->source;
-  const bool is_list =
-      std::none_of(list.entries.begin(), list.entries.end(), [](const auto& one) { return one.host.empty(); });
+  const bool is_list = std::ranges::none_of(list.entries, [](const auto& one) { return one.host.empty(); });
   return is_list ? Result<HostList>(std::move(list)) : wrong_value(*hosts, "hosts such as a,b");
 }
 
@@ -191,12 +189,9 @@ Result<Given> torchrun_options_of(const Translation& t, const HostList& hosts, P
 Result<> translate_colossalai(Translation& t) {
   TRY(check_script(t));
   const auto hosts = TRY(read_hosts(t));
-  const auto placed = place_on_hosts(t, {{}, {}, hosts, {}});
-  if (!placed) {
-    return placed.error();
-  }
+  const auto placed = TRY(place_on_hosts(t, {{}, {}, hosts, {}}));
   set_ssh(t, t.find("ssh-port"));
-  auto given = TRY(torchrun_options_of(t, hosts, *placed));
+  auto given = TRY(torchrun_options_of(t, hosts, placed));
   const bool is_counted = given.contains("nproc-per-node");
   TRY(translate_as(*find_compat("torchrun"), t, {.given = std::move(given)}));
   if (!is_counted) {

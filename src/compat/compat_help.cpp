@@ -16,43 +16,36 @@ namespace muster {
 
 namespace {
 
-constexpr const char* kAccelerate =
-    "Nodes meet before anything starts, fail and restart together; the first failure is named, and "
-    "its exit code is the job's.";
+constexpr const char* kTogether =
+    "Nodes meet before anything starts, fail and restart together; the first failure is named, and its exit code is "
+    "the job's.";
 
 constexpr auto kCompatLaunchers = std::to_array<CompatLauncher>({
-    {"torchrun", "torchrun", "script.py [arguments...]",
-     "Nodes meet before anything starts, fail and restart together; the first failure is named, "
-     "and "
-     "its exit code is the job's.",
-     "PET_", torchrun_options, translate_torchrun},
+    {"torchrun", "torchrun", "script.py [arguments...]", kTogether, "PET_", torchrun_options, translate_torchrun},
     {"torch.distributed.run", "torchrun", "script.py [arguments...]",
      "The same as torchrun, for lines that begin with 'python -m torch.distributed.run'.", "PET_", torchrun_options,
      translate_torchrun},
     {"torch.distributed.launch", "torchrun", "script.py [arguments...]",
-     "torchrun for scripts that read --local-rank, for lines that begin with 'python -m "
-     "torch.distributed.launch'.",
+     "torchrun for scripts that read --local-rank, for lines that begin with 'python -m torch.distributed.launch'.",
      "PET_", torch_launch_options, translate_torch_launch},
     {"msrun", "msrun", "script.py [arguments...]",
-     "Nodes may have different numbers of workers; the first failure is named, and its exit code "
-     "is "
-     "the job's; no process outlives the job.",
+     "Nodes may have different numbers of workers; the first failure is named, and its exit code is the job's; no "
+     "process outlives the job.",
      nullptr, msrun_options, translate_msrun},
     {"deepspeed", "deepspeed", "script.py [arguments...]",
-     "Hosts of a hostfile are reached without pdsh, by ssh alone. The first failure is named, its "
-     "exit "
-     "code is the job's, and nothing is left behind on any host.",
+     "Hosts of a hostfile are reached without pdsh, by ssh alone. The first failure is named, its exit code is the "
+     "job's, and nothing is left behind on any host.",
      nullptr, deepspeed_options, translate_deepspeed},
     {"mpirun", "mpirun", "program [arguments...]",
-     "Ranks start without mpirun and without ssh where muster can do all that is asked for. Else "
-     "muster starts mpirun, which gets its own options as they are. The first failure is named, "
-     "its exit code is the job's, and nothing is left behind on any host.",
+     "Ranks start without mpirun and without ssh where muster can do all that is asked for. Else muster starts mpirun, "
+     "which gets its own options as they are. The first failure is named, its exit code is the job's, and nothing is "
+     "left behind on any host.",
      nullptr, mpirun_options, translate_mpirun, Syntax::OpenMpi,
      "mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi", "mpirun (Open MPI)"},
     {.name = "accelerate",
      .mode = "accelerate",
      .program = "script.py [arguments...]",
-     .summary = kAccelerate,
+     .summary = kTogether,
      .variables = nullptr,
      .options = accelerate_options,
      .translate = translate_accelerate,
@@ -62,7 +55,7 @@ constexpr auto kCompatLaunchers = std::to_array<CompatLauncher>({
     {.name = "accelerate-launch",
      .mode = "accelerate",
      .program = "script.py [arguments...]",
-     .summary = kAccelerate,
+     .summary = kTogether,
      .variables = nullptr,
      .options = accelerate_options,
      .translate = translate_accelerate,
@@ -108,9 +101,9 @@ std::span<const CompatLauncher> compat_launchers() {
 }
 
 const CompatLauncher* find_compat(std::string_view name) {
-  const auto at = std::find_if(kCompatLaunchers.begin(), kCompatLaunchers.end(), [&](const CompatLauncher& one) {
+  const auto at = std::ranges::find_if(kCompatLaunchers, [&](const CompatLauncher& one) {
     const std::vector<std::string> aliases = split(one.aliases == nullptr ? "" : one.aliases, ' ');
-    return name == one.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+    return name == one.name || contains(aliases, name);
   });
   return at == kCompatLaunchers.end() ? nullptr : &*at;
 }
@@ -158,35 +151,18 @@ std::string spelled(const CompatOption& option) {
   return option.argument == nullptr ? text : text + " " + option.argument;
 }
 
-const char* heading_of(OptionSupport support) {
-  switch (support) {
-    case OptionSupport::Same:
-      return "The same:";
-    case OptionSupport::Better:
-      return "Better, and how:";
-    case OptionSupport::Passed:
-      return "Given to the original, which muster starts for it:";
-    case OptionSupport::Ignored:
-      return "Ignored, and why:";
-    default:
-      return "Refused, and why:";
-  }
-}
-
-const char* word_of(OptionSupport support) {
-  switch (support) {
-    case OptionSupport::Same:
-      return "same";
-    case OptionSupport::Better:
-      return "better";
-    case OptionSupport::Passed:
-      return "passed";
-    case OptionSupport::Ignored:
-      return "ignored";
-    default:
-      return "refused";
-  }
-}
+/// The words for each `OptionSupport`.
+struct SupportWords {
+  const char* word;     ///< in the documentation's table
+  const char* heading;  ///< in --help
+};
+constexpr std::array<SupportWords, 5> kSupportWords = {{
+    {"same", "The same:"},
+    {"better", "Better, and how:"},
+    {"passed", "Given to the original, which muster starts for it:"},
+    {"ignored", "Ignored, and why:"},
+    {"refused", "Refused, and why:"},
+}};
 
 std::string row_of(const std::string& option, const CompatOption& row) {
   std::string setting;
@@ -195,7 +171,8 @@ std::string row_of(const std::string& option, const CompatOption& row) {
     const bool is_parameter = name.starts_with(kParameterPrefix);
     setting = is_parameter ? "`--set " + name.substr(4) + "`" : "`--" + name + "`";
   }
-  return "| `" + option + "` | " + word_of(row.support) + " | " + row.note + " | " + setting + " |\n";
+  return "| `" + option + "` | " + kSupportWords.at(static_cast<std::size_t>(row.support)).word + " | " + row.note +
+         " | " + setting + " |\n";
 }
 
 /// The options for completions, which know names behind two dashes only.
@@ -218,13 +195,12 @@ std::string compat_help(const CompatLauncher& compat) {
   for (const std::string& line : wrap(compat.summary, 98)) {
     text += line + "\n";
   }
-  for (const OptionSupport support : {OptionSupport::Same, OptionSupport::Better, OptionSupport::Passed,
-                                      OptionSupport::Ignored, OptionSupport::Refused}) {
+  for (std::size_t i = 0; i < kSupportWords.size(); ++i) {
     std::string entries;
     for (const CompatOption& option : compat.options()) {
-      entries += option.support == support ? help_entry(spelled(option), option.note) : "";
+      entries += static_cast<std::size_t>(option.support) == i ? help_entry(spelled(option), option.note) : "";
     }
-    text += entries.empty() ? "" : std::string("\n") + heading_of(support) + "\n" + entries;
+    text += entries.empty() ? "" : std::string("\n") + kSupportWords.at(i).heading + "\n" + entries;
   }
   if (compat.variables != nullptr) {
     const char* const wins =

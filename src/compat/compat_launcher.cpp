@@ -28,7 +28,7 @@ Result<> check_ignored(const CompatOption& option, const Sourced<std::string>& v
 /// Applies the table's row to a given option.
 Result<> translate_one(const CompatOption& option, const Sourced<std::string>& value, Translation& translation) {
   const auto choices = option.is_strict ? split(option.choices, ' ') : std::vector<std::string>();
-  if (option.is_strict && std::find(choices.begin(), choices.end(), value.value) == choices.end()) {
+  if (option.is_strict && !contains(choices, value.value)) {
     return wrong_value(value, "one of " + join(choices, ", "));
   }
   if (option.support == OptionSupport::Refused && !value.value.empty()) {

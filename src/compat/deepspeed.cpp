@@ -15,56 +15,52 @@ namespace muster {
 
 namespace {
 
+using enum OptionSupport;
+
 constexpr const char* kOwnShell = "muster goes to other hosts by itself, through ssh or --remote-shell";
 
 constexpr const char* kDeepspeedElastic =
-    "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not "
-    "there";
+    "--nnodes MIN:MAX with --max-restarts lets nodes come and go; DeepSpeed's own agent is not there";
 
 constexpr auto kDeepspeedOptions = std::to_array<CompatOption>({
-    {"hostfile", 'H', "FILE", OptionSupport::Better,
-     "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what "
-     "this one has; where it may list the nodes that a platform starts, it is ignored. There is no "
-     "default "
-     "file."},
-    {"include", 'i', "NODES", OptionSupport::Same,
-     "Hosts of the hostfile and their devices, as a@b:0,2; without one, localhost:0,1 are devices "
-     "of "
-     "this node, by their numbers in CUDA_VISIBLE_DEVICES or the like."},
-    {"exclude", 'e', "NODES", OptionSupport::Same, "All but these."},
-    {"num_nodes", '\0', "N", OptionSupport::Better,
-     "So many of the hosts of the hostfile. If it is not given, and no file is, the platform says "
-     "how many there are.",
+    {"hostfile", 'H', "FILE", Better,
+     "Its hosts are started, through ssh. With --no_ssh it says how many nodes there are, and what this one has; where "
+     "it may list the nodes that a platform starts, it is ignored. There is no default file."},
+    {"include", 'i', "NODES", Same,
+     "Hosts of the hostfile and their devices, as a@b:0,2; without one, localhost:0,1 are devices of this node, by "
+     "their numbers in CUDA_VISIBLE_DEVICES or the like."},
+    {"exclude", 'e', "NODES", Same, "All but these."},
+    {"num_nodes", '\0', "N", Better,
+     "So many of the hosts of the hostfile. If it is not given, and no file is, the platform says how many there are.",
      "nnodes"},
-    {"num_gpus", '\0', "N", OptionSupport::Same, "Workers on this node, one for each accelerator if it is not given.",
+    {"num_gpus", '\0', "N", Same, "Workers on this node, one for each accelerator if it is not given.",
      "nproc-per-node"},
-    {"num_accelerators", '\0', "N", OptionSupport::Same, "The same.", "nproc-per-node"},
-    {"elastic_training", '\0', nullptr, OptionSupport::Refused, kDeepspeedElastic},
-    {"min_elastic_nodes", '\0', "N", OptionSupport::Refused, kDeepspeedElastic},
-    {"max_elastic_nodes", '\0', "N", OptionSupport::Refused, kDeepspeedElastic},
-    {"master_port", '\0', "PORT", OptionSupport::Same, "Where the nodes meet.", "master-port"},
-    {"master_addr", '\0', "HOST", OptionSupport::Same, "Where the nodes meet.", "master-addr"},
-    {"node_rank", '\0', "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."},
-    {"launcher", '\0', "NAME", OptionSupport::Ignored, kOwnShell},
-    {"launcher_args", '\0', "TEXT", OptionSupport::Ignored, kOwnShell},
-    {"module", '\0', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
-    {"no_python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
-    {"no_local_rank", '\0', nullptr, OptionSupport::Same,
-     "No --local_rank is given to the script. Without it, it stands before the script's own "
-     "arguments."},
-    {"no_ssh", '\0', nullptr, OptionSupport::Same, "Each node is started by itself."},
-    {"no_ssh_check", '\0', nullptr, OptionSupport::Ignored, "who cannot be reached is named at once"},
-    {"force_multi", '\0', nullptr, OptionSupport::Ignored, "a single host of the file is reached as any other"},
-    {"save_pid", '\0', nullptr, OptionSupport::Ignored, "no process outlives the job that would have to be found"},
-    {"enable_each_rank_log", '\0', "DIR", OptionSupport::Better,
+    {"num_accelerators", '\0', "N", Same, "The same.", "nproc-per-node"},
+    {"elastic_training", '\0', nullptr, Refused, kDeepspeedElastic},
+    {"min_elastic_nodes", '\0', "N", Refused, kDeepspeedElastic},
+    {"max_elastic_nodes", '\0', "N", Refused, kDeepspeedElastic},
+    {"master_port", '\0', "PORT", Same, "Where the nodes meet.", "master-port"},
+    {"master_addr", '\0', "HOST", Same, "Where the nodes meet.", "master-addr"},
+    {"node_rank", '\0', "R", Better, "-1 or not given: by the platform, else by arrival."},
+    {"launcher", '\0', "NAME", Ignored, kOwnShell},
+    {"launcher_args", '\0', "TEXT", Ignored, kOwnShell},
+    {"module", '\0', nullptr, Same, "The script is the name of a Python module."},
+    {"no_python", '\0', nullptr, Same, "The script is executed itself.", "no-python"},
+    {"no_local_rank", '\0', nullptr, Same,
+     "No --local_rank is given to the script. Without it, it stands before the script's own arguments."},
+    {"no_ssh", '\0', nullptr, Same, "Each node is started by itself."},
+    {"no_ssh_check", '\0', nullptr, Ignored, "who cannot be reached is named at once"},
+    {"force_multi", '\0', nullptr, Ignored, "a single host of the file is reached as any other"},
+    {"save_pid", '\0', nullptr, Ignored, "no process outlives the job that would have to be found"},
+    {"enable_each_rank_log", '\0', "DIR", Better,
      "Files are named by attempt and global rank, and the console has the lines as well.", "log-dir"},
-    {"autotuning", '\0', "WHAT", OptionSupport::Ignored, "the script is run as it is", nullptr, "tune run", true},
-    {"bind_cores_to_rank", '\0', nullptr, OptionSupport::Ignored, "--bind-core binds workers to cores here"},
-    {"bind_core_list", '\0', "CORES", OptionSupport::Ignored, "--bind-core binds workers to cores here"},
-    {"ssh_port", '\0', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."},
-    {"venv_script", '\0', "FILE", OptionSupport::Ignored, "PATH and VIRTUAL_ENV go along to other hosts"},
-    {"log_level", '\0', "LEVEL", OptionSupport::Ignored, "--verbose says more"},
-    {"quiet", 'q', nullptr, OptionSupport::Ignored, "muster says little as it is"},
+    {"autotuning", '\0', "WHAT", Ignored, "the script is run as it is", nullptr, "tune run", true},
+    {"bind_cores_to_rank", '\0', nullptr, Ignored, "--bind-core binds workers to cores here"},
+    {"bind_core_list", '\0', "CORES", Ignored, "--bind-core binds workers to cores here"},
+    {"ssh_port", '\0', "PORT", Same, "As --remote-shell 'ssh -p PORT'."},
+    {"venv_script", '\0', "FILE", Ignored, "PATH and VIRTUAL_ENV go along to other hosts"},
+    {"log_level", '\0', "LEVEL", Ignored, "--verbose says more"},
+    {"quiet", 'q', nullptr, Ignored, "muster says little as it is"},
 });
 
 }  // namespace
@@ -127,9 +123,7 @@ Result<std::vector<std::string>> choose_own(const Translation& t, const Text& ch
     return named;
   }
   std::vector<std::string> left = shown_devices(t.snapshot);
-  std::erase_if(left, [&](const std::string& device) {
-    return named.empty() || std::find(named.begin(), named.end(), device) != named.end();
-  });
+  std::erase_if(left, [&](const std::string& device) { return named.empty() || contains(named, device); });
   return left.empty()
              ? Result<std::vector<std::string>>(wrong_value(choice, "a choice that leaves a device of this node"))
              : left;
@@ -200,15 +194,12 @@ Result<> count_nodes_of_file(Translation& t, const Text& file, const std::option
   if (!text) {
     return wrong_value(file, "a file that lists hosts and can be read, or --num_nodes beside it");
   }
-  const auto listed = read_list(t, {*text, {file.source.kind, "'" + file.value + "'"}}, choice);
-  if (!listed) {
-    return listed.error();
-  }
-  t.set("nnodes", {std::to_string(listed->value.size()), file.source});
+  const auto listed = TRY(read_list(t, {*text, {file.source.kind, "'" + file.value + "'"}}, choice));
+  t.set("nnodes", {std::to_string(listed.value.size()), file.source});
   if (!t.settings.contains("master-addr")) {
-    t.set("master-addr", {listed->value.front().host, file.source});
+    t.set("master-addr", {listed.value.front().host, file.source});
   }
-  return set_own_share(t, listed->value, file, choice);
+  return set_own_share(t, listed.value, file, choice);
 }
 
 /// Sets the list of hosts for muster to start. The choice applies when the file is read.

@@ -18,13 +18,15 @@
 namespace muster {
 namespace {
 
+using enum OptionSupport;
+
 constexpr const char* kHorovodElastic =
-    "muster starts no elastic Horovod; --nnodes MIN:MAX with --max-restarts starts the job again "
-    "with the nodes that are there";
+    "muster starts no elastic Horovod; --nnodes MIN:MAX with --max-restarts starts the job again with the nodes that "
+    "are there";
 
 constexpr const char* kOverMpi =
-    "muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave it out, and use a Horovod "
-    "that is built with MPI";
+    "muster starts Horovod's ranks as ranks of MPI, in mode mpirun; leave it out, and use a Horovod that is built with "
+    "MPI";
 
 constexpr const char* kOfElastic = "it is of elastic jobs";
 
@@ -36,7 +38,7 @@ constexpr const char* kOfMpirun = "Options of mpirun, as 'muster mpirun' has the
 
 /// An option that sets a variable of the ranks.
 constexpr CompatOption exports(const char* name, const char* argument, const char* variable) {
-  return option(name, '\0', argument, OptionSupport::Same, variable);
+  return option(name, '\0', argument, Same, variable);
 }
 
 constexpr CompatOption set(CompatOption row, const char* setting) {
@@ -57,38 +59,32 @@ constexpr CompatOption chosen(CompatOption row, const char* choices) {
 }
 
 constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
-    option("num-proc", '\0', "N", OptionSupport::Better,
-           "Processes of the job: the slots of the hosts are filled in their order. Without it, "
-           "all slots."),
-    behind_one_dash(option("np", 'n', "N", OptionSupport::Better, "As --num-proc."), "num-proc"),
-    option("hosts", 'H', "HOSTS", OptionSupport::Better,
-           "The hosts are started, through ssh. Where the platform starts each node, it is "
-           "ignored."),
-    option("hostfile", '\0', "FILE", OptionSupport::Better, "The same, a host on each line."),
-    behind_one_dash(option("hostfile", '\0', "FILE", OptionSupport::Better, "As --hostfile."), "hostfile"),
-    option("gloo", '\0', nullptr, OptionSupport::Refused, kOverMpi),
-    option("mpi", '\0', nullptr, OptionSupport::Same, "So it is anyway."),
-    option("jsrun", '\0', nullptr, OptionSupport::Refused,
-           "start muster by jsrun, one process on each node, and leave --jsrun out"),
-    option("ssh-port", 'p', "PORT", OptionSupport::Same, "As --remote-shell 'ssh -p PORT'."),
-    option("ssh-identity-file", 'i', "FILE", OptionSupport::Same, "As --remote-shell 'ssh -i FILE'."),
-    set(option("start-timeout", '\0', "SECONDS", OptionSupport::Better,
-               "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if "
-               "neither is given."),
+    option("num-proc", '\0', "N", Better,
+           "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots."),
+    behind_one_dash(option("np", 'n', "N", Better, "As --num-proc."), "num-proc"),
+    option("hosts", 'H', "HOSTS", Better,
+           "The hosts are started, through ssh. Where the platform starts each node, it is ignored."),
+    option("hostfile", '\0', "FILE", Better, "The same, a host on each line."),
+    behind_one_dash(option("hostfile", '\0', "FILE", Better, "As --hostfile."), "hostfile"),
+    option("gloo", '\0', nullptr, Refused, kOverMpi),
+    option("mpi", '\0', nullptr, Same, "So it is anyway."),
+    option("jsrun", '\0', nullptr, Refused, "start muster by jsrun, one process on each node, and leave --jsrun out"),
+    option("ssh-port", 'p', "PORT", Same, "As --remote-shell 'ssh -p PORT'."),
+    option("ssh-identity-file", 'i', "FILE", Same, "As --remote-shell 'ssh -i FILE'."),
+    set(option("start-timeout", '\0', "SECONDS", Better,
+               "How long all nodes are waited for. Else HOROVOD_START_TIMEOUT, and not 30 if neither is given."),
         "gang-timeout"),
-    option("network-interfaces", '\0', "LIST", OptionSupport::Same,
-           "OMPI_MCA_btl_tcp_if_include and NCCL_SOCKET_IFNAME."),
-    alias(option("network-interface", '\0', "LIST", OptionSupport::Same, "The same, and may be given several times."),
+    option("network-interfaces", '\0', "LIST", Same, "OMPI_MCA_btl_tcp_if_include and NCCL_SOCKET_IFNAME."),
+    alias(option("network-interface", '\0', "LIST", Same, "The same, and may be given several times."),
           "network-interfaces"),
-    set(option("output-filename", '\0', "DIR", OptionSupport::Better,
+    set(option("output-filename", '\0', "DIR", Better,
                "Files are named by attempt and global rank, and the console has the lines as well."),
         "log-dir"),
-    set(option("verbose", '\0', nullptr, OptionSupport::Same, "muster says more."), "verbose"),
-    set(option("version", 'v', nullptr, OptionSupport::Better, "The version of muster."), "version"),
-    option("config-file", '\0', "FILE", OptionSupport::Same,
-           "YAML or JSON. What a flag says wins over it, wherever that stands."),
-    option("mpi-args", '\0', "OPTIONS", OptionSupport::Same, kOfMpirun),
-    option("binding-args", '\0', "OPTIONS", OptionSupport::Same, kOfMpirun),
+    set(option("verbose", '\0', nullptr, Same, "muster says more."), "verbose"),
+    set(option("version", 'v', nullptr, Better, "The version of muster."), "version"),
+    option("config-file", '\0', "FILE", Same, "YAML or JSON. What a flag says wins over it, wherever that stands."),
+    option("mpi-args", '\0', "OPTIONS", Same, kOfMpirun),
+    option("binding-args", '\0', "OPTIONS", Same, kOfMpirun),
     exports("tcp", nullptr, "NCCL_IB_DISABLE"),
     exports("fusion-threshold-mb", "N", "HOROVOD_FUSION_THRESHOLD, in bytes"),
     exports("cycle-time-ms", "MILLISECONDS", "HOROVOD_CYCLE_TIME"),
@@ -100,7 +96,7 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     exports("torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE"),
     exports("no-torus-allreduce", nullptr, "HOROVOD_TORUS_ALLREDUCE, 0"),
     exports("autotune", nullptr, "HOROVOD_AUTOTUNE"),
-    option("no-autotune", '\0', nullptr, OptionSupport::Same, "Not by the file either."),
+    option("no-autotune", '\0', nullptr, Same, "Not by the file either."),
     exports("autotune-log-file", "FILE", "HOROVOD_AUTOTUNE_LOG, with --autotune, as the next four"),
     exports("autotune-warmup-samples", "N", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES"),
     exports("autotune-steps-per-sample", "N", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE"),
@@ -123,22 +119,20 @@ constexpr auto kHorovodrunOptions = std::to_array<CompatOption>({
     alias(exports("log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME"), "log-without-timestamp"),
     exports("log-with-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"),
     alias(exports("no-log-hide-timestamp", nullptr, "HOROVOD_LOG_HIDE_TIME, 0"), "log-with-timestamp"),
-    option("disable-cache", '\0', nullptr, OptionSupport::Ignored,
-           "nothing is tried beforehand, who cannot be reached is named"),
-    option("prefix-output-with-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
-    behind_one_dash(option("prefix-timestamp", '\0', nullptr, OptionSupport::Ignored, kNoTime),
-                    "prefix-output-with-timestamp"),
-    option("max-np", '\0', "N", OptionSupport::Ignored, kOfElastic),
-    alias(option("max-num-proc", '\0', "N", OptionSupport::Ignored, kOfElastic), "max-np"),
-    option("slots-per-host", '\0', "N", OptionSupport::Ignored, kOfElastic),
-    option("elastic-timeout", '\0', "SECONDS", OptionSupport::Ignored, kOfElastic),
-    option("reset-limit", '\0', "N", OptionSupport::Ignored, kOfElastic),
-    option("blacklist-cooldown-range", '\0', "LEAST MOST", OptionSupport::Ignored, kOfElastic),
-    option("min-np", '\0', "N", OptionSupport::Refused, kHorovodElastic),
-    alias(option("min-num-proc", '\0', "N", OptionSupport::Refused, kHorovodElastic), "min-np"),
-    option("host-discovery-script", '\0', "FILE", OptionSupport::Refused, kHorovodElastic),
-    option("check-build", '\0', nullptr, OptionSupport::Refused, kBuild),
-    behind_one_dash(option("cb", '\0', nullptr, OptionSupport::Refused, kBuild), "check-build"),
+    option("disable-cache", '\0', nullptr, Ignored, "nothing is tried beforehand, who cannot be reached is named"),
+    option("prefix-output-with-timestamp", '\0', nullptr, Ignored, kNoTime),
+    behind_one_dash(option("prefix-timestamp", '\0', nullptr, Ignored, kNoTime), "prefix-output-with-timestamp"),
+    option("max-np", '\0', "N", Ignored, kOfElastic),
+    alias(option("max-num-proc", '\0', "N", Ignored, kOfElastic), "max-np"),
+    option("slots-per-host", '\0', "N", Ignored, kOfElastic),
+    option("elastic-timeout", '\0', "SECONDS", Ignored, kOfElastic),
+    option("reset-limit", '\0', "N", Ignored, kOfElastic),
+    option("blacklist-cooldown-range", '\0', "LEAST MOST", Ignored, kOfElastic),
+    option("min-np", '\0', "N", Refused, kHorovodElastic),
+    alias(option("min-num-proc", '\0', "N", Refused, kHorovodElastic), "min-np"),
+    option("host-discovery-script", '\0', "FILE", Refused, kHorovodElastic),
+    option("check-build", '\0', nullptr, Refused, kBuild),
+    behind_one_dash(option("cb", '\0', nullptr, Refused, kBuild), "check-build"),
 });
 
 }  // namespace
@@ -174,8 +168,7 @@ void add_defaults(Strings& words, const Strings& said, bool is_binding_said) {
   for (const Strings& theirs : defaults) {
     const bool is_binding = theirs.size() == 2;
     const std::string key = bare_name(theirs[is_binding ? 0 : 1]);
-    const bool is_given =
-        std::any_of(said.begin(), said.end(), [&](const std::string& word) { return bare_name(word) == key; });
+    const bool is_given = std::ranges::any_of(said, [&](const std::string& word) { return bare_name(word) == key; });
     if (!is_given && !(is_binding && is_binding_said)) {
       words.insert(words.end(), theirs.begin(), theirs.end());
     }
@@ -212,8 +205,7 @@ Result<> translate_as_mpirun(Translation& t) {
     return wrong_value(extra ? *extra : t.given.at("binding-args"), "options of mpirun and no program");
   }
   for (TypedOption& typed : tokens.typed) {  // messages name what the user wrote
-    const auto at =
-        std::find_if(kPlacing.begin(), kPlacing.end(), [&](const auto& one) { return typed.name == one.second; });
+    const auto at = std::ranges::find_if(kPlacing, [&](const auto& one) { return typed.name == one.second; });
     const auto own = at == kPlacing.end() ? std::nullopt : t.find(at->first);
     typed.source = own ? own->source.name : typed.source;
   }
@@ -279,9 +271,9 @@ void take_assignments(Translation& t) {
   const auto is_assignment = [](const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
     return name != word && !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+           std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   };
-  const auto first = std::find_if_not(program.begin(), program.end(), is_assignment);
+  const auto first = std::ranges::find_if_not(program, is_assignment);
   for (auto word = program.begin(); word != first; ++word) {
     const std::size_t equals = word->find('=');
     t.export_variable(word->substr(0, equals), {word->substr(equals + 1), from_flag(word->substr(0, equals))});

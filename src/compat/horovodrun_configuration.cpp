@@ -22,8 +22,8 @@ Error no_configuration(const std::string& name) {
 /// nullptr if horovodrun has no such key.
 const Tuning* find_tuning(std::string_view key) {
   const auto rows = tunings();
-  const auto at = std::find_if(rows.begin(), rows.end(),
-                               [&](const Tuning& tuning) { return tuning.key != nullptr && key == tuning.key; });
+  const auto at =
+      std::ranges::find_if(rows, [&](const Tuning& tuning) { return tuning.key != nullptr && key == tuning.key; });
   return at == rows.end() ? nullptr : &*at;
 }
 

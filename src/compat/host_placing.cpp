@@ -42,8 +42,7 @@ std::optional<ListedHost> read_host(const std::string& word) {
 }
 
 void add_host(HostList& list, const ListedHost& host) {
-  const auto same = std::find_if(list.entries.begin(), list.entries.end(),
-                                 [&](const ListedHost& one) { return one.host == host.host; });
+  const auto same = std::ranges::find_if(list.entries, [&](const ListedHost& one) { return one.host == host.host; });
   if (same == list.entries.end()) {
     list.entries.push_back(host);
   } else {
@@ -156,8 +155,8 @@ Result<> settle_starter(Translation& t, const HostList& listed) {
   if (!starter || static_cast<int>(listed.entries.size()) == starter->nodes) {
     return {};
   }
-  const bool is_listed = std::any_of(listed.entries.begin(), listed.entries.end(),
-                                     [&](const ListedHost& entry) { return is_this_host(entry.host, t.snapshot); });
+  const bool is_listed = std::ranges::any_of(
+      listed.entries, [&](const ListedHost& entry) { return is_this_host(entry.host, t.snapshot); });
   if (is_listed) {
     return refuse_list({listed.text, listed.source}, *starter);
   }
@@ -238,8 +237,8 @@ Result<Placed> place_on_hosts(Translation& t, const HostPlacing& placing) {
     return Placed::OnNodes;
   }
   const std::vector<ListedHost>& entries = placing.hosts.entries;
-  if (!entries.empty() && std::all_of(entries.begin(), entries.end(),
-                                      [&](const ListedHost& entry) { return is_this_host(entry.host, t.snapshot); })) {
+  if (!entries.empty() &&
+      std::ranges::all_of(entries, [&](const ListedHost& entry) { return is_this_host(entry.host, t.snapshot); })) {
     auto placed = place_on_own_slots(t, placing);
     return placed ? Result<Placed>(Placed::Here) : placed.error();
   }

@@ -60,8 +60,8 @@ using Strings = std::span<const std::string>;
 
 /// Index of the program among a launcher's words; the number of words if it cannot be found.
 std::size_t find_script(Strings words) {
-  const auto at = std::find_if(words.begin(), words.end(),
-                               [](const std::string& word) { return word.ends_with(".py") || is_python(word); });
+  const auto at =
+      std::ranges::find_if(words, [](const std::string& word) { return word.ends_with(".py") || is_python(word); });
   return static_cast<std::size_t>(at - words.begin());
 }
 
@@ -76,8 +76,8 @@ std::string line_of_mode(std::string_view mode, Strings arguments) {
 }
 
 std::string line_inside(std::string_view name, Strings arguments) {
-  const bool is_inside = std::any_of(arguments.begin(), arguments.end(),
-                                     [](const std::string& word) { return base_name(word) == "muster"; });
+  const bool is_inside =
+      std::ranges::any_of(arguments, [](const std::string& word) { return base_name(word) == "muster"; });
   if (is_inside) {
     return behind(std::string(name), arguments);
   }
@@ -106,7 +106,7 @@ std::string line_of(const KnownLauncher& launcher, Strings arguments) {
 bool sets_nodes(Strings words, std::string_view option) {
   for (std::size_t i = 0; i < words.size() && !option.empty(); ++i) {
     std::string word = words[i].substr(0, words[i].find('='));
-    std::replace(word.begin(), word.end(), '-', '_');
+    std::ranges::replace(word, '-', '_');
     if (word != "__" + std::string(option)) {
       continue;
     }
@@ -119,13 +119,13 @@ bool sets_nodes(Strings words, std::string_view option) {
 
 /// True if the launcher only prints a text and starts nothing.
 bool requests_text(Strings words) {
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+  return std::ranges::any_of(words, [](const std::string& word) {
     return word == "--help" || word == "-h" || word == "--version" || word == "-V";
   });
 }
 
 std::string quoted(const std::string& word) {
-  const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+  const bool is_plain = !word.empty() && std::ranges::all_of(word, [](char c) {
     constexpr std::string_view kSigns = "%+,-./:=@_{}";
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            kSigns.find(c) != std::string_view::npos;
@@ -138,7 +138,7 @@ std::string quoted(const std::string& word) {
 }  // namespace
 
 std::optional<SuggestedCommand> suggest_command(std::string_view name, Strings arguments) {
-  const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const auto& one) {
+  const auto at = std::ranges::find_if(kLaunchers, [&](const auto& one) {
     return one.name == name && (one.command.empty() || (!arguments.empty() && arguments.front() == one.command));
   });
   if (at == kLaunchers.end()) {
@@ -221,10 +221,10 @@ PythonRun read_options(Strings words) {
 
 /// Finds what `python3 -m pdb train.py` runs in the end.
 PythonRun without_modules(PythonRun run) {
-  const auto script = std::find_if(run.arguments.begin(), run.arguments.end(),
-                                   [](const std::string& word) { return word.ends_with(".py"); });
+  const auto script =
+      std::ranges::find_if(run.arguments, [](const std::string& word) { return word.ends_with(".py"); });
   constexpr auto kModules = std::to_array<std::string_view>({"cProfile", "pdb", "profile", "trace", "viztracer"});
-  if (std::find(kModules.begin(), kModules.end(), run.module) == kModules.end() || script == run.arguments.end()) {
+  if (!contains(kModules, run.module) || script == run.arguments.end()) {
     return run;
   }
   const auto behind = static_cast<std::size_t>(script - run.arguments.begin()) + 1;
@@ -240,7 +240,7 @@ PythonRun read_python_words(Strings words) {
 
 bool is_shell(std::string_view name) {
   constexpr auto kShells = std::to_array<std::string_view>({"sh", "bash", "dash", "ash", "ksh", "zsh"});
-  return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
+  return contains(kShells, name);
 }
 
 ShellWords read_shell_words(Strings words) {

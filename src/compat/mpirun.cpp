@@ -16,16 +16,16 @@
 namespace muster {
 namespace {
 
+using enum OptionSupport;
+
 constexpr const char* kCount =
-    "Processes of the job: the slots of the hosts are filled in their order. Without it, all "
-    "slots.";
+    "Processes of the job: the slots of the hosts are filled in their order. Without it, all slots.";
 
 constexpr const char* kPerNode = "Processes on each node. With -np, at most so many.";
 
 constexpr const char* kHosts =
-    "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A "
-    "host "
-    "without a number has its accelerators as slots, or with -np an even share.";
+    "The hosts are started, through ssh. Where the platform starts each node, it is ignored. A host without a number "
+    "has its accelerators as slots, or with -np an even share.";
 
 constexpr const char* kShown = "Said by mpirun; of ranks that muster starts itself, 'muster plan' says it.";
 
@@ -38,72 +38,64 @@ constexpr const char* kHydrasCount = "it is of MPICH and Intel MPI; Open MPI's i
 
 constexpr const char* kNeedsMpirun = "Only mpirun can do that.";
 
-constexpr CompatOption owned(const char* name, char letter, const char* argument, OptionSupport support,
-                             const char* note) {
-  return {name, letter, argument, support, note};
-}
-
 /// An option that muster reads, and passes to mpirun as well if mpirun is started.
 constexpr CompatOption shared(const char* name, const char* argument, OptionSupport support, const char* note) {
   return {name, '\0', argument, support, note, nullptr, nullptr, false, true, true};
 }
 
 constexpr CompatOption passed(const char* name, char letter, const char* argument) {
-  return {name, letter, argument, OptionSupport::Passed, kNeedsMpirun, nullptr, nullptr, false, true, true};
+  return {name, letter, argument, Passed, kNeedsMpirun, nullptr, nullptr, false, true, true};
 }
 
 constexpr CompatOption of_hydra(const char* name, const char* note = kHydra) {
-  return {name, '\0', nullptr, OptionSupport::Refused, note};
+  return {name, '\0', nullptr, Refused, note};
 }
 
 constexpr auto kMpirunTable = std::to_array<CompatOption>({
-    owned("np", 'c', "N", OptionSupport::Better, kCount),
-    owned("n", '\0', "N", OptionSupport::Better, kCount),
-    owned("host", 'H', "HOSTS", OptionSupport::Better, kHosts),
-    owned("hostfile", '\0', "FILE", OptionSupport::Better, kHosts),
-    owned("machinefile", '\0', "FILE", OptionSupport::Better, kHosts),
-    owned("default-hostfile", '\0', "FILE", OptionSupport::Better, kHosts),
-    owned("x", '\0', "NAME[=VALUE]", OptionSupport::Better,
-          "The variable reaches every rank byte for byte, whatever is in it."),
-    owned("npernode", '\0', "N", OptionSupport::Same, kPerNode),
-    owned("N", '\0', "N", OptionSupport::Same, kPerNode),
-    owned("pernode", '\0', nullptr, OptionSupport::Same, "One process on each node."),
-    shared("mca", "NAME VALUE", OptionSupport::Better,
-           "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons "
-           "start is muster's."),
-    shared("gmca", "NAME VALUE", OptionSupport::Better, "As --mca."),
-    shared("pmixmca", "NAME VALUE", OptionSupport::Better, "As --mca, with PMIX_MCA_NAME."),
+    option("np", 'c', "N", Better, kCount),
+    option("n", '\0', "N", Better, kCount),
+    option("host", 'H', "HOSTS", Better, kHosts),
+    option("hostfile", '\0', "FILE", Better, kHosts),
+    option("machinefile", '\0', "FILE", Better, kHosts),
+    option("default-hostfile", '\0', "FILE", Better, kHosts),
+    option("x", '\0', "NAME[=VALUE]", Better, "The variable reaches every rank byte for byte, whatever is in it."),
+    option("npernode", '\0', "N", Same, kPerNode),
+    option("N", '\0', "N", Same, kPerNode),
+    option("pernode", '\0', nullptr, Same, "One process on each node."),
+    shared("mca", "NAME VALUE", Better,
+           "Ranks that muster starts itself get OMPI_MCA_NAME. plm* is left out: how daemons start is muster's."),
+    shared("gmca", "NAME VALUE", Better, "As --mca."),
+    shared("pmixmca", "NAME VALUE", Better, "As --mca, with PMIX_MCA_NAME."),
     passed("prtemca", '\0', "NAME VALUE"),
-    shared("bind-to", "WHAT", OptionSupport::Better,
-           "none is how ranks start anyway, core is a share of the cores for each, and socket, numa "
-           "and l3cache are those; what else it says, only mpirun can do."),
-    shared("map-by", "HOW", OptionSupport::Better,
-           "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and "
-           "OVERSUBSCRIBE behind a colon is --oversubscribe; what else it says, only mpirun can do."),
-    shared("rank-by", "HOW", OptionSupport::Better, "slot; what else it says, only mpirun can do."),
-    shared("byslot", nullptr, OptionSupport::Same, "How ranks are placed anyway."),
+    shared("bind-to", "WHAT", Better,
+           "none is how ranks start anyway, core is a share of the cores for each, and socket, numa and l3cache are "
+           "those; what else it says, only mpirun can do."),
+    shared("map-by", "HOW", Better,
+           "slot is how ranks are placed anyway, ppr:N:node is N processes on each node, and OVERSUBSCRIBE behind a "
+           "colon is --oversubscribe; what else it says, only mpirun can do."),
+    shared("rank-by", "HOW", Better, "slot; what else it says, only mpirun can do."),
+    shared("byslot", nullptr, Same, "How ranks are placed anyway."),
     passed("bynode", '\0', nullptr),
-    shared("allow-run-as-root", nullptr, OptionSupport::Same, "Nobody is asked who he is."),
-    shared("oversubscribe", nullptr, OptionSupport::Same, "More processes than slots are dealt in turn."),
-    shared("nooversubscribe", nullptr, OptionSupport::Same, "So it is anyway."),
-    shared("tag-output", nullptr, OptionSupport::Better,
-           "Lines begin with their rank, unless it is the only one, and are whole."),
-    shared("output-filename", "DIR", OptionSupport::Better,
+    shared("allow-run-as-root", nullptr, Same, "Nobody is asked who he is."),
+    shared("oversubscribe", nullptr, Same, "More processes than slots are dealt in turn."),
+    shared("nooversubscribe", nullptr, Same, "So it is anyway."),
+    shared("tag-output", nullptr, Better, "Lines begin with their rank, unless it is the only one, and are whole."),
+    shared("output-filename", "DIR", Better,
            "Files are named by attempt and rank; where mpirun is started, it writes its own as well."),
-    shared("stdin", "WHO", OptionSupport::Better,
-           "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does "
-           "not go to other hosts."),
-    shared("quiet", nullptr, OptionSupport::Same, "Muster says little as it is."),
-    shared("q", nullptr, OptionSupport::Same, "Muster says little as it is."),
-    {"max-restarts", '\0', "N", OptionSupport::Better, "All ranks are started again together.", "max-restarts"},
-    {"V", '\0', nullptr, OptionSupport::Better, "The version of muster.", "version"},
-    shared("report-bindings", nullptr, OptionSupport::Better, kShown),
-    shared("display-map", nullptr, OptionSupport::Better, kShown),
-    shared("display-allocation", nullptr, OptionSupport::Better, kShown),
-    shared("display", "WHAT", OptionSupport::Better, kShown),
-    shared("wdir", "FOLDER", OptionSupport::Same, kFolder),
-    shared("wd", "FOLDER", OptionSupport::Same, kFolder),
-    shared("leave-session-attached", nullptr, OptionSupport::Same, "So it is anyway."),
+    shared("stdin", "WHO", Better,
+           "Rank 0, another one of the same node, or none; for all, only mpirun can do it. It does not go to other "
+           "hosts."),
+    shared("quiet", nullptr, Same, "Muster says little as it is."),
+    shared("q", nullptr, Same, "Muster says little as it is."),
+    {"max-restarts", '\0', "N", Better, "All ranks are started again together.", "max-restarts"},
+    {"V", '\0', nullptr, Better, "The version of muster.", "version"},
+    shared("report-bindings", nullptr, Better, kShown),
+    shared("display-map", nullptr, Better, kShown),
+    shared("display-allocation", nullptr, Better, kShown),
+    shared("display", "WHAT", Better, kShown),
+    shared("wdir", "FOLDER", Same, kFolder),
+    shared("wd", "FOLDER", Same, kFolder),
+    shared("leave-session-attached", nullptr, Same, "So it is anyway."),
     passed("am", '\0', "FILES"),
     passed("tune", '\0', "FILES"),
     passed("bind-to-core", '\0', nullptr),
@@ -164,12 +156,12 @@ constexpr auto kMpirunTable = std::to_array<CompatOption>({
     passed("xml", '\0', nullptr),
     passed("xml-file", '\0', "FILE"),
     passed("xterm", '\0', "RANKS"),
-    owned("launch-agent", '\0', "COMMAND", OptionSupport::Ignored, "how daemons start is muster's"),
-    owned("app", '\0', "FILE", OptionSupport::Refused, "muster starts one program, which stands on the command line"),
-    owned("do-not-launch", '\0', nullptr, OptionSupport::Refused, "'muster plan' says what would be started"),
-    owned("dvm", '\0', nullptr, OptionSupport::Refused, "muster starts jobs and no machine for them"),
-    owned("hnp", '\0', "URI", OptionSupport::Refused, "muster starts jobs of its own"),
-    owned("nolocal", '\0', nullptr, OptionSupport::Refused, "list the hosts that are to have processes, and no other"),
+    option("launch-agent", '\0', "COMMAND", Ignored, "how daemons start is muster's"),
+    option("app", '\0', "FILE", Refused, "muster starts one program, which stands on the command line"),
+    option("do-not-launch", '\0', nullptr, Refused, "'muster plan' says what would be started"),
+    option("dvm", '\0', nullptr, Refused, "muster starts jobs and no machine for them"),
+    option("hnp", '\0', "URI", Refused, "muster starts jobs of its own"),
+    option("nolocal", '\0', nullptr, Refused, "list the hosts that are to have processes, and no other"),
     of_hydra("bootstrap"),
     of_hydra("env", kHydrasVariables),
     of_hydra("envall", kHydrasVariables),
@@ -224,9 +216,8 @@ Result<OtherProgram> read_options(Translation& t, const std::vector<TypedOption>
   OtherProgram other;
   for (const TypedOption& typed : options) {
     if (!typed.option->is_passed && !is_count(typed.name) && typed.name != "x") {
-      return Error{ErrorKind::BadUsage, typed.source +
-                                            " is behind ':', expected it in front of the first program: it is "
-                                            "for all of them"};
+      return Error{ErrorKind::BadUsage,
+                   typed.source + " is behind ':', expected it in front of the first program: it is for all of them"};
     }
     if (is_count(typed.name)) {
       other.processes = parse_integer(typed.values.front(), 1, kMostProcesses).value_or(0);
@@ -247,8 +238,7 @@ Result<OtherProgram> read_program(Translation& t, const Words& words) {
   if (other && other->processes == 0) {
     return Error{ErrorKind::BadUsage,
                  "'" + read.program.front() +
-                     "' has no number of processes, expected -np N for each program where there are "
-                     "several"};
+                     "' has no number of processes, expected -np N for each program where there are several"};
   }
   if (other) {
     other->words.insert(other->words.begin(), {":", "-np", std::to_string(other->processes)});
@@ -262,7 +252,7 @@ Result<OtherProgram> read_program(Translation& t, const Words& words) {
 
 Result<int> take_other_programs(Translation& t) {
   Words& program = t.line.program;
-  auto end = std::find(program.begin(), program.end(), ":");
+  auto end = std::ranges::find(program, ":");
   if (end == program.end()) {
     return 0;
   }
@@ -312,8 +302,8 @@ void leave_binding(Translation& t) {
 Result<> check_no_circle(const Translation& t) {
   return t.snapshot.has(mpi::variable::kShared)
              ? Result<>(Error{ErrorKind::NotExecutable,
-                              "muster has started mpirun, and what PATH has by that name leads back "
-                              "to muster; put the folder of Open MPI's mpirun in front"})
+                              "muster has started mpirun, and what PATH has by that name leads back to muster; put the "
+                              "folder of Open MPI's mpirun in front"})
              : Result<>();
 }
 

@@ -38,10 +38,9 @@ Mapping read_mapping(std::string_view text) {
   }
   mapping.counts_objects = is_count && !mapping.per_node;
   const auto modifiers = modifiers_of(words, is_count ? kWordsOfCount : 1);
-  mapping.may_oversubscribe = std::find(modifiers.begin(), modifiers.end(), "oversubscribe") != modifiers.end();
+  mapping.may_oversubscribe = contains(modifiers, "oversubscribe");
   const bool is_by_slot = words.empty() || words[0].empty() || words[0] == "slot";
-  mapping.is_own = (is_by_slot || mapping.per_node) &&
-                   std::all_of(modifiers.begin(), modifiers.end(), [](const std::string& modifier) {
+  mapping.is_own = (is_by_slot || mapping.per_node) && std::ranges::all_of(modifiers, [](const std::string& modifier) {
                      return modifier == "oversubscribe" || modifier == "nooversubscribe";
                    });
   return mapping;
@@ -84,7 +83,7 @@ constexpr std::string_view kOversubscribeParameter = "rmaps_base_oversubscribe";
 
 /// True for options of which muster implements only some values.
 bool has_own_values(const std::string& name) {
-  return std::any_of(kOwnValues.begin(), kOwnValues.end(), [&](const OwnSetting& own) { return name == own.option; });
+  return std::ranges::any_of(kOwnValues, [&](const OwnSetting& own) { return name == own.option; });
 }
 
 Sourced<std::string> last_of(const TypedOption& typed) {
@@ -215,7 +214,7 @@ bool places(const TypedOption& typed) {
     const Mapping mapping = read_mapping(typed.values.back());
     return !mapping.is_own && !mapping.per_node;
   }
-  return std::find(kPlacing.begin(), kPlacing.end(), typed.name) != kPlacing.end();
+  return contains(kPlacing, typed.name);
 }
 
 bool may_oversubscribe(const TypedOption& typed) {
@@ -238,12 +237,12 @@ std::vector<std::string> mpirun_words_of(Translation& t, const TypedOption& type
 }
 
 std::optional<Sourced<std::string>> find_oversubscription(const Translation& t) {
-  const auto one = std::find_if(t.typed.begin(), t.typed.end(), may_oversubscribe);
+  const auto one = std::ranges::find_if(t.typed, may_oversubscribe);
   return one == t.typed.end() ? std::nullopt : std::optional(Sourced<std::string>{"1", from_flag(one->source)});
 }
 
 const TypedOption* find_own_placing(const Translation& t) {
-  const auto one = std::find_if(t.typed.begin(), t.typed.end(), places);
+  const auto one = std::ranges::find_if(t.typed, places);
   return one == t.typed.end() ? nullptr : &*one;
 }
 
@@ -256,7 +255,7 @@ using Text = Sourced<std::string>;
 /// The last value of these options, which wins as for mpirun.
 std::optional<Text> last_typed(const Translation& t, std::span<const std::string_view> names) {
   for (auto typed = t.typed.rbegin(); typed != t.typed.rend(); ++typed) {
-    if (std::find(names.begin(), names.end(), typed->name) != names.end()) {
+    if (contains(names, typed->name)) {
       return Text{typed->values.empty() ? "1" : typed->values.back(), from_flag(typed->source)};
     }
   }
@@ -337,7 +336,7 @@ Result<> check_counts(const Translation& t, const Counts& counts, int others) {
                  "the first program has no number of processes, expected -np N for each program "
                  "where there are several"};
   }
-  const auto one = std::find_if(t.typed.begin(), t.typed.end(), needs_count);
+  const auto one = std::ranges::find_if(t.typed, needs_count);
   return counts.all || one == t.typed.end()
              ? Result<>()
              : Error{ErrorKind::BadUsage,

@@ -20,7 +20,7 @@ using Strings = std::span<const std::string>;
 /// Text of a module that is found from the working directory.
 std::optional<std::string> read_module(const std::string& module, const ReadText& read_text) {
   std::string path = module;
-  std::replace(path.begin(), path.end(), '.', '/');
+  std::ranges::replace(path, '.', '/');
   auto text = read_text(path + ".py");
   return text ? text : read_text(path + "/__main__.py");
 }
@@ -276,7 +276,7 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
 });
 
 const Wrapper* find_wrapper(Strings words) {
-  const auto at = std::find_if(kWrappers.begin(), kWrappers.end(), [&](const Wrapper& one) {
+  const auto at = std::ranges::find_if(kWrappers, [&](const Wrapper& one) {
     return !words.empty() && base_name(words[0]) == one.name &&
            (one.command.empty() || (words.size() > 1 && words[1] == one.command));
   });

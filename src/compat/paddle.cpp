@@ -15,9 +15,10 @@
 namespace muster {
 namespace {
 
+using enum OptionSupport;
+
 constexpr const char* kServers =
-    "muster starts Paddle's collective training; parameter servers only Paddle's own launcher "
-    "starts";
+    "muster starts Paddle's collective training; parameter servers only Paddle's own launcher starts";
 
 constexpr const char* kMapping =
     "muster numbers ranks by their nodes; by a topology file only Paddle's own launcher does";
@@ -42,7 +43,7 @@ constexpr CompatOption without_variable(CompatOption row) {
 
 /// Another name of an option.
 constexpr CompatOption alias(const char* name, const char* argument, const char* same_as, const char* note) {
-  CompatOption row = without_variable(option(name, argument, OptionSupport::Same, note));
+  CompatOption row = without_variable(option(name, argument, Same, note));
   row.same_as = same_as;
   return row;
 }
@@ -53,77 +54,71 @@ constexpr CompatOption device_name(const char* name) {
 
 /// An option of parameter servers, which only Paddle's own launcher starts.
 constexpr CompatOption of_servers(const char* name, const char* argument) {
-  return without_variable(option(name, argument, OptionSupport::Refused, kServers));
+  return without_variable(option(name, argument, Refused, kServers));
 }
 
 constexpr auto kPaddleOptions = std::to_array<CompatOption>({
-    option("master", "HOST:PORT", OptionSupport::Better,
-           "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is "
-           "ignored: muster needs no etcd, but an address to meet at."),
-    option("rank", "R", OptionSupport::Better, "-1 or not given: by the platform, else by arrival."),
-    option("nnodes", "N|MIN:MAX", OptionSupport::Better,
+    option("master", "HOST:PORT", Better,
+           "Where the nodes meet. If it is not given, the platform says it. etcd://HOST:PORT is ignored: muster needs "
+           "no etcd, but an address to meet at."),
+    option("rank", "R", Better, "-1 or not given: by the platform, else by arrival."),
+    option("nnodes", "N|MIN:MAX", Better,
            "If it is not given, the platform says how many there are. MIN:MAX needs no etcd.", "nnodes"),
-    option("nproc_per_node", "N", OptionSupport::Same, "Workers on this node, one for each device if it is not given.",
+    option("nproc_per_node", "N", Same, "Workers on this node, one for each device if it is not given.",
            "nproc-per-node"),
-    option("devices", "LIST", OptionSupport::Same,
-           "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for "
-           "each unless --nproc_per_node says another number."),
+    option("devices", "LIST", Same,
+           "Devices of this node by their numbers in CUDA_VISIBLE_DEVICES or the like, a worker for each unless "
+           "--nproc_per_node says another number."),
     device_name("gpus"),
     device_name("npus"),
     device_name("xpus"),
     device_name("selected_gpus"),
     device_name("selected_xpus"),
-    option("log_dir", "DIR", OptionSupport::Better,
-           "log if it is not given. Files are named by attempt and global rank, and the console has "
-           "the lines of all workers, not of the first alone.",
+    option("log_dir", "DIR", Better,
+           "log if it is not given. Files are named by attempt and global rank, and the console has the lines of all "
+           "workers, not of the first alone.",
            "log-dir"),
-    option("job_id", "NAME", OptionSupport::Better, "Nodes that name another job do not join.", "job-id"),
-    option("run_mode", "NAME", OptionSupport::Same, "collective; others are refused."),
-    option("ips", "LIST", OptionSupport::Same,
-           "Addresses of the nodes in the order of their ranks; the first is where they meet."),
+    option("job_id", "NAME", Better, "Nodes that name another job do not join.", "job-id"),
+    option("run_mode", "NAME", Same, "collective; others are refused."),
+    option("ips", "LIST", Same, "Addresses of the nodes in the order of their ranks; the first is where they meet."),
     alias("cluster_node_ips", "LIST", "ips", "As --ips."),
-    without_variable(option("host", "IP", OptionSupport::Same,
-                            "Else POD_IP, which wins: which of --ips this node is. Without --ips "
-                            "each node is known by its "
-                            "address on the way to the leader.")),
+    without_variable(option("host", "IP", Same,
+                            "Else POD_IP, which wins: which of --ips this node is. Without --ips each node is known by "
+                            "its address on the way to the leader.")),
     alias("node_ip", "IP", "host", "As --host."),
-    option("start_port", "PORT", OptionSupport::Better,
-           "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports "
-           "that "
-           "are free."),
-    option("max_restart", "N", OptionSupport::Better,
-           "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not "
-           "given. It needs no etcd."),
-    option("elastic_level", "LEVEL", OptionSupport::Better, "0 and 1: a failed job is started again."),
-    option("elastic_timeout", "SECONDS", OptionSupport::Same,
+    option("start_port", "PORT", Better,
+           "With --ips, where the agents meet, 6070 if it is not given. Workers listen at ports that are free."),
+    option("max_restart", "N", Better,
+           "With --elastic_level 0 or 1, how often all workers are started again, 3 if it is not given. It needs no "
+           "etcd."),
+    option("elastic_level", "LEVEL", Better, "0 and 1: a failed job is started again."),
+    option("elastic_timeout", "SECONDS", Same,
            "With --nnodes MIN:MAX, how long to wait for more nodes, 30 if it is not given."),
-    without_variable(option("auto_cluster_config", "BOOL", OptionSupport::Same,
-                            "Workers find it as PADDLE_AUTO_CLUSTER, which wins over it.")),
-    without_variable(option("backend", "NAME", OptionSupport::Same,
-                            "auto, nccl, bkcl or gloo. Workers find it as PADDLE_DISTRI_BACKEND.")),
+    without_variable(
+        option("auto_cluster_config", "BOOL", Same, "Workers find it as PADDLE_AUTO_CLUSTER, which wins over it.")),
+    without_variable(
+        option("backend", "NAME", Same, "auto, nccl, bkcl or gloo. Workers find it as PADDLE_DISTRI_BACKEND.")),
     alias("np", "N", "nnodes", "As --nnodes."),
-    without_variable(option("elastic_server", "HOST:PORT", OptionSupport::Ignored,
-                            "it names an etcd server, and muster needs none")),
-    option("sort_ip", "BOOL", OptionSupport::Ignored, "nodes without --rank are numbered as they come"),
-    option("log_level", "LEVEL", OptionSupport::Ignored, "--verbose says more"),
-    option("log_overwrite", "BOOL", OptionSupport::Ignored, "an existing file is renamed"),
-    without_variable(option("enable_gpu_log", "BOOL", OptionSupport::Ignored, "muster samples no accelerators")),
-    option("gloo_port", "PORT", OptionSupport::Ignored, kOfServers),
-    option("with_gloo", "BOOL", OptionSupport::Ignored, kOfServers),
-    without_variable(option("legacy", "BOOL", OptionSupport::Same, "False; the old launcher is refused.")),
-    option("auto_parallel_config", "FILE", OptionSupport::Refused, kTuner),
-    without_variable(option("auto_tuner_json", "FILE", OptionSupport::Refused, kTuner)),
-    without_variable(option("elastic_pre_hook", "COMMAND", OptionSupport::Refused,
-                            "let the program itself run it before it trains")),
-    without_variable(option("scale", "N", OptionSupport::Refused, kScale)),
-    without_variable(option("force", "BOOL", OptionSupport::Refused, kScale)),
-    without_variable(option("cluster_topo_path", "FILE", OptionSupport::Refused, kMapping)),
-    without_variable(option("rank_mapping_path", "FILE", OptionSupport::Refused, kMapping)),
-    without_variable(option("enable_auto_mapping", "BOOL", OptionSupport::Refused, kMapping)),
+    without_variable(option("elastic_server", "HOST:PORT", Ignored, "it names an etcd server, and muster needs none")),
+    option("sort_ip", "BOOL", Ignored, "nodes without --rank are numbered as they come"),
+    option("log_level", "LEVEL", Ignored, "--verbose says more"),
+    option("log_overwrite", "BOOL", Ignored, "an existing file is renamed"),
+    without_variable(option("enable_gpu_log", "BOOL", Ignored, "muster samples no accelerators")),
+    option("gloo_port", "PORT", Ignored, kOfServers),
+    option("with_gloo", "BOOL", Ignored, kOfServers),
+    without_variable(option("legacy", "BOOL", Same, "False; the old launcher is refused.")),
+    option("auto_parallel_config", "FILE", Refused, kTuner),
+    without_variable(option("auto_tuner_json", "FILE", Refused, kTuner)),
+    without_variable(option("elastic_pre_hook", "COMMAND", Refused, "let the program itself run it before it trains")),
+    without_variable(option("scale", "N", Refused, kScale)),
+    without_variable(option("force", "BOOL", Refused, kScale)),
+    without_variable(option("cluster_topo_path", "FILE", Refused, kMapping)),
+    without_variable(option("rank_mapping_path", "FILE", Refused, kMapping)),
+    without_variable(option("enable_auto_mapping", "BOOL", Refused, kMapping)),
     of_servers("servers", "LIST"),
     of_servers("trainers", "LIST"),
-    option("server_num", "N", OptionSupport::Refused, kServers),
-    option("trainer_num", "N", OptionSupport::Refused, kServers),
+    option("server_num", "N", Refused, kServers),
+    option("trainer_num", "N", Refused, kServers),
     of_servers("workers", "LIST"),
     of_servers("worker_num", "N"),
     of_servers("heter_workers", "LIST"),
@@ -183,8 +178,7 @@ Result<> check_kind(const Translation& t) {
   }
   if (!t.line.program.empty() && t.line.program.front() == "run_check") {
     return Error{ErrorKind::BadUsage,
-                 "the script is 'run_check', which is a test of Paddle's own launcher: start it "
-                 "without muster"};
+                 "the script is 'run_check', which is a test of Paddle's own launcher: start it without muster"};
   }
   for (const char* const name : {"PADDLE_SERVERS_ENDPOINTS", "PADDLE_TRAINERS_ENDPOINTS"}) {
     if (const auto servers = find_variable(t, name)) {
@@ -228,10 +222,10 @@ Result<> translate_paddle_master(Translation& t) {
 std::optional<std::size_t> find_place(const Translation& t, const std::vector<std::string>& ips) {
   const auto pod = find_variable(t, "POD_IP");
   const auto host = pod ? pod : t.find("host");
-  auto here = std::find(ips.begin(), ips.end(), host ? host->value : t.snapshot.host_name);
+  auto here = std::ranges::find(ips, host ? host->value : t.snapshot.host_name);
   if (here == ips.end()) {
-    here = std::find_if(ips.begin(), ips.end(),
-                        [&](const std::string& ip) { return !is_loopback(ip) && is_this_host(ip, t.snapshot); });
+    here = std::ranges::find_if(
+        ips, [&](const std::string& ip) { return !is_loopback(ip) && is_this_host(ip, t.snapshot); });
   }
   return here == ips.end() ? std::nullopt : std::optional(static_cast<std::size_t>(here - ips.begin()));
 }
@@ -314,7 +308,7 @@ Result<> export_backend(Translation& t, int count) {
   const auto backend = t.find("backend");
   const bool is_auto = !backend || backend->value == "auto";
   static constexpr std::array<std::string_view, 3> kBackends = {"nccl", "bkcl", "gloo"};
-  if (!is_auto && std::find(kBackends.begin(), kBackends.end(), backend->value) == kBackends.end()) {
+  if (!is_auto && !contains(kBackends, backend->value)) {
     return only_original(*backend, "auto, nccl, bkcl or gloo");
   }
   if (!is_auto) {

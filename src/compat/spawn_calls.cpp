@@ -148,8 +148,8 @@ std::optional<SpawnCall> find_call(std::string_view code, std::string_view text,
 bool asks_for_launcher(std::string_view line) {
   const std::string_view statement = trim(line);
   return (statement.starts_with("if ") || statement.starts_with("elif ")) &&
-         std::any_of(kOfLaunchers.begin(), kOfLaunchers.end(),
-                     [&](std::string_view name) { return find_word(statement, name) != std::string_view::npos; });
+         std::ranges::any_of(
+             kOfLaunchers, [&](std::string_view name) { return find_word(statement, name) != std::string_view::npos; });
 }
 
 /// True if the line begins or ends a text of several lines, such as a docstring.
@@ -197,7 +197,7 @@ std::vector<std::string> words_of(const std::string& command) {
   }
   const auto begin = std::find_if(words->begin(), words->end(), [](const std::string& word) {
     const bool is_assignment = word.find('=') != std::string::npos;
-    return !is_assignment && std::find(kBeforeCommands.begin(), kBeforeCommands.end(), word) == kBeforeCommands.end();
+    return !is_assignment && !contains(kBeforeCommands, word);
   });
   return {begin, words->end()};
 }

@@ -25,7 +25,7 @@ std::string as_counted(const std::string& text) {
 /// True if the option's value is a number, or may be one.
 bool is_counted(const CompatOption& option) {
   static constexpr std::array<std::string_view, 3> kNumbers = {"N", "R", "PORT"};
-  return option.argument != nullptr && std::find(kNumbers.begin(), kNumbers.end(), option.argument) != kNumbers.end();
+  return option.argument != nullptr && contains(kNumbers, option.argument);
 }
 
 /// Reads a switch from a variable: a number, as torchrun reads it, or a word.
@@ -115,15 +115,6 @@ std::vector<std::string> names_of_ignored(const Translation& t) {
   return names;
 }
 
-std::string count_of_nodes(const Translation& t) {
-  const auto translated = t.settings.find("nnodes");
-  if (translated != t.settings.end()) {
-    return translated->second.value;
-  }
-  const auto own = t.line.settings.find("nnodes");
-  return own ? own->value : "1";
-}
-
 const char* describe_orphan(const BareSign& sign, bool is_about_nodes) {
   return is_about_nodes          ? "the command line says which nodes there are"
          : sign.is_list_of_tasks ? "it is for TensorFlow"
@@ -131,6 +122,14 @@ const char* describe_orphan(const BareSign& sign, bool is_about_nodes) {
 }
 
 }  // namespace
+
+std::string nodes_of(const Translation& t) {
+  if (const auto given = t.settings.find("nnodes"); given != t.settings.end()) {
+    return given->second.value;
+  }
+  const auto own = t.line.settings.find("nnodes");
+  return own ? own->value : "";
+}
 
 void drop_stale_variables(Translation& t, bool is_about_nodes) {
   const bool is_decided = t.line.settings.has("platform") || t.settings.contains("platform");
@@ -144,8 +143,8 @@ void drop_stale_variables(Translation& t, bool is_about_nodes) {
     t.line.notices.push_back("ignoring " + join(names, ", ") + ": " + original + " does not read " +
                              (names.size() == 1 ? "it" : "them") + ", and " + describe_orphan(*sign, is_about_nodes));
   }
-  const std::string nodes = count_of_nodes(t);
-  t.set("platform", {nodes == "1" || nodes == "1:1" ? "single" : "flags",
+  const std::string nodes = nodes_of(t);
+  t.set("platform", {nodes.empty() || nodes == "1" || nodes == "1:1" ? "single" : "flags",
                      {SourceKind::Default, original + ", which does not read " + sign->source.name}});
 }
 
@@ -155,7 +154,7 @@ namespace {
 
 /// True if all names are numbers. Command lines of other launchers have no names such as GPU-5f1c.
 bool are_numbers(const std::vector<std::string>& names) {
-  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+  return std::ranges::all_of(names, [](const std::string& name) {
     return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
   });
 }
@@ -185,7 +184,7 @@ Result<Sourced<std::string>> places_of_devices(const std::vector<std::string>& n
   }
   std::vector<std::string> places;
   for (const std::string& name : names) {
-    const auto at = std::find(mask.devices.begin(), mask.devices.end(), name);
+    const auto at = std::ranges::find(mask.devices, name);
     if (at == mask.devices.end()) {
       return wrong_value(text, "devices that " + mask.variable + " shows, which are '" + join(mask.devices, ",") + "'");
     }

@@ -17,6 +17,9 @@ namespace muster {
 /// nodes (`is_about_nodes`) and the variables are complete and possible.
 void drop_stale_variables(Translation& translation, bool is_about_nodes);
 
+/// The number of nodes by the translation, else by muster's own options; empty: neither says it.
+[[nodiscard]] std::string nodes_of(const Translation& translation);
+
 // Devices of this node by their numbers on the host, as other launchers name them.
 
 /// Names of `count` devices that no list hides: numbers from 0.

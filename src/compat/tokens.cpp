@@ -14,7 +14,7 @@ namespace {
 /// muster's own option, unless it says what the program is: the other launcher has its own options for that.
 const Option* find_own(const OptionTable* own, const std::string& name) {
   static constexpr std::array<std::string_view, 2> kDecided = {"module", "no-python"};
-  const bool is_decided = std::find(kDecided.begin(), kDecided.end(), name) != kDecided.end();
+  const bool is_decided = contains(kDecided, name);
   return is_decided || own == nullptr ? nullptr : own->find(name);
 }
 
@@ -49,9 +49,8 @@ const CompatOption& resolved(const CompatLauncher& compat, const CompatOption& o
     return option;
   }
   const auto options = compat.options();
-  const auto itself = std::find_if(options.begin(), options.end(), [&](const CompatOption& one) {
-    return std::string_view(one.name) == option.same_as;
-  });
+  const auto itself = std::ranges::find_if(
+      options, [&](const CompatOption& one) { return std::string_view(one.name) == option.same_as; });
   return itself == options.end() ? option : *itself;
 }
 
@@ -144,7 +143,7 @@ std::optional<std::string> nearest_of(const CompatLauncher& compat, const std::s
     const auto of_muster = own != nullptr ? own->nearest(bare) : std::nullopt;
     return of_muster && find_own(own, *of_muster) != nullptr ? of_muster : std::nullopt;
   }
-  const auto at = std::find(names.begin(), names.end(), *nearest) - names.begin();
+  const auto at = std::ranges::find(names, *nearest) - names.begin();
   return compat.options()[static_cast<std::size_t>(at)].name;
 }
 
@@ -167,10 +166,9 @@ Error unknown_token(const CompatLauncher& compat, const std::string& token, cons
   if (auto ambiguity = find_ambiguity(compat, token)) {
     return std::move(*ambiguity);
   }
-  return unknown_option(token, nearest_of(compat, token, own),
-                        "'muster " + command_of(compat) +
-                            " --help' lists them, and a script that begins with a dash goes "
-                            "behind '--'");
+  return unknown_option(
+      token, nearest_of(compat, token, own),
+      "'muster " + command_of(compat) + " --help' lists them, and a script that begins with a dash goes behind '--'");
 }
 
 /// True if argparse takes the token for a value: it must not look like an option.
@@ -202,8 +200,7 @@ Result<std::vector<std::string>> values_of(const CompatLauncher& compat, const T
 /// True for "-np" if it is a long name, and no short option with its value.
 bool is_long_behind_one_dash(const CompatLauncher& compat, const std::string& token) {
   const auto options = compat.options();
-  return compat.syntax == Syntax::OpenMpi ||
-         std::any_of(options.begin(), options.end(), [&](const CompatOption& option) {
+  return compat.syntax == Syntax::OpenMpi || std::ranges::any_of(options, [&](const CompatOption& option) {
            return option.has_one_dash && name_in(token) == dashed(option.name);
          });
 }
@@ -275,9 +272,9 @@ std::optional<Typed> find_typed(const CompatLauncher& compat, const OptionTable*
 Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const OptionTable* own,
                         std::span<const std::string> tokens, std::size_t& i) {
   const std::string& token = tokens[i];
-  const bool is_behind =
-      !result.program.empty() || std::any_of(result.typed.begin(), result.typed.end(),
-                                             [](const TypedOption& typed) { return typed.option->names_program; });
+  const bool is_behind = !result.program.empty() || std::ranges::any_of(result.typed, [](const TypedOption& typed) {
+    return typed.option->names_program;
+  });
   if (const auto typed = find_typed(compat, own, token, is_behind)) {
     auto values = values_of(compat, *typed, tokens, i);
     const auto read = values ? keep(result, compat, *typed, std::move(*values)) : values.error();
@@ -297,7 +294,7 @@ Result<bool> take_token(Tokens& result, const CompatLauncher& compat, const Opti
 
 std::string dashed(std::string_view name) {
   std::string result(name);
-  std::replace(result.begin(), result.end(), '_', '-');
+  std::ranges::replace(result, '_', '-');
   return result;
 }
 

@@ -170,14 +170,6 @@ void default_nodes(Translation& t) {
   }
 }
 
-std::string nodes_of(const Translation& t) {
-  if (const auto given = t.settings.find("nnodes"); given != t.settings.end()) {
-    return given->second.value;
-  }
-  const auto own = t.line.settings.find("nnodes");
-  return own ? own->value : "";
-}
-
 /// True if the job has one node. Without an option the platform decides.
 bool is_one_node(const Translation& t) {
   const auto platform = t.settings.find("platform");
@@ -241,7 +233,7 @@ Endpoint read_endpoint(const std::string& text) {
 Result<> check_endpoint(const Sourced<std::string>& text) {
   constexpr int kLastPort = 65'535;
   const Endpoint endpoint = read_endpoint(text.value);
-  const bool is_host = !endpoint.host.empty() && std::all_of(endpoint.host.begin(), endpoint.host.end(), [](char c) {
+  const bool is_host = !endpoint.host.empty() && std::ranges::all_of(endpoint.host, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return std::isalnum(byte) != 0 || byte >= 0x80 ||  // a letter of another script
            std::string_view("_.:-").find(c) != std::string_view::npos;

@@ -9,85 +9,71 @@ namespace muster {
 
 namespace {
 
+using enum OptionSupport;
+
 constexpr auto kTorchrunOptions = std::to_array<CompatOption>({
-    {"nnodes", '\0', "N", OptionSupport::Better,
-     "N or MIN:MAX. Where nothing says how many, the platform does, instead of 1.", "nnodes"},
-    {"nproc-per-node", '\0', "N", OptionSupport::Same,
-     "A number, auto, gpu, cpu, npu or xpu; 1 if it is not given. Cores are those that may be "
-     "used.",
-     "nproc-per-node", "auto gpu cpu npu xpu"},
-    {"rdzv-backend", '\0', "NAME", OptionSupport::Better,
-     "static: ranks are given. c10d: they go by arrival, and who owns the endpoint's address "
-     "leads. "
-     "etcd and etcd-v2: the nodes meet at --master-addr or where the platform says; no etcd is "
-     "needed.",
+    {"nnodes", '\0', "N", Better, "N or MIN:MAX. Where nothing says how many, the platform does, instead of 1.",
+     "nnodes"},
+    {"nproc-per-node", '\0', "N", Same,
+     "A number, auto, gpu, cpu, npu or xpu; 1 if it is not given. Cores are those that may be used.", "nproc-per-node",
+     "auto gpu cpu npu xpu"},
+    {"rdzv-backend", '\0', "NAME", Better,
+     "static: ranks are given. c10d: they go by arrival, and who owns the endpoint's address leads. etcd and etcd-v2: "
+     "the nodes meet at --master-addr or where the platform says; no etcd is needed.",
      nullptr, "static c10d etcd etcd-v2"},
-    {"rdzv-endpoint", '\0', "HOST[:PORT]", OptionSupport::Better,
+    {"rdzv-endpoint", '\0', "HOST[:PORT]", Better,
      "Where the nodes meet. On one node nobody needs to meet, and no two jobs clash there."},
-    {"rdzv-id", '\0', "NAME", OptionSupport::Better,
+    {"rdzv-id", '\0', "NAME", Better,
      "The job's name. An agent that names another job is refused, instead of mixed in.", "job-id"},
-    {"rdzv-conf", '\0', "KEY=VALUE,...", OptionSupport::Better,
+    {"rdzv-conf", '\0', "KEY=VALUE,...", Better,
      "Each key is understood, whatever the backend; one that nobody knows is named."},
-    {"standalone", '\0', nullptr, OptionSupport::Same,
-     "One node, a free port. What is said about nodes and where they meet is left out, a "
-     "platform's "
-     "word as well."},
-    {"max-restarts", '\0', "N", OptionSupport::Better,
-     "One budget for the job and not for each agent; all nodes restart together.", "max-restarts"},
-    {"monitor-interval", '\0', "SECONDS", OptionSupport::Ignored,
-     "nothing is polled, the end of a worker is seen at once"},
-    {"start-method", '\0', "NAME", OptionSupport::Ignored, "each worker is a program of its own", nullptr,
-     "spawn fork forkserver", true},
-    {"event-log-handler", '\0', "NAME", OptionSupport::Ignored,
-     "it names Python code; --report FILE writes what happened"},
-    {"role", '\0', "NAME", OptionSupport::Same,
-     "The value of ROLE_NAME; ROLE_RANK and ROLE_WORLD_SIZE count over the nodes that have the "
-     "same.",
-     "set:role_name"},
-    {"module", 'm', nullptr, OptionSupport::Same, "The script is the name of a Python module."},
-    {"no-python", '\0', nullptr, OptionSupport::Same, "The script is executed itself.", "no-python"},
-    {"run-path", '\0', nullptr, OptionSupport::Better,
-     "The script is run by Python, under a relative path as well, and without this launcher's "
-     "modules in it."},
-    {"log-dir", '\0', "DIR", OptionSupport::Same,
+    {"standalone", '\0', nullptr, Same,
+     "One node, a free port. What is said about nodes and where they meet is left out, a platform's word as well."},
+    {"max-restarts", '\0', "N", Better, "One budget for the job and not for each agent; all nodes restart together.",
+     "max-restarts"},
+    {"monitor-interval", '\0', "SECONDS", Ignored, "nothing is polled, the end of a worker is seen at once"},
+    {"start-method", '\0', "NAME", Ignored, "each worker is a program of its own", nullptr, "spawn fork forkserver",
+     true},
+    {"event-log-handler", '\0', "NAME", Ignored, "it names Python code; --report FILE writes what happened"},
+    {"role", '\0', "NAME", Same,
+     "The value of ROLE_NAME; ROLE_RANK and ROLE_WORLD_SIZE count over the nodes that have the same.", "set:role_name"},
+    {"module", 'm', nullptr, Same, "The script is the name of a Python module."},
+    {"no-python", '\0', nullptr, Same, "The script is executed itself.", "no-python"},
+    {"run-path", '\0', nullptr, Better,
+     "The script is run by Python, under a relative path as well, and without this launcher's modules in it."},
+    {"log-dir", '\0', "DIR", Same,
      "Has the files that -r and -t ask for, and error files, under torchrun's names: <run "
      "id>_<random>/attempt_0/0/stdout.log, stderr.log and error.json.",
      "log-dir"},
-    {"redirects", 'r', "WHAT", OptionSupport::Better, "Local ranks of several digits work, such as 0:1,11:2.",
-     "redirects"},
-    {"tee", 't', "WHAT", OptionSupport::Better, "Likewise, and lines are whole.", "tee"},
-    {"local-ranks-filter", '\0', "RANKS", OptionSupport::Same, "Shows only these local ranks on the console."},
-    {"duplicate-stdout-filters", '\0', "WORDS", OptionSupport::Same,
+    {"redirects", 'r', "WHAT", Better, "Local ranks of several digits work, such as 0:1,11:2.", "redirects"},
+    {"tee", 't', "WHAT", Better, "Likewise, and lines are whole.", "tee"},
+    {"local-ranks-filter", '\0', "RANKS", Same, "Shows only these local ranks on the console."},
+    {"duplicate-stdout-filters", '\0', "WORDS", Same,
      "Lines of output that hold one of the words go to a file of their own as well."},
-    {"duplicate-stderr-filters", '\0', "WORDS", OptionSupport::Same, "Likewise for standard error."},
-    {"node-rank", '\0', "R", OptionSupport::Better,
-     "If it is not given, the platform says it. With c10d and an endpoint it is ignored, as "
-     "torchrun "
-     "does.",
+    {"duplicate-stderr-filters", '\0', "WORDS", Same, "Likewise for standard error."},
+    {"node-rank", '\0', "R", Better,
+     "If it is not given, the platform says it. With c10d and an endpoint it is ignored, as torchrun does.",
      "node-rank"},
-    {"master-addr", '\0', "HOST", OptionSupport::Same, "Brackets around an address of IPv6 may be there or not."},
-    {"master-port", '\0', "PORT", OptionSupport::Same,
+    {"master-addr", '\0', "HOST", Same, "Brackets around an address of IPv6 may be there or not."},
+    {"master-port", '\0', "PORT", Same,
      "29500 if there are several nodes and it is not given; on one node a free port.", "master-port"},
-    {"local-addr", '\0', "HOST", OptionSupport::Ignored,
+    {"local-addr", '\0', "HOST", Ignored,
      "nodes are found by the connection that they make, none needs to name itself"},
-    {"logs-specs", '\0', "NAME", OptionSupport::Same,
-     "default is the only one that torchrun itself has, and the only one here: others are Python "
-     "code.",
-     nullptr, "default", true, false},
-    {"numa-binding", '\0', "HOW", OptionSupport::Better,
-     "By system calls: no numactl is needed, and any accelerator will do.", "numa-binding",
-     "node socket exclusive core-complex", true, false},
-    {"signals-to-handle", '\0', "SIGNALS", OptionSupport::Better,
-     "These end the job, from the first moment on. USR1, USR2 and WINCH are passed on if they are "
-     "not named.",
+    {"logs-specs", '\0', "NAME", Same,
+     "default is the only one that torchrun itself has, and the only one here: others are Python code.", nullptr,
+     "default", true, false},
+    {"numa-binding", '\0', "HOW", Better, "By system calls: no numactl is needed, and any accelerator will do.",
+     "numa-binding", "node socket exclusive core-complex", true, false},
+    {"signals-to-handle", '\0', "SIGNALS", Better,
+     "These end the job, from the first moment on. USR1, USR2 and WINCH are passed on if they are not named.",
      "signals-to-handle"},
-    {"shutdown-timeout", '\0', "SECONDS", OptionSupport::Better,
-     "The time between SIGTERM and SIGKILL, on every path; fractions are allowed. Else "
-     "TORCH_ELASTIC_SHUTDOWN_TIMEOUT, else 30.",
+    {"shutdown-timeout", '\0', "SECONDS", Better,
+     "The time between SIGTERM and SIGKILL, on every path; fractions are allowed. Else TORCH_ELASTIC_SHUTDOWN_TIMEOUT, "
+     "else 30.",
      "grace"},
-    {"virtual-local-rank", '\0', nullptr, OptionSupport::Same, "Each worker sees one accelerator and LOCAL_RANK=0.",
+    {"virtual-local-rank", '\0', nullptr, Same, "Each worker sees one accelerator and LOCAL_RANK=0.",
      "virtual-local-rank"},
-    {"log-line-prefix-template", '\0', "TEXT", OptionSupport::Same,
+    {"log-line-prefix-template", '\0', "TEXT", Same,
      "What console lines begin with. Else TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE."},
 });
 
@@ -101,16 +87,10 @@ std::span<const CompatOption> torch_launch_options() {
   // The options of torchrun, and --use-env.
   static constexpr auto kOptions = [] {
     std::array<CompatOption, kTorchrunOptions.size() + 1> options{};
-    std::copy(kTorchrunOptions.begin(), kTorchrunOptions.end(), options.begin());
-    options.back() = {"use-env",
-                      '\0',
-                      nullptr,
-                      OptionSupport::Same,
-                      "No --local-rank is given to the script; LOCAL_RANK is always set.",
-                      nullptr,
-                      nullptr,
-                      false,
-                      false};
+    std::ranges::copy(kTorchrunOptions, options.begin());
+    options.back() = {
+        "use-env", '\0',    nullptr, Same, "No --local-rank is given to the script; LOCAL_RANK is always set.",
+        nullptr,   nullptr, false,   false};
     return options;
   }();
   return kOptions;
@@ -123,7 +103,7 @@ namespace {
 
 const CompatOption* find_key(std::string_view name) {
   const auto keys = rendezvous_keys();
-  const auto at = std::find_if(keys.begin(), keys.end(), [&](const CompatOption& key) { return name == key.name; });
+  const auto at = std::ranges::find_if(keys, [&](const CompatOption& key) { return name == key.name; });
   return at == keys.end() ? nullptr : &*at;
 }
 
@@ -163,7 +143,7 @@ Result<Values> read_values(Translation& t, const Sourced<std::string>& text) {
     const CompatOption* const key = find_key(name);
     if (key == nullptr) {
       t.line.notices.push_back(unknown_key(text.source.name, name));
-    } else if (key->support == OptionSupport::Ignored) {
+    } else if (key->support == Ignored) {
       t.line.notices.push_back("ignoring " + name + " in " + text.source.name + ": " + key->note);
     } else {
       const bool is_flag = text.source.kind == SourceKind::Flag;
@@ -232,39 +212,35 @@ namespace {
 constexpr const char* kNoEtcd = "muster needs no etcd";
 
 constexpr auto kKeys = std::to_array<CompatOption>({
-    {"timeout", '\0', "SECONDS", OptionSupport::Better,
-     "How long all nodes are waited for, with c10d too, where join_timeout wins.", "gang-timeout"},
-    {"join_timeout", '\0', "SECONDS", OptionSupport::Better, "The same, with static too, where timeout wins.",
+    {"timeout", '\0', "SECONDS", Better, "How long all nodes are waited for, with c10d too, where join_timeout wins.",
      "gang-timeout"},
-    {"last_call_timeout", '\0', "SECONDS", OptionSupport::Same,
-     "How long more nodes are waited for once the fewest are here.", "last-call"},
-    {"keep_alive_interval", '\0', "SECONDS", OptionSupport::Better,
-     "Times keep_alive_max_attempt (5 and 3 if not given) it is the silence after which a node is "
-     "lost; "
-     "the others end at once then.",
+    {"join_timeout", '\0', "SECONDS", Better, "The same, with static too, where timeout wins.", "gang-timeout"},
+    {"last_call_timeout", '\0', "SECONDS", Same, "How long more nodes are waited for once the fewest are here.",
+     "last-call"},
+    {"keep_alive_interval", '\0', "SECONDS", Better,
+     "Times keep_alive_max_attempt (5 and 3 if not given) it is the silence after which a node is lost; the others end "
+     "at once then.",
      "heartbeat-timeout"},
-    {"keep_alive_max_attempt", '\0', "N", OptionSupport::Better, "See above.", "heartbeat-timeout"},
-    {"close_timeout", '\0', "SECONDS", OptionSupport::Ignored, "a gang is closed at once"},
-    {"heartbeat_timeout", '\0', "SECONDS", OptionSupport::Ignored,
-     "a heartbeat is a message and no call that could take long"},
-    {"read_timeout", '\0', "SECONDS", OptionSupport::Ignored,
+    {"keep_alive_max_attempt", '\0', "N", Better, "See above.", "heartbeat-timeout"},
+    {"close_timeout", '\0', "SECONDS", Ignored, "a gang is closed at once"},
+    {"heartbeat_timeout", '\0', "SECONDS", Ignored, "a heartbeat is a message and no call that could take long"},
+    {"read_timeout", '\0', "SECONDS", Ignored,
      "a node tries to reach the leader for as long as all nodes are waited for"},
-    {"is_host", '\0', "WHETHER", OptionSupport::Same,
-     "With c10d, that this node leads where the endpoint leads to it, as a Service's or a "
-     "published one does; or "
-     "that it never leads. If not given, whoever owns the endpoint's address and port leads.",
+    {"is_host", '\0', "WHETHER", Same,
+     "With c10d, that this node leads where the endpoint leads to it, as a Service's or a published one does; or that "
+     "it never leads. If not given, whoever owns the endpoint's address and port leads.",
      "lead"},
-    {"store_type", '\0', "tcp", OptionSupport::Ignored, "the agents meet without a store"},
-    {"use_libuv", '\0', "WHETHER", OptionSupport::Ignored, "the agents meet without a store"},
-    {"rank", '\0', "R", OptionSupport::Ignored, "torchrun overwrites it by --node-rank"},
-    {"protocol", '\0', "NAME", OptionSupport::Ignored, kNoEtcd},
-    {"ssl_cert", '\0', "FILE", OptionSupport::Ignored, kNoEtcd},
-    {"ssl_cert_key", '\0', "FILE", OptionSupport::Ignored, kNoEtcd},
-    {"ca_cert", '\0', "FILE", OptionSupport::Ignored, kNoEtcd},
-    {"cert", '\0', "FILE", OptionSupport::Ignored, kNoEtcd},
-    {"key", '\0', "FILE", OptionSupport::Ignored, kNoEtcd},
-    {"cacert", '\0', "FILE", OptionSupport::Ignored, kNoEtcd},
-    {"etcd_prefix", '\0', "PATH", OptionSupport::Ignored, kNoEtcd},
+    {"store_type", '\0', "tcp", Ignored, "the agents meet without a store"},
+    {"use_libuv", '\0', "WHETHER", Ignored, "the agents meet without a store"},
+    {"rank", '\0', "R", Ignored, "torchrun overwrites it by --node-rank"},
+    {"protocol", '\0', "NAME", Ignored, kNoEtcd},
+    {"ssl_cert", '\0', "FILE", Ignored, kNoEtcd},
+    {"ssl_cert_key", '\0', "FILE", Ignored, kNoEtcd},
+    {"ca_cert", '\0', "FILE", Ignored, kNoEtcd},
+    {"cert", '\0', "FILE", Ignored, kNoEtcd},
+    {"key", '\0', "FILE", Ignored, kNoEtcd},
+    {"cacert", '\0', "FILE", Ignored, kNoEtcd},
+    {"etcd_prefix", '\0', "PATH", Ignored, kNoEtcd},
 });
 
 }  // namespace

@@ -17,51 +17,40 @@ namespace {
 
 /// The accelerators of one vendor.
 struct Vendor {
-  std::vector<const char*> variables;  ///< that hide devices: the first one that is set decides
+  std::array<const char*, 2> variables;  ///< that hide devices: the first one that is set decides
   int HostDevices::*counted;
   const char* files;  ///< the counted files
   const char* kind;   ///< result of `accelerator_kind`
 };
 
-const Vendor& nvidia() {
-  static const Vendor vendor{{"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*", "nvidia"};
-  return vendor;
-}
-
-const Vendor& ascend() {
-  static const Vendor vendor{
-      {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}, &HostDevices::ascend, "/dev/davinci[0-9]*", "ascend"};
-  return vendor;
-}
-
-/// AMD. HIP counts after ROCr has filtered, so HIP's list decides.
-const Vendor& amd() {
-  static const Vendor vendor{
-      {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}, &HostDevices::amd, "/sys/class/kfd/kfd/topology", "amd"};
-  return vendor;
-}
+constexpr Vendor kNvidia{{"CUDA_VISIBLE_DEVICES"}, &HostDevices::nvidia, "/dev/nvidia[0-9]*", "nvidia"};
+constexpr Vendor kAscend{
+    {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES"}, &HostDevices::ascend, "/dev/davinci[0-9]*", "ascend"};
+/// HIP counts after ROCr has filtered, so HIP's list decides.
+constexpr Vendor kAmd{
+    {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}, &HostDevices::amd, "/sys/class/kfd/kfd/topology", "amd"};
+constexpr Vendor kGaudi{{"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
+constexpr Vendor kNeuron{{"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
+constexpr Vendor kIntelTiles{{"ZE_AFFINITY_MASK"}, &HostDevices::intel_tiles, "/dev/dri/renderD[0-9]*", "intel"};
+constexpr Vendor kIntelGpus{{"ZE_AFFINITY_MASK"}, &HostDevices::intel, "/dev/dri/renderD[0-9]*", "intel"};
+constexpr Vendor kTpu{{"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
 
 /// Intel's runtime counts tiles, unless ZE_FLAT_DEVICE_HIERARCHY says that a GPU is one device.
 const Vendor& intel(const Snapshot& snapshot) {
-  static const Vendor tiles{{"ZE_AFFINITY_MASK"}, &HostDevices::intel_tiles, "/dev/dri/renderD[0-9]*", "intel"};
-  static const Vendor gpus{{"ZE_AFFINITY_MASK"}, &HostDevices::intel, "/dev/dri/renderD[0-9]*", "intel"};
   const std::string hierarchy = snapshot.variable("ZE_FLAT_DEVICE_HIERARCHY").value_or("FLAT");
-  return hierarchy == "COMPOSITE" ? gpus : tiles;
+  return hierarchy == "COMPOSITE" ? kIntelGpus : kIntelTiles;
 }
 
 /// The vendors in the order in which devices are searched. The lists of the last four are not checked against the
 /// files: Kubernetes plugins write host numbers of cores and modules there.
 std::array<const Vendor*, 7> vendors(const Snapshot& snapshot) {
-  static const Vendor gaudi{{"HABANA_VISIBLE_MODULES"}, &HostDevices::gaudi, "/dev/accel/accel[0-9]*", "gaudi"};
-  static const Vendor neuron{{"NEURON_RT_VISIBLE_CORES"}, &HostDevices::neuron_cores, "/dev/neuron[0-9]*", "neuron"};
-  static const Vendor tpu{{"TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"}, &HostDevices::tpu, "TPU chips on PCI", "tpu"};
-  return {&nvidia(), &ascend(), &amd(), &gaudi, &neuron, &intel(snapshot), &tpu};
+  return {&kNvidia, &kAscend, &kAmd, &kGaudi, &kNeuron, &intel(snapshot), &kTpu};
 }
 
 /// The list of a vendor's variable, unless it is "all", which hides none: Habana's container runtime knows that word.
 std::optional<Sourced<std::string>> list_of(const Vendor& vendor, const Snapshot& snapshot) {
   for (const char* const name : vendor.variables) {
-    auto list = sourced_variable(snapshot, name);
+    auto list = name == nullptr ? std::nullopt : sourced_variable(snapshot, name);
     if (list && list->value != "all") {
       return list;
     }
@@ -91,8 +80,7 @@ Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
   const std::vector<int>& ids = snapshot.devices.ascend_ids;
   const bool has_ids = vendor.counted == &HostDevices::ascend;
   for (const DeviceEntry& entry : read_device_list(list->value)) {
-    const bool is_there = !entry.number || *entry.number < here ||
-                          (has_ids && std::find(ids.begin(), ids.end(), *entry.number) != ids.end());
+    const bool is_there = !entry.number || *entry.number < here || (has_ids && contains(ids, *entry.number));
     if (!is_there) {
       return wrong_value(*list, "devices of this node, which has " + std::to_string(here) + " (" + vendor.files +
                                     "), and none is " + entry.text);
@@ -102,7 +90,7 @@ Result<> check_list(const Vendor& vendor, const Snapshot& snapshot) {
 }
 
 Result<> check_lists(const Snapshot& snapshot) {
-  for (const Vendor* const vendor : {&nvidia(), &ascend(), &amd()}) {
+  for (const Vendor* const vendor : {&kNvidia, &kAscend, &kAmd}) {
     TRY(check_list(*vendor, snapshot));
   }
   return {};
@@ -120,7 +108,7 @@ Sourced<int> count_of(const Vendor& vendor, const Snapshot& snapshot) {
 const Vendor* find_vendor(const Snapshot& snapshot) {
   const auto all = vendors(snapshot);
   const auto* const found =
-      std::find_if(all.begin(), all.end(), [&](const Vendor* vendor) { return count_of(*vendor, snapshot).value > 0; });
+      std::ranges::find_if(all, [&](const Vendor* vendor) { return count_of(*vendor, snapshot).value > 0; });
   return found == all.end() ? nullptr : *found;
 }
 
@@ -136,8 +124,8 @@ Sourced<int> count_auto(const Sourced<std::string>& wanted, const Snapshot& snap
 }
 
 Result<Sourced<int>> count_gpus(const Sourced<std::string>& wanted, const Snapshot& snapshot) {
-  const Sourced<int> of_nvidia = count_of(nvidia(), snapshot);
-  const Sourced<int> of_amd = count_of(amd(), snapshot);
+  const Sourced<int> of_nvidia = count_of(kNvidia, snapshot);
+  const Sourced<int> of_amd = count_of(kAmd, snapshot);
   if (of_nvidia.value == 0 && of_amd.value == 0) {
     return no_device(wanted, of_nvidia, "GPU");
   }
@@ -158,7 +146,7 @@ Result<Sourced<int>> count_wanted(const Sourced<std::string>& wanted, const Snap
     return count_gpus(wanted, snapshot);
   }
   if (wanted.value == "npu") {
-    return count_only(ascend(), "NPU", wanted, snapshot);
+    return count_only(kAscend, "NPU", wanted, snapshot);
   }
   if (wanted.value == "xpu") {
     return count_only(intel(snapshot), "XPU", wanted, snapshot);
@@ -219,7 +207,7 @@ bool is_ascending(const std::string& list) {
 /// True when each number of the list is below `count`.
 bool is_within(const std::string& list, std::size_t count) {
   const std::vector<DeviceEntry> entries = read_device_list(list);
-  return std::all_of(entries.begin(), entries.end(), [&](const DeviceEntry& entry) {
+  return std::ranges::all_of(entries, [&](const DeviceEntry& entry) {
     return !entry.number || static_cast<std::size_t>(*entry.number) < count;
   });
 }
@@ -261,11 +249,11 @@ int count_visible_devices(const Snapshot& snapshot) {
 }
 
 bool has_ascend_devices(const Snapshot& snapshot) {
-  return count_of(ascend(), snapshot).value > 0;
+  return count_of(kAscend, snapshot).value > 0;
 }
 
 DeviceMask find_device_mask(const Snapshot& snapshot) {
-  if (count_of(nvidia(), snapshot).value > 0) {
+  if (count_of(kNvidia, snapshot).value > 0) {
     DeviceMask mask = mask_by(snapshot, "CUDA_VISIBLE_DEVICES");
     if (snapshot.has("HIP_VISIBLE_DEVICES")) {
       mask.unset = {"HIP_VISIBLE_DEVICES"};  // HIP would prefer it
@@ -273,7 +261,7 @@ DeviceMask find_device_mask(const Snapshot& snapshot) {
     return mask;
   }
   const Vendor* const vendor = find_vendor(snapshot);
-  if (vendor == &amd()) {
+  if (vendor == &kAmd) {
     return mask_of_amd(snapshot);
   }
   return mask_by(snapshot, vendor == nullptr ? "CUDA_VISIBLE_DEVICES" : vendor->variables.front());
@@ -298,7 +286,7 @@ Result<DeviceChoice> choose_devices(const Sourced<std::string>& wanted, const Sn
     return wrong_value(wanted, "devices of this node, which has " + std::to_string(count) +
                                    (is_any ? " (by " + all->source.name + "), numbered from 0" : ""));
   }
-  const bool is_ascends = mask.variable == ascend().variables.front();
+  const bool is_ascends = mask.variable == kAscend.variables.front();
   if (is_ascends && !std::is_sorted(numbers->begin(), numbers->end())) {
     return wrong_value(wanted, "ascending numbers: Ascend's runtime takes no others");
   }
@@ -313,15 +301,14 @@ Result<> check_device_lists(const Snapshot& snapshot) {
   const auto ascends = sourced_variable(snapshot, "ASCEND_RT_VISIBLE_DEVICES");
   if (ascends && !ascends->value.empty() && ascends->value != "-1" && !is_ascending(ascends->value)) {
     return wrong_value(*ascends,
-                       "numbers in ascending order with commas and nothing else in between: "
-                       "Ascend's runtime would stop at the first that is not");
+                       "numbers in ascending order with commas and nothing else in between: Ascend's runtime would "
+                       "stop at the first that is not");
   }
   for (const char* const name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
     const auto list = sourced_variable(snapshot, name);
     if (list && !is_plain_device_list(list->value)) {
       return wrong_value(*list,
-                         "single devices such as 0,1,2, each once: the runtime would silently take "
-                         "fewer, or none");
+                         "single devices such as 0,1,2, each once: the runtime would silently take fewer, or none");
     }
   }
   return check_lists_of_hip(snapshot);
@@ -352,7 +339,7 @@ std::vector<std::string> pci_functions(const std::string& root, std::string_view
       addresses.emplace_back(name);
     }
   });
-  std::sort(addresses.begin(), addresses.end());
+  std::ranges::sort(addresses);
   return addresses;
 }
 
@@ -377,8 +364,8 @@ std::vector<Accelerator> nvidia_by_driver(const std::string& root) {
     const std::string address = lower_case(std::string(name));
     gpus.push_back({address, field("GPU UUID"), field("Model"), numa_node_of(root, address)});
   });
-  std::sort(gpus.begin(), gpus.end(),
-            [](const Accelerator& left, const Accelerator& right) { return left.address < right.address; });
+  std::ranges::sort(gpus,
+                    [](const Accelerator& left, const Accelerator& right) { return left.address < right.address; });
   return gpus;
 }
 

@@ -19,8 +19,7 @@ struct Hierarchy {
 };
 
 bool has_item(std::string_view list, std::string_view item) {
-  const std::vector<std::string> items = split(list, ',');
-  return std::find(items.begin(), items.end(), item) != items.end();
+  return contains(split(list, ','), item);
 }
 
 /// This process's group in each hierarchy. Lines are "4:cpu,cpuacct:/group", and "0::/group" for version 2.

@@ -182,7 +182,7 @@ int count_tpu_chips(const std::string& root, int files) {
     const std::string folder = functions + "/" + std::string(name);
     const bool is_googles = name.front() != '.' && first_line(folder + "/vendor") == kGoogle;
     const std::string kind = is_googles ? first_line(folder + "/device") : "";
-    chips += std::find(kChips.begin(), kChips.end(), kind) != kChips.end() ? 1 : 0;
+    chips += contains(kChips, kind) ? 1 : 0;
   });
   return std::min(chips, std::max(files, groups));
 }
@@ -213,7 +213,7 @@ HostDevices count_host_devices(const std::string& root) {
   HostDevices devices;
   DeviceDirectory elsewhere;
   for_each_entry(root + "/dev", [&](std::string_view name) { note_file(devices, elsewhere, name, root); });
-  std::sort(devices.ascend_ids.begin(), devices.ascend_ids.end());
+  std::ranges::sort(devices.ascend_ids);
   devices.ascend = static_cast<int>(devices.ascend_ids.size());
   const std::string kfd_nodes = root + "/sys/class/kfd/kfd/topology/nodes";
   for (const int node : numbered_entries(kfd_nodes, "")) {
@@ -248,12 +248,8 @@ std::vector<int> given_to_container(const Snapshot& snapshot) {
   return numbers_of(snapshot, "ASCEND_VISIBLE_DEVICES");
 }
 
-bool has(const std::vector<int>& numbers, int number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-}
-
 bool has_all(const std::vector<int>& numbers, const std::vector<int>& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](int one) { return has(numbers, one); });
+  return std::ranges::all_of(wanted, [&](int one) { return contains(numbers, one); });
 }
 
 /// The devices in the order in which the runtime counts. Its list has positions among the shown devices; a number
@@ -291,7 +287,7 @@ std::vector<int> visible_ascend_devices(const Snapshot& snapshot) {
     return is_chosen ? counted_devices(snapshot) : given;
   }
   std::vector<int> visible = counted_devices(snapshot);
-  std::erase_if(visible, [&](int device) { return !has(given, device); });
+  std::erase_if(visible, [&](int device) { return !contains(given, device); });
   return visible.empty() ? given : visible;
 }
 
@@ -308,11 +304,11 @@ std::vector<int> ascend_runtime_numbers(const Snapshot& snapshot, const std::vec
       return devices;
     }
     counted = devices;
-    std::sort(counted.begin(), counted.end());
+    std::ranges::sort(counted);
   }
   std::vector<int> numbers;
   for (const int device : devices) {
-    const auto at = std::find(counted.begin(), counted.end(), device);
+    const auto at = std::ranges::find(counted, device);
     numbers.push_back(static_cast<int>(at - counted.begin()));
   }
   return numbers;

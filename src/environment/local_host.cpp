@@ -176,8 +176,8 @@ bool is_loopback(const in6_addr& address) {
 
 std::string plain_name(std::string_view name) {
   std::string plain(name.ends_with('.') ? name.substr(0, name.size() - 1) : name);
-  std::transform(plain.begin(), plain.end(), plain.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::ranges::transform(plain, plain.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return plain;
 }
 
@@ -185,8 +185,7 @@ std::string plain_name(std::string_view name) {
 
 bool is_loopback_name(std::string_view host) {
   const std::string name = plain_name(host);
-  return name.ends_with(".localhost") ||
-         std::find(kLoopbackNames.begin(), kLoopbackNames.end(), name) != kLoopbackNames.end();
+  return name.ends_with(".localhost") || contains(kLoopbackNames, name);
 }
 
 bool is_loopback(std::string_view host) {
@@ -218,8 +217,8 @@ bool is_this_host(std::string_view host, const Snapshot& snapshot) {
     return is_loopback(bare) || is_same_name(bare, snapshot.host_name);
   }
   const auto& own = snapshot.addresses.get();
-  return is_loopback(bare) || std::any_of(own.begin(), own.end(),
-                                          [&](const std::string& address) { return is_same_address(address, bare); });
+  return is_loopback(bare) ||
+         std::ranges::any_of(own, [&](const std::string& address) { return is_same_address(address, bare); });
 }
 
 // Restricts getaddrinfo(3) to services that every image has, and limits its time.

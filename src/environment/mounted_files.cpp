@@ -40,7 +40,7 @@ std::vector<int> numbered_entries(const std::string& folder, std::string_view pr
       numbers.push_back(*number);
     }
   });
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   return numbers;
 }
 
@@ -147,8 +147,7 @@ void read_place(std::map<std::string, std::string>& files, const Place& place) {
 }  // namespace
 
 bool names_host_file(std::string_view variable) {
-  return std::any_of(kEndings.begin(), kEndings.end(),
-                     [&](std::string_view ending) { return variable.ends_with(ending); });
+  return std::ranges::any_of(kEndings, [&](std::string_view ending) { return variable.ends_with(ending); });
 }
 
 std::map<std::string, std::string> read_mounted_files(const Snapshot& snapshot) {

@@ -219,7 +219,7 @@ Result<> read_parameters(ChosenMode& chosen, const Parameters& given, const Snap
 
 void add_parameter_names(std::vector<std::string>& names, const ChosenMode& chosen) {
   for (const Parameter& parameter : chosen.mode.parameters) {
-    if (std::find(names.begin(), names.end(), parameter.name) == names.end()) {
+    if (!contains(names, parameter.name)) {
       names.push_back(parameter.name);
     }
   }
@@ -233,7 +233,7 @@ Result<> check_parameters(const ChosenMode& chosen, const std::vector<ChosenMode
     add_parameter_names(names, other);
   }
   for (const auto& [name, value] : given) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (!contains(names, name)) {
       return Error{error_kind(value.source),
                    value.source.name + " gives '" + name + "', but the mode '" + chosen.mode.name +
                        (names.empty() ? "' has no parameters" : "' has only " + join(names, ", "))};
@@ -292,7 +292,7 @@ Templates builtin_documents() {
 std::vector<std::string> mode_names() {
   std::vector<std::string> names;
   for (const BuiltinTemplate& builtin : builtin_templates()) {
-    if (std::find(names.begin(), names.end(), builtin.mode) == names.end()) {
+    if (!contains(names, builtin.mode)) {
       names.emplace_back(builtin.mode);
     }
   }

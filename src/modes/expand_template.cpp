@@ -240,7 +240,7 @@ class Expansion {
 /// The chain of inherited templates, the nearest first. Fails for an unknown name and for a cycle.
 Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument& given, const Templates& known) {
   std::vector<std::string> names;
-  std::transform(known.begin(), known.end(), std::back_inserter(names), [](const auto& entry) { return entry.first; });
+  std::ranges::transform(known, std::back_inserter(names), [](const auto& entry) { return entry.first; });
   std::vector<const TemplateDocument*> chain = {&given};
   while (const json::value* const inherits = member_of(chain.back()->document.root, kInherits)) {
     const TemplateDocument& child = *chain.back();
@@ -251,7 +251,7 @@ Result<std::vector<const TemplateDocument*>> find_parents(const TemplateDocument
     if (parent == known.end()) {
       return place.error(path, "is '" + name + "', expected one of " + join(names, ", ") + did_you_mean(name, names));
     }
-    if (std::find(chain.begin(), chain.end(), &parent->second) != chain.end()) {
+    if (contains(chain, &parent->second)) {
       return place.error(path, "is '" + name + "', which inherits from this one");
     }
     chain.push_back(&parent->second);

@@ -108,8 +108,7 @@ std::vector<std::string> texts_of(const ModeTemplate& mode) {
 
 bool use_placeholder(const std::vector<std::string>& texts, const std::string& placeholder) {
   const std::string written = "{" + placeholder + "}";
-  return std::any_of(texts.begin(), texts.end(),
-                     [&](const std::string& text) { return text.find(written) != std::string::npos; });
+  return std::ranges::any_of(texts, [&](const std::string& text) { return text.find(written) != std::string::npos; });
 }
 
 bool use_worker_port(const std::vector<std::string>& texts) {
@@ -117,8 +116,7 @@ bool use_worker_port(const std::vector<std::string>& texts) {
 }
 
 bool runs_users_program(const RoleTemplate& role) {
-  return role.program.empty() ||
-         std::find(role.program.begin(), role.program.end(), kUsersProgram) != role.program.end();
+  return role.program.empty() || contains(role.program, kUsersProgram);
 }
 
 std::vector<std::string> roles_to_be_given(const ModeTemplate& mode) {
@@ -149,7 +147,7 @@ std::optional<std::string> value_or_mark(std::string_view name, const std::map<s
   if (value != values.end()) {
     return value->second;
   }
-  const bool is_late = std::find(kLateNames.begin(), kLateNames.end(), name) != kLateNames.end();
+  const bool is_late = contains(kLateNames, name);
   return is_late ? std::optional(mark_deferred(name)) : std::nullopt;
 }
 
@@ -199,8 +197,8 @@ std::string fill_late(std::string_view text, const std::map<std::string, std::st
     filled += text.substr(at, mark - at);
     const std::size_t end = std::min(text.find('}', mark), text.size() - 1);
     const std::string_view placeholder = text.substr(mark, end + 1 - mark);
-    const auto value = std::find_if(values.begin(), values.end(),
-                                    [&](const auto& one) { return placeholder == mark_deferred(one.first); });
+    const auto value =
+        std::ranges::find_if(values, [&](const auto& one) { return placeholder == mark_deferred(one.first); });
     if (value != values.end() && value->second.empty()) {
       return {};
     }
@@ -242,12 +240,6 @@ Result<> check_known_early(const std::string& text, const std::string& path, con
   return {};
 }
 
-/// Reads the only supported addition to a rank table.
-Result<bool> read_pod_ip(const json::value& value, const std::string& path, const Place& place) {
-  const bool is_it = value.is_string() && value.get_string() == "pod_ip";
-  return is_it ? Result<bool>(true) : place.error(path, "must be 'pod_ip'");
-}
-
 /// Reads the condition of an input: {field: status, is: completed}.
 Result<> read_until(InputTemplate& input, const json::object& object, const std::string& path, const Place& place) {
   const json::value* const value = object.if_contains("until");
@@ -255,37 +247,25 @@ Result<> read_until(InputTemplate& input, const json::object& object, const std:
     return {};
   }
   const std::string here = path + "/until";
-  if (!value->is_object()) {
-    return place.error(here, "must have field and is");
-  }
-  const json::object& until = value->get_object();
-  auto read = all_of({check_fields(until, {"field", "is"}, here, place),
-                      read_field(input.field, until, here + "/field", place, read_text),
-                      read_field(input.wanted, until, here + "/is", place, read_text)});
-  if (!read) {
-    return read;
-  }
+  const json::object& until = *TRY(read_members(*value, here, place, "must have field and is"));
+  TRY(all_of({check_fields(until, {"field", "is"}, here, place),
+              read_field(input.field, until, here + "/field", place, read_text),
+              read_field(input.wanted, until, here + "/is", place, read_text)}));
   return input.field.empty() || input.wanted.empty() ? Result<>(place.error(here, "must have field and is"))
                                                      : Result<>();
 }
 
 Result<InputTemplate> read_input(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_object()) {
-    return place.error(path, "must have a file");
-  }
-  const json::object& object = value.get_object();
+  const json::object& object = *TRY(read_members(value, path, place, "must have a file"));
   InputTemplate input;
   input.what = "input";
-  const auto read = all_of({check_fields(object, {"file", "what", "until", "is", "adds"}, path, place),
-                            read_field(input.file, object, path + "/file", place, read_text),
-                            read_field(input.what, object, path + "/what", place, read_text),
-                            check_known_early(input.file, path + "/file", place),
-                            read_field(input.is_rank_table, object, path + "/is", place, read_rank_table),
-                            read_field(input.adds_pod_addresses, object, path + "/adds", place, read_pod_ip),
-                            read_until(input, object, path, place)});
-  if (!read) {
-    return read.error();
-  }
+  TRY(all_of({check_fields(object, {"file", "what", "until", "is", "adds"}, path, place),
+              read_field(input.file, object, path + "/file", place, read_text),
+              read_field(input.what, object, path + "/what", place, read_text),
+              check_known_early(input.file, path + "/file", place),
+              read_field(input.is_rank_table, object, path + "/is", place, read_only<"rank table">),
+              read_field(input.adds_pod_addresses, object, path + "/adds", place, read_only<"pod_ip">),
+              read_until(input, object, path, place)}));
   if (input.is_rank_table && !input.field.empty()) {
     return place.error(path, "has both 'is' and 'until'");
   }
@@ -322,8 +302,7 @@ Result<> read_needs(ModeTemplate& mode, const json::object& root, const Place& p
     mode.service_places[mode.services[i]] = place.at(path_of("/services", std::to_string(i)));
   }
   mode.inputs = TRY(read_list(root, "inputs", place, read_input));
-  const bool is_named =
-      std::find(mode.services.begin(), mode.services.end(), kWorkerPortService) != mode.services.end();
+  const bool is_named = contains(mode.services, kWorkerPortService);
   if (!is_named && use_worker_port(texts_of(mode))) {
     mode.services.emplace_back(kWorkerPortService);
   }

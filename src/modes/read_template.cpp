@@ -48,9 +48,7 @@ Error Place::error(const std::string& path, const std::string& message) const {
 }
 
 bool Place::knows(const std::string& placeholder) const {
-  const auto has = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), placeholder) != names.end();
-  };
+  const auto has = [&](const std::vector<std::string>& names) { return contains(names, placeholder); };
   // Called for every text at every start, so the combined list is built only for names that the cheap tests miss.
   return has(placeholder_names()) || parameters.contains(placeholder) || has(placeholder_names(parameters, roles));
 }
@@ -59,7 +57,7 @@ Result<> check_fields(const json::object& object, const std::vector<std::string>
                       const Place& place) {
   for (const auto& member : object) {
     const std::string key(member.key());
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
+    if (!contains(known, key)) {
       return place.error(path_of(path, key), "is unknown" + did_you_mean(key, known));
     }
   }
@@ -114,18 +112,14 @@ Result<bool> read_yes_or_no(const json::value& value, const std::string& path, c
   return text == "true";
 }
 
-Result<bool> read_rank_table(const json::value& value, const std::string& path, const Place& place) {
-  const bool is_it = value.is_string() && value.get_string() == "rank table";
-  return is_it ? Result<bool>(true) : place.error(path, "must be 'rank table'");
-}
-
-Result<bool> read_log_folder(const json::value& value, const std::string& path, const Place& place) {
-  const bool is_it = value.is_string() && value.get_string() == "log folder";
-  return is_it ? Result<bool>(true) : place.error(path, "must be 'log folder'");
+Result<const json::object*> read_members(const json::value& value, const std::string& path, const Place& place,
+                                         const char* expected) {
+  const json::object* const members = value.if_object();
+  return members != nullptr ? Result<const json::object*>(members) : place.error(path, expected);
 }
 
 Result<> all_of(const std::vector<Result<>>& steps) {
-  const auto failed = std::find_if(steps.begin(), steps.end(), [](const Result<>& step) { return !step; });
+  const auto failed = std::ranges::find_if(steps, [](const Result<>& step) { return !step; });
   return failed == steps.end() ? Result<>() : *failed;
 }
 
@@ -133,20 +127,13 @@ namespace {
 
 Result<RoleCount> read_count(const json::value& value, const std::string& path, const Place& place) {
   const std::string text = value.is_string() ? std::string(value.get_string()) : "";
-  if (text == "none") {
-    return RoleCount::None;
-  }
-  if (text == "per job") {
-    return RoleCount::PerJob;
-  }
-  if (text == "per node") {
-    return RoleCount::PerNode;
-  }
-  if (text == "per other node") {
-    return RoleCount::PerOtherNode;
-  }
-  if (text == "per device") {
-    return RoleCount::PerDevice;
+  for (const auto& [word, count] :
+       {std::pair("none", RoleCount::None), std::pair("per job", RoleCount::PerJob),
+        std::pair("per node", RoleCount::PerNode), std::pair("per other node", RoleCount::PerOtherNode),
+        std::pair("per device", RoleCount::PerDevice)}) {
+    if (text == word) {
+      return count;
+    }
   }
   return place.error(path, "must be 'none', 'per job', 'per node', 'per other node' or 'per device'");
 }
@@ -205,10 +192,7 @@ Result<> read_contract(RoleTemplate& role, const json::object& object, const std
 }
 
 Result<RoleTemplate> read_role(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_object()) {
-    return place.error(path, "must have the fields of a role");
-  }
-  const json::object& object = value.get_object();
+  const json::object& object = *TRY(read_members(value, path, place, "must have the fields of a role"));
   RoleTemplate role;
   TRY(all_of({check_fields(object, role_fields(), path, place),
               read_field(role.name, object, path + "/name", place, read_text),
@@ -232,24 +216,17 @@ Result<RoleTemplate> read_role(const json::value& value, const std::string& path
 }
 
 Result<Parameter> read_parameter(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_object()) {
-    return place.error(path, "must have a name");
-  }
-  const json::object& object = value.get_object();
+  const json::object& object = *TRY(read_members(value, path, place, "must have a name"));
   Parameter parameter;
-  const auto read =
-      all_of({check_fields(object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
+  TRY(all_of({check_fields(object, {"name", "default", "integer", "variables", "finds", "is"}, path, place),
               read_field(parameter.name, object, path + "/name", place, read_text),
               read_field(parameter.otherwise, object, path + "/default", place, read_text),
               read_field(parameter.variables, object, path + "/variables", place, read_texts),
-              read_field(parameter.finds_rank_table, object, path + "/finds", place, read_rank_table),
-              read_field(parameter.is_log_dir, object, path + "/is", place, read_log_folder),
-              read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)});
-  if (!read) {
-    return read.error();
-  }
+              read_field(parameter.finds_rank_table, object, path + "/finds", place, read_only<"rank table">),
+              read_field(parameter.is_log_dir, object, path + "/is", place, read_only<"log folder">),
+              read_field(parameter.is_integer, object, path + "/integer", place, read_yes_or_no)}));
   const auto is_of_a_name = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
-  if (parameter.name.empty() || !std::all_of(parameter.name.begin(), parameter.name.end(), is_of_a_name)) {
+  if (parameter.name.empty() || !std::ranges::all_of(parameter.name, is_of_a_name)) {
     return place.error(path, "needs a name of small letters and underscores");
   }
   const bool is_wrong = parameter.is_integer && !parameter.otherwise.empty() &&
@@ -258,7 +235,7 @@ Result<Parameter> read_parameter(const json::value& value, const std::string& pa
     return place.error(path + "/default", "must be an integer");
   }
   const auto& taken = placeholder_names();
-  if (std::find(taken.begin(), taken.end(), parameter.name) != taken.end()) {
+  if (contains(taken, parameter.name)) {
     return place.error(path + "/name", "is a placeholder already");
   }
   return parameter;
@@ -301,7 +278,7 @@ Result<> check_together(const ModeTemplate& mode, const Place& place) {
   if (mode.roles.empty()) {
     return place.error("/roles", "is missing or empty; a mode starts at least one kind of process");
   }
-  if (std::none_of(mode.roles.begin(), mode.roles.end(), [](const RoleTemplate& role) {
+  if (std::ranges::none_of(mode.roles, [](const RoleTemplate& role) {
         return role.decides_success && role.decides_without != role.name;
       })) {
     return place.error("/roles", "has no role that decides success");
@@ -352,22 +329,16 @@ Result<> check_no_worker(const std::string& text, const std::string& path, const
 }
 
 Result<FileTemplate> read_file(const json::value& value, const std::string& path, const Place& place) {
-  if (!value.is_object()) {
-    return place.error(path, "must have path, mode and content");
-  }
-  const json::object& object = value.get_object();
+  const json::object& object = *TRY(read_members(value, path, place, "must have path, mode and content"));
   FileTemplate file;
   file.place = place.at(path);
-  const auto read = all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
-                            read_field(file.path, object, path + "/path", place, read_text),
-                            read_field(file.mode, object, path + "/mode", place, read_text),
-                            read_field(file.content, object, path + "/content", place, read_text),
-                            read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
-                            check_no_worker(file.path, path + "/path", place),
-                            check_no_worker(file.content, path + "/content", place)});
-  if (!read) {
-    return read.error();
-  }
+  TRY(all_of({check_fields(object, {"path", "mode", "content", "private"}, path, place),
+              read_field(file.path, object, path + "/path", place, read_text),
+              read_field(file.mode, object, path + "/mode", place, read_text),
+              read_field(file.content, object, path + "/content", place, read_text),
+              read_field(file.is_private, object, path + "/private", place, read_yes_or_no),
+              check_no_worker(file.path, path + "/path", place),
+              check_no_worker(file.content, path + "/content", place)}));
   const bool is_octal =
       file.mode.size() == 4 && file.mode.front() == '0' && file.mode.find_first_not_of("01234567") == std::string::npos;
   if (file.path.empty() || !is_octal) {

@@ -5,6 +5,7 @@
 
 #include "base/yaml.hpp"
 #include "modes/mode_template.hpp"
+#include "options/readers.hpp"
 
 #include <map>
 #include <set>
@@ -69,9 +70,17 @@ class Place {
 [[nodiscard]] Result<std::vector<std::string>> read_texts(const json::value& value, const std::string& path,
                                                           const Place& place);
 [[nodiscard]] Result<bool> read_yes_or_no(const json::value& value, const std::string& path, const Place& place);
-/// Each accepts one text only: "rank table", "log folder".
-[[nodiscard]] Result<bool> read_rank_table(const json::value& value, const std::string& path, const Place& place);
-[[nodiscard]] Result<bool> read_log_folder(const json::value& value, const std::string& path, const Place& place);
+/// Accepts one text only, such as "rank table".
+template <Literal kText>
+[[nodiscard]] Result<bool> read_only(const json::value& value, const std::string& path, const Place& place) {
+  const std::string_view text = kText.text.data();
+  return value.is_string() && value.get_string() == text ? Result<bool>(true)
+                                                         : place.error(path, "must be '" + std::string(text) + "'");
+}
+
+/// The members of an object; `expected` follows the path in the error.
+[[nodiscard]] Result<const json::object*> read_members(const json::value& value, const std::string& path,
+                                                       const Place& place, const char* expected);
 
 template <typename T>
 using Reader = Result<T> (*)(const json::value&, const std::string&, const Place&);

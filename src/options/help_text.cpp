@@ -22,7 +22,7 @@ std::string bash_choices(const Option& option) {
 
 /// The name of the shell function that completes a command.
 std::string function_of(std::string command) {
-  std::replace(command.begin(), command.end(), '.', '_');
+  std::ranges::replace(command, '.', '_');
   return "_" + command;
 }
 
@@ -57,8 +57,7 @@ std::string bash_function(const std::string& function, const CompletedCommand& c
          ")); then\n"
          "    COMPREPLY=($(compgen -W '" +
          command.words +
-         "' -- \"$current\") $(compgen -f -- "
-         "\"$current\"))\n"
+         "' -- \"$current\") $(compgen -f -- \"$current\"))\n"
          "  else\n"
          "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
          "  fi\n"

@@ -47,12 +47,14 @@ Result<milliseconds> read_seconds_within(const Sourced<std::string>& given, int 
   return *duration;
 }
 
-Result<int> read_number_within(const Sourced<std::string>& given, int least, int most, std::string_view what) {
+Result<int> read_integer(const Sourced<std::string>& given, int least, int most, std::string_view expected) {
   const auto number = parse_integer(given.value, least, most);
-  if (!number) {
-    return wrong_value(given, std::string(what) + " from " + std::to_string(least) + " to " + std::to_string(most));
-  }
-  return *number;
+  return number ? Result<int>(*number) : wrong_value(given, expected);
+}
+
+Result<int> read_number_within(const Sourced<std::string>& given, int least, int most, std::string_view what) {
+  return read_integer(given, least, most,
+                      std::string(what) + " from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
 Result<std::size_t> find_word(const Sourced<std::string>& given, std::string_view words) {

@@ -82,6 +82,10 @@ Result<std::chrono::milliseconds> read_seconds_from(const Sourced<std::string>& 
   return read_seconds_within(given, kLeast, kMost);
 }
 
+/// A whole number from `least` to `most`, which is `expected`.
+[[nodiscard]] Result<int> read_integer(const Sourced<std::string>& given, int least, int most,
+                                       std::string_view expected);
+
 /// A whole number; `what` names it in the error.
 [[nodiscard]] Result<int> read_number_within(const Sourced<std::string>& given, int least, int most,
                                              std::string_view what);

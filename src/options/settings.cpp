@@ -16,7 +16,7 @@ namespace po = boost::program_options;
 
 /// True where a token may be this option: "--name", "--name=value", or, for an option with a letter, any short form.
 bool may_be_given(const Option& option, const std::vector<std::string>& tokens) {
-  return std::any_of(tokens.begin(), tokens.end(), [&](const std::string_view token) {
+  return std::ranges::any_of(tokens, [&](const std::string_view token) {
     return token.starts_with("--") ? token.substr(2).starts_with(option.name) : option.letter != '\0';
   });
 }
@@ -41,10 +41,9 @@ po::options_description describe_options(const OptionTable& table, const std::ve
 
 Error unknown_own_option(const std::string& typed, const OptionTable& table) {
   const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
-  return unknown_option(typed.starts_with('-') ? typed : "--" + typed, table.nearest(bare.substr(0, bare.find('='))),
-                        "'" + std::string(table.command) +
-                            " --help' lists them, and a program that begins with a dash goes "
-                            "behind '--'");
+  return unknown_option(
+      typed.starts_with('-') ? typed : "--" + typed, table.nearest(bare.substr(0, bare.find('='))),
+      "'" + std::string(table.command) + " --help' lists them, and a program that begins with a dash goes behind '--'");
 }
 
 Error syntax_error(const po::invalid_command_line_syntax& error) {

@@ -30,8 +30,8 @@ Error unknown_variable(const std::string& name, const std::optional<std::string>
 bool is_no_option(const OptionTable& table, const std::string& name, const std::string& value) {
   const auto& others = table.no_options;
   const bool is_link = value.starts_with("tcp://") || value.starts_with("udp://");
-  return std::find(others.begin(), others.end(), name) != others.end() || name.ends_with("_SERVICE_HOST") ||
-         name.find("_SERVICE_PORT") != std::string::npos || name.find("_PORT_") != std::string::npos || is_link;
+  return contains(others, name) || name.ends_with("_SERVICE_HOST") || name.find("_SERVICE_PORT") != std::string::npos ||
+         name.find("_PORT_") != std::string::npos || is_link;
 }
 
 /// --mode and --template exclude each other: a flag for one of them overrides the variable of the other.
@@ -45,8 +45,8 @@ bool is_answered_by_flag(std::string_view name, const Settings& settings) {
 Result<> read_own_variable(const std::string& variable, const std::string& value, const OptionTable& table,
                            Settings& settings) {
   std::string name = variable.substr(kVariableStart.size());
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(c)); });
   const Option* const option = table.find(name);
   if (option == nullptr) {
     return unknown_variable(variable, table.nearest(name));
@@ -117,14 +117,12 @@ bool is_with_number(std::string_view typed, std::string_view name) {
 }  // namespace
 
 const Option* OptionTable::find(std::string_view name) const {
-  const auto at =
-      std::find_if(options.begin(), options.end(), [&](const Option& option) { return name == option.name; });
+  const auto at = std::ranges::find_if(options, [&](const Option& option) { return name == option.name; });
   return at == options.end() ? nullptr : &*at;
 }
 
 const Option* OptionTable::find_letter(char letter) const {
-  const auto at =
-      std::find_if(options.begin(), options.end(), [&](const Option& option) { return letter == option.letter; });
+  const auto at = std::ranges::find_if(options, [&](const Option& option) { return letter == option.letter; });
   return at == options.end() ? nullptr : &*at;
 }
 

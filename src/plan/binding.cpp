@@ -193,8 +193,8 @@ std::vector<std::string> notices_on_form(const BindingUnit& unit, const Snapshot
   if (std::string order = order_notice(unit.topology, snapshot); !order.empty()) {
     notices.push_back(std::move(order));
   }
-  const auto assumed = std::find_if(unit.localities.begin(), unit.localities.end(),
-                                    [](const Locality& locality) { return locality.is_assumed; });
+  const auto assumed =
+      std::ranges::find_if(unit.localities, [](const Locality& locality) { return locality.is_assumed; });
   if (assumed != unit.localities.end()) {
     notices.push_back("the kernel does not know on which NUMA node " + assumed->name +
                       " is (numa_node is -1): it counts as node 0");
@@ -240,7 +240,7 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
   node.variables = request.variables;
   for (int i = 0; i < count; ++i) {
     const auto& places = processes.places;
-    const auto at = std::find(places.begin(), places.end(), i);
+    const auto at = std::ranges::find(places, i);
     const auto local_rank =
         at == places.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - places.begin()));
     auto binding = TRY(bind_device(unit, static_cast<std::size_t>(i), local_rank));
@@ -259,10 +259,6 @@ Result<NodeBinding> decide_binding(const BindingRequest& request, const Topology
 namespace {
 
 using CpuGroups = std::vector<std::vector<int>>;
-
-bool contains(const std::vector<int>& values, int value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
 
 std::string describe_nodes(const std::vector<int>& nodes) {
   return (nodes.size() == 1 ? "NUMA node " : "NUMA nodes ") + describe_ranges(nodes);
@@ -308,7 +304,7 @@ std::vector<int> share_of_cores(const CpuGroups& cores, const Neighbours& neighb
   for (std::size_t i = first; i < last; ++i) {
     cpus.insert(cpus.end(), cores[i].begin(), cores[i].end());
   }
-  std::sort(cpus.begin(), cpus.end());
+  std::ranges::sort(cpus);
   return cpus;
 }
 
@@ -327,8 +323,7 @@ Result<std::vector<int>> exclusive_cpus(const Topology& topology, const std::vec
 /// Prefers large core complexes: where a cpuset cuts one, a whole one is better.
 std::vector<int> core_complex(const Topology& topology, const std::vector<int>& cpus, const Neighbours& neighbours) {
   CpuGroups complexes = group_by(topology, cpus, &CpuPlace::cache);
-  std::stable_sort(complexes.begin(), complexes.end(),
-                   [](const auto& left, const auto& right) { return left.size() > right.size(); });
+  std::ranges::stable_sort(complexes, [](const auto& left, const auto& right) { return left.size() > right.size(); });
   return complexes[neighbours.before % complexes.size()];
 }
 

@@ -99,8 +99,8 @@ void add_binding_notice(LaunchPlan& plan, const JobRequest& job) {
                                         describe_ranges(worker.binding->cpus), worker.binding->how});
     }
   }
-  const bool is_bound = std::any_of(plan.workers.begin(), plan.workers.end(),
-                                    [](const WorkerPlan& worker) { return worker.binding.has_value(); });
+  const bool is_bound =
+      std::ranges::any_of(plan.workers, [](const WorkerPlan& worker) { return worker.binding.has_value(); });
   if (!is_bound) {
     plan.notices.emplace_back("no process of this node is bound to CPUs: none stands for one accelerator, or is named");
   }
@@ -117,7 +117,7 @@ Result<> check_success_roles(const JobRequest& job, const ModeTemplate& mode) {
     names.push_back(role.name);
   }
   for (const std::string& wanted : job.success_roles) {
-    if (std::find(names.begin(), names.end(), wanted) == names.end()) {
+    if (!contains(names, wanted)) {
       return Error{ErrorKind::BadUsage, "the mode '" + mode.name + "' has no role '" + wanted + "' that could decide" +
                                             did_you_mean(wanted, names, ", only " + join(names, ", "))};
     }
@@ -132,7 +132,7 @@ Result<> check_processes(const JobRequest& job, const Cluster& cluster, const Mo
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto& wanted = job.success_roles;
     const std::string& name = mode.roles[i].name;
-    const bool is_wanted = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+    const bool is_wanted = contains(wanted, name);
     if (is_wanted && places[i].total == 0) {
       return Error{ErrorKind::BadUsage, "'" + name + "' is to decide success, but the job has no process of that role"};
     }
@@ -148,8 +148,8 @@ std::vector<std::string> words_in_braces(std::string_view text) {
   for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
     const std::size_t end = text.find_first_of("{}", at + 1);
     const std::string word(text.substr(at + 1, end == std::string_view::npos ? end : end - at - 1));
-    const bool is_word = std::all_of(word.begin(), word.end(),
-                                     [](unsigned char c) { return std::islower(c) != 0 || c == '_' || c == ':'; });
+    const bool is_word =
+        std::ranges::all_of(word, [](unsigned char c) { return std::islower(c) != 0 || c == '_' || c == ':'; });
     if (end != std::string_view::npos && text[end] == '}' && !word.empty() && is_word) {
       words.push_back(word);
     }
@@ -172,7 +172,7 @@ std::vector<std::string> all_placeholders(const ModeTemplate& mode) {
 /// Fails for a word in braces that is nearly a placeholder, as a typing error; other words are the user's own.
 Result<> check_argument(const std::string& argument, const std::vector<std::string>& known) {
   for (const std::string& word : words_in_braces(argument)) {
-    const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
+    const bool is_known = contains(known, word);
     const auto nearest = is_known ? std::nullopt : nearest_name(word, known);
     if (nearest) {
       std::string message = "the argument '" + argument;
@@ -195,9 +195,8 @@ Result<> check_arguments(const JobRequest& job, const ModeTemplate& mode) {
 /// Fails for placeholders in the user's arguments that only a listening process has.
 Result<> check_endpoints(const JobRequest& job, const RoleTemplate& role, const std::string& mode) {
   const auto is_used = [&](const std::string& word) {
-    return std::any_of(job.program.begin(), job.program.end(), [&](const std::string& argument) {
-      return argument.find("{" + word + "}") != std::string::npos;
-    });
+    return std::ranges::any_of(
+        job.program, [&](const std::string& argument) { return argument.find("{" + word + "}") != std::string::npos; });
   };
   for (const std::string& word :
        {std::string("endpoint"), std::string("task_config"), std::string(kEndpointsOf) + ":" + role.name}) {
@@ -235,10 +234,10 @@ Result<> check_gpu_parts(const PlanInput& input) {
   const DeviceMask mask = find_device_mask(input.snapshot);
   const auto& roles = input.mode.mode.roles;
   const bool is_many = mask.devices.size() > 1 && input.cluster.node.slots > 1;
-  const bool has_part = std::any_of(mask.devices.begin(), mask.devices.end(),
-                                    [](const std::string& device) { return device.starts_with("MIG-"); });
-  const bool takes_devices = std::any_of(roles.begin(), roles.end(),
-                                         [](const RoleTemplate& role) { return role.count == RoleCount::PerDevice; });
+  const bool has_part =
+      std::ranges::any_of(mask.devices, [](const std::string& device) { return device.starts_with("MIG-"); });
+  const bool takes_devices =
+      std::ranges::any_of(roles, [](const RoleTemplate& role) { return role.count == RoleCount::PerDevice; });
   if (!is_many || !has_part || !takes_devices) {
     return {};
   }

@@ -46,7 +46,7 @@ RolePlace place_role(const RoleTemplate& role, const Placement& placement, const
 }
 
 int count_of_role(const std::vector<RoleSize>& roles, const std::string& name) {
-  const auto at = std::find_if(roles.begin(), roles.end(), [&](const RoleSize& size) { return size.role == name; });
+  const auto at = std::ranges::find_if(roles, [&](const RoleSize& size) { return size.role == name; });
   return at == roles.end() ? 0 : at->count;
 }
 
@@ -158,7 +158,7 @@ CrossPlace find_cross_place(const std::vector<int>& slots, NodeRank node, int lo
   const auto has_it = [&](int count) { return count > local_rank; };
   const auto own = slots.begin() + node.value;
   return {static_cast<int>(std::count_if(slots.begin(), own, has_it)),
-          static_cast<int>(std::count_if(slots.begin(), slots.end(), has_it))};
+          static_cast<int>(std::ranges::count_if(slots, has_it))};
 }
 
 std::string task_config(const std::vector<RoleEndpoints>& endpoints, const std::string& role, int index) {
@@ -367,9 +367,8 @@ std::string order_notice(const Topology& topology, const Snapshot& snapshot) {
   if (models.size() < 2 || common_node(topology.nvidia) || snapshot.variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID") {
     return {};
   }
-  return "the GPUs of this host differ, and CUDA numbers the fastest first: for a binding that "
-         "fits, "
-         "set CUDA_DEVICE_ORDER=PCI_BUS_ID";
+  return "the GPUs of this host differ, and CUDA numbers the fastest first: for a binding that fits, set "
+         "CUDA_DEVICE_ORDER=PCI_BUS_ID";
 }
 
 // Divides a host among the agents that a platform has started on it, one per process.

@@ -130,9 +130,7 @@ struct LaunchPlan {
   std::string mpi_job;                ///< the PMIx namespace, which must be known to the nodes of the job only
   bool awaits_table = false;          ///< a rank table that is not here yet decides the workers
 
-  [[nodiscard]] bool needs_service(const std::string& name) const {
-    return std::find(services.begin(), services.end(), name) != services.end();
-  }
+  [[nodiscard]] bool needs_service(const std::string& name) const { return contains(services, name); }
 
   /// True inside another launcher's worker: environment and output pass unchanged.
   bool is_transparent = false;

@@ -117,7 +117,7 @@ std::vector<std::string> find_services(const ModeTemplate& mode, const std::vect
                                        const JobRequest& job, bool takes_table) {
   std::vector<std::string> services = mode.services;
   const auto add = [&](const char* name, bool is_needed) {
-    if (is_needed && std::find(services.begin(), services.end(), name) == services.end()) {
+    if (is_needed && !contains(services, name)) {
       services.emplace_back(name);
     }
   };
@@ -157,7 +157,7 @@ LaunchPlan start_plan(const Cluster& cluster, const Placement& placement) {
 bool decides(const RoleTemplate& role, const JobRequest& job, const Values& values) {
   const auto& wanted = job.success_roles;
   if (!wanted.empty()) {
-    return std::find(wanted.begin(), wanted.end(), role.name) != wanted.end();
+    return contains(wanted, role.name);
   }
   const auto without = values.find(std::string(kCountOf) + ":" + role.decides_without);
   return role.decides_success && (without == values.end() || without->second == "0");
@@ -167,7 +167,7 @@ bool decides(const RoleTemplate& role, const JobRequest& job, const Values& valu
 /// because a single node may have none.
 void decide_by_all_if_none_does(LaunchPlan& plan, const ModeTemplate& mode, const JobRequest& job,
                                 const Values& values) {
-  const bool has_deciding = std::any_of(mode.roles.begin(), mode.roles.end(), [&](const RoleTemplate& role) {
+  const bool has_deciding = std::ranges::any_of(mode.roles, [&](const RoleTemplate& role) {
     return decides(role, job, values) && values.at(std::string(kCountOf) + ":" + role.name) != "0";
   });
   for (WorkerPlan& worker : plan.workers) {
@@ -342,8 +342,7 @@ std::vector<std::string> own_variables(const Snapshot& snapshot) {
   std::vector<std::string> names;
   for (const auto& [name, value] : snapshot.variables) {
     // Workers get the marker, which process/ sets, and the variables for talking to the job.
-    const bool is_for_workers = name == kMarkerVariable || std::find(kWorkerVariables.begin(), kWorkerVariables.end(),
-                                                                     name) != kWorkerVariables.end();
+    const bool is_for_workers = name == kMarkerVariable || contains(kWorkerVariables, name);
     if (name.starts_with("MUSTER_") && !is_for_workers) {
       names.push_back(name);
     }
@@ -373,8 +372,7 @@ LaunchPlan make_worker_plan(const JobRequest& job, const Snapshot& snapshot) {
                             {"nodes.slots", "1", "LOCAL_RANK and LOCAL_WORLD_SIZE"}};
   plan.notices = {"already a worker of another launcher (LOCAL_RANK=" + local_rank +
                   ", LOCAL_WORLD_SIZE=" + local_world_size +
-                  "): starting one process with the environment unchanged; --nproc-per-node "
-                  "overrides this"};
+                  "): starting one process with the environment unchanged; --nproc-per-node overrides this"};
   WorkerPlan worker;
   worker.role = "worker";
   worker.global_rank = GlobalRank{number("RANK", 0)};

@@ -58,6 +58,10 @@ struct RolePlan {
 /// Adds the processes of the role to the plan; `plan.world_size` is the number of processes before them.
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values);
 
+/// Puts the directory in front of the workers' PYTHONPATH. An empty part of the list would mean the worker's directory.
+void add_python_path(std::map<std::string, std::string>& environment, const std::string& folder,
+                     const Snapshot& snapshot);
+
 // Values about the nodes for mpirun and the PMIx servers.
 
 /// Adds {hostfile}, {interfaces}, {mpirun_mapping}, {mpirun_processes}, {networks}, {oversubscribed} and {slots}.

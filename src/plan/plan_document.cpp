@@ -34,7 +34,7 @@ StreamLogs with_endings(const std::string& path, bool joins_streams) {
 
 std::string name_log_folder(const JobRequest& job, int attempt, const std::string& run_id) {
   std::string run = run_id + "_" + mark_deferred(kToken);
-  std::replace(run.begin(), run.end(), '/', '_');  // one directory
+  std::ranges::replace(run, '/', '_');  // one directory
   run = job.log_layout == LogLayout::ByRank ? "" : run + "/";
   return in_log_dir(job, run + "attempt_" + std::to_string(attempt));
 }
@@ -84,7 +84,7 @@ json::array masked_arguments(const std::vector<std::string>& argv) {
   for (const std::string& argument : argv) {
     const std::string shown = readable(argument);
     std::string name = shown.substr(0, shown.find('='));
-    std::replace(name.begin(), name.end(), '-', '_');
+    std::ranges::replace(name, '-', '_');
     const bool names_secret = is_secret_name(name);
     const bool has_value = name.size() < shown.size();
     const std::string text = names_secret && has_value ? shown.substr(0, name.size() + 1) + kMasked : shown;

@@ -18,15 +18,15 @@ namespace {
 bool is_given(std::string_view text, const ChosenMode& chosen, const Values& values) {
   const bool needs_table = text.find("{" + std::string(kOwnRankTable) + "}") != std::string_view::npos;
   return !(needs_table && values.at(kOwnRankTable).empty()) &&
-         std::all_of(chosen.parameters.begin(), chosen.parameters.end(), [&](const auto& one) {
+         std::ranges::all_of(chosen.parameters, [&](const auto& one) {
            return !one.second.value.empty() || text.find("{" + one.first + "}") == std::string_view::npos;
          });
 }
 
 /// True when a placeholder in the text has an empty value.
 bool needs_empty_value(const std::string& text, const Values& values) {
-  return std::any_of(values.begin(), values.end(),
-                     [&](const auto& one) { return one.second.empty() && use_placeholder({text}, one.first); });
+  return std::ranges::any_of(values,
+                             [&](const auto& one) { return one.second.empty() && use_placeholder({text}, one.first); });
 }
 
 std::map<std::string, std::string> plan_environment(const RolePlan& shared, const Values& values) {
@@ -74,9 +74,8 @@ bool gives_arguments(const PlanInput& input, const RoleTemplate& role) {
     return input.job.template_arguments == GiveArguments::Always;
   }
   const auto& instead = role.arguments_unless_set;
-  return !input.cluster.has_task_config && std::none_of(instead.begin(), instead.end(), [&](const std::string& name) {
-    return input.snapshot.has(name);
-  });
+  return !input.cluster.has_task_config &&
+         std::ranges::none_of(instead, [&](const std::string& name) { return input.snapshot.has(name); });
 }
 
 /// The arguments that the template adds, unless they are disabled.
@@ -118,7 +117,7 @@ std::vector<std::string> users_program(const RolePlan& shared, const Values& val
 
 /// True for an mpirun that passes this node's variables to the ranks of other nodes.
 bool takes_variables_along(const RoleTemplate& role) {
-  return std::find(role.program.begin(), role.program.end(), kExports) != role.program.end();
+  return contains(role.program, kExports);
 }
 
 /// "-x NAME" for the variables of a further program of mpirun; the first one has them in its options.
@@ -208,15 +207,6 @@ void bind(WorkerPlan& worker, const RolePlan& shared, std::optional<CpuBinding> 
   worker.binding = std::move(binding);
 }
 
-/// Adds muster's directory to PYTHONPATH, because Python would find modules there if it started there.
-void add_python_path(WorkerPlan& worker, const Snapshot& snapshot) {
-  const auto [path, is_new] = worker.environment.try_emplace("PYTHONPATH");
-  if (is_new) {
-    path->second = snapshot.variable("PYTHONPATH").value_or("");
-  }
-  path->second = snapshot.working_directory + (path->second.empty() ? "" : ":") + path->second;
-}
-
 /// Starts the program in the directory that the user names; a relative path of the program counts from there.
 void enter_users_folder(WorkerPlan& worker, const RolePlan& shared) {
   const std::string& folder = shared.input.job.folder;
@@ -247,7 +237,7 @@ void enter_directory(WorkerPlan& worker, const RolePlan& shared, const Values& v
     worker.script = absolute_path(worker.script, here);
   }
   if (shared.input.job.files.imports_from_here && runs_users_program(shared.role)) {
-    add_python_path(worker, shared.input.snapshot);
+    add_python_path(worker.environment, here, shared.input.snapshot);  // Python would find modules there
   }
   std::string& program = worker.argv.front();
   if (program.find('/') != std::string::npos) {  // otherwise searched in PATH
@@ -375,6 +365,15 @@ void show_devices(WorkerPlan& worker, const RolePlan& shared, std::size_t place,
 }
 
 }  // namespace
+
+void add_python_path(std::map<std::string, std::string>& environment, const std::string& folder,
+                     const Snapshot& snapshot) {
+  const auto [path, is_new] = environment.try_emplace("PYTHONPATH");
+  if (is_new) {
+    path->second = snapshot.variable("PYTHONPATH").value_or("");
+  }
+  path->second = folder + (path->second.empty() ? "" : ":") + path->second;
+}
 
 void plan_role(LaunchPlan& plan, const RolePlan& shared, const RolePlace& place, Values values) {
   values["role"] = shared.role.name;

@@ -25,21 +25,19 @@ Error differs(const TableFile& file, const std::string& what, int listed, const 
 
 int count_nodes(const TableFile& file) {
   const auto& instances = file.table.instances;
-  return static_cast<int>(
-      std::count_if(instances.begin(), instances.end(), [](const auto& one) { return !one.devices.empty(); }));
+  return static_cast<int>(std::ranges::count_if(instances, [](const auto& one) { return !one.devices.empty(); }));
 }
 
 /// The source of a fact about the cluster, for messages.
 std::string source_of(const Cluster& cluster, const std::string& field) {
-  const auto at = std::find_if(cluster.decisions.begin(), cluster.decisions.end(),
-                               [&](const Decision& decision) { return decision.field == field; });
+  const auto at =
+      std::ranges::find_if(cluster.decisions, [&](const Decision& decision) { return decision.field == field; });
   return field + (at == cluster.decisions.end() ? "" : " (" + at->source + ")");
 }
 
 bool has_pod_names(const TableFile& file) {
   const auto& instances = file.table.instances;
-  return std::any_of(instances.begin(), instances.end(),
-                     [](const Instance& instance) { return !instance.pod_name.empty(); });
+  return std::ranges::any_of(instances, [](const Instance& instance) { return !instance.pod_name.empty(); });
 }
 
 /// Compares the numbers of nodes. Tasks placed by a platform are not nodes of a table, and a job that counts workers
@@ -79,7 +77,7 @@ std::vector<int> ids_of(const std::vector<Device>& devices) {
 }
 
 std::string describe_devices(std::vector<int> ids) {
-  std::sort(ids.begin(), ids.end());
+  std::ranges::sort(ids);
   return describe_ranges(ids);
 }
 
@@ -134,8 +132,7 @@ Result<std::vector<int>> own_ids(const PlanInput& input, const TableFile& file, 
   const std::vector<int> visible = visible_ascend_devices(input.snapshot);
   const std::vector<int> all = ids_of(own.devices);
   std::vector<int> left = all;
-  std::erase_if(
-      left, [&](int id) { return !visible.empty() && std::find(visible.begin(), visible.end(), id) == visible.end(); });
+  std::erase_if(left, [&](int id) { return !visible.empty() && !contains(visible, id); });
   const Cluster& cluster = input.cluster;
   if (cluster.share) {
     return left.empty() ? all : left;
@@ -232,8 +229,7 @@ std::vector<Device> local_devices(const PlanInput& input, const TableFile& file,
     std::erase_if(devices,
                   [&](const Device& device) { return std::find(ids->begin(), ids->end(), device.id) == ids->end(); });
   }
-  std::sort(devices.begin(), devices.end(),
-            [](const Device& one, const Device& other) { return one.rank < other.rank; });
+  std::ranges::sort(devices, [](const Device& one, const Device& other) { return one.rank < other.rank; });
   if (input.cluster.share) {  // a task placed by the platform has one of the devices
     const auto own = static_cast<std::size_t>(input.cluster.share->local_rank.value);
     devices = own < devices.size() ? std::vector<Device>{devices[own]} : std::vector<Device>();
@@ -259,7 +255,7 @@ void apply_ranks(std::vector<RolePlace>& places, const PlanInput& input) {
 
 bool reads_table(const PlanInput& input) {
   const auto inputs = find_inputs(input.mode, input.cluster, input.snapshot);
-  return std::any_of(inputs.begin(), inputs.end(), [](const Input& one) { return one.is_rank_table; });
+  return std::ranges::any_of(inputs, [](const Input& one) { return one.is_rank_table; });
 }
 
 BoundProcesses processes_to_bind(const PlanInput& input) {
@@ -331,17 +327,16 @@ bool makes_table(const ChosenMode& chosen, const GenerateRequest& request) {
     return true;
   }
   const auto& parameters = chosen.mode.parameters;
-  return !request.file.value.empty() &&
-         std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
-           return parameter.finds_rank_table && chosen.parameters.at(parameter.name).value.empty();
-         });
+  return !request.file.value.empty() && std::ranges::any_of(parameters, [&](const Parameter& parameter) {
+    return parameter.finds_rank_table && chosen.parameters.at(parameter.name).value.empty();
+  });
 }
 
 Result<> make_local_part(PlanInput& input) {
   const GenerateRequest& request = input.job.generates;
   const Source source = request.wanted.value_or(request.file.source);
   const auto& inputs = input.mode.mode.inputs;
-  const auto table = std::find_if(inputs.begin(), inputs.end(), [](const auto& one) { return one.is_rank_table; });
+  const auto table = std::ranges::find_if(inputs, [](const auto& one) { return one.is_rank_table; });
   if (table == inputs.end()) {
     return Error{error_kind(source),
                  source.name + " is 'generate', but the mode '" + input.mode.mode.name + "' takes no rank table"};

@@ -6,6 +6,7 @@
 // Source: AWS Batch User Guide, "Environment variables" of multi-node parallel jobs, "Job environment
 // variables" and "Job timeouts" (30 seconds from SIGTERM to SIGKILL).
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/slots.hpp"
@@ -20,11 +21,7 @@ namespace {
 constexpr const char* kMain = "AWS_BATCH_JOB_MAIN_NODE_INDEX";
 
 Result<Sourced<int>> read_attempt(const Sourced<std::string>& text) {
-  const auto attempt = parse_integer(text.value, 1, kMostNodes);
-  if (!attempt) {
-    return wrong_value(text, "the number of this attempt, from 1");
-  }
-  return Sourced<int>{*attempt - 1, text.source};
+  return Sourced<int>{TRY(read_integer(text, 1, kMostNodes, "the number of this attempt, from 1")) - 1, text.source};
 }
 
 /// Shifts the indices so that the main node has rank 0; those before it move up by one.
@@ -76,7 +73,6 @@ const Platform kAwsBatch = {.name = "aws-batch",
 namespace {
 
 constexpr const char* kFile = "/opt/ml/input/config/resourceconfig.json";
-constexpr int kSagemakerPort = 7777;
 
 /// The hosts of the job, and the name of this one.
 struct Resources {
@@ -89,8 +85,8 @@ constexpr const char* kHostsForm = "a list of host names in JSON, each once";
 
 Result<HostList> read_hosts(const Source& place, const json::value* value) {
   auto names = TRY(read_json_texts(place, value, kHostsForm));
-  std::sort(names.begin(), names.end());
-  const bool are_names = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+  std::ranges::sort(names);
+  const bool are_names = std::ranges::all_of(names, [](const std::string& name) {
     return read_address({name, {}}).has_value();
   });
   if (!are_names || std::adjacent_find(names.begin(), names.end()) != names.end()) {
@@ -199,14 +195,13 @@ Result<> read_rank(PlatformFacts& facts, const Resources& resources) {
     return {};
   }
   const auto& names = resources.hosts->value;
-  const auto at = std::find(names.begin(), names.end(), resources.own->value);
+  const auto at = std::ranges::find(names, resources.own->value);
   if (at == names.end()) {
     return wrong_value(*resources.own, "one of the hosts of " + resources.hosts->source.name);
   }
   const Sourced<int> place{static_cast<int>(at - names.begin()), resources.own->source};
   if (rank && rank->value != place.value) {
-    return contradiction(Sourced<std::string>{std::to_string(rank->value), rank->source}, *resources.own,
-                         "that host has the rank " + std::to_string(place.value));
+    return contradiction(as_text(*rank), *resources.own, "that host has the rank " + std::to_string(place.value));
   }
   rank = rank ? rank : place;
   return {};
@@ -214,14 +209,7 @@ Result<> read_rank(PlatformFacts& facts, const Resources& resources) {
 
 Result<> read_leader(PlatformFacts& facts, const Resources& resources, const Snapshot& snapshot) {
   TRY(read_into(facts.master_port, snapshot, "SM_MASTER_PORT", read_port));
-  if (resources.hosts) {
-    TRY(take_hosts(facts, *resources.hosts));
-  }
-  const bool has_peers = facts.nodes && facts.nodes->value > 1;
-  if (!facts.master_port && has_peers) {
-    facts.master_port = Sourced<int>{kSagemakerPort, default_of("sagemaker")};
-  }
-  return {};
+  return resources.hosts ? take_hosts(facts, *resources.hosts) : Result<>();
 }
 
 std::optional<std::string> find_sagemaker_sign(const Snapshot& snapshot) {
@@ -251,6 +239,7 @@ const Platform kSagemaker = {.name = "sagemaker",
                              .variables = {.job_id = "TRAINING_JOB_NAME"},
                              .read = read_sagemaker,
                              .counts = {"SM_HOSTS", "SM_HOST_COUNT", kFile},
+                             .usual_port = 7777,
                              .grace = std::chrono::seconds(120)};
 
 }  // namespace muster

@@ -73,7 +73,7 @@ Result<std::optional<Sourced<std::string>>> find_slots_here(const BareVariables&
   if (!bare.local_size) {
     return bare.slots;
   }
-  const Sourced<std::string> local{std::to_string(bare.local_size->value), bare.local_size->source};
+  const Sourced<std::string> local = as_text(*bare.local_size);
   if (bare.slots && parse_integer(bare.slots->value, 1, kMostNodes) && bare.slots->value != local.value) {
     return contradiction(*bare.slots, local, "both are the workers of this node");
   }
@@ -104,9 +104,9 @@ Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<i
   } else {
     facts.processes = bare.world_size;
     facts.are_processes = true;
-    facts.no_nodes = contradiction(*bare.world_size, proof,
-                                   "that proves that it counts processes, and nothing says on "
-                                   "how many nodes they are; give --nnodes");
+    facts.no_nodes = contradiction(
+        *bare.world_size, proof,
+        "that proves that it counts processes, and nothing says on how many nodes they are; give --nnodes");
   }
   return {};
 }
@@ -115,9 +115,8 @@ Result<> divide(PlatformFacts& facts, const BareVariables& bare, const Sourced<i
 Error started_already(const Sourced<int>& local_rank) {
   return Error{ErrorKind::BadEnvironment,
                local_rank.source.name + " is '" + std::to_string(local_rank.value) +
-                   "': something starts a process for each worker already, and muster is to be "
-                   "started once on a node; to have one worker started as it is, set "
-                   "LOCAL_WORLD_SIZE as well"};
+                   "': something starts a process for each worker already, and muster is to be started once on a node; "
+                   "to have one worker started as it is, set LOCAL_WORLD_SIZE as well"};
 }
 
 /// Checks RANK against NODE_RANK: they are equal, or RANK is that of the first process there.
@@ -162,9 +161,7 @@ Result<> read_processes(PlatformFacts& facts, const BareVariables& bare, const S
     divide_rank(facts, bare, *slots);
   }
   if (bare.rank && (!facts.node_rank || bare.node_rank)) {
-    facts.lost.push_back({"nodes.rank",
-                          {std::to_string(bare.rank->value), bare.rank->source},
-                          proof.source.name + " proves that it counts processes"});
+    facts.lost.push_back({"nodes.rank", as_text(*bare.rank), proof.source.name + " proves that it counts processes"});
   }
   return {};
 }
@@ -255,7 +252,7 @@ constexpr std::array<Launcher, 2> kLaunchers = {{
 
 /// Finds the launcher of several ranks: a single rank does not hide the platform around it.
 const Launcher* find_launcher(const Snapshot& snapshot) {
-  const auto at = std::find_if(kLaunchers.begin(), kLaunchers.end(), [&](const Launcher& launcher) {
+  const auto at = std::ranges::find_if(kLaunchers, [&](const Launcher& launcher) {
     return snapshot.has(launcher.sign) && snapshot.variable(launcher.names.size) != "1";
   });
   return at == kLaunchers.end() ? nullptr : &*at;
@@ -276,8 +273,8 @@ std::optional<std::string> find_mpirun_sign(const Snapshot& snapshot) {
 Error unknown_size(const Snapshot& snapshot) {
   return Error{ErrorKind::BadEnvironment,
                "PMIX_RANK is '" + *snapshot.variable("PMIX_RANK") +
-                   "', but its launcher does not say how many ranks there are; start muster by "
-                   "mpirun, or one on each host with --nnodes, --node-rank and --master-addr"};
+                   "', but its launcher does not say how many ranks there are; start muster by mpirun, or one on each "
+                   "host with --nnodes, --node-rank and --master-addr"};
 }
 
 /// An id that all ranks of this start share. Hydra's is the socket to the proxy that started the ranks of this host.

@@ -15,7 +15,7 @@ namespace {
 template <typename Same>
 std::optional<int> only_position(const SlotList& list, const Same& is_same) {
   const auto& hosts = list.value;
-  const auto first = std::find_if(hosts.begin(), hosts.end(), is_same);
+  const auto first = std::ranges::find_if(hosts, is_same);
   const bool is_only = first != hosts.end() && std::find_if(first + 1, hosts.end(), is_same) == hosts.end();
   return is_only ? std::optional(static_cast<int>(first - hosts.begin())) : std::nullopt;
 }
@@ -92,9 +92,8 @@ Result<> read_batch_leader(PlatformFacts& facts, const Sourced<std::string>& lea
 namespace {
 
 constexpr const char* kAdvice =
-    "name that host, by flux run --env=MASTER_ADDR=HOST (the job's first one is $(flux hostlist -l "
-    "-n 0) "
-    "where it has all nodes of its batch job) or --master-addr";
+    "name that host, by flux run --env=MASTER_ADDR=HOST (the job's first one is $(flux hostlist -l -n 0) where it has "
+    "all nodes of its batch job) or --master-addr";
 
 /// Computes the number of tasks on this host: every host has as many.
 Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snapshot& snapshot) {
@@ -106,8 +105,7 @@ Result<> read_share(PlatformFacts& facts, const Sourced<int>& hosts, const Snaps
   const Sourced<int> here{tasks / hosts.value, {hosts.source.kind, "FLUX_JOB_SIZE / FLUX_JOB_NNODES"}};
   if (tasks % hosts.value != 0 || local_rank->value >= here.value) {
     return contradiction(*facts.nodes, hosts,
-                         "how many tasks there are on each node is not told: start as many on "
-                         "each, or one");
+                         "how many tasks there are on each node is not told: start as many on each, or one");
   }
   facts.share = HostShare{*local_rank, here};
   if (hosts.value == 1) {

@@ -45,12 +45,11 @@ std::optional<std::string> find_pai_dlc_sign(const Snapshot& snapshot) {
 
 }  // namespace
 
-const Platform kPaiDlc = {.name = "pai-dlc",
-                          .sign_text =
-                              "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a MASTER_ADDR "
-                              "that begins with dlc",
-                          .find_sign = find_pai_dlc_sign,
-                          .variables = torch_job("DLC_JOB_ID")};
+const Platform kPaiDlc = {
+    .name = "pai-dlc",
+    .sign_text = "NPROC_PER_NODE beside DLC_JOB_ID, PAI_JOB_ID, PAI_WORKSPACE_ID or a MASTER_ADDR that begins with dlc",
+    .find_sign = find_pai_dlc_sign,
+    .variables = torch_job("DLC_JOB_ID")};
 
 // Tencent Cloud TI (TI-ONE): NODE_LIST is "host:gpus,..." of all nodes, INDEX this node's place in it. In
 // DDP jobs RANK and WORLD_SIZE count nodes, too; GPU_NUM counts the GPUs of all nodes. MASTER_ADDR is the
@@ -148,8 +147,7 @@ Result<> add_nodes(PlatformFacts& facts, const std::vector<Trainers>& all) {
                   : trainers.count;
   }
   if (facts.nodes && facts.nodes->value > kMostNodes) {
-    return wrong_value({std::to_string(facts.nodes->value), facts.nodes->source},
-                       "at most " + std::to_string(kMostNodes) + " nodes");
+    return wrong_value(as_text(*facts.nodes), "at most " + std::to_string(kMostNodes) + " nodes");
   }
   return {};
 }
@@ -157,9 +155,7 @@ Result<> add_nodes(PlatformFacts& facts, const std::vector<Trainers>& all) {
 /// Error for a node of a role without training nodes, which has no rank.
 Error without_rank(const Sourced<std::string>& role, const Snapshot& snapshot) {
   if (role.value != "CHIEF" && role.value != "WORKER") {
-    return wrong_value(role,
-                       "CHIEF or WORKER, whose nodes train; give --platform single for what runs "
-                       "on the others");
+    return wrong_value(role, "CHIEF or WORKER, whose nodes train; give --platform single for what runs on the others");
   }
   const std::string name = variable_of(role.value, "NUM");
   if (const auto number = sourced_variable(snapshot, name)) {
@@ -201,9 +197,8 @@ Result<> read_leader(PlatformFacts& facts, const std::string& role, const Snapsh
 
 /// Joins the lists of all roles, if every role has one.
 Result<> read_hosts(PlatformFacts& facts, const std::vector<Trainers>& all) {
-  const bool are_listed = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& one) {
-    return one.hosts && !one.hosts->value.empty();
-  });
+  const bool are_listed =
+      !all.empty() && std::ranges::all_of(all, [](const auto& one) { return one.hosts && !one.hosts->value.empty(); });
   if (!are_listed) {
     return {};
   }
@@ -240,15 +235,13 @@ const Platform kVolcengine = {.name = "volcengine",
 
 namespace {
 
-constexpr int kHaiPort = 2222;
-
 /// A rough check that separates addresses from names, without resolving.
 bool is_address(const std::string& text) {
   return text.find(':') != std::string::npos ||
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
-Result<> read_master(PlatformFacts& facts, const Snapshot& snapshot) {
+Result<> read_hai(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto name = TRY(read_variable(snapshot, "MASTER_ADDR", read_address));
   TRY(read_into(facts.master_address, snapshot, "MASTER_IP", read_address));
   if (!facts.master_address) {
@@ -272,15 +265,6 @@ std::optional<std::string> find_hai_sign(const Snapshot& snapshot) {
   return has_bare_names ? first_set(snapshot, {"MASTER_IP"}) : std::nullopt;
 }
 
-Result<> read_hai(PlatformFacts& facts, const Snapshot& snapshot) {
-  TRY(read_master(facts, snapshot));
-  const bool has_peers = facts.nodes && facts.nodes->value > 1;
-  if (!facts.master_port && has_peers) {
-    facts.master_port = Sourced<int>{kHaiPort, default_of("hai")};
-  }
-  return {};
-}
-
 }  // namespace
 
 const Platform kHai = {.name = "hai",
@@ -291,6 +275,7 @@ const Platform kHai = {.name = "hai",
                                      .port = "MASTER_PORT",
                                      .job_id = "MARSV2_TASK_ID"},
                        .read = read_hai,
+                       .usual_port = 2222,
                        .grace = std::chrono::seconds(0)};  // HAI deletes its pods without a SIGTERM
 
 }  // namespace muster

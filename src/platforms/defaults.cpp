@@ -19,7 +19,7 @@ Error missing(const std::optional<Sourced<std::string>>& known, std::string_view
 }
 
 std::optional<Sourced<std::string>> as_text(const std::optional<Sourced<int>>& number) {
-  return number ? std::optional(Sourced<std::string>{std::to_string(number->value), number->source}) : std::nullopt;
+  return number ? std::optional(as_text(*number)) : std::nullopt;
 }
 
 /// Checks count and rank against each other. Where a user or torchrun's variables describe the job, ranks may follow
@@ -101,7 +101,7 @@ namespace {
 const Sourced<std::string> kLatePort = {"{worker_port}", {SourceKind::Assumed, "a free port, at start"}};
 
 void decide(Cluster& cluster, const char* field, const Port& port) {
-  const Sourced<std::string> shown = port ? Sourced<std::string>{std::to_string(port->value), port->source} : kLatePort;
+  const Sourced<std::string> shown = port ? as_text(*port) : kLatePort;
   cluster.decisions.push_back({field, shown.value, shown.source.name});
 }
 
@@ -216,8 +216,7 @@ Result<std::string> check_leader_address(const PlatformFacts& facts) {
     return wrong_value(leader, "an address at which the other nodes reach the leader");
   }
   if (is_loopback_name(address) && facts.node_rank) {
-    return contradiction(leader, Sourced<std::string>{std::to_string(facts.node_rank->value), facts.node_rank->source},
-                         "only the leader can reach itself by that name");
+    return contradiction(leader, as_text(*facts.node_rank), "only the leader can reach itself by that name");
   }
   if (!is_loopback(address)) {
     return std::string();

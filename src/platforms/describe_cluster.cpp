@@ -22,7 +22,7 @@ void add_hosts(Cluster& cluster, const PlatformFacts& facts) {
   const auto nodes = static_cast<std::size_t>(cluster.job.most_nodes);
   cluster.hosts.resize(nodes);
   if (facts.hosts && facts.hosts->value.size() == nodes) {
-    std::copy(facts.hosts->value.begin(), facts.hosts->value.end(), cluster.hosts.begin());
+    std::ranges::copy(facts.hosts->value, cluster.hosts.begin());
   } else {
     cluster.hosts.front() = cluster.master_address;
   }
@@ -41,7 +41,7 @@ Decision decide_platform(const Choice& choice, const PlatformFacts& facts) {
 
 /// Sorts and removes duplicates, so that all nodes have one order.
 std::vector<std::string> as_set(std::vector<std::string> names) {
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
@@ -227,12 +227,7 @@ Result<Cluster> describe_cluster(const Snapshot& snapshot, const ClusterRequest&
 }
 
 Result<Sourced<int>> read_restarts(const Sourced<std::string>& text) {
-  constexpr int kMost = 1'000'000;
-  const auto restarts = parse_integer(text.value, 0, kMost);
-  if (!restarts) {
-    return wrong_value(text, "a number of restarts from 0 to " + std::to_string(kMost));
-  }
-  return Sourced<int>{*restarts, text.source};
+  return Sourced<int>{TRY(read_number_within(text, 0, 1'000'000, "a number of restarts")), text.source};
 }
 
 Result<Sourced<int>> find_restarts(const Snapshot& snapshot, const std::optional<Sourced<int>>& given) {
@@ -263,29 +258,22 @@ std::vector<std::string> platform_names() {
 
 namespace {
 
-Result<Sourced<int>> read_total(const Sourced<std::string>& text) {
-  const auto number = parse_integer(text.value, 1, kMostWorkers);
-  if (!number) {
-    return wrong_value(text, "a number of workers from 1 to " + std::to_string(kMostWorkers));
-  }
-  return Sourced<int>{*number, text.source};
-}
-
-Result<> read_numbers(ClusterRequest& request, const Settings& settings) {
-  request.nodes = TRY(read_given(settings.find("nnodes"), read_node_range));
-  request.workers = TRY(read_given(settings.find("total-workers"), read_total));
-  request.max_restarts = TRY(read_given(settings.find("max-restarts"), read_restarts));
-  request.node_rank = TRY(read_given(settings.find("node-rank"), read_node_rank));
-  return {};
-}
-
-Result<> read_places(ClusterRequest& request, const Settings& settings) {
-  request.master_address = TRY(read_given(settings.find("master-addr"), read_address));
-  request.master_port = TRY(read_given(settings.find("master-port"), read_port));
-  request.worker_port = TRY(read_given(settings.find("worker-port"), read_port));
-  request.gang_port = TRY(read_given(settings.find("gang-port"), read_port));
-  return {};
-}
+/// The settings about the nodes, and where each goes.
+constexpr auto kReaders = std::to_array<std::pair<const char*, OptionReader>>({
+    {"platform", kInto<&ClusterRequest::platform, read_text>},
+    {"nproc-per-node", kInto<&ClusterRequest::slots, read_text>},
+    {"job-id", kInto<&ClusterRequest::job_id, read_text>},
+    {"roles", kInto<&ClusterRequest::roles, read_text>},
+    {"nnodes", kInto<&ClusterRequest::nodes, read_node_range>},
+    {"total-workers", kInto<&ClusterRequest::workers, read_worker_count>},
+    {"max-restarts", kInto<&ClusterRequest::max_restarts, read_restarts>},
+    {"node-rank", kInto<&ClusterRequest::node_rank, read_node_rank>},
+    {"master-addr", kInto<&ClusterRequest::master_address, read_address>},
+    {"master-port", kInto<&ClusterRequest::master_port, read_port>},
+    {"worker-port", kInto<&ClusterRequest::worker_port, read_port>},
+    {"gang-port", kInto<&ClusterRequest::gang_port, read_port>},
+    {"grace", kInto<&ClusterRequest::grace, read_seconds>},
+});
 
 std::string to_text(const std::string& value) {
   return value;
@@ -333,14 +321,9 @@ void apply_request(PlatformFacts& facts, const ClusterRequest& request) {
 
 Result<ClusterRequest> read_cluster_request(const Settings& settings) {
   ClusterRequest request;
-  request.platform = settings.find("platform");
-  request.slots = settings.find("nproc-per-node");
-  request.job_id = settings.find("job-id");
-  request.roles = settings.find("roles");
-  TRY(read_numbers(request, settings));
-  TRY(read_places(request, settings));
-  if (const auto grace = settings.find("grace")) {
-    request.grace = TRY(read_seconds(*grace));
+  for (const auto& [name, reader] : kReaders) {
+    const auto given = settings.find(name);
+    TRY(given ? reader.read(&request, *given) : Result<>());
   }
   return request;
 }

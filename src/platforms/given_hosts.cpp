@@ -4,6 +4,7 @@
 
 #include "base/display_text.hpp"
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/cluster.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/platform.hpp"
@@ -193,11 +194,10 @@ Result<GivenHosts> read_given_hosts(const Settings& settings) {
 }
 
 Error refuse_list(const Sourced<std::string>& list, const Starter& starter) {
-  return Error{error_kind(list.source),
-               list.source.name + " is '" + list.value + "' but " + starter.sign + " says that this is " +
-                   starter.platform +
-                   ", which starts muster on each node; leave the list of hosts out, or if it is "
-                   "right, add --platform flags"};
+  return Error{
+      error_kind(list.source),
+      list.source.name + " is '" + list.value + "' but " + starter.sign + " says that this is " + starter.platform +
+          ", which starts muster on each node; leave the list of hosts out, or if it is right, add --platform flags"};
 }
 
 /// A scheduler that starts one process, which has to reach the other hosts, gives that process no rank. Stale
@@ -247,13 +247,13 @@ Result<ChosenHost> read_chosen(const std::string& word, const Text& text) {
 
 /// Adds a host, or devices to a host that is named again.
 void add(std::vector<ChosenHost>& all, const ChosenHost& chosen) {
-  auto at = std::find_if(all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == chosen.host; });
+  auto at = std::ranges::find_if(all, [&](const ChosenHost& one) { return one.host == chosen.host; });
   if (at == all.end()) {
     at = all.insert(all.end(), {chosen.host, {}});
   }
   std::vector<int>& devices = at->devices;
   devices.insert(devices.end(), chosen.devices.begin(), chosen.devices.end());
-  std::sort(devices.begin(), devices.end());
+  std::ranges::sort(devices);
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
 }
 
@@ -267,8 +267,7 @@ Result<> check_devices(const ChosenHost& chosen, const GivenHost& host, const Te
 
 Result<> check_listed(const std::vector<ChosenHost>& all, const std::vector<GivenHost>& hosts, const Text& text) {
   for (const ChosenHost& chosen : all) {
-    const auto host =
-        std::find_if(hosts.begin(), hosts.end(), [&](const GivenHost& listed) { return listed.host == chosen.host; });
+    const auto host = std::ranges::find_if(hosts, [&](const GivenHost& listed) { return listed.host == chosen.host; });
     if (host == hosts.end()) {
       return wrong_value(text, "hosts of the list, and '" + chosen.host + "' is none");
     }
@@ -296,9 +295,7 @@ bool exclude(GivenHost& host, const ChosenHost* chosen) {
   }
   std::vector<int> left(static_cast<std::size_t>(chosen->devices.empty() ? 0 : host.slots.value_or(0)));
   std::iota(left.begin(), left.end(), 0);
-  std::erase_if(left, [&](int device) {
-    return std::find(chosen->devices.begin(), chosen->devices.end(), device) != chosen->devices.end();
-  });
+  std::erase_if(left, [&](int device) { return contains(chosen->devices, device); });
   if (!left.empty()) {
     use(host, left);
   }
@@ -329,7 +326,7 @@ Result<Sourced<std::vector<GivenHost>>> choose_hosts(Sourced<std::vector<GivenHo
   const auto all = TRY(read_host_choice(text));
   TRY(check_listed(all, listed.value, text));
   std::erase_if(listed.value, [&](GivenHost& host) {
-    const auto at = std::find_if(all.begin(), all.end(), [&](const ChosenHost& one) { return one.host == host.host; });
+    const auto at = std::ranges::find_if(all, [&](const ChosenHost& one) { return one.host == host.host; });
     const ChosenHost* const chosen = at == all.end() ? nullptr : &*at;
     return included ? !include(host, chosen) : !exclude(host, chosen);
   });
@@ -346,16 +343,13 @@ using GivenHosts = Sourced<std::vector<GivenHost>>;
 
 /// Sets a number of processes for each host, whatever the list has.
 Result<> count_per_host(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
-  const auto number = parse_integer(count.value, 1, kMostWorkers);
-  if (!number) {
-    return wrong_value(count, "a number of processes of at least 1");
-  }
+  const int number = TRY(read_integer(count, 1, kMostWorkers, "a number of processes of at least 1"));
   for (GivenHost& host : listed.value) {
-    if (host.slots && *number > *host.slots && !may_exceed) {
+    if (host.slots && number > *host.slots && !may_exceed) {
       return wrong_value(
           count, "at most " + std::to_string(*host.slots) + ", the slots of '" + host.host + "', or --oversubscribe");
     }
-    host.slots = *number;
+    host.slots = number;
   }
   return {};
 }
@@ -378,22 +372,18 @@ int fill(GivenHosts& listed, int processes) {
 }
 
 Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Settings& settings) {
-  const auto number = parse_integer(count.value, 1, kMostWorkers);
-  if (!number) {
-    return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
-  }
-  const auto silent =
-      std::count_if(listed.value.begin(), listed.value.end(), [](const GivenHost& host) { return !host.slots; });
+  const int number = TRY(read_number_within(count, 1, kMostWorkers, "a number of processes"));
+  const auto silent = std::ranges::count_if(listed.value, [](const GivenHost& host) { return !host.slots; });
   if (silent == static_cast<std::ptrdiff_t>(listed.value.size())) {
-    share_evenly(listed, *number);
+    share_evenly(listed, number);
     return {};
   }
   if (silent > 0) {
     return wrong_value(count, "a number of slots at each host of " + listed.source.name + ", or at none");
   }
-  const int left = fill(listed, *number);
+  const int left = fill(listed, number);
   if (left > 0 && !settings.has(kMayOversubscribe)) {
-    return wrong_value(count, "at most " + std::to_string(*number - left) + ", the slots of " + listed.source.name +
+    return wrong_value(count, "at most " + std::to_string(number - left) + ", the slots of " + listed.source.name +
                                   or_oversubscribe(settings));
   }
   for (int i = 0; i < left; ++i) {
@@ -404,18 +394,15 @@ Result<> deal(GivenHosts& listed, const Sourced<std::string>& count, const Setti
 
 /// Leaves dealing to mpirun: each host keeps its slots, and a host without slots may get all.
 Result<> leave_to_mpirun(GivenHosts& listed, const Sourced<std::string>& count, bool may_exceed) {
-  const auto number = parse_integer(count.value, 1, kMostWorkers);
-  if (!number) {
-    return wrong_value(count, "a number of processes from 1 to " + std::to_string(kMostWorkers));
-  }
+  const int number = TRY(read_number_within(count, 1, kMostWorkers, "a number of processes"));
   int slots = 0;
   for (GivenHost& host : listed.value) {
-    host.slots = host.slots.value_or(*number);
+    host.slots = host.slots.value_or(number);
     slots += *host.slots;
   }
-  return *number <= slots || may_exceed ? Result<>()
-                                        : wrong_value(count, "at most " + std::to_string(slots) + ", the slots of " +
-                                                                 listed.source.name + ", or --oversubscribe");
+  return number <= slots || may_exceed ? Result<>()
+                                       : wrong_value(count, "at most " + std::to_string(slots) + ", the slots of " +
+                                                                listed.source.name + ", or --oversubscribe");
 }
 
 }  // namespace

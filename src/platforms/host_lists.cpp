@@ -15,7 +15,7 @@ namespace muster {
 namespace {
 
 bool are_host_names(const std::vector<std::string>& hosts) {
-  return !hosts.empty() && std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+  return !hosts.empty() && std::ranges::all_of(hosts, [](const std::string& host) {
     return read_address({host, {}}).has_value();
   });
 }
@@ -113,13 +113,11 @@ Result<> check_same_hosts(const HostList& one, const HostList& other) {
 Result<> take_hosts(PlatformFacts& facts, const HostList& hosts) {
   const int count = static_cast<int>(hosts.value.size());
   if (facts.nodes && facts.nodes->value != count) {
-    return contradiction({std::to_string(facts.nodes->value), facts.nodes->source}, as_text(hosts),
-                         "one is the number of hosts that the other lists");
+    return contradiction(as_text(*facts.nodes), as_text(hosts), "one is the number of hosts that the other lists");
   }
   const Sourced<std::string> first{hosts.value.front(), hosts.source};
   const auto& leader = facts.master_address;
-  const bool is_listed =
-      leader && std::find(hosts.value.begin(), hosts.value.end(), leader->value) != hosts.value.end();
+  const bool is_listed = leader && contains(hosts.value, leader->value);
   if (is_listed && leader->value != first.value) {
     return contradiction(*leader, as_text(hosts), "the first host leads");
   }
@@ -145,8 +143,7 @@ Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, cons
     return contradiction(*facts.master_address, *text, kWhy);
   }
   if (endpoint.port && facts.master_port && facts.master_port->value != port->value) {
-    return contradiction(Sourced<std::string>{std::to_string(facts.master_port->value), facts.master_port->source},
-                         *text, kWhy);
+    return contradiction(as_text(*facts.master_port), *text, kWhy);
   }
   facts.master_address = *address;
   if (endpoint.port) {
@@ -214,7 +211,7 @@ class Collector {
       return wrong_value({shortened(text.value), text.source}, expected);
     }
     // A list that repeats some hosts repeats each as often as it has slots: PBS.
-    const bool is_counted = std::any_of(repeats_.begin(), repeats_.end(), [](int times) { return times > 1; });
+    const bool is_counted = std::ranges::any_of(repeats_, [](int times) { return times > 1; });
     for (std::size_t i = 0; i < repeats_.size(); ++i) {
       HostSlots& host = list_.value[i];
       host.slots = is_counted && !host.slots ? std::optional(repeats_[i]) : host.slots;
@@ -269,7 +266,7 @@ std::string without_comments(std::string_view text) {
     }
     const std::size_t end = is_block ? text.find("*/", 2) : text.find('\n');
     const std::string_view comment = text.substr(0, end);
-    rest.append(static_cast<std::size_t>(std::count(comment.begin(), comment.end(), '\n')), '\n');
+    rest.append(static_cast<std::size_t>(std::ranges::count(comment, '\n')), '\n');
     text.remove_prefix(std::min(comment.size() + (is_block ? 2U : 0U), text.size()));
   }
   return rest;
@@ -287,7 +284,7 @@ enum class Key {
 
 Key key_of(std::string name) {
   name = lower_case(name);
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace(name, '-', '_');
   const bool is_prefix = name.starts_with("max_");
   const bool is_most = is_prefix || name.ends_with("_max");
   if (is_most) {
@@ -370,8 +367,7 @@ std::string expected_of_slots(int slots) {
 
 HostList hosts_of(const SlotList& list) {
   HostList hosts{{}, list.source};
-  std::transform(list.value.begin(), list.value.end(), std::back_inserter(hosts.value),
-                 [](const HostSlots& host) { return host.host; });
+  std::ranges::transform(list.value, std::back_inserter(hosts.value), [](const HostSlots& host) { return host.host; });
   return hosts;
 }
 

@@ -116,9 +116,8 @@ Result<std::optional<TaskLists>> read_list_variables(const Snapshot& snapshot, c
   TaskLists tasks;
   std::vector<std::string> names;
   for (const std::string& role : roles) {
-    const auto list = std::find_if(kListVariables.begin(), kListVariables.end(), [&](const ListVariable& known) {
-      return known.role == role && snapshot.has(known.name);
-    });
+    const auto list = std::ranges::find_if(
+        kListVariables, [&](const ListVariable& known) { return known.role == role && snapshot.has(known.name); });
     if (list == kListVariables.end()) {
       continue;
     }
@@ -256,8 +255,8 @@ Result<> read_mpijob(PlatformFacts& facts, const Snapshot& snapshot) {
     return {};
   }
   const auto list = TRY(read_hostfile({file->second, {SourceKind::File, kHostfile}}));
-  const auto own = std::find_if(list.value.begin(), list.value.end(),
-                                [&](const HostSlots& host) { return is_this_host(host.host, snapshot); });
+  const auto own =
+      std::ranges::find_if(list.value, [&](const HostSlots& host) { return is_this_host(host.host, snapshot); });
   if (own == list.value.end() || list.value.size() > 1) {
     facts.no_nodes = has_no_starter(sign, "nothing starts muster on the workers");
     return {};
@@ -298,7 +297,7 @@ constexpr PlatformVariables kOfJob = {.nodes = {"NUM_PROCESSES"},
 const PlatformVariables* find_jax_variables(const Snapshot& snapshot) {
   const auto are_set = [&](const PlatformVariables& set) {
     const auto names = {set.nodes.front(), set.node_rank.front(), set.port, set.meeting_point};
-    return std::all_of(names.begin(), names.end(), [&](const char* const name) { return snapshot.has(name); });
+    return std::ranges::all_of(names, [&](const char* const name) { return snapshot.has(name); });
   };
   return are_set(kOfTrainer) ? &kOfTrainer : are_set(kOfJob) ? &kOfJob : nullptr;
 }

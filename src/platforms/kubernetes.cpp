@@ -4,6 +4,7 @@
 // number of pods: the user sets it (MUSTER_NNODES), or one of the names that bare reads, too.
 // Source: kubernetes.io, "Indexed Job for Parallel Processing with Static Work Assignment".
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/platform.hpp"
 
 #include <algorithm>
@@ -47,8 +48,8 @@ struct Numbers {
 
 /// The smallest part with both size and index; else the available values of the set.
 Part find_part(const Snapshot& snapshot) {
-  const auto known = std::find_if(kParts.begin(), kParts.end(),
-                                  [&](const Part& part) { return snapshot.has(part.jobs) && snapshot.has(part.job); });
+  const auto known =
+      std::ranges::find_if(kParts, [&](const Part& part) { return snapshot.has(part.jobs) && snapshot.has(part.job); });
   const auto counted =
       std::find_if(kParts.rbegin(), kParts.rend(), [&](const Part& part) { return snapshot.has(part.jobs); });
   return known != kParts.end() ? *known : counted != kParts.rend() ? *counted : kParts.back();
@@ -94,11 +95,10 @@ Result<> count_pods(PlatformFacts& facts, const Numbers& numbers) {
 Result<> read_nodes(PlatformFacts& facts, const Numbers& numbers) {
   if (!numbers.job) {
     if (numbers.jobs) {
-      facts.no_nodes = Error{error_kind(numbers.jobs->source),
-                             numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) + "', but " +
-                                 numbers.part.job +
-                                 " is not set, which says beside it "
-                                 "which Job of the set this is; pass it on, or give --nnodes"};
+      facts.no_nodes = Error{
+          error_kind(numbers.jobs->source),
+          numbers.jobs->source.name + " is '" + std::to_string(numbers.jobs->value) + "', but " + numbers.part.job +
+              " is not set, which says beside it which Job of the set this is; pass it on, or give --nnodes"};
     }
     facts.node_rank = numbers.pod;
     return {};
@@ -168,7 +168,7 @@ constexpr std::array<FrameworkNames, 3> kFrameworks = {{
 }};
 
 const FrameworkNames* find_framework(const Snapshot& snapshot) {
-  const auto found = std::find_if(kFrameworks.begin(), kFrameworks.end(), [&](const FrameworkNames& framework) {
+  const auto found = std::ranges::find_if(kFrameworks, [&](const FrameworkNames& framework) {
     return snapshot.has(framework.rank) && snapshot.has(framework.devices) && snapshot.has(framework.local_devices);
   });
   const bool is_pytorch = found == kFrameworks.begin();
@@ -181,11 +181,7 @@ const FrameworkNames* find_framework(const Snapshot& snapshot) {
 }
 
 Result<Sourced<int>> read_devices(const Sourced<std::string>& text) {
-  const auto devices = parse_integer(text.value, 1, kMostWorkers);
-  if (!devices) {
-    return wrong_value(text, "a number of devices of at least 1");
-  }
-  return Sourced<int>{*devices, text.source};
+  return Sourced<int>{TRY(read_integer(text, 1, kMostWorkers, "a number of devices of at least 1")), text.source};
 }
 
 Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, const Snapshot& snapshot) {
@@ -195,7 +191,7 @@ Result<> read_ascend_nodes(PlatformFacts& facts, const FrameworkNames& names, co
     return contradiction(*all, *local, "all devices must be a multiple of those of one node");
   }
   facts.nodes = {all->value / local->value, part_of(all->source, " / " + local->source.name)};
-  facts.slots = {std::to_string(local->value), local->source};
+  facts.slots = as_text(*local);
   return {};
 }
 
@@ -209,8 +205,8 @@ std::optional<Error> find_lone_scheduler(const PlatformFacts& facts, const Snaps
   }
   return Error{error_kind(role->source),
                role->source.name + " is '" + role->value +
-                   "', and the scheduler has a pod of its own that has no devices; request devices "
-                   "for it, which makes it the first of the nodes: muster starts the scheduler there"};
+                   "', and the scheduler has a pod of its own that has no devices; request devices for it, which makes "
+                   "it the first of the nodes: muster starts the scheduler there"};
 }
 
 std::optional<std::string> find_ascend_operator_sign(const Snapshot& snapshot) {

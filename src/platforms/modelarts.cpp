@@ -5,6 +5,7 @@
 // Source: Huawei Cloud, ModelArts, "Preset images: how the boot file is started".
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/platform.hpp"
 #include "platforms/request.hpp"
@@ -19,9 +20,8 @@ namespace muster {
 namespace {
 
 Result<Sourced<std::string>> read_letters(const Sourced<std::string>& text, std::size_t most) {
-  const bool is_name = std::all_of(text.value.begin(), text.value.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
-  });
+  const bool is_name = std::ranges::all_of(
+      text.value, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_'; });
   if (text.value.empty() || text.value.size() > most || !is_name) {
     return wrong_value({shortened(text.value), text.source},
                        "a name of at most " + std::to_string(most) + " letters, digits and dashes");
@@ -38,21 +38,8 @@ Result<Sourced<std::string>> read_name(const Sourced<std::string>& text) {
   return read_letters(text, 253);
 }
 
-Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text) {
-  const auto count = parse_integer(text.value, 1, kMostWorkers);
-  if (!count) {
-    return wrong_value(text, "a number of workers from 1 to " + std::to_string(kMostWorkers));
-  }
-  return Sourced<int>{*count, text.source};
-}
-
 Result<Sourced<int>> read_start_count(const Sourced<std::string>& text) {
-  constexpr int kMost = 1'000'000;
-  const auto starts = parse_integer(text.value, 1, kMost);
-  if (!starts) {
-    return wrong_value(text, "a number of starts from 1 to " + std::to_string(kMost));
-  }
-  return Sourced<int>{*starts, text.source};
+  return Sourced<int>{TRY(read_number_within(text, 1, 1'000'000, "a number of starts")), text.source};
 }
 
 /// "modelarts-job-4711-worker-3" is the instance with index 3.
@@ -70,7 +57,7 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto index = TRY(read_task_index(snapshot, {"MA_TASK_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX"}));
   const auto named = TRY(read_variable(snapshot, "MA_CURRENT_INSTANCE_NAME", read_instance_index));
   if (index && named && index->value != named->value) {
-    return contradiction({std::to_string(index->value), index->source}, *sourced_variable(snapshot, named->source.name),
+    return contradiction(as_text(*index), *sourced_variable(snapshot, named->source.name),
                          "a name ends with the index of its instance");
   }
   facts.node_rank = index ? index : named;
@@ -81,7 +68,7 @@ Result<> read_rank(PlatformFacts& facts, const Snapshot& snapshot) {
 Result<std::optional<HostList>> read_listed_hosts(const Snapshot& snapshot, const std::string& task) {
   const auto text = sourced_variable(snapshot, "VC_" + variable_spelling(task) + "_HOSTS");
   std::string file_name = task;
-  std::replace(file_name.begin(), file_name.end(), '-', '_');
+  std::ranges::replace(file_name, '-', '_');
   auto in_file = read_host_file(snapshot, file_name);
   if (!text || !in_file) {
     return in_file;
@@ -112,8 +99,7 @@ std::optional<Error> find_contradiction(const std::optional<Sourced<int>>& given
   }
   const auto& count = given ? given : of_task;
   if (hosts && count && count->value != static_cast<int>(hosts->value.size())) {
-    return contradiction({std::to_string(count->value), count->source},
-                         {shortened(join(hosts->value, ",")), hosts->source},
+    return contradiction(as_text(*count), {shortened(join(hosts->value, ",")), hosts->source},
                          "one is the number of hosts that the other lists");
   }
   return std::nullopt;
@@ -192,8 +178,7 @@ Result<> check_leader(PlatformFacts& facts, const Snapshot& snapshot) {
   if (is_follower && own && own->value == leader.value) {
     return contradiction(leader, *own, "this instance is not the first one, which leads");
   }
-  const bool is_listed =
-      hosts && std::find(hosts->value.begin(), hosts->value.end(), leader.value) != hosts->value.end();
+  const bool is_listed = hosts && contains(hosts->value, leader.value);
   if (is_listed && leader.value != hosts->value.front()) {
     return contradiction(leader, {hosts->value.front(), from_variable("the first of " + hosts->source.name)},
                          "the first instance leads");
@@ -216,7 +201,7 @@ constexpr std::array<TaskVariables, 2> kTasks = {{
 }};
 
 const TaskVariables* find_tasks(const Snapshot& snapshot) {
-  const auto found = std::find_if(kTasks.begin(), kTasks.end(), [&](const TaskVariables& names) {
+  const auto found = std::ranges::find_if(kTasks, [&](const TaskVariables& names) {
     const auto size = parse_integer(snapshot.variable(names.size).value_or(""), 2, kMostNodes);
     return size && snapshot.has(names.rank) && snapshot.has(names.local_rank);
   });

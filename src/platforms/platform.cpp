@@ -3,6 +3,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/slots.hpp"
 #include "platforms/task_config.hpp"
@@ -113,15 +114,18 @@ Result<PlatformFacts> read_platform(const Platform& platform, const Snapshot& sn
   if (platform.read != nullptr) {
     TRY(platform.read(facts, snapshot));
   }
+  if (platform.usual_port != 0 && !facts.master_port && facts.nodes && facts.nodes->value > 1) {
+    facts.master_port = Sourced<int>{platform.usual_port, default_of(platform.name)};
+  }
   return facts;
 }
 
 Result<Sourced<int>> read_node_count(const Sourced<std::string>& text) {
-  const auto count = parse_integer(text.value, 1, kMostNodes);
-  if (!count) {
-    return wrong_value(text, "a number of nodes from 1 to " + std::to_string(kMostNodes));
-  }
-  return Sourced<int>{*count, text.source};
+  return Sourced<int>{TRY(read_number_within(text, 1, kMostNodes, "a number of nodes")), text.source};
+}
+
+Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text) {
+  return Sourced<int>{TRY(read_number_within(text, 1, kMostWorkers, "a number of workers")), text.source};
 }
 
 Result<Sourced<NodeRange>> read_node_range(const Sourced<std::string>& text) {
@@ -144,11 +148,7 @@ void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range) {
 }
 
 Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text) {
-  const auto rank = parse_integer(text.value, 0, kMostNodes - 1);
-  if (!rank) {
-    return wrong_value(text, "a node rank such as 0 or 3");
-  }
-  return Sourced<int>{*rank, text.source};
+  return Sourced<int>{TRY(read_integer(text, 0, kMostNodes - 1, "a node rank such as 0 or 3")), text.source};
 }
 
 Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot, const Names& names) {
@@ -159,16 +159,12 @@ Result<std::optional<Sourced<int>>> read_task_index(const Snapshot& snapshot, co
 }
 
 Result<Sourced<int>> read_port(const Sourced<std::string>& text) {
-  const auto port = parse_integer(text.value, 1, 65'535);
-  if (!port) {
-    return wrong_value(text, "a port from 1 to 65535");
-  }
-  return Sourced<int>{*port, text.source};
+  return Sourced<int>{TRY(read_number_within(text, 1, 65'535, "a port")), text.source};
 }
 
 Result<Sourced<std::string>> read_address(const Sourced<std::string>& text) {
   constexpr std::size_t kShown = 400;
-  const auto colons = std::count(text.value.begin(), text.value.end(), ':');
+  const auto colons = std::ranges::count(text.value, ':');
   const bool has_port = colons == 1;  // an IPv6 address has at least two
   const std::string mistake = describe_host_mistake(text.value);
   if (text.value.empty() || text.value.front() == '-' || has_port ||
@@ -187,8 +183,7 @@ Error contradiction(const Sourced<std::string>& one, const Sourced<std::string>&
 }
 
 Error contradiction(const Sourced<int>& one, const Sourced<int>& other, std::string_view why) {
-  return contradiction(Sourced<std::string>{std::to_string(one.value), one.source},
-                       Sourced<std::string>{std::to_string(other.value), other.source}, why);
+  return contradiction(as_text(one), as_text(other), why);
 }
 
 // Looks for each platform's sign, the most specific one first, unless the user names a platform.
@@ -219,8 +214,7 @@ Choice detect_platform(const Snapshot& snapshot, const ClusterRequest& request, 
 
 const Platform* find_platform(std::string_view name) {
   const auto all = platforms();
-  const auto at =
-      std::find_if(all.begin(), all.end(), [&](const Platform* platform) { return name == platform->name; });
+  const auto at = std::ranges::find_if(all, [&](const Platform* platform) { return name == platform->name; });
   return at == all.end() ? nullptr : *at;
 }
 

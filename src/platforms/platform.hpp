@@ -101,6 +101,7 @@ struct Platform {
   /// Variables that count nodes or processes, with '*' for any letters ("VC_*_NUM"): a job must not be smaller than
   /// they say, whichever platform describes it.
   Names counts = {};
+  int usual_port = 0;                              ///< of the leader of several nodes; 0: none
   std::optional<std::chrono::seconds> grace = {};  ///< from SIGTERM to SIGKILL, by the platform's document
   bool may_lack_rank = false;                      ///< node ranks may go by order of arrival
   bool is_list_of_tasks = false;                   ///< described by the task lists alone
@@ -188,6 +189,7 @@ void set_nodes(PlatformFacts& facts, const Sourced<NodeRange>& range);
 
 /// Each of these functions reads a value strictly; an error names its source.
 [[nodiscard]] Result<Sourced<int>> read_node_count(const Sourced<std::string>& text);
+[[nodiscard]] Result<Sourced<int>> read_worker_count(const Sourced<std::string>& text);
 [[nodiscard]] Result<Sourced<int>> read_node_rank(const Sourced<std::string>& text);
 [[nodiscard]] Result<Sourced<int>> read_port(const Sourced<std::string>& text);
 [[nodiscard]] Result<Sourced<std::string>> read_address(const Sourced<std::string>& text);

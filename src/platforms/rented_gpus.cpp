@@ -4,6 +4,7 @@
 // nodes. RANK is not set. MASTER_* repeat PRIMARY_*, and HOST_NODE_ADDR both of them.
 // Source: docs.runpod.io, Instant Clusters, "Configuration reference".
 #include "base/text.hpp"
+#include "options/readers.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/slots.hpp"
 #include "platforms/task_config.hpp"
@@ -143,14 +144,13 @@ Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
   const auto own = TRY(count_own_slots(snapshot));
   const auto all = TRY(count_all_slots(snapshot));
   if (own && own->value > 0) {
-    facts.slots = {std::to_string(own->value), own->source};
+    facts.slots = as_text(*own);
   }
   const auto id = sourced_variable(snapshot, "DET_ALLOCATION_ID");
   if (!own || !all) {
-    facts.no_nodes =
-        Error{ErrorKind::BadEnvironment, id->source.name + " is '" + id->value +
-                                             "', and how many containers it has only Determined's API says; "
-                                             "give --nnodes"};
+    facts.no_nodes = Error{ErrorKind::BadEnvironment,
+                           id->source.name + " is '" + id->value +
+                               "', and how many containers it has only Determined's API says; give --nnodes"};
     return {};
   }
   const int each = std::max(own->value, 1);
@@ -164,11 +164,7 @@ Result<> read_nodes(PlatformFacts& facts, const Snapshot& snapshot) {
 }
 
 Result<Sourced<int>> read_run(const Sourced<std::string>& text) {
-  const auto run = parse_integer(text.value, 1, kMostNodes);
-  if (!run) {
-    return wrong_value(text, "the number of this run, from 1");
-  }
-  return Sourced<int>{*run - 1, text.source};
+  return Sourced<int>{TRY(read_integer(text, 1, kMostNodes, "the number of this run, from 1")) - 1, text.source};
 }
 
 Result<> read_determined(PlatformFacts& facts, const Snapshot& snapshot) {

@@ -49,8 +49,8 @@ Result<std::vector<std::string>> read_endpoints(const Sourced<std::string>& text
 Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists, const Source& source) {
   std::set<std::string> seen;
   for (const RoleEndpoints& list : lists) {
-    const auto repeated = std::find_if(list.endpoints.begin(), list.endpoints.end(),
-                                       [&](const std::string& endpoint) { return !seen.insert(endpoint).second; });
+    const auto repeated = std::ranges::find_if(
+        list.endpoints, [&](const std::string& endpoint) { return !seen.insert(endpoint).second; });
     if (repeated != list.endpoints.end()) {
       return wrong_value({*repeated, part_of(source, ", role " + list.role + ",")}, "a host:port that it lists once");
     }
@@ -59,8 +59,7 @@ Result<> check_endpoints_differ(const std::vector<RoleEndpoints>& lists, const S
 }
 
 const RoleEndpoints* find_role(const std::vector<RoleEndpoints>& lists, const std::string& role) {
-  const auto found =
-      std::find_if(lists.begin(), lists.end(), [&](const RoleEndpoints& list) { return list.role == role; });
+  const auto found = std::ranges::find_if(lists, [&](const RoleEndpoints& list) { return list.role == role; });
   return found == lists.end() ? nullptr : &*found;
 }
 
@@ -112,7 +111,7 @@ std::map<int, std::string> listeners_on_leader(const TaskLists& tasks) {
     }
   };
   for (const RoleEndpoints& list : tasks.roles) {
-    std::for_each(list.endpoints.begin(), list.endpoints.end(), add);
+    std::ranges::for_each(list.endpoints, add);
   }
   return listeners;
 }
@@ -135,7 +134,7 @@ Error unknown_role(const std::string& name, const Source& source, const Roles& r
 }
 
 const RoleSize* find_size(const std::vector<RoleSize>& sizes, const std::string& role) {
-  const auto found = std::find_if(sizes.begin(), sizes.end(), [&](const RoleSize& size) { return size.role == role; });
+  const auto found = std::ranges::find_if(sizes, [&](const RoleSize& size) { return size.role == role; });
   return found == sizes.end() ? nullptr : &*found;
 }
 
@@ -157,7 +156,7 @@ Result<RoleSize> read_role_size(const std::string& piece, const Sourced<std::str
     return wrong_value(text, kExpectedSizes);
   }
   const std::string name = piece.substr(0, equals);
-  if (std::find(roles.begin(), roles.end(), name) == roles.end()) {
+  if (!contains(roles, name)) {
     return unknown_role(name, text.source, roles);
   }
   const auto count = parse_integer(piece.substr(equals + 1), 0, kMostNodes);

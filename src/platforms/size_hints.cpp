@@ -97,7 +97,7 @@ constexpr std::array<const char*, 9> kOfProcesses = {"WORLD_SIZE",      "WORKER_
                                                      "*_NUM_PROCESSES", "MS_WORKER_NUM", "CM_WORKER_SIZE"};
 
 bool matches_any(std::string_view name, std::span<const char* const> patterns) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
+  return std::ranges::any_of(patterns, [&](const char* pattern) {
     // Comparing the first letter skips most patterns: every variable is compared with every pattern at every start.
     return (*pattern == '*' || name.starts_with(*pattern)) && matches_pattern(name, pattern);
   });
@@ -114,16 +114,14 @@ const Platform* find_owner(std::string_view name) {
   }
   const auto all = platforms();
   const auto at =
-      std::find_if(all.begin(), all.end(), [&](const Platform* platform) { return names_as_counter(*platform, name); });
+      std::ranges::find_if(all, [&](const Platform* platform) { return names_as_counter(*platform, name); });
   return at == all.end() ? nullptr : *at;
 }
 
 bool is_innocent(std::string_view name) {
   const std::vector<std::string> words = split(std::string(name), '_');
   return name == "OMPI_COMM_WORLD_NODE_RANK" ||  // among the ranks of its host
-         std::any_of(words.begin(), words.end(), [](const std::string& word) {
-           return std::find(kInnocentWords.begin(), kInnocentWords.end(), word) != kInnocentWords.end();
-         });
+         std::ranges::any_of(words, [](const std::string& word) { return contains(kInnocentWords, word); });
 }
 
 /// True where BT_NODE_RANK or BT_INDEX, of the platform that sets BT_GROUP_SIZE, has this member's index.
@@ -166,9 +164,8 @@ int count_hosts(std::string text) {
     const auto list = read_slurm_list({text, {}});
     return list ? static_cast<int>(list->value.size()) : 2;
   }
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return std::string_view("; |\t\r\n").find(c) != std::string_view::npos; },
-      ',');
+  std::ranges::replace_if(
+      text, [](char c) { return std::string_view("; |\t\r\n").find(c) != std::string_view::npos; }, ',');
   std::set<std::string> hosts;
   for (const std::string& entry : split(text, ',')) {
     const std::string host(trim(entry));
@@ -249,9 +246,8 @@ Error too_few(const Counter& counter, const PlatformFacts& facts, const Choice& 
   if (choice.platform == nullptr) {
     return Error{ErrorKind::BadEnvironment,
                  seen +
-                     "no platform that muster knows describes a job of several nodes, and this one "
-                     "would run alone; give --nnodes and what it then asks for, or --platform "
-                     "single if it is meant to"};
+                     "no platform that muster knows describes a job of several nodes, and this one would run alone; "
+                     "give --nnodes and what it then asks for, or --platform single if it is meant to"};
   }
   const std::string name = nodes == 1 ? "single" : choice.platform->name;
   const bool is_default = facts.nodes->source.kind == SourceKind::Default;
@@ -369,7 +365,7 @@ std::string why_not(const Sourced<std::string>& text, const Platform* owner, con
   if (owner != nullptr) {
     return why_not(*owner, choice, snapshot);
   }
-  const bool is_bare = std::find(kBareNames.begin(), kBareNames.end(), text.source.name) != kBareNames.end();
+  const bool is_bare = contains(kBareNames, text.source.name);
   if (!is_bare) {
     return "of no platform that muster knows";
   }

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
+#include "options/readers.hpp"
 #include "platforms/roles.hpp"
 
 #include <algorithm>
@@ -12,20 +13,11 @@ namespace muster {
 namespace {
 
 Result<Sourced<int>> read_device_count(const Sourced<std::string>& text) {
-  constexpr int kMost = 65'536;
-  const auto count = parse_integer(text.value, 0, kMost);
-  if (!count) {
-    return wrong_value(text, "a number of devices from 0 to " + std::to_string(kMost));
-  }
-  return Sourced<int>{*count, text.source};
+  return Sourced<int>{TRY(read_number_within(text, 0, 65'536, "a number of devices")), text.source};
 }
 
 Result<Sourced<int>> read_all_devices(const Sourced<std::string>& text) {
-  const auto count = parse_integer(text.value, 0, kMostWorkers);
-  if (!count) {
-    return wrong_value(text, "a number of devices from 0 to " + std::to_string(kMostWorkers));
-  }
-  return Sourced<int>{*count, text.source};
+  return Sourced<int>{TRY(read_number_within(text, 0, kMostWorkers, "a number of devices")), text.source};
 }
 
 /// Checks that the number of all workers is nodes times slots of this node, if no source has the number per node.
@@ -34,7 +26,7 @@ Result<> check_shares(const PlatformFacts& facts, const Sourced<int>& total, con
   if (slots.source.kind != SourceKind::Default || together == total.value) {
     return {};
   }
-  return contradiction({std::to_string(total.value), total.source}, nodes_as_written(facts),
+  return contradiction(as_text(total), nodes_as_written(facts),
                        "they cannot have the same number each, and nothing says how many this has");
 }
 
@@ -60,7 +52,7 @@ void take_nodes_from_total(PlatformFacts& facts, const Sourced<int>& total, int 
 Result<> check_nodes_of_total(const PlatformFacts& facts, const Sourced<int>& total, const Sourced<int>& slots) {
   const int least = facts.least_nodes.value_or(facts.nodes->value);
   if (least > total.value - slots.value + 1) {
-    return contradiction(nodes_as_written(facts), {std::to_string(total.value), total.source},
+    return contradiction(nodes_as_written(facts), as_text(total),
                          "each node has one worker at least, and this one has " + std::to_string(slots.value));
   }
   if (facts.nodes->value == 1 && slots.value != total.value) {
@@ -104,7 +96,7 @@ Result<> check_all_devices(const PlatformFacts& facts, const Snapshot& snapshot,
   if (!each || expected == all->value) {
     return {};
   }
-  return contradiction(Sourced<std::string>{std::to_string(all->value), all->source}, *facts.slots,
+  return contradiction(as_text(*all), *facts.slots,
                        "it counts the devices of all nodes, and " + facts.nodes->source.name + " says that there are " +
                            std::to_string(facts.nodes->value));
 }
@@ -113,7 +105,7 @@ Sourced<std::string> nodes_as_written(const PlatformFacts& facts) {
   const int most = facts.nodes->value;
   const int least = facts.least_nodes.value_or(most);
   if (facts.workers && facts.workers->source == facts.nodes->source) {
-    return {std::to_string(facts.workers->value), facts.workers->source};
+    return as_text(*facts.workers);
   }
   return {(least < most ? std::to_string(least) + ":" : "") + std::to_string(most), facts.nodes->source};
 }
@@ -166,8 +158,7 @@ Result<> apply_total(PlatformFacts& facts, const std::optional<Sourced<int>>& gi
 
 Result<> add_slots(Cluster& cluster, const PlatformFacts& facts, const Sourced<int>& slots) {
   if (!facts.is_total_given && static_cast<long long>(cluster.job.most_nodes) * slots.value > kMostWorkers) {
-    return contradiction(nodes_as_written(facts), {std::to_string(slots.value), slots.source},
-                         "together more workers than muster can count");
+    return contradiction(nodes_as_written(facts), as_text(slots), "together more workers than muster can count");
   }
   cluster.node.slots = slots.value;
   cluster.slots_from = slots.source;
@@ -189,9 +180,7 @@ Result<> add_slots(Cluster& cluster, const PlatformFacts& facts, const Sourced<i
 namespace {
 
 Result<Sourced<int>> read_local_size(const Sourced<std::string>& text) {
-  const auto size = parse_integer(text.value, 1, kMostNodes);
-  return size ? Result<Sourced<int>>(Sourced<int>{*size, text.source})
-              : wrong_value(text, "a number of processes of at least 1");
+  return Sourced<int>{TRY(read_integer(text, 1, kMostNodes, "a number of processes of at least 1")), text.source};
 }
 
 Result<> check_share(const PlatformFacts& facts) {
@@ -208,8 +197,8 @@ Result<> check_share(const PlatformFacts& facts) {
 /// Checks the user's numbers against these processes.
 Result<> check_request(const PlatformFacts& facts, const ClusterRequest& request) {
   constexpr const char* kWhy =
-      "each process that is started on a host is one worker already; leave the first out, or start "
-      "one muster for each host";
+      "each process that is started on a host is one worker already; leave the first out, or start one muster for each "
+      "host";
   const Sourced<int>& here = facts.share->local_size;
   if (request.slots && request.slots->value != "1" && request.slots->value != "auto") {
     return contradiction(*request.slots, as_text(here), kWhy);
@@ -254,11 +243,9 @@ Result<> read_meeting_point(PlatformFacts& facts, const Snapshot& snapshot, cons
     facts.master_address = {"127.0.0.1", facts.share->local_size.source};
   }
   if (!facts.master_address && facts.nodes) {
-    facts.no_leader =
-        Error{ErrorKind::BadEnvironment, facts.nodes->source.name + " is '" + std::to_string(facts.nodes->value) +
-                                             "' on several hosts, but nothing says on which of them rank 0 "
-                                             "is: " +
-                                             advice};
+    facts.no_leader = Error{ErrorKind::BadEnvironment,
+                            facts.nodes->source.name + " is '" + std::to_string(facts.nodes->value) +
+                                "' on several hosts, but nothing says on which of them rank 0 is: " + advice};
   }
   const bool is_shared = !id.value.empty() && facts.nodes && facts.nodes->value > 1;
   if (is_shared && !facts.master_port) {

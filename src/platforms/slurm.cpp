@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
 #include "environment/local_host.hpp"
+#include "options/readers.hpp"
 #include "platforms/host_lists.hpp"
 #include "platforms/platform.hpp"
 
@@ -53,10 +54,10 @@ std::optional<Error> missing_of_step(const Snapshot& snapshot) {
   for (const char* const name :
        {"SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NODELIST"}) {
     if (!snapshot.has(name)) {
-      return Error{ErrorKind::BadEnvironment,
-                   "SLURM_STEP_ID is '" + *snapshot.variable("SLURM_STEP_ID") + "', but " + name +
-                       " is not set, which srun sets beside it; pass all SLURM_* variables on, or "
-                       "give --nnodes and --node-rank"};
+      return Error{ErrorKind::BadEnvironment, "SLURM_STEP_ID is '" + *snapshot.variable("SLURM_STEP_ID") + "', but " +
+                                                  name +
+                                                  " is not set, which srun sets beside it; pass all SLURM_* variables "
+                                                  "on, or give --nnodes and --node-rank"};
     }
   }
   return std::nullopt;
@@ -72,7 +73,7 @@ Result<Step> read_step(const Snapshot& snapshot) {
   const bool is_short_list = hosts.value.size() != count;
   if (is_short_list || tasks.value.size() != count) {
     const Text& other = is_short_list ? list : counts;
-    return contradiction(Text{std::to_string(nodes.value), nodes.source}, {shortened(other.value), other.source},
+    return contradiction(as_text(nodes), {shortened(other.value), other.source},
                          "both are about the nodes of this step");
   }
   return Step{nodes, tasks.value, hosts};
@@ -94,8 +95,7 @@ Result<Sourced<int>> read_rank(const Snapshot& snapshot, const char* name, const
 }
 
 Result<Sourced<int>> read_cores(const Text& text) {
-  const auto cores = parse_integer(text.value, 1, kMostWorkers);
-  return cores ? Result<Sourced<int>>(Sourced<int>{*cores, text.source}) : wrong_value(text, "a number of CPUs");
+  return Sourced<int>{TRY(read_integer(text, 1, kMostWorkers, "a number of CPUs")), text.source};
 }
 
 /// Makes one task one worker and one node.
@@ -104,8 +104,7 @@ Result<> read_placed_task(PlatformFacts& facts, const Step& step, const Snapshot
   const auto all = TRY(read_node_count(*sourced_variable(snapshot, "SLURM_STEP_NUM_TASKS")));
   const auto sum = std::accumulate(step.tasks.begin(), step.tasks.end(), std::int64_t{0});
   if (sum != all.value) {
-    return contradiction(Text{std::to_string(all.value), all.source},
-                         {shortened(snapshot.variable(source.name).value_or("")), source},
+    return contradiction(as_text(all), {shortened(snapshot.variable(source.name).value_or("")), source},
                          "both count the tasks of this step");
   }
   const auto node = read_rank(snapshot, "SLURM_NODEID", step.nodes);
@@ -132,16 +131,14 @@ std::optional<Error> leader_outside(const Step& step, const Snapshot& snapshot) 
   const auto listed = sourced_variable(snapshot, "SLURM_JOB_NODELIST");
   const auto job = listed ? read_slurm_list(*listed) : Result<HostList>(HostList());
   const auto has_leader = [&](const HostList& hosts) {
-    return std::any_of(hosts.value.begin(), hosts.value.end(),
-                       [&](const std::string& host) { return is_same_name(host, leader->value); });
+    return std::ranges::any_of(hosts.value, [&](const std::string& host) { return is_same_name(host, leader->value); });
   };
   if (!leader || !job || !has_leader(*job) || has_leader(step.hosts)) {
     return std::nullopt;
   }
   const Text hosts{shortened(*snapshot.variable("SLURM_STEP_NODELIST")), step.hosts.source};
   return contradiction(*leader, hosts,
-                       "a host of the job, but of another step; leave MASTER_ADDR out, or give "
-                       "--master-addr");
+                       "a host of the job, but of another step; leave MASTER_ADDR out, or give --master-addr");
 }
 
 Result<> read_leader(PlatformFacts& facts, const Step& step, const Snapshot& snapshot) {
@@ -160,7 +157,7 @@ Result<> read_task(PlatformFacts& facts, const Snapshot& snapshot) {
     return {};
   }
   const auto step = TRY(read_step(snapshot));
-  const bool is_agent_each = std::all_of(step.tasks.begin(), step.tasks.end(), [](int tasks) { return tasks == 1; });
+  const bool is_agent_each = std::ranges::all_of(step.tasks, [](int tasks) { return tasks == 1; });
   if (!is_agent_each) {
     TRY(read_placed_task(facts, step, snapshot));
     return read_leader(facts, step, snapshot);
@@ -178,10 +175,9 @@ std::optional<Error> several_groups(const Snapshot& snapshot) {
   if (!groups || parse_integer(groups->value, 0, 1)) {
     return std::nullopt;
   }
-  return Error{ErrorKind::BadEnvironment,
-               "SLURM_HET_SIZE is '" + groups->value +
-                   "': muster does not know how the groups of a heterogeneous job belong together, "
-                   "and none of them was started by srun"};
+  return Error{ErrorKind::BadEnvironment, "SLURM_HET_SIZE is '" + groups->value +
+                                              "': muster does not know how the groups of a heterogeneous job belong "
+                                              "together, and none of them was started by srun"};
 }
 
 /// Error for a task outside of a step, where no other task is counted.
@@ -191,8 +187,7 @@ std::optional<Error> task_without_step(const Snapshot& snapshot) {
     if (rank && rank->value != "0") {
       return Error{ErrorKind::BadEnvironment,
                    std::string(name) + " is '" + rank->value +
-                       "', but SLURM_STEP_ID is not set, which srun sets beside it; pass all "
-                       "SLURM_* variables on"};
+                       "', but SLURM_STEP_ID is not set, which srun sets beside it; pass all SLURM_* variables on"};
     }
   }
   return std::nullopt;
@@ -234,8 +229,8 @@ std::string describe_shell(const Snapshot& snapshot) {
     return {};
   }
   return "this is task 0 of " + *tasks +
-         " of 'srun --pty', and muster waits for the others: in its shell, --nnodes 1 "
-         "(torchrun's --standalone) starts the job on this node alone";
+         " of 'srun --pty', and muster waits for the others: in its shell, --nnodes 1 (torchrun's --standalone) starts "
+         "the job on this node alone";
 }
 
 /// Reads this node's devices of the job, unless a list limits those of this task.
@@ -283,7 +278,7 @@ constexpr int kMostBrackets = 8;           ///< within each other
 constexpr std::size_t kShown = 40;         ///< characters of a wrong part
 
 bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 std::optional<std::uint64_t> read_number(std::string_view text) {
@@ -410,7 +405,7 @@ Result<> Expander::expand_bracket(std::string_view inside, int depth, Names& num
       return too_many();
     }
   }
-  if (!std::all_of(numbers.begin(), numbers.end(), is_number)) {
+  if (!std::ranges::all_of(numbers, is_number)) {
     return expected("numbers in its brackets, not '" + one_line(inside, kShown) + "'");
   }
   return {};

@@ -73,12 +73,8 @@ namespace {
 
 /// "master" is an old name of "chief".
 std::string role_of(std::string_view name, const Roles& roles) {
-  const bool is_old = name == "master" && std::find(roles.begin(), roles.end(), name) == roles.end();
+  const bool is_old = name == "master" && !contains(roles, name);
   return is_old ? "chief" : std::string(name);
-}
-
-bool has(const Roles& roles, const std::string& role) {
-  return std::find(roles.begin(), roles.end(), role) != roles.end();
 }
 
 Result<RoleEndpoints> read_role(const Source& source, std::string_view name, const std::string& role,
@@ -109,7 +105,7 @@ Result<std::vector<RoleEndpoints>> read_lists(const Source& source, const json::
   for (const auto& member : *members) {
     const std::string name(member.key());
     const std::string role = role_of(name, roles);
-    if (!has(tensorflow_roles(), role) && !has(roles, role)) {
+    if (!contains(tensorflow_roles(), role) && !contains(roles, role)) {
       return wrong_value({name, part_of(source, " cluster")}, "roles of " + join(tensorflow_roles(), ", "));
     }
     if (find_role(lists, role) != nullptr) {
@@ -154,7 +150,7 @@ Result<> read_task(TaskLists& tasks, const json::value* task, const Source& sour
 /// Checks that the lists have this task. An evaluator is no member of the cluster that it evaluates, so it may be
 /// missing there.
 Result<> find_own_place(TaskLists& tasks, const Source& source, const Roles& roles) {
-  if (!has(roles, tasks.role)) {
+  if (!contains(roles, tasks.role)) {
     return wrong_value({tasks.role, part_of(source, " task.type")}, "a role of this mode: " + join(roles, ", "));
   }
   const RoleEndpoints* const list = find_role(tasks.roles, tasks.role);

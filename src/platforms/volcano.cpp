@@ -28,7 +28,7 @@ using Tasks = std::vector<Task>;
 /// True for tasks that contain the leader, which come first; the pytorch plugin counts its master before its workers.
 bool is_leading(const std::string& task) {
   static constexpr std::array<std::string_view, 4> kLeading = {"MASTER", "CHIEF", "LEADER", "LAUNCHER"};
-  return std::find(kLeading.begin(), kLeading.end(), task) != kLeading.end();
+  return contains(kLeading, task);
 }
 
 /// The task's part of "VC_<TASK>_HOSTS"; empty for other names.
@@ -99,7 +99,7 @@ Result<Tasks> read_tasks(const Snapshot& snapshot) {
   for (const auto& [name, task] : by_name) {
     tasks.push_back(task);
   }
-  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& left, const Task& right) {
+  std::ranges::stable_sort(tasks, [](const Task& left, const Task& right) {
     const bool is_left_leading = is_leading(left.name);
     return is_left_leading != is_leading(right.name) ? is_left_leading : is_before(left.name, right.name);
   });
@@ -124,8 +124,8 @@ const Task* find_own_task(const Tasks& tasks, int index, const std::string& host
 std::optional<Sourced<int>> find_own_index(const Tasks& tasks, const std::string& host_name) {
   for (const Task& task : tasks) {
     const auto& hosts = task.hosts.value;
-    const auto own = std::find_if(hosts.begin(), hosts.end(),
-                                  [&](const std::string& entry) { return is_same_name(entry, host_name); });
+    const auto own =
+        std::ranges::find_if(hosts, [&](const std::string& entry) { return is_same_name(entry, host_name); });
     if (own != hosts.end()) {
       return Sourced<int>{static_cast<int>(own - hosts.begin()), part_of(task.hosts.source, ", by the host name")};
     }
@@ -148,8 +148,8 @@ bool are_counted_by_plugin(const Tasks& tasks, const std::optional<Sourced<int>>
 Error no_node(const Sourced<int>& counted) {
   return Error{ErrorKind::BadEnvironment,
                counted.source.name + " is '" + std::to_string(counted.value) +
-                   "', the pods of the tasks master and worker, and this pod is of another task, so it "
-                   "is no node of their job; say --platform single to start its program alone"};
+                   "', the pods of the tasks master and worker, and this pod is of another task, so it is no node of "
+                   "their job; say --platform single to start its program alone"};
 }
 
 Error unknown_task(const Tasks& tasks, const std::optional<Sourced<int>>& index, const Snapshot& snapshot) {
@@ -206,10 +206,9 @@ Result<> read_rank(PlatformFacts& facts, const Tasks& tasks, const Snapshot& sna
 
 /// Error for the master of an MPI job: muster cannot know how programs are started on its workers.
 Error has_no_starter(const Sourced<std::string>& hosts) {
-  return Error{ErrorKind::BadEnvironment,
-               hosts.source.name + " is '" + shortened(hosts.value) +
-                   "', and on the workers of an MPI job runs only sshd; 'muster --hosts $MPI_HOST' "
-                   "starts it on all of them; or leave the mpi plugin out"};
+  return Error{ErrorKind::BadEnvironment, hosts.source.name + " is '" + shortened(hosts.value) +
+                                              "', and on the workers of an MPI job runs only sshd; 'muster --hosts "
+                                              "$MPI_HOST' starts it on all of them; or leave the mpi plugin out"};
 }
 
 /// Counts the nodes of all tasks; the source names each of the counts.
@@ -219,8 +218,7 @@ Result<Sourced<int>> count_nodes(const Tasks& tasks) {
     total.value += task.count.value;
     total.source.name += (total.source.name.empty() ? "" : "+") + task.count.source.name;
     if (total.value > kMostNodes) {
-      return wrong_value({std::to_string(total.value), total.source},
-                         "at most " + std::to_string(kMostNodes) + " nodes");
+      return wrong_value(as_text(total), "at most " + std::to_string(kMostNodes) + " nodes");
     }
   }
   return total;

@@ -229,7 +229,7 @@ bool is_other_address_count(State& state, const Item& item) {
   if (list.empty() && (lacks_address(state, item) || is_address_no_text(state, item))) {
     return false;
   }
-  const std::ptrdiff_t count = list.empty() ? 0 : std::count(list.begin(), list.end(), ',') + 1;
+  const std::ptrdiff_t count = list.empty() ? 0 : std::ranges::count(list, ',') + 1;
   state.addresses = state.addresses.value_or(count);
   state.detail = std::to_string(*state.addresses);
   return count != state.addresses;

@@ -25,7 +25,7 @@ void append_fields(std::string& out, const json::object& object, std::string_vie
       fields.push_back(&field);
     }
   }
-  std::sort(fields.begin(), fields.end(), [](const auto* one, const auto* other) { return one->key() < other->key(); });
+  std::ranges::sort(fields, [](const auto* one, const auto* other) { return one->key() < other->key(); });
   for (const auto* field : fields) {
     out += (field == fields.front() ? "" : ",") + json::serialize(field->key()) + ":";
     append_sorted(out, field->value());

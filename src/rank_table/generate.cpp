@@ -33,7 +33,7 @@ Result<std::vector<int>> visible_devices(const Snapshot& snapshot) {
   std::vector<int> shown = shown_ascend_devices(snapshot);
   const std::string list = snapshot.variable("ASCEND_RT_VISIBLE_DEVICES").value_or("");
   const std::vector<DeviceEntry> places = read_device_list(list);
-  const bool are_there = std::all_of(places.begin(), places.end(), [&](const DeviceEntry& place) {
+  const bool are_there = std::ranges::all_of(places, [&](const DeviceEntry& place) {
     return place.number && static_cast<std::size_t>(*place.number) < shown.size();
   });
   if (!shown.empty() && !are_there) {
@@ -51,7 +51,7 @@ Result<> check_groups(const std::vector<int>& devices) {
   const bool is_mixed = *least < kGroup && *most >= kGroup && *most < kBothGroups;
   if (is_mixed && devices.size() != kBothGroups) {
     std::vector<int> sorted = devices;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     return Error{ErrorKind::BadEnvironment, "cannot generate a rank table for the devices " + describe_ranges(sorted) +
                                                 ": expected some of 0-3, some of 4-7, or all eight"};
   }

@@ -36,7 +36,7 @@ bool has_pod_name(const Instance& instance, const std::string& name) {
 
 bool has_address(const Instance& instance, const std::string& address) {
   const auto is_it = [&](const std::string& other) { return other == address || is_same_address(other, address); };
-  return is_it(instance.server_id) || std::any_of(instance.addresses.begin(), instance.addresses.end(), is_it);
+  return is_it(instance.server_id) || std::ranges::any_of(instance.addresses, is_it);
 }
 
 int lowest_rank(const Instance& instance) {
@@ -60,17 +60,16 @@ bool has_several_groups(const Table& table) {
     return name.substr(0, name.rfind('-'));
   };
   const auto& instances = table.instances;
-  const bool are_numbered = std::all_of(instances.begin(), instances.end(), [](const Instance& instance) {
-    return pod_number(instance.pod_name).has_value();
-  });
-  return are_numbered && std::any_of(instances.begin(), instances.end(),
-                                     [&](const auto& other) { return group_of(other) != group_of(instances.front()); });
+  const bool are_numbered = std::ranges::all_of(
+      instances, [](const Instance& instance) { return pod_number(instance.pod_name).has_value(); });
+  return are_numbered && std::ranges::any_of(instances, [&](const auto& other) {
+           return group_of(other) != group_of(instances.front());
+         });
 }
 
 std::optional<std::size_t> holder_of(const Table& table, int rank) {
   const auto has_rank = [&](const Instance& instance) {
-    return std::any_of(instance.devices.begin(), instance.devices.end(),
-                       [&](const Device& device) { return device.rank == rank; });
+    return std::ranges::any_of(instance.devices, [&](const Device& device) { return device.rank == rank; });
   };
   const Places places = find_all(table, has_rank);
   return places.empty() ? std::nullopt : std::optional(places.front());
@@ -177,9 +176,8 @@ std::string describe_instances(const Table& table) {
 OwnNames own_names(const Snapshot& snapshot) {
   OwnNames own;
   const auto add = [](std::vector<Sourced<std::string>>& names, const std::optional<Sourced<std::string>>& name) {
-    const bool is_known =
-        !name || name->value.empty() ||
-        std::any_of(names.begin(), names.end(), [&](const auto& other) { return other.value == name->value; });
+    const bool is_known = !name || name->value.empty() ||
+                          std::ranges::any_of(names, [&](const auto& other) { return other.value == name->value; });
     if (!is_known) {
       names.push_back(*name);
     }
@@ -199,8 +197,8 @@ OwnNames own_names(const Snapshot& snapshot) {
 
 Result<std::size_t> find_instance(const TableFile& file, const OwnNames& own) {
   Search search(file.table);
-  const bool has_names = std::any_of(file.table.instances.begin(), file.table.instances.end(),
-                                     [](const Instance& instance) { return !instance.pod_name.empty(); });
+  const bool has_names =
+      std::ranges::any_of(file.table.instances, [](const Instance& instance) { return !instance.pod_name.empty(); });
   auto found = has_names ? search.by_names(own.pods, has_pod_name) : std::nullopt;
   found = found || !has_names ? found : search.by_index(own);
   found = found ? found : search.by_names(own.addresses, has_address);

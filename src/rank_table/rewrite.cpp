@@ -51,7 +51,7 @@ void make_number(json::object& object, Keys keys) {
 void move_members(json::object& from, json::object& to, Keys without) {
   for (auto& member : from) {
     const std::string_view key = member.key();
-    if (std::find(without.begin(), without.end(), key) == without.end() && !to.contains(key)) {
+    if (!contains(without, key) && !to.contains(key)) {
       to.emplace(key, std::move(member.value()));
     }
   }

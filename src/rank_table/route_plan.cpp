@@ -152,7 +152,7 @@ Result<std::vector<int>> planned_ranks(const Table& table, const Table& planned)
     of_table.push_back(found->second);
   }
   std::vector<int> sorted = of_table;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (sorted[i] != static_cast<int>(i) || planned.size != table.size) {
       return Error{ErrorKind::BadData, "the planned table has other ranks than the rank table"};
@@ -188,8 +188,7 @@ std::string digest_of(const std::vector<int>& ranks) {
 
 RouteDecision decide_route(const std::vector<RouteVote>& votes) {
   RouteDecision decision;
-  if (std::all_of(votes.begin(), votes.end(),
-                  [](const RouteVote& vote) { return !has_plan(vote) && vote.reason.empty(); })) {
+  if (std::ranges::all_of(votes, [](const RouteVote& vote) { return !has_plan(vote) && vote.reason.empty(); })) {
     return decision;
   }
   auto reason = find_other_vote(votes);

@@ -28,8 +28,7 @@ constexpr std::string_view kLine = "a node and its switches from the top to the 
 /// Splits "core/spine-1/leaf-3" into switches; none where a name between two slashes is empty.
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> switches = split(path, '/');
-  const bool has_gap =
-      std::any_of(switches.begin(), switches.end(), [](const std::string& one) { return one.empty(); });
+  const bool has_gap = std::ranges::any_of(switches, [](const std::string& one) { return one.empty(); });
   return has_gap ? std::vector<std::string>() : switches;
 }
 
@@ -53,7 +52,7 @@ Result<> read_line(SwitchPaths& paths, std::string_view text, const std::string&
 std::vector<std::string> names_of(const Instance& instance) {
   std::vector<std::string> names = {instance.pod_name, instance.server_id};
   names.insert(names.end(), instance.addresses.begin(), instance.addresses.end());
-  const bool has_name = std::any_of(names.begin(), names.end(), [](const std::string& one) { return !one.empty(); });
+  const bool has_name = std::ranges::any_of(names, [](const std::string& one) { return !one.empty(); });
   for (const Device& device : has_name ? std::vector<Device>() : instance.devices) {
     const auto addresses = split(device.addresses, ',');
     names.insert(names.end(), addresses.begin(), addresses.end());
@@ -152,8 +151,8 @@ void sort_by_groups(Nodes& nodes) {
     key.push_back(i);
     keyed.emplace_back(std::move(key), std::move(nodes[i]));
   }
-  std::sort(keyed.begin(), keyed.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
-  std::transform(keyed.begin(), keyed.end(), nodes.begin(), [](auto& one) { return std::move(one.second); });
+  std::ranges::sort(keyed, [](const auto& one, const auto& other) { return one.first < other.first; });
+  std::ranges::transform(keyed, nodes.begin(), [](auto& one) { return std::move(one.second); });
 }
 
 /// Numbers the nodes' devices in the order of `nodes`; the result is in the order of the table.
@@ -258,8 +257,7 @@ Result<RingOrder> order_ring(const Table& table, const SwitchPaths& paths, const
                  "the rank table does not give each rank from 0 to " + std::to_string(order.ranks.size()) + " once"};
   }
   Nodes nodes = found;
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   [](const Node& one, const Node& other) { return one.least_rank < other.least_rank; });
+  std::ranges::stable_sort(nodes, [](const Node& one, const Node& other) { return one.least_rank < other.least_rank; });
   sort_by_groups(nodes);
   std::vector<int> ranks = number(table, nodes);
   order.hops_before = count_hops(*before, found);
@@ -375,7 +373,7 @@ TopologyReading read_servers(const json::array& servers, const std::string& name
 /// True for incomplete base64 of a gzip stream. Any other text is invalid, and waiting for more is useless.
 bool may_be_packed(std::string_view letters) {
   constexpr std::string_view kStart = "H4sI";  // the first three bytes that gzip writes
-  const bool is_base64 = std::all_of(letters.begin(), letters.end(), [](char letter) {
+  const bool is_base64 = std::ranges::all_of(letters, [](char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
            std::string_view("+/= \t\r\n").find(letter) != std::string_view::npos;
   });

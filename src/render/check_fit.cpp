@@ -160,7 +160,7 @@ bool is_tolerated(const Taint& taint, const std::vector<Toleration>& tolerations
   if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
     return true;  // only a preference
   }
-  return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& one) {
+  return std::ranges::any_of(tolerations, [&](const Toleration& one) {
     return one.key == taint.key && (one.value.empty() || one.value == taint.value) &&
            (one.effect.empty() || one.effect == taint.effect);
   });
@@ -179,7 +179,7 @@ std::string obstacle_of(const Node& node, const PodNeeds& needs) {
       return "tainted with " + one_line(taint.key, 80) + ":" + one_line(taint.effect, 80);
     }
   }
-  const bool has_labels = std::all_of(needs.node_selector.begin(), needs.node_selector.end(), [&](const auto& wanted) {
+  const bool has_labels = std::ranges::all_of(needs.node_selector, [&](const auto& wanted) {
     const auto at = node.labels.find(wanted.first);
     return at != node.labels.end() && at->second == wanted.second;
   });
@@ -304,9 +304,8 @@ std::string first_sentence(const Fit& fit, const PodNeeds& needs, const Survey& 
 /// Counts the waiting pods that need the same resource, since they may be scheduled first.
 std::size_t count_rivals(const ClusterState& state, const PodNeeds& needs) {
   const std::string resource = main_resource(needs);
-  return static_cast<std::size_t>(std::count_if(state.waiting.begin(), state.waiting.end(), [&](const Amounts& one) {
-    return resource == kPods || amount_of(one, resource) > 0;
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      state.waiting, [&](const Amounts& one) { return resource == kPods || amount_of(one, resource) > 0; }));
 }
 
 std::string further_sentences(const Fit& fit, const ClusterState& state, const Survey& seen) {

@@ -98,7 +98,7 @@ Result<InitContainers> read_init_containers(const json::value& pod) {
 
 bool is_ready(const json::value& node) {
   const auto& conditions = items_at(node, {"status", "conditions"});
-  return std::any_of(conditions.begin(), conditions.end(), [](const json::value& condition) {
+  return std::ranges::any_of(conditions, [](const json::value& condition) {
     return text_at(condition, {"type"}) == "Ready" && text_at(condition, {"status"}) == "True";
   });
 }
@@ -195,10 +195,7 @@ Result<Amounts> requests_of(const json::value& pod) {
   const auto whole = requests_of_container(*spec);
   Amounts overhead;
   TRY(read_amounts(overhead, find(pod, {"spec", "overhead"})));
-  if (!whole) {
-    return whole.error();
-  }
-  for (const auto& [resource, amount] : *whole) {
+  for (const auto& [resource, amount] : TRY(whole)) {
     amounts[resource] = amount;
   }
   add(amounts, overhead);

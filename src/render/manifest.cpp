@@ -32,15 +32,14 @@ constexpr auto kKinds = std::to_array<Kind>({
 });
 
 const Kind& find_kind(std::string_view name) {
-  return *std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return name == kind.name; });
+  return *std::ranges::find_if(kKinds, [&](const Kind& kind) { return name == kind.name; });
 }
 
 Result<> check_arguments(const ManifestRequest& request) {
   if (request.kind == "slurm") {
     return {};  // a shell accepts any byte
   }
-  const auto bad = std::find_if(request.arguments.begin(), request.arguments.end(),
-                                [](const auto& argument) { return !is_utf8(argument); });
+  const auto bad = std::ranges::find_if(request.arguments, [](const auto& argument) { return !is_utf8(argument); });
   if (bad == request.arguments.end()) {
     return {};
   }
@@ -93,8 +92,7 @@ bool brings_token(std::string_view kind) {
 }
 
 bool is_of_kubernetes(std::string_view kind) {
-  return std::any_of(kKinds.begin(), kKinds.end(),
-                     [&](const Kind& one) { return kind == one.name && one.pod_prefix != nullptr; });
+  return std::ranges::any_of(kKinds, [&](const Kind& one) { return kind == one.name && one.pod_prefix != nullptr; });
 }
 
 std::string last_suffix(std::string_view kind, int nodes) {
@@ -109,7 +107,7 @@ const std::vector<std::string>& restart_codes() {
 
 std::string fill_file(std::string_view file, const Values& values) {
   const auto texts = manifest_texts();
-  const auto text = std::find_if(texts.begin(), texts.end(), [&](const ManifestText& one) { return one.name == file; });
+  const auto text = std::ranges::find_if(texts, [&](const ManifestText& one) { return one.name == file; });
   return fill_lines(text->text, values);
 }
 
@@ -152,7 +150,7 @@ Values indented(const Values& values, std::string_view line) {
 std::string fill_lines(std::string_view text, const Values& values) {
   std::string filled;
   for (const std::string& line : split(text.substr(0, text.find_last_not_of('\n') + 1), '\n')) {
-    const bool needs_empty_value = std::any_of(values.begin(), values.end(), [&](const auto& value) {
+    const bool needs_empty_value = std::ranges::any_of(values, [&](const auto& value) {
       return value.second.empty() && line.find("{" + value.first + "}") != std::string::npos;
     });
     if (!needs_empty_value) {

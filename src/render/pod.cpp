@@ -21,7 +21,7 @@ constexpr std::size_t kMostOfLabel = 63;
 constexpr std::size_t kMostOfName = 253;
 
 bool has_only(std::string_view text, std::string_view signs, bool with_capitals) {
-  return std::all_of(text.begin(), text.end(), [&](char c) {
+  return std::ranges::all_of(text, [&](char c) {
     const bool is_capital = c >= 'A' && c <= 'Z';
     return (is_letter_or_digit(c) && (with_capitals || !is_capital)) || signs.find(c) != std::string_view::npos;
   });
@@ -36,10 +36,9 @@ bool is_word(std::string_view text, std::string_view signs, std::size_t most) {
 /// True for words of lower-case letters between dots.
 bool is_domain(std::string_view text) {
   const auto words = split(text, '.');
-  return !words.empty() && text.size() <= kMostOfName &&
-         std::all_of(words.begin(), words.end(), [](const std::string& word) {
-           return is_word(word, "-", kMostOfLabel) && has_only(word, "-", false);
-         });
+  return !words.empty() && text.size() <= kMostOfName && std::ranges::all_of(words, [](const std::string& word) {
+    return is_word(word, "-", kMostOfLabel) && has_only(word, "-", false);
+  });
 }
 
 /// True for "name" or "domain/name", as keys of labels and taints.
@@ -73,6 +72,12 @@ Toleration cut_toleration(std::string_view text) {
   return toleration;
 }
 
+/// The text, which the message shows in part where it is wrong.
+Result<std::string> accept(bool is_right, const Sourced<std::string>& text, std::string_view expected,
+                           std::size_t shown = kMostOfName) {
+  return is_right ? Result<std::string>(text.value) : wrong_value({one_line(text.value, shown), text.source}, expected);
+}
+
 bool is_effect(std::string_view text) {
   return text == "NoSchedule" || text == "NoExecute" || text == "PreferNoSchedule";
 }
@@ -85,35 +90,24 @@ Result<std::string> read_name(const Sourced<std::string>& text, std::size_t most
     return name;
   }
   return wrong_value({one_line(name, 2 * kMostOfLabel), text.source},
-                     "a name of small letters, digits and '-' that begins with a letter, ends with a "
-                     "letter or digit, and has at most " +
+                     "a name of small letters, digits and '-' that begins with a letter, ends with a letter or digit, "
+                     "and has at most " +
                          std::to_string(most) + " characters");
 }
 
 Result<std::string> read_object_name(const Sourced<std::string>& text) {
-  if (is_domain(text.value)) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "a name of Kubernetes: small letters, digits, '-' and '.'");
+  return accept(is_domain(text.value), text, "a name of Kubernetes: small letters, digits, '-' and '.'");
 }
 
 Result<std::string> read_queue(const Sourced<std::string>& text) {
-  if (is_word(text.value, "-_.", kMostOfLabel)) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "a name of letters, digits, '-', '_' and '.' with at most 63 characters");
+  return accept(is_word(text.value, "-_.", kMostOfLabel), text,
+                "a name of letters, digits, '-', '_' and '.' with at most 63 characters");
 }
 
 Result<std::string> read_image(const Sourced<std::string>& text) {
   const bool is_image =
       !text.value.empty() && is_letter_or_digit(text.value.front()) && has_only(text.value, "-_./:@", true);
-  if (is_image) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "an image such as train:1.0: letters, digits and any of -_./:@");
+  return accept(is_image, text, "an image such as train:1.0: letters, digits and any of -_./:@");
 }
 
 Result<std::string> read_slurm_image(const Sourced<std::string>& text) {
@@ -126,8 +120,7 @@ Result<std::string> read_slurm_image(const Sourced<std::string>& text) {
   const auto read = is_path ? text.value : read_image({image, text.source});
   if (!read) {
     return wrong_value({one_line(text.value, kMostOfName), text.source},
-                       "an image such as train:1.0 or registry.example/train:1.0, or the path of a "
-                       "squashfs file");
+                       "an image such as train:1.0 or registry.example/train:1.0, or the path of a squashfs file");
   }
   const std::size_t slash = image.find('/');
   const std::string first = image.substr(0, slash);
@@ -137,28 +130,18 @@ Result<std::string> read_slurm_image(const Sourced<std::string>& text) {
 }
 
 Result<std::string> read_resource(const Sourced<std::string>& text) {
-  if (text.value.find('/') != std::string::npos && is_key(text.value)) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "a resource of Kubernetes such as nvidia.com/gpu");
+  return accept(text.value.find('/') != std::string::npos && is_key(text.value), text,
+                "a resource of Kubernetes such as nvidia.com/gpu");
 }
 
 Result<std::string> read_gres(const Sourced<std::string>& text) {
-  if (is_word(text.value, "-_.:", kMostOfLabel)) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfName), text.source},
-                     "a generic resource of Slurm such as gpu or gpu:a100");
+  return accept(is_word(text.value, "-_.:", kMostOfLabel), text, "a generic resource of Slurm such as gpu or gpu:a100");
 }
 
 Result<std::string> read_quantity(const Sourced<std::string>& text) {
   const auto quantity = parse_quantity(text.value);
-  if (quantity && *quantity > 0) {
-    return text.value;
-  }
-  return wrong_value({one_line(text.value, kMostOfLabel), text.source},
-                     "a quantity above 0 as Kubernetes writes it, such as 16, 500m, 64Gi or 1.5Ti");
+  return accept(quantity && *quantity > 0, text,
+                "a quantity above 0 as Kubernetes writes it, such as 16, 500m, 64Gi or 1.5Ti", kMostOfLabel);
 }
 
 Result<std::map<std::string, std::string>> read_selector(const Sourced<std::string>& text) {
