@@ -342,9 +342,9 @@ void Agent::on_attempt_over() {
 }
 
 void Agent::report_attempt_over(std::optional<bool> made_progress) {
-  NodeFailures failures = attempt_->failures();
-  gang_.notify(
-      gang::AttemptOver{std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
+  gang::AttemptOver over = attempt_->over();
+  over.made_progress = made_progress;
+  gang_.notify(std::move(over));
 }
 
 /// Logs ranks and address at the start, which are known only once the nodes have met.

@@ -48,7 +48,7 @@ Attempt::Attempt(boost::asio::io_context& io, OutputQueues& queues, const Attemp
       terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
       error_files_(io, input.helpers, plan_, input.run.run_folder),
       starter_(io, StarterParts{plan_, programs_, workers_, streams_, error_files_, terminal_, input.run.options}),
-      successes_(plan_, workers_),
+      successes_(io, plan_, workers_, [this] { report_early_exits(); }),
       log_(plan_, workers_, supervisor_, input_.run.options),
       services_(std::move(services)),
       listeners_({&log_, &services_, &left_by_ranks_}),
@@ -61,7 +61,6 @@ Attempt::Attempt(boost::asio::io_context& io, OutputQueues& queues, const Attemp
       pause_timer_(io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(io, kOrderWindow, [this] { act_on_failures(); }),
       oom_kills_({.file = input.oom_counter, .before = read_oom_counter(input.oom_counter).value_or(0)}),
-      early_server_exit_(io, plan_, workers_, [this] { report_early_exits(); }),
       left_by_ranks_(io, plan_, workers_, input.run.options.grace) {
   connect_parts();
 }
@@ -173,7 +172,7 @@ void Attempt::poll_stops() {
 
 void Attempt::cancel() {
   rest();
-  early_server_exit_.cancel();
+  successes_.cancel();
 }
 
 // --- Handlers of the event loop -----------------------------------------------------------------
@@ -261,7 +260,7 @@ void Attempt::report_silent_workers() {
 
 void Attempt::report_early_exits() {
   poll_deaths();
-  for (const std::size_t worker : early_server_exit_.take()) {
+  for (const std::size_t worker : successes_.take_early_exits()) {
     if (is_succeeding()) {
       notify(&AttemptListener::on_early_end, worker);
     }
@@ -298,7 +297,7 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
     is_asked_ = true;
   }
   if (!has_asked_ && !answers_guard) {
-    early_server_exit_.note(death);
+    successes_.note(death);
   }
   const bool is_unasked = !(has_asked_ || answers_guard) || workers_.was_exiting(death.worker);
   events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, failed_with_exit_0});
@@ -363,15 +362,6 @@ bool Attempt::is_succeeding() const {
   return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
 }
 
-std::vector<control::WorkerStatus> Attempt::describe_workers() const {
-  return status_of(view());
-}
-
-AttemptView Attempt::view() const {
-  return {plan_,        workers_,  supervisor_, streams_, starter_.failure(), services_.failure(), services_.faults(),
-          error_files_, oom_kills_};
-}
-
 // Actions of the supervisor, and requests of services, as system calls.
 
 namespace {
@@ -379,7 +369,7 @@ namespace {
 std::vector<std::size_t> failed_workers(const Supervisor& supervisor) {
   std::vector<std::size_t> workers;
   workers.reserve(supervisor.failed().size());
-  for (const FailedWorker& failed : supervisor.failed()) {
+  for (const WorkerEnded& failed : supervisor.failed()) {
     workers.push_back(failed.worker);
   }
   return workers;
@@ -393,10 +383,6 @@ std::optional<int> rank_of_worker(const LaunchPlan& plan, std::optional<std::siz
 
 void Attempt::act(const StartWorkers& /*action*/) {
   starter_.start();
-}
-
-void Attempt::act(const ReportFailure& /*action*/) {
-  on_failure(*failures().first);
 }
 
 void Attempt::act(const ReportSuccess& action) {

@@ -17,6 +17,7 @@
 #include "process/sidecars.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
+#include "supervise/end_hints.hpp"
 #include "supervise/supervisor.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -92,8 +93,6 @@ class Attempt {
   /// Cancels all waits. To be called before destruction, which must happen in a later turn of the loop.
   void cancel();
 
-  /// True if a process could not be killed and may still be alive.
-  [[nodiscard]] bool gave_up() const { return supervisor_.conclusion().gave_up; }
   /// The rank of the living worker that is `pid` or an ancestor of it; empty: none.
   [[nodiscard]] std::optional<int> rank_of(pid_t pid) const;
   /// Sends a signal to such a process, and returns the rank of its worker.
@@ -103,11 +102,12 @@ class Attempt {
   /// True if the reason of the stop order was logged here.
   [[nodiscard]] bool has_logged_order() const { return log_.has_logged_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
-  /// For the control socket.
+  /// Current state of the workers for the control socket, without values from /proc.
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
-  [[nodiscard]] std::vector<WorkerResult> results() const { return results_of(view()); }
-  /// This node's failures, with the workers' last lines.
-  [[nodiscard]] NodeFailures failures() const { return failures_of(view(), input_.run.options.host_name); }
+  [[nodiscard]] std::vector<WorkerResult> results() const;
+  /// This node's failures, with the last lines and error files that have been read, in the order in which they ended.
+  /// `made_progress` is not set.
+  [[nodiscard]] gang::AttemptOver over() const;
 
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;
@@ -146,7 +146,14 @@ class Attempt {
   void carry_out(const std::vector<Action>& actions);
   [[nodiscard]] bool is_nothing_left() const;
   [[nodiscard]] bool is_succeeding() const;
-  [[nodiscard]] AttemptView view() const;
+
+  // Results.
+  [[nodiscard]] std::string describe_state(std::size_t worker) const;
+  [[nodiscard]] Failure service_failure() const;
+  [[nodiscard]] Failure worker_failure(std::size_t worker) const;
+  [[nodiscard]] std::vector<std::string> hints_for(const Failure& failure, std::size_t worker) const;
+  [[nodiscard]] bool is_suspect(const WorkerEnded& failed) const;
+  [[nodiscard]] std::vector<Failure> suspects() const;
 
   // Actions of the supervisor.
   void act(const StartWorkers& action);
@@ -176,7 +183,7 @@ class Attempt {
   Terminal terminal_;
   ErrorFiles error_files_;
   WorkerStarter starter_;
-  SuccessReports successes_;
+  Successes successes_;
   AttemptLog log_;
   AttemptServices services_;
   std::vector<AttemptListener*> listeners_;
@@ -189,7 +196,6 @@ class Attempt {
   DelayedCall pause_timer_;    ///< runs after SIGTSTP
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
   OomKills oom_kills_;         ///< counted before the first worker
-  EarlyServerExit early_server_exit_;
   RankOrphans left_by_ranks_;
   std::deque<Event> events_;
   bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know

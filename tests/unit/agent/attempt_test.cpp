@@ -131,7 +131,7 @@ TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
   run_with(std::make_unique<FailsLater>(io_));
 
   EXPECT_EQ(notified_, std::vector<std::string>{"store"});
-  const auto failure = attempt_->failures().first;
+  const auto failure = attempt_->over().failure;
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->service, "store");
   EXPECT_EQ(failure->start_error, "its port was closed");
@@ -146,7 +146,7 @@ TEST_F(AttemptTest, StartsNoWorkerWhenAServiceCannotStart) {
   run_with(std::make_unique<CannotStart>());
 
   EXPECT_EQ(notified_, std::vector<std::string>{"store"});
-  EXPECT_EQ(attempt_->failures().first->exit_code, 65);
+  EXPECT_EQ(attempt_->over().failure->exit_code, 65);
   for (const WorkerResult& worker : attempt_->results()) {
     EXPECT_EQ(worker.outcome, WorkerOutcome::NeverStarted);
   }
@@ -156,14 +156,14 @@ TEST_F(AttemptTest, AnErrorWaitsForAnEarlierCrash) {
   run({}, "exit 3");
 
   EXPECT_GE(waited_, kOrderWindow);
-  EXPECT_EQ(attempt_->failures().first->exit_code, 3);
+  EXPECT_EQ(attempt_->over().failure->exit_code, 3);
 }
 
 TEST_F(AttemptTest, ACrashIsActedUponAtOnce) {
   run({}, "kill -SEGV $$");
 
   EXPECT_FALSE(has_turned_) << "it is acted upon as soon as it is found";
-  EXPECT_EQ(attempt_->failures().first->exit_code, 128 + SIGSEGV);
+  EXPECT_EQ(attempt_->over().failure->exit_code, 128 + SIGSEGV);
 }
 
 }  // namespace
