@@ -309,19 +309,12 @@ void Agent::act(const gang::StartAttempt& wanted) {
   control_.note_stopping(false);
   awaited_keys_.clear();
   LaunchPlan plan = plan_of_attempt(start, merged);
-  const AttemptInput input{run_, link_.guard, sidecars_, helpers_, link_.page, oom_counter_};
+  const AttemptInput input{io_, run_, link_.guard, sidecars_, helpers_, link_.page, oom_counter_};
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
-  attempt_ = std::make_unique<Attempt>(io_, queues_, input, std::move(plan), std::move(services));
-  attempt_->on_failure = [this](const Failure& failure) {
-    exit_log_timer_.ask();
-    gang_.notify(failure);
-  };
-  attempt_->on_success = [this](const auto& one) { gang_.notify(one); };
-  attempt_->on_asked = std::bind_front(&Agent::on_workers_asked, this);
-  attempt_->on_gone = [this] { gang_.notify(gang::WorkersGone{}); };
-  attempt_->on_over = [this] { on_attempt_over(); };
+  attempt_ = std::make_unique<Attempt>(input, queues_, std::move(plan), std::move(services));
+  attempt_->add(*this);
   pending_work_.add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
 }
@@ -330,7 +323,12 @@ std::string Agent::attempt_name() const {
   return "attempt " + std::to_string(attempt_->plan().placement.attempt);
 }
 
-void Agent::on_attempt_over() {
+void Agent::on_first_failure(const Failure& failure) {
+  exit_log_timer_.ask();
+  gang_.notify(failure);
+}
+
+void Agent::on_over() {
   pending_work_.remove(attempt_name());
   exit_log_timer_.cancel();
   poll_timer_.cancel();

@@ -6,65 +6,37 @@
 #include "agent/attempt_listener.hpp"
 #include "agent/attempt_results.hpp"
 #include "agent/run.hpp"
+#include "agent/stop_sequence.hpp"
 #include "agent/worker_files.hpp"
 #include "agent/worker_starter.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
 #include "output/worker_streams.hpp"
-#include "process/descendants.hpp"
-#include "process/helper_process.hpp"
 #include "process/inherited.hpp"
-#include "process/sidecars.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
 #include "supervise/end_hints.hpp"
 #include "supervise/supervisor.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <chrono>
-#include <csignal>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace muster {
 
-/// Input of an attempt; everything outlives it.
-struct AttemptInput {
-  const RunContext& run;
-  pid_t guard = -1;
-  Sidecars& sidecars;
-  HelperProcesses& helpers;
-  const GuardSharedMemory& page;
-  const std::string& oom_counter;  ///< path of the cgroup's OOM counter; empty: none
-};
-
 /// Handlers of the event loop queue events; `process` passes them to the supervisor one by one and carries out the
-/// actions that it returns. Callbacks run in the middle of this: they must not call back at once.
+/// actions that it returns.
 class Attempt {
  public:
-  Attempt(boost::asio::io_context& io, OutputQueues& queues, const AttemptInput& input, LaunchPlan plan,
-          std::unique_ptr<Services> services);
-
-  /// This node's first failure, as far as it is known at once.
-  std::function<void(const Failure& failure)> on_failure;
-  /// A worker whose success counts exited with 0. `attempt` is not set.
-  std::function<void(const gang::Succeeded& succeeded)> on_success;
-  /// The workers got a stop signal that we did not send: from the guard, or by Ctrl-C, which does not reach us.
-  std::function<void(int signal)> on_asked;
-  /// No process is left, and all output has been read. Consoles and files may not have taken it yet.
-  std::function<void()> on_over;
-  /// No process is left. `on_over` follows.
-  std::function<void()> on_gone = [] {};
+  Attempt(const AttemptInput& input, OutputQueues& queues, LaunchPlan plan, std::unique_ptr<Services> services);
 
   /// Adds a listener, which outlives the attempt and is called before those added later. To be called before `start`.
-  void add(AttemptListener& listener) { listeners_.push_back(&listener); }
+  void add(AttemptListener& listener) { listeners_.add(listener); }
   void start();
 
   /// Sends the workers the stop signal, by order of the gang; `most_grace` limits their grace, even if it has begun.
@@ -114,37 +86,24 @@ class Attempt {
   using ErrorCode = boost::system::error_code;
 
   void connect_parts();
-  template <typename... Parameters, typename... Arguments>
-  void notify(void (AttemptListener::*what)(Parameters...), const Arguments&... arguments) {
-    for (AttemptListener* const listener : listeners_) {
-      (listener->*what)(arguments...);
-    }
-  }
-
   // Handlers of the event loop.
   void wait_for_deaths();
   void on_deaths(const ErrorCode& error);
-  void on_grace_ended();
-  void on_kill_round(const std::vector<Process>& found, bool is_too_late);
   void on_output_end(std::size_t worker);
   void on_start_failure(const StartFailure& failure);
   void on_service_failure(const ServiceFailure& failure);
   void report_silent_workers();
-  void check_orphans();
-  void end_orphans(const std::vector<Process>& left);
-  void give_up_waiting(const std::vector<Process>& left);
   void report_early_exits();
 
   // Turning what happened into events.
   void collect_deaths();
   void note(const std::vector<Death>& deaths);
   void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
-  [[nodiscard]] bool is_answer(const Death& death, const StopSentByGuard& request) const;
-  [[nodiscard]] std::optional<StopSentByGuard> stop_sent_by_guard() const;
+  void request_stop_by_others(int signal);
   [[nodiscard]] bool is_failure_waiting() const;
+  void handle(const Event& event);
   void process();
   void carry_out(const std::vector<Action>& actions);
-  [[nodiscard]] bool is_nothing_left() const;
   [[nodiscard]] bool is_succeeding() const;
 
   // Results.
@@ -167,7 +126,6 @@ class Attempt {
   void act(const Finish& action);
   void rest();
   void finish();
-  [[nodiscard]] std::set<pid_t> excluded() const;
 
   // Preparation before the first start.
   [[nodiscard]] int prepare();  ///< returns how many steps still run
@@ -179,30 +137,22 @@ class Attempt {
   Supervisor supervisor_;
   Programs programs_;
   Workers workers_;
-  Sweeper sweeper_;
   Terminal terminal_;
   ErrorFiles error_files_;
   WorkerStarter starter_;
   Successes successes_;
   AttemptLog log_;
   AttemptServices services_;
-  std::vector<AttemptListener*> listeners_;
+  AttemptListeners listeners_;
+  StopSequence stop_;
   Descriptor deaths_;
-  Grace grace_;
-  KillLoop kill_loop_;
   DelayedCall ready_timer_;
   DelayedCall silence_timer_;
-  DelayedCall orphan_timer_;
   DelayedCall pause_timer_;    ///< runs after SIGTSTP
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
   OomKills oom_kills_;         ///< counted before the first worker
-  RankOrphans left_by_ranks_;
   std::deque<Event> events_;
   bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
-  bool has_heard_guard_ = false;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  bool has_asked_ = false;  ///< we have signalled workers, which may have ended because of it
-  EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
 };
 
 }  // namespace muster

@@ -1,10 +1,18 @@
 #pragma once
 
-// Interface for parts that observe an attempt, and the adapter for its services.
+// Shared by the parts of an attempt: its input, the interface of its listeners, and the adapter for its services.
 
+#include "agent/run.hpp"
+#include "gang/events.hpp"
 #include "process/descendants.hpp"
+#include "process/helper_process.hpp"
 #include "process/reaper.hpp"
+#include "process/sidecars.hpp"
 #include "services/service.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <functional>
@@ -17,6 +25,17 @@
 
 namespace muster {
 
+/// Input of an attempt; everything outlives it.
+struct AttemptInput {
+  boost::asio::io_context& io;
+  const RunContext& run;
+  pid_t guard = -1;
+  Sidecars& sidecars;
+  HelperProcesses& helpers;
+  const GuardSharedMemory& page;
+  const std::string& oom_counter;  ///< path of the cgroup's OOM counter; empty: none
+};
+
 /// A stop signal to the workers that still run.
 struct EndRequest {
   int signal = 0;
@@ -25,7 +44,8 @@ struct EndRequest {
   std::chrono::milliseconds grace{};
 };
 
-/// Observes an attempt: called in the order of events, decides nothing. Each function does nothing unless overridden.
+/// Observes an attempt: called in the order of events, decides nothing, and must not call the attempt back at once. Each
+/// function does nothing unless overridden.
 class AttemptListener {
  public:
   AttemptListener() = default;
@@ -52,12 +72,34 @@ class AttemptListener {
   /// has started the ranks and still runs, this may be called again.
   virtual void on_orphans(const std::vector<Process>& /*left*/) {}
   virtual void on_not_killed(const std::vector<Process>& /*left*/) {}
-  /// No process is left, and all output has been read.
+  /// This node's first failure, as far as it is known at once.
+  virtual void on_first_failure(const Failure& /*failure*/) {}
+  /// A worker whose success counts exited with 0. `attempt` is not set.
+  virtual void on_success(const gang::Succeeded& /*succeeded*/) {}
+  /// The workers got a stop signal that we did not send: from the guard, or by Ctrl-C, which does not reach us.
+  virtual void on_workers_asked(int /*signal*/) {}
+  /// No process is left. `on_over` follows.
+  virtual void on_gone() {}
+  /// No process is left, and all output has been read. Consoles and files may not have taken it yet.
   virtual void on_over() {}
 };
 
-// Lets services listen to their attempt.
+/// Calls the listeners of an attempt, which outlive it, in the order in which they were added.
+class AttemptListeners {
+ public:
+  void add(AttemptListener& listener) { listeners_.push_back(&listener); }
+  template <typename... Parameters, typename... Arguments>
+  void notify(void (AttemptListener::*what)(Parameters...), const Arguments&... arguments) const {
+    for (AttemptListener* const listener : listeners_) {
+      (listener->*what)(arguments...);
+    }
+  }
 
+ private:
+  std::vector<AttemptListener*> listeners_;
+};
+
+/// Lets services listen to their attempt.
 class AttemptServices : public AttemptListener {
  public:
   explicit AttemptServices(std::unique_ptr<Services> services) : services_(std::move(services)) {}

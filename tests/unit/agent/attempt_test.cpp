@@ -41,11 +41,17 @@ class CannotStart : public Service {
   }
 };
 
-/// When the first worker ended, and whether the loop has turned since.
+/// When the first worker ended and when the failure was told, and whether the loop has turned in that time.
 class NotesTheFirstEnd : public AttemptListener {
  public:
   explicit NotesTheFirstEnd(boost::asio::io_context& io) : io_(io) {}
 
+  void on_first_failure(const Failure& failure) override {
+    notified.push_back(failure.service);
+    waited = Clock::now() - time.value_or(Clock::now());
+    had_turned = has_turned;
+  }
+  void on_over() override { is_over = true; }
   void on_ended(const Death& /*death*/) override {
     if (!time) {
       time = Clock::now();
@@ -55,6 +61,10 @@ class NotesTheFirstEnd : public AttemptListener {
 
   std::optional<Clock::time_point> time;
   bool has_turned = false;
+  std::vector<std::string> notified;
+  Clock::duration waited{};  ///< from the first end until the failure was told
+  bool had_turned = false;   ///< the loop, in that time
+  bool is_over = false;
 
  private:
   boost::asio::io_context& io_;
@@ -88,22 +98,15 @@ class AttemptTest : public testing::Test {
   }
 
   void run(std::vector<NamedService> services, const std::string& script) {
-    attempt_.emplace(io_, queues_, AttemptInput{run_, -1, sidecars_, helpers_, page_, no_folder_}, plan(script),
+    attempt_.emplace(AttemptInput{io_, run_, -1, sidecars_, helpers_, page_, no_folder_}, queues_, plan(script),
                      std::make_unique<Services>(std::move(services)));
-    attempt_->on_failure = [this](const Failure& failure) {
-      notified_.push_back(failure.service);
-      waited_ = Clock::now() - first_end_.time.value_or(Clock::now());
-      has_turned_ = first_end_.has_turned;
-    };
     attempt_->add(first_end_);
-    attempt_->on_success = [](const gang::Succeeded& /*succeeded*/) {};
-    attempt_->on_over = [this] { is_over_ = true; };
     attempt_->start();
     const auto deadline = Clock::now() + 20s;
-    while (!is_over_ && Clock::now() < deadline) {
+    while (!first_end_.is_over && Clock::now() < deadline) {
       io_.run_one_for(1s);
     }
-    ASSERT_TRUE(is_over_) << "the workers were not ended within 20 s";
+    ASSERT_TRUE(first_end_.is_over) << "the workers were not ended within 20 s";
   }
 
   std::map<std::string, std::string> variables_;
@@ -120,17 +123,13 @@ class AttemptTest : public testing::Test {
   OutputQueues queues_{io_, helpers_, 5s};
   Sidecars sidecars_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;
-  std::vector<std::string> notified_;
   NotesTheFirstEnd first_end_{io_};
-  Clock::duration waited_{};  ///< from the first end until the failure was told
-  bool has_turned_ = false;   ///< the loop, in that time
-  bool is_over_ = false;
 };
 
 TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
   run_with(std::make_unique<FailsLater>(io_));
 
-  EXPECT_EQ(notified_, std::vector<std::string>{"store"});
+  EXPECT_EQ(first_end_.notified, std::vector<std::string>{"store"});
   const auto failure = attempt_->over().failure;
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->service, "store");
@@ -145,7 +144,7 @@ TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
 TEST_F(AttemptTest, StartsNoWorkerWhenAServiceCannotStart) {
   run_with(std::make_unique<CannotStart>());
 
-  EXPECT_EQ(notified_, std::vector<std::string>{"store"});
+  EXPECT_EQ(first_end_.notified, std::vector<std::string>{"store"});
   EXPECT_EQ(attempt_->over().failure->exit_code, 65);
   for (const WorkerResult& worker : attempt_->results()) {
     EXPECT_EQ(worker.outcome, WorkerOutcome::NeverStarted);
@@ -155,14 +154,14 @@ TEST_F(AttemptTest, StartsNoWorkerWhenAServiceCannotStart) {
 TEST_F(AttemptTest, AnErrorWaitsForAnEarlierCrash) {
   run({}, "exit 3");
 
-  EXPECT_GE(waited_, kOrderWindow);
+  EXPECT_GE(first_end_.waited, kOrderWindow);
   EXPECT_EQ(attempt_->over().failure->exit_code, 3);
 }
 
 TEST_F(AttemptTest, ACrashIsActedUponAtOnce) {
   run({}, "kill -SEGV $$");
 
-  EXPECT_FALSE(has_turned_) << "it is acted upon as soon as it is found";
+  EXPECT_FALSE(first_end_.had_turned) << "it is acted upon as soon as it is found";
   EXPECT_EQ(attempt_->over().failure->exit_code, 128 + SIGSEGV);
 }
 
