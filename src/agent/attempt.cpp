@@ -15,8 +15,6 @@ namespace {
 
 /// Delay before a worker with closed output is reported: usually it is about to exit.
 constexpr std::chrono::seconds kSilentDelay{1};
-/// Start timeout of services, which may load a library or start a program.
-constexpr std::chrono::seconds kReadyDelay{30};
 /// Delay between SIGTSTP and SIGSTOP, for a program to restore the terminal's settings and stop its own workers.
 constexpr std::chrono::milliseconds kHoldDelay{100};
 
@@ -33,27 +31,21 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
 Attempt::Attempt(const AttemptInput& input, OutputQueues& queues, LaunchPlan plan, std::unique_ptr<Services> services)
     : input_(input),
       plan_(std::move(plan)),
-      reader_(reader_of_input(plan_, input.run.options)),
       streams_(input.io, queues, plan_, input.run),
       supervisor_(deciding_workers(plan_)),
-      programs_(input.io, input.helpers, plan_, input.run.variables),
       workers_(plan_, input.run.inherited,
                {input.run.variables,
                 plan_.is_transparent ? std::string() : add_marker(input.run.variables, input.run.marker)}),
-      terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
-      error_files_(input.io, input.helpers, plan_, input.run.run_folder),
-      starter_(input.io,
-               StarterParts{plan_, programs_, workers_, streams_, error_files_, terminal_, input.run.options}),
-      successes_(input.io, plan_, workers_, [this] { report_early_exits(); }),
-      log_(plan_, workers_, supervisor_, input_.run.options),
       services_(std::move(services)),
+      preparation_(input, plan_, streams_, services_),
+      starter_(input, plan_, workers_, streams_, preparation_),
+      successes_(input.io, plan_, workers_, [this] { report_early_exits(); }),
+      log_(plan_, workers_, supervisor_, input.run.options),
       stop_(input, plan_, workers_, listeners_),
       deaths_(input.io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
-      ready_timer_(input.io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
       silence_timer_(input.io, kSilentDelay, [this] { report_silent_workers(); }),
       pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
-      failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }),
-      oom_kills_({.file = input.oom_counter, .before = read_oom_counter(input.oom_counter).value_or(0)}) {
+      failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
   connect_parts();
 }
 
@@ -63,10 +55,8 @@ void Attempt::connect_parts() {
   listeners_.add(stop_);
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
-  starter_.before_first = [this] { return prepare(); };
   starter_.on_started = [this](std::size_t worker) { listeners_.notify(&AttemptListener::on_started, worker); };
   starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
-  services_.on_ready = std::bind_front(&WorkerStarter::go_on, &starter_);
   services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
   stop_.poll = [this] {
     act_on_failures();
@@ -108,8 +98,8 @@ void Attempt::kill() {
 }
 
 void Attempt::pass_on(int signal) {
-  if (signal == SIGCONT && reader_ && workers_.is_alive(*reader_)) {
-    terminal_.lend_again(workers_.pid(*reader_));
+  if (const auto reader = starter_.reader(); signal == SIGCONT && reader && workers_.is_alive(*reader)) {
+    starter_.terminal().lend_again(workers_.pid(*reader));
   }
   if (signal == SIGWINCH || signal == SIGCONT) {
     streams_.fit_windows();  // before the workers ask for the size
@@ -140,12 +130,13 @@ void Attempt::act_on_failures() {
 
 void Attempt::poll_stops() {
   poll_deaths();
+  const Terminal& terminal = starter_.terminal();
   for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
     const bool asks_for_terminal = stopped.signal == SIGTTIN || stopped.signal == SIGTTOU;
-    const bool is_from_terminal = terminal_.is_ours() || (terminal_.is_wanted() && asks_for_terminal);
-    if (is_from_terminal && stopped.worker == reader_) {
+    const bool is_from_terminal = terminal.is_ours() || (terminal.is_wanted() && asks_for_terminal);
+    if (is_from_terminal && stopped.worker == starter_.reader()) {
       streams_.leave_rows();
-      terminal_.stop_guard();  // after Ctrl-Z, or a read in the background: `fg` resumes the job
+      terminal.stop_guard();  // after Ctrl-Z, or a read in the background: `fg` resumes the job
     } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // otherwise we sent the signal
       listeners_.notify(&AttemptListener::on_stopped, stopped);
     }
@@ -235,7 +226,7 @@ void Attempt::note(const std::vector<Death>& deaths) {
 void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard>& guards) {
   const bool failed_with_exit_0 = services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
   listeners_.notify(&AttemptListener::on_ended, death);
-  const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
+  const bool is_interrupted = starter_.terminal().is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal reaches the worker's process group, not us
     request_stop_by_others(SIGINT);
   }
@@ -366,21 +357,19 @@ void Attempt::act(const KillEverything& /*action*/) {
 void Attempt::act(const Finish& /*action*/) {
   rest();
   listeners_.notify(&AttemptListener::on_gone);
-  error_files_.read(failed_workers(supervisor_), std::bind_front(&Attempt::finish, this));
+  preparation_.error_files().read(failed_workers(supervisor_), std::bind_front(&Attempt::finish, this));
 }
 
 /// Cancels every wait, since no process is left.
 void Attempt::rest() {
-  programs_.cancel();
+  preparation_.cancel();
   stop_.cancel();
-  ready_timer_.cancel();
   silence_timer_.cancel();
   pause_timer_.cancel();
   failure_debounce_.cancel();
-  streams_.stop_opening();
   ErrorCode ignored;  // closed in any case
   deaths_.close(ignored);
-  terminal_.give_back();  // before the next attempt asks for the terminal
+  starter_.terminal().give_back();  // before the next attempt asks for the terminal
 }
 
 /// Reads the remaining output of the processes, which have all ended, and ends the attempt. The gang hears of it
@@ -398,20 +387,6 @@ std::optional<int> Attempt::rank_of(pid_t pid) const {
 
 std::optional<int> Attempt::signal_process(pid_t pid, int signal) {
   return rank_of_worker(plan_, workers_.signal_member(pid, signal));
-}
-
-// --- Preparation before the first start ---------------------------------------------------------
-
-int Attempt::prepare() {
-  const auto go_on = std::bind_front(&WorkerStarter::go_on, &starter_);
-  const bool has_error_files = error_files_.prepare(go_on);
-  const bool has_services = services_.start(plan_);
-  if (!has_services) {
-    ready_timer_.ask();
-  }
-  const bool has_files = streams_.open_files(go_on);
-  const bool has_programs = programs_.find(go_on);
-  return (has_services ? 0 : 1) + (has_files ? 0 : 1) + (has_error_files ? 0 : 1) + (has_programs ? 0 : 1);
 }
 
 }  // namespace muster

@@ -127,30 +127,22 @@ class Attempt {
   void rest();
   void finish();
 
-  // Preparation before the first start.
-  [[nodiscard]] int prepare();  ///< returns how many steps still run
-
   AttemptInput input_;
   LaunchPlan plan_;
-  std::optional<std::size_t> reader_;  ///< the worker that reads standard input
   WorkerStreams streams_;
   Supervisor supervisor_;
-  Programs programs_;
   Workers workers_;
-  Terminal terminal_;
-  ErrorFiles error_files_;
+  AttemptServices services_;
+  StartPreparation preparation_;
   WorkerStarter starter_;
   Successes successes_;
   AttemptLog log_;
-  AttemptServices services_;
   AttemptListeners listeners_;
   StopSequence stop_;
   Descriptor deaths_;
-  DelayedCall ready_timer_;
   DelayedCall silence_timer_;
   DelayedCall pause_timer_;    ///< runs after SIGTSTP
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
-  OomKills oom_kills_;         ///< counted before the first worker
   std::deque<Event> events_;
   bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
 };

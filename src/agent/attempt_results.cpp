@@ -171,7 +171,7 @@ Failure Attempt::worker_failure(std::size_t worker) const {
   failure.start_error = fault != services_.faults().end()          ? fault->second
                         : unstarted && unstarted->worker == worker ? unstarted->error.message
                                                                    : "";
-  failure.error_message = error_files_.message(worker);
+  failure.error_message = preparation_.error_files().message(worker);
   failure.last_lines = streams_.last_lines(worker);
   failure.exit_code = supervisor_.conclusion().exit_code;  // of a worker that was not started
   if (failure.status) {
@@ -188,9 +188,10 @@ std::vector<std::string> Attempt::hints_for(const Failure& failure, std::size_t 
   facts.status = *failure.status;
   facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
   facts.use = workers_.use(worker);
-  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(oom_kills_.file) : std::nullopt;
+  const OomKills& before = preparation_.oom_kills();
+  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(before.file) : std::nullopt;
   if (kills) {
-    facts.oom_kills = {.file = oom_kills_.file, .before = oom_kills_.before, .after = *kills};
+    facts.oom_kills = {.file = before.file, .before = before.before, .after = *kills};
   }
   return end_hints(facts);
 }
