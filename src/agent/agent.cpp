@@ -313,8 +313,8 @@ void Agent::act(const gang::StartAttempt& wanted) {
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
-  attempt_ = std::make_unique<Attempt>(input, queues_, std::move(plan), std::move(services));
-  attempt_->add(*this);
+  attempt_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), input, queues_, std::move(plan),
+                                       std::move(services));
   pending_work_.add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
 }

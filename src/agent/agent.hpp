@@ -35,7 +35,7 @@
 
 namespace muster {
 
-class Agent : private gang::NodeActions, private AttemptListener {
+class Agent : private gang::NodeActions, private AttemptOwner {
  public:
   Agent(const RunContext& run, GuardLink link);
 

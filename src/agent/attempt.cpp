@@ -28,8 +28,10 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
 
 }  // namespace
 
-Attempt::Attempt(const AttemptInput& input, OutputQueues& queues, LaunchPlan plan, std::unique_ptr<Services> services)
-    : input_(input),
+Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& queues, LaunchPlan plan,
+                 std::unique_ptr<Services> services)
+    : owner_(owner),
+      input_(input),
       plan_(std::move(plan)),
       streams_(input.io, queues, plan_, input.run),
       supervisor_(deciding_workers(plan_)),
@@ -41,22 +43,21 @@ Attempt::Attempt(const AttemptInput& input, OutputQueues& queues, LaunchPlan pla
       starter_(input, plan_, workers_, streams_, preparation_),
       successes_(input.io, plan_, workers_, [this] { report_early_exits(); }),
       log_(plan_, workers_, supervisor_, input.run.options),
-      stop_(input, plan_, workers_, listeners_),
+      stop_(input, plan_, workers_, log_),
       deaths_(input.io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       silence_timer_(input.io, kSilentDelay, [this] { report_silent_workers(); }),
       pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
-  connect_parts();
-}
-
-void Attempt::connect_parts() {
-  listeners_.add(log_);
-  listeners_.add(services_);
-  listeners_.add(stop_);
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
-  starter_.on_started = [this](std::size_t worker) { listeners_.notify(&AttemptListener::on_started, worker); };
-  starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
+  starter_.on_started = [this](std::size_t worker) {
+    log_.on_started(worker);
+    services_.on_started(worker);
+    stop_.on_started(worker);
+  };
+  starter_.on_failure = [this](const StartFailure& failure) {
+    handle(WorkerNotStarted{failure.worker, failure.error.exit_code()});
+  };
   services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
   stop_.poll = [this] {
     act_on_failures();
@@ -77,10 +78,6 @@ void Attempt::stop(int signal, const std::string& reason, std::optional<std::chr
   act_on_failures();
   stop_.note_order(reason, most_grace);
   handle(StopOrdered{signal});
-}
-
-void Attempt::request_stop(int signal) {
-  handle(StopRequested{signal});
 }
 
 void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
@@ -138,7 +135,7 @@ void Attempt::poll_stops() {
       streams_.leave_rows();
       terminal.stop_guard();  // after Ctrl-Z, or a read in the background: `fg` resumes the job
     } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // otherwise we sent the signal
-      listeners_.notify(&AttemptListener::on_stopped, stopped);
+      log_.on_stopped(stopped);
     }
   }
 }
@@ -170,15 +167,11 @@ void Attempt::on_output_end(std::size_t worker) {
   }
 }
 
-void Attempt::on_start_failure(const StartFailure& failure) {
-  handle(WorkerNotStarted{failure.worker, failure.error.exit_code()});
-}
-
 /// A worker that ended earlier may be the reason of the failure.
 void Attempt::on_service_failure(const ServiceFailure& failure) {
   act_on_failures();
   if (!supervisor_.is_running_normally() || !supervisor_.has_living_workers()) {
-    listeners_.notify(&AttemptListener::on_unneeded_failure, failure);
+    log_.on_unneeded_failure(failure);
     return;
   }
   stop_.note_reason("service '" + failure.service + "' failed");
@@ -193,7 +186,7 @@ void Attempt::report_silent_workers() {
   }
   for (std::size_t i = 0; i < starter_.tried(); ++i) {
     if (workers_.is_alive(i) && streams_.has_ended(i)) {
-      listeners_.notify(&AttemptListener::on_silent, i);
+      log_.on_silent(i);
     }
   }
 }
@@ -202,7 +195,7 @@ void Attempt::report_early_exits() {
   poll_deaths();
   for (const std::size_t worker : successes_.take_early_exits()) {
     if (is_succeeding()) {
-      listeners_.notify(&AttemptListener::on_early_end, worker);
+      log_.on_early_end(worker);
     }
   }
 }
@@ -225,7 +218,8 @@ void Attempt::note(const std::vector<Death>& deaths) {
 
 void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard>& guards) {
   const bool failed_with_exit_0 = services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
-  listeners_.notify(&AttemptListener::on_ended, death);
+  log_.on_ended(death);
+  services_.on_ended(death);
   const bool is_interrupted = starter_.terminal().is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal reaches the worker's process group, not us
     request_stop_by_others(SIGINT);
@@ -282,7 +276,7 @@ void Attempt::process() {
     // Only now: a failure queued earlier is the reason of the job's end.
     const auto* const request = std::get_if<StopRequested>(&event);
     if (request != nullptr && std::exchange(is_asked_, false)) {
-      listeners_.notify(&AttemptListener::on_workers_asked, request->signal);
+      owner_.on_workers_asked(request->signal);
     }
     carry_out(supervisor_.on(event));
   }
@@ -303,28 +297,15 @@ bool Attempt::is_succeeding() const {
 
 namespace {
 
-std::vector<std::size_t> failed_workers(const Supervisor& supervisor) {
-  std::vector<std::size_t> workers;
-  workers.reserve(supervisor.failed().size());
-  for (const WorkerEnded& failed : supervisor.failed()) {
-    workers.push_back(failed.worker);
-  }
-  return workers;
-}
-
 std::optional<int> rank_of_worker(const LaunchPlan& plan, std::optional<std::size_t> worker) {
   return worker ? std::optional(plan.workers[*worker].global_rank.value) : std::nullopt;
 }
 
 }  // namespace
 
-void Attempt::act(const StartWorkers& /*action*/) {
-  starter_.start();
-}
-
 void Attempt::act(const ReportSuccess& action) {
   if (const auto message = successes_.message_for(action)) {
-    listeners_.notify(&AttemptListener::on_success, *message);
+    owner_.on_success(*message);
   }
 }
 
@@ -345,10 +326,6 @@ void Attempt::act(const StopOrphans& /*action*/) {
   stop_.stop_orphans(is_succeeding());
 }
 
-void Attempt::act(const StartGrace& /*action*/) {
-  stop_.start_grace();
-}
-
 void Attempt::act(const KillEverything& /*action*/) {
   collect_deaths();
   stop_.kill();
@@ -356,8 +333,8 @@ void Attempt::act(const KillEverything& /*action*/) {
 
 void Attempt::act(const Finish& /*action*/) {
   rest();
-  listeners_.notify(&AttemptListener::on_gone);
-  preparation_.error_files().read(failed_workers(supervisor_), std::bind_front(&Attempt::finish, this));
+  owner_.on_gone();
+  preparation_.error_files().read(supervisor_.failed(), std::bind_front(&Attempt::finish, this));
 }
 
 /// Cancels every wait, since no process is left.
@@ -376,7 +353,8 @@ void Attempt::rest() {
 /// without waiting for a console or a file.
 void Attempt::finish() {
   streams_.finish();
-  listeners_.notify(&AttemptListener::on_over);
+  services_.stop();
+  owner_.on_over();
 }
 
 // --- Requests of services -------------------------------------------------------------------------

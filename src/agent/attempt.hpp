@@ -3,19 +3,15 @@
 // One attempt: this node's workers from their start until no process of them is left. Turns what happens into events
 // for the supervisor, and its decisions into system calls. Private to src/agent.
 
-#include "agent/attempt_listener.hpp"
+#include "agent/attempt_parts.hpp"
 #include "agent/attempt_results.hpp"
-#include "agent/run.hpp"
 #include "agent/stop_sequence.hpp"
-#include "agent/worker_files.hpp"
 #include "agent/worker_starter.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
 #include "output/worker_streams.hpp"
-#include "process/inherited.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
-#include "supervise/end_hints.hpp"
 #include "supervise/supervisor.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -29,20 +25,39 @@
 
 namespace muster {
 
+/// The owner of an attempt: observes it, and must not call it back at once.
+class AttemptOwner {
+ public:
+  AttemptOwner() = default;
+  AttemptOwner(const AttemptOwner&) = delete;
+  AttemptOwner& operator=(const AttemptOwner&) = delete;
+  virtual ~AttemptOwner() = default;
+
+  /// This node's first failure, as far as it is known at once.
+  virtual void on_first_failure(const Failure& failure) = 0;
+  /// A worker whose success counts exited with 0. `attempt` is not set.
+  virtual void on_success(const gang::Succeeded& succeeded) = 0;
+  /// The workers got a stop signal that we did not send: from the guard, or by Ctrl-C, which does not reach us.
+  virtual void on_workers_asked(int signal) = 0;
+  /// No process is left. `on_over` follows.
+  virtual void on_gone() = 0;
+  /// No process is left, and all output has been read. Consoles and files may not have taken it yet.
+  virtual void on_over() = 0;
+};
+
 /// Handlers of the event loop queue events; `process` passes them to the supervisor one by one and carries out the
 /// actions that it returns.
 class Attempt {
  public:
-  Attempt(const AttemptInput& input, OutputQueues& queues, LaunchPlan plan, std::unique_ptr<Services> services);
+  Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& queues, LaunchPlan plan,
+          std::unique_ptr<Services> services);
 
-  /// Adds a listener, which outlives the attempt and is called before those added later. To be called before `start`.
-  void add(AttemptListener& listener) { listeners_.add(listener); }
   void start();
 
   /// Sends the workers the stop signal, by order of the gang; `most_grace` limits their grace, even if it has begun.
   void stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
   /// Stop request from outside: the first one sends the workers the signal, the second one SIGKILL.
-  void request_stop(int signal);
+  void request_stop(int signal) { handle(StopRequested{signal}); }
   /// A notice of suspension, or its withdrawal: a worker that ends from now on ends because of it. `signal`, if set,
   /// is sent to the workers' main processes alone, since their helpers may die of it.
   void take_notice(bool is_withdrawn, std::optional<int> signal);
@@ -85,12 +100,10 @@ class Attempt {
   using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
 
-  void connect_parts();
   // Handlers of the event loop.
   void wait_for_deaths();
   void on_deaths(const ErrorCode& error);
   void on_output_end(std::size_t worker);
-  void on_start_failure(const StartFailure& failure);
   void on_service_failure(const ServiceFailure& failure);
   void report_silent_workers();
   void report_early_exits();
@@ -115,18 +128,19 @@ class Attempt {
   [[nodiscard]] std::vector<Failure> suspects() const;
 
   // Actions of the supervisor.
-  void act(const StartWorkers& action);
+  void act(const StartWorkers& /*action*/) { starter_.start(); }
   void act(const ReportFailure& action);
   void act(const ReportSuccess& action);
   void act(const CancelStart& action);
   void act(const SendStopSignal& action);
   void act(const StopOrphans& action);
-  void act(const StartGrace& action);
+  void act(const StartGrace& /*action*/) { stop_.start_grace(); }
   void act(const KillEverything& action);
   void act(const Finish& action);
   void rest();
   void finish();
 
+  AttemptOwner& owner_;
   AttemptInput input_;
   LaunchPlan plan_;
   WorkerStreams streams_;
@@ -137,7 +151,6 @@ class Attempt {
   WorkerStarter starter_;
   Successes successes_;
   AttemptLog log_;
-  AttemptListeners listeners_;
   StopSequence stop_;
   Descriptor deaths_;
   DelayedCall silence_timer_;

@@ -229,7 +229,7 @@ std::vector<Failure> Attempt::suspects() const {
 
 void Attempt::act(const ReportFailure& /*action*/) {
   std::vector<Failure> all = suspects();
-  listeners_.notify(&AttemptListener::on_first_failure, take_first(all));
+  owner_.on_first_failure(take_first(all));
 }
 
 gang::AttemptOver Attempt::over() const {

@@ -2,15 +2,18 @@
 
 // Successes of an attempt, for the gang, and its log messages.
 
-#include "agent/attempt_listener.hpp"
 #include "agent/run.hpp"
 #include "base/ranks.hpp"
 #include "gang/events.hpp"
 #include "plan/launch_plan.hpp"
+#include "process/descendants.hpp"
+#include "process/reaper.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
+#include "services/service.hpp"
 #include "supervise/supervisor.hpp"
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <set>
@@ -50,8 +53,16 @@ class Successes {
 
 // Messages about an attempt to its user.
 
+/// A stop signal to the workers that still run.
+struct EndRequest {
+  int signal = 0;
+  bool is_ordered = false;  ///< by the gang
+  std::string order;        ///< its reason; empty: the report will name it
+  std::chrono::milliseconds grace{};
+};
+
 /// Logs events, and remembers those that are logged once.
-class AttemptLog : public AttemptListener {
+class AttemptLog {
  public:
   /// All references outlive this.
   AttemptLog(const LaunchPlan& plan, const Workers& workers, const Supervisor& supervisor, const RunOptions& options)
@@ -63,17 +74,23 @@ class AttemptLog : public AttemptListener {
   /// One text, "ranks 0-3"; empty: no worker is alive.
   [[nodiscard]] std::vector<std::string> describe_living() const;
 
-  void on_started(std::size_t worker) override;
-  void on_ended(const Death& death) override;
-  void on_silent(std::size_t worker) override;
-  void on_stopped(const Stopped& stopped) override;
-  void on_early_end(std::size_t worker) override;
-  void on_unneeded_failure(const ServiceFailure& failure) override;
-  void on_asked_to_end(const EndRequest& request) override;
-  void on_still_waiting(std::chrono::nanoseconds left) override;
-  void on_overdue(std::size_t worker, const EndRequest& request) override;
-  void on_orphans(const std::vector<Process>& left) override;
-  void on_not_killed(const std::vector<Process>& left) override;
+  void on_started(std::size_t worker);
+  void on_ended(const Death& death);
+  /// The worker closed its standard output and error a while ago and still runs.
+  void on_silent(std::size_t worker);
+  /// Stopped by a debugger or by a SIGSTOP of others.
+  void on_stopped(const Stopped& stopped);
+  /// A worker that serves the others exited with 0 a while ago, and they still run.
+  void on_early_end(std::size_t worker);
+  /// A service failed when the workers no longer needed it.
+  void on_unneeded_failure(const ServiceFailure& failure);
+  void on_asked_to_end(const EndRequest& request);
+  /// Called from time to time during the grace.
+  void on_still_waiting(std::chrono::nanoseconds left);
+  void on_overdue(std::size_t worker, const EndRequest& request);
+  /// These processes of ended ranks still run after a moment. May be called again where mpirun runs on.
+  void on_orphans(const std::vector<Process>& left);
+  void on_not_killed(const std::vector<Process>& left);
 
  private:
   /// "rank 3 (ps 1) (pid 4711)"; a worker without a label is named `unlabelled`, or by its rank alone.

@@ -14,19 +14,18 @@ constexpr std::chrono::seconds kRankPollInterval{1};
 
 }  // namespace
 
-StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Workers& workers,
-                           AttemptListeners& listeners)
+StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Workers& workers, AttemptLog& log)
     : input_(input),
       plan_(plan),
       workers_(workers),
-      listeners_(listeners),
+      log_(log),
       sweeper_(::getpid()),
       grace_(input.io, input.run.options.grace),
       kill_loop_(input.io, workers, sweeper_, input.helpers),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
       rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }) {
   grace_.on_end = [this] { on_grace_ended(); };
-  grace_.on_progress = [this] { listeners_.notify(&AttemptListener::on_still_waiting, grace_.left()); };
+  grace_.on_progress = [this] { log_.on_still_waiting(grace_.left()); };
   kill_loop_.on_round = std::bind_front(&StopSequence::on_kill_round, this);
 }
 
@@ -50,7 +49,7 @@ void StopSequence::send_stop_signal(int signal, std::size_t tried) {
     living.merge(excluded());
     sweeper_.send_stop_signal(sweeper_.orphans(living), signal);
   }
-  listeners_.notify(&AttemptListener::on_asked_to_end, request_);
+  log_.on_asked_to_end(request_);
 }
 
 void StopSequence::stop_orphans(bool is_succeeding) {
@@ -100,7 +99,7 @@ void StopSequence::on_grace_ended() {
   request_.grace = grace_.length();
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
     if (workers_.is_alive(i)) {
-      listeners_.notify(&AttemptListener::on_overdue, i, request_);
+      log_.on_overdue(i, request_);
     }
   }
   on_event(GraceEnded{});
@@ -113,7 +112,7 @@ void StopSequence::on_kill_round(const std::vector<Process>& found, bool is_too_
 }
 
 void StopSequence::give_up_waiting(const std::vector<Process>& left) {
-  listeners_.notify(&AttemptListener::on_not_killed, left);
+  log_.on_not_killed(left);
   on_event(GaveUpWaiting{});
 }
 
@@ -129,7 +128,7 @@ void StopSequence::check_orphans() {
 }
 
 void StopSequence::end_orphans(const std::vector<Process>& left) {
-  listeners_.notify(&AttemptListener::on_orphans, left);
+  log_.on_orphans(left);
   sweeper_.send_stop_signal(left, request_.signal);
 }
 

@@ -2,7 +2,8 @@
 
 // Ends the workers of an attempt and what they leave: stop signal, grace, rounds of SIGKILL. Private to src/agent.
 
-#include "agent/attempt_listener.hpp"
+#include "agent/attempt_parts.hpp"
+#include "agent/attempt_results.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/descendants.hpp"
 #include "process/timers.hpp"
@@ -24,10 +25,10 @@ namespace muster {
 ///
 /// Orphans end with the node's last worker, but those of mpirun's ranks with the ranks: mpirun waits until every
 /// process that has a rank's output open has closed it, even after the last rank: for ever, if a rank started a server.
-class StopSequence : public AttemptListener {
+class StopSequence {
  public:
   /// The references outlive it.
-  StopSequence(const AttemptInput& input, const LaunchPlan& plan, Workers& workers, AttemptListeners& listeners);
+  StopSequence(const AttemptInput& input, const LaunchPlan& plan, Workers& workers, AttemptLog& log);
 
   /// Reaps workers that have ended and processes their ends. False: the attempt is over.
   std::function<bool()> poll;
@@ -60,7 +61,7 @@ class StopSequence : public AttemptListener {
   [[nodiscard]] bool is_first_answer() { return !std::exchange(has_heard_guard_, true); }
 
   /// Polls for orphans of ranks, which nothing signals, from the start of a worker that starts ranks to its end.
-  void on_started(std::size_t worker) override;
+  void on_started(std::size_t worker);
 
  private:
   void on_grace_ended();
@@ -74,7 +75,7 @@ class StopSequence : public AttemptListener {
   AttemptInput input_;
   const LaunchPlan& plan_;
   Workers& workers_;
-  AttemptListeners& listeners_;
+  AttemptLog& log_;
   Sweeper sweeper_;
   Grace grace_;
   KillLoop kill_loop_;

@@ -98,13 +98,13 @@ std::string ErrorFiles::make_room(const std::vector<std::string>& paths) const {
   return {};
 }
 
-void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<void()> then) {
+void ErrorFiles::read(const std::vector<WorkerEnded>& failed, std::function<void()> then) {
   helper_task_.cancel();  // a stop before the first start does not wait for the removal
   std::vector<std::size_t> read;
   std::vector<std::string> paths;
-  for (const std::size_t worker : workers) {
-    if (const std::string& path = plan_.workers[worker].error_file; !path.empty()) {
-      read.push_back(worker);
+  for (const WorkerEnded& ended : failed) {
+    if (const std::string& path = plan_.workers[ended.worker].error_file; !path.empty()) {
+      read.push_back(ended.worker);
       paths.push_back(path);
     }
   }

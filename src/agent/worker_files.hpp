@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/helper_process.hpp"
+#include "supervise/supervisor.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -32,8 +33,8 @@ class ErrorFiles {
   [[nodiscard]] bool prepare(std::function<void()> then);
   /// A `System` error if a directory could not be made: no worker may start.
   [[nodiscard]] const Result<>& prepared() const { return prepared_; }
-  /// Reads the files of `workers`, which have ended. Calls `then` once, in a later turn of the loop.
-  void read(const std::vector<std::size_t>& workers, std::function<void()> then);
+  /// Reads the files of these workers. Calls `then` once, in a later turn of the loop.
+  void read(const std::vector<WorkerEnded>& failed, std::function<void()> then);
   /// The worker's error in one sentence; empty: none, or not read.
   [[nodiscard]] std::string message(std::size_t worker) const;
 

@@ -271,12 +271,6 @@ void StartPreparation::cancel() {
   streams_.stop_opening();
 }
 
-Result<std::string> StartPreparation::executable_of(std::size_t worker) const {
-  const Result<std::string>& program = programs_.of(worker);
-  const Result<>& prepared = error_files_.prepared();
-  return program && !prepared ? Result<std::string>(prepared.error()) : program;
-}
-
 WorkerStarter::WorkerStarter(const AttemptInput& input, const LaunchPlan& plan, Workers& workers,
                              WorkerStreams& streams, StartPreparation& preparation)
     : io_(input.io),
@@ -323,7 +317,8 @@ void WorkerStarter::turn() {
 }
 
 Result<> WorkerStarter::start_one(std::size_t worker) {
-  const std::string program = TRY(preparation_.executable_of(worker));
+  const std::string program = TRY(preparation_.programs().of(worker));
+  TRY(preparation_.error_files().prepared());
   const bool has_input_alone = reader_ == worker;
   const bool reads_input = has_input_alone || options_.input_for == InputFor::All;
   auto started = workers_.start(

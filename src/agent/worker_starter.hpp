@@ -2,7 +2,7 @@
 
 // Starts the workers of an attempt one by one: finds their programs, checks the limit of file descriptors.
 
-#include "agent/attempt_listener.hpp"
+#include "agent/attempt_parts.hpp"
 #include "agent/run.hpp"
 #include "agent/worker_files.hpp"
 #include "base/file_io.hpp"
@@ -91,8 +91,7 @@ class StartPreparation {
   [[nodiscard]] bool begin(const std::function<void()>& then);
   void cancel();
 
-  /// The worker's executable; an error if it may not start.
-  [[nodiscard]] Result<std::string> executable_of(std::size_t worker) const;
+  [[nodiscard]] const Programs& programs() const { return programs_; }
   [[nodiscard]] ErrorFiles& error_files() { return error_files_; }
   [[nodiscard]] const ErrorFiles& error_files() const { return error_files_; }
   /// Counted before the first worker; no file: unreadable.
