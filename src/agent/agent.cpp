@@ -236,19 +236,12 @@ void Agent::act(const gang::StartAttempt& wanted) {
   outcome_.notices.clear();
   control_.note_stopping(false);
   LaunchPlan plan = plan_of_attempt(start, merged);
-  const AttemptInput input{run_, loop_.guard(), sidecars_, loop_.helpers(), loop_.page(), facts_.oom_counter};
+  const AttemptInput input{loop_.io(), run_, loop_.guard(), sidecars_, loop_.helpers(), loop_.page(), facts_.oom_counter};
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
-  attempt_ = std::make_unique<Attempt>(loop_.io(), loop_.queues(), input, std::move(plan), std::move(services));
-  attempt_->on_failure = [this](const Failure& failure) {
-    shutdown_.watch_end();
-    gang_.notify(failure);
-  };
-  attempt_->on_success = [this](const auto& one) { gang_.notify(one); };
-  attempt_->on_asked = std::bind_front(&Agent::on_workers_asked, this);
-  attempt_->on_gone = [this] { gang_.notify(gang::WorkersGone{}); };
-  attempt_->on_over = [this] { on_attempt_over(); };
+  attempt_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), input, loop_.queues(), std::move(plan),
+                                       std::move(services));
   shutdown_.pending_work().add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
 }
@@ -257,7 +250,12 @@ std::string Agent::attempt_name() const {
   return "attempt " + std::to_string(attempt_->plan().placement.attempt);
 }
 
-void Agent::on_attempt_over() {
+void Agent::on_first_failure(const Failure& failure) {
+  shutdown_.watch_end();
+  gang_.notify(failure);
+}
+
+void Agent::on_over() {
   shutdown_.pending_work().remove(attempt_name());
   shutdown_.cancel_watch();
   if (!shutdown_.has_begun()) {
@@ -267,9 +265,9 @@ void Agent::on_attempt_over() {
 }
 
 void Agent::report_attempt_over(std::optional<bool> made_progress) {
-  NodeFailures failures = attempt_->failures();
-  gang_.notify(
-      gang::AttemptOver{std::move(failures.first), made_progress, attempt_->gave_up(), std::move(failures.others)});
+  gang::AttemptOver over = attempt_->over();
+  over.made_progress = made_progress;
+  gang_.notify(std::move(over));
 }
 
 /// Logs ranks and address at the start, which are known only once the nodes have met.

@@ -36,7 +36,7 @@ struct RunFacts {
   std::string oom_counter;
 };
 
-class Agent : private gang::NodeActions, private LoopOwner, private ShutdownOwner {
+class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner, private ShutdownOwner {
  public:
   Agent(const RunContext& run, GuardLink link);
 
@@ -75,11 +75,16 @@ class Agent : private gang::NodeActions, private LoopOwner, private ShutdownOwne
   void on_job_end(const JobEnd& end) override;
   void on_gang_closed() override;
 
+  // Events of the attempt.
+  void on_first_failure(const Failure& failure) override;
+  void on_success(const gang::Succeeded& succeeded) override { gang_.notify(succeeded); }
+  void on_workers_asked(int signal) override;
+  void on_gone() override { gang_.notify(gang::WorkersGone{}); }
+  void on_over() override;
+
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void log_start_method(const AgreedMethod& method, const Placement& placement) const;
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
-  void on_workers_asked(int signal);
-  void on_attempt_over();
   void report_attempt_over(std::optional<bool> made_progress);
   [[nodiscard]] std::string attempt_name() const;
   void retire_attempt();

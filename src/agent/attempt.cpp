@@ -6,7 +6,6 @@
 #include "supervise/first_failure.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,10 +15,6 @@ namespace {
 
 /// Delay before a worker with closed output is reported: usually it is about to exit.
 constexpr std::chrono::seconds kSilentDelay{1};
-/// Start timeout of services, which may load a library or start a program.
-constexpr std::chrono::seconds kReadyDelay{30};
-/// Time for a worker's helpers to exit by themselves; Python's resource tracker needs a few milliseconds.
-constexpr std::chrono::milliseconds kOrphanDelay{500};
 /// Delay between SIGTSTP and SIGSTOP, for a program to restore the terminal's settings and stop its own workers.
 constexpr std::chrono::milliseconds kHoldDelay{100};
 
@@ -33,51 +28,42 @@ std::vector<bool> deciding_workers(const LaunchPlan& plan) {
 
 }  // namespace
 
-Attempt::Attempt(boost::asio::io_context& io, OutputQueues& queues, const AttemptInput& input, LaunchPlan plan,
+Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& queues, LaunchPlan plan,
                  std::unique_ptr<Services> services)
-    : input_(input),
+    : owner_(owner),
+      input_(input),
       plan_(std::move(plan)),
-      reader_(reader_of_input(plan_, input.run.options)),
-      streams_(io, queues, plan_, input.run),
+      streams_(input.io, queues, plan_, input.run),
       supervisor_(deciding_workers(plan_)),
-      programs_(io, input.helpers, plan_, input.run.variables),
       workers_(plan_, input.run.inherited,
                {input.run.variables,
                 plan_.is_transparent ? std::string() : add_marker(input.run.variables, input.run.marker)}),
-      sweeper_(::getpid()),
-      terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
-      error_files_(io, input.helpers, plan_, input.run.run_folder),
-      starter_(io, StarterParts{plan_, programs_, workers_, streams_, error_files_, terminal_, input.run.options}),
-      successes_(plan_, workers_),
-      log_(plan_, workers_, supervisor_, input_.run.options),
       services_(std::move(services)),
-      listeners_({&log_, &services_, &left_by_ranks_}),
-      deaths_(io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
-      grace_(io, input.run.options.grace),
-      kill_loop_(io, workers_, sweeper_, input.helpers),
-      ready_timer_(io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }),
-      silence_timer_(io, kSilentDelay, [this] { report_silent_workers(); }),
-      orphan_timer_(io, kOrphanDelay, [this] { check_orphans(); }),
-      pause_timer_(io, kHoldDelay, [this] { workers_.hold(); }),
-      failure_debounce_(io, kOrderWindow, [this] { act_on_failures(); }),
-      oom_kills_({.file = input.oom_counter, .before = read_oom_counter(input.oom_counter).value_or(0)}),
-      early_server_exit_(io, plan_, workers_, [this] { report_early_exits(); }),
-      left_by_ranks_(io, plan_, workers_, input.run.options.grace) {
-  connect_parts();
-}
-
-void Attempt::connect_parts() {
+      preparation_(input, plan_, streams_, services_),
+      starter_(input, plan_, workers_, streams_, preparation_),
+      successes_(input.io, plan_, workers_, [this] { report_early_exits(); }),
+      log_(plan_, workers_, supervisor_, input.run.options),
+      stop_(input, plan_, workers_, log_),
+      deaths_(input.io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
+      silence_timer_(input.io, kSilentDelay, [this] { report_silent_workers(); }),
+      pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
+      failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
-  starter_.before_first = [this] { return prepare(); };
-  starter_.on_started = [this](std::size_t worker) { notify(&AttemptListener::on_started, worker); };
-  starter_.on_failure = std::bind_front(&Attempt::on_start_failure, this);
-  services_.on_ready = std::bind_front(&WorkerStarter::go_on, &starter_);
+  starter_.on_started = [this](std::size_t worker) {
+    log_.on_started(worker);
+    services_.on_started(worker);
+    stop_.on_started(worker);
+  };
+  starter_.on_failure = [this](const StartFailure& failure) {
+    handle(WorkerNotStarted{failure.worker, failure.error.exit_code()});
+  };
   services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
-  grace_.on_end = [this] { on_grace_ended(); };
-  grace_.on_progress = [this] { notify(&AttemptListener::on_still_waiting, grace_.left()); };
-  left_by_ranks_.on_left = std::bind_front(&Attempt::end_orphans, this);
-  kill_loop_.on_round = std::bind_front(&Attempt::on_kill_round, this);
+  stop_.poll = [this] {
+    act_on_failures();
+    return !supervisor_.is_finished();
+  };
+  stop_.on_event = std::bind_front(&Attempt::handle, this);
 }
 
 void Attempt::start() {
@@ -89,46 +75,28 @@ void Attempt::start() {
 // --- Requests from outside ----------------------------------------------------------------------
 
 void Attempt::stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
-  collect_deaths();
-  process();
-  if (most_grace) {
-    grace_.shorten(*most_grace);
-  }
-  request_.is_ordered = true;
-  request_.order = reason;
-  events_.emplace_back(StopOrdered{signal});
-  process();
-}
-
-void Attempt::request_stop(int signal) {
-  events_.emplace_back(StopRequested{signal});
-  process();
+  act_on_failures();
+  stop_.note_order(reason, most_grace);
+  handle(StopOrdered{signal});
 }
 
 void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
-  collect_deaths();  // a worker that is dead by now has not ended because of the notice
-  process();
-  if (is_withdrawn) {
-    events_.emplace_back(NoticeWithdrawn{});
-  } else {
-    events_.emplace_back(NoticeGiven{signal});
-  }
-  process();
+  act_on_failures();  // a worker that is dead by now has not ended because of the notice
+  handle(is_withdrawn ? Event(NoticeWithdrawn{}) : Event(NoticeGiven{signal}));
   if (signal && !is_withdrawn && supervisor_.is_running_normally()) {
-    has_asked_ = true;
+    stop_.note_asked();
     workers_.signal_processes(*signal);
   }
 }
 
 void Attempt::kill() {
   collect_deaths();
-  events_.emplace_back(GuardLost{});
-  process();
+  handle(GuardLost{});
 }
 
 void Attempt::pass_on(int signal) {
-  if (signal == SIGCONT && reader_ && workers_.is_alive(*reader_)) {
-    terminal_.lend_again(workers_.pid(*reader_));
+  if (const auto reader = starter_.reader(); signal == SIGCONT && reader && workers_.is_alive(*reader)) {
+    starter_.terminal().lend_again(workers_.pid(*reader));
   }
   if (signal == SIGWINCH || signal == SIGCONT) {
     streams_.fit_windows();  // before the workers ask for the size
@@ -159,21 +127,22 @@ void Attempt::act_on_failures() {
 
 void Attempt::poll_stops() {
   poll_deaths();
+  const Terminal& terminal = starter_.terminal();
   for (const Stopped& stopped : workers_.reaper().collect_stopped()) {
     const bool asks_for_terminal = stopped.signal == SIGTTIN || stopped.signal == SIGTTOU;
-    const bool is_from_terminal = terminal_.is_ours() || (terminal_.is_wanted() && asks_for_terminal);
-    if (is_from_terminal && stopped.worker == reader_) {
+    const bool is_from_terminal = terminal.is_ours() || (terminal.is_wanted() && asks_for_terminal);
+    if (is_from_terminal && stopped.worker == starter_.reader()) {
       streams_.leave_rows();
-      terminal_.stop_guard();  // after Ctrl-Z, or a read in the background: `fg` resumes the job
+      terminal.stop_guard();  // after Ctrl-Z, or a read in the background: `fg` resumes the job
     } else if (stopped.signal != SIGTSTP && !workers_.is_held(stopped.worker)) {  // otherwise we sent the signal
-      notify(&AttemptListener::on_stopped, stopped);
+      log_.on_stopped(stopped);
     }
   }
 }
 
 void Attempt::cancel() {
   rest();
-  early_server_exit_.cancel();
+  successes_.cancel();
 }
 
 // --- Handlers of the event loop -----------------------------------------------------------------
@@ -192,58 +161,21 @@ void Attempt::on_deaths(const ErrorCode& error) {
   }
 }
 
-void Attempt::on_grace_ended() {
-  if (orphan_timer_.is_pending()) {
-    orphan_timer_.cancel();
-    check_orphans();
-  }
-  collect_deaths();
-  process();
-  request_.grace = grace_.length();
-  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
-    if (workers_.is_alive(i)) {
-      notify(&AttemptListener::on_overdue, i, request_);
-    }
-  }
-  events_.emplace_back(GraceEnded{});
-  process();
-}
-
-void Attempt::on_kill_round(const std::vector<Process>& found, bool is_too_late) {
-  collect_deaths();
-  process();
-  if (is_too_late && !supervisor_.is_finished()) {
-    give_up_waiting(found);
-  }
-}
-
-void Attempt::give_up_waiting(const std::vector<Process>& left) {
-  notify(&AttemptListener::on_not_killed, left);
-  events_.emplace_back(GaveUpWaiting{});
-  process();
-}
-
 void Attempt::on_output_end(std::size_t worker) {
   if (workers_.is_alive(worker) && streams_.has_ended(worker)) {
     silence_timer_.ask();  // if the worker runs on, its user should know where later lines went
   }
 }
 
-void Attempt::on_start_failure(const StartFailure& failure) {
-  events_.emplace_back(WorkerNotStarted{failure.worker, failure.error.exit_code()});
-  process();
-}
-
 /// A worker that ended earlier may be the reason of the failure.
 void Attempt::on_service_failure(const ServiceFailure& failure) {
   act_on_failures();
   if (!supervisor_.is_running_normally() || !supervisor_.has_living_workers()) {
-    notify(&AttemptListener::on_unneeded_failure, failure);
+    log_.on_unneeded_failure(failure);
     return;
   }
-  request_.order = "service '" + failure.service + "' failed";
-  events_.emplace_back(ServiceFailed{failure.error.exit_code()});
-  process();
+  stop_.note_reason("service '" + failure.service + "' failed");
+  handle(ServiceFailed{failure.error.exit_code()});
 }
 
 void Attempt::report_silent_workers() {
@@ -254,16 +186,16 @@ void Attempt::report_silent_workers() {
   }
   for (std::size_t i = 0; i < starter_.tried(); ++i) {
     if (workers_.is_alive(i) && streams_.has_ended(i)) {
-      notify(&AttemptListener::on_silent, i);
+      log_.on_silent(i);
     }
   }
 }
 
 void Attempt::report_early_exits() {
   poll_deaths();
-  for (const std::size_t worker : early_server_exit_.take()) {
+  for (const std::size_t worker : successes_.take_early_exits()) {
     if (is_succeeding()) {
-      notify(&AttemptListener::on_early_end, worker);
+      log_.on_early_end(worker);
     }
   }
 }
@@ -275,7 +207,7 @@ void Attempt::collect_deaths() {
 }
 
 void Attempt::note(const std::vector<Death>& deaths) {
-  const auto guards = stop_sent_by_guard();  // read last: the guard notes its request before the deaths that result
+  const auto guards = stop_.sent_by_guard();  // read last: the guard notes its request before the deaths that result
   for (const Death& death : deaths) {
     workers_.note_end(death);  // all of them, before anything asks which workers are alive
   }
@@ -286,32 +218,27 @@ void Attempt::note(const std::vector<Death>& deaths) {
 
 void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard>& guards) {
   const bool failed_with_exit_0 = services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
-  notify(&AttemptListener::on_ended, death);
-  const bool is_interrupted = terminal_.is_ours() && death.status.signal() == SIGINT;
+  log_.on_ended(death);
+  services_.on_ended(death);
+  const bool is_interrupted = starter_.terminal().is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal reaches the worker's process group, not us
-    events_.emplace_back(StopRequested{SIGINT});
-    is_asked_ = true;
+    request_stop_by_others(SIGINT);
   }
-  const bool answers_guard = guards && is_answer(death, *guards);
-  if (answers_guard && supervisor_.is_running_normally() && !std::exchange(has_heard_guard_, true)) {
-    events_.emplace_back(StopRequested{guards->signal});
-    is_asked_ = true;
+  const bool answers_guard = guards && stop_.is_answer(death, *guards);
+  if (answers_guard && supervisor_.is_running_normally() && stop_.is_first_answer()) {
+    request_stop_by_others(guards->signal);
   }
-  if (!has_asked_ && !answers_guard) {
-    early_server_exit_.note(death);
+  if (!stop_.has_asked() && !answers_guard) {
+    successes_.note(death);
   }
-  const bool is_unasked = !(has_asked_ || answers_guard) || workers_.was_exiting(death.worker);
+  const bool is_unasked = !(stop_.has_asked() || answers_guard) || workers_.was_exiting(death.worker);
   events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, failed_with_exit_0});
 }
 
-bool Attempt::is_answer(const Death& death, const StopSentByGuard& request) const {
-  return workers_.started(death.worker) < request.at && !request.had_ended.contains(workers_.pid(death.worker));
-}
-
-/// The guard's stop request, made while we were stopped. One older than this attempt did not reach its workers.
-std::optional<StopSentByGuard> Attempt::stop_sent_by_guard() const {
-  auto request = input_.page.stop_sent_by_guard();
-  return request && request->at >= began_ ? request : std::nullopt;
+/// Queues the stop request of a signal that has reached the workers already.
+void Attempt::request_stop_by_others(int signal) {
+  events_.emplace_back(StopRequested{signal});
+  is_asked_ = true;
 }
 
 /// True while only failures are queued that may be consequences, and the worker that failed first may still be
@@ -326,13 +253,21 @@ bool Attempt::is_failure_waiting() const {
     return status && !is_crash(*status);
   };
   const auto is_failure = [&](const Event& event) { return !status_of(event)->ok(); };
-  return !has_asked_ && !workers_.living_pids().empty() &&
+  return !stop_.has_asked() && !workers_.living_pids().empty() &&
          std::all_of(events_.begin(), events_.end(), may_be_consequence) &&
          std::any_of(events_.begin(), events_.end(), is_failure);
 }
 
+void Attempt::handle(const Event& event) {
+  events_.push_back(event);
+  process();
+}
+
 void Attempt::process() {
   failure_debounce_.cancel();
+  const auto is_nothing_left = [this] {
+    return !supervisor_.has_living_workers() && !supervisor_.is_finished() && stop_.is_nothing_left();
+  };
   while (!events_.empty() || is_nothing_left()) {
     const Event event = events_.empty() ? Event(NothingLeft{}) : events_.front();
     if (!events_.empty()) {
@@ -341,7 +276,7 @@ void Attempt::process() {
     // Only now: a failure queued earlier is the reason of the job's end.
     const auto* const request = std::get_if<StopRequested>(&event);
     if (request != nullptr && std::exchange(is_asked_, false)) {
-      on_asked(request->signal);
+      owner_.on_workers_asked(request->signal);
     }
     carry_out(supervisor_.on(event));
   }
@@ -353,37 +288,14 @@ void Attempt::carry_out(const std::vector<Action>& actions) {
   }
 }
 
-bool Attempt::is_nothing_left() const {
-  return !supervisor_.has_living_workers() && !supervisor_.is_finished() &&
-         (!Reaper::has_children() || sweeper_.has_only_held(input_.helpers.pids()));
-}
-
 /// No worker of this node has failed, and nobody has ordered the end.
 bool Attempt::is_succeeding() const {
-  return supervisor_.conclusion().verdict == Verdict::Succeeded && !request_.is_ordered;
-}
-
-std::vector<control::WorkerStatus> Attempt::describe_workers() const {
-  return status_of(view());
-}
-
-AttemptView Attempt::view() const {
-  return {plan_,        workers_,  supervisor_, streams_, starter_.failure(), services_.failure(), services_.faults(),
-          error_files_, oom_kills_};
+  return supervisor_.conclusion().verdict == Verdict::Succeeded && !stop_.is_ordered();
 }
 
 // Actions of the supervisor, and requests of services, as system calls.
 
 namespace {
-
-std::vector<std::size_t> failed_workers(const Supervisor& supervisor) {
-  std::vector<std::size_t> workers;
-  workers.reserve(supervisor.failed().size());
-  for (const FailedWorker& failed : supervisor.failed()) {
-    workers.push_back(failed.worker);
-  }
-  return workers;
-}
 
 std::optional<int> rank_of_worker(const LaunchPlan& plan, std::optional<std::size_t> worker) {
   return worker ? std::optional(plan.workers[*worker].global_rank.value) : std::nullopt;
@@ -391,17 +303,9 @@ std::optional<int> rank_of_worker(const LaunchPlan& plan, std::optional<std::siz
 
 }  // namespace
 
-void Attempt::act(const StartWorkers& /*action*/) {
-  starter_.start();
-}
-
-void Attempt::act(const ReportFailure& /*action*/) {
-  on_failure(*failures().first);
-}
-
 void Attempt::act(const ReportSuccess& action) {
   if (const auto message = successes_.message_for(action)) {
-    on_success(*message);
+    owner_.on_success(*message);
   }
 }
 
@@ -413,101 +317,44 @@ void Attempt::act(const CancelStart& /*action*/) {
 
 void Attempt::act(const SendStopSignal& action) {
   collect_deaths();  // a worker that is dead by now has not ended by our signal
-  has_asked_ = true;
-  request_.signal = action.signal;
-  request_.grace = grace_.length();
-  const auto guards = stop_sent_by_guard();
-  workers_.send_stop_signal(action.signal, guards ? std::optional(guards->at) : std::nullopt);
   pause_timer_.cancel();
-  workers_.go_on();  // a stopped worker could not handle the signal
-  std::set<pid_t> living = workers_.living_pids();
-  if (living.size() < starter_.tried() && Reaper::has_children() && !guards) {
-    living.merge(excluded());
-    sweeper_.send_stop_signal(sweeper_.orphans(living), action.signal);
-  }
-  notify(&AttemptListener::on_asked_to_end, request_);
+  stop_.send_stop_signal(action.signal, starter_.tried());
 }
 
-/// After a success, processes get some time to exit by themselves.
 void Attempt::act(const StopOrphans& /*action*/) {
   services_.on_workers_over(is_succeeding());
-  if (!Reaper::has_children()) {
-    return;
-  }
-  if (is_succeeding()) {
-    orphan_timer_.ask();
-  } else {
-    sweeper_.send_stop_signal(sweeper_.orphans(excluded()), request_.signal);
-  }
-}
-
-void Attempt::act(const StartGrace& /*action*/) {
-  grace_.start();
+  stop_.stop_orphans(is_succeeding());
 }
 
 void Attempt::act(const KillEverything& /*action*/) {
-  grace_.cancel();
-  orphan_timer_.cancel();
   collect_deaths();
-  has_asked_ = true;
-  kill_loop_.start();
+  stop_.kill();
 }
 
 void Attempt::act(const Finish& /*action*/) {
   rest();
-  on_gone();
-  error_files_.read(failed_workers(supervisor_), std::bind_front(&Attempt::finish, this));
+  owner_.on_gone();
+  preparation_.error_files().read(supervisor_.failed(), std::bind_front(&Attempt::finish, this));
 }
 
 /// Cancels every wait, since no process is left.
 void Attempt::rest() {
-  programs_.cancel();
-  grace_.cancel();
-  kill_loop_.cancel();
-  ready_timer_.cancel();
+  preparation_.cancel();
+  stop_.cancel();
   silence_timer_.cancel();
-  orphan_timer_.cancel();
   pause_timer_.cancel();
   failure_debounce_.cancel();
-  left_by_ranks_.cancel();
-  streams_.stop_opening();
   ErrorCode ignored;  // closed in any case
   deaths_.close(ignored);
-  terminal_.give_back();  // before the next attempt asks for the terminal
+  starter_.terminal().give_back();  // before the next attempt asks for the terminal
 }
 
 /// Reads the remaining output of the processes, which have all ended, and ends the attempt. The gang hears of it
 /// without waiting for a console or a file.
 void Attempt::finish() {
   streams_.finish();
-  notify(&AttemptListener::on_over);
-  on_over();
-}
-
-/// Descendants of this agent that do not belong to workers.
-std::set<pid_t> Attempt::excluded() const {
-  std::set<pid_t> pids = input_.sidecars.pids();
-  pids.insert(input_.helpers.pids().begin(), input_.helpers.pids().end());
-  return pids;
-}
-
-// --- Orphans of ended workers -------------------------------------------------------------------
-
-void Attempt::check_orphans() {
-  poll_deaths();
-  if (supervisor_.is_finished()) {
-    return;
-  }
-  if (!is_proc_ours()) {
-    give_up_waiting({});  // without /proc, processes can be neither signalled nor killed
-    return;
-  }
-  end_orphans(sweeper_.orphans(excluded()));
-}
-
-void Attempt::end_orphans(const std::vector<Process>& left) {
-  notify(&AttemptListener::on_orphans, left);
-  sweeper_.send_stop_signal(left, request_.signal);
+  services_.stop();
+  owner_.on_over();
 }
 
 // --- Requests of services -------------------------------------------------------------------------
@@ -518,20 +365,6 @@ std::optional<int> Attempt::rank_of(pid_t pid) const {
 
 std::optional<int> Attempt::signal_process(pid_t pid, int signal) {
   return rank_of_worker(plan_, workers_.signal_member(pid, signal));
-}
-
-// --- Preparation before the first start ---------------------------------------------------------
-
-int Attempt::prepare() {
-  const auto go_on = std::bind_front(&WorkerStarter::go_on, &starter_);
-  const bool has_error_files = error_files_.prepare(go_on);
-  const bool has_services = services_.start(plan_);
-  if (!has_services) {
-    ready_timer_.ask();
-  }
-  const bool has_files = streams_.open_files(go_on);
-  const bool has_programs = programs_.find(go_on);
-  return (has_services ? 0 : 1) + (has_files ? 0 : 1) + (has_error_files ? 0 : 1) + (has_programs ? 0 : 1);
 }
 
 }  // namespace muster

@@ -3,73 +3,61 @@
 // One attempt: this node's workers from their start until no process of them is left. Turns what happens into events
 // for the supervisor, and its decisions into system calls. Private to src/agent.
 
-#include "agent/attempt_listener.hpp"
+#include "agent/attempt_parts.hpp"
 #include "agent/attempt_results.hpp"
-#include "agent/run.hpp"
-#include "agent/worker_files.hpp"
+#include "agent/stop_sequence.hpp"
 #include "agent/worker_starter.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
 #include "output/worker_streams.hpp"
-#include "process/descendants.hpp"
-#include "process/helper_process.hpp"
-#include "process/inherited.hpp"
-#include "process/sidecars.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
 #include "supervise/supervisor.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <chrono>
-#include <csignal>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace muster {
 
-/// Input of an attempt; everything outlives it.
-struct AttemptInput {
-  const RunContext& run;
-  pid_t guard = -1;
-  Sidecars& sidecars;
-  HelperProcesses& helpers;
-  const GuardSharedMemory& page;
-  const std::string& oom_counter;  ///< path of the cgroup's OOM counter; empty: none
+/// The owner of an attempt: observes it, and must not call it back at once.
+class AttemptOwner {
+ public:
+  AttemptOwner() = default;
+  AttemptOwner(const AttemptOwner&) = delete;
+  AttemptOwner& operator=(const AttemptOwner&) = delete;
+  virtual ~AttemptOwner() = default;
+
+  /// This node's first failure, as far as it is known at once.
+  virtual void on_first_failure(const Failure& failure) = 0;
+  /// A worker whose success counts exited with 0. `attempt` is not set.
+  virtual void on_success(const gang::Succeeded& succeeded) = 0;
+  /// The workers got a stop signal that we did not send: from the guard, or by Ctrl-C, which does not reach us.
+  virtual void on_workers_asked(int signal) = 0;
+  /// No process is left. `on_over` follows.
+  virtual void on_gone() = 0;
+  /// No process is left, and all output has been read. Consoles and files may not have taken it yet.
+  virtual void on_over() = 0;
 };
 
 /// Handlers of the event loop queue events; `process` passes them to the supervisor one by one and carries out the
-/// actions that it returns. Callbacks run in the middle of this: they must not call back at once.
+/// actions that it returns.
 class Attempt {
  public:
-  Attempt(boost::asio::io_context& io, OutputQueues& queues, const AttemptInput& input, LaunchPlan plan,
+  Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& queues, LaunchPlan plan,
           std::unique_ptr<Services> services);
 
-  /// This node's first failure, as far as it is known at once.
-  std::function<void(const Failure& failure)> on_failure;
-  /// A worker whose success counts exited with 0. `attempt` is not set.
-  std::function<void(const gang::Succeeded& succeeded)> on_success;
-  /// The workers got a stop signal that we did not send: from the guard, or by Ctrl-C, which does not reach us.
-  std::function<void(int signal)> on_asked;
-  /// No process is left, and all output has been read. Consoles and files may not have taken it yet.
-  std::function<void()> on_over;
-  /// No process is left. `on_over` follows.
-  std::function<void()> on_gone = [] {};
-
-  /// Adds a listener, which outlives the attempt and is called before those added later. To be called before `start`.
-  void add(AttemptListener& listener) { listeners_.push_back(&listener); }
   void start();
 
   /// Sends the workers the stop signal, by order of the gang; `most_grace` limits their grace, even if it has begun.
   void stop(int signal, const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
   /// Stop request from outside: the first one sends the workers the signal, the second one SIGKILL.
-  void request_stop(int signal);
+  void request_stop(int signal) { handle(StopRequested{signal}); }
   /// A notice of suspension, or its withdrawal: a worker that ends from now on ends because of it. `signal`, if set,
   /// is sent to the workers' main processes alone, since their helpers may die of it.
   void take_notice(bool is_withdrawn, std::optional<int> signal);
@@ -92,8 +80,6 @@ class Attempt {
   /// Cancels all waits. To be called before destruction, which must happen in a later turn of the loop.
   void cancel();
 
-  /// True if a process could not be killed and may still be alive.
-  [[nodiscard]] bool gave_up() const { return supervisor_.conclusion().gave_up; }
   /// The rank of the living worker that is `pid` or an ancestor of it; empty: none.
   [[nodiscard]] std::optional<int> rank_of(pid_t pid) const;
   /// Sends a signal to such a process, and returns the rank of its worker.
@@ -103,100 +89,75 @@ class Attempt {
   /// True if the reason of the stop order was logged here.
   [[nodiscard]] bool has_logged_order() const { return log_.has_logged_order(); }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
-  /// For the control socket.
+  /// Current state of the workers for the control socket, without values from /proc.
   [[nodiscard]] std::vector<control::WorkerStatus> describe_workers() const;
-  [[nodiscard]] std::vector<WorkerResult> results() const { return results_of(view()); }
-  /// This node's failures, with the workers' last lines.
-  [[nodiscard]] NodeFailures failures() const { return failures_of(view(), input_.run.options.host_name); }
+  [[nodiscard]] std::vector<WorkerResult> results() const;
+  /// This node's failures, with the last lines and error files that have been read, in the order in which they ended.
+  /// `made_progress` is not set.
+  [[nodiscard]] gang::AttemptOver over() const;
 
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;
   using ErrorCode = boost::system::error_code;
 
-  void connect_parts();
-  template <typename... Parameters, typename... Arguments>
-  void notify(void (AttemptListener::*what)(Parameters...), const Arguments&... arguments) {
-    for (AttemptListener* const listener : listeners_) {
-      (listener->*what)(arguments...);
-    }
-  }
-
   // Handlers of the event loop.
   void wait_for_deaths();
   void on_deaths(const ErrorCode& error);
-  void on_grace_ended();
-  void on_kill_round(const std::vector<Process>& found, bool is_too_late);
   void on_output_end(std::size_t worker);
-  void on_start_failure(const StartFailure& failure);
   void on_service_failure(const ServiceFailure& failure);
   void report_silent_workers();
-  void check_orphans();
-  void end_orphans(const std::vector<Process>& left);
-  void give_up_waiting(const std::vector<Process>& left);
   void report_early_exits();
 
   // Turning what happened into events.
   void collect_deaths();
   void note(const std::vector<Death>& deaths);
   void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
-  [[nodiscard]] bool is_answer(const Death& death, const StopSentByGuard& request) const;
-  [[nodiscard]] std::optional<StopSentByGuard> stop_sent_by_guard() const;
+  void request_stop_by_others(int signal);
   [[nodiscard]] bool is_failure_waiting() const;
+  void handle(const Event& event);
   void process();
   void carry_out(const std::vector<Action>& actions);
-  [[nodiscard]] bool is_nothing_left() const;
   [[nodiscard]] bool is_succeeding() const;
-  [[nodiscard]] AttemptView view() const;
+
+  // Results.
+  [[nodiscard]] std::string describe_state(std::size_t worker) const;
+  [[nodiscard]] Failure service_failure() const;
+  [[nodiscard]] Failure worker_failure(std::size_t worker) const;
+  [[nodiscard]] std::vector<std::string> hints_for(const Failure& failure, std::size_t worker) const;
+  [[nodiscard]] bool is_suspect(const WorkerEnded& failed) const;
+  [[nodiscard]] std::vector<Failure> suspects() const;
 
   // Actions of the supervisor.
-  void act(const StartWorkers& action);
+  void act(const StartWorkers& /*action*/) { starter_.start(); }
   void act(const ReportFailure& action);
   void act(const ReportSuccess& action);
   void act(const CancelStart& action);
   void act(const SendStopSignal& action);
   void act(const StopOrphans& action);
-  void act(const StartGrace& action);
+  void act(const StartGrace& /*action*/) { stop_.start_grace(); }
   void act(const KillEverything& action);
   void act(const Finish& action);
   void rest();
   void finish();
-  [[nodiscard]] std::set<pid_t> excluded() const;
 
-  // Preparation before the first start.
-  [[nodiscard]] int prepare();  ///< returns how many steps still run
-
+  AttemptOwner& owner_;
   AttemptInput input_;
   LaunchPlan plan_;
-  std::optional<std::size_t> reader_;  ///< the worker that reads standard input
   WorkerStreams streams_;
   Supervisor supervisor_;
-  Programs programs_;
   Workers workers_;
-  Sweeper sweeper_;
-  Terminal terminal_;
-  ErrorFiles error_files_;
-  WorkerStarter starter_;
-  SuccessReports successes_;
-  AttemptLog log_;
   AttemptServices services_;
-  std::vector<AttemptListener*> listeners_;
+  StartPreparation preparation_;
+  WorkerStarter starter_;
+  Successes successes_;
+  AttemptLog log_;
+  StopSequence stop_;
   Descriptor deaths_;
-  Grace grace_;
-  KillLoop kill_loop_;
-  DelayedCall ready_timer_;
   DelayedCall silence_timer_;
-  DelayedCall orphan_timer_;
   DelayedCall pause_timer_;    ///< runs after SIGTSTP
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
-  OomKills oom_kills_;         ///< counted before the first worker
-  EarlyServerExit early_server_exit_;
-  RankOrphans left_by_ranks_;
   std::deque<Event> events_;
   bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
-  bool has_heard_guard_ = false;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  bool has_asked_ = false;  ///< we have signalled workers, which may have ended because of it
-  EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
 };
 
 }  // namespace muster

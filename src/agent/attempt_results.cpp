@@ -1,6 +1,7 @@
 // Combines the plan with what happened to it: results, failures and log messages of an attempt.
 #include "agent/attempt_results.hpp"
 
+#include "agent/attempt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "environment/cgroups.hpp"
@@ -15,19 +16,19 @@
 namespace muster {
 
 /// Waits 5 s: a scheduler exits when its workers need it no more, a little before they exit.
-EarlyServerExit::EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
-                                 std::function<void()> check)
+Successes::Successes(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
+                     std::function<void()> check)
     : plan_(plan), workers_(workers), timer_(io, std::chrono::seconds(5), std::move(check)) {}
 
-void EarlyServerExit::note(const Death& death) {
+void Successes::note(const Death& death) {
   if (death.status.ok() && !plan_.workers[death.worker].decides_success) {
-    ended_.push_back(death.worker);
+    ended_servers_.push_back(death.worker);
     timer_.ask();
   }
 }
 
-std::vector<std::size_t> EarlyServerExit::take() {
-  std::vector<std::size_t> ended = std::exchange(ended_, {});
+std::vector<std::size_t> Successes::take_early_exits() {
+  std::vector<std::size_t> ended = std::exchange(ended_servers_, {});
   bool has_deciding = false;
   bool is_one_alive = false;
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
@@ -40,7 +41,7 @@ std::vector<std::size_t> EarlyServerExit::take() {
   return is_one_alive || serves_others ? ended : std::vector<std::size_t>{};
 }
 
-std::optional<gang::Succeeded> SuccessReports::message_for(const ReportSuccess& success) {
+std::optional<gang::Succeeded> Successes::message_for(const ReportSuccess& success) {
   gang::Succeeded message;
   message.is_last = success.is_last;
   if (!success.worker) {  // no worker of this node decides success
@@ -59,90 +60,75 @@ std::optional<gang::Succeeded> SuccessReports::message_for(const ReportSuccess& 
   return message;
 }
 
+std::vector<WorkerResult> results_without_start(const LaunchPlan& plan) {
+  std::vector<WorkerResult> results;
+  for (const WorkerPlan& planned : plan.workers) {
+    WorkerResult& result = results.emplace_back();
+    result.role = planned.role;
+    result.label = planned.label;
+    result.is_unranked = planned.is_unranked;
+    result.global_rank = planned.global_rank;
+    result.local_rank = planned.local_rank;
+  }
+  return results;
+}
+
+std::vector<WorkerResult> Attempt::results() const {
+  std::vector<WorkerResult> results = results_without_start(plan_);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].outcome = supervisor_.outcome(i);
+    results[i].pid = workers_.pid(i);
+    results[i].status = supervisor_.status(i);
+    results[i].run_time_seconds = workers_.run_time_seconds(i);
+  }
+  return results;
+}
+
+// The workers' state, for the control socket.
+
 namespace {
 
-WorkerResult planned_result(const WorkerPlan& planned) {
-  WorkerResult result;
-  result.role = planned.role;
-  result.label = planned.label;
-  result.is_unranked = planned.is_unranked;
-  result.global_rank = planned.global_rank;
-  result.local_rank = planned.local_rank;
-  return result;
+double since_1970(std::chrono::steady_clock::time_point moment) {
+  const auto ago = std::chrono::steady_clock::now() - moment;
+  const auto at = std::chrono::system_clock::now().time_since_epoch() - ago;
+  return std::chrono::duration<double>(at).count();
 }
 
-void describe_worker(Failure& failure, const AttemptView& attempt, std::size_t worker) {
-  const WorkerPlan& planned = attempt.plan.workers[worker];
-  const auto& unstarted = attempt.start_failure;
-  failure.role = planned.role;
-  failure.label = planned.label;
-  failure.is_unranked = planned.is_unranked;
-  failure.global_rank = planned.global_rank;
-  failure.local_rank = planned.local_rank;
-  failure.pid = attempt.workers.pid(worker);
-  failure.status = attempt.supervisor.status(worker);
-  failure.run_time_seconds = attempt.workers.run_time_seconds(worker);
-  const auto fault = attempt.faults.find(worker);
-  failure.start_error = fault != attempt.faults.end()              ? fault->second
-                        : unstarted && unstarted->worker == worker ? unstarted->error.message
-                                                                   : "";
-  failure.error_message = attempt.error_files.message(worker);
-  failure.last_lines = attempt.streams.last_lines(worker);
-  failure.was_passed_on = failure.status && attempt.workers.has_passed_on(*failure.status);
-}
+}  // namespace
 
-/// Hints that only this node can give, from its kernel's counters and the worker's output.
-std::vector<std::string> hints_for(const Failure& failure, const AttemptView& attempt, std::size_t worker) {
-  if (!failure.status) {
-    return {};
+std::string Attempt::describe_state(std::size_t worker) const {
+  if (const auto status = supervisor_.status(worker)) {
+    return status->describe();
   }
-  EndFacts facts;
-  facts.status = *failure.status;
-  facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
-  facts.use = attempt.workers.use(worker);
-  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(attempt.oom_kills.file) : std::nullopt;
-  if (kills) {
-    facts.oom_kills = {.file = attempt.oom_kills.file, .before = attempt.oom_kills.before, .after = *kills};
+  if (!workers_.is_alive(worker)) {
+    return starter_.failure() ? "not started" : "starting";
   }
-  return end_hints(facts);
+  return supervisor_.is_running_normally() ? "running" : "stopping";
 }
 
-Failure failure_here(const AttemptView& attempt, const std::string& host_name) {
-  Failure failure;
-  failure.node = attempt.plan.placement.node_rank;
-  failure.host = host_name;
-  return failure;
+std::vector<control::WorkerStatus> Attempt::describe_workers() const {
+  std::vector<control::WorkerStatus> all;
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    const WorkerPlan& planned = plan_.workers[i];
+    control::WorkerStatus& status = all.emplace_back();
+    status.role = planned.role;
+    status.global_rank = planned.global_rank.value;
+    status.local_rank = planned.local_rank.value;
+    status.state = describe_state(i);
+    status.pid = workers_.pid(i);
+    if (status.pid > 0) {
+      status.since = since_1970(workers_.is_alive(i) ? workers_.started(i) : workers_.ended(i));
+    }
+    if (const auto written = streams_.last_output(i); written && status.pid > 0) {
+      status.output_age = std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();
+    }
+  }
+  return all;
 }
 
-Failure worker_failure(const AttemptView& attempt, const std::string& host_name, std::size_t worker) {
-  Failure failure = failure_here(attempt, host_name);
-  describe_worker(failure, attempt, worker);
-  failure.hints = hints_for(failure, attempt, worker);
-  failure.exit_code = failure.status ? std::max(failure.status->shell_code(), 1) : 0;
-  return failure;
-}
+// Failures of workers and services.
 
-Failure service_failure(const AttemptView& attempt, const std::string& host_name) {
-  Failure failure = failure_here(attempt, host_name);
-  failure.service = attempt.service_failure->service;
-  failure.start_error = attempt.service_failure->error.message;
-  failure.exit_code = attempt.supervisor.conclusion().exit_code;
-  return failure;
-}
-
-/// True if both workers died of one signal that muster forwarded to all.
-bool are_of_one_signal(const AttemptView& attempt, std::size_t one, std::size_t other) {
-  const auto status = attempt.supervisor.status(one);
-  const auto other_status = attempt.supervisor.status(other);
-  return status && other_status && status->signal() == other_status->signal() && attempt.workers.has_passed_on(*status);
-}
-
-/// True if the worker failed too close to the first one to know their order.
-bool is_close(const AttemptView& attempt, const FailedWorker& failed) {
-  const std::size_t first = attempt.supervisor.failed().front().worker;
-  return failed.exited_before_stop || are_of_one_signal(attempt, first, failed.worker) ||
-         attempt.workers.ended(failed.worker) - attempt.workers.ended(first) < kOrderWindow;
-}
+namespace {
 
 /// Takes the likeliest cause of the others out of `suspects`.
 Failure take_first(std::vector<Failure>& suspects) {
@@ -157,91 +143,111 @@ Failure take_first(std::vector<Failure>& suspects) {
 
 }  // namespace
 
-std::vector<WorkerResult> results_without_start(const LaunchPlan& plan) {
-  std::vector<WorkerResult> results;
-  for (const WorkerPlan& planned : plan.workers) {
-    results.push_back(planned_result(planned));
-  }
-  return results;
+Failure Attempt::service_failure() const {
+  Failure failure;
+  failure.node = plan_.placement.node_rank;
+  failure.host = input_.run.options.host_name;
+  failure.service = services_.failure()->service;
+  failure.start_error = services_.failure()->error.message;
+  failure.exit_code = supervisor_.conclusion().exit_code;
+  return failure;
 }
 
-std::vector<WorkerResult> results_of(const AttemptView& attempt) {
-  std::vector<WorkerResult> results = results_without_start(attempt.plan);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    results[i].outcome = attempt.supervisor.outcome(i);
-    results[i].pid = attempt.workers.pid(i);
-    results[i].status = attempt.supervisor.status(i);
-    results[i].run_time_seconds = attempt.workers.run_time_seconds(i);
+Failure Attempt::worker_failure(std::size_t worker) const {
+  const WorkerPlan& planned = plan_.workers[worker];
+  const auto& unstarted = starter_.failure();
+  Failure failure;
+  failure.node = plan_.placement.node_rank;
+  failure.host = input_.run.options.host_name;
+  failure.role = planned.role;
+  failure.label = planned.label;
+  failure.is_unranked = planned.is_unranked;
+  failure.global_rank = planned.global_rank;
+  failure.local_rank = planned.local_rank;
+  failure.pid = workers_.pid(worker);
+  failure.status = supervisor_.status(worker);
+  failure.run_time_seconds = workers_.run_time_seconds(worker);
+  const auto fault = services_.faults().find(worker);
+  failure.start_error = fault != services_.faults().end()          ? fault->second
+                        : unstarted && unstarted->worker == worker ? unstarted->error.message
+                                                                   : "";
+  failure.error_message = preparation_.error_files().message(worker);
+  failure.last_lines = streams_.last_lines(worker);
+  failure.exit_code = supervisor_.conclusion().exit_code;  // of a worker that was not started
+  if (failure.status) {
+    failure.was_passed_on = workers_.has_passed_on(*failure.status);
+    failure.hints = hints_for(failure, worker);
+    failure.exit_code = std::max(failure.status->shell_code(), 1);
   }
-  return results;
+  return failure;
 }
 
-namespace {
-
-std::string describe_state(const AttemptView& attempt, std::size_t worker) {
-  if (const auto status = attempt.supervisor.status(worker)) {
-    return status->describe();
+/// Hints that only this node can give, from its kernel's counters and the worker's output.
+std::vector<std::string> Attempt::hints_for(const Failure& failure, std::size_t worker) const {
+  EndFacts facts;
+  facts.status = *failure.status;
+  facts.last_output = join(failure.last_lines, "\n") + failure.error_message;
+  facts.use = workers_.use(worker);
+  const OomKills& before = preparation_.oom_kills();
+  const auto kills = failure.status->signal() == SIGKILL ? read_oom_counter(before.file) : std::nullopt;
+  if (kills) {
+    facts.oom_kills = {.file = before.file, .before = before.before, .after = *kills};
   }
-  if (!attempt.workers.is_alive(worker)) {
-    return attempt.start_failure ? "not started" : "starting";
-  }
-  return attempt.supervisor.is_running_normally() ? "running" : "stopping";
+  return end_hints(facts);
 }
 
-double since_1970(std::chrono::steady_clock::time_point moment) {
-  const auto ago = std::chrono::steady_clock::now() - moment;
-  const auto at = std::chrono::system_clock::now().time_since_epoch() - ago;
-  return std::chrono::duration<double>(at).count();
+/// True if the worker failed too close to the first one to know their order, or both died of one signal that muster
+/// forwarded to all.
+bool Attempt::is_suspect(const WorkerEnded& failed) const {
+  const auto first = supervisor_.conclusion().first_failure;
+  if (!first || !supervisor_.status(*first)) {
+    return false;
+  }
+  const WorkerEnded& earliest = supervisor_.failed().front();
+  const bool is_of_one_signal =
+      earliest.status.signal() == failed.status.signal() && workers_.has_passed_on(earliest.status);
+  return failed.exited_before_stop || is_of_one_signal ||
+         workers_.ended(failed.worker) - workers_.ended(earliest.worker) < kOrderWindow;
 }
 
-}  // namespace
-
-std::vector<control::WorkerStatus> status_of(const AttemptView& attempt) {
-  std::vector<control::WorkerStatus> all;
-  for (std::size_t i = 0; i < attempt.plan.workers.size(); ++i) {
-    const WorkerPlan& planned = attempt.plan.workers[i];
-    control::WorkerStatus status;
-    status.role = planned.role;
-    status.global_rank = planned.global_rank.value;
-    status.local_rank = planned.local_rank.value;
-    status.state = describe_state(attempt, i);
-    status.pid = attempt.workers.pid(i);
-    if (status.pid > 0) {
-      const bool is_alive = attempt.workers.is_alive(i);
-      status.since = since_1970(is_alive ? attempt.workers.started(i) : attempt.workers.ended(i));
-    }
-    if (const auto written = attempt.streams.last_output(i); written && status.pid > 0) {
-      status.output_age = std::chrono::duration<double>(std::chrono::steady_clock::now() - *written).count();
-    }
-    all.push_back(std::move(status));
-  }
-  return all;
-}
-
-NodeFailures failures_of(const AttemptView& attempt, const std::string& host_name) {
-  const AttemptOutcome conclusion = attempt.supervisor.conclusion();
-  NodeFailures failures;
-  if (conclusion.verdict == Verdict::Failed && !conclusion.first_failure) {
-    failures.first = service_failure(attempt, host_name);
-  } else if (conclusion.first_failure && !attempt.supervisor.status(*conclusion.first_failure)) {
-    failures.first = worker_failure(attempt, host_name, *conclusion.first_failure);
-    failures.first->exit_code = conclusion.exit_code;
-  }
+/// The first failure, with those that are too close to it to know their order; empty: none before the stop signal.
+std::vector<Failure> Attempt::suspects() const {
+  const AttemptOutcome conclusion = supervisor_.conclusion();
   std::vector<Failure> suspects;
-  std::vector<Failure> later;
-  for (const FailedWorker& failed : attempt.supervisor.failed()) {
-    const bool is_suspect = conclusion.first_failure && !failures.first && is_close(attempt, failed);
-    (is_suspect ? suspects : later).push_back(worker_failure(attempt, host_name, failed.worker));
+  if (conclusion.verdict == Verdict::Failed && !conclusion.first_failure) {
+    suspects.push_back(service_failure());
+  } else if (conclusion.first_failure && !supervisor_.status(*conclusion.first_failure)) {
+    suspects.push_back(worker_failure(*conclusion.first_failure));
   }
-  if (!suspects.empty()) {
-    failures.first = take_first(suspects);
-  }
-  for (std::vector<Failure>* const list : {&suspects, &later}) {
-    for (Failure& other : *list) {
-      failures.others.add(std::move(other));
+  for (const WorkerEnded& failed : supervisor_.failed()) {
+    if (is_suspect(failed)) {
+      suspects.push_back(worker_failure(failed.worker));
     }
   }
-  return failures;
+  return suspects;
+}
+
+void Attempt::act(const ReportFailure& /*action*/) {
+  std::vector<Failure> all = suspects();
+  owner_.on_first_failure(take_first(all));
+}
+
+gang::AttemptOver Attempt::over() const {
+  gang::AttemptOver over;
+  over.gave_up = supervisor_.conclusion().gave_up;
+  std::vector<Failure> close = suspects();
+  if (!close.empty()) {
+    over.failure = take_first(close);
+  }
+  for (Failure& other : close) {
+    over.also_failed.add(std::move(other));
+  }
+  for (const WorkerEnded& failed : supervisor_.failed()) {
+    if (!is_suspect(failed)) {
+      over.also_failed.add(worker_failure(failed.worker));
+    }
+  }
+  return over;
 }
 
 // Log messages; docs/troubleshooting.md explains each of them.

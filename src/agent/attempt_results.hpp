@@ -1,23 +1,20 @@
 #pragma once
 
-// Results of an attempt: for the gang, for the report, for the control socket and for the log.
+// Successes of an attempt, for the gang, and its log messages.
 
-#include "agent/attempt_listener.hpp"
 #include "agent/run.hpp"
-#include "agent/worker_files.hpp"
-#include "agent/worker_starter.hpp"
 #include "base/ranks.hpp"
-#include "control/status.hpp"
 #include "gang/events.hpp"
-#include "output/worker_streams.hpp"
 #include "plan/launch_plan.hpp"
+#include "process/descendants.hpp"
+#include "process/reaper.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
 #include "services/service.hpp"
-#include "supervise/end_hints.hpp"
 #include "supervise/supervisor.hpp"
 
-#include <map>
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,80 +22,47 @@
 
 namespace muster {
 
-// Warns of a server role that exits too early.
-
-/// A parameter server or scheduler that exits before its workers is usually a mistake; a moment before is normal.
-class EarlyServerExit {
+/// The workers that exited with 0: reports the few that matter to the gang out of thousands, and finds those that
+/// exited too early.
+class Successes {
  public:
-  /// Calls `look` when that moment is over: then `take` has the result.
-  EarlyServerExit(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
-                  std::function<void()> check);
+  /// Calls `check` a moment after a server ended: then `take_early_exits` has the result.
+  Successes(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers, std::function<void()> check);
+
+  /// The message to the gang, without `attempt`: the first one of each role of this node, rank 0, and the last one;
+  /// empty: none.
+  [[nodiscard]] std::optional<gang::Succeeded> message_for(const ReportSuccess& success);
 
   /// A worker ended without a stop signal.
   void note(const Death& death);
   void cancel() { timer_.cancel(); }
-
-  /// Returns each server once that exited with 0 while workers whose success counts run on.
-  [[nodiscard]] std::vector<std::size_t> take();
+  /// Returns each server once that exited with 0 while workers whose success counts run on. A parameter server or
+  /// scheduler that exits before its workers is usually a mistake; a moment before is normal.
+  [[nodiscard]] std::vector<std::size_t> take_early_exits();
 
  private:
   const LaunchPlan& plan_;
   const Workers& workers_;
   DelayedCall timer_;
-  std::vector<std::size_t> ended_;
-};
-
-// Reports of successes to the gang.
-
-/// Selects the few successes that matter to the gang out of thousands: the first one of each role of this node, rank
-/// 0, and the last one.
-class SuccessReports {
- public:
-  SuccessReports(const LaunchPlan& plan, const Workers& workers) : plan_(plan), workers_(workers) {}
-
-  /// The message to the gang, without `attempt`; empty: none.
-  [[nodiscard]] std::optional<gang::Succeeded> message_for(const ReportSuccess& success);
-
- private:
-  const LaunchPlan& plan_;
-  const Workers& workers_;
   std::set<std::string> announced_roles_;
+  std::vector<std::size_t> ended_servers_;
 };
-
-/// Parts of an attempt that know its results.
-struct AttemptView {
-  const LaunchPlan& plan;
-  const Workers& workers;
-  const Supervisor& supervisor;
-  const WorkerStreams& streams;
-  const std::optional<StartFailure>& start_failure;
-  const std::optional<ServiceFailure>& service_failure;
-  const std::map<std::size_t, std::string>& faults;  ///< services' explanations of workers' failures
-  const ErrorFiles& error_files;
-  const OomKills& oom_kills;  ///< counted before the first worker; no file: unreadable
-};
-
-/// This node's failures.
-struct NodeFailures {
-  std::optional<Failure> first;  ///< empty: no failure before the stop signal
-  OtherFailures others;          ///< in the order in which they ended
-};
-
-/// Current state of the workers, without values from /proc.
-[[nodiscard]] std::vector<control::WorkerStatus> status_of(const AttemptView& attempt);
-
-[[nodiscard]] std::vector<WorkerResult> results_of(const AttemptView& attempt);
 
 /// Results of a plan that was never started.
 [[nodiscard]] std::vector<WorkerResult> results_without_start(const LaunchPlan& plan);
 
-/// Failures with the last lines and error files that have been read.
-[[nodiscard]] NodeFailures failures_of(const AttemptView& attempt, const std::string& host_name);
-
 // Messages about an attempt to its user.
 
+/// A stop signal to the workers that still run.
+struct EndRequest {
+  int signal = 0;
+  bool is_ordered = false;  ///< by the gang
+  std::string order;        ///< its reason; empty: the report will name it
+  std::chrono::milliseconds grace{};
+};
+
 /// Logs events, and remembers those that are logged once.
-class AttemptLog : public AttemptListener {
+class AttemptLog {
  public:
   /// All references outlive this.
   AttemptLog(const LaunchPlan& plan, const Workers& workers, const Supervisor& supervisor, const RunOptions& options)
@@ -110,17 +74,23 @@ class AttemptLog : public AttemptListener {
   /// One text, "ranks 0-3"; empty: no worker is alive.
   [[nodiscard]] std::vector<std::string> describe_living() const;
 
-  void on_started(std::size_t worker) override;
-  void on_ended(const Death& death) override;
-  void on_silent(std::size_t worker) override;
-  void on_stopped(const Stopped& stopped) override;
-  void on_early_end(std::size_t worker) override;
-  void on_unneeded_failure(const ServiceFailure& failure) override;
-  void on_asked_to_end(const EndRequest& request) override;
-  void on_still_waiting(std::chrono::nanoseconds left) override;
-  void on_overdue(std::size_t worker, const EndRequest& request) override;
-  void on_orphans(const std::vector<Process>& left) override;
-  void on_not_killed(const std::vector<Process>& left) override;
+  void on_started(std::size_t worker);
+  void on_ended(const Death& death);
+  /// The worker closed its standard output and error a while ago and still runs.
+  void on_silent(std::size_t worker);
+  /// Stopped by a debugger or by a SIGSTOP of others.
+  void on_stopped(const Stopped& stopped);
+  /// A worker that serves the others exited with 0 a while ago, and they still run.
+  void on_early_end(std::size_t worker);
+  /// A service failed when the workers no longer needed it.
+  void on_unneeded_failure(const ServiceFailure& failure);
+  void on_asked_to_end(const EndRequest& request);
+  /// Called from time to time during the grace.
+  void on_still_waiting(std::chrono::nanoseconds left);
+  void on_overdue(std::size_t worker, const EndRequest& request);
+  /// These processes of ended ranks still run after a moment. May be called again where mpirun runs on.
+  void on_orphans(const std::vector<Process>& left);
+  void on_not_killed(const std::vector<Process>& left);
 
  private:
   /// "rank 3 (ps 1) (pid 4711)"; a worker without a label is named `unlabelled`, or by its rank alone.

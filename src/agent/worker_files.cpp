@@ -1,4 +1,4 @@
-// Reads workers' error files, finds orphans of mpirun's ranks, and compares the progress file.
+// Reads workers' error files, and compares the progress file.
 #include "agent/worker_files.hpp"
 
 #include "agent/run.hpp"
@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -99,13 +98,13 @@ std::string ErrorFiles::make_room(const std::vector<std::string>& paths) const {
   return {};
 }
 
-void ErrorFiles::read(const std::vector<std::size_t>& workers, std::function<void()> then) {
+void ErrorFiles::read(const std::vector<WorkerEnded>& failed, std::function<void()> then) {
   helper_task_.cancel();  // a stop before the first start does not wait for the removal
   std::vector<std::size_t> read;
   std::vector<std::string> paths;
-  for (const std::size_t worker : workers) {
-    if (const std::string& path = plan_.workers[worker].error_file; !path.empty()) {
-      read.push_back(worker);
+  for (const WorkerEnded& ended : failed) {
+    if (const std::string& path = plan_.workers[ended.worker].error_file; !path.empty()) {
+      read.push_back(ended.worker);
       paths.push_back(path);
     }
   }
@@ -135,53 +134,6 @@ void ErrorFiles::keep(const std::vector<std::size_t>& workers, const std::string
 std::string ErrorFiles::message(std::size_t worker) const {
   const auto found = messages_.find(worker);
   return found == messages_.end() ? std::string() : found->second;
-}
-
-// Orphans of ranks are found by polling, because nothing signals that one was re-parented to us.
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kRankPollInterval{1};
-
-}  // namespace
-
-RankOrphans::RankOrphans(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
-                         std::chrono::milliseconds grace)
-    : plan_(plan), workers_(workers), timer_(io, kRankPollInterval, [this] { check(); }), grace_(grace) {}
-
-void RankOrphans::on_started(std::size_t worker) {
-  if (plan_.workers[worker].is_unranked) {
-    timer_.ask();
-  }
-}
-
-void RankOrphans::check() {
-  if (!is_a_starter_alive()) {
-    return;
-  }
-  timer_.ask();
-  const std::vector<Process> left = left_by_local_ranks();
-  if (left.empty() || !seen_) {  // a rank may be starting: only the next poll calls `on_left`
-    seen_ = left.empty() ? std::nullopt : std::optional(Clock::now());
-    return;
-  }
-  on_left(left);
-  if (Clock::now() - *seen_ >= kRankPollInterval + grace_) {
-    for (const Process& process : left) {
-      signal_exactly(process, SIGKILL);
-    }
-  }
-}
-
-bool RankOrphans::is_a_starter_alive() const {
-  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
-    if (plan_.workers[i].is_unranked && workers_.is_alive(i)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 // The progress file is not read: its size, time and inode number change when it is written.

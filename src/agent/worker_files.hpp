@@ -1,13 +1,11 @@
 #pragma once
 
-// Files and processes that workers leave: error files, orphans of mpirun's ranks, and the progress file.
+// Files that workers write: error files and the progress file.
 
-#include "agent/attempt_listener.hpp"
 #include "base/result.hpp"
 #include "plan/launch_plan.hpp"
 #include "process/helper_process.hpp"
-#include "process/timers.hpp"
-#include "process/workers.hpp"
+#include "supervise/supervisor.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -35,8 +33,8 @@ class ErrorFiles {
   [[nodiscard]] bool prepare(std::function<void()> then);
   /// A `System` error if a directory could not be made: no worker may start.
   [[nodiscard]] const Result<>& prepared() const { return prepared_; }
-  /// Reads the files of `workers`, which have ended. Calls `then` once, in a later turn of the loop.
-  void read(const std::vector<std::size_t>& workers, std::function<void()> then);
+  /// Reads the files of these workers. Calls `then` once, in a later turn of the loop.
+  void read(const std::vector<WorkerEnded>& failed, std::function<void()> then);
   /// The worker's error in one sentence; empty: none, or not read.
   [[nodiscard]] std::string message(std::size_t worker) const;
 
@@ -54,34 +52,6 @@ class ErrorFiles {
   Result<> prepared_;
   bool has_given_up_ = false;  ///< a file that could not be removed may still be there
   std::map<std::size_t, std::string> messages_;
-};
-
-// Orphans of ranks, while their mpirun still runs.
-
-/// mpirun waits until every process that has a rank's output open has closed it, even after the last rank: for ever,
-/// if a rank started a server. So these orphans are ended with mpirun's ranks, others with the node's last worker.
-class RankOrphans : public AttemptListener {
- public:
-  /// Orphans that are left after `grace` get SIGKILL.
-  RankOrphans(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers,
-              std::chrono::milliseconds grace);
-
-  /// The ranks of this node have ended, but not mpirun: `left` should get the stop signal. Called at each poll.
-  std::function<void(const std::vector<Process>& left)> on_left;
-
-  /// Begins to poll if the worker starts ranks, until it ends.
-  void on_started(std::size_t worker) override;
-  void cancel() { timer_.cancel(); }
-
- private:
-  void check();
-  [[nodiscard]] bool is_a_starter_alive() const;
-
-  const LaunchPlan& plan_;
-  const Workers& workers_;
-  DelayedCall timer_;
-  std::chrono::milliseconds grace_;
-  std::optional<std::chrono::steady_clock::time_point> seen_;  ///< when orphans were first seen
 };
 
 // The file of `--progress-file`.

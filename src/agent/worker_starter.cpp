@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "base/ranks.hpp"
 #include "base/text.hpp"
+#include "environment/cgroups.hpp"
 #include "process/spawn.hpp"
 
 #include <boost/asio/post.hpp>
@@ -230,36 +231,78 @@ std::optional<std::size_t> reader_of_input(const LaunchPlan& plan, const RunOpti
   return has_one && options.input_for != InputFor::None ? std::optional(reader) : std::nullopt;
 }
 
-WorkerStarter::WorkerStarter(boost::asio::io_context& io, const StarterParts& parts)
-    : io_(io),
-      parts_(parts),
-      reader_(reader_of_input(parts.plan, parts.options)),
+namespace {
+
+/// Start timeout of services, which may load a library or start a program.
+constexpr std::chrono::seconds kReadyDelay{30};
+
+}  // namespace
+
+StartPreparation::StartPreparation(const AttemptInput& input, LaunchPlan& plan, WorkerStreams& streams,
+                                   AttemptServices& services)
+    : plan_(plan),
+      streams_(streams),
+      services_(services),
+      programs_(input.io, input.helpers, plan, input.run.variables),
+      error_files_(input.io, input.helpers, plan, input.run.run_folder),
+      oom_kills_({.file = input.oom_counter, .before = read_oom_counter(input.oom_counter).value_or(0)}),
+      ready_timer_(input.io, kReadyDelay, [this] { services_.give_up_waiting(kReadyDelay); }) {}
+
+bool StartPreparation::begin(const std::function<void()>& then) {
+  const auto end_step = [this, then] {
+    if (--pending_steps_ == 0) {
+      then();
+    }
+  };
+  services_.on_ready = end_step;
+  pending_steps_ += error_files_.prepare(end_step) ? 0 : 1;
+  if (!services_.start(plan_)) {
+    ++pending_steps_;
+    ready_timer_.ask();
+  }
+  pending_steps_ += streams_.open_files(end_step) ? 0 : 1;
+  pending_steps_ += programs_.find(end_step) ? 0 : 1;
+  return pending_steps_ == 0;
+}
+
+void StartPreparation::cancel() {
+  programs_.cancel();
+  ready_timer_.cancel();
+  streams_.stop_opening();
+}
+
+WorkerStarter::WorkerStarter(const AttemptInput& input, const LaunchPlan& plan, Workers& workers,
+                             WorkerStreams& streams, StartPreparation& preparation)
+    : io_(input.io),
+      options_(input.run.options),
+      plan_(plan),
+      workers_(workers),
+      streams_(streams),
+      preparation_(preparation),
+      reader_(reader_of_input(plan, options_)),
+      terminal_(input.guard, /*is_wanted=*/reader_.has_value()),
       null_input_(open_null(NullFor::Reading)) {}
 
 void WorkerStarter::start() {
+  boost::asio::post(io_, [this] {
+    if (!is_cancelled_ && !plan_.workers.empty() && preparation_.begin([this] { start_next(); })) {
+      turn();
+    }
+  });
+}
+
+void WorkerStarter::start_next() {
   boost::asio::post(io_, std::bind_front(&WorkerStarter::turn, this));
 }
 
-void WorkerStarter::go_on() {
-  if (--*awaited_ == 0) {
-    start();
-  }
-}
-
 std::optional<std::size_t> WorkerStarter::cancel() {
-  const bool is_first = !is_cancelled_ && next_ < parts_.plan.workers.size();
+  const bool is_first = !is_cancelled_ && next_ < plan_.workers.size();
   is_cancelled_ = true;
   return is_first ? std::optional(next_) : std::nullopt;
 }
 
 void WorkerStarter::turn() {
-  if (is_cancelled_ || next_ == parts_.plan.workers.size()) {
-    return;
-  }
-  if (!awaited_) {
-    awaited_ = before_first();
-  }
-  if (is_cancelled_ || *awaited_ > 0) {
+  if (is_cancelled_ || next_ == plan_.workers.size()) {
     return;
   }
   const std::size_t worker = next_++;
@@ -270,30 +313,25 @@ void WorkerStarter::turn() {
     return;
   }
   on_started(worker);
-  start();
+  start_next();
 }
 
 Result<> WorkerStarter::start_one(std::size_t worker) {
-  const Result<std::string>& program = parts_.programs.of(worker);
-  if (!program) {
-    return program.error();
-  }
-  if (const Result<>& prepared = parts_.error_files.prepared(); !prepared) {
-    return prepared.error();
-  }
+  const std::string program = TRY(preparation_.programs().of(worker));
+  TRY(preparation_.error_files().prepared());
   const bool has_input_alone = reader_ == worker;
-  const bool reads_input = has_input_alone || parts_.options.input_for == InputFor::All;
-  auto started = parts_.workers.start(
-      worker, {.executable = *program,
+  const bool reads_input = has_input_alone || options_.input_for == InputFor::All;
+  auto started = workers_.start(
+      worker, {.executable = program,
                .standard_input = reads_input ? STDIN_FILENO : null_input_.get(),
                // The reader of the terminal stays in our session: from another one it could not be in the terminal's
                // foreground.
-               .leads_session = !(has_input_alone && parts_.terminal.is_wanted()),
-               .terminal = has_input_alone ? parts_.terminal.fd() : -1,
-               .output = parts_.streams.connection_of(worker),
-               .connect = [this, worker](StreamEnds ends) { return parts_.streams.connect(worker, std::move(ends)); }});
+               .leads_session = !(has_input_alone && terminal_.is_wanted()),
+               .terminal = has_input_alone ? terminal_.fd() : -1,
+               .output = streams_.connection_of(worker),
+               .connect = [this, worker](StreamEnds ends) { return streams_.connect(worker, std::move(ends)); }});
   if (started) {
-    parts_.streams.note_start(worker, parts_.workers.pid(worker));
+    streams_.note_start(worker, workers_.pid(worker));
   }
   return started;
 }

@@ -2,6 +2,7 @@
 
 // Starts the workers of an attempt one by one: finds their programs, checks the limit of file descriptors.
 
+#include "agent/attempt_parts.hpp"
 #include "agent/run.hpp"
 #include "agent/worker_files.hpp"
 #include "base/file_io.hpp"
@@ -12,6 +13,7 @@
 #include "process/inherited.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
+#include "supervise/end_hints.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -79,50 +81,72 @@ struct StartFailure {
   Error error;
 };
 
-/// Parts of the attempt that starting a worker needs; everything outlives the starter.
-struct StarterParts {
-  const LaunchPlan& plan;
-  const Programs& programs;
-  Workers& workers;
-  WorkerStreams& streams;
-  const ErrorFiles& error_files;
-  const Terminal& terminal;
-  const RunOptions& options;
+/// The steps before the first worker: starts services, finds programs, opens log files, makes room for error files.
+class StartPreparation {
+ public:
+  /// The references outlive it.
+  StartPreparation(const AttemptInput& input, LaunchPlan& plan, WorkerStreams& streams, AttemptServices& services);
+
+  /// To be called once. True: all is done. Otherwise calls `then` once when it is; never, if a service fails.
+  [[nodiscard]] bool begin(const std::function<void()>& then);
+  void cancel();
+
+  [[nodiscard]] const Programs& programs() const { return programs_; }
+  [[nodiscard]] ErrorFiles& error_files() { return error_files_; }
+  [[nodiscard]] const ErrorFiles& error_files() const { return error_files_; }
+  /// Counted before the first worker; no file: unreadable.
+  [[nodiscard]] const OomKills& oom_kills() const { return oom_kills_; }
+
+ private:
+  LaunchPlan& plan_;
+  WorkerStreams& streams_;
+  AttemptServices& services_;
+  Programs programs_;
+  ErrorFiles error_files_;
+  OomKills oom_kills_;
+  DelayedCall ready_timer_;
+  int pending_steps_ = 0;
 };
 
 /// Starts one worker in each turn of the loop: signals and deaths must not wait for the last of a thousand.
 class WorkerStarter {
  public:
-  WorkerStarter(boost::asio::io_context& io, const StarterParts& parts);
+  /// The references outlive it.
+  WorkerStarter(const AttemptInput& input, const LaunchPlan& plan, Workers& workers, WorkerStreams& streams,
+                StartPreparation& preparation);
 
-  /// Called before the first worker; returns the number of steps to wait for. Each calls `go_on` later, or no worker
-  /// starts.
-  std::function<int()> before_first;
   std::function<void(std::size_t worker)> on_started;
   /// No worker is started after it.
   std::function<void(const StartFailure&)> on_failure;
 
+  /// Prepares, then starts the workers.
   void start();
-  /// A step of `before_first` is done.
-  void go_on();
   /// Starts no further worker. Returns the first one that will not start; empty: none, or already reported.
   [[nodiscard]] std::optional<std::size_t> cancel();
 
   /// Number of workers that were tried.
   [[nodiscard]] std::size_t tried() const { return next_; }
   [[nodiscard]] const std::optional<StartFailure>& failure() const { return failure_; }
+  /// The worker that alone reads standard input, and the terminal that it gets.
+  [[nodiscard]] std::optional<std::size_t> reader() const { return reader_; }
+  [[nodiscard]] Terminal& terminal() { return terminal_; }
 
  private:
+  void start_next();
   void turn();
   [[nodiscard]] Result<> start_one(std::size_t worker);
 
   boost::asio::io_context& io_;
-  StarterParts parts_;
-  std::optional<std::size_t> reader_;  ///< reads standard input alone
+  const RunOptions& options_;
+  const LaunchPlan& plan_;
+  Workers& workers_;
+  WorkerStreams& streams_;
+  StartPreparation& preparation_;
+  std::optional<std::size_t> reader_;
+  Terminal terminal_;
   UniqueFd null_input_;
   std::size_t next_ = 0;
   bool is_cancelled_ = false;
-  std::optional<int> awaited_;  ///< steps of `before_first`; empty: not called yet
   std::optional<StartFailure> failure_;
 };
 

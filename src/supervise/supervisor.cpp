@@ -57,7 +57,8 @@ std::vector<Action> Supervisor::handle(const WorkerEnded& ended) {
   const WorkerOutcome outcome = may_answer ? outcome_in_stop(ended) : outcome_of(ended);
   outcomes_[ended.worker] = outcome;
   if (outcome == WorkerOutcome::Failed) {
-    failed_.push_back({ended.worker, !is_stopping || ended.exited_before_stop});
+    failed_.push_back(ended);
+    failed_.back().exited_before_stop = !is_stopping || ended.exited_before_stop;
   }
   if (is_stopping) {
     return after_an_end();
@@ -134,7 +135,7 @@ std::vector<Action> Supervisor::handle(const NoticeWithdrawn& /*withdrawn*/) {
   for (std::size_t i = 0; i < outcomes_.size() && state_ == State::Running; ++i) {
     if (outcomes_[i] == WorkerOutcome::Stopped) {  // it ended because of the notice, and the job is to go on without it
       outcomes_[i] = WorkerOutcome::Failed;
-      failed_.push_back({i, true});
+      failed_.push_back({i, *statuses_[i], /*exited_before_stop=*/true});
       note_failure(i, std::max(statuses_[i]->shell_code(), 1));
     }
   }

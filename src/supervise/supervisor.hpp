@@ -99,12 +99,6 @@ enum class WorkerOutcome {
   Stopped,  ///< ended after muster had asked it to
 };
 
-/// A worker that failed.
-struct FailedWorker {
-  std::size_t worker = 0;
-  bool exited_before_stop = false;  ///< the first failure, or one so soon after it that no stop signal had been sent
-};
-
 /// The outcome of the attempt as far as this node knows; the outcome of the job is a JobEnd.
 struct AttemptOutcome {
   Verdict verdict = Verdict::Succeeded;
@@ -134,8 +128,9 @@ class Supervisor {
   [[nodiscard]] bool has_living_workers() const { return alive_ > 0; }
   [[nodiscard]] AttemptOutcome conclusion() const;
   [[nodiscard]] WorkerOutcome outcome(std::size_t worker) const { return outcomes_[worker]; }
-  /// The failed workers, in the order in which they ended.
-  [[nodiscard]] const std::vector<FailedWorker>& failed() const { return failed_; }
+  /// The failed workers, in the order in which they ended. `exited_before_stop` is set for the first failure, and for
+  /// those so soon after it that no stop signal had been sent.
+  [[nodiscard]] const std::vector<WorkerEnded>& failed() const { return failed_; }
   /// Exit status of a worker; empty while it runs or when it never started.
   [[nodiscard]] std::optional<ExitStatus> status(std::size_t worker) const { return statuses_[worker]; }
 
@@ -171,7 +166,7 @@ class Supervisor {
   std::vector<bool> decides_success_;
   std::vector<WorkerOutcome> outcomes_;
   std::vector<std::optional<ExitStatus>> statuses_;
-  std::vector<FailedWorker> failed_;
+  std::vector<WorkerEnded> failed_;
   std::set<int> sent_signals_;  ///< a worker that ends by one of them was stopped
   std::size_t alive_ = 0;       ///< started or about to be, and not ended
   State state_ = State::Running;

@@ -30,32 +30,32 @@ struct Bench {
   boost::asio::io_context io;
 };
 
-TEST(SuccessReports, ReportsTheFirstRankZeroAndTheLast) {
-  const Bench bench({true, true, true, true});
-  SuccessReports telling(bench.plan, bench.workers);
+TEST(Successes, ReportsTheFirstRankZeroAndTheLast) {
+  Bench bench({true, true, true, true});
+  Successes successes(bench.io, bench.plan, bench.workers, [] {});
 
-  EXPECT_TRUE(telling.message_for(ReportSuccess{2}));
-  EXPECT_FALSE(telling.message_for(ReportSuccess{1}));
-  EXPECT_EQ(telling.message_for(ReportSuccess{0})->global_rank, GlobalRank{0});
-  EXPECT_TRUE(telling.message_for(ReportSuccess{3, /*is_last=*/true})->is_last);
+  EXPECT_TRUE(successes.message_for(ReportSuccess{2}));
+  EXPECT_FALSE(successes.message_for(ReportSuccess{1}));
+  EXPECT_EQ(successes.message_for(ReportSuccess{0})->global_rank, GlobalRank{0});
+  EXPECT_TRUE(successes.message_for(ReportSuccess{3, /*is_last=*/true})->is_last);
 }
 
-TEST(SuccessReports, ReportsTheFirstOfEachRole) {
+TEST(Successes, ReportsTheFirstOfEachRole) {
   Bench bench({true, true, true, true, true});
   bench.plan.workers[2].role = "evaluator";
   bench.plan.workers[3].role = "evaluator";
-  SuccessReports telling(bench.plan, bench.workers);
+  Successes successes(bench.io, bench.plan, bench.workers, [] {});
 
-  EXPECT_TRUE(telling.message_for(ReportSuccess{1}));
-  EXPECT_EQ(telling.message_for(ReportSuccess{2})->role, "evaluator");
-  EXPECT_FALSE(telling.message_for(ReportSuccess{3}));
+  EXPECT_TRUE(successes.message_for(ReportSuccess{1}));
+  EXPECT_EQ(successes.message_for(ReportSuccess{2})->role, "evaluator");
+  EXPECT_FALSE(successes.message_for(ReportSuccess{3}));
 }
 
-TEST(SuccessReports, ReportsThatNoWorkerHereDecides) {
-  const Bench bench({false});
-  SuccessReports telling(bench.plan, bench.workers);
+TEST(Successes, ReportsThatNoWorkerHereDecides) {
+  Bench bench({false});
+  Successes successes(bench.io, bench.plan, bench.workers, [] {});
 
-  EXPECT_TRUE(telling.message_for(ReportSuccess{std::nullopt, /*is_last=*/true})->is_last);
+  EXPECT_TRUE(successes.message_for(ReportSuccess{std::nullopt, /*is_last=*/true})->is_last);
 }
 
 TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
@@ -76,24 +76,24 @@ TEST(ReaderOfInput, IsASingleWorkerOrTheChosenOne) {
   EXPECT_EQ(reader_of_input(plan_of({true}), options), std::nullopt) << "this node has fewer";
 }
 
-TEST(EarlyServerExit, AreExitsOfRolesThatServeOtherNodes) {
+TEST(EarlyExits, AreExitsOfRolesThatServeOtherNodes) {
   Bench bench({false, false});
   bench.plan.placement.nodes = 2;
-  EarlyServerExit early(bench.io, bench.plan, bench.workers, [] {});
-  early.note({1, ExitStatus::exited(0)});
-  early.note({0, ExitStatus::exited(3)});
+  Successes successes(bench.io, bench.plan, bench.workers, [] {});
+  successes.note({1, ExitStatus::exited(0)});
+  successes.note({0, ExitStatus::exited(3)});
 
-  EXPECT_EQ(early.take(), (std::vector<std::size_t>{1})) << "the other one failed";
-  EXPECT_TRUE(early.take().empty()) << "each once";
+  EXPECT_EQ(successes.take_early_exits(), (std::vector<std::size_t>{1})) << "the other one failed";
+  EXPECT_TRUE(successes.take_early_exits().empty()) << "each once";
 }
 
-TEST(EarlyServerExit, AreNoneWhenTheDecidingRolesHaveEnded) {
+TEST(EarlyExits, AreNoneWhenTheDecidingRolesHaveEnded) {
   Bench bench({true, false});
-  EarlyServerExit early(bench.io, bench.plan, bench.workers, [] {});
-  early.note({1, ExitStatus::exited(0)});
-  early.note({0, ExitStatus::exited(0)});
+  Successes successes(bench.io, bench.plan, bench.workers, [] {});
+  successes.note({1, ExitStatus::exited(0)});
+  successes.note({0, ExitStatus::exited(0)});
 
-  EXPECT_TRUE(early.take().empty());
+  EXPECT_TRUE(successes.take_early_exits().empty());
 }
 
 }  // namespace

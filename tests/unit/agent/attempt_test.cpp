@@ -41,23 +41,43 @@ class CannotStart : public Service {
   }
 };
 
-/// When the first worker ended, and whether the loop has turned since.
-class NotesTheFirstEnd : public AttemptListener {
- public:
-  explicit NotesTheFirstEnd(boost::asio::io_context& io) : io_(io) {}
+/// When the first worker ended and when the failure was told, and whether the loop has turned in that time.
+struct NotesTheFirstEnd : public AttemptOwner {
+  void on_first_failure(const Failure& failure) override {
+    notified.push_back(failure.service);
+    waited = Clock::now() - time.value_or(Clock::now());
+    had_turned = has_turned;
+  }
+  void on_success(const gang::Succeeded& /*succeeded*/) override {}
+  void on_workers_asked(int /*signal*/) override {}
+  void on_gone() override {}
+  void on_over() override { is_over = true; }
+  std::optional<Clock::time_point> time;
+  bool has_turned = false;
+  std::vector<std::string> notified;
+  Clock::duration waited{};  ///< from the first end until the failure was told
+  bool had_turned = false;   ///< the loop, in that time
+  bool is_over = false;
+};
 
-  void on_ended(const Death& /*death*/) override {
-    if (!time) {
-      time = Clock::now();
-      boost::asio::post(io_, [this] { has_turned = true; });
+/// Tells the owner of the first end.
+class SeesTheFirstEnd : public Service {
+ public:
+  SeesTheFirstEnd(boost::asio::io_context& io, NotesTheFirstEnd& notes) : io_(io), notes_(notes) {}
+
+  Result<std::optional<PlanAdditions>> start(const LaunchPlan& /*plan*/) override {
+    return std::optional<PlanAdditions>(std::in_place);
+  }
+  void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) override {
+    if (!notes_.time) {
+      notes_.time = Clock::now();
+      boost::asio::post(io_, [this] { notes_.has_turned = true; });
     }
   }
 
-  std::optional<Clock::time_point> time;
-  bool has_turned = false;
-
  private:
   boost::asio::io_context& io_;
+  NotesTheFirstEnd& notes_;
 };
 
 /// Two workers that would run for ten minutes.
@@ -87,23 +107,21 @@ class AttemptTest : public testing::Test {
     run(std::move(services), "");
   }
 
+  void run_script(const std::string& script) {
+    std::vector<NamedService> services;
+    services.push_back({"first end", std::make_unique<SeesTheFirstEnd>(io_, first_end_)});
+    run(std::move(services), script);
+  }
+
   void run(std::vector<NamedService> services, const std::string& script) {
-    attempt_.emplace(io_, queues_, AttemptInput{run_, -1, sidecars_, helpers_, page_, no_folder_}, plan(script),
-                     std::make_unique<Services>(std::move(services)));
-    attempt_->on_failure = [this](const Failure& failure) {
-      notified_.push_back(failure.service);
-      waited_ = Clock::now() - first_end_.time.value_or(Clock::now());
-      has_turned_ = first_end_.has_turned;
-    };
-    attempt_->add(first_end_);
-    attempt_->on_success = [](const gang::Succeeded& /*succeeded*/) {};
-    attempt_->on_over = [this] { is_over_ = true; };
+    attempt_.emplace(first_end_, AttemptInput{io_, run_, -1, sidecars_, helpers_, page_, no_folder_}, queues_,
+                     plan(script), std::make_unique<Services>(std::move(services)));
     attempt_->start();
     const auto deadline = Clock::now() + 20s;
-    while (!is_over_ && Clock::now() < deadline) {
+    while (!first_end_.is_over && Clock::now() < deadline) {
       io_.run_one_for(1s);
     }
-    ASSERT_TRUE(is_over_) << "the workers were not ended within 20 s";
+    ASSERT_TRUE(first_end_.is_over) << "the workers were not ended within 20 s";
   }
 
   std::map<std::string, std::string> variables_;
@@ -120,18 +138,14 @@ class AttemptTest : public testing::Test {
   OutputQueues queues_{io_, helpers_, 5s};
   Sidecars sidecars_{io_, inherited_, variables_, marker_};
   std::optional<Attempt> attempt_;
-  std::vector<std::string> notified_;
-  NotesTheFirstEnd first_end_{io_};
-  Clock::duration waited_{};  ///< from the first end until the failure was told
-  bool has_turned_ = false;   ///< the loop, in that time
-  bool is_over_ = false;
+  NotesTheFirstEnd first_end_;
 };
 
 TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
   run_with(std::make_unique<FailsLater>(io_));
 
-  EXPECT_EQ(notified_, std::vector<std::string>{"store"});
-  const auto failure = attempt_->failures().first;
+  EXPECT_EQ(first_end_.notified, std::vector<std::string>{"store"});
+  const auto failure = attempt_->over().failure;
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->service, "store");
   EXPECT_EQ(failure->start_error, "its port was closed");
@@ -145,25 +159,25 @@ TEST_F(AttemptTest, EndsTheWorkersWhenAServiceCannotGoOn) {
 TEST_F(AttemptTest, StartsNoWorkerWhenAServiceCannotStart) {
   run_with(std::make_unique<CannotStart>());
 
-  EXPECT_EQ(notified_, std::vector<std::string>{"store"});
-  EXPECT_EQ(attempt_->failures().first->exit_code, 65);
+  EXPECT_EQ(first_end_.notified, std::vector<std::string>{"store"});
+  EXPECT_EQ(attempt_->over().failure->exit_code, 65);
   for (const WorkerResult& worker : attempt_->results()) {
     EXPECT_EQ(worker.outcome, WorkerOutcome::NeverStarted);
   }
 }
 
 TEST_F(AttemptTest, AnErrorWaitsForAnEarlierCrash) {
-  run({}, "exit 3");
+  run_script("exit 3");
 
-  EXPECT_GE(waited_, kOrderWindow);
-  EXPECT_EQ(attempt_->failures().first->exit_code, 3);
+  EXPECT_GE(first_end_.waited, kOrderWindow);
+  EXPECT_EQ(attempt_->over().failure->exit_code, 3);
 }
 
 TEST_F(AttemptTest, ACrashIsActedUponAtOnce) {
-  run({}, "kill -SEGV $$");
+  run_script("kill -SEGV $$");
 
-  EXPECT_FALSE(has_turned_) << "it is acted upon as soon as it is found";
-  EXPECT_EQ(attempt_->failures().first->exit_code, 128 + SIGSEGV);
+  EXPECT_FALSE(first_end_.had_turned) << "it is acted upon as soon as it is found";
+  EXPECT_EQ(attempt_->over().failure->exit_code, 128 + SIGSEGV);
 }
 
 }  // namespace

@@ -1,10 +1,16 @@
 #pragma once
 
-// Interface for parts that observe an attempt, and the adapter for its services.
+// Shared by the parts of an attempt: its input, and the state of its services.
 
-#include "process/descendants.hpp"
+#include "agent/run.hpp"
+#include "process/helper_process.hpp"
 #include "process/reaper.hpp"
+#include "process/sidecars.hpp"
 #include "services/service.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <functional>
@@ -13,52 +19,22 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace muster {
 
-/// A stop signal to the workers that still run.
-struct EndRequest {
-  int signal = 0;
-  bool is_ordered = false;  ///< by the gang
-  std::string order;        ///< its reason; empty: the report will name it
-  std::chrono::milliseconds grace{};
+/// Input of an attempt; everything outlives it.
+struct AttemptInput {
+  boost::asio::io_context& io;
+  const RunContext& run;
+  pid_t guard = -1;
+  Sidecars& sidecars;
+  HelperProcesses& helpers;
+  const GuardSharedMemory& page;
+  const std::string& oom_counter;  ///< path of the cgroup's OOM counter; empty: none
 };
 
-/// Observes an attempt: called in the order of events, decides nothing. Each function does nothing unless overridden.
-class AttemptListener {
- public:
-  AttemptListener() = default;
-  AttemptListener(const AttemptListener&) = delete;
-  AttemptListener& operator=(const AttemptListener&) = delete;
-  virtual ~AttemptListener() = default;
-
-  virtual void on_started(std::size_t /*worker*/) {}
-  virtual void on_ended(const Death& /*death*/) {}
-  /// The worker closed its standard output and error a while ago and still runs.
-  virtual void on_silent(std::size_t /*worker*/) {}
-  /// Stopped by a debugger or by a SIGSTOP of others.
-  virtual void on_stopped(const Stopped& /*stopped*/) {}
-  /// A worker that serves the others exited with 0 a while ago, and they still run.
-  virtual void on_early_end(std::size_t /*worker*/) {}
-
-  /// A service failed when the workers no longer needed it.
-  virtual void on_unneeded_failure(const ServiceFailure& /*failure*/) {}
-  virtual void on_asked_to_end(const EndRequest& /*request*/) {}
-  /// Called from time to time during the grace.
-  virtual void on_still_waiting(std::chrono::nanoseconds /*left*/) {}
-  virtual void on_overdue(std::size_t /*worker*/, const EndRequest& /*request*/) {}
-  /// All ranks have succeeded, and these processes still run after a moment. They get the stop signal. Where mpirun
-  /// has started the ranks and still runs, this may be called again.
-  virtual void on_orphans(const std::vector<Process>& /*left*/) {}
-  virtual void on_not_killed(const std::vector<Process>& /*left*/) {}
-  /// No process is left, and all output has been read.
-  virtual void on_over() {}
-};
-
-// Lets services listen to their attempt.
-
-class AttemptServices : public AttemptListener {
+/// The services of an attempt, and what is known of their failures.
+class AttemptServices {
  public:
   explicit AttemptServices(std::unique_ptr<Services> services) : services_(std::move(services)) {}
 
@@ -95,9 +71,9 @@ class AttemptServices : public AttemptListener {
   }
   void on_workers_over(bool is_success) { services_->on_workers_over(is_success); }
   void on_merged(const gang::Value& value) { services_->on_merged(value); }
-  void on_started(std::size_t worker) override { services_->on_worker_started(worker); }
-  void on_ended(const Death& death) override { services_->on_worker_ended(death.worker, death.status.ok()); }
-  void on_over() override { services_->stop(); }
+  void on_started(std::size_t worker) { services_->on_worker_started(worker); }
+  void on_ended(const Death& death) { services_->on_worker_ended(death.worker, death.status.ok()); }
+  void stop() { services_->stop(); }
 
   [[nodiscard]] const std::optional<ServiceFailure>& failure() const { return failure_; }
   /// Services' explanations of workers' failures, by index in the plan.

@@ -1,0 +1,172 @@
+// Carries out the end of an attempt's workers; the supervisor decides when each step begins.
+#include "agent/stop_sequence.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+/// Time for a worker's helpers to exit by themselves; Python's resource tracker needs a few milliseconds.
+constexpr std::chrono::milliseconds kOrphanDelay{500};
+constexpr std::chrono::seconds kRankPollInterval{1};
+
+}  // namespace
+
+StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Workers& workers, AttemptLog& log)
+    : input_(input),
+      plan_(plan),
+      workers_(workers),
+      log_(log),
+      sweeper_(::getpid()),
+      grace_(input.io, input.run.options.grace),
+      kill_loop_(input.io, workers, sweeper_, input.helpers),
+      orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
+      rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }) {
+  grace_.on_end = [this] { on_grace_ended(); };
+  grace_.on_progress = [this] { log_.on_still_waiting(grace_.left()); };
+  kill_loop_.on_round = std::bind_front(&StopSequence::on_kill_round, this);
+}
+
+void StopSequence::note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
+  if (most_grace) {
+    grace_.shorten(*most_grace);
+  }
+  request_.is_ordered = true;
+  request_.order = reason;
+}
+
+void StopSequence::send_stop_signal(int signal, std::size_t tried) {
+  has_asked_ = true;
+  request_.signal = signal;
+  request_.grace = grace_.length();
+  const auto guards = sent_by_guard();
+  workers_.send_stop_signal(signal, guards ? std::optional(guards->at) : std::nullopt);
+  workers_.go_on();  // a stopped worker could not handle the signal
+  std::set<pid_t> living = workers_.living_pids();
+  if (living.size() < tried && Reaper::has_children() && !guards) {
+    living.merge(excluded());
+    sweeper_.send_stop_signal(sweeper_.orphans(living), signal);
+  }
+  log_.on_asked_to_end(request_);
+}
+
+void StopSequence::stop_orphans(bool is_succeeding) {
+  if (!Reaper::has_children()) {
+    return;
+  }
+  if (is_succeeding) {
+    orphan_timer_.ask();
+  } else {
+    sweeper_.send_stop_signal(sweeper_.orphans(excluded()), request_.signal);
+  }
+}
+
+void StopSequence::kill() {
+  grace_.cancel();
+  orphan_timer_.cancel();
+  has_asked_ = true;
+  kill_loop_.start();
+}
+
+void StopSequence::cancel() {
+  grace_.cancel();
+  kill_loop_.cancel();
+  orphan_timer_.cancel();
+  rank_timer_.cancel();
+}
+
+bool StopSequence::is_nothing_left() const {
+  return !Reaper::has_children() || sweeper_.has_only_held(input_.helpers.pids());
+}
+
+std::optional<StopSentByGuard> StopSequence::sent_by_guard() const {
+  auto request = input_.page.stop_sent_by_guard();
+  return request && request->at >= began_ ? request : std::nullopt;
+}
+
+bool StopSequence::is_answer(const Death& death, const StopSentByGuard& request) const {
+  return workers_.started(death.worker) < request.at && !request.had_ended.contains(workers_.pid(death.worker));
+}
+
+void StopSequence::on_grace_ended() {
+  if (orphan_timer_.is_pending()) {
+    orphan_timer_.cancel();
+    check_orphans();
+  }
+  (void)poll();
+  request_.grace = grace_.length();
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    if (workers_.is_alive(i)) {
+      log_.on_overdue(i, request_);
+    }
+  }
+  on_event(GraceEnded{});
+}
+
+void StopSequence::on_kill_round(const std::vector<Process>& found, bool is_too_late) {
+  if (poll() && is_too_late) {
+    give_up_waiting(found);
+  }
+}
+
+void StopSequence::give_up_waiting(const std::vector<Process>& left) {
+  log_.on_not_killed(left);
+  on_event(GaveUpWaiting{});
+}
+
+void StopSequence::check_orphans() {
+  if (!poll()) {
+    return;
+  }
+  if (is_proc_ours()) {
+    end_orphans(sweeper_.orphans(excluded()));
+  } else {
+    give_up_waiting({});  // without /proc, processes can be neither signalled nor killed
+  }
+}
+
+void StopSequence::end_orphans(const std::vector<Process>& left) {
+  log_.on_orphans(left);
+  sweeper_.send_stop_signal(left, request_.signal);
+}
+
+void StopSequence::on_started(std::size_t worker) {
+  if (plan_.workers[worker].is_unranked) {
+    rank_timer_.ask();
+  }
+}
+
+/// Orphans that are left after the whole grace get SIGKILL.
+void StopSequence::check_rank_orphans() {
+  bool is_starter_alive = false;
+  for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
+    is_starter_alive = is_starter_alive || (plan_.workers[i].is_unranked && workers_.is_alive(i));
+  }
+  if (!is_starter_alive) {
+    return;
+  }
+  rank_timer_.ask();
+  const auto now = std::chrono::steady_clock::now();
+  const std::vector<Process> left = left_by_local_ranks();
+  if (left.empty() || !orphans_seen_) {  // a rank may be starting: only the next poll ends the orphans
+    orphans_seen_ = left.empty() ? std::nullopt : std::optional(now);
+    return;
+  }
+  end_orphans(left);
+  if (now - *orphans_seen_ >= kRankPollInterval + input_.run.options.grace) {
+    for (const Process& process : left) {
+      signal_exactly(process, SIGKILL);
+    }
+  }
+}
+
+/// Descendants of this agent that do not belong to workers.
+std::set<pid_t> StopSequence::excluded() const {
+  std::set<pid_t> pids = input_.sidecars.pids();
+  pids.insert(input_.helpers.pids().begin(), input_.helpers.pids().end());
+  return pids;
+}
+
+}  // namespace muster

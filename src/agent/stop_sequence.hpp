@@ -1,0 +1,91 @@
+#pragma once
+
+// Ends the workers of an attempt and what they leave: stop signal, grace, rounds of SIGKILL. Private to src/agent.
+
+#include "agent/attempt_parts.hpp"
+#include "agent/attempt_results.hpp"
+#include "plan/launch_plan.hpp"
+#include "process/descendants.hpp"
+#include "process/timers.hpp"
+#include "process/workers.hpp"
+#include "supervise/supervisor.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+/// Executes the supervisor's actions from the stop signal to SIGKILL, and knows what has asked the workers to end.
+///
+/// Orphans end with the node's last worker, but those of mpirun's ranks with the ranks: mpirun waits until every
+/// process that has a rank's output open has closed it, even after the last rank: for ever, if a rank started a server.
+class StopSequence {
+ public:
+  /// The references outlive it.
+  StopSequence(const AttemptInput& input, const LaunchPlan& plan, Workers& workers, AttemptLog& log);
+
+  /// Reaps workers that have ended and processes their ends. False: the attempt is over.
+  std::function<bool()> poll;
+  /// The grace has ended, or a process cannot be killed.
+  std::function<void(const Event& event)> on_event;
+
+  /// The gang orders the end; `most_grace` limits the grace, even if it has begun.
+  void note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
+  /// The reason of the end that follows, if it is not a worker.
+  void note_reason(const std::string& reason) { request_.order = reason; }
+  [[nodiscard]] bool is_ordered() const { return request_.is_ordered; }
+  /// True if we have signalled workers, which may have ended because of it.
+  [[nodiscard]] bool has_asked() const { return has_asked_; }
+  void note_asked() { has_asked_ = true; }
+
+  /// Sends the signal to each worker and, if some of the `tried` ones have ended, to orphans.
+  void send_stop_signal(int signal, std::size_t tried);
+  /// All workers have ended. After a success, their orphans get some time to exit by themselves.
+  void stop_orphans(bool is_succeeding);
+  void start_grace() { grace_.start(); }
+  /// Sends SIGKILL to every process until none is left.
+  void kill();
+  void cancel();
+  [[nodiscard]] bool is_nothing_left() const;
+
+  /// The guard's stop request, made while we were stopped. One older than this attempt did not reach its workers.
+  [[nodiscard]] std::optional<StopSentByGuard> sent_by_guard() const;
+  [[nodiscard]] bool is_answer(const Death& death, const StopSentByGuard& request) const;
+  /// True at the first call: the first answer is how we hear of the guard's request.
+  [[nodiscard]] bool is_first_answer() { return !std::exchange(has_heard_guard_, true); }
+
+  /// Polls for orphans of ranks, which nothing signals, from the start of a worker that starts ranks to its end.
+  void on_started(std::size_t worker);
+
+ private:
+  void on_grace_ended();
+  void on_kill_round(const std::vector<Process>& found, bool is_too_late);
+  void check_orphans();
+  void check_rank_orphans();
+  void end_orphans(const std::vector<Process>& left);
+  void give_up_waiting(const std::vector<Process>& left);
+  [[nodiscard]] std::set<pid_t> excluded() const;
+
+  AttemptInput input_;
+  const LaunchPlan& plan_;
+  Workers& workers_;
+  AttemptLog& log_;
+  Sweeper sweeper_;
+  Grace grace_;
+  KillLoop kill_loop_;
+  DelayedCall orphan_timer_;
+  DelayedCall rank_timer_;
+  std::optional<std::chrono::steady_clock::time_point> orphans_seen_;  ///< when orphans of ranks were first seen
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  bool has_heard_guard_ = false;
+  bool has_asked_ = false;
+  EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
+};
+
+}  // namespace muster
