@@ -8,7 +8,6 @@
 #include "environment/snapshot.hpp"
 #include "process/guarantees.hpp"
 #include "remote/control_lines.hpp"
-#include "services/named_pipe.hpp"
 #include "services/torch_store/torch_store_service.hpp"
 
 #include <boost/asio/post.hpp>
@@ -385,29 +384,25 @@ Result<AttemptPorts> Agent::reserve_ports() {
 
 std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& names) {
   return std::make_unique<Services>(
-      names,
-      ServiceInput{
-          run_.job.plan.cluster.worker_port, run_.run_folder, run_.options.host_name, run_.job.gang.key != nullptr,
-          sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
-          [this](const std::string& path, PipeEvents events) { return open_pipe(io_, path, std::move(events)); },
-          [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
-          [this](std::size_t worker, std::string_view lines) {
-            if (attempt_) {
-              attempt_->write_as_worker(worker, lines);
-            }
-          },
-          [this](std::function<void()> then) { boost::asio::post(io_, std::move(then)); }, file_work(), &store_,
-          [this] { return gang_.nodes(); }, [this](std::uint32_t pid) { return rank_of(pid); },
-          [this](int pid, int signal) { return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt; },
-          [this](std::chrono::nanoseconds time) { init_time_ = time; }});
+      names, ServiceInput{run_.job.plan.cluster.worker_port, run_.run_folder, run_.options.host_name,
+                          run_.job.gang.key != nullptr, sidecars_.environment(), &store_, this});
+}
+
+void Agent::write_as_worker(std::size_t worker, std::string_view lines) {
+  if (attempt_) {
+    attempt_->write_as_worker(worker, lines);
+  }
+}
+
+void Agent::run_later(std::function<void()> work) {
+  boost::asio::post(io_, std::move(work));
 }
 
 /// Keeps the first answer. The exit report waits for it.
 void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
   if (awaited_keys_.empty()) {
     const auto nodes = gang_.nodes();
-    awaited_keys_ = describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address,
-                                     [this](std::uint32_t pid) { return rank_of(pid); });
+    awaited_keys_ = describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address, *this);
   }
   if (end_) {
     finalize();
@@ -418,13 +413,17 @@ std::optional<int> Agent::rank_of(std::uint32_t pid) const {
   return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
 }
 
+std::optional<int> Agent::signal_process(int pid, int signal) {
+  return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt;
+}
+
 void Agent::log_slow_files() const {
   log_info("waiting for " + pending_file_ + " to be written");
 }
 
 void Agent::add_file_work(HelperTask::Task task) {
   pending_work_.add(kFilesOfServices);
-  task.then = [this, then = std::move(task.then)](const AsyncFileIo::Answer& answer) {
+  task.then = [this, then = std::move(task.then)](const HelperTask::Answer& answer) {
     then(answer);
     if (service_files_.is_idle()) {
       pending_work_.remove(kFilesOfServices);
@@ -433,24 +432,21 @@ void Agent::add_file_work(HelperTask::Task task) {
   service_files_.add(std::move(task));
 }
 
-AsyncFileIo Agent::file_work() {
+void Agent::write_files(std::string what, HelperTask::Work work, HelperTask::Then then) {
+  pending_file_ = std::move(what);
+  slow_files_timer_.ask();
+  const auto end = [this, then = std::move(then)](const HelperTask::Answer& answer) {
+    slow_files_timer_.cancel();
+    then(answer);
+  };
+  add_file_work({std::move(work), run_.options.console_stall, end, {}, true});
+}
+
+void Agent::remove_files(HelperTask::Work work) {
   static constexpr std::chrono::milliseconds kRemoveTimeout{1'000};
-  return {.write =
-              [this](std::string what, AsyncFileIo::Work work, std::function<void(AsyncFileIo::Answer)> then) {
-                pending_file_ = std::move(what);
-                slow_files_timer_.ask();
-                const auto end = [this, then = std::move(then)](const AsyncFileIo::Answer& answer) {
-                  slow_files_timer_.cancel();
-                  then(answer);
-                };
-                add_file_work({std::move(work), run_.options.console_stall, end, {}, true});
-              },
-          .remove =
-              [this](AsyncFileIo::Work work) {
-                slow_files_timer_.cancel();
-                service_files_.drop();
-                add_file_work({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}});
-              }};
+  slow_files_timer_.cancel();
+  service_files_.drop();
+  add_file_work({std::move(work), kRemoveTimeout, [](const auto& /*answer*/) {}});
 }
 
 }  // namespace muster

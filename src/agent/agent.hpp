@@ -19,6 +19,7 @@
 #include "process/helper_process.hpp"
 #include "process/timers.hpp"
 #include "remote/remote_launcher.hpp"
+#include "services/named_pipe.hpp"
 #include "services/service.hpp"
 #include "services/torch_store/store_process.hpp"
 
@@ -35,7 +36,7 @@
 
 namespace muster {
 
-class Agent : private gang::NodeActions {
+class Agent : private gang::NodeActions, private ServiceHost {
  public:
   Agent(const RunContext& run, GuardLink link);
 
@@ -85,6 +86,24 @@ class Agent : private gang::NodeActions {
   void on_job_end(const JobEnd& end) override;
   void on_gang_closed() override;
 
+  // Requests of services.
+  [[nodiscard]] Result<std::unique_ptr<Sidecar>> start_sidecar(const SidecarRequest& request,
+                                                               SidecarEvents events) override {
+    return sidecars_.start(request, std::move(events));
+  }
+  [[nodiscard]] Result<std::unique_ptr<NamedPipe>> open_pipe(const std::string& path, PipeOwner& owner) override {
+    return muster::open_pipe(io_, path, owner);
+  }
+  [[nodiscard]] Result<> contribute(gang::Contributed value) override { return gang_.contribute(std::move(value)); }
+  void write_as_worker(std::size_t worker, std::string_view lines) override;
+  void run_later(std::function<void()> work) override;
+  void write_files(std::string what, HelperTask::Work work, HelperTask::Then then) override;
+  void remove_files(HelperTask::Work work) override;
+  [[nodiscard]] std::vector<gang::NodePlace> nodes() const override { return gang_.nodes(); }
+  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override;
+  std::optional<int> signal_process(int pid, int signal) override;
+  void note_init(std::chrono::nanoseconds time) override { init_time_ = time; }
+
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void log_start_method(const AgreedMethod& method, const Placement& placement) const;
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
@@ -98,8 +117,6 @@ class Agent : private gang::NodeActions {
   [[nodiscard]] std::string find_route();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
   void add_file_work(HelperTask::Task task);
-  [[nodiscard]] AsyncFileIo file_work();
-  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const;
   void note_awaited_keys(const store::AwaitedKeys& awaited);
   void log_slow_files() const;
   [[nodiscard]] gang::GangSetup setup_with_keys() const;
