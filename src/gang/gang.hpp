@@ -54,7 +54,7 @@ struct HostLookUp {
   std::size_t open = 0;
 };
 
-class Gang {
+class Gang : private EventQueue {
  public:
   /// `node` outlives it.
   Gang(boost::asio::io_context& io, GangSetup setup, NodeActions& node);
@@ -79,11 +79,11 @@ class Gang {
  private:
   using Event = std::variant<LeaderEvent, ParticipantEvent>;
 
-  void add(LeaderEvent event) {
+  void add(LeaderEvent event) override {
     queue_.emplace_back(std::move(event));
     schedule();
   }
-  void add(ParticipantEvent event) {
+  void add(ParticipantEvent event) override {
     queue_.emplace_back(std::move(event));
     schedule();
   }
