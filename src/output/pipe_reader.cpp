@@ -84,15 +84,6 @@ void PipeReader::return_to_rows() {
   }
 }
 
-void PipeReader::change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change) {
-  for (const auto& stream : streams_) {
-    if (stream->route.worker == worker) {
-      change(stream->route);
-      (void)fit_window(*stream);
-    }
-  }
-}
-
 void PipeReader::write_as_worker(std::size_t worker, std::string_view lines) {
   for (const auto& stream : streams_) {
     if (stream->route.worker != worker || !stream->route.is_error) {
@@ -289,7 +280,8 @@ constexpr std::chrono::milliseconds kLeft{500};
 }  // namespace
 
 /// Runs one step on each framer of a stream, and passes on the lines that it gives out.
-void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& step) {
+template <typename Step>
+void PipeReader::frame(Stream& stream, const Step& step) {
   StreamRoute& route = stream.route;
   for (LineRoute& shared : route.shared_files) {
     step(shared.framer);
@@ -301,7 +293,8 @@ void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& s
   }
 }
 
-void PipeReader::show(Stream& stream, const std::function<void(LineFramer&)>& step) {
+template <typename Step>
+void PipeReader::show(Stream& stream, const Step& step) {
   StreamRoute& route = stream.route;
   step(route.framer);
   update_rows(stream);
