@@ -388,16 +388,6 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                           run_.job.gang.key != nullptr, sidecars_.environment(), &store_, this});
 }
 
-void Agent::write_as_worker(std::size_t worker, std::string_view lines) {
-  if (attempt_) {
-    attempt_->write_as_worker(worker, lines);
-  }
-}
-
-void Agent::run_later(std::function<void()> work) {
-  boost::asio::post(io_, std::move(work));
-}
-
 /// Keeps the first answer. The exit report waits for it.
 void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
   if (awaited_keys_.empty()) {
@@ -407,14 +397,6 @@ void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
   if (end_) {
     finalize();
   }
-}
-
-std::optional<int> Agent::rank_of(std::uint32_t pid) const {
-  return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
-}
-
-std::optional<int> Agent::signal_process(int pid, int signal) {
-  return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt;
 }
 
 void Agent::log_slow_files() const {

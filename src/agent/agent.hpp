@@ -25,6 +25,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 
 #include <chrono>
 #include <functional>
@@ -36,7 +37,7 @@
 
 namespace muster {
 
-class Agent : private gang::NodeActions, private ServiceHost {
+class Agent : private gang::NodeActions, private ServiceHost, private NoticeSourceOwner {
  public:
   Agent(const RunContext& run, GuardLink link);
 
@@ -70,7 +71,8 @@ class Agent : private gang::NodeActions, private ServiceHost {
   [[nodiscard]] control::NodeStatus describe_node() const;
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
-  void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within);
+  void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) override;
+  void withdraw_notice(const std::string& source) override;
 
   // Requests of the gang.
   void act(const gang::StartAttempt& wanted) override;
@@ -95,13 +97,21 @@ class Agent : private gang::NodeActions, private ServiceHost {
     return muster::open_pipe(io_, path, owner);
   }
   [[nodiscard]] Result<> contribute(gang::Contributed value) override { return gang_.contribute(std::move(value)); }
-  void write_as_worker(std::size_t worker, std::string_view lines) override;
-  void run_later(std::function<void()> work) override;
+  void write_as_worker(std::size_t worker, std::string_view lines) override {
+    if (attempt_) {
+      attempt_->write_as_worker(worker, lines);
+    }
+  }
+  void run_later(std::function<void()> work) override { boost::asio::post(io_, std::move(work)); }
   void write_files(std::string what, HelperTask::Work work, HelperTask::Then then) override;
   void remove_files(HelperTask::Work work) override;
   [[nodiscard]] std::vector<gang::NodePlace> nodes() const override { return gang_.nodes(); }
-  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override;
-  std::optional<int> signal_process(int pid, int signal) override;
+  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override {
+    return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
+  }
+  std::optional<int> signal_process(int pid, int signal) override {
+    return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt;
+  }
   void note_init(std::chrono::nanoseconds time) override { init_time_ = time; }
 
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
@@ -125,7 +135,7 @@ class Agent : private gang::NodeActions, private ServiceHost {
 
   // End of the job: drained output and exit report.
   void report_suspended();
-  void note_source_done();
+  void note_source_done() override;
   void finalize();
   void write_report();
   void print_exit_report(const Result<>& report);

@@ -86,7 +86,7 @@ void Agent::report_suspended() {
   pending_sources_ = notice_sources_.size();
   for (const auto& source : notice_sources_) {
     pending_work_.add(kNoticeSources);
-    source->on_suspended([this] { note_source_done(); });
+    source->on_suspended();
   }
 }
 
@@ -226,11 +226,7 @@ void Agent::start_control() {
     return;
   }
   control_.start();
-  const auto withdraw = [this](const std::string& source) {
-    gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
-  };
-  notice_sources_ =
-      make_notice_sources(io_, helpers_, run_.options.suspend, {std::bind_front(&Agent::take_notice, this), withdraw});
+  notice_sources_ = make_notice_sources(io_, helpers_, run_.options.suspend, *this);
   for (const auto& source : notice_sources_) {
     source->start();
   }
@@ -283,6 +279,10 @@ void Agent::take_notice(const std::string& source, std::optional<std::chrono::mi
     within = within ? std::min(*within, *left) : *left;
   }
   gang_.notify(gang::SuspendRequested{source, within});
+}
+
+void Agent::withdraw_notice(const std::string& source) {
+  gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
 }
 
 void Agent::act(const gang::SuspendNotice& notice) {

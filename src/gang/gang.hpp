@@ -77,14 +77,8 @@ class Gang : private EventQueue {
   [[nodiscard]] std::vector<NodePlace> nodes() const;
 
  private:
-  using Event = std::variant<LeaderEvent, ParticipantEvent>;
-
-  void add(LeaderEvent event) override {
-    queue_.emplace_back(std::move(event));
-    schedule();
-  }
-  void add(ParticipantEvent event) override {
-    queue_.emplace_back(std::move(event));
+  void add(Event event) override {
+    queue_.push_back(std::move(event));
     schedule();
   }
   void schedule();

@@ -65,7 +65,6 @@ class OutputQueue : private SinkOwner {
   /// As `write`, for lines of one of several writers, whose last line may lack its end: an open line of another writer
   /// is ended first.
   bool write_in_line(std::string_view bytes, const void* writer);
-  /// True when the cursor is behind the last text of this writer, in a line without an end.
   /// Forgets a writer that is destroyed.
   void forget(const void* writer) { line_of_ = line_of_ == writer ? nullptr : line_of_; }
   /// Sets the rows that a worker may still change; they stand below all lines of the terminal.

@@ -68,18 +68,11 @@ void PipeReader::fit_windows() {
   draw_rows();
 }
 
-void PipeReader::leave_rows() {
+/// Asks each console on which a stream draws rows.
+void PipeReader::ask_consoles(void (OutputQueue::*what)()) {
   for (const auto& stream : streams_) {
     if (stream->draws_rows()) {
-      stream->route.console->leave_rows();
-    }
-  }
-}
-
-void PipeReader::return_to_rows() {
-  for (const auto& stream : streams_) {
-    if (stream->draws_rows()) {
-      stream->route.console->return_to_rows();
+      (stream->route.console->*what)();
     }
   }
 }
@@ -393,14 +386,6 @@ void PipeReader::update_rows(Stream& stream) {
     const LineFramer& framer = stream.route.framer;
     const bool has_cursor = framer.has_rows() && edits(stream);
     stream.route.console->set_rows(stream.number, framer.shown(has_cursor));
-  }
-}
-
-void PipeReader::draw_rows() {
-  for (const auto& stream : streams_) {
-    if (stream->draws_rows()) {
-      stream->route.console->draw_rows();
-    }
   }
 }
 

@@ -71,9 +71,9 @@ class PipeReader {
   /// Adjusts the size of each terminal to the console's, as is done before each read.
   void fit_windows();
   /// To be called before another program, such as a shell, writes to the terminal: the drawn rows stay there.
-  void leave_rows();
+  void leave_rows() { ask_consoles(&OutputQueue::leave_rows); }
   /// To be called when the other program is done.
-  void return_to_rows();
+  void return_to_rows() { ask_consoles(&OutputQueue::return_to_rows); }
 
   /// Writes lines in the name of a worker: to where its standard error goes, even after that has ended.
   void write_as_worker(std::size_t worker, std::string_view lines);
@@ -127,7 +127,8 @@ class PipeReader {
   void show_begun(Stream& stream, bool is_editing);
   [[nodiscard]] bool edits(const Stream& stream) const;
   void update_rows(Stream& stream);
-  void draw_rows();
+  void draw_rows() { ask_consoles(&OutputQueue::draw_rows); }
+  void ask_consoles(void (OutputQueue::*what)());
   void watch_progress(Stream& stream);
   void show_progress(Stream& stream);
 

@@ -225,18 +225,26 @@ class Services : private ServiceOwner {
   [[nodiscard]] std::optional<ServiceFailure> start(LaunchPlan& plan);
   /// Name of the service that is not ready yet; empty: all are.
   [[nodiscard]] std::string awaited() const;
-  void on_worker_started(std::size_t worker);
+  void on_worker_started(std::size_t worker) { notify(&Service::on_worker_started, worker); }
   /// Asks each service, and returns the first fault.
   [[nodiscard]] std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded);
-  void on_worker_ended(std::size_t worker, bool has_succeeded);
-  void on_workers_over(bool is_success);
-  void on_merged(const gang::Value& value);
+  void on_worker_ended(std::size_t worker, bool has_succeeded) {
+    notify(&Service::on_worker_ended, worker, has_succeeded);
+  }
+  void on_workers_over(bool is_success) { notify(&Service::on_workers_over, is_success); }
+  void on_merged(const gang::Value& value) { notify(&Service::on_merged, value); }
   void stop();
 
  private:
   void on_service_failure(const Service& service, const Error& error) override;
   void on_service_ready(const PlanAdditions& additions) override;
   [[nodiscard]] std::optional<ServiceFailure> start_next();
+  template <typename... Parameters, typename... Arguments>
+  void notify(void (Service::*what)(Parameters...), const Arguments&... arguments) {
+    for (const NamedService& one : services_) {
+      (*one.service.*what)(arguments...);
+    }
+  }
 
   ServiceInput input_;  ///< its port is offered in any case: a platform may count on it
   std::vector<NamedService> services_;

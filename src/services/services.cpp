@@ -122,12 +122,6 @@ void Services::on_service_failure(const Service& service, const Error& error) {
   }
 }
 
-void Services::on_worker_started(std::size_t worker) {
-  for (const NamedService& one : services_) {
-    one.service->on_worker_started(worker);
-  }
-}
-
 std::optional<Error> Services::find_failure_at_exit_0(std::size_t worker, bool has_succeeded) {
   for (const NamedService& one : services_) {
     if (auto fault = one.service->find_failure_at_exit_0(worker, has_succeeded)) {
@@ -135,24 +129,6 @@ std::optional<Error> Services::find_failure_at_exit_0(std::size_t worker, bool h
     }
   }
   return std::nullopt;
-}
-
-void Services::on_worker_ended(std::size_t worker, bool has_succeeded) {
-  for (const NamedService& one : services_) {
-    one.service->on_worker_ended(worker, has_succeeded);
-  }
-}
-
-void Services::on_workers_over(bool is_success) {
-  for (const NamedService& one : services_) {
-    one.service->on_workers_over(is_success);
-  }
-}
-
-void Services::on_merged(const gang::Value& value) {
-  for (const NamedService& one : services_) {
-    one.service->on_merged(value);
-  }
 }
 
 void Services::stop() {

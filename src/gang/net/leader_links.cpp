@@ -121,7 +121,7 @@ void LeaderLinks::turn_away(LinkId link) {
     arm_numbers();
   }
   if (entry.stage == Stage::Guest) {
-    events_.add(LinkLost{link, "was one of too many that wait for a seat"});
+    events_.add(LeaderEvent(LinkLost{link, "was one of too many that wait for a seat"}));
   }
   entry.link->reset();
   erase(link);
@@ -130,12 +130,12 @@ void LeaderLinks::turn_away(LinkId link) {
 void LeaderLinks::on_message(LinkId link, Message message) {
   Entry& entry = links_.at(link);
   if (entry.stage != Stage::Stranger) {
-    events_.add(Received{link, std::move(message)});
+    events_.add(LeaderEvent(Received{link, std::move(message)}));
     return;
   }
   entry.stage = Stage::Guest;  // the link accepts only a Join as the first message
-  events_.add(
-      Joined{link, entry.link->peer_address(), entry.link->local_address(), std::get<Join>(std::move(message))});
+  events_.add(LeaderEvent(
+      Joined{link, entry.link->peer_address(), entry.link->local_address(), std::get<Join>(std::move(message))}));
 }
 
 void LeaderLinks::on_lost(LinkId link, const std::string& why) {
@@ -146,7 +146,7 @@ void LeaderLinks::on_lost(LinkId link, const std::string& why) {
   if (at->second.stage == Stage::Stranger) {
     note_stranger(at->second.link->peer_address(), why);
   } else {
-    events_.add(LinkLost{link, why});
+    events_.add(LeaderEvent(LinkLost{link, why}));
   }
   erase(link);
 }
@@ -160,7 +160,7 @@ void LeaderLinks::note_stranger(const std::string& peer, const std::string& why)
   }
   arm_numbers();
   if (concerns_token(why)) {
-    events_.add(AuthFailed{peer, why});
+    events_.add(LeaderEvent(AuthFailed{peer, why}));
   }
 }
 
@@ -191,8 +191,6 @@ void LeaderLinks::stop_logging() {
 }
 
 // An agent's link to the leader, and the dials before it.
-
-using boost::asio::ip::tcp;
 
 namespace {
 
@@ -249,7 +247,7 @@ void LinkToLeader::connect() {
     if (socket) {
       on_connected(std::move(*socket));
     } else {
-      events_.add(DialFailed{socket.error().text});
+      events_.add(ParticipantEvent(DialFailed{socket.error().text}));
     }
   });
 }
@@ -257,12 +255,12 @@ void LinkToLeader::connect() {
 void LinkToLeader::on_connected(tcp::socket socket) {
   link_ = std::make_unique<Link>(std::move(socket), key_, Link::Side::Agent, *this);
   link_->start();
-  events_.add(LinkUp{});
+  events_.add(ParticipantEvent(LinkUp{}));
 }
 
 void LinkToLeader::on_lost(LinkId /*link*/, const std::string& why) {
   link_.reset();
-  events_.add(LinkDown{why});
+  events_.add(ParticipantEvent(LinkDown{why}));
 }
 
 void LinkToLeader::send(const Message& message) {

@@ -20,16 +20,18 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <variant>
 
 namespace muster::gang {
+
+using Event = std::variant<LeaderEvent, ParticipantEvent>;
 
 /// Queues the events of links, which are handled in a later turn of the loop.
 class EventQueue {
  public:
   virtual ~EventQueue() = default;
 
-  virtual void add(LeaderEvent event) = 0;
-  virtual void add(ParticipantEvent event) = 0;
+  virtual void add(Event event) = 0;
 };
 
 /// All links of the leader but its own. None exists before `open`.
@@ -116,7 +118,9 @@ class LinkToLeader : public LinkOwner {
 
  private:
   void on_connected(boost::asio::ip::tcp::socket socket);
-  void on_message(LinkId /*link*/, Message message) override { events_.add(FromLeader{std::move(message)}); }
+  void on_message(LinkId /*link*/, Message message) override {
+    events_.add(ParticipantEvent(FromLeader{std::move(message)}));
+  }
   void on_lost(LinkId link, const std::string& why) override;
 
   std::string host_;
