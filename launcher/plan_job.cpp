@@ -128,7 +128,7 @@ Result<> read_table(PlanInput& input, bool is_run) {
   }
   std::vector<Input> tables = find_inputs(input.mode, input.cluster, input.snapshot);
   std::erase_if(tables, [](const Input& one) { return !one.is_rank_table; });
-  Answer answer = poll(tables, [&](const Input& one) { return read_input_file(one, input.snapshot); });
+  Answer answer = poll(tables, &input.snapshot);
   if (auto* const here = std::get_if<Ready>(&answer)) {
     const auto applied = here->table ? apply_table(input, std::move(*here->table)) : Result<>();
     return is_run ? Result<>() : applied;

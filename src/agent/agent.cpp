@@ -9,7 +9,6 @@
 #include "environment/local_host.hpp"
 #include "environment/snapshot.hpp"
 #include "remote/control_lines.hpp"
-#include "services/named_pipe.hpp"
 #include "services/torch_store/torch_store_service.hpp"
 
 #include <boost/asio/post.hpp>
@@ -236,7 +235,8 @@ void Agent::act(const gang::StartAttempt& wanted) {
   outcome_.notices.clear();
   control_.note_stopping(false);
   LaunchPlan plan = plan_of_attempt(start, merged);
-  const AttemptInput input{loop_.io(), run_, loop_.guard(), sidecars_, loop_.helpers(), loop_.page(), facts_.oom_counter};
+  const AttemptInput input{loop_.io(),      run_,         loop_.guard(),     sidecars_,
+                           loop_.helpers(), loop_.page(), facts_.oom_counter};
   retire_attempt();
   auto services = services_ ? std::move(services_) : make_services(plan.services);
   services->adjust(plan.services);
@@ -308,31 +308,15 @@ Result<AttemptPorts> Agent::reserve_ports() {
 
 std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& names) {
   return std::make_unique<Services>(
-      names,
-      ServiceInput{
-          run_.job.plan.cluster.worker_port, run_.run_folder, run_.options.host_name, run_.job.gang.key != nullptr,
-          sidecars_.environment(), std::bind_front(&Sidecars::start, &sidecars_),
-          [this](const std::string& path, PipeEvents events) { return open_pipe(loop_.io(), path, std::move(events)); },
-          [this](gang::Contributed value) { return gang_.contribute(std::move(value)); },
-          [this](std::size_t worker, std::string_view lines) {
-            if (attempt_) {
-              attempt_->write_as_worker(worker, lines);
-            }
-          },
-          [this](std::function<void()> then) { boost::asio::post(loop_.io(), std::move(then)); }, file_work(), &store_,
-          [this] { return gang_.nodes(); }, [this](std::uint32_t pid) { return rank_of(pid); },
-          [this](int pid, int signal) { return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt; },
-          [this](std::chrono::nanoseconds time) {
-            outcome_.init_seconds = std::chrono::duration<double>(time).count();
-          }});
+      names, ServiceInput{run_.job.plan.cluster.worker_port, run_.run_folder, run_.options.host_name,
+                          run_.job.gang.key != nullptr, sidecars_.environment(), &store_, this});
 }
 
 /// Keeps the first answer. The exit report waits for it.
 void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
   if (outcome_.notices.empty() && !shutdown_.is_concluded()) {
     const auto nodes = gang_.nodes();
-    auto keys = describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address,
-                                 [this](std::uint32_t pid) { return rank_of(pid); });
+    auto keys = describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address, *this);
     if (!keys.empty()) {
       outcome_.notices.push_back(std::move(keys));
     }
@@ -340,15 +324,6 @@ void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
   if (shutdown_.has_begun()) {
     shutdown_.finalize();
   }
-}
-
-std::optional<int> Agent::rank_of(std::uint32_t pid) const {
-  return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
-}
-
-AsyncFileIo Agent::file_work() {
-  return {.write = std::bind_front(&ServiceFiles::write, &service_files_),
-          .remove = std::bind_front(&ServiceFiles::remove, &service_files_)};
 }
 
 }  // namespace muster

@@ -15,8 +15,11 @@
 #include "guard/guard.hpp"
 #include "notices/notice_source.hpp"
 #include "remote/remote_launcher.hpp"
+#include "services/named_pipe.hpp"
 #include "services/service.hpp"
 #include "services/torch_store/store_process.hpp"
+
+#include <boost/asio/post.hpp>
 
 #include <chrono>
 #include <functional>
@@ -36,7 +39,12 @@ struct RunFacts {
   std::string oom_counter;
 };
 
-class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner, private ShutdownOwner {
+class Agent : private gang::NodeActions,
+              private AttemptOwner,
+              private LoopOwner,
+              private ShutdownOwner,
+              private ServiceHost,
+              private NoticeSourceOwner {
  public:
   Agent(const RunContext& run, GuardLink link);
 
@@ -59,7 +67,8 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   [[nodiscard]] control::NodeStatus describe_node() const;
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
-  void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within);
+  void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) override;
+  void withdraw_notice(const std::string& source) override;
 
   // Requests of the gang.
   void act(const gang::StartAttempt& wanted) override;
@@ -82,6 +91,36 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   void on_gone() override { gang_.notify(gang::WorkersGone{}); }
   void on_over() override;
 
+  // Requests of services.
+  [[nodiscard]] Result<std::unique_ptr<Sidecar>> start_sidecar(const SidecarRequest& request,
+                                                               SidecarEvents events) override {
+    return sidecars_.start(request, std::move(events));
+  }
+  [[nodiscard]] Result<std::unique_ptr<NamedPipe>> open_pipe(const std::string& path, PipeOwner& owner) override {
+    return muster::open_pipe(loop_.io(), path, owner);
+  }
+  [[nodiscard]] Result<> contribute(gang::Contributed value) override { return gang_.contribute(std::move(value)); }
+  void write_as_worker(std::size_t worker, std::string_view lines) override {
+    if (attempt_) {
+      attempt_->write_as_worker(worker, lines);
+    }
+  }
+  void run_later(std::function<void()> work) override { boost::asio::post(loop_.io(), std::move(work)); }
+  void write_files(std::string what, HelperTask::Work work, HelperTask::Then then) override {
+    service_files_.write(std::move(what), std::move(work), std::move(then));
+  }
+  void remove_files(HelperTask::Work work) override { service_files_.remove(std::move(work)); }
+  [[nodiscard]] std::vector<gang::NodePlace> nodes() const override { return gang_.nodes(); }
+  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override {
+    return attempt_ ? attempt_->rank_of(static_cast<pid_t>(pid)) : std::nullopt;
+  }
+  std::optional<int> signal_process(int pid, int signal) override {
+    return attempt_ ? attempt_->signal_process(pid, signal) : std::nullopt;
+  }
+  void note_init(std::chrono::nanoseconds time) override {
+    outcome_.init_seconds = std::chrono::duration<double>(time).count();
+  }
+
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
   void log_start_method(const AgreedMethod& method, const Placement& placement) const;
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
@@ -89,12 +128,11 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   [[nodiscard]] std::string attempt_name() const;
   void retire_attempt();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
-  [[nodiscard]] AsyncFileIo file_work();
-  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const;
   void note_awaited_keys(const store::AwaitedKeys& awaited);
 
   // End of the job: drained output and exit report.
   void report_suspended();
+  void note_source_done() override;
   [[nodiscard]] std::function<Result<>()> conclude() override;
   void print_exit_report(const Result<>& report) override;
 
@@ -106,6 +144,7 @@ class Agent : private gang::NodeActions, private AttemptOwner, private LoopOwner
   Sidecars sidecars_;
   JobControl control_;
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
+  std::size_t pending_sources_ = 0;  ///< sources that have not yet reported the suspension
   gang::Gang gang_;
   StartupExchange startup_;
   ServiceFiles service_files_;

@@ -75,15 +75,17 @@ void Agent::on_job_end(const JobEnd& end) {
 
 /// Each source bounds this by its own timeout.
 void Agent::report_suspended() {
-  const auto pending = std::make_shared<std::size_t>(notice_sources_.size());
+  pending_sources_ = notice_sources_.size();
   for (const auto& source : notice_sources_) {
     shutdown_.pending_work().add(kNoticeSources);
-    source->on_suspended([this, pending] {
-      if (--*pending == 0) {
-        shutdown_.wait_for_last_lines();  // the source may have logged something
-        shutdown_.pending_work().remove(kNoticeSources);
-      }
-    });
+    source->on_suspended();
+  }
+}
+
+void Agent::note_source_done() {
+  if (--pending_sources_ == 0) {
+    shutdown_.wait_for_last_lines();  // the source may have logged something
+    shutdown_.pending_work().remove(kNoticeSources);
   }
 }
 
@@ -141,11 +143,7 @@ void Agent::start_control() {
     return;
   }
   control_.start();
-  const auto withdraw = [this](const std::string& source) {
-    gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
-  };
-  notice_sources_ = make_notice_sources(loop_.io(), loop_.helpers(), run_.options.suspend,
-                                        {std::bind_front(&Agent::take_notice, this), withdraw});
+  notice_sources_ = make_notice_sources(loop_.io(), loop_.helpers(), run_.options.suspend, *this);
   for (const auto& source : notice_sources_) {
     source->start();
   }
@@ -198,6 +196,10 @@ void Agent::take_notice(const std::string& source, std::optional<std::chrono::mi
     within = within ? std::min(*within, *left) : *left;
   }
   gang_.notify(gang::SuspendRequested{source, within});
+}
+
+void Agent::withdraw_notice(const std::string& source) {
+  gang_.notify(gang::SuspendRequested{source, {}, /*is_withdrawn=*/true});
 }
 
 void Agent::act(const gang::SuspendNotice& notice) {

@@ -2,10 +2,10 @@
 
 // Finds launchers, spawning scripts and wrappers in a command line, as in "timeout 5 torchrun train.py".
 
+#include "base/file_io.hpp"
 #include "compat/known_launchers.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,9 +21,6 @@ struct NestedLauncher {
   bool is_launcher = false;   ///< it is another launcher in the end
   bool is_in_script = false;  ///< `instead` replaces a line of the shell script that is started
 };
-
-/// Reads the text of a file; empty if it cannot be read.
-using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
 
 /// Examines the program by its name and, if Python or a shell runs a script, by the script's text. Imports of a
 /// script are not followed. `is_python_added`: muster added the first word, an interpreter.

@@ -332,13 +332,13 @@ int numa_node_of(const std::string& root, const std::string& address) {
 /// Addresses of a vendor's PCI functions whose class has this prefix, in PCI order.
 std::vector<std::string> pci_functions(const std::string& root, std::string_view vendor, std::string_view class_start) {
   std::vector<std::string> addresses;
-  for_each_entry(pci_folder(root), [&](std::string_view name) {
-    const std::string folder = pci_folder(root) + "/" + std::string(name);
+  for (const std::string& name : entries_of(pci_folder(root))) {
+    const std::string folder = pci_folder(root) + "/" + name;
     if (name.front() != '.' && first_line(folder + "/vendor") == vendor &&
         first_line(folder + "/class").starts_with(class_start)) {
-      addresses.emplace_back(name);
+      addresses.push_back(name);
     }
-  });
+  }
   std::ranges::sort(addresses);
   return addresses;
 }
@@ -351,19 +351,19 @@ std::vector<Accelerator> nvidia_by_driver(const std::string& root) {
   const std::vector<int> files = numbered_entries(root + "/dev", "nvidia");
   const std::string folder = root + "/proc/driver/nvidia/gpus";
   std::vector<Accelerator> gpus;
-  for_each_entry(folder, [&](std::string_view name) {
-    const auto fields = read_fields(folder + "/" + std::string(name) + "/information");
+  for (const std::string& name : entries_of(folder)) {
+    const auto fields = read_fields(folder + "/" + name + "/information");
     const auto field = [&](const char* key) {
       const auto at = fields.find(key);
       return at == fields.end() ? std::string() : at->second;
     };
     const auto minor = parse_integer(field("Device Minor"), 0, 1'000'000);
     if (!minor || !std::binary_search(files.begin(), files.end(), *minor)) {
-      return;
+      continue;
     }
-    const std::string address = lower_case(std::string(name));
+    const std::string address = lower_case(name);
     gpus.push_back({address, field("GPU UUID"), field("Model"), numa_node_of(root, address)});
-  });
+  }
   std::ranges::sort(gpus,
                     [](const Accelerator& left, const Accelerator& right) { return left.address < right.address; });
   return gpus;

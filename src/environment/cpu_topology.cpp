@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <functional>
 
 namespace muster {
 namespace {
@@ -47,8 +46,7 @@ std::vector<int> read_online(const std::string& system) {
 
 /// Names each group of CPUs by its lowest one. Reads a list once for all its members: with hundreds of CPUs that is
 /// most of the time. A CPU without a list is a separate group.
-void name_groups(std::map<int, CpuPlace>& cpus, int CpuPlace::*group,
-                 const std::function<std::vector<int>(int cpu)>& members_of) {
+void name_groups(std::map<int, CpuPlace>& cpus, int CpuPlace::*group, const auto& members_of) {
   std::map<int, int> names;
   for (auto& [cpu, place] : cpus) {
     const std::vector<int> members = names.contains(cpu) ? std::vector<int>() : members_of(cpu);

@@ -178,12 +178,12 @@ int count_tpu_chips(const std::string& root, int files) {
   const int groups = static_cast<int>(numbered_entries(root + "/dev/vfio", "").size());
   const std::string functions = root + "/sys/bus/pci/devices";
   int chips = 0;
-  for_each_entry(files + groups == 0 ? "" : functions, [&](std::string_view name) {
-    const std::string folder = functions + "/" + std::string(name);
+  for (const std::string& name : entries_of(files + groups == 0 ? "" : functions)) {
+    const std::string folder = functions + "/" + name;
     const bool is_googles = name.front() != '.' && first_line(folder + "/vendor") == kGoogle;
     const std::string kind = is_googles ? first_line(folder + "/device") : "";
     chips += contains(kChips, kind) ? 1 : 0;
-  });
+  }
   return std::min(chips, std::max(files, groups));
 }
 
@@ -212,7 +212,9 @@ void note_file(HostDevices& devices, DeviceDirectory& elsewhere, std::string_vie
 HostDevices count_host_devices(const std::string& root) {
   HostDevices devices;
   DeviceDirectory elsewhere;
-  for_each_entry(root + "/dev", [&](std::string_view name) { note_file(devices, elsewhere, name, root); });
+  for (const std::string& name : entries_of(root + "/dev")) {
+    note_file(devices, elsewhere, name, root);
+  }
   std::ranges::sort(devices.ascend_ids);
   devices.ascend = static_cast<int>(devices.ascend_ids.size());
   const std::string kfd_nodes = root + "/sys/class/kfd/kfd/topology/nodes";

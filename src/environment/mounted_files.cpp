@@ -18,15 +18,17 @@ namespace muster {
 
 // Reads small files of /proc and /sys. A missing file is empty: each reader knows what that means.
 
-void for_each_entry(const std::string& folder, const std::function<void(std::string_view)>& visit) {
+std::vector<std::string> entries_of(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), &::closedir);
+  std::vector<std::string> names;
   while (directory) {
     const dirent* const entry = ::readdir(directory.get());  // NOLINT(concurrency-mt-unsafe)
     if (entry == nullptr) {
-      return;
+      break;
     }
-    visit(entry->d_name);
+    names.emplace_back(entry->d_name);
   }
+  return names;
 }
 
 std::optional<int> number_behind(std::string_view prefix, std::string_view name) {
@@ -35,11 +37,11 @@ std::optional<int> number_behind(std::string_view prefix, std::string_view name)
 
 std::vector<int> numbered_entries(const std::string& folder, std::string_view prefix) {
   std::vector<int> numbers;
-  for_each_entry(folder, [&](std::string_view name) {
+  for (const std::string& name : entries_of(folder)) {
     if (const auto number = number_behind(prefix, name)) {
       numbers.push_back(*number);
     }
-  });
+  }
   std::ranges::sort(numbers);
   return numbers;
 }
@@ -137,11 +139,11 @@ void read_descriptor(std::map<std::string, std::string>& files, const std::strin
 }
 
 void read_place(std::map<std::string, std::string>& files, const Place& place) {
-  for_each_entry(place.folder, [&](std::string_view name) {
+  for (const std::string& name : entries_of(place.folder)) {
     if (name.ends_with(place.ending)) {
-      read_file(files, std::string(place.folder) + "/" + std::string(name));
+      read_file(files, std::string(place.folder) + "/" + name);
     }
-  });
+  }
 }
 
 }  // namespace

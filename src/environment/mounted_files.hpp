@@ -2,7 +2,6 @@
 
 // Reads small files of /proc and /sys, and lists the directories that have them.
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,8 +11,8 @@
 
 namespace muster {
 
-/// Calls `visit` with the name of each entry of a directory; a missing directory has none.
-void for_each_entry(const std::string& folder, const std::function<void(std::string_view)>& visit);
+/// The names of the entries of a directory; a missing directory has none.
+[[nodiscard]] std::vector<std::string> entries_of(const std::string& folder);
 
 /// The number in a name "<prefix><number>"; empty for other names.
 [[nodiscard]] std::optional<int> number_behind(std::string_view prefix, std::string_view name);

@@ -22,8 +22,8 @@ Gang::Gang(boost::asio::io_context& io, GangSetup setup, NodeActions& node)
       setup_(std::move(setup)),
       node_(node),
       participant_(setup_.policy, Clock::now()),
-      links_(io, setup_.key.get(), setup_.most_strangers, [this](LeaderEvent event) { add(std::move(event)); }),
-      to_leader_(io, setup_.policy, setup_.key.get(), [this](ParticipantEvent event) { add(std::move(event)); }),
+      links_(io, setup_.key.get(), setup_.most_strangers, *this),
+      to_leader_(io, setup_.policy, setup_.key.get(), *this),
       leader_timer_(io),
       participant_timer_(io) {}
 
@@ -60,8 +60,7 @@ std::vector<std::string> Gang::awaited() const {
 void Gang::schedule() {
   if (!is_scheduled_ && !is_done_) {
     is_scheduled_ = true;
-    // Runs in a later turn. The checks would take a plain lambda for a recursion.
-    boost::asio::post(io_, std::function<void()>([this] { drain(); }));
+    boost::asio::post(io_, std::bind_front(&Gang::drain, this));  // the checks would take a lambda for a recursion
   }
 }
 
@@ -244,7 +243,7 @@ void Gang::lead_always() {
     why += holder.empty() ? "" : ", held by " + holder;
     add(ParticipantEvent(DialFailed{std::move(why), !failure->is_in_use}));
   } else if (setup_.policy.job.most_nodes > 1) {
-    to_leader_.check_is_elsewhere([](const std::string& text) { say(Level::Info, text); });
+    to_leader_.check_is_elsewhere();
   }
 }
 

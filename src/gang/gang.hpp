@@ -54,7 +54,7 @@ struct HostLookUp {
   std::size_t open = 0;
 };
 
-class Gang {
+class Gang : private EventQueue {
  public:
   /// `node` outlives it.
   Gang(boost::asio::io_context& io, GangSetup setup, NodeActions& node);
@@ -77,14 +77,8 @@ class Gang {
   [[nodiscard]] std::vector<NodePlace> nodes() const;
 
  private:
-  using Event = std::variant<LeaderEvent, ParticipantEvent>;
-
-  void add(LeaderEvent event) {
-    queue_.emplace_back(std::move(event));
-    schedule();
-  }
-  void add(ParticipantEvent event) {
-    queue_.emplace_back(std::move(event));
+  void add(Event event) override {
+    queue_.push_back(std::move(event));
     schedule();
   }
   void schedule();

@@ -111,8 +111,7 @@ void AgentWatchdog::on_stop_asked(Instant now) {
   asked_ = asked_.value_or(now);
 }
 
-AgentWatchdog::Act AgentWatchdog::check(const AgentHeartbeat& heartbeat, Instant now,
-                                        const std::function<ProcessSample()>& see) {
+AgentWatchdog::Act AgentWatchdog::check(const AgentHeartbeat& heartbeat, Instant now) {
   if (!next_poll_ || now > *next_poll_ + kLateWakeup) {
     grace_until_ = now + kSecondChance;  // this poll is late
   }
@@ -123,7 +122,7 @@ AgentWatchdog::Act AgentWatchdog::check(const AgentHeartbeat& heartbeat, Instant
   if (const auto end = end_of_lease(heartbeat); end && now >= *end) {
     return take_over(heartbeat.beat, now);
   }
-  if (kill_from_ && is_stuck(heartbeat, now, see)) {
+  if (kill_from_ && is_stuck(heartbeat, now)) {
     return take_over(std::max(heartbeat.beat, *asked_), now);
   }
   const bool asks = is_unheard(heartbeat) && now >= grace_until(*asked_ + kTimeToAnswer);
@@ -154,7 +153,7 @@ AgentWatchdog::Instant AgentWatchdog::silent_since(const AgentHeartbeat& heartbe
 }
 
 /// Compares two samples to see what the agent does between them.
-bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see) {
+bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat, Instant now) {
   const Instant since = silent_since(heartbeat);
   if (now < grace_until(since + kSilenceAtTheEnd)) {
     seen_.reset();
@@ -163,7 +162,7 @@ bool AgentWatchdog::is_stuck(const AgentHeartbeat& heartbeat, Instant now, const
   if (seen_ && now < seen_->at + kSampleInterval) {
     return false;
   }
-  const SampledAgent before = std::exchange(seen_, SampledAgent{now, see()}).value_or(SampledAgent{now, {}});
+  const SampledAgent before = std::exchange(seen_, SampledAgent{now, see_()}).value_or(SampledAgent{now, {}});
   const ProcessSample& agent = seen_->agent;
   const bool is_first = before.at == now;
   const auto used = agent.cpu - before.agent.cpu;

@@ -130,14 +130,14 @@ class AgentWatchdog {
     KillJob      ///< kill the agent and every process of the job
   };
 
-  /// `grace`: time of workers between stop signal and SIGKILL.
-  explicit AgentWatchdog(std::chrono::milliseconds grace) : grace_(grace) {}
+  /// `grace`: time of workers between stop signal and SIGKILL. `see` is called only when the agent is late.
+  AgentWatchdog(std::chrono::milliseconds grace, std::function<ProcessSample()> see)
+      : grace_(grace), see_(std::move(see)) {}
 
   /// The agent got a stop request; at the second one the grace is over.
   void on_stop_asked(Instant now);
 
-  /// Calls `see` only when the agent is late.
-  [[nodiscard]] Act check(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see);
+  [[nodiscard]] Act check(const AgentHeartbeat& heartbeat, Instant now);
   /// Time of the next poll; empty: none before the next event.
   [[nodiscard]] std::optional<Instant> next_poll() const { return next_poll_; }
 
@@ -152,13 +152,14 @@ class AgentWatchdog {
 
   [[nodiscard]] std::optional<Instant> end_of_lease(const AgentHeartbeat& heartbeat) const;
   [[nodiscard]] Instant silent_since(const AgentHeartbeat& heartbeat) const;
-  [[nodiscard]] bool is_stuck(const AgentHeartbeat& heartbeat, Instant now, const std::function<ProcessSample()>& see);
+  [[nodiscard]] bool is_stuck(const AgentHeartbeat& heartbeat, Instant now);
   [[nodiscard]] Act take_over(Instant last_sign, Instant now);
   [[nodiscard]] bool is_unheard(const AgentHeartbeat& heartbeat) const;
   void plan(const AgentHeartbeat& heartbeat);
   [[nodiscard]] Instant grace_until(Instant moment) const;
 
   std::chrono::milliseconds grace_;
+  std::function<ProcessSample()> see_;
   std::optional<Instant> asked_;      ///< when the agent was asked to stop
   std::optional<Instant> kill_from_;  ///< end of the workers' grace
   std::optional<Instant> next_poll_;

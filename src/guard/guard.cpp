@@ -126,7 +126,7 @@ class Guard {
         signals_(handled_signals(setup.stop_signals)),
         signalfd_(std::move(signals_fd)),
         page_(page),
-        watch_(setup.grace),
+        watch_(setup.grace, [agent] { return see(agent); }),
         sweep_(agent, setup.marker, page) {
     sweep_.exclude(std::move(earlier));
   }
@@ -163,7 +163,7 @@ std::optional<int> Guard::wait_for_agent() {
     if (const auto status = reap_until(agent_)) {
       return status;
     }
-    const auto act = watch_.check(page_.heartbeat(), Clock::now(), [this] { return see(agent_); });
+    const auto act = watch_.check(page_.heartbeat(), Clock::now());
     if (act == AgentWatchdog::Act::KillJob) {
       return std::nullopt;
     }
@@ -241,7 +241,7 @@ std::string describe(const boost::system::system_error& error) {
 }
 
 /// Lets no exception leave the agent: the frames above belong to the guard.
-int run_work(const std::function<int(GuardLink)>& work, GuardLink link) {
+int run_work(const auto& work, GuardLink link) {
   try {
     return work(std::move(link));
   } catch (const boost::system::system_error& error) {  // Asio, if it cannot make its descriptors
@@ -254,7 +254,7 @@ int run_work(const std::function<int(GuardLink)>& work, GuardLink link) {
   }
 }
 
-[[noreturn]] void be_agent(GuardLink link, const std::function<int(GuardLink)>& work) {
+[[noreturn]] void be_agent(GuardLink link, const auto& work) {
   const pid_t guard = link.guard;
   (void)::setpgid(0, 0);
   arm_parent_death_timer(guard);

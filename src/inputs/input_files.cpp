@@ -133,11 +133,11 @@ Answer judge(const Input& input, FileContent found) {
   return named.field.empty() ? Answer(Ready{}) : judge_field(named, found.content);
 }
 
-Answer poll(const std::vector<Input>& inputs, const InputReader& reader) {
+Answer poll(const std::vector<Input>& inputs, const Snapshot* snapshot) {
   std::vector<std::string> reasons;
   Ready here;
   for (const Input& input : inputs) {
-    Answer answer = judge(input, reader(input));
+    Answer answer = judge(input, snapshot != nullptr ? read_input_file(input, *snapshot) : read_input_file(input));
     if (std::holds_alternative<Error>(answer)) {
       return answer;
     }
@@ -148,10 +148,6 @@ Answer poll(const std::vector<Input>& inputs, const InputReader& reader) {
     }
   }
   return reasons.empty() ? Answer(std::move(here)) : Answer(Pending{join(reasons, ", ")});
-}
-
-Answer poll(const std::vector<Input>& inputs) {
-  return poll(inputs, [](const Input& input) { return read_input_file(input); });
 }
 
 // Reads an input. The calls block for as long as the file system takes.
@@ -222,8 +218,6 @@ std::string stamp_of_file(const std::string& path) {
   return text.str();
 }
 
-using Read = std::function<FileContent(const std::string& path)>;
-
 /// Names the file that is missing in a directory: the one that its controller writes, otherwise the usual names.
 std::string missing_in(const fs::path& folder) {
   const fs::path plain = (folder / "").lexically_normal().parent_path();
@@ -237,7 +231,7 @@ std::string missing_in(const fs::path& folder) {
 }
 
 /// Reads a rank table. If the path is a directory, reads the file with one of the usual names in it.
-FileContent read_table(const std::string& path, const Read& read) {
+FileContent read_table(const std::string& path, const auto& read) {
   FileContent found = read(path);
   if (found.error_number != EISDIR) {
     return found;
@@ -314,7 +308,7 @@ FileContent read_input_file(const Input& input) {
 }
 
 FileContent read_input_file(const Input& input, const Snapshot& snapshot) {
-  const Read read = [&](const std::string& path) { return read_snapshot(path, snapshot); };
+  const auto read = [&](const std::string& path) { return read_snapshot(path, snapshot); };
   return input.is_rank_table ? read_table(input.path, read) : read(input.path);
 }
 

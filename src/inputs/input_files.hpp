@@ -11,7 +11,6 @@
 #include "rank_table/read.hpp"
 #include "rank_table/route_plan.hpp"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -37,8 +36,6 @@ struct FileContent {
   std::string path = {};            ///< path of the file in the named directory; empty: the path as it was named
   std::optional<int> version = {};  ///< version counter beside a rank table
 };
-/// Function that reads an input.
-using InputReader = std::function<FileContent(const Input&)>;
 
 /// The input is complete.
 struct Ready {
@@ -69,9 +66,9 @@ using Answer = std::variant<Ready, Pending, Error>;
 /// Changes when one of the files was written or replaced, so that large files are read only after a change.
 [[nodiscard]] std::string fingerprint_of(const std::vector<Input>& inputs);
 
-/// Judges all inputs. Returns the first error, otherwise what is missing, otherwise Ready.
-[[nodiscard]] Answer poll(const std::vector<Input>& inputs, const InputReader& reader);
-[[nodiscard]] Answer poll(const std::vector<Input>& inputs);
+/// Judges all inputs, read as `read_input_file` does. Returns the first error, otherwise what is missing, otherwise
+/// Ready.
+[[nodiscard]] Answer poll(const std::vector<Input>& inputs, const Snapshot* snapshot = nullptr);
 
 // Judges the route plan (ROUTE_PLAN=true) from one node's view. The nodes exchange their findings; the plan is used
 // if all nodes can use it (docs/rank-tables.md).

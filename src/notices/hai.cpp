@@ -155,7 +155,7 @@ void HaiFlag::check() {
   const bool was_set = std::exchange(is_set_, is_flag_set());
   if (is_set_ && !was_set) {
     needs_receipt_ = true;
-    callbacks_.notice("HAI's suspend command", time_to_save(kTimeToAnswer));
+    owner().take_notice("HAI's suspend command", time_to_save(kTimeToAnswer));
   }
   schedule_poll(kFlagPollInterval);
 }
@@ -176,20 +176,20 @@ void HaiFlag::on_delivered() {
 
 /// Also for a job that has not saved its work: its pods exit with a code other than 0, which HAI takes for a failure,
 /// and does not restart, unless it knows of the suspension.
-void HaiFlag::on_suspended(const std::function<void()>& then) {
+void HaiFlag::on_suspended() {
   if (!task_.is_training || task_.manager.empty()) {
-    then();
+    owner().note_source_done();
     return;
   }
   farewell_.start({[this] { return notify_hai_manager(task_.manager, "go_suspend"); }, kManagerTimeout,
-                   [then](const HelperTask::Answer& problem) {
+                   [this](const HelperTask::Answer& problem) {
                      if (!problem || !problem->empty()) {
                        log_warning(
                            "HAI's manager does not know that the job is suspended, and may not "
                            "start it again: " +
                            describe_reply(problem));
                      }
-                     then();
+                     owner().note_source_done();
                    }});
 }
 

@@ -27,13 +27,13 @@ namespace muster {
 /// about the job.
 class HaiFlag final : public NoticeSource {
  public:
-  HaiFlag(boost::asio::io_context& io, HelperProcesses& helpers, const HaiTask& task, NoticeCallbacks callbacks)
-      : timer_(io), receipt_(io, helpers), farewell_(io, helpers), task_(task), callbacks_(std::move(callbacks)) {}
+  HaiFlag(boost::asio::io_context& io, HelperProcesses& helpers, const HaiTask& task, NoticeSourceOwner& owner)
+      : NoticeSource(owner), timer_(io), receipt_(io, helpers), farewell_(io, helpers), task_(task) {}
 
   void start() override { schedule_poll({}); }
   void stop() override { timer_.cancel(); }
   void on_delivered() override;
-  void on_suspended(const std::function<void()>& then) override;
+  void on_suspended() override;
 
  private:
   void check();
@@ -43,7 +43,6 @@ class HaiFlag final : public NoticeSource {
   HelperTask receipt_;   ///< confirms the command
   HelperTask farewell_;  ///< says that the task may be stopped
   const HaiTask& task_;
-  NoticeCallbacks callbacks_;
   bool is_set_ = false;  ///< the flag as last read
   bool needs_receipt_ = false;
 };

@@ -249,9 +249,9 @@ void Metadata::take_answer(std::optional<milliseconds> left) {
     return;
   }
   if (left) {
-    callbacks_.notice(source, time_to_save(*left));
+    owner().take_notice(source, time_to_save(*left));
   } else {
-    callbacks_.withdraw(source);
+    owner().withdraw_notice(source);
   }
 }
 

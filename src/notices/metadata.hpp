@@ -60,8 +60,8 @@ struct MetadataReply {
 /// Queries at once and every 5 seconds, each time in a helper process: a server that hangs blocks nothing else.
 class Metadata final : public NoticeSource {
  public:
-  Metadata(boost::asio::io_context& io, HelperProcesses& helpers, Cloud cloud, NoticeCallbacks callbacks)
-      : helper_task_(io, helpers), timer_(io), cloud_(cloud), callbacks_(std::move(callbacks)) {}
+  Metadata(boost::asio::io_context& io, HelperProcesses& helpers, Cloud cloud, NoticeSourceOwner& owner)
+      : NoticeSource(owner), helper_task_(io, helpers), timer_(io), cloud_(cloud) {}
 
   void start() override { ask(); }
   void stop() override;
@@ -76,7 +76,6 @@ class Metadata final : public NoticeSource {
   HelperTask helper_task_;
   Timer timer_;
   Cloud cloud_;
-  NoticeCallbacks callbacks_;
   int failures_ = 0;  ///< in a row
   bool was_failure_logged_ = false;
   bool was_warned_ = false;

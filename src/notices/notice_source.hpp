@@ -5,12 +5,10 @@
 
 #include "agent/run.hpp"
 #include "process/helper_process.hpp"
-#include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,50 +16,46 @@
 
 namespace muster {
 
-/// Callbacks of a source; each may be called repeatedly.
-struct NoticeCallbacks {
-  /// The job is to be suspended. `source`: for the user; `within`: time for the workers, less our margin.
-  std::function<void(const std::string& source, std::optional<std::chrono::milliseconds> within)> notice;
+/// Owns sources, and gets their notices, each repeatedly. `source`: for the user.
+class NoticeSourceOwner {
+ public:
+  virtual ~NoticeSourceOwner() = default;
+
+  /// The job is to be suspended. `within`: time for the workers, less our margin.
+  virtual void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) = 0;
   /// The notice is withdrawn: the job goes on.
-  std::function<void(const std::string& source)> withdraw;
+  virtual void withdraw_notice(const std::string& source) = 0;
+  /// A source has done what `on_suspended` asked of it.
+  virtual void note_source_done() = 0;
 };
 
 class NoticeSource {
  public:
-  NoticeSource() = default;
+  /// `owner` outlives the source.
+  explicit NoticeSource(NoticeSourceOwner& owner) : owner_(owner) {}
   NoticeSource(const NoticeSource&) = delete;
   NoticeSource& operator=(const NoticeSource&) = delete;
   virtual ~NoticeSource() = default;
 
   virtual void start() = 0;
-  /// No callback is called after this.
+  /// No notice is given after this.
   virtual void stop() = 0;
   /// The workers have been told of a notice, from any source.
   virtual void on_delivered() {}
-  /// The job ends as suspended. Calls `then` once, after a second at most if it gets a CPU.
-  virtual void on_suspended(const std::function<void()>& then) { then(); }
+  /// The job ends as suspended. Calls `note_source_done` once, after a second at most if it gets a CPU.
+  virtual void on_suspended() { owner().note_source_done(); }
+
+ protected:
+  [[nodiscard]] NoticeSourceOwner& owner() const { return owner_; }
+
+ private:
+  NoticeSourceOwner& owner_;
 };
 
 /// Makes the sources that the options ask for; without any, nothing polls. All arguments outlive them.
 [[nodiscard]] std::vector<std::unique_ptr<NoticeSource>> make_notice_sources(boost::asio::io_context& io,
                                                                              HelperProcesses& helpers,
                                                                              const SuspendOptions& options,
-                                                                             const NoticeCallbacks& callbacks);
-
-// Gives a notice at a fixed time before the end of the allocation.
-
-class AllocationEnd final : public NoticeSource {
- public:
-  AllocationEnd(boost::asio::io_context& io, const SuspendOptions& options, NoticeCallbacks callbacks)
-      : timer_(io), options_(options), callbacks_(std::move(callbacks)) {}
-
-  void start() override;
-  void stop() override { timer_.cancel(); }
-
- private:
-  Timer timer_;
-  const SuspendOptions& options_;
-  NoticeCallbacks callbacks_;
-};
+                                                                             NoticeSourceOwner& owner);
 
 }  // namespace muster

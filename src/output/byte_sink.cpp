@@ -88,11 +88,11 @@ ssize_t NonblockingFd::write_some(std::string_view bytes) {
   return ::write(fd, bytes.data(), bytes.size());
 }
 
-void NonblockingFd::when_ready(std::function<void()> then) {
+void NonblockingFd::when_ready(SinkOwner& owner) {
   writable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                       [then = std::move(then)](const boost::system::error_code& error) {
+                       [&owner](const boost::system::error_code& error) {
                          if (!error) {
-                           then();
+                           owner.on_ready();
                          }
                        });
 }

@@ -11,12 +11,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 namespace muster {
+
+/// Gives bytes to a sink.
+class SinkOwner {
+ public:
+  virtual ~SinkOwner() = default;
+
+  /// Bytes can be taken again, the sink has failed, or all bytes taken are written.
+  virtual void on_ready() = 0;
+};
 
 /// Takes bytes without ever making the caller wait.
 class ByteSink {
@@ -28,9 +36,8 @@ class ByteSink {
 
   /// Returns the number of bytes taken; -1 with errno when none, EAGAIN when none for now.
   [[nodiscard]] virtual ssize_t write_some(std::string_view bytes) = 0;
-  /// Calls `then` once, at the next change: bytes can be taken again, the sink has failed, or all bytes taken are
-  /// written.
-  virtual void when_ready(std::function<void()> then) = 0;
+  /// Calls `on_ready` once, at the next change. `owner` outlives the sink.
+  virtual void when_ready(SinkOwner& owner) = 0;
 
   /// Processes pending messages about the bytes that were taken.
   virtual void catch_up() {}
@@ -56,7 +63,7 @@ class NonblockingFd final : public ByteSink {
   NonblockingFd(boost::asio::io_context& io, int fd);
 
   [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
-  void when_ready(std::function<void()> then) override;
+  void when_ready(SinkOwner& owner) override;
   [[nodiscard]] int failure() const override { return failure_; }
   void stop_waiting() override;
 

@@ -29,8 +29,8 @@ std::string order(LogCommand::Kind kind, const LogFile& file, std::uint64_t size
 }  // namespace
 
 LogFiles::LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall,
-                   const std::function<void()>& on_writable)
-    : io_(io), helpers_(helpers), stall_(stall), on_writable_(on_writable), open_timer_(io, stall, [this] {
+                   QueueOwner& owner)
+    : io_(io), helpers_(helpers), stall_(stall), owner_(owner), open_timer_(io, stall, [this] {
         stop_waiting_for_files();
       }) {}
 
@@ -41,22 +41,20 @@ Result<> LogFiles::start() {
     return {};
   }
   forget_writer();
-  auto writer =
-      WriterProcess::start(io_, helpers_, std::nullopt, [](const WriterChannel& ends) { write_log_files(ends); });
+  auto writer = WriterProcess::start(io_, helpers_, std::nullopt);
   if (!writer) {
     return writer.error();
   }
   (*writer)->on_status = [this](const WriterStatus& status) { take_status(status); };
-  queue_ = std::make_unique<OutputQueue>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_);
-  queue_->on_writable = [this] {
-    if (queue_->is_stalled()) {
-      stop_waiting_for_files();
-    }
-    if (on_writable_) {
-      on_writable_();
-    }
-  };
+  queue_ = std::make_unique<OutputQueue>(io_, std::move(*writer), SinkNames{"log files", "log line"}, stall_, this);
   return {};
+}
+
+void LogFiles::on_queue_writable() {
+  if (queue_->is_stalled()) {
+    stop_waiting_for_files();
+  }
+  owner_.on_queue_writable();
 }
 
 /// Drops a writer process that was killed, for example by the OOM killer: the disk itself may be fine.

@@ -34,12 +34,11 @@ struct LogFile {
 
 /// All log files of a node. A full disk does not end the job: it is logged once for a file, each write tries again,
 /// and missing bytes are counted. A file system that takes nothing during the stall timeout is treated likewise.
-class LogFiles {
+class LogFiles : public QueueOwner {
  public:
-  /// `on_writable` is called when bytes are taken again, or never will be.
-  LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall,
-           const std::function<void()>& on_writable);
-  ~LogFiles();
+  /// `owner` gets the events of the queue.
+  LogFiles(boost::asio::io_context& io, HelperProcesses& helpers, std::chrono::milliseconds stall, QueueOwner& owner);
+  ~LogFiles() override;
   LogFiles(const LogFiles&) = delete;
   LogFiles& operator=(const LogFiles&) = delete;
 
@@ -75,6 +74,8 @@ class LogFiles {
     std::uint64_t end = 0;
   };
 
+  void on_queue_writable() override;
+  void on_queue_drained() override { owner_.on_queue_drained(); }
   [[nodiscard]] Result<> start();
   void forget_writer();
   void take_status(const WriterStatus& status);
@@ -87,7 +88,7 @@ class LogFiles {
   boost::asio::io_context& io_;
   HelperProcesses& helpers_;
   std::chrono::milliseconds stall_;
-  const std::function<void()>& on_writable_;
+  QueueOwner& owner_;
   DelayedCall open_timer_;
   std::function<void()> when_open_;
   std::unique_ptr<OutputQueue> queue_;

@@ -19,8 +19,8 @@ std::uint64_t count_lines(std::string_view bytes) {
 }  // namespace
 
 OutputQueue::OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> device, SinkNames names,
-                         Clock::duration stall)
-    : names_(std::move(names)), stall_(stall), byte_sink_(std::move(device)), stall_timer_(io) {
+                         Clock::duration stall, QueueOwner* owner)
+    : names_(std::move(names)), stall_(stall), byte_sink_(std::move(device)), stall_timer_(io), owner_(owner) {
   if (!byte_sink_ || byte_sink_->failure() != 0) {
     state_ = State::Broken;
   }
@@ -205,8 +205,8 @@ void OutputQueue::shrink() {
 
 void OutputQueue::note_writable() {
   was_congested_ = false;
-  if (on_writable) {
-    on_writable();
+  if (owner_ != nullptr) {
+    owner_->on_queue_writable();
   }
   note_settled();
 }
@@ -224,27 +224,28 @@ void OutputQueue::break_if_failed() {
   }
 }
 
-/// Sets `then` before the queue catches up with its byte sink: messages of the writer process that are read meanwhile may
+/// Notes who waits before the queue catches up with its byte sink: messages of the writer process that are read meanwhile may
 /// already complete the drain. Where that process has ended, waiting for the sink returns at once.
-bool OutputQueue::drain(std::function<void()> then) {
+bool OutputQueue::drain() {
   if (is_abandoned_) {
     return true;
   }
   const bool was_settled = is_drained();
-  settled_ = was_settled ? std::function<void()>() : std::move(then);
+  is_drain_awaited_ = !was_settled;
   catch_up();
-  if (settled_) {
+  if (is_drain_awaited_) {
     wait_for_device();
   }
   return was_settled;
 }
 
 void OutputQueue::note_settled() {
-  if (!settled_) {
+  if (!is_drain_awaited_) {
     return;
   }
   if (is_drained()) {
-    std::exchange(settled_, {})();
+    is_drain_awaited_ = false;
+    owner_->on_queue_drained();
   } else {
     wait_for_device();
   }
@@ -264,15 +265,17 @@ void OutputQueue::wait_for_device() {
     return;
   }
   waits_ = true;
-  byte_sink_->when_ready([this] {
-    waits_ = false;
-    break_if_failed();
-    flush();
-    if (state_ == State::Stalled && queued() == 0) {
-      recover();
-    }
-    draw_rows();
-  });
+  byte_sink_->when_ready(*this);
+}
+
+void OutputQueue::on_ready() {
+  waits_ = false;
+  break_if_failed();
+  flush();
+  if (state_ == State::Stalled && queued() == 0) {
+    recover();
+  }
+  draw_rows();
 }
 
 void OutputQueue::watch_for_stall() {
@@ -330,23 +333,23 @@ std::uint64_t OutputQueue::discard() {
   if (byte_sink_) {
     byte_sink_->stop_waiting();
   }
-  settled_ = {};
-  on_writable = {};
+  is_drain_awaited_ = false;
+  owner_ = nullptr;
   stall_timer_.cancel();
   return dropped_lines_ - std::exchange(logged_dropped_, dropped_lines_);
 }
 
 std::uint64_t OutputQueue::give_up() {
-  const auto drained = std::exchange(settled_, {});
-  const auto resume = std::exchange(on_writable, {});
+  const bool is_awaited = std::exchange(is_drain_awaited_, false);
+  QueueOwner* const owner = std::exchange(owner_, nullptr);
   dropped_lines_ += byte_sink_ ? byte_sink_->give_up() : 0;
   const std::uint64_t lines = discard();
   state_ = byte_sink_ && byte_sink_->is_file() ? State::Broken : state_;
-  if (resume) {
-    resume();
+  if (owner != nullptr) {
+    owner->on_queue_writable();
   }
-  if (drained) {
-    drained();
+  if (owner != nullptr && is_awaited) {
+    owner->on_queue_drained();
   }
   return lines;
 }

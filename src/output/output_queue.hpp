@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,23 +26,32 @@ struct SinkNames {
   std::string line;  ///< "console line"
 };
 
+/// Fills a queue.
+class QueueOwner {
+ public:
+  virtual ~QueueOwner() = default;
+
+  /// Bytes are taken again, or never will be.
+  virtual void on_queue_writable() = 0;
+  /// After `drain` returned false: the queue is drained. May be called before it returns.
+  virtual void on_queue_drained() = 0;
+};
+
 /// A queue in front of a device.
 ///
 ///   Flowing ── no byte taken for `stall` ──▶ Stalled ── takes bytes again ──▶ Flowing
 ///      └────────── an error, nobody reads ──▶ Broken
 ///
-/// A slow device makes `is_congested()` true: the caller stops reading workers until `on_writable`, and nothing is
+/// A slow device makes `is_congested()` true: the caller stops reading workers until `on_queue_writable`, and nothing is
 /// lost. A stalled one drops new bytes, counts the lines and logs them; a broken one is logged and drops everything.
 /// Bytes that were queued before a stall are kept, so no line is torn.
-class OutputQueue {
+class OutputQueue : private SinkOwner {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Without a device the queue is broken from the beginning.
-  OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> device, SinkNames names, Clock::duration stall);
-
-  /// Called when bytes are taken again, or never will be.
-  std::function<void()> on_writable;
+  /// Without a device the queue is broken from the beginning. `owner` outlives the queue; null: none.
+  OutputQueue(boost::asio::io_context& io, std::unique_ptr<ByteSink> device, SinkNames names, Clock::duration stall,
+              QueueOwner* owner = nullptr);
 
   /// Treats the device as a terminal, so that muster's messages stay recognizable there. `fd` tells its current width;
   /// empty: it is `columns` wide.
@@ -57,7 +65,6 @@ class OutputQueue {
   /// As `write`, for lines of one of several writers, whose last line may lack its end: an open line of another writer
   /// is ended first.
   bool write_in_line(std::string_view bytes, const void* writer);
-  /// True when the cursor is behind the last text of this writer, in a line without an end.
   /// Forgets a writer that is destroyed.
   void forget(const void* writer) { line_of_ = line_of_ == writer ? nullptr : line_of_; }
   /// Sets the rows that a worker may still change; they stand below all lines of the terminal.
@@ -80,9 +87,9 @@ class OutputQueue {
   [[nodiscard]] bool is_drained() const {
     return state_ != State::Flowing || (queued() == 0 && byte_sink_->has_written_all());
   }
-  /// As `is_drained`, after processing pending messages of the device, such as a full disk. When false, `then` is
-  /// called once the queue is drained, which may be within this call.
-  [[nodiscard]] bool drain(std::function<void()> then);
+  /// As `is_drained`, after processing pending messages of the device, such as a full disk. When false,
+  /// `on_queue_drained` is called once.
+  [[nodiscard]] bool drain();
   /// True when no more bytes will be shown.
   [[nodiscard]] bool is_broken() const { return state_ == State::Broken; }
   [[nodiscard]] bool is_stalled() const { return state_ == State::Stalled; }
@@ -111,7 +118,7 @@ class OutputQueue {
   };
 
   static constexpr std::size_t kMost = std::size_t{1} << 20U;           ///< congested above
-  static constexpr std::size_t kWritableBelow = std::size_t{1} << 18U;  ///< `on_writable` is called below
+  static constexpr std::size_t kWritableBelow = std::size_t{1} << 18U;  ///< `on_queue_writable` is called below
 
   [[nodiscard]] std::size_t queued() const { return queue_.size() - written_; }
   bool put(std::string_view bytes);
@@ -129,6 +136,7 @@ class OutputQueue {
   void watch_for_stall();
   void arm_stall_timer(Clock::time_point deadline);
   void on_stall_timer();
+  void on_ready() override;
   void recover();
   void catch_up();
   void break_if_failed();
@@ -141,7 +149,8 @@ class OutputQueue {
   std::unique_ptr<ByteSink> byte_sink_;
   State state_ = State::Flowing;
   boost::asio::steady_timer stall_timer_;
-  std::function<void()> settled_;
+  QueueOwner* owner_;              ///< null: none, or the queue is given up
+  bool is_drain_awaited_ = false;  ///< `on_queue_drained` is to be called
   std::string queue_;
   std::size_t written_ = 0;                    ///< bytes of the queue that are written already
   std::optional<TerminalSanitizer> terminal_;  ///< empty: no terminal; bytes pass unchanged

@@ -34,9 +34,7 @@ std::unique_ptr<ByteSink> make_byte_sink(boost::asio::io_context& io, HelperProc
     return nullptr;
   }
   if (kind_of_stream(fd) == StreamKind::File) {
-    auto writer =
-        WriterProcess::start(io, helpers, fd, [fd](const WriterChannel& ends) { write_to_descriptor(ends, fd); });
-    if (writer) {
+    if (auto writer = WriterProcess::start(io, helpers, fd)) {
       return std::move(*writer);
     }
   }
@@ -57,18 +55,21 @@ Terminals find_terminals() {
   return {find(STDOUT_FILENO), find(STDERR_FILENO)};
 }
 
-void OutputQueues::resume_readers() {
+void OutputQueues::on_queue_writable() {
   if (on_writable) {
     on_writable();
   }
 }
 
+void OutputQueues::on_queue_drained() {
+  boost::asio::post(io_, next_);
+}
+
 OutputQueues::OutputQueues(boost::asio::io_context& io, HelperProcesses& helpers, Duration stall)
-    : io_(io), logs_(io, helpers, stall, on_writable), poll_timer_(io, kInterval, [this] { check_progress(); }) {
+    : io_(io), logs_(io, helpers, stall, *this), poll_timer_(io, kInterval, [this] { check_progress(); }) {
   const auto make = [&](int fd, const char* name) {
-    auto console =
-        std::make_unique<OutputQueue>(io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"}, stall);
-    console->on_writable = [this] { resume_readers(); };
+    auto console = std::make_unique<OutputQueue>(io, make_byte_sink(io, helpers, fd), SinkNames{name, "console line"},
+                                                 stall, this);
     if (is_terminal(fd)) {
       console->watch_terminal(columns_of(fd), fd);
     }
@@ -104,10 +105,10 @@ std::vector<OutputQueue*> OutputQueues::all() {
 }
 
 bool OutputQueues::drain(const std::function<void()>& next) {
-  const auto come_back = [this, next] { boost::asio::post(io_, next); };
+  next_ = next;
   bool is_drained = true;
-  for (OutputQueue* const queue : all()) {  // each one stores the callback
-    is_drained = queue->drain(come_back) && is_drained;
+  for (OutputQueue* const queue : all()) {
+    is_drained = queue->drain() && is_drained;
   }
   return is_drained;
 }

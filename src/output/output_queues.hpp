@@ -25,12 +25,12 @@ inline constexpr std::chrono::milliseconds kShortTimeout{1'200};
 
 /// The queues of both consoles and of the log files. While this object lives, muster's own messages go through the
 /// queue of standard error, so that they tear no line.
-class OutputQueues {
+class OutputQueues : public QueueOwner {
  public:
   using Duration = std::chrono::milliseconds;
 
   OutputQueues(boost::asio::io_context& io, HelperProcesses& helpers, Duration stall);
-  ~OutputQueues();
+  ~OutputQueues() override;
   OutputQueues(const OutputQueues&) = delete;
   OutputQueues& operator=(const OutputQueues&) = delete;
 
@@ -69,7 +69,8 @@ class OutputQueues {
   [[nodiscard]] std::vector<std::string> describe_losses();
 
  private:
-  void resume_readers();
+  void on_queue_writable() override;
+  void on_queue_drained() override;
   [[nodiscard]] std::vector<OutputQueue*> all();
   void note_loss(const OutputQueue& console, std::uint64_t lines);
   void give_up(OutputQueue& queue);
@@ -84,6 +85,7 @@ class OutputQueues {
   std::unique_ptr<OutputQueue> error_;
   std::unique_ptr<OutputQueue> out_;  ///< null when both streams are the same file
   LogFiles logs_;
+  std::function<void()> next_;       ///< of `drain`
   std::vector<std::string> losses_;  ///< of consoles that were given up
   DelayedCall poll_timer_;
   Duration left_{};

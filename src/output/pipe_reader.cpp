@@ -68,27 +68,11 @@ void PipeReader::fit_windows() {
   draw_rows();
 }
 
-void PipeReader::leave_rows() {
+/// Asks each console on which a stream draws rows.
+void PipeReader::ask_consoles(void (OutputQueue::*what)()) {
   for (const auto& stream : streams_) {
     if (stream->draws_rows()) {
-      stream->route.console->leave_rows();
-    }
-  }
-}
-
-void PipeReader::return_to_rows() {
-  for (const auto& stream : streams_) {
-    if (stream->draws_rows()) {
-      stream->route.console->return_to_rows();
-    }
-  }
-}
-
-void PipeReader::change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change) {
-  for (const auto& stream : streams_) {
-    if (stream->route.worker == worker) {
-      change(stream->route);
-      (void)fit_window(*stream);
+      (stream->route.console->*what)();
     }
   }
 }
@@ -289,7 +273,8 @@ constexpr std::chrono::milliseconds kLeft{500};
 }  // namespace
 
 /// Runs one step on each framer of a stream, and passes on the lines that it gives out.
-void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& step) {
+template <typename Step>
+void PipeReader::frame(Stream& stream, const Step& step) {
   StreamRoute& route = stream.route;
   for (LineRoute& shared : route.shared_files) {
     step(shared.framer);
@@ -301,7 +286,8 @@ void PipeReader::frame(Stream& stream, const std::function<void(LineFramer&)>& s
   }
 }
 
-void PipeReader::show(Stream& stream, const std::function<void(LineFramer&)>& step) {
+template <typename Step>
+void PipeReader::show(Stream& stream, const Step& step) {
   StreamRoute& route = stream.route;
   step(route.framer);
   update_rows(stream);
@@ -400,14 +386,6 @@ void PipeReader::update_rows(Stream& stream) {
     const LineFramer& framer = stream.route.framer;
     const bool has_cursor = framer.has_rows() && edits(stream);
     stream.route.console->set_rows(stream.number, framer.shown(has_cursor));
-  }
-}
-
-void PipeReader::draw_rows() {
-  for (const auto& stream : streams_) {
-    if (stream->draws_rows()) {
-      stream->route.console->draw_rows();
-    }
   }
 }
 

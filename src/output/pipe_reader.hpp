@@ -65,14 +65,15 @@ class PipeReader {
   void add(UniqueFd read_end, StreamRoute route);
 
   /// Changes the routes of a worker between two of its lines.
-  void change_routes(std::size_t worker, const std::function<void(StreamRoute&)>& change);
+  template <typename Change>
+  void change_routes(std::size_t worker, const Change& change);
 
   /// Adjusts the size of each terminal to the console's, as is done before each read.
   void fit_windows();
   /// To be called before another program, such as a shell, writes to the terminal: the drawn rows stay there.
-  void leave_rows();
+  void leave_rows() { ask_consoles(&OutputQueue::leave_rows); }
   /// To be called when the other program is done.
-  void return_to_rows();
+  void return_to_rows() { ask_consoles(&OutputQueue::return_to_rows); }
 
   /// Writes lines in the name of a worker: to where its standard error goes, even after that has ended.
   void write_as_worker(std::size_t worker, std::string_view lines);
@@ -115,8 +116,10 @@ class PipeReader {
   static bool fit_window(Stream& stream);
   static void enlarge_pipe(Stream& stream, std::size_t wanted);
   void end(Stream& stream);
-  void frame(Stream& stream, const std::function<void(LineFramer&)>& step);
-  void show(Stream& stream, const std::function<void(LineFramer&)>& step);
+  template <typename Step>
+  void frame(Stream& stream, const Step& step);
+  template <typename Step>
+  void show(Stream& stream, const Step& step);
   void empty_shown();
   void watch_unsettled(Stream& stream);
   void settle_quiet_lines();
@@ -124,7 +127,8 @@ class PipeReader {
   void show_begun(Stream& stream, bool is_editing);
   [[nodiscard]] bool edits(const Stream& stream) const;
   void update_rows(Stream& stream);
-  void draw_rows();
+  void draw_rows() { ask_consoles(&OutputQueue::draw_rows); }
+  void ask_consoles(void (OutputQueue::*what)());
   void watch_progress(Stream& stream);
   void show_progress(Stream& stream);
 
@@ -185,5 +189,15 @@ class PipeReader::Stream {
   bool is_within_line = false;     ///< standard error: the last line has no end yet
   ssize_t bytes_left_at_exit = 0;  ///< bytes in the pipe when the last process ended
 };
+
+template <typename Change>
+void PipeReader::change_routes(std::size_t worker, const Change& change) {
+  for (const auto& stream : streams_) {
+    if (stream->route.worker == worker) {
+      change(stream->route);
+      (void)fit_window(*stream);
+    }
+  }
+}
 
 }  // namespace muster

@@ -75,6 +75,17 @@ namespace {
 /// Size of one write; progress is reported that often.
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10U;
 
+/// The writer process's ends of the channel.
+struct WriterChannel {
+  SharedRingBuffer& ring;
+  int wakeup;  ///< readable when there is work; at EOF when nothing comes any more
+  int status;
+
+  void send(const WriterStatus& what) const {
+    (void)write_all(status, {reinterpret_cast<const char*>(&what), sizeof what});  // NOLINT: one write
+  }
+};
+
 /// Sleeps until bytes arrive. False: nothing will come any more.
 bool wait_for_bytes(const WriterChannel& ends) {
   ends.ring.reader_sleeps() = true;
@@ -175,13 +186,9 @@ class LogCommands {
   std::map<std::uint32_t, OpenLogFile> files_;
 };
 
-}  // namespace
-
-void WriterChannel::send(const WriterStatus& what) const {
-  (void)write_all(status, {reinterpret_cast<const char*>(&what), sizeof what});  // NOLINT: one write
-}
-
-void take_all(const WriterChannel& ends, const std::function<void(std::string_view)>& write) {
+/// Passes all bytes to `write`, in pieces, until the agent is gone or has closed the channel.
+template <typename Write>
+void take_all(const WriterChannel& ends, const Write& write) {
   for (std::string_view bytes = next_bytes(ends); !bytes.empty(); bytes = next_bytes(ends)) {
     write(bytes);
     ends.ring.take(bytes.size());
@@ -191,7 +198,7 @@ void take_all(const WriterChannel& ends, const std::function<void(std::string_vi
   }
 }
 
-void write_to_descriptor(const WriterChannel& ends, int fd) {
+void write_to_file(const WriterChannel& ends, int fd) {
   take_all(ends, [&](std::string_view bytes) {
     if (const WriteResult written = write_all(fd, bytes); written.missing > 0) {
       ends.send({.kind = WriterStatus::Kind::Lacks, .error_number = written.error_number, .missing = written.missing});
@@ -204,6 +211,8 @@ void write_log_files(const WriterChannel& ends) {
   take_all(ends, [&](std::string_view bytes) { orders.feed(bytes); });
 }
 
+}  // namespace
+
 // Starts the writer process and communicates with it.
 
 namespace {
@@ -215,17 +224,16 @@ constexpr std::chrono::milliseconds kTimeToClose{200};
 }  // namespace
 
 Result<std::unique_ptr<WriterProcess>> WriterProcess::start(boost::asio::io_context& io, HelperProcesses& helpers,
-                                                            std::optional<int> kept,
-                                                            const std::function<void(const WriterChannel&)>& work) {
+                                                            std::optional<int> file) {
   auto ring = TRY(SharedRingBuffer::make());
   auto wakeup = TRY(make_pipe());
   auto status = TRY(make_pipe());
   const WriterChannel ends{ring, wakeup.read.get(), status.write.get()};
   std::vector<int> descriptors = {ends.wakeup, ends.status};
-  if (kept) {
-    descriptors.push_back(*kept);
+  if (file) {
+    descriptors.push_back(*file);
   }
-  const pid_t pid = TRY(helpers.start(descriptors, [&] { work(ends); }));
+  const pid_t pid = TRY(helpers.start(descriptors, [&] { file ? write_to_file(ends, *file) : write_log_files(ends); }));
   (void)::fcntl(wakeup.write.get(), F_SETFL, O_NONBLOCK);
   (void)::fcntl(status.read.get(), F_SETFL, O_NONBLOCK);
   return std::unique_ptr<WriterProcess>(
@@ -258,8 +266,8 @@ ssize_t WriterProcess::write_some(std::string_view bytes) {
   return static_cast<ssize_t>(count);
 }
 
-void WriterProcess::when_ready(std::function<void()> then) {
-  waiting_ = std::move(then);
+void WriterProcess::when_ready(SinkOwner& owner) {
+  waiting_ = &owner;
   ring_.writer_waits() = true;
   if (has_written_all() || failure_ != 0) {  // written before the flag was set: no status would follow
     call_soon();
@@ -271,8 +279,8 @@ void WriterProcess::call_soon() {
 }
 
 void WriterProcess::notify_waiting() {
-  if (const auto then = std::exchange(waiting_, {})) {
-    then();
+  if (SinkOwner* const owner = std::exchange(waiting_, nullptr)) {
+    owner->on_ready();
   }
 }
 
@@ -339,7 +347,7 @@ void WriterProcess::end_process(std::chrono::milliseconds timeout) {
 
 std::uint64_t WriterProcess::give_up() {
   const std::uint64_t lines = ring_.lines();
-  waiting_ = {};
+  waiting_ = nullptr;
   failure_ = ETIMEDOUT;
   end_process({});
   return lines;

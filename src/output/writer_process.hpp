@@ -86,21 +86,6 @@ struct WriterStatus {
   std::uint64_t missing = 0;
 };
 
-/// The writer process's ends of the channel.
-struct WriterChannel {
-  SharedRingBuffer& ring;
-  int wakeup;  ///< readable when there is work; at EOF when nothing comes any more
-  int status;
-
-  void send(const WriterStatus& what) const;
-};
-
-/// Passes all bytes to `write`, in pieces, until the agent is gone or has closed the channel.
-void take_all(const WriterChannel& ends, const std::function<void(std::string_view)>& write);
-
-/// Writes all bytes to a descriptor.
-void write_to_descriptor(const WriterChannel& ends, int fd);
-
 /// Header of a command about a log file. `size` bytes follow it: a path to open, or bytes to write.
 struct LogCommand {
   enum class Kind : std::uint32_t {
@@ -113,17 +98,13 @@ struct LogCommand {
   std::uint64_t size = 0;
 };
 
-/// Executes commands about log files.
-void write_log_files(const WriterChannel& ends);
-
 /// A file as a device that never makes the agent wait. Bytes go through the ring; the writer process is woken when it
 /// sleeps, and reports progress on request. Both sides sleep when there is nothing to write.
 class WriterProcess final : public ByteSink {
  public:
-  /// `work` runs in the new process, with `kept` as its only other descriptor if it is set.
-  [[nodiscard]] static Result<std::unique_ptr<WriterProcess>> start(
-      boost::asio::io_context& io, HelperProcesses& helpers, std::optional<int> kept,
-      const std::function<void(const WriterChannel&)>& work);
+  /// The process writes all bytes to `file`. Empty: it executes commands about log files.
+  [[nodiscard]] static Result<std::unique_ptr<WriterProcess>> start(boost::asio::io_context& io,
+                                                                    HelperProcesses& helpers, std::optional<int> file);
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;
   /// Gives the process a moment to write the rest of the ring.
@@ -133,13 +114,13 @@ class WriterProcess final : public ByteSink {
   std::function<void(const WriterStatus&)> on_status;
 
   [[nodiscard]] ssize_t write_some(std::string_view bytes) override;
-  void when_ready(std::function<void()> then) override;
+  void when_ready(SinkOwner& owner) override;
   void catch_up() override { (void)take_statuses(); }
   [[nodiscard]] bool has_written_all() const override { return ring_.size() == 0; }
   [[nodiscard]] std::uint64_t progress() const override { return ring_.taken(); }
   [[nodiscard]] int failure() const override { return failure_; }
   [[nodiscard]] bool is_file() const override { return true; }
-  void stop_waiting() override { waiting_ = {}; }
+  void stop_waiting() override { waiting_ = nullptr; }
   std::uint64_t give_up() override;
 
  private:
@@ -165,7 +146,7 @@ class WriterProcess final : public ByteSink {
   UniqueFd signal_notifier_;
   boost::asio::posix::stream_descriptor status_pipe_;
   pid_t pid_;
-  std::function<void()> waiting_;
+  SinkOwner* waiting_ = nullptr;  ///< for `on_ready`
   int failure_ = 0;
   CallbackScope scope_;
 };

@@ -66,7 +66,7 @@ bool is_runnable(pid_t pid) {
   return process && (process->state == 'R' || process->state == 'Z');
 }
 
-[[noreturn]] void run_helper(const std::vector<int>& kept, const std::function<void()>& work) noexcept {
+[[noreturn]] void run_helper(const std::vector<int>& kept, const auto& work) noexcept {
   (void)::prctl(PR_SET_NAME, "muster-files");  // users see in a process list what hangs
   close_others(kept);
   work();
@@ -175,9 +175,7 @@ struct RunningTask {
 };
 
 /// Starts the task in a process that `fork` makes.
-Result<RunningTask> start_task(
-    const HelperTask::Task& task,
-    const std::function<Result<pid_t>(const std::vector<int>&, const std::function<void()>&)>& fork) {
+Result<RunningTask> start_task(const HelperTask::Task& task, const auto& fork) {
   auto pipe = TRY(make_pipe());
   std::vector<int> kept = task.kept;
   kept.push_back(pipe.write.get());

@@ -83,13 +83,15 @@ class HelperTask {
  public:
   /// The result of the work; empty: timeout, or the process was killed.
   using Answer = std::optional<std::string>;
+  using Work = std::function<std::string()>;  ///< its changes to memory are lost
+  using Then = std::function<void(Answer)>;   ///< called once, in a later turn of the loop
   /// For work that may take long without being a failure.
   static constexpr std::chrono::hours kNoLimit{24 * 365};
   struct Task {
-    std::function<std::string()> work;  ///< its changes to memory are lost
+    Work work;
     std::chrono::milliseconds most_time;
-    std::function<void(Answer)> then = {};  ///< called once, in a later turn of the loop
-    std::vector<int> kept = {};             ///< descriptors that the process keeps
+    Then then = {};
+    std::vector<int> kept = {};  ///< descriptors that the process keeps
     bool may_be_dropped = false;
   };
 

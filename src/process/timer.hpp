@@ -6,7 +6,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -39,13 +38,17 @@ class Timer {
 
   explicit Timer(boost::asio::io_context& io) : timer_(io) {}
 
-  void start(std::chrono::nanoseconds delay, std::function<void()> call) {
+  template <typename Call>
+  void start(std::chrono::nanoseconds delay, Call call) {
+    scope_.end();
+    is_pending_ = true;
     timer_.expires_after(delay);
-    wait(std::move(call));
-  }
-  void start_at(Clock::time_point when, std::function<void()> call) {
-    timer_.expires_at(when);
-    wait(std::move(call));
+    timer_.async_wait(scope_.wrap([this, call = std::move(call)](const boost::system::error_code& error) {
+      if (!error) {
+        is_pending_ = false;
+        call();
+      }
+    }));
   }
   void cancel() {
     scope_.end();
@@ -58,17 +61,6 @@ class Timer {
   [[nodiscard]] Clock::time_point expiry() const { return timer_.expiry(); }
 
  private:
-  void wait(std::function<void()> call) {
-    scope_.end();
-    is_pending_ = true;
-    timer_.async_wait(scope_.wrap([this, call = std::move(call)](const boost::system::error_code& error) {
-      if (!error) {
-        is_pending_ = false;
-        call();
-      }
-    }));
-  }
-
   boost::asio::steady_timer timer_;
   CallbackScope scope_;
   bool is_pending_ = false;

@@ -17,8 +17,9 @@ constexpr int kMostBlindRounds = 25;
 
 void Debounce::ask() {
   constexpr int kMostWhiles = 5;
-  latest_ = timer_.is_pending() ? latest_ : Clock::now() + kMostWhiles * quiet_;
-  timer_.start_at(std::min(Clock::now() + quiet_, latest_), [this] { call_(); });
+  const auto now = Clock::now();
+  latest_ = timer_.is_pending() ? latest_ : now + kMostWhiles * quiet_;
+  timer_.start(std::min(now + quiet_, latest_) - now, [this] { call_(); });
 }
 
 Grace::Grace(boost::asio::io_context& io, std::chrono::milliseconds length)

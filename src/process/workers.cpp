@@ -241,8 +241,7 @@ bool signal_mpirun_ranks(pid_t starter, int signal) {
   return !family.empty();
 }
 
-std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root,
-                                   const std::function<bool(pid_t)>& belongs_to_rank) {
+std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root, bool (*belongs_to_rank)(pid_t)) {
   std::vector<Process> left;
   std::set<pid_t> family;
   for (const Process& process : descendants(all, root, {})) {

@@ -130,7 +130,7 @@ bool signal_mpirun_ranks(pid_t starter, int signal);
 /// Orphans of ranks among the descendants of the subreaper `root`: its children that belong to ranks, and their
 /// descendants, parents first. Empty while a rank lives, since processes of ranks then have another parent.
 [[nodiscard]] std::vector<Process> left_by_ranks(const std::vector<Process>& all, pid_t root,
-                                                 const std::function<bool(pid_t)>& belongs_to_rank);
+                                                 bool (*belongs_to_rank)(pid_t));
 
 /// Orphans of ranks below this process, from /proc. Takes microseconds if there are none.
 [[nodiscard]] std::vector<Process> left_by_local_ranks();

@@ -178,7 +178,7 @@ std::string remove_pipe(const std::string& path) {
   return {};
 }
 
-class FileTimer final : public Service {
+class FileTimer final : public Service, private PipeOwner {
  public:
   explicit FileTimer(ServiceInput input) : input_(std::move(input)) {}
 
@@ -212,7 +212,7 @@ class FileTimer final : public Service {
   void stop() override {
     pipe_.reset();
     if (!path_.empty()) {
-      input_.file_work.remove([path = std::exchange(path_, "")] { return remove_pipe(path); });
+      input_.host->remove_files([path = std::exchange(path_, "")] { return remove_pipe(path); });
     }
   }
 
@@ -222,55 +222,55 @@ class FileTimer final : public Service {
     return at == input_.variables.end() ? std::string() : at->second;
   }
 
-  /// Runs `AsyncFileIo::write`; `then` is not called after `stop`.
-  void work(AsyncFileIo::Work work, std::function<void(const AsyncFileIo::Answer&)> then) {
-    input_.file_work.write("'" + path_ + "'", std::move(work),
-                           guarded([this, then = std::move(then)](const auto& answer) {
-                             if (!path_.empty()) {
-                               then(answer);
-                             }
-                           }));
+  /// `then` is not called after `stop`.
+  void write(HelperTask::Work work, HelperTask::Then then) {
+    input_.host->write_files("'" + path_ + "'", std::move(work),
+                             guarded([this, then = std::move(then)](const auto& answer) {
+                               if (!path_.empty()) {
+                                 then(answer);
+                               }
+                             }));
   }
 
   void make_unless_read(const std::string& other_path) {
-    work([path = path_] { return std::string(is_read(path) ? "read" : ""); },
-         [this, other_path](const AsyncFileIo::Answer& answer) {
-           if (answer && !answer->empty()) {
-             path_ = other_path;
-           }
-           make();
-         });
+    write([path = path_] { return std::string(is_read(path) ? "read" : ""); },
+          [this, other_path](const HelperTask::Answer& answer) {
+            if (answer && !answer->empty()) {
+              path_ = other_path;
+            }
+            make();
+          });
   }
 
   void make() {
-    work([path = path_] { return make_pipe(path); }, [this](const AsyncFileIo::Answer& answer) { take(answer); });
+    write([path = path_] { return make_pipe(path); }, [this](const HelperTask::Answer& answer) { take(answer); });
   }
 
-  void take(const AsyncFileIo::Answer& answer) {
+  void take(const HelperTask::Answer& answer) {
     if (!answer || !answer->empty()) {
-      on_failure({ErrorKind::System,
-                  answer ? *answer : "cannot make the pipe '" + path_ + "': its file system does not answer"});
+      report_failure({ErrorKind::System,
+                      answer ? *answer : "cannot make the pipe '" + path_ + "': its file system does not answer"});
       return;
     }
-    auto pipe = input_.open_pipe(path_, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { check(); }});
+    auto pipe = input_.host->open_pipe(path_, *this);
     if (!pipe) {
-      on_failure(pipe.error());
+      report_failure(pipe.error());
       return;
     }
     pipe_ = std::move(*pipe);
-    on_ready({.environment = {{kFile, path_}}, .deferred_values = {}});
+    report_ready({.environment = {{kFile, path_}}, .deferred_values = {}});
   }
 
-  void on_bytes(std::string_view bytes) {
+  void on_bytes(std::string_view bytes) override {
     const std::size_t refused = timers_.take(bytes);
     if (refused > 0 && !std::exchange(has_refused_, true)) {
       log_warning("ignoring a line in '" + path_ +
                   "': expected a request for a timer, as torch's FileTimerClient writes it");
     }
-    check();
+    on_time();
   }
 
-  void check() {
+  void on_time() override {
     const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     for (int i = 0; i < kMostAtOnce; ++i) {
       const auto timer = timers_.expire(now);
@@ -292,7 +292,7 @@ class FileTimer final : public Service {
   void end(const file_timer::Timer& timer) {
     const std::string what = "the timer '" + one_line(timer.scope, kMostOfScope) + "' of process " +
                              std::to_string(timer.pid) + " has expired";
-    const auto rank = input_.signal_process(timer.pid, std::max(timer.signal, 0));
+    const auto rank = input_.host->signal_process(timer.pid, std::max(timer.signal, 0));
     if (!rank) {
       log_debug(what + ", which is no process of this job's workers any more");
     } else if (timer.signal <= 0) {

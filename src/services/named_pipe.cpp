@@ -22,15 +22,15 @@ using ErrorCode = boost::system::error_code;
 
 class ReadPipe final : public NamedPipe {
  public:
-  ReadPipe(boost::asio::io_context& io, UniqueFd pipe, PipeEvents events)
-      : pipe_(io, pipe.release()), timer_(io), events_(std::move(events)) {
+  ReadPipe(boost::asio::io_context& io, UniqueFd pipe, PipeOwner& owner)
+      : pipe_(io, pipe.release()), timer_(io), owner_(owner) {
     read();
   }
 
   void wake_after(std::optional<std::chrono::nanoseconds> delay) override {
     timer_.cancel();
     if (delay) {
-      timer_.start(*delay, [this] { events_.on_time(); });
+      timer_.start(*delay, [this] { owner_.on_time(); });
     }
   }
 
@@ -38,7 +38,7 @@ class ReadPipe final : public NamedPipe {
   void read() {
     pipe_.async_read_some(boost::asio::buffer(buffer_), scope_.wrap([this](const ErrorCode& error, std::size_t size) {
       if (!error) {
-        events_.on_bytes({buffer_.data(), size});
+        owner_.on_bytes({buffer_.data(), size});
         read();
       }
     }));
@@ -46,14 +46,14 @@ class ReadPipe final : public NamedPipe {
 
   boost::asio::posix::stream_descriptor pipe_;
   Timer timer_;
-  PipeEvents events_;
+  PipeOwner& owner_;
   std::array<char, std::size_t{16} << 10U> buffer_{};
   CallbackScope scope_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const std::string& path, PipeEvents events) {
+Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const std::string& path, PipeOwner& owner) {
   UniqueFd pipe(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   struct stat status {};
   if (!pipe || ::fstat(pipe.get(), &status) != 0) {
@@ -62,7 +62,7 @@ Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const 
   if (!S_ISFIFO(status.st_mode)) {
     return Error{ErrorKind::System, "cannot read '" + path + "': it is no pipe"};
   }
-  return std::unique_ptr<NamedPipe>(std::make_unique<ReadPipe>(io, std::move(pipe), std::move(events)));
+  return std::unique_ptr<NamedPipe>(std::make_unique<ReadPipe>(io, std::move(pipe), owner));
 }
 
 }  // namespace muster

@@ -12,6 +12,6 @@ namespace muster {
 
 /// Opens a named pipe for reading. Fails with `System`, also for a file that is not a pipe.
 [[nodiscard]] Result<std::unique_ptr<NamedPipe>> open_pipe(boost::asio::io_context& io, const std::string& path,
-                                                           PipeEvents events);
+                                                           PipeOwner& owner);
 
 }  // namespace muster

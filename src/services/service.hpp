@@ -7,6 +7,7 @@
 #include "gang/events.hpp"
 #include "gang/exchange_values.hpp"
 #include "plan/launch_plan.hpp"
+#include "process/helper_process.hpp"
 #include "process/timer.hpp"
 #include "services/torch_store/store_server.hpp"
 
@@ -53,16 +54,16 @@ class Sidecar {
   virtual void read_now() = 0;
 };
 
-/// Starts a sidecar. Fails as the start of a worker does.
-using StartSidecar = std::function<Result<std::unique_ptr<Sidecar>>(const SidecarRequest&, SidecarEvents)>;
-
 // A named pipe into which processes of this node write, such as requests for a timer. named_pipe.cpp implements it.
 
-/// Events of a pipe. Called from the event loop, never from within a call to the pipe.
-struct PipeEvents {
-  std::function<void(std::string_view bytes)> on_bytes;
+/// Owns a pipe. Called from the event loop, never from within a call to the pipe.
+class PipeOwner {
+ public:
+  virtual ~PipeOwner() = default;
+
+  virtual void on_bytes(std::string_view bytes) = 0;
   /// The delay of `wake_after` is over.
-  std::function<void()> on_time;
+  virtual void on_time() = 0;
 };
 
 /// Reads from its construction to its destruction; writers may come and go.
@@ -77,9 +78,6 @@ class NamedPipe {
   virtual void wake_after(std::optional<std::chrono::nanoseconds> delay) = 0;
 };
 
-/// Opens an existing pipe, without waiting: its file system has just responded.
-using OpenPipe = std::function<Result<std::unique_ptr<NamedPipe>>(const std::string& path, PipeEvents)>;
-
 /// Additions of a service to the plan, before the workers start.
 struct PlanAdditions {
   std::map<std::string, std::string> environment;      ///< of each worker, unless its role sets the variable
@@ -88,7 +86,50 @@ struct PlanAdditions {
   std::map<std::size_t, std::map<std::string, std::string>> environment_of = {};
 };
 
-struct ServiceInput;
+/// Carries out requests of services.
+class ServiceHost {
+ public:
+  virtual ~ServiceHost() = default;
+
+  /// Fails as the start of a worker does.
+  [[nodiscard]] virtual Result<std::unique_ptr<Sidecar>> start_sidecar(const SidecarRequest& request,
+                                                                       SidecarEvents events) = 0;
+  /// Opens an existing pipe, without waiting: its file system has just responded. `owner` outlives the pipe.
+  [[nodiscard]] virtual Result<std::unique_ptr<NamedPipe>> open_pipe(const std::string& path, PipeOwner& owner) = 0;
+  /// Contributes a value to the exchange, while an attempt runs.
+  [[nodiscard]] virtual Result<> contribute(gang::Contributed value) = 0;
+  /// Writes whole lines of another program in a worker's name, to where its standard error goes.
+  virtual void write_as_worker(std::size_t worker, std::string_view lines) = 0;
+  /// Runs `work` in a later turn of the event loop.
+  virtual void run_later(std::function<void()> work) = 0;
+  /// Runs `work` in a helper process, one after the other, because the file system may hang. Messages name `what` if it
+  /// takes long.
+  virtual void write_files(std::string what, HelperTask::Work work, HelperTask::Then then) = 0;
+  /// Cancels the running `write_files` and the queued ones. The end of the job waits for `work`, for a moment.
+  virtual void remove_files(HelperTask::Work work) = 0;
+  /// Nodes by rank; on the leader, once an attempt starts.
+  [[nodiscard]] virtual std::vector<gang::NodePlace> nodes() const = 0;
+  /// Rank of the worker of this node that is the process or its ancestor; empty: none.
+  [[nodiscard]] virtual std::optional<int> rank_of(std::uint32_t pid) const = 0;
+  /// Sends a signal, or 0 for none, to a process of this node if it is a worker or descends from one, and returns
+  /// that worker's rank. Empty: the process is no worker's, and nothing was sent.
+  virtual std::optional<int> signal_process(int pid, int signal) = 0;
+  /// All ranks have called init_process_group, this long after the start.
+  virtual void note_init(std::chrono::nanoseconds time) = 0;
+};
+
+class Service;
+
+/// Called from the event loop only, between `start` and `stop` of a service, and never inside a call from outside.
+class ServiceOwner {
+ public:
+  virtual ~ServiceOwner() = default;
+
+  /// The service runs and cannot go on: the node fails, and the error names the service.
+  virtual void on_service_failure(const Service& service, const Error& error) = 0;
+  /// The service has become ready after `start`. Called once.
+  virtual void on_service_ready(const PlanAdditions& additions) = 0;
+};
 
 /// One service beside the workers of one attempt of this node. It is made anew for each attempt, and destroyed when
 /// the attempt is over. No call may block for long: until it returns, no signal, exit or heartbeat is handled.
@@ -99,11 +140,8 @@ class Service {
   Service& operator=(const Service&) = delete;
   virtual ~Service() = default;
 
-  /// The service calls this when it runs and cannot go on: the node fails, and the error names the service. Only from
-  /// the event loop, between `start` and `stop`, and never inside a call from outside.
-  std::function<void(const Error&)> on_failure;
-  /// The service calls this once, in the same way, when it becomes ready after `start`.
-  std::function<void(PlanAdditions)> on_ready;
+  /// To be called before `start`; `owner` outlives the service.
+  void set_owner(ServiceOwner& owner) { owner_ = &owner; }
 
   /// Called on the leader alone, before the nodes are told to start.
   [[nodiscard]] virtual Result<> prepare(AttemptPorts& /*offer*/) { return {}; }
@@ -125,8 +163,8 @@ class Service {
   virtual void stop() {}
 
  protected:
-  /// Runs `what` in a later turn of the event loop, if this service still exists then. `input`: of the constructor.
-  void do_later(const ServiceInput& input, std::function<void()> what) const;
+  void report_failure(const Error& error) const { owner_->on_service_failure(*this, error); }
+  void report_ready(const PlanAdditions& additions) const { owner_->on_service_ready(additions); }
   /// Wraps `call`, so that it does nothing once this service is destroyed.
   template <typename Call>
   [[nodiscard]] auto guarded(Call call) const {
@@ -134,46 +172,19 @@ class Service {
   }
 
  private:
+  ServiceOwner* owner_ = nullptr;
   CallbackScope scope_;
 };
 
-/// File I/O in a helper process, because the file system may hang. Changes that the work makes in memory are lost.
-/// Tasks run one after the other.
-struct AsyncFileIo {
-  using Work = std::function<std::string()>;
-  using Answer = std::optional<std::string>;  ///< result of the work; empty: it timed out
-  /// Calls `then` in a later turn of the event loop. Messages name `what` if the work takes long.
-  std::function<void(std::string what, Work work, std::function<void(Answer)> then)> write = nullptr;
-  /// Cancels the running `write` and the queued ones. The end of the job waits for `work`, for a moment.
-  std::function<void(Work work)> remove = nullptr;
-};
-
-/// Settings and functions that services use beside the plan.
+/// Settings that services use beside the plan, and their host.
 struct ServiceInput {
   std::optional<std::uint16_t> worker_port;  ///< set by the user; empty: a free one
   std::string run_folder;                    ///< empty: none
   std::string host_name = {};
   bool is_protected = false;                          ///< a token protects the messages between nodes
   std::map<std::string, std::string> variables = {};  ///< inherited by workers, with the job's mark
-  StartSidecar start_sidecar = nullptr;
-  OpenPipe open_pipe = nullptr;
-  /// Contributes a value to the exchange, while an attempt runs.
-  std::function<Result<>(gang::Contributed)> contribute = nullptr;
-  /// Writes whole lines of another program in a worker's name, to where its standard error goes.
-  std::function<void(std::size_t worker, std::string_view lines)> write_as_worker = nullptr;
-  /// Runs a function in a later turn of the event loop.
-  std::function<void(std::function<void()>)> later = nullptr;
-  AsyncFileIo file_work = {};
-  StoreServer* store = nullptr;  ///< outlives the service
-  /// Nodes by rank; on the leader, once an attempt starts.
-  std::function<std::vector<gang::NodePlace>()> nodes = nullptr;
-  /// Rank of the worker of this node that is the process or its ancestor; empty: none.
-  std::function<std::optional<int>(std::uint32_t pid)> rank_of = nullptr;
-  /// Sends a signal, or 0 for none, to a process of this node if it is a worker or descends from one, and returns
-  /// that worker's rank. Empty: the process is no worker's, and nothing was sent.
-  std::function<std::optional<int>(int pid, int signal)> signal_process = nullptr;
-  /// All ranks have called init_process_group, this long after the start.
-  std::function<void(std::chrono::nanoseconds)> note_init = nullptr;
+  StoreServer* store = nullptr;                       ///< outlives the service
+  ServiceHost* host = nullptr;                        ///< outlives the service
 };
 
 /// A service with the name that templates use.
@@ -190,14 +201,14 @@ struct ServiceFailure {
 };
 
 /// The services of one attempt, in the order of their start; they stop in reverse order.
-class Services {
+class Services : private ServiceOwner {
  public:
   explicit Services(std::vector<NamedService> services) : services_(std::move(services)) {}
   /// Makes the services that the plan names; `check_services` has validated the names.
   Services(const std::vector<std::string>& names, const ServiceInput& input);
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
-  ~Services() { stop(); }
+  ~Services() override { stop(); }
 
   /// Changes the list before the start. Services that are in both lists are kept.
   void adjust(const std::vector<std::string>& names);
@@ -214,22 +225,31 @@ class Services {
   [[nodiscard]] std::optional<ServiceFailure> start(LaunchPlan& plan);
   /// Name of the service that is not ready yet; empty: all are.
   [[nodiscard]] std::string awaited() const;
-  void on_worker_started(std::size_t worker);
+  void on_worker_started(std::size_t worker) { notify(&Service::on_worker_started, worker); }
   /// Asks each service, and returns the first fault.
   [[nodiscard]] std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded);
-  void on_worker_ended(std::size_t worker, bool has_succeeded);
-  void on_workers_over(bool is_success);
-  void on_merged(const gang::Value& value);
+  void on_worker_ended(std::size_t worker, bool has_succeeded) {
+    notify(&Service::on_worker_ended, worker, has_succeeded);
+  }
+  void on_workers_over(bool is_success) { notify(&Service::on_workers_over, is_success); }
+  void on_merged(const gang::Value& value) { notify(&Service::on_merged, value); }
   void stop();
 
  private:
-  void fail(const NamedService& one, const Error& error) const;
-  [[nodiscard]] std::optional<ServiceFailure> start_next(LaunchPlan& plan);
-  void take(const PlanAdditions& additions, LaunchPlan& plan);
+  void on_service_failure(const Service& service, const Error& error) override;
+  void on_service_ready(const PlanAdditions& additions) override;
+  [[nodiscard]] std::optional<ServiceFailure> start_next();
+  template <typename... Parameters, typename... Arguments>
+  void notify(void (Service::*what)(Parameters...), const Arguments&... arguments) {
+    for (const NamedService& one : services_) {
+      (*one.service.*what)(arguments...);
+    }
+  }
 
   ServiceInput input_;  ///< its port is offered in any case: a platform may count on it
   std::vector<NamedService> services_;
-  std::size_t next_ = 0;  ///< first service that is not ready
+  std::size_t next_ = 0;        ///< first service that is not ready
+  LaunchPlan* plan_ = nullptr;  ///< since `start`
 };
 
 /// Names that a template may use.

@@ -47,10 +47,6 @@ void add(LaunchPlan& plan, const PlanAdditions& additions) {
 
 }  // namespace
 
-void Service::do_later(const ServiceInput& input, std::function<void()> what) const {
-  input.later(guarded(std::move(what)));
-}
-
 Services::Services(const std::vector<std::string>& names, const ServiceInput& input) : input_(input) {
   adjust(names);
 }
@@ -79,35 +75,35 @@ Result<AttemptPorts> Services::prepare() {
 }
 
 std::optional<ServiceFailure> Services::start(LaunchPlan& plan) {
+  plan_ = &plan;
   next_ = 0;
-  return start_next(plan);
+  return start_next();
 }
 
 /// Starts services in order; stops at the first that is not ready at once.
-std::optional<ServiceFailure> Services::start_next(LaunchPlan& plan) {
+std::optional<ServiceFailure> Services::start_next() {
   while (next_ < services_.size()) {
     NamedService& one = services_[next_];
     one.is_started = true;  // `stop` also cleans up after a start that failed half way
-    one.service->on_failure = [this, &one](const Error& error) { fail(one, error); };
-    one.service->on_ready = [this, &plan](const PlanAdditions& additions) { take(additions, plan); };
-    const auto additions = one.service->start(plan);
+    one.service->set_owner(*this);
+    const auto additions = one.service->start(*plan_);
     if (!additions) {
       return ServiceFailure{one.name, additions.error()};
     }
     if (!*additions) {
       return std::nullopt;
     }
-    add(plan, **additions);
+    add(*plan_, **additions);
     ++next_;
   }
   return std::nullopt;
 }
 
 /// The awaited service is ready.
-void Services::take(const PlanAdditions& additions, LaunchPlan& plan) {
-  add(plan, additions);
+void Services::on_service_ready(const PlanAdditions& additions) {
+  add(*plan_, additions);
   ++next_;
-  if (const auto failed = start_next(plan)) {
+  if (const auto failed = start_next()) {
     on_failure(*failed);
   } else if (next_ == services_.size()) {
     on_ready();
@@ -118,15 +114,11 @@ std::string Services::awaited() const {
   return next_ < services_.size() ? services_[next_].name : std::string();
 }
 
-void Services::fail(const NamedService& one, const Error& error) const {
-  if (one.is_started && on_failure) {
-    on_failure({one.name, error});
-  }
-}
-
-void Services::on_worker_started(std::size_t worker) {
-  for (const NamedService& one : services_) {
-    one.service->on_worker_started(worker);
+void Services::on_service_failure(const Service& service, const Error& error) {
+  const auto one = std::find_if(services_.begin(), services_.end(),
+                                [&](const NamedService& named) { return named.service.get() == &service; });
+  if (one->is_started && on_failure) {
+    on_failure({one->name, error});
   }
 }
 
@@ -137,24 +129,6 @@ std::optional<Error> Services::find_failure_at_exit_0(std::size_t worker, bool h
     }
   }
   return std::nullopt;
-}
-
-void Services::on_worker_ended(std::size_t worker, bool has_succeeded) {
-  for (const NamedService& one : services_) {
-    one.service->on_worker_ended(worker, has_succeeded);
-  }
-}
-
-void Services::on_workers_over(bool is_success) {
-  for (const NamedService& one : services_) {
-    one.service->on_workers_over(is_success);
-  }
-}
-
-void Services::on_merged(const gang::Value& value) {
-  for (const NamedService& one : services_) {
-    one.service->on_merged(value);
-  }
 }
 
 void Services::stop() {
@@ -327,7 +301,7 @@ std::string describe(const std::vector<PlannedFile>& files) {
 
 class PlannedFiles final : public Service {
  public:
-  explicit PlannedFiles(AsyncFileIo work) : work_(std::move(work)) {}
+  explicit PlannedFiles(ServiceHost* host) : host_(host) {}
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     for (const PlannedFile& planned : plan.files) {
@@ -341,7 +315,7 @@ class PlannedFiles final : public Service {
     auto traces = TRY(share_array<Trace>(plan.files.size()));
     writing_ = std::make_shared<FileWriteJob>(FileWriteJob{plan.files, choose_temporary_name(), std::move(traces)});
     is_awaited_ = true;
-    work_.write(
+    host_->write_files(
         describe(plan.files), [writing = writing_] { return write_files(*writing); },
         guarded([this](const std::optional<std::string>& answer) {
           if (std::exchange(is_awaited_, false)) {
@@ -354,7 +328,7 @@ class PlannedFiles final : public Service {
   void stop() override {
     is_awaited_ = false;
     if (writing_) {
-      work_.remove([writing = std::exchange(writing_, nullptr)] { return remove_files(*writing); });
+      host_->remove_files([writing = std::exchange(writing_, nullptr)] { return remove_files(*writing); });
     }
   }
 
@@ -362,7 +336,7 @@ class PlannedFiles final : public Service {
   void take(const std::optional<std::string>& answer) {
     const std::vector<PlannedFile>& files = writing_->files;
     if (!answer) {
-      on_failure({ErrorKind::System, "cannot write " + describe(files) + ": its file system does not answer"});
+      report_failure({ErrorKind::System, "cannot write " + describe(files) + ": its file system does not answer"});
       return;
     }
     const bool is_any_private =
@@ -371,13 +345,13 @@ class PlannedFiles final : public Service {
       writing_.reset();
     }
     if (answer->empty()) {
-      on_ready({});
+      report_ready({});
     } else {
-      on_failure({ErrorKind::System, *answer});
+      report_failure({ErrorKind::System, *answer});
     }
   }
 
-  AsyncFileIo work_;
+  ServiceHost* host_;
   std::shared_ptr<const FileWriteJob> writing_;  ///< empty: nothing to remove
   bool is_awaited_ = false;
 };
@@ -385,7 +359,7 @@ class PlannedFiles final : public Service {
 }  // namespace
 
 std::unique_ptr<Service> make_planned_files(const ServiceInput& input) {
-  return std::make_unique<PlannedFiles>(input.file_work);
+  return std::make_unique<PlannedFiles>(input.host);
 }
 
 }  // namespace muster

@@ -23,7 +23,6 @@ std::optional<ListenFailure> LeaderLinks::open(std::uint16_t port) {
     return std::nullopt;
   }
   listener_ = TRY(Listener::open(io_, port));
-  listener_->on_warning = [](const std::string& warning) { log_warning(warning); };
   listener_->on_accept = [this](tcp::socket socket) { on_accept(std::move(socket)); };
   listener_->start();
   if (key_ == nullptr) {
@@ -96,18 +95,16 @@ void LeaderLinks::on_accept(tcp::socket socket) {
   boost::system::error_code ignored;  // a broken socket fails when it is read
   std::string source_prefix = source_prefix_of(unmapped(socket.remote_endpoint(ignored).address()));
   const Trust trust = socket.available(ignored) > 0 ? Trust::Active : Trust::None;
-  auto made = std::make_unique<Link>(std::move(socket), key_, Link::Side::Leader);
-  made->on_message = [this, link](Message message) { on_message(link, std::move(message)); };
-  made->on_lost = [this, link](const std::string& why) { on_lost(link, why); };
-  made->on_sign = [this, link](bool is_established) {
-    budget_.raise(link, is_established && key_ != nullptr ? Trust::Authenticated : Trust::Active);
-  };
-  made->on_closed = [this, link] { erase(link); };
+  auto made = std::make_unique<Link>(std::move(socket), key_, Link::Side::Leader, *this, link);
   Link& started = *made;
   budget_.add(link, source_prefix, trust);
   links_.emplace(link, Entry{std::move(made), std::move(source_prefix)});
   started.start();
   turn_away_excess();
+}
+
+void LeaderLinks::on_sign(LinkId link, bool is_established) {
+  budget_.raise(link, is_established && key_ != nullptr ? Trust::Authenticated : Trust::Active);
 }
 
 void LeaderLinks::turn_away_excess() {
@@ -124,7 +121,7 @@ void LeaderLinks::turn_away(LinkId link) {
     arm_numbers();
   }
   if (entry.stage == Stage::Guest) {
-    tell_(LeaderEvent(LinkLost{link, "was one of too many that wait for a seat"}));
+    events_.add(LeaderEvent(LinkLost{link, "was one of too many that wait for a seat"}));
   }
   entry.link->reset();
   erase(link);
@@ -133,11 +130,11 @@ void LeaderLinks::turn_away(LinkId link) {
 void LeaderLinks::on_message(LinkId link, Message message) {
   Entry& entry = links_.at(link);
   if (entry.stage != Stage::Stranger) {
-    tell_(LeaderEvent(Received{link, std::move(message)}));
+    events_.add(LeaderEvent(Received{link, std::move(message)}));
     return;
   }
   entry.stage = Stage::Guest;  // the link accepts only a Join as the first message
-  tell_(LeaderEvent(
+  events_.add(LeaderEvent(
       Joined{link, entry.link->peer_address(), entry.link->local_address(), std::get<Join>(std::move(message))}));
 }
 
@@ -149,7 +146,7 @@ void LeaderLinks::on_lost(LinkId link, const std::string& why) {
   if (at->second.stage == Stage::Stranger) {
     note_stranger(at->second.link->peer_address(), why);
   } else {
-    tell_(LeaderEvent(LinkLost{link, why}));
+    events_.add(LeaderEvent(LinkLost{link, why}));
   }
   erase(link);
 }
@@ -163,7 +160,7 @@ void LeaderLinks::note_stranger(const std::string& peer, const std::string& why)
   }
   arm_numbers();
   if (concerns_token(why)) {
-    tell_(LeaderEvent(AuthFailed{peer, why}));
+    events_.add(LeaderEvent(AuthFailed{peer, why}));
   }
 }
 
@@ -195,8 +192,6 @@ void LeaderLinks::stop_logging() {
 
 // An agent's link to the leader, and the dials before it.
 
-using boost::asio::ip::tcp;
-
 namespace {
 
 /// Names the first few addresses of a host: ", which is 10.0.0.9".
@@ -212,12 +207,12 @@ std::string which_is(const Resolver::Addresses& addresses, const std::string& na
 }  // namespace
 
 LinkToLeader::LinkToLeader(boost::asio::io_context& io, const GangConfig& policy, const GangKey* key,
-                           std::function<void(ParticipantEvent)> send)
+                           EventQueue& events)
     : host_(policy.host),
       host_from_(policy.host_from),
       port_(policy.port),
       key_(key),
-      tell_(std::move(send)),
+      events_(events),
       resolver_(io),
       dialer_(io) {}
 
@@ -228,12 +223,12 @@ void LinkToLeader::check_is_this_leader(std::function<void(bool)> answer) {
   });
 }
 
-void LinkToLeader::check_is_elsewhere(std::function<void(const std::string&)> answer) {
-  resolver_.resolve_in_helper(host_, [this, answer = std::move(answer)](const auto& addresses) {
+void LinkToLeader::check_is_elsewhere() {
+  resolver_.resolve_in_helper(host_, [this](const auto& addresses) {
     if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
-      answer(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
-             ": no address of this host, which leads and listens; the other nodes find it only if "
-             "that leads here, as the address of a Service does");
+      log_info(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
+               ": no address of this host, which leads and listens; the other nodes find it only if "
+               "that leads here, as the address of a Service does");
     }
   });
 }
@@ -252,20 +247,20 @@ void LinkToLeader::connect() {
     if (socket) {
       on_connected(std::move(*socket));
     } else {
-      tell_(DialFailed{socket.error().text});
+      events_.add(ParticipantEvent(DialFailed{socket.error().text}));
     }
   });
 }
 
 void LinkToLeader::on_connected(tcp::socket socket) {
-  link_ = std::make_unique<Link>(std::move(socket), key_, Link::Side::Agent);
-  link_->on_message = [this](Message message) { tell_(FromLeader{std::move(message)}); };
-  link_->on_lost = [this](const std::string& why) {
-    link_.reset();
-    tell_(LinkDown{why});
-  };
+  link_ = std::make_unique<Link>(std::move(socket), key_, Link::Side::Agent, *this);
   link_->start();
-  tell_(LinkUp{});
+  events_.add(ParticipantEvent(LinkUp{}));
+}
+
+void LinkToLeader::on_lost(LinkId /*link*/, const std::string& why) {
+  link_.reset();
+  events_.add(ParticipantEvent(LinkDown{why}));
 }
 
 void LinkToLeader::send(const Message& message) {

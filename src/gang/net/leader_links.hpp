@@ -20,17 +20,27 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <variant>
 
 namespace muster::gang {
 
+using Event = std::variant<LeaderEvent, ParticipantEvent>;
+
+/// Queues the events of links, which are handled in a later turn of the loop.
+class EventQueue {
+ public:
+  virtual ~EventQueue() = default;
+
+  virtual void add(Event event) = 0;
+};
+
 /// All links of the leader but its own. None exists before `open`.
-class LeaderLinks {
+class LeaderLinks : public LinkOwner {
  public:
   /// `key` must outlive this object; without one the links are plain. At most `most_strangers` links do not belong to
-  /// the job. `send` gets the events of the links.
-  LeaderLinks(boost::asio::io_context& io, const GangKey* key, std::size_t most_strangers,
-              std::function<void(LeaderEvent)> send)
-      : io_(io), key_(key), tell_(std::move(send)), budget_(most_strangers), numbers_timer_(io) {}
+  /// the job. `events` gets those of the links.
+  LeaderLinks(boost::asio::io_context& io, const GangKey* key, std::size_t most_strangers, EventQueue& events)
+      : io_(io), key_(key), events_(events), budget_(most_strangers), numbers_timer_(io) {}
 
   /// Listens on the port until destruction. Fails if the port cannot be had.
   [[nodiscard]] std::optional<ListenFailure> open(std::uint16_t port);
@@ -58,8 +68,10 @@ class LeaderLinks {
   };
 
   void on_accept(boost::asio::ip::tcp::socket socket);
-  void on_message(LinkId link, Message message);
-  void on_lost(LinkId link, const std::string& why);
+  void on_message(LinkId link, Message message) override;
+  void on_lost(LinkId link, const std::string& why) override;
+  void on_sign(LinkId link, bool is_established) override;
+  void on_closed(LinkId link) override { erase(link); }
   void admit(LinkId link, Entry& entry);
   void erase(LinkId link);
   void turn_away_excess();
@@ -70,7 +82,7 @@ class LeaderLinks {
 
   boost::asio::io_context& io_;
   const GangKey* key_;
-  std::function<void(LeaderEvent)> tell_;
+  EventQueue& events_;
   std::unique_ptr<Listener> listener_;
   std::unordered_map<LinkId, Entry> links_;
   LinkBudget budget_;  ///< of all links but members
@@ -83,18 +95,17 @@ class LeaderLinks {
 
 // An agent's side of its link to the leader: one dial after the other, one link at a time.
 
-class LinkToLeader {
+class LinkToLeader : public LinkOwner {
  public:
-  /// `key` must outlive this object; without one the link is plain. `send` gets the results of dials and the events
-  /// of the link.
-  LinkToLeader(boost::asio::io_context& io, const GangConfig& policy, const GangKey* key,
-               std::function<void(ParticipantEvent)> send);
+  /// `key` must outlive this object; without one the link is plain. `events` gets the results of dials and the
+  /// events of the link.
+  LinkToLeader(boost::asio::io_context& io, const GangConfig& policy, const GangKey* key, EventQueue& events);
 
   /// Calls back once, later: true if the leader's address is one of this machine.
   void check_is_this_leader(std::function<void(bool)> answer);
-  /// For the leader by rank: calls back with a sentence if the address is not one of this machine. A name is resolved
-  /// in a thread; without a thread, or after `forget`, there is no call.
-  void check_is_elsewhere(std::function<void(const std::string&)> answer);
+  /// For the leader by rank: logs if the address is not one of this machine. A name is resolved in a thread; nothing is
+  /// logged without a thread, or after `forget`.
+  void check_is_elsewhere();
   void forget();
   void connect();
 
@@ -107,12 +118,16 @@ class LinkToLeader {
 
  private:
   void on_connected(boost::asio::ip::tcp::socket socket);
+  void on_message(LinkId /*link*/, Message message) override {
+    events_.add(ParticipantEvent(FromLeader{std::move(message)}));
+  }
+  void on_lost(LinkId link, const std::string& why) override;
 
   std::string host_;
   std::string host_from_;  ///< source of the host's name
   std::uint16_t port_;
   const GangKey* key_;
-  std::function<void(ParticipantEvent)> tell_;
+  EventQueue& events_;
   Resolver resolver_;
   Dialer dialer_;
   std::unique_ptr<Link> link_;

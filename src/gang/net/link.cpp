@@ -52,8 +52,10 @@ constexpr std::size_t kBytesOfTurn = std::size_t{64} << 10U;
 /// State of a link that pending operations keep alive after the `Link` is destroyed.
 class Link::Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, const GangKey* key, Side side)
-      : side_(side),
+  Connection(tcp::socket socket, const GangKey* key, Side side, LinkOwner& owner, LinkId number)
+      : owner_(&owner),
+        number_(number),
+        side_(side),
         socket_(std::move(socket)),
         channel_(make_channel(key, side)),
         reader_(side == Side::Leader ? kMostJoinBytes : kMostMessageBytes) {
@@ -64,11 +66,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     socket_.set_option(tcp::no_delay(true), ignored);
   }
 
-  void start(Link& link, std::chrono::milliseconds join_limit) {
-    on_message_ = std::move(link.on_message);
-    on_lost_ = std::move(link.on_lost);
-    on_sign_ = std::move(link.on_sign);
-    on_closed_ = std::move(link.on_closed);
+  void start(std::chrono::milliseconds join_limit) {
     is_started_ = true;
     if (side_ == Side::Leader) {
       wait_for_join(join_limit);
@@ -117,13 +115,13 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   void reset() {
     error_code ignored;  // on failure it is closed like other sockets
     socket_.set_option(tcp::socket::linger(true, 0), ignored);
-    on_closed_ = [] {};
+    owner_ = nullptr;
     close();
   }
 
   /// Called when the `Link` is destroyed.
   void abandon() {
-    on_closed_ = [] {};
+    owner_ = nullptr;
     if (state_ == State::Open) {
       shut();
     }
@@ -195,8 +193,8 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       lose(plaintext.error().message);
       return;
     }
-    if (waits_for_join_ && on_sign_) {
-      on_sign_(channel_->is_established());
+    if (waits_for_join_) {
+      owner_->on_sign(number_, channel_->is_established());
     }
     reader_.feed(*plaintext);
     while (state_ == State::Open) {
@@ -227,9 +225,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
       timer_.reset();
       reader_.set_limit(kMostMessageBytes);
     }
-    if (on_message_) {
-      on_message_(std::move(*message));
-    }
+    owner_->on_message(number_, std::move(*message));
   }
 
   // --- Writing ---
@@ -320,9 +316,7 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   void lose(const std::string& why) {
     if (state_ == State::Open) {
       close();
-      if (on_lost_) {
-        on_lost_(why);
-      }
+      owner_->on_lost(number_, why);
     }
   }
 
@@ -332,11 +326,13 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     boost::asio::post(socket_.get_executor(), [self = shared_from_this(), why = std::move(why)] { self->lose(why); });
   }
 
-  /// Keeps the callbacks, because one of them may be running.
   void close() {
-    if (state_ == State::Leaving && on_closed_) {
-      boost::asio::post(socket_.get_executor(),
-                        [self = shared_from_this()] { std::exchange(self->on_closed_, nullptr)(); });
+    if (state_ == State::Leaving) {
+      boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
+        if (self->owner_ != nullptr) {
+          self->owner_->on_closed(self->number_);
+        }
+      });
     }
     shut();
   }
@@ -350,7 +346,8 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     socket_.close(ignored);
   }
 
-  void wait_until(std::chrono::milliseconds limit, std::function<void(Connection&)> then) {
+  template <typename Then>
+  void wait_until(std::chrono::milliseconds limit, Then then) {
     timer_ = std::make_unique<boost::asio::steady_timer>(socket_.get_executor(), limit);
     timer_->async_wait([self = shared_from_this(), then = std::move(then)](const error_code& error) {
       if (!error && self->state_ != State::Closed) {
@@ -359,6 +356,8 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
+  LinkOwner* owner_;  ///< null: no event follows
+  LinkId number_;
   Side side_;
   State state_ = State::Open;
   bool is_started_ = false;
@@ -371,23 +370,19 @@ class Link::Connection : public std::enable_shared_from_this<Connection> {
   Outbox outbox_;                                     ///< not yet given to the channel
   std::string queue_;                                 ///< wire bytes that the socket has not taken
   std::unique_ptr<boost::asio::steady_timer> timer_;  ///< for the join, then for the end
-  std::function<void(Message)> on_message_;
-  std::function<void(const std::string&)> on_lost_;
-  std::function<void(bool)> on_sign_;
-  std::function<void()> on_closed_;
   boost::asio::ip::address peer_;
   boost::asio::ip::address local_;
 };
 
-Link::Link(tcp::socket socket, const GangKey* key, Side side)
-    : connection_(std::make_shared<Connection>(std::move(socket), key, side)) {}
+Link::Link(tcp::socket socket, const GangKey* key, Side side, LinkOwner& owner, LinkId number)
+    : connection_(std::make_shared<Connection>(std::move(socket), key, side, owner, number)) {}
 
 Link::~Link() {
   connection_->abandon();
 }
 
 void Link::start(std::chrono::milliseconds join_limit) {
-  connection_->start(*this, join_limit);
+  connection_->start(join_limit);
 }
 
 void Link::send(const Message& message) {

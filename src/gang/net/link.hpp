@@ -4,12 +4,12 @@
 
 #include "gang/net/channel.hpp"
 #include "gang/protocol/messages.hpp"
+#include "gang/protocol/roster.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,32 +36,36 @@ inline constexpr std::size_t kMostQueuedBytes = std::size_t{4} << 20U;
 inline constexpr std::size_t kMostBulkBytes = 2 * kMostValueBytes;
 inline constexpr std::size_t kMostQueuedHeartbeats = 1'000;
 
+/// Gets the events of its links, by their numbers, and outlives them.
+class LinkOwner {
+ public:
+  virtual ~LinkOwner() = default;
+
+  virtual void on_message(LinkId link, Message message) = 0;
+  /// Called at most once and last, never from within a call to the link. `why` follows the name of the other end:
+  /// "closed the connection", "has another token".
+  virtual void on_lost(LinkId link, const std::string& why) = 0;
+  /// On the leader, before the join: the other end has sent something. The link is established if the other end has
+  /// proved that it has the key, or if none is needed.
+  virtual void on_sign(LinkId /*link*/, bool /*is_established*/) {}
+  /// After `close_when_sent`: the connection is closed. Never from within a call to the link.
+  virtual void on_closed(LinkId /*link*/) {}
+};
+
 /// A connection on the thread of its socket's `io_context`. An idle link has no buffer and no timer: a leader has
 /// thousands.
 ///
-/// May be destroyed at any time, also in its own callbacks; no callback follows. Without `close_when_sent` queued
+/// May be destroyed at any time, also by its owner in an event; no event follows. Without `close_when_sent` queued
 /// messages are then lost.
 class Link {
  public:
   using Side = gang::Side;
 
   /// Takes a connected socket. Without a key the link is plain; the key is not needed afterwards.
-  Link(boost::asio::ip::tcp::socket socket, const GangKey* key, Side side);
+  Link(boost::asio::ip::tcp::socket socket, const GangKey* key, Side side, LinkOwner& owner, LinkId number = kOwnLink);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
-
-  // Callbacks: set them before `start`, which takes them.
-
-  std::function<void(Message)> on_message;
-  /// Called at most once and last, never from within a call to the link. `why` follows the name of the other end:
-  /// "closed the connection", "has another token".
-  std::function<void(const std::string& why)> on_lost;
-  /// On the leader, before the join: the other end has sent something. The link is established if the other end has
-  /// proved that it has the key, or if none is needed.
-  std::function<void(bool is_established)> on_sign;
-  /// After `close_when_sent`: the connection is closed. Never from within a call to the link.
-  std::function<void()> on_closed;
 
   /// Starts to read. On the leader the first message must be a join and arrive within `join_limit`.
   void start(std::chrono::milliseconds join_limit = kJoinLimit);
@@ -75,7 +79,7 @@ class Link {
   /// Closes the link once the queue is written, or after a few seconds if the other end does not read. Only
   /// `on_closed` is called afterwards. The link may be destroyed at once; closing goes on.
   void close_when_sent();
-  /// Resets the connection at once, so that neither this process nor the kernel keeps any state. No callback follows.
+  /// Resets the connection at once, so that neither this process nor the kernel keeps any state. No event follows.
   void reset();
 
   /// Numeric, without port. An IPv4-mapped address is given as IPv4.

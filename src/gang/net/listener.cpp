@@ -2,6 +2,7 @@
 // port.
 #include "gang/net/listener.hpp"
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 
 #include <netinet/in.h>
@@ -160,8 +161,8 @@ int Listener::accept_one() {
 
 /// Pauses accepting: the connection stays in the kernel's queue, and poll would return at once again.
 void Listener::rest(int error_number) {
-  if (!std::exchange(has_warned_, true) && on_warning) {
-    on_warning(system_error("cannot accept connections, trying again every 0.1 s", error_number).message);
+  if (!std::exchange(has_warned_, true)) {
+    log_warning(system_error("cannot accept connections, trying again every 0.1 s", error_number).message);
   }
   rest_timer_.expires_after(kRest);
   rest_timer_.async_wait([this](const error_code& error) {

@@ -41,10 +41,8 @@ class Listener {
 
   /// Set before `start`.
   std::function<void(boost::asio::ip::tcp::socket)> on_accept;
-  /// Called once with a sentence for the user when connections cannot be accepted for a while, such as for lack of
-  /// descriptors.
-  std::function<void(const std::string&)> on_warning;
 
+  /// From now on it logs once if connections cannot be accepted for a while, such as for lack of descriptors.
   void start() { wait(); }
 
   [[nodiscard]] std::uint16_t port() const { return port_; }

@@ -76,8 +76,8 @@ class PmixService final : public Service {
     if (failed) {
       return system_error("cannot make the folder '" + folder + "'", failed.value());
     }
-    auto sidecar = input_.start_sidecar({program, {"muster-pmix"}},
-                                        {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
+    auto sidecar = input_.host->start_sidecar(
+        {program, {"muster-pmix"}}, {[this](std::string_view bytes) { on_bytes(bytes); }, [this] { on_closed(); }});
     if (!sidecar) {
       return sidecar.error();
     }
@@ -112,7 +112,7 @@ class PmixService final : public Service {
     }
     absent_ = rank;
     // Ranks of other nodes that wait for this one learn it from the fence with which all begin.
-    if (auto contributed = input_.contribute(contribution_of<FenceValue>({{}, rank})); !contributed) {
+    if (auto contributed = input_.host->contribute(contribution_of<FenceValue>({{}, rank})); !contributed) {
       fail_later(contributed.error());
     }
     poll_waiting();
@@ -164,7 +164,7 @@ class PmixService final : public Service {
 
   /// Fails in a later turn of the event loop, because the caller has not finished yet.
   void fail_later(const Error& error) {
-    do_later(input_, [this, error] { on_failure(error); });
+    input_.host->run_later(guarded([this, error] { report_failure(error); }));
   }
 
   void on_bytes(std::string_view bytes) {
@@ -180,7 +180,7 @@ class PmixService final : public Service {
 
   /// The server has ended without being stopped.
   void on_closed() {
-    on_failure({ErrorKind::System, "the PMIx server has ended"});
+    report_failure({ErrorKind::System, "the PMIx server has ended"});
     sidecar_.reset();
   }
 
@@ -194,7 +194,7 @@ class PmixService final : public Service {
   }
   void handle(const mpi::PmixReady& ready) {
     log_debug("PMIx server of " + ready.version);
-    on_ready(std::move(additions_));
+    report_ready(additions_);
   }
   void handle(const mpi::PmixRefused& refused) { fail_later({ErrorKind::System, refused.why}); }
   void handle(const mpi::RankConnected& connected) {
@@ -205,7 +205,7 @@ class PmixService final : public Service {
   void handle(const mpi::RankMessage& said) {
     const auto worker = std::find(local_ranks_.begin(), local_ranks_.end(), said.rank);
     if (worker != local_ranks_.end()) {
-      input_.write_as_worker(static_cast<std::size_t>(worker - local_ranks_.begin()), said.text);
+      input_.host->write_as_worker(static_cast<std::size_t>(worker - local_ranks_.begin()), said.text);
     }
     if (sidecar_) {
       sidecar_->send(mpi::write_shown(said.number));
@@ -218,7 +218,7 @@ class PmixService final : public Service {
   void handle(const mpi::FenceReached& fence) {
     const Nodes nodes = nodes_of(fence.ranks);
     fences_[nodes].push_back(fence.number);
-    if (auto contributed = input_.contribute(contribution_of<FenceValue>({fence.part}, nodes)); !contributed) {
+    if (auto contributed = input_.host->contribute(contribution_of<FenceValue>({fence.part}, nodes)); !contributed) {
       fail_later(contributed.error());
     }
   }

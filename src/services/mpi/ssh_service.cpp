@@ -103,13 +103,13 @@ class SshService final : public Service {
     }
     const auto nodes = read_agreed<SshKeysValue>(value.bytes);
     const auto written = nodes ? write_files(*nodes) : Result<>(nodes.error());
-    do_later(input_, [this, written] {
+    input_.host->run_later(guarded([this, written] {
       if (written) {
-        on_ready({});
+        report_ready({});
       } else {
-        on_failure(written.error());
+        report_failure(written.error());
       }
-    });
+    }));
   }
 
   void stop() override {
@@ -156,8 +156,9 @@ class SshService final : public Service {
   }
 
   Result<std::optional<PlanAdditions>> make_keys(const std::string& program) {
-    auto started = input_.start_sidecar({"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
-                                        {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }});
+    auto started =
+        input_.host->start_sidecar({"/bin/sh", {"sh", "-c", kMakeKeys, "sh", folder_, program, given_key_}},
+                                   {[this](std::string_view bytes) { said_ += bytes; }, [this] { on_made(); }});
     if (!started) {
       return started.error();
     }
@@ -169,7 +170,7 @@ class SshService final : public Service {
     sidecar_.reset();
     if (!fs::exists(path_of("ready"))) {
       constexpr std::size_t kMostSaid = 500;
-      on_failure({ErrorKind::System, "cannot make keys and configuration: " + one_line(trim(said_), kMostSaid)});
+      report_failure({ErrorKind::System, "cannot make keys and configuration: " + one_line(trim(said_), kMostSaid)});
       return;
     }
     own_ = {input_.host_name, port_number_, read_file(path_of(ssh_file::kHostKey) + ".pub")};
@@ -177,8 +178,8 @@ class SshService final : public Service {
       own_.port = 0;
       own_.key = given_key_.empty() ? read_file(path_of(ssh_file::kClientKey) + ".pub") : "";
     }
-    if (auto contributed = input_.contribute(contribution_of<SshKeysValue>(own_)); !contributed) {
-      on_failure(contributed.error());
+    if (auto contributed = input_.host->contribute(contribution_of<SshKeysValue>(own_)); !contributed) {
+      report_failure(contributed.error());
     }
   }
 

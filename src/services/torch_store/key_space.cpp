@@ -132,12 +132,6 @@ SharedValue KeySpace::find(const std::string& key) const {
   return at == values_.end() ? nullptr : at->second;
 }
 
-void KeySpace::for_each_key(const std::function<void(const std::string&)>& see) const {
-  for (const auto& [key, value] : values_) {
-    see(key);
-  }
-}
-
 Result<> KeySpace::set(const std::string& key, std::string value) {
   const auto at = values_.find(key);
   const std::size_t freed = at == values_.end() ? 0 : cost_of(key, at->second->size());

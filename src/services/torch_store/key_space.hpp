@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -37,7 +36,11 @@ class KeySpace {
   /// Null: the key has no value. Queues are not searched.
   [[nodiscard]] SharedValue find(const std::string& key) const;
   [[nodiscard]] std::size_t size() const { return values_.size(); }
-  void for_each_key(const std::function<void(const std::string&)>& see) const;
+  void for_each_key(const auto& see) const {
+    for (const auto& [key, value] : values_) {
+      see(key);
+    }
+  }
 
   [[nodiscard]] Result<> set(const std::string& key, std::string value);
   /// Sets all pairs or none. If a key is given twice, the last value counts.

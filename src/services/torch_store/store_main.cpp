@@ -16,7 +16,6 @@
 #include <array>
 #include <cerrno>
 #include <deque>
-#include <functional>
 #include <new>
 #include <set>
 #include <string>
@@ -78,8 +77,8 @@ using Address = boost::asio::ip::address;
 
 class IpAllowList {
  public:
-  /// A message for the user: once per refused address, and for the first addresses only.
-  std::function<void(const std::string&)> on_warning;
+  /// `agent` gets a message for the user: once per refused address, and for the first addresses only.
+  explicit IpAllowList(AgentLink& agent) : agent_(agent) {}
 
   /// Admits only these numeric addresses and this machine from now on. Before this call, all are admitted.
   void admit_only(const std::vector<std::string>& addresses);
@@ -89,6 +88,7 @@ class IpAllowList {
  private:
   void warn(const std::string& peer);
 
+  AgentLink& agent_;
   bool is_open_ = true;
   std::set<std::string> admitted_;
   std::set<std::string> refused_;
@@ -135,8 +135,8 @@ bool IpAllowList::admits(const std::string& peer) {
 }
 
 void IpAllowList::warn(const std::string& peer) {
-  if (refused_.size() < kMostWarnings && refused_.insert(peer).second && on_warning) {
-    on_warning("a connection from " + peer + " was refused: no node of the job has this address");
+  if (refused_.size() < kMostWarnings && refused_.insert(peer).second) {
+    agent_.warn("a connection from " + peer + " was refused: no node of the job has this address");
   }
 }
 
@@ -179,7 +179,6 @@ class StoreLoop {
   StoreLoop(const StoreChannel& ends, const StoreJob& job)
       : listener_(ends.listener), agent_(poller_, ends.agent, kAgent), expected_(job.workers), store_(job.workers) {
     poller_.add(listener_, kListener, EPOLLIN);
-    admission_.on_warning = [this](const std::string& text) { agent_.warn(text); };
     admission_.admit_only(job.addresses);
   }
 
@@ -446,7 +445,7 @@ class StoreLoop {
   Poller poller_;
   int listener_;
   AgentLink agent_;
-  IpAllowList admission_;
+  IpAllowList admission_{agent_};
   std::size_t expected_;
   store::Store store_;
   store::InitBarrier notified_;

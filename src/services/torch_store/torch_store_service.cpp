@@ -42,10 +42,10 @@ std::string describe_ranks_of(const std::set<int>& ranks) {
 }
 
 void note_arrivals(Places& places, const std::string& here, const std::vector<store::Process>& arrived,
-                   const RankOf& rank_of) {
+                   const ServiceHost& host) {
   for (const store::Process& process : arrived) {
     Place& place = places[is_from(process, here) ? here : process.address];
-    const auto rank = rank_of_process(process, here, rank_of);
+    const auto rank = rank_of_process(process, here, host);
     if (!rank || place.missing.erase(*rank) == 0) {
       ++place.unknown;
     }
@@ -55,9 +55,9 @@ void note_arrivals(Places& places, const std::string& here, const std::vector<st
 }  // namespace
 
 std::string describe_missing(const std::vector<store::Process>& arrived, const std::vector<gang::NodePlace>& nodes,
-                             const RankOf& rank_of) {
+                             const ServiceHost& host) {
   Places places = find_places(nodes);
-  note_arrivals(places, nodes.empty() ? std::string() : nodes.front().address, arrived, rank_of);
+  note_arrivals(places, nodes.empty() ? std::string() : nodes.front().address, arrived, host);
   std::set<int> missing;
   std::vector<std::string> words;
   for (auto& [address, place] : places) {
@@ -81,11 +81,11 @@ namespace {
 /// Most bytes of a key in a message.
 constexpr std::size_t kMostShown = 200;
 
-std::string describe_clients(const store::AwaitedKey& awaited, const std::string& here, const RankOf& rank_of) {
+std::string describe_clients(const store::AwaitedKey& awaited, const std::string& here, const ServiceHost& host) {
   std::set<int> ranks;
   std::map<std::string, std::size_t> others;
   for (const store::Process& process : awaited.processes) {
-    if (const auto rank = rank_of_process(process, here, rank_of)) {
+    if (const auto rank = rank_of_process(process, here, host)) {
       ranks.insert(*rank);
     } else {
       ++others[process.address];
@@ -106,11 +106,11 @@ std::string describe_clients(const store::AwaitedKey& awaited, const std::string
 
 }  // namespace
 
-std::string describe_awaited(const store::AwaitedKeys& awaited, const std::string& here, const RankOf& rank_of) {
+std::string describe_awaited(const store::AwaitedKeys& awaited, const std::string& here, const ServiceHost& host) {
   std::vector<std::string> words;
   for (const store::AwaitedKey& one : awaited.keys) {
     words.push_back("'" + one_line(one.key, kMostShown) + "'" + (words.empty() ? " was waited for by " : " by ") +
-                    describe_clients(one, here, rank_of));
+                    describe_clients(one, here, host));
   }
   if (words.empty()) {
     return {};
@@ -138,7 +138,7 @@ class TorchStoreService final : public Service {
 
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) override {
     if (is_leader_) {
-      nodes_ = input_.nodes();
+      nodes_ = input_.host->nodes();
       StoreJob job{static_cast<std::size_t>(plan.world_size), {}};
       for (const gang::NodePlace& node : nodes_) {
         job.addresses.push_back(node.address);
@@ -148,7 +148,7 @@ class TorchStoreService final : public Service {
       }
       started_ = Clock::now();
       input_.store->serve(std::move(job), {guarded([this](const StoreStatus& status) { follow(status); }),
-                                           guarded([this](const Error& error) { on_failure(error); })});
+                                           guarded([this](const Error& error) { report_failure(error); })});
     }
     return std::optional<PlanAdditions>(std::in_place);
   }
@@ -180,7 +180,7 @@ class TorchStoreService final : public Service {
 
   void on_complete(const StoreStatus& status, std::chrono::nanoseconds time) {
     if (status.init_barrier == 0) {
-      input_.note_init(time);
+      input_.host->note_init(time);
       log_debug("all ranks have called init_process_group, " + text_of(time) + " after the start");
     }
     if (std::exchange(has_missing_ranks_, false)) {
@@ -189,7 +189,7 @@ class TorchStoreService final : public Service {
   }
 
   void log_missing_ranks(const StoreStatus& status, std::chrono::nanoseconds time) {
-    const std::string missing = go_by_nodes_ ? describe_missing(status.arrived, nodes_, input_.rank_of)
+    const std::string missing = go_by_nodes_ ? describe_missing(status.arrived, nodes_, *input_.host)
                                              : count_of(status.expected - status.arrived.size(), "rank");
     if (!missing.empty()) {
       has_missing_ranks_ = true;

@@ -4,39 +4,36 @@
 // and the keys that ranks wait for, from the addresses and pids of the store's clients. Pure.
 
 #include "gang/exchange_values.hpp"
+#include "services/service.hpp"
 #include "services/torch_store/store.hpp"
 #include "services/torch_store/waits.hpp"
 
-#include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace muster {
 
-using RankOf = std::function<std::optional<int>(std::uint32_t pid)>;
-
 /// True: the process is of the machine `here`, whose processes may also come from 127.0.0.1.
 [[nodiscard]] inline bool is_from(const store::Process& process, const std::string& here) {
   return process.address == here || process.address == "127.0.0.1";
 }
 
-/// Empty: the process is of another machine, tells no pid, or is unknown to `rank_of`.
+/// Empty: the process is of another machine, tells no pid, or is unknown to `host`.
 [[nodiscard]] inline std::optional<int> rank_of_process(const store::Process& process, const std::string& here,
-                                                        const RankOf& rank_of) {
-  return is_from(process, here) && process.pid ? rank_of(*process.pid) : std::nullopt;
+                                                        const ServiceHost& host) {
+  return is_from(process, here) && process.pid ? host.rank_of(*process.pid) : std::nullopt;
 }
 
 /// "ranks 3, 8-15" and, where only their number is known, "2 of ranks 16-23 (10.0.0.3)". `nodes` are ordered by rank,
-/// as are the ranks on them; the first is this machine, whose processes have 127.0.0.1. `rank_of` finds the rank of
+/// as are the ranks on them; the first is this machine, whose processes have 127.0.0.1. `host` finds the rank of
 /// some processes.
 [[nodiscard]] std::string describe_missing(const std::vector<store::Process>& arrived,
-                                           const std::vector<gang::NodePlace>& nodes, const RankOf& rank_of);
+                                           const std::vector<gang::NodePlace>& nodes, const ServiceHost& host);
 
 /// "in the store of the ranks '/a' was waited for by ranks 0, 2, '/b' by 3 clients of 10.0.0.2, and others"; empty:
 /// no client waits. `here` is the address of this machine, whose processes have 127.0.0.1 as well.
 [[nodiscard]] std::string describe_awaited(const store::AwaitedKeys& awaited, const std::string& here,
-                                           const std::function<std::optional<int>(std::uint32_t pid)>& rank_of);
+                                           const ServiceHost& host);
 
 }  // namespace muster

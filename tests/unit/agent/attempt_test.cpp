@@ -26,7 +26,7 @@ class FailsLater : public Service {
   }
   void on_worker_started(std::size_t worker) override {
     if (worker == 1) {
-      boost::asio::post(io_, [this] { on_failure({ErrorKind::System, "its port was closed"}); });
+      boost::asio::post(io_, [this] { report_failure({ErrorKind::System, "its port was closed"}); });
     }
   }
 

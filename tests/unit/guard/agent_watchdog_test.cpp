@@ -18,9 +18,7 @@ constexpr milliseconds kMoment{1};
 class AgentWatchTest : public testing::Test {
  protected:
   /// At `after` the guard looks.
-  Act check(milliseconds after) {
-    return watch_.check(vitals_, kStart + after, [this] { return seen_; });
-  }
+  Act check(milliseconds after) { return watch_.check(vitals_, kStart + after); }
   /// It was asked to end at 5 s and has heard of it; by `after` its workers' grace is over, and it is silent.
   void be_late(milliseconds after) {
     ask(seconds(5));
@@ -40,7 +38,7 @@ class AgentWatchTest : public testing::Test {
     return next ? std::chrono::duration_cast<milliseconds>(*next - kStart).count() : -1;
   }
 
-  AgentWatchdog watch_{kGrace};
+  AgentWatchdog watch_{kGrace, [this] { return seen_; }};
   AgentHeartbeat vitals_;
   ProcessSample seen_;
 };

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-class LogFilesTest : public testing::Test {
+class LogFilesTest : public testing::Test, protected QueueOwner {
  protected:
   LogFilesTest() : folder_(fs::path(testing::TempDir()) / ("muster-log-files-" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
@@ -28,6 +28,9 @@ class LogFilesTest : public testing::Test {
     logs_.give_up();
     fs::remove_all(folder_);
   }
+
+  void on_queue_writable() override {}
+  void on_queue_drained() override {}
 
   /// Opens a file, and stops its writer then.
   std::shared_ptr<LogFile> open_and_stop() {
@@ -61,8 +64,7 @@ class LogFilesTest : public testing::Test {
   fs::path folder_;
   boost::asio::io_context io_;
   HelperProcesses helpers_{**GuardSharedMemory::make()};
-  std::function<void()> on_writable_;
-  LogFiles logs_{io_, helpers_, 50ms, on_writable_};
+  LogFiles logs_{io_, helpers_, 50ms, *this};
   std::vector<std::string> warnings_;
 };
 

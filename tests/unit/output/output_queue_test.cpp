@@ -17,7 +17,9 @@ class ArrivesWhenAsked final : public ByteSink {
   explicit ArrivesWhenAsked(boost::asio::io_context& io) : io_(io) {}
 
   ssize_t write_some(std::string_view bytes) override { return static_cast<ssize_t>(bytes.size()); }
-  void when_ready(std::function<void()> then) override { boost::asio::post(io_, std::move(then)); }
+  void when_ready(SinkOwner& owner) override {
+    boost::asio::post(io_, [&owner] { owner.on_ready(); });
+  }
   bool has_written_all() const override { return std::exchange(has_arrived_, true); }
   void stop_waiting() override {}
 
@@ -33,8 +35,15 @@ class TakesNothing final : public ByteSink {
     errno = EAGAIN;
     return -1;
   }
-  void when_ready(std::function<void()> /*then*/) override {}
+  void when_ready(SinkOwner& /*owner*/) override {}
   void stop_waiting() override {}
+};
+
+struct NotesTheDrain final : public QueueOwner {
+  void on_queue_writable() override {}
+  void on_queue_drained() override { is_drained = true; }
+
+  bool is_drained = false;
 };
 
 TEST(OutputQueue, ReportsDroppedLinesOnceAfterItWasAbandoned) {
@@ -47,16 +56,16 @@ TEST(OutputQueue, ReportsDroppedLinesOnceAfterItWasAbandoned) {
   EXPECT_EQ(sink.give_up(), 0U);
 }
 
-TEST(OutputQueue, CallsTheCallbackThoughItWasSettledRightAfterwards) {
+TEST(OutputQueue, CallsItsOwnerThoughItWasSettledRightAfterwards) {
   boost::asio::io_context io;
-  OutputQueue sink(io, std::make_unique<ArrivesWhenAsked>(io), {"log files", "log line"}, 5s);
+  NotesTheDrain owner;
+  OutputQueue sink(io, std::make_unique<ArrivesWhenAsked>(io), {"log files", "log line"}, 5s, &owner);
   EXPECT_TRUE(sink.write("line\n"));
 
-  bool is_called = false;
-  EXPECT_FALSE(sink.drain([&] { is_called = true; }));
+  EXPECT_FALSE(sink.drain());
   io.run();
 
-  EXPECT_TRUE(is_called);
+  EXPECT_TRUE(owner.is_drained);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class SharedTerminal {
       model_.write(bytes);
       return static_cast<ssize_t>(bytes.size());
     }
-    void when_ready(std::function<void()> /*then*/) override {}
+    void when_ready(SinkOwner& /*owner*/) override {}
     void stop_waiting() override {}
 
    private:

@@ -18,8 +18,10 @@ Process process(pid_t pid, pid_t parent) {
 
 std::vector<pid_t> left(std::vector<Process> found, const std::set<pid_t>& of_ranks) {
   found.insert(found.begin(), {process(kAgent, 1), process(kMpirun, kAgent)});
+  static std::set<pid_t> ranks;
+  ranks = of_ranks;
   std::vector<pid_t> pids;
-  for (const Process& one : left_by_ranks(found, kAgent, [&](pid_t pid) { return of_ranks.contains(pid); })) {
+  for (const Process& one : left_by_ranks(found, kAgent, [](pid_t pid) { return ranks.contains(pid); })) {
     pids.push_back(one.pid);
   }
   return pids;

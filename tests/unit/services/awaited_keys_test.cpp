@@ -1,4 +1,5 @@
 // Messages about the keys that hanging ranks wait for.
+#include "fake_host.hpp"
 #include "services/torch_store/torch_store_service.hpp"
 
 #include <gtest/gtest.h>
@@ -6,11 +7,8 @@
 namespace muster {
 namespace {
 
-/// Pids of this machine: 100 is rank 0, 101 rank 1 ...
 std::string described(const store::AwaitedKeys& awaited) {
-  return describe_awaited(awaited, "10.0.0.1", [](std::uint32_t pid) {
-    return pid >= 100 ? std::optional(static_cast<int>(pid) - 100) : std::nullopt;
-  });
+  return describe_awaited(awaited, "10.0.0.1", RankedHost());
 }
 
 TEST(AwaitedKeys, AreListedWithTheWaitingRanks) {

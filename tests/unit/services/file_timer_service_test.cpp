@@ -1,6 +1,7 @@
 // The watchdog of torch as a service: its pipe, whom it has killed, and what it says of that. Real pipes, no clock that is waited for.
 #include "base/file_io.hpp"
 #include "base/log.hpp"
+#include "fake_host.hpp"
 #include "services/services.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ struct FakePipe final : public NamedPipe {
   std::optional<double>& asked;
 };
 
-class FileTimer : public ::testing::Test {
+class FileTimer : public ::testing::Test, protected FakeHost {
  protected:
   FileTimer() {
     folder_ = ::mkdtemp(folder_.data());
@@ -46,28 +47,28 @@ class FileTimer : public ::testing::Test {
     plan_.workers[1].global_rank = GlobalRank{5};
     input_.run_folder = folder_;
     input_.variables = {{"TORCHELASTIC_ENABLE_FILE_TIMER", "1"}};
-    input_.file_work.write = [this](const std::string&, const AsyncFileIo::Work& work, auto then) {
-      answer_ = [this, work, then] { then(hangs_ ? AsyncFileIo::Answer() : AsyncFileIo::Answer(work())); };
-    };
-    input_.file_work.remove = [](const AsyncFileIo::Work& work) { (void)work(); };
-    input_.open_pipe = [this](const std::string&, PipeEvents events) {
-      events_ = std::move(events);
-      return Result<std::unique_ptr<NamedPipe>>(std::make_unique<FakePipe>(asked_));
-    };
-    input_.signal_process = [this](int pid, int signal) {
-      asked_for_.emplace_back(pid, signal);
-      return pid == 70 ? std::optional(5) : std::nullopt;
-    };
+    input_.host = this;
   }
   ~FileTimer() override {
     set_log_sink({});
     fs::remove_all(folder_);
   }
 
+  void write_files(std::string /*what*/, HelperTask::Work work, HelperTask::Then then) override {
+    answer_ = [this, work, then] { then(hangs_ ? HelperTask::Answer() : HelperTask::Answer(work())); };
+  }
+  Result<std::unique_ptr<NamedPipe>> open_pipe(const std::string& /*path*/, PipeOwner& owner) override {
+    pipe_owner_ = &owner;
+    return std::unique_ptr<NamedPipe>(std::make_unique<FakePipe>(asked_));
+  }
+  std::optional<int> signal_process(int pid, int signal) override {
+    asked_for_.emplace_back(pid, signal);
+    return pid == 70 ? std::optional(5) : std::nullopt;
+  }
+
   void make() {
     service_ = make_file_timer(input_);
-    service_->on_failure = [this](const Error& error) { failure_ = error.message; };
-    service_->on_ready = [this](PlanAdditions additions) { added_ = std::move(additions.environment); };
+    service_->set_owner(owner_);
   }
   void start() {
     make();
@@ -76,19 +77,18 @@ class FileTimer : public ::testing::Test {
       answer();
     }
   }
-  void write(int pid, double expires, int signal = SIGKILL) { events_.on_bytes(request(pid, expires, signal)); }
+  void write(int pid, double expires, int signal = SIGKILL) { pipe_owner_->on_bytes(request(pid, expires, signal)); }
 
   std::string folder_ = ::testing::TempDir() + "timer_XXXXXX";
   LaunchPlan plan_;
   ServiceInput input_;
   bool hangs_ = false;
   std::function<void()> answer_;
-  PipeEvents events_;
+  PipeOwner* pipe_owner_ = nullptr;
   std::optional<double> asked_;  ///< seconds
   Signals asked_for_;            ///< pids and signals
   std::string said_;
-  std::string failure_;
-  std::map<std::string, std::string> added_;
+  FakeOwner owner_;
   std::unique_ptr<Service> service_;
 };
 
@@ -104,7 +104,7 @@ TEST_F(FileTimer, IsStartedWhereAVariableEnablesIt) {
 
 TEST_F(FileTimer, MakesASeparatePipe) {
   start();
-  EXPECT_EQ(added_["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
+  EXPECT_EQ(owner_.added["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
   EXPECT_TRUE(fs::is_fifo(folder_ + "/watchdog_timer"));
   service_->stop();
   EXPECT_FALSE(fs::exists(folder_ + "/watchdog_timer"));
@@ -114,14 +114,14 @@ TEST_F(FileTimer, ReplacesAFileAtTheGivenPath) {
   input_.variables["TORCHELASTIC_TIMER_FILE"] = folder_ + "/mine";
   std::ofstream(folder_ + "/mine") << "old";
   start();
-  EXPECT_EQ(added_["TORCHELASTIC_TIMER_FILE"], folder_ + "/mine");
+  EXPECT_EQ(owner_.added["TORCHELASTIC_TIMER_FILE"], folder_ + "/mine");
   EXPECT_TRUE(fs::is_fifo(folder_ + "/mine"));
 }
 
 TEST_F(FileTimer, TakesAnEmptyNameForNone) {
   input_.variables["TORCHELASTIC_TIMER_FILE"] = "";
   start();
-  EXPECT_EQ(added_["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
+  EXPECT_EQ(owner_.added["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
 }
 
 TEST_F(FileTimer, LeavesThePipeOfAnotherLauncherAlone) {
@@ -130,13 +130,13 @@ TEST_F(FileTimer, LeavesThePipeOfAnotherLauncherAlone) {
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
   start();
-  EXPECT_EQ(added_["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
+  EXPECT_EQ(owner_.added["TORCHELASTIC_TIMER_FILE"], folder_ + "/watchdog_timer");
   service_->stop();
   EXPECT_TRUE(fs::is_fifo(path));
 
   reader.reset();
   start();
-  EXPECT_EQ(added_["TORCHELASTIC_TIMER_FILE"], path) << "nobody reads it any more";
+  EXPECT_EQ(owner_.added["TORCHELASTIC_TIMER_FILE"], path) << "nobody reads it any more";
   reader = UniqueFd(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
   service_->stop();
   EXPECT_TRUE(fs::is_fifo(path)) << "somebody does, who has put it there";
@@ -146,7 +146,7 @@ TEST_F(FileTimer, ReplacesNoDeviceAndNoFolder) {
   for (const std::string& given : {std::string("/dev/null"), folder_}) {
     input_.variables["TORCHELASTIC_TIMER_FILE"] = given;
     start();
-    EXPECT_EQ(failure_, "cannot make the pipe '" + given + "': File exists");
+    EXPECT_EQ(owner_.failures.back(), "cannot make the pipe '" + given + "': File exists");
   }
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
@@ -154,13 +154,14 @@ TEST_F(FileTimer, ReplacesNoDeviceAndNoFolder) {
 TEST_F(FileTimer, FailsWhereNoPipeCanBeMade) {
   input_.variables["TORCHELASTIC_TIMER_FILE"] = folder_ + "/none/mine";
   start();
-  EXPECT_EQ(failure_, "cannot make the pipe '" + folder_ + "/none/mine': No such file or directory");
+  EXPECT_EQ(owner_.failures.back(), "cannot make the pipe '" + folder_ + "/none/mine': No such file or directory");
 }
 
 TEST_F(FileTimer, FailsWhereItsFileSystemHangs) {
   hangs_ = true;
   start();
-  EXPECT_EQ(failure_, "cannot make the pipe '" + folder_ + "/watchdog_timer': its file system does not answer");
+  EXPECT_EQ(owner_.failures.back(),
+            "cannot make the pipe '" + folder_ + "/watchdog_timer': its file system does not answer");
 }
 
 TEST_F(FileTimer, NeedsAFolder) {
@@ -193,9 +194,9 @@ TEST_F(FileTimer, DoesNotSignalOtherProcessesOrTimersWithoutASignal) {
 
 TEST_F(FileTimer, ReportsInvalidDataOnOneLine) {
   start();
-  events_.on_bytes(R"({"pid": 70, "scope_id": "a\nmuster: \u001b[2J)" + std::string(3'000, 'x') +
-                   R"(", "expiration_time": 1, "signal": 9})"
-                   "\n");
+  pipe_owner_->on_bytes(R"({"pid": 70, "scope_id": "a\nmuster: \u001b[2J)" + std::string(3'000, 'x') +
+                        R"(", "expiration_time": 1, "signal": 9})"
+                        "\n");
   EXPECT_EQ(std::count(said_.begin(), said_.end(), '\n'), 1) << said_;
   EXPECT_EQ(said_.find('\x1b'), std::string::npos) << said_;
   EXPECT_LT(said_.size(), 400U);
@@ -207,11 +208,11 @@ TEST_F(FileTimer, SignalsSomeAndThenLooksForWhatElseHappens) {
   for (int pid = 100; pid < 300; ++pid) {
     requests += request(pid, 1);
   }
-  events_.on_bytes(requests);
+  pipe_owner_->on_bytes(requests);
   EXPECT_EQ(asked_for_.size(), 64U);
   EXPECT_LT(*asked_, 0.01) << "the others follow at once";
   while (asked_) {
-    events_.on_time();
+    pipe_owner_->on_time();
   }
   EXPECT_EQ(asked_for_.size(), 200U);
 }
@@ -229,8 +230,8 @@ TEST_F(FileTimer, CausesNoWakeupsWithoutATimer) {
 
 TEST_F(FileTimer, SaysOnceThatALineIsNoRequest) {
   start();
-  events_.on_bytes("hello\n");
-  events_.on_bytes("hello\n");
+  pipe_owner_->on_bytes("hello\n");
+  pipe_owner_->on_bytes("hello\n");
   EXPECT_EQ(said_, "muster: ignoring a line in '" + folder_ +
                        "/watchdog_timer': expected a request for a timer, as torch's FileTimerClient "
                        "writes it\n");

@@ -1,4 +1,5 @@
 // Ranks that have not come yet are named where one can know which they are.
+#include "fake_host.hpp"
 #include "services/torch_store/torch_store_service.hpp"
 
 #include <gtest/gtest.h>
@@ -6,13 +7,8 @@
 namespace muster {
 namespace {
 
-/// Pids of this machine: 100 is rank 0, 101 rank 1 ...
-std::optional<int> rank_here(std::uint32_t pid) {
-  return pid >= 100 && pid < 200 ? std::optional(static_cast<int>(pid) - 100) : std::nullopt;
-}
-
 std::string missing(const std::vector<store::Process>& arrived, const std::vector<gang::NodePlace>& nodes) {
-  return describe_missing(arrived, nodes, rank_here);
+  return describe_missing(arrived, nodes, RankedHost());
 }
 
 TEST(MissingRanks, AreNamedByPidsOnThisMachine) {
@@ -36,8 +32,10 @@ TEST(MissingRanks, AreCountedWhereOnlyTheirNumberIsKnown) {
 }
 
 TEST(MissingRanks, ASecondProcessOfARankIsNotTakenForAnother) {
-  const auto same = [](std::uint32_t) { return std::optional(0); };
-  EXPECT_EQ(describe_missing({{"127.0.0.1", 1}, {"127.0.0.1", 2}}, {{"10.0.0.1", 4}}, same),
+  struct SameRank final : public FakeHost {
+    [[nodiscard]] std::optional<int> rank_of(std::uint32_t /*pid*/) const override { return 0; }
+  };
+  EXPECT_EQ(describe_missing({{"127.0.0.1", 1}, {"127.0.0.1", 2}}, {{"10.0.0.1", 4}}, SameRank()),
             "2 of ranks 1-3 (10.0.0.1)");
 }
 

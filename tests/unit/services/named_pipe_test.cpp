@@ -18,17 +18,19 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-class NamedPipes : public ::testing::Test {
+class NamedPipes : public ::testing::Test, protected PipeOwner {
  protected:
   NamedPipes() : path_(std::string(::mkdtemp(folder_.data())) + "/pipe") {}
   ~NamedPipes() override { fs::remove_all(folder_); }
 
   void open() {
     ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-    auto opened = open_pipe(io_, path_, {[this](std::string_view bytes) { read_ += bytes; }, [this] { ++woken_; }});
+    auto opened = open_pipe(io_, path_, *this);
     ASSERT_TRUE(opened) << opened.error().message;
     pipe_ = std::move(*opened);
   }
+  void on_bytes(std::string_view bytes) override { read_ += bytes; }
+  void on_time() override { ++woken_; }
   void write(const std::string& text) const {
     const UniqueFd writer(::open(path_.c_str(), O_WRONLY | O_NONBLOCK));
     ASSERT_TRUE(writer) << "nobody reads it";
@@ -78,10 +80,10 @@ TEST_F(NamedPipes, CallNoCallbackAfterDestruction) {
 }
 
 TEST_F(NamedPipes, AreNoFiles) {
-  EXPECT_EQ(open_pipe(io_, path_, {}).error().message,
+  EXPECT_EQ(open_pipe(io_, path_, *this).error().message,
             "cannot open the pipe '" + path_ + "': No such file or directory");
   std::ofstream(path_) << "text";
-  EXPECT_EQ(open_pipe(io_, path_, {}).error().message, "cannot read '" + path_ + "': it is no pipe");
+  EXPECT_EQ(open_pipe(io_, path_, *this).error().message, "cannot read '" + path_ + "': it is no pipe");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Files are written whole, with their permissions, and removed if they are private. Real files.
+#include "fake_host.hpp"
 #include "services/services.hpp"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+struct Host final : public FakeHost {
+  void write_files(std::string /*what*/, HelperTask::Work work, HelperTask::Then then) override {
+    auto written = hangs ? HelperTask::Answer() : work();
+    if (is_killed_at_the_end) {
+      written.reset();
+    }
+    answer = [then = std::move(then), written] { then(written); };
+  }
+
+  bool hangs = false;
+  bool is_killed_at_the_end = false;  ///< the process that writes them
+  std::function<void()> answer;
+};
+
 class PlannedFiles : public ::testing::Test {
  protected:
   PlannedFiles() : mask_(::umask(077)) { folder_ = ::mkdtemp(folder_.data()); }
@@ -29,17 +44,15 @@ class PlannedFiles : public ::testing::Test {
   [[nodiscard]] std::string start(std::vector<PlannedFile> files) {
     LaunchPlan plan;
     plan.files = std::move(files);
-    std::string error;
-    service_->on_failure = [&](const Error& failure) { error = failure.message; };
-    service_->on_ready = [this](const PlanAdditions&) { ++ready_; };
+    service_->set_owner(owner_);
     const auto started = service_->start(plan);
     if (!started) {
       return started.error().message;
     }
-    if (const auto answer = std::exchange(answer_, {})) {
+    if (const auto answer = std::exchange(host_.answer, {})) {
       answer();
     }
-    return error;
+    return owner_.failures.empty() ? std::string() : std::exchange(owner_.failures, {}).back();
   }
   [[nodiscard]] std::string content(const std::string& name) const {
     std::ostringstream text;
@@ -53,23 +66,9 @@ class PlannedFiles : public ::testing::Test {
 
   mode_t mask_;
   std::string folder_ = ::testing::TempDir() + "files_XXXXXX";
-  bool hangs_ = false;
-  bool is_killed_at_the_end_ = false;  ///< who writes them
-  int ready_ = 0;
-  std::function<void()> answer_;
-  std::unique_ptr<Service> service_ =
-      make_planned_files({.worker_port = {},
-                          .run_folder = {},
-                          .file_work = {.write =
-                                            [this](const std::string& /*what*/, const AsyncFileIo::Work& work,
-                                                   std::function<void(AsyncFileIo::Answer)> then) {
-                                              auto answer = hangs_ ? AsyncFileIo::Answer() : work();
-                                              if (is_killed_at_the_end_) {
-                                                answer.reset();
-                                              }
-                                              answer_ = [then = std::move(then), answer] { then(answer); };
-                                            },
-                                        .remove = [](const AsyncFileIo::Work& work) { (void)work(); }}});
+  Host host_;
+  FakeOwner owner_;
+  std::unique_ptr<Service> service_ = make_planned_files({.worker_port = {}, .run_folder = {}, .host = &host_});
 };
 
 TEST_F(PlannedFiles, HaveTheirContentAndTheirPermissionsWhateverTheUmaskIs) {
@@ -142,11 +141,11 @@ TEST_F(PlannedFiles, AreRemovedAlsoIfALaterOneCannotBeWritten) {
   service_->stop();
 
   EXPECT_EQ(count(), 0);
-  EXPECT_EQ(ready_, 0);
+  EXPECT_EQ(owner_.ready, 0);
 }
 
 TEST_F(PlannedFiles, AreRemovedAfterTheirWriterTimedOut) {
-  is_killed_at_the_end_ = true;
+  host_.is_killed_at_the_end = true;
   EXPECT_NE(start({{path("private"), "0640", "x", true}, {path("kept"), "0640", "x"}}), "");
   ASSERT_TRUE(fs::exists(path("private")));
   service_->stop();
@@ -157,15 +156,15 @@ TEST_F(PlannedFiles, AreRemovedAfterTheirWriterTimedOut) {
 
 TEST_F(PlannedFiles, AreWaitedFor) {
   EXPECT_EQ(start({{path("a"), "0640", "x"}}), "");
-  EXPECT_EQ(ready_, 1);
+  EXPECT_EQ(owner_.ready, 1);
 }
 
 TEST_F(PlannedFiles, NameThoseThatMayHang) {
-  hangs_ = true;
+  host_.hangs = true;
   EXPECT_EQ(start({{"/disk/a", "0640", "x"}}), "cannot write '/disk/a': its file system does not answer");
   EXPECT_EQ(start({{"/disk/a", "0640", "x"}, {"/other/b", "0640", "x"}}),
             "cannot write one of '/disk/a', '/other/b': its file system does not answer");
-  EXPECT_EQ(ready_, 0);
+  EXPECT_EQ(owner_.ready, 0);
 }
 
 TEST_F(PlannedFiles, NameThePathThatCannotBeWritten) {

@@ -46,6 +46,8 @@ TEST(Services, NameTheOneThatFails) {
 
 class Idle : public Service {
  public:
+  using Service::report_failure;
+
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& /*plan*/) override {
     return std::optional<PlanAdditions>(std::in_place);
   }
@@ -54,7 +56,7 @@ class Idle : public Service {
 TEST(Services, SayWhichOneCannotGoOnWhileItRuns) {
   std::vector<NamedService> list;
   list.push_back({"store", std::make_unique<Idle>()});
-  Service& store = *list.front().service;
+  auto& store = static_cast<Idle&>(*list.front().service);
   Services services(std::move(list));
   std::vector<std::string> said;
   services.on_failure = [&](const ServiceFailure& failure) {
@@ -63,14 +65,16 @@ TEST(Services, SayWhichOneCannotGoOnWhileItRuns) {
   LaunchPlan plan;
 
   EXPECT_FALSE(services.start(plan));
-  store.on_failure({ErrorKind::System, "out of memory"});
+  store.report_failure({ErrorKind::System, "out of memory"});
   services.stop();
-  store.on_failure({ErrorKind::System, "gone"});
+  store.report_failure({ErrorKind::System, "gone"});
   EXPECT_EQ(said, std::vector<std::string>{"store: out of memory"});
 }
 
 class Slow : public Service {
  public:
+  using Service::report_ready;
+
   Result<std::optional<PlanAdditions>> start(const LaunchPlan& /*plan*/) override {
     return std::optional<PlanAdditions>();
   }
@@ -80,8 +84,8 @@ TEST(Services, WaitForOneThatNeedsAMoment) {
   std::vector<NamedService> list;
   list.push_back({"pmix", std::make_unique<Slow>()});
   list.push_back({"store", std::make_unique<Slow>()});
-  Service& pmix = *list.front().service;
-  Service& store = *list.back().service;
+  auto& pmix = static_cast<Slow&>(*list.front().service);
+  auto& store = static_cast<Slow&>(*list.back().service);
   Services services(std::move(list));
   bool is_ready = false;
   services.on_ready = [&] { is_ready = true; };
@@ -90,10 +94,10 @@ TEST(Services, WaitForOneThatNeedsAMoment) {
 
   EXPECT_FALSE(services.start(plan));
   EXPECT_EQ(services.awaited(), "pmix");
-  pmix.on_ready({.environment = {{"A", "all"}}, .deferred_values = {}, .environment_of = {{1, {{"A", "one"}}}}});
+  pmix.report_ready({.environment = {{"A", "all"}}, .deferred_values = {}, .environment_of = {{1, {{"A", "one"}}}}});
   EXPECT_EQ(services.awaited(), "store");
   EXPECT_FALSE(is_ready);
-  store.on_ready({});
+  store.report_ready({});
 
   EXPECT_TRUE(is_ready);
   EXPECT_EQ(services.awaited(), "");

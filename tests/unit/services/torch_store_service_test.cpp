@@ -1,5 +1,6 @@
 // The store of PyTorch's ranks as a service: when it listens, whom it serves, what is told of ranks that are late.
 #include "base/log.hpp"
+#include "fake_host.hpp"
 #include "services/services.hpp"
 
 #include <gtest/gtest.h>
@@ -29,12 +30,19 @@ class Recorder final : public StoreServer {
   void forget_events() override { said.emplace_back("forget"); }
 };
 
+struct Host final : public FakeHost {
+  [[nodiscard]] std::vector<gang::NodePlace> nodes() const override { return {{"10.0.0.1", 2}, {"10.0.0.2", 2}}; }
+  [[nodiscard]] std::optional<int> rank_of(std::uint32_t pid) const override { return static_cast<int>(pid); }
+  void note_init(std::chrono::nanoseconds /*time*/) override { ++inits; }
+
+  int inits = 0;
+};
+
 struct Bench {
   Recorder store;
-  std::vector<gang::NodePlace> nodes = {{"10.0.0.1", 2}, {"10.0.0.2", 2}};
-  int inits = 0;
+  Host host;
+  FakeOwner owner;
   std::string messages;
-  std::vector<std::string> failures;
   LaunchPlan plan;
   std::unique_ptr<Service> service;
 
@@ -46,11 +54,9 @@ struct Bench {
     plan.workers[1].global_rank = GlobalRank{1};
     ServiceInput input;
     input.store = &store;
-    input.nodes = [this] { return nodes; };
-    input.rank_of = [](std::uint32_t pid) { return std::optional(static_cast<int>(pid)); };
-    input.note_init = [this](std::chrono::nanoseconds) { ++inits; };
+    input.host = &host;
     service = make_torch_store(input);
-    service->on_failure = [this](const Error& error) { failures.push_back(error.message); };
+    service->set_owner(owner);
   }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
@@ -108,7 +114,7 @@ TEST(TorchStoreService, LogsMissingRanksLessAndLessOften) {
 
   bench.messages.clear();
   bench.store.events.on_status({0, 4, true});
-  EXPECT_EQ(bench.inits, 1);
+  EXPECT_EQ(bench.host.inits, 1);
   EXPECT_NE(bench.messages.find("all 4 ranks are in init_process_group now"), std::string::npos);
 }
 
@@ -128,7 +134,7 @@ TEST(TorchStoreService, ALaterMeetingIsNoStartOfTheJob) {
   bench.store.events.on_status({1, 4, false});
   bench.store.events.on_status({1, 4, true});
 
-  EXPECT_EQ(bench.inits, 1);
+  EXPECT_EQ(bench.host.inits, 1);
   EXPECT_EQ(bench.messages.find("now"), std::string::npos) << bench.messages;
 }
 
@@ -137,11 +143,11 @@ TEST(TorchStoreService, FailsWithItsProcess) {
   bench.lead();
   const StoreEvents events = bench.store.events;
   events.on_failure({ErrorKind::System, "its process has ended"});
-  EXPECT_EQ(bench.failures, std::vector<std::string>{"its process has ended"});
+  EXPECT_EQ(bench.owner.failures, std::vector<std::string>{"its process has ended"});
 
   bench.service.reset();
   events.on_failure({ErrorKind::System, "again"});  // what was under way reaches nobody
-  EXPECT_EQ(bench.failures.size(), 1U);
+  EXPECT_EQ(bench.owner.failures.size(), 1U);
 }
 
 }  // namespace

@@ -34,16 +34,32 @@ Join some_join() {
 }
 
 /// A link and what it has seen.
-struct LinkEnd {
+struct LinkEnd final : public LinkOwner {
   LinkEnd(tcp::socket socket, const GangKey* link_key, Side side)
-      : link(std::make_unique<Link>(std::move(socket), link_key, side)) {
-    link->on_message = [this](Message message) { messages.push_back(std::move(message)); };
-    link->on_lost = [this](const std::string& why) { lost.push_back(why); };
+      : link(std::make_unique<Link>(std::move(socket), link_key, side, *this)) {}
+
+  void on_message(LinkId /*number*/, Message message) override {
+    messages.push_back(std::move(message));
+    destroy_if_brief();
+  }
+  void on_lost(LinkId /*number*/, const std::string& why) override {
+    lost.push_back(why);
+    destroy_if_brief();
+  }
+  void on_sign(LinkId /*number*/, bool is_established) override { signs.push_back(is_established); }
+  void on_closed(LinkId /*number*/) override { is_closed = true; }
+  void destroy_if_brief() {
+    if (is_brief) {
+      link.reset();
+    }
   }
 
   std::unique_ptr<Link> link;
+  bool is_brief = false;  ///< destroyed by its first event
   std::vector<Message> messages;
   std::vector<std::string> lost;
+  std::vector<bool> signs;
+  bool is_closed = false;
 };
 
 /// A leader's end and an agent's, started.
@@ -142,9 +158,9 @@ TEST_F(LinkTest, UnmapsAnAddressOfVersionFour) {
   acceptor.listen();
   tcp::socket dialled(io_);
   dialled.connect({boost::asio::ip::address_v4::loopback(), acceptor.local_endpoint().port()});
-  const Link link(acceptor.accept(), nullptr, Side::Leader);
-  EXPECT_EQ(link.peer_address(), "127.0.0.1");
-  EXPECT_EQ(link.local_address(), "127.0.0.1");
+  const LinkEnd leader(acceptor.accept(), nullptr, Side::Leader);
+  EXPECT_EQ(leader.link->peer_address(), "127.0.0.1");
+  EXPECT_EQ(leader.link->local_address(), "127.0.0.1");
 }
 
 TEST_F(LinkTest, SaysThatTheOtherEndClosedOrReset) {
@@ -318,16 +334,14 @@ TEST_F(LinkTest, DeliversNothingAfterClose) {
 
 TEST_F(LinkTest, ReportsItsCloseAfterTheLastMessage) {
   Stranger stranger(io_);
-  bool is_closed = false;
-  stranger.leader.link->on_closed = [&] { is_closed = true; };
   stranger.leader.link->start();
 
   stranger.leader.link->close_when_sent();
   run_ready(io_);
-  EXPECT_FALSE(is_closed);
+  EXPECT_FALSE(stranger.leader.is_closed);
 
   stranger.socket.close();
-  EXPECT_TRUE(until([&] { return is_closed; }));
+  EXPECT_TRUE(until([&] { return stranger.leader.is_closed; }));
 }
 
 TEST_F(LinkTest, LeavesNothingBehindWhenItIsReset) {
@@ -346,36 +360,27 @@ TEST_F(LinkTest, LeavesNothingBehindWhenItIsReset) {
 
 TEST_F(LinkTest, ReportsWhetherThePeerSpeaksTheProtocol) {
   Stranger stranger(io_, &key());
-  std::vector<bool> signs;
-  stranger.leader.link->on_sign = [&](bool is_established) { signs.push_back(is_established); };
   stranger.leader.link->start();
 
   stranger.write("\x16\x03\x01");
 
-  EXPECT_TRUE(until([&] { return !signs.empty(); }));
-  EXPECT_EQ(signs, std::vector<bool>{false});
+  EXPECT_TRUE(until([&] { return !stranger.leader.signs.empty(); }));
+  EXPECT_EQ(stranger.leader.signs, std::vector<bool>{false});
 }
 
 TEST_F(LinkTest, MayBeDestroyedInItsCallbacks) {
   for (const GangKey* const link_key : {static_cast<const GangKey*>(nullptr), &key()}) {
     Sockets sockets = connected_pair(io_);
     LinkEnd agent(std::move(sockets.second), link_key, Side::Agent);
-    int messages = 0;
-    auto leader = std::make_unique<Link>(std::move(sockets.first), link_key, Side::Leader);
-    leader->on_message = [&](const Message&) {
-      ++messages;
-      leader.reset();
-    };
-    leader->start();
-    agent.link->on_lost = [&](const std::string& why) {
-      agent.lost.push_back(why);
-      agent.link.reset();
-    };
+    LinkEnd leader(std::move(sockets.first), link_key, Side::Leader);
+    leader.is_brief = true;
+    agent.is_brief = true;
+    leader.link->start();
     agent.link->start();
     agent.link->send(some_join());
     agent.link->send(Heartbeat{});
     ASSERT_TRUE(until([&] { return !agent.link; }));
-    EXPECT_EQ(messages, 1);
+    EXPECT_EQ(leader.messages.size(), 1U);
     run_ready(io_);
   }
 }

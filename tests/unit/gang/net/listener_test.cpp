@@ -1,6 +1,7 @@
 // The leader's port: free, taken, and full.
 #include "gang/net/listener.hpp"
 
+#include "base/log.hpp"
 #include "gang/net/loop.hpp"
 
 #include <fcntl.h>
@@ -87,20 +88,21 @@ TEST(Listener, RestsWhenThereAreNoDescriptors) {
   int accepted = 0;
   std::vector<std::string> notices;
   listener->on_accept = [&](const tcp::socket&) { ++accepted; };
-  listener->on_warning = [&](const std::string& warning) { notices.push_back(warning); };
   const tcp::socket dialled = dial(io, listener->port());
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  set_log_sink([&](std::string_view line) { notices.emplace_back(line); });
   listener->start();
   const bool has_remarked = run_until(io, [&] { return !notices.empty(); });
   io.restart();
   const std::size_t turns = io.run_for(std::chrono::milliseconds(250));
+  set_log_sink({});
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 
   ASSERT_TRUE(has_remarked);
-  EXPECT_EQ(notices[0], "cannot accept connections, trying again every 0.1 s: Too many open files");
+  EXPECT_EQ(notices[0], "muster: cannot accept connections, trying again every 0.1 s: Too many open files\n");
   EXPECT_LE(turns, 3U);
   EXPECT_EQ(notices.size(), 1U);
   EXPECT_EQ(accepted, 0);

@@ -1,4 +1,5 @@
 // The ssh service before its keys are made: what the programs that it starts must not have.
+#include "../fake_host.hpp"
 #include "services/services.hpp"
 
 #include <gtest/gtest.h>
@@ -33,19 +34,25 @@ std::set<int> passed_on() {
   return found;
 }
 
+struct Host final : public FakeHost {
+  Result<std::unique_ptr<Sidecar>> start_sidecar(const SidecarRequest& /*request*/, SidecarEvents /*events*/) override {
+    then = passed_on();
+    return std::unique_ptr<Sidecar>(std::make_unique<NoCompanion>());
+  }
+
+  std::set<int> then;
+};
+
 /// An sshd outlives its job where somebody's session does, and would keep the port from the next one.
 TEST(SshService, PassesItsClaimOfThePortToNoProgram) {
   std::string folder = testing::TempDir() + "ssh_service_XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::set<int> before = passed_on();
-  std::set<int> then;
+  Host host;
   ServiceInput input;
   input.run_folder = folder;
   input.is_protected = true;
-  input.start_sidecar = [&then](const SidecarRequest&, const SidecarEvents&) {
-    then = passed_on();
-    return Result<std::unique_ptr<Sidecar>>(std::make_unique<NoCompanion>());
-  };
+  input.host = &host;
   LaunchPlan plan;
   plan.placement.nodes = 2;
   plan.placement.node_rank = NodeRank{1};
@@ -54,7 +61,7 @@ TEST(SshService, PassesItsClaimOfThePortToNoProgram) {
   const auto service = make_ssh_service(input);
   ASSERT_TRUE(service->start(plan));
 
-  EXPECT_EQ(then, before);
+  EXPECT_EQ(host.then, before);
   service->stop();
   fs::remove_all(folder);
 }
