@@ -17,9 +17,8 @@ class TimerTest : public testing::Test {
   /// Runs `revoke` while the call of `timer_` waits for its turn; returns the calls that were made.
   std::string calls_after(const std::function<void()>& revoke) {
     Timer earlier(io_);
-    const auto now = Timer::Clock::now();
-    earlier.start_at(now - std::chrono::seconds(2), revoke);
-    timer_->start_at(now - std::chrono::seconds(1), [this] { calls_ += "first "; });
+    earlier.start(-std::chrono::seconds(2), revoke);
+    timer_->start(-std::chrono::seconds(1), [this] { calls_ += "first "; });
     io_.run();
     return calls_;
   }
