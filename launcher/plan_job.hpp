@@ -25,11 +25,4 @@ struct Planned {
 /// Decides the placement and the processes of the job.
 [[nodiscard]] Result<Planned> plan_job(const CommandLine& line, const Options& options, const Snapshot& snapshot);
 
-/// Decides how this node meets the other nodes of the job. Reads the token file. Fails if the token cannot be read or
-/// is too short, and names its source.
-[[nodiscard]] Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::GangOptions& options);
-
-/// Setup for a job of one node without a gang: a worker of another launcher.
-[[nodiscard]] gang::GangSetup make_lone_setup(const RunOptions& options);
-
 }  // namespace muster

@@ -20,6 +20,7 @@
 #include <cerrno>
 #include <chrono>
 #include <limits>
+#include <random>
 
 namespace muster {
 namespace {
@@ -119,6 +120,73 @@ Result<> add_start_methods(JobPlan& job, const PlanInput& input, const ModeReque
     job.others.push_back({std::move(of_other.mode), std::move(plan)});
   }
   return {};
+}
+
+gang::Lead choose_leader(const Cluster& cluster, const gang::GangOptions& options) {
+  if (options.lead || !cluster.node.rank) {
+    return options.lead.value_or(gang::Lead::IfAddressIsLocal);
+  }
+  return cluster.node.rank->value == 0 ? gang::Lead::Always : gang::Lead::Never;
+}
+
+/// Makes the key from the user's token, else from the secret that the platform shares among the nodes.
+Result<std::shared_ptr<const gang::GangKey>> make_key(const gang::GangOptions& options, const Cluster& cluster) {
+  std::string token = options.token;
+  std::string source = "MUSTER_TOKEN";
+  const bool is_platforms = options.token_file.empty() && token.empty();
+  const std::string& path = is_platforms ? cluster.secret_file : options.token_file;
+  if (!path.empty()) {
+    source = "the token in '" + path + "'";
+    auto file = TRY(gang::read_token_file(path));
+    if (!file.warning.empty() && !is_platforms) {
+      log_warning(file.warning);
+    }
+    token = std::move(file.token);
+  } else if (token.empty()) {
+    return std::shared_ptr<const gang::GangKey>();
+  }
+  auto key = gang::GangKey::derive(token);
+  if (!key) {
+    return Error{key.error().kind, source + ": " + key.error().message};
+  }
+  if (gang::is_weak(token)) {
+    log_warning(source + " is easily guessed: it has few different bytes; 'muster token' prints a good one");
+  }
+  return std::make_shared<const gang::GangKey>(std::move(*key));
+}
+
+/// Decides how this node meets the other nodes of the job. Reads the token file. Fails if the token cannot be read or
+/// is too short, and names its source.
+Result<gang::GangSetup> make_gang_setup(const Cluster& cluster, const gang::GangOptions& options) {
+  gang::GangSetup setup;
+  setup.lead = choose_leader(cluster, options);
+  const bool has_token = !options.token.empty() || !options.token_file.empty();
+  if (cluster.job.most_nodes > 1 || has_token) {  // an invalid token is reported on one node too
+    auto key = TRY(make_key(options, cluster));
+    setup.key = std::move(key);
+  }
+  gang::GangConfig& policy = setup.policy;
+  policy.job = cluster.job;
+  policy.node = cluster.node;
+  policy.options = options;
+  policy.options.token.clear();  // the key holds it
+  policy.version = MUSTER_VERSION;
+  policy.host = cluster.master_address;
+  policy.host_from = cluster.master_address_from;
+  policy.port = cluster.gang_port;
+  policy.hosts = cluster.hosts;
+  std::random_device device;
+  policy.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
+  return setup;
+}
+
+/// Setup for a job of one node without a gang: a worker of another launcher.
+gang::GangSetup make_lone_setup(const RunOptions& options) {
+  gang::GangSetup setup;
+  setup.policy.node.rank = NodeRank{0};
+  setup.policy.node.host = options.host_name;
+  setup.policy.node.grace = options.grace;
+  return setup;
 }
 
 /// Fails if the only start method needs a missing secret. With several methods the nodes agree on another one.

@@ -191,9 +191,16 @@ void Agent::connect_launcher() {
 LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {
   Placement placement = start.placement;
   placement.ports = find_agreed<PortsValue>(merged).value_or(std::vector<NodePorts>());
-  auto table = startup_.table_of(placement, merged);
   const AgreedMethod method = find_agreed<MpiStartValue>(merged).value_or(AgreedMethod());
-  LaunchPlan plan = run_.job.of_attempt(placement, std::move(table), method.index);
+  LaunchPlan plan = run_.job.plan;
+  if (run_.job.input) {
+    PlanInput input = *run_.job.input;
+    input.ranked = startup_.table_of(placement, merged);
+    if (method.index > 0) {  // one of the fallbacks
+      input.mode = run_.job.others.at(method.index - 1).mode;
+    }
+    plan = make_plan(input, placement);
+  }
   const LocalEnd own = placement.nodes == 1 ? LocalEnd() : local_end_towards(placement.master_address);
   fill_deferred(plan, {{"run_dir", run_.run_folder},
                        {"shm_dir", run_.shared_folder},

@@ -139,7 +139,7 @@ class Agent : private gang::NodeActions,
   RunContext run_;
   ProcessLoop loop_;
   Shutdown shutdown_;
-  RankTableProgress progress_;
+  FileProgress progress_;
   StoreProcess store_;
   Sidecars sidecars_;
   JobControl control_;

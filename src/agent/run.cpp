@@ -92,19 +92,6 @@ Result<> acquire(Resources& resources, const LaunchPlan& plan, const RunOptions&
 
 }  // namespace
 
-LaunchPlan JobPlan::of_attempt(const Placement& placement, std::optional<rank_table::RankedNode> ranked,
-                               std::size_t method) const {
-  if (!input) {
-    return plan;
-  }
-  PlanInput of_attempt = *input;
-  of_attempt.ranked = std::move(ranked);
-  if (method > 0) {
-    of_attempt.mode = others.at(method - 1).mode;
-  }
-  return make_plan(of_attempt, placement);
-}
-
 bool JobPlan::may_need(bool LaunchPlan::*what) const {
   return plan.*what ||
          std::any_of(others.begin(), others.end(), [what](const MpiStartMethod& other) { return other.plan.*what; });

@@ -158,9 +158,6 @@ struct JobPlan {
   int ports_to_reserve = 0;
   std::vector<MpiStartMethod> others = {};  ///< fallbacks that the nodes may agree on
 
-  /// The plan of one attempt, decided by the gang and a rank table. `way`: 0, or a fallback, counted from 1.
-  [[nodiscard]] LaunchPlan of_attempt(const Placement& placement, std::optional<rank_table::RankedNode> ranked,
-                                      std::size_t method) const;
   /// True if the plan of any start method sets this member, such as `&LaunchPlan::needs_secret`.
   [[nodiscard]] bool may_need(bool LaunchPlan::*what) const;
 };

@@ -66,7 +66,7 @@ Shutdown::Shutdown(ProcessLoop& loop, ShutdownOwner& owner, std::optional<int> s
       report_(loop.io(), loop.helpers()),
       exit_log_timer_(loop.io(), kQuickEnd, [this] { log_pending_work(); }),
       repeat_timer_(loop.io(), kExitLogInterval, [this] { log_pending_work(); }),
-      log_flush_timer_(loop.io(), kMoment, [this] { give_up_logs(); }) {
+      give_up_timer_(loop.io(), kMoment, [this] { give_up_logs(); }) {
   pending_work_.add(kEndOfJob);
 }
 
@@ -140,7 +140,7 @@ void Shutdown::exit_now() {
   } else if (phase_ == Phase::Reporting) {
     report_.shorten(kMoment);
   } else {
-    log_flush_timer_.ask();
+    give_up_timer_.ask();
     finalize();
   }
 }

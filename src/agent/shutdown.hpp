@@ -105,7 +105,7 @@ class Shutdown {
   HelperTask report_;
   DelayedCall exit_log_timer_;
   DelayedCall repeat_timer_;
-  DelayedCall log_flush_timer_;  ///< gives up log files in a forced exit
+  DelayedCall give_up_timer_;  ///< gives up log files in a forced exit
 };
 
 // Work on the files of services, which the end waits for.

@@ -147,13 +147,13 @@ std::string fingerprint_file(const std::string& path) {
          std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_ino);
 }
 
-void RankTableProgress::start() {
+void FileProgress::start() {
   if (!path_.empty()) {
     read_in_helper([this](HelperTask::Answer answer) { last_ = std::move(answer); });
   }
 }
 
-void RankTableProgress::check(const std::function<void(std::optional<bool>)>& then) {
+void FileProgress::check(const std::function<void(std::optional<bool>)>& then) {
   if (path_.empty()) {
     then(std::nullopt);
     return;
@@ -166,7 +166,7 @@ void RankTableProgress::check(const std::function<void(std::optional<bool>)>& th
   });
 }
 
-void RankTableProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
+void FileProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
   constexpr std::chrono::milliseconds kTimeout{1'000};
   helper_task_.start({[path = path_] { return fingerprint_file(path); }, kTimeout, std::move(then)});
 }

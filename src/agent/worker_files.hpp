@@ -60,10 +60,10 @@ class ErrorFiles {
 [[nodiscard]] std::string fingerprint_file(const std::string& path);
 
 /// Tells whether a file has changed between two attempts.
-class RankTableProgress {
+class FileProgress {
  public:
   /// An empty path: nothing is watched.
-  RankTableProgress(boost::asio::io_context& io, HelperProcesses& helpers, std::string path)
+  FileProgress(boost::asio::io_context& io, HelperProcesses& helpers, std::string path)
       : helper_task_(io, helpers), path_(std::move(path)) {}
 
   /// Reads the file's state for the first time.

@@ -85,7 +85,7 @@ struct WriteResult {
 };
 
 /// Writes all bytes to a descriptor. Each time the descriptor is not writable, as with a full pipe, waits up to
-/// `patience` for it; a regular file never waits.
+/// `timeout` for it; a regular file never waits.
 [[nodiscard]] WriteResult write_all(int fd, std::string_view bytes, std::chrono::milliseconds timeout = {});
 
 /// Writes a small file atomically: writes a new file, readable by its owner only, and renames it over the old one.

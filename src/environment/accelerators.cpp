@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -349,10 +350,10 @@ std::vector<std::string> pci_functions(const std::string& root, std::string_view
 /// the driver's README, "The /proc interface", file gpus/<address>/information.
 std::vector<Accelerator> nvidia_by_driver(const std::string& root) {
   const std::vector<int> files = numbered_entries(root + "/dev", "nvidia");
-  const std::string folder = root + "/proc/driver/nvidia/gpus";
+  const std::filesystem::path folder = root + "/proc/driver/nvidia/gpus";
   std::vector<Accelerator> gpus;
   for (const std::string& name : entries_of(folder)) {
-    const auto fields = read_fields(folder + "/" + name + "/information");
+    const auto fields = read_fields((folder / name / "information").string());
     const auto field = [&](const char* key) {
       const auto at = fields.find(key);
       return at == fields.end() ? std::string() : at->second;

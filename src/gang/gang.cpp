@@ -166,7 +166,7 @@ void Gang::act(const LookUpHosts& wanted) {
   look_up_->open = wanted.names.size();
   for (const std::string& name : wanted.names) {
     // Resolved for the message about missing nodes only: the links must not wait for name servers.
-    look_up_->resolvers.emplace_back(io_).resolve_in_helper(
+    look_up_->resolvers.emplace_back(io_).resolve_optional(
         name, [this, name](const auto& addresses) { on_looked_up(name, addresses.has_value()); });
   }
 }

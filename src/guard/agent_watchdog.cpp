@@ -75,7 +75,7 @@ bool GuardSharedMemory::add_helper(pid_t pid) {
   return false;
 }
 
-void GuardSharedMemory::remove_in_helper(pid_t pid) {
+void GuardSharedMemory::remove_helper(pid_t pid) {
   for (std::atomic<pid_t>& place : helpers_) {
     pid_t there = pid;
     if (place.compare_exchange_strong(there, 0)) {

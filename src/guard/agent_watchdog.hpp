@@ -68,7 +68,7 @@ class GuardSharedMemory {
   /// False: there are too many already.
   [[nodiscard]] bool add_helper(pid_t pid);
   /// To be called before the helper is reaped: afterwards its pid may belong to another process.
-  void remove_in_helper(pid_t pid);
+  void remove_helper(pid_t pid);
   [[nodiscard]] std::set<pid_t> helpers() const;
 
  private:

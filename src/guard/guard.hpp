@@ -60,7 +60,7 @@ void wake_guard(pid_t guard);
 [[nodiscard]] Result<int> run_guarded(const GuardSetup& setup, const std::function<int(GuardLink)>& work);
 
 /// Limits an agent that has lost its guard: normally its event loop notices and kills the job, but a loop that is
-/// stuck reads nothing. From this call on, when the guard dies, the kernel kills this process after `patience`, and
+/// stuck reads nothing. From this call on, when the guard dies, the kernel kills this process after `timeout`, and
 /// with it the workers, unless `feed_parent_death_timer` defers it. To be called once, in the agent. SIGPIPE, which
 /// reports the death, ends nothing.
 void arm_parent_death_timer(pid_t guard, std::chrono::seconds timeout = std::chrono::seconds(5));

@@ -14,9 +14,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace muster {
@@ -244,7 +246,7 @@ WriterProcess::WriterProcess(boost::asio::io_context& io, HelperProcesses& helpe
     : io_(io),
       helpers_(helpers),
       ring_(std::move(parts.ring)),
-      signal_notifier_(std::move(parts.wakeup)),
+      wakeup_pipe_(std::move(parts.wakeup)),
       status_pipe_(io, parts.status.release()),
       pid_(parts.pid) {
   listen();
@@ -261,7 +263,7 @@ ssize_t WriterProcess::write_some(std::string_view bytes) {
     return -1;
   }
   if (ring_.reader_sleeps().exchange(false)) {
-    (void)::write(signal_notifier_.get(), "", 1);  // a full pipe wakes the writer as well
+    (void)::write(wakeup_pipe_.get(), "", 1);  // a full pipe wakes the writer as well
   }
   return static_cast<ssize_t>(count);
 }
@@ -330,7 +332,7 @@ void WriterProcess::end_process(std::chrono::milliseconds timeout) {
   if (!status_pipe_.is_open()) {
     return;
   }
-  signal_notifier_.reset();
+  wakeup_pipe_.reset();
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   WriterStatus status;
   ssize_t size = -1;
@@ -351,6 +353,46 @@ std::uint64_t WriterProcess::give_up() {
   failure_ = ETIMEDOUT;
   end_process({});
   return lines;
+}
+
+namespace {
+
+constexpr int kMostRotations = 100;
+constexpr int kTries = 10;
+
+/// Makes room for `path`: renames it to ".1" after moving ".1" to ".2", and so on. When very many exist none is
+/// moved: `path` gets the next free number.
+void rotate(const std::string& path) {
+  int last = 0;
+  while (::access((path + "." + std::to_string(last + 1)).c_str(), F_OK) == 0) {
+    ++last;
+  }
+  if (last >= kMostRotations) {
+    (void)::rename(path.c_str(), (path + "." + std::to_string(last + 1)).c_str());
+    return;
+  }
+  for (int i = last; i > 0; --i) {
+    (void)::rename((path + "." + std::to_string(i)).c_str(), (path + "." + std::to_string(i + 1)).c_str());
+  }
+  (void)::rename(path.c_str(), (path + ".1").c_str());
+}
+
+}  // namespace
+
+int OpenLogFile::create(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) {
+    return error.value();
+  }
+  for (int i = 0; i < kTries; ++i) {  // another job may create the same file at the same time
+    file_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+    if (file_ || errno != EEXIST) {
+      return file_ ? 0 : errno;
+    }
+    rotate(path);
+  }
+  return EEXIST;
 }
 
 }  // namespace muster

@@ -143,12 +143,26 @@ class WriterProcess final : public ByteSink {
   boost::asio::io_context& io_;
   HelperProcesses& helpers_;
   SharedRingBuffer ring_;
-  UniqueFd signal_notifier_;
+  UniqueFd wakeup_pipe_;
   boost::asio::posix::stream_descriptor status_pipe_;
   pid_t pid_;
   SinkOwner* waiting_ = nullptr;  ///< for `on_ready`
   int failure_ = 0;
   CallbackScope scope_;
+};
+
+/// A log file of one stream or of several. A full disk does not close it: each write tries again. Its file system may
+/// hang, and any caller with it.
+class OpenLogFile {
+ public:
+  /// Creates the file and its parent directories. An existing file is kept as "<path>.1", an older ".1" as ".2", and
+  /// so on. Returns 0 or an errno.
+  [[nodiscard]] int create(const std::string& path);
+
+  [[nodiscard]] WriteResult write(std::string_view bytes) const { return write_all(file_.get(), bytes); }
+
+ private:
+  UniqueFd file_;
 };
 
 }  // namespace muster

@@ -115,7 +115,7 @@ void HelperProcesses::reap() {
     const int found = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL);
     const bool has_ended = found != 0 || info.si_pid == pid;
     if (has_ended) {
-      page_.remove_in_helper(pid);
+      page_.remove_helper(pid);
       (void)::waitpid(pid, nullptr, WNOHANG | __WALL);
     }
     return has_ended;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Timers of an attempt: delayed calls, the grace, the rounds of SIGKILL.
+// Timers: delayed calls, the grace of workers, the rounds of SIGKILL.
 
 #include "process/descendants.hpp"
 #include "process/helper_process.hpp"

@@ -39,7 +39,7 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       deaths_(loop_.io(), ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       grace_(loop_.io(), input.options.grace + kMoreThanTheirGrace),
       kill_loop_(loop_.io(), shells_, sweeper_, loop_.helpers()),
-      log_flush_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }),
+      last_bytes_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }),
       heartbeat_timer_(loop_.io()) {
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(loop_.io(), [this] { report_exits(/*is_final=*/false); });
@@ -166,6 +166,10 @@ void RemoteLauncher::on_signal(int signal) {
   if (!loop_.is_new_stop(signal)) {
     return;
   }
+  if (shutdown_.has_begun()) {
+    shutdown_.exit_now();
+    return;
+  }
   if (!state_.is_ending()) {
     log_info(signal_name(signal) + " received: passing it on to " + count_of(input_.job.hosts.size(), "node"));
   }
@@ -196,7 +200,7 @@ void RemoteLauncher::collect_deaths() {
     shells_.note_end(death);
     inputs_[death.worker]->close();
     dead_.emplace(death.worker, death.status);
-    log_flush_timer_.ask();
+    last_bytes_timer_.ask();
   }
   report_exits(/*is_final=*/false);
 }
@@ -213,7 +217,7 @@ void RemoteLauncher::report_exits(bool is_final) {
     carry_out(state_.on_ended(node, status, last_line_of(node)));
   }
   if (is_final && !dead_.empty()) {
-    log_flush_timer_.ask();
+    last_bytes_timer_.ask();
   }
 }
 
@@ -276,7 +280,7 @@ void RemoteLauncher::act(const KillShells& /*action*/) {
 void RemoteLauncher::act(const FinishLauncher& /*action*/) {
   grace_.cancel();
   kill_loop_.cancel();
-  log_flush_timer_.cancel();
+  last_bytes_timer_.cancel();
   heartbeat_timer_.cancel();
   output_.close();
   shutdown_.begin(state_.is_ending() ? kShortTimeout : input_.options.console_stall);

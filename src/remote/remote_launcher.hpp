@@ -149,7 +149,7 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner {
   boost::asio::posix::stream_descriptor deaths_;
   Grace grace_;
   KillLoop kill_loop_;
-  DelayedCall log_flush_timer_;
+  DelayedCall last_bytes_timer_;
   Timer heartbeat_timer_;
 };
 

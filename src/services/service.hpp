@@ -1,7 +1,7 @@
 #pragma once
 
-// Interface of services, which run beside the workers of an attempt, and of what they may use. A new service is a
-// file in src/services/ and one line in src/services/services.cpp.
+// Interface of services, which run beside the workers of an attempt, and of what they may use. How to add one is in
+// docs/contributing.md.
 
 #include "base/result.hpp"
 #include "gang/events.hpp"
@@ -146,7 +146,7 @@ class Service {
   /// Called on the leader alone, before the nodes are told to start.
   [[nodiscard]] virtual Result<> prepare(AttemptPorts& /*offer*/) { return {}; }
   /// Called before the first worker starts. The plan has the additions of earlier services. Empty: the service is not
-  /// ready, and the workers wait for `on_ready`.
+  /// ready, and the workers wait for `report_ready`.
   [[nodiscard]] virtual Result<std::optional<PlanAdditions>> start(const LaunchPlan& plan) = 0;
   virtual void on_worker_started(std::size_t /*worker*/) {}
   /// Called when a worker has exited. Returns why an exit with 0 is a failure all the same, as the end of a sentence

@@ -81,7 +81,7 @@ struct CancelStart {};
 struct SendStopSignal {
   int signal = 0;
 };
-/// All workers have ended: send SIGTERM to their orphans, and watch for NothingLeft.
+/// All workers have ended: send the stop signal to their orphans, and watch for NothingLeft.
 struct StopOrphans {};
 struct StartGrace {};
 /// Send SIGKILL to every process of the job until none is left; after a limit: GaveUpWaiting.

@@ -224,7 +224,7 @@ void LinkToLeader::check_is_this_leader(std::function<void(bool)> answer) {
 }
 
 void LinkToLeader::check_is_elsewhere() {
-  resolver_.resolve_in_helper(host_, [this](const auto& addresses) {
+  resolver_.resolve_optional(host_, [this](const auto& addresses) {
     if (addresses && std::none_of(addresses->begin(), addresses->end(), is_own)) {
       log_info(host_from_ + " is '" + host_ + "'" + which_is(*addresses, host_) +
                ": no address of this host, which leads and listens; the other nodes find it only if "

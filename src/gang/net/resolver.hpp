@@ -43,7 +43,7 @@ class Resolver {
   void resolve(const std::string& host, Callback callback) { resolve(host, std::move(callback), WithoutThread::Wait); }
 
   /// As `resolve`, for optional information: never calls back if no thread can be started.
-  void resolve_in_helper(const std::string& host, Callback callback) {
+  void resolve_optional(const std::string& host, Callback callback) {
     resolve(host, std::move(callback), WithoutThread::Forget);
   }
 

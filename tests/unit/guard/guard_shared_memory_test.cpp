@@ -75,8 +75,8 @@ TEST(GuardSharedMemory, KnowsHelperProcesses) {
   GuardSharedMemory& page = fresh_page();
   EXPECT_TRUE(page.add_helper(11));
   EXPECT_TRUE(page.add_helper(12));
-  page.remove_in_helper(11);
-  page.remove_in_helper(4711);  // was never there
+  page.remove_helper(11);
+  page.remove_helper(4711);  // was never there
   EXPECT_EQ(page.helpers(), std::set<pid_t>{12});
 }
 
@@ -123,7 +123,7 @@ TEST(GuardSharedMemory, RefusesWhomItHasNoPlaceFor) {
     ++pid;
   }
   EXPECT_EQ(page.helpers().size(), static_cast<std::size_t>(pid) - 1);
-  page.remove_in_helper(5);
+  page.remove_helper(5);
   EXPECT_TRUE(page.add_helper(pid));
 }
 

@@ -141,7 +141,7 @@ TEST_F(ErrandTest, ProgressIsAChangeSinceTheLastLook) {
   std::string folder = testing::TempDir() + "progress_XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::string path = folder + "/file";
-  RankTableProgress watch(io_, helpers_, path);
+  FileProgress watch(io_, helpers_, path);
   const auto check = [&] {
     std::optional<bool> found;
     watch.check([&](std::optional<bool> has_changed) { found = has_changed; });
