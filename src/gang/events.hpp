@@ -57,15 +57,17 @@ struct SuspendNotice {
   bool is_withdrawn = false;            ///< the job continues
 };
 
-/// Describe the workers of this node as a line of JSON, in a `StatusReady`.
+/// Describe this node as a line of JSON, in a `StatusReady`.
 struct DescribeStatus {
   int number = 0;
+  std::string what{};  ///< what is asked about; empty: the workers' state
 };
 
 /// Status of one node of the job, for a process on this node that asked.
 struct StatusOfNode {
   std::string text;
   int missing = 0;  ///< nodes that have not answered yet
+  int number = 0;   ///< of the `StatusWanted`
 };
 
 /// Time that this node's workers may live without a heartbeat of their agent: the other nodes rely on it. The guard
@@ -116,8 +118,15 @@ struct SuspendRequested {
 struct WorkSaved {
   std::string process;  ///< "rank 3"
 };
-/// A process on this node asks for the job's state. `StatusOfNode` follows for each node.
-struct StatusWanted {};
+/// This node asks all nodes about the job. `StatusOfNode` follows for each node.
+struct StatusWanted {
+  int number = 0;
+  std::string what{};  ///< see `DescribeStatus`
+};
+/// A line for the consoles of all nodes.
+struct Announced {
+  std::string text;
+};
 /// The answer to `DescribeStatus`.
 struct StatusReady {
   int number = 0;
@@ -147,7 +156,8 @@ struct InputsFailed {
 };
 
 /// A `Failure` is the first one of this node in the attempt. The gang sets the attempt of a `Succeeded`.
-using NodeEvent = std::variant<Failure, Succeeded, WorkersGone, AttemptOver, StopSignal, SuspendRequested, WorkSaved,
-                               StatusWanted, StatusReady, GuardGone, InputsChanged, Contributed, InputsFailed>;
+using NodeEvent =
+    std::variant<Failure, Succeeded, WorkersGone, AttemptOver, StopSignal, SuspendRequested, WorkSaved, StatusWanted,
+                 StatusReady, Announced, GuardGone, InputsChanged, Contributed, InputsFailed>;
 
 }  // namespace muster::gang

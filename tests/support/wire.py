@@ -24,7 +24,7 @@ def join(**changes):
     """A join as agent 1 of a job of two nodes sends it; what is given differs."""
     message = {
         "type": "join",
-        "protocol": 3,
+        "protocol": 4,
         "version": "0.2.0",
         "incarnation": "00000000deadbeef",
         "job": {"job_id": "none", "mode": "torchrun", "least_nodes": 2, "most_nodes": 2},

@@ -487,7 +487,11 @@ void Leader::take(LinkId link, const StatusQuery& asked, Instant /*now*/) {
   question.asker = link;
   question.number = asked.number;
   question.awaited = std::set<LinkId>(links.begin(), links.end());
-  send(links, StatusQuery{last_question_});
+  send(links, StatusQuery{last_question_, asked.what});
+}
+
+void Leader::take(LinkId /*link*/, const Announce& announce, Instant /*now*/) {
+  send(roster_.links(), announce);
 }
 
 void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {

@@ -278,6 +278,7 @@ void describe(Io& io, Saved& saved) {
 template <typename Io>
 void describe(Io& io, StatusQuery& asked) {
   io("number", asked.number, kNumber);
+  io("what", asked.what, Optional<Text>{{kMostKeyBytes}});
 }
 
 template <typename Io>
@@ -285,6 +286,11 @@ void describe(Io& io, StatusReport& report) {
   io("number", report.number, kNumber);
   io("text", report.text, kStatusText);
   io("missing", report.missing, kNumber);
+}
+
+template <typename Io>
+void describe(Io& io, Announce& announce) {
+  io("text", announce.text, kSentence);
 }
 
 template <typename Io>
@@ -380,9 +386,9 @@ void describe(Io& io, Finish& finish) {
 }
 
 inline constexpr std::array<const char*, std::variant_size_v<Message>> kNames{
-    "join",          "preparing", "beat",         "failed",        "succeeded",  "ended",    "stop_asked",
-    "suspend_asked", "saved",     "status_asked", "status_report", "contribute", "admitted", "refused",
-    "waiting",       "merged",    "start",        "suspend",       "stop",       "finish"};
+    "join",          "preparing", "beat",         "failed",        "succeeded", "ended",      "stop_asked",
+    "suspend_asked", "saved",     "status_asked", "status_report", "announce",  "contribute", "admitted",
+    "refused",       "waiting",   "merged",       "start",         "suspend",   "stop",       "finish"};
 
 template <typename T>
 concept Rank = std::same_as<T, NodeRank> || std::same_as<T, LocalRank> || std::same_as<T, GlobalRank>;

@@ -65,7 +65,7 @@ class Assembler {
 };
 
 /// Increased when a message changes in a way that an older agent would misread.
-inline constexpr int kProtocol = 3;
+inline constexpr int kProtocol = 4;
 
 // --- Agent to leader ----------------------------------------------------------------------------
 
@@ -135,6 +135,7 @@ struct Contribute {
 /// Asks for the state of the job: an agent asks the leader, which asks all agents. `number` belongs to the sender.
 struct StatusQuery {
   int number = 0;
+  std::string what{};  ///< see `DescribeStatus`
 };
 
 /// Status of one node as a JSON line (docs/control.md). The leader forwards it to the asking agent.
@@ -142,6 +143,11 @@ struct StatusReport {
   int number = 0;
   std::string text;
   int missing = 0;  ///< from the leader: nodes that have not answered yet
+};
+
+/// A warning for the consoles of all nodes: an agent sends it to the leader, which sends it to all agents.
+struct Announce {
+  std::string text;
 };
 
 // --- Leader to agent ----------------------------------------------------------------------------
@@ -191,8 +197,8 @@ struct Finish {
 };
 
 using Message = std::variant<Join, InputStatus, Heartbeat, Failed, Succeeded, Ended, StopFromAgent, SuspendFromAgent,
-                             Saved, StatusQuery, StatusReport, Contribute, Admitted, Refused, Waiting, Merged, Start,
-                             Suspend, Stop, Finish>;
+                             Saved, StatusQuery, StatusReport, Announce, Contribute, Admitted, Refused, Waiting, Merged,
+                             Start, Suspend, Stop, Finish>;
 
 /// True for a chunk of a value, which other messages may overtake.
 [[nodiscard]] inline bool is_piece(const Message& message) {

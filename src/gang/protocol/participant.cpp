@@ -290,11 +290,11 @@ void Participant::handle(const WorkSaved& saved, Instant /*now*/) {
 }
 
 /// Without a leader only the status of this node is known.
-void Participant::handle(const StatusWanted& /*wanted*/, Instant /*now*/) {
+void Participant::handle(const StatusWanted& wanted, Instant /*now*/) {
   if (is_linked_) {
-    send(StatusQuery{});
+    send(StatusQuery{wanted.number, wanted.what});
   } else {
-    actions_.emplace_back(DescribeStatus{});
+    actions_.emplace_back(DescribeStatus{wanted.number, wanted.what});
   }
 }
 
@@ -302,7 +302,15 @@ void Participant::handle(const StatusReady& ready, Instant /*now*/) {
   if (is_linked_) {
     send(StatusReport{ready.number, ready.text});
   } else {
-    actions_.emplace_back(StatusOfNode{ready.text, 0});
+    actions_.emplace_back(StatusOfNode{ready.text, 0, ready.number});
+  }
+}
+
+void Participant::handle(const Announced& announced, Instant /*now*/) {
+  if (is_linked_) {
+    send(Announce{announced.text});
+  } else {
+    actions_.emplace_back(LogLine{Level::Warning, announced.text});
   }
 }
 
@@ -523,11 +531,15 @@ void Participant::take(const Suspend& suspend, Instant /*now*/) {
 }
 
 void Participant::take(const StatusQuery& asked, Instant /*now*/) {
-  actions_.emplace_back(DescribeStatus{asked.number});
+  actions_.emplace_back(DescribeStatus{asked.number, asked.what});
 }
 
 void Participant::take(const StatusReport& report, Instant /*now*/) {
-  actions_.emplace_back(StatusOfNode{report.text, report.missing});
+  actions_.emplace_back(StatusOfNode{report.text, report.missing, report.number});
+}
+
+void Participant::take(const Announce& announce, Instant /*now*/) {
+  actions_.emplace_back(LogLine{Level::Warning, announce.text});
 }
 
 void Participant::take(const Finish& finish, Instant /*now*/) {

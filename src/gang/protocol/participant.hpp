@@ -112,6 +112,7 @@ class Participant {
   void handle(const WorkSaved& saved, Instant now);
   void handle(const StatusWanted& wanted, Instant now);
   void handle(const StatusReady& ready, Instant now);
+  void handle(const Announced& announced, Instant now);
   void handle(const InputsChanged& inputs, Instant now);
   void handle(const InputsFailed& failed, Instant now);
   void handle(const GuardGone& gone, Instant now);
@@ -127,6 +128,7 @@ class Participant {
   void take(const Stop& stop, Instant now);
   void take(const StatusQuery& asked, Instant now);
   void take(const StatusReport& report, Instant now);
+  void take(const Announce& announce, Instant now);
   void take(const Finish& finish, Instant now);
   void take(const Heartbeat& beat, Instant now);
   template <typename Other>

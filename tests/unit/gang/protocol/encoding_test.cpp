@@ -126,6 +126,8 @@ std::vector<Message> all_messages() {
           SuspendFromAgent{"muster suspend", {}, true},
           Saved{1, "rank 3"},
           StatusQuery{7},
+          StatusQuery{8, "stacks"},
+          Announce{"the job has not moved for 60 s"},
           StatusReport{7, R"({"node":0})", 2},
           Suspend{1, {"SIGTERM", std::chrono::milliseconds(26'000), false}},
           Suspend{1, {"SIGTERM", {}, true}},
@@ -271,12 +273,12 @@ TEST(Messages, KeepTheFactsOfTheJob) {
 
 TEST(Messages, AreRefusedByTheirVersionBeforeAnythingElse) {
   for (const char* const text : {R"({"type": "join", "protocol": 1, "version": "0.1.0", "mode": "m"})",
-                                 R"({"type": "join", "protocol": 4, "version": "9.9"})"}) {
+                                 R"({"type": "join", "protocol": 5, "version": "9.9"})"}) {
     const auto read = decode(text);
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_NE(std::get<Join>(*read).protocol, kProtocol);
   }
-  EXPECT_EQ(error_of(R"({"type": "join", "protocol": 3, "version": "9.9"})"), "in 'join' 'incarnation' is missing");
+  EXPECT_EQ(error_of(R"({"type": "join", "protocol": 4, "version": "9.9"})"), "in 'join' 'incarnation' is missing");
 }
 
 TEST(Facts, AreComparedAsTheyAreSent) {

@@ -29,7 +29,7 @@ TEST(IpAllowList, RefusesAnotherProtocol) {
                         join.version = "9.9";
                         join.job.job_id = "and everything else may differ, too";
                       }),
-            "9: refused: muster 9.9 speaks version 4 of the protocol, the leader version 3; "
+            "9: refused: muster 9.9 speaks version 5 of the protocol, the leader version 4; "
             "all nodes need the same muster | drop 9");
 }
 

@@ -178,6 +178,7 @@ TEST(Status, RequestsAllNodesAndForwardsTheAnswers) {
   EXPECT_EQ(story.read_signal(0, StatusReport{1, "again", 0}), "") << "each node says it once";
   EXPECT_EQ(story.read_signal(1, StatusReport{1, "b", 0}), "1: status 42, 0 missing: b");
   EXPECT_EQ(story.read_signal(1, StatusReport{1, "late", 0}), "");
+  EXPECT_EQ(story.read_signal(1, Announce{"it hangs"}), "0,1: announce: it hangs");
 }
 
 TEST(Status, ForgetsAQuestionWhoseAskerIsGone) {

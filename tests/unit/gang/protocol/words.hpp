@@ -58,6 +58,7 @@ namespace muster::gang {
       return "status " + std::to_string(report.number) + ", " + std::to_string(report.missing) +
              " missing: " + report.text;
     }
+    std::string operator()(const Announce& announce) const { return "announce: " + announce.text; }
     std::string operator()(const Suspend& suspend) const {
       return suspend.notice.is_withdrawn ? "go on after all"
                                          : "suspend within " + std::to_string(suspend.notice.within.count()) + " ms";
