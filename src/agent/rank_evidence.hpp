@@ -1,0 +1,17 @@
+#pragma once
+
+// Finds out where the workers of this node are (docs/hangs.md). Reads /proc and the memory of Python programs: for a
+// helper process, because the kernel may make it wait.
+
+#include "control/status.hpp"
+#include "hang/evidence.hpp"
+
+namespace muster {
+
+/// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.
+[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status);
+
+/// Seconds since one of the workers last wrote a line or called heartbeat() or progress(), or was started.
+[[nodiscard]] double quiet_seconds(const control::NodeStatus& status);
+
+}  // namespace muster

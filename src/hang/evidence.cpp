@@ -1,0 +1,304 @@
+// Groups ranks by their place, and writes and reads the groups as JSON.
+#include "hang/evidence.hpp"
+
+#include "base/ranks.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace muster::hang {
+namespace {
+
+constexpr std::size_t kMostTextBytes = 400;
+
+json::array document_of(const Stack& stack, std::size_t most_frames) {
+  json::array frames;
+  for (const Frame& frame : stack) {
+    if (frames.size() == most_frames) {
+      break;
+    }
+    frames.push_back({valid_utf8(frame.file), valid_utf8(frame.function), frame.line});
+  }
+  return frames;
+}
+
+json::object document_of(const Place& place, std::size_t most_frames) {
+  json::object object{{"state", std::string(1, place.state)}};
+  const auto add = [&](const char* name, const std::string& text) {
+    if (!text.empty()) {
+      object[name] = valid_utf8(text);
+    }
+  };
+  add("end", place.end);
+  add("wait", place.wait);
+  add("no_stack", place.no_stack);
+  if (!place.stack.empty()) {
+    object["stack"] = document_of(place.stack, most_frames);
+  }
+  return object;
+}
+
+std::string text_at(const json::object& object, const char* name) {
+  const json::value* const value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? one_line(std::string_view(value->get_string()), kMostTextBytes) : "";
+}
+
+const json::array* array_at(const json::object& object, const char* name) {
+  const json::value* const value = object.if_contains(name);
+  return value == nullptr ? nullptr : value->if_array();
+}
+
+int integer_of(const json::value& value, int otherwise) {
+  boost::system::error_code error;
+  const int number = value.is_number() ? value.to_number<int>(error) : otherwise;
+  return error ? otherwise : number;
+}
+
+std::optional<Frame> read_frame(const json::value& value) {
+  const json::array* const fields = value.if_array();
+  if (fields == nullptr || fields->size() != 3 || !fields->at(0).is_string() || !fields->at(1).is_string()) {
+    return {};
+  }
+  return Frame{one_line(std::string_view(fields->at(0).get_string()), kMostTextBytes),
+               one_line(std::string_view(fields->at(1).get_string()), kMostTextBytes), integer_of(fields->at(2), 0)};
+}
+
+Place read_place(const json::object& object) {
+  Place place;
+  place.end = text_at(object, "end");
+  place.wait = text_at(object, "wait");
+  place.no_stack = text_at(object, "no_stack");
+  const std::string state = text_at(object, "state");
+  place.state = state.size() == 1 ? state.front() : '?';
+  const json::array* const stack = array_at(object, "stack");
+  for (std::size_t i = 0; stack != nullptr && i < stack->size(); ++i) {
+    if (auto frame = read_frame(stack->at(i))) {
+      place.stack.push_back(std::move(*frame));
+    }
+  }
+  return place;
+}
+
+std::uint64_t counter_of(const json::value& value) {
+  boost::system::error_code error;
+  const auto number = value.is_number() ? value.to_number<std::uint64_t>(error) : 0;
+  return error ? 0 : number;
+}
+
+/// Reads [rank, pid, switches, io_bytes, children_ms].
+std::optional<RankEvidence> read_rank(const json::value& value) {
+  constexpr std::size_t kFields = 5;
+  const json::array* const fields = value.if_array();
+  if (fields == nullptr || fields->size() != kFields || integer_of(fields->at(0), -1) < 0) {
+    return {};
+  }
+  RankEvidence rank;
+  rank.rank = integer_of(fields->at(0), -1);
+  rank.pid = integer_of(fields->at(1), -1);
+  rank.counters = {counter_of(fields->at(2)), counter_of(fields->at(3)), counter_of(fields->at(4))};
+  return rank;
+}
+
+/// Reads `{"host": ..., "groups": [{"place": {...}, "ranks": [[rank, pid, ...], ...]}, ...]}`.
+void read_line(const std::string& line, Evidence& evidence) {
+  boost::system::error_code error;
+  const json::value document = json::parse(line, error);
+  const json::object* const node = error ? nullptr : document.if_object();
+  const json::array* const groups = node == nullptr ? nullptr : array_at(*node, "groups");
+  const json::value* const quiet = node == nullptr ? nullptr : node->if_contains("quiet");
+  if (groups != nullptr && quiet != nullptr && quiet->is_number()) {
+    evidence.quiet = std::min(evidence.quiet, quiet->to_number<double>(error));
+  }
+  for (std::size_t i = 0; groups != nullptr && i < groups->size(); ++i) {
+    const json::object* const found = groups->at(i).if_object();
+    const json::array* const ranks = found == nullptr ? nullptr : array_at(*found, "ranks");
+    const json::value* const place = found == nullptr ? nullptr : found->if_contains("place");
+    if (ranks == nullptr || place == nullptr || !place->is_object()) {
+      continue;
+    }
+    const Place read = read_place(place->get_object());
+    for (const json::value& entry : *ranks) {
+      if (auto rank = read_rank(entry)) {
+        rank->host = text_at(*node, "host");
+        rank->place = read;
+        evidence.ranks.push_back(std::move(*rank));
+      }
+    }
+  }
+}
+
+/// The path as a reader knows it: below site-packages, below Python's own library, else its last part.
+std::string short_path(const std::string& path) {
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    if (const std::size_t at = path.rfind(folder); at != std::string::npos) {
+      return path.substr(at + folder.size());
+    }
+  }
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// "state D in nfs_wait"
+std::string describe_kernel(const Place& place) {
+  return std::string("state ") + place.state + (place.wait.empty() ? "" : " in " + place.wait);
+}
+
+std::string write_groups(const Evidence& evidence, std::size_t most_frames) {
+  std::map<Place, json::array> groups;
+  for (const RankEvidence& one : evidence.ranks) {
+    const Counters& counters = one.counters;
+    groups[one.place].push_back({one.rank, one.pid, counters.switches, counters.io_bytes, counters.children_ms});
+  }
+  json::array written;
+  for (auto& [place, ranks] : groups) {
+    written.push_back(json::object{{"place", document_of(place, most_frames)}, {"ranks", std::move(ranks)}});
+  }
+  const std::string host = evidence.ranks.empty() ? "" : valid_utf8(evidence.ranks.front().host);
+  return json::serialize(json::object{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}});
+}
+
+}  // namespace
+
+std::string to_line(const Evidence& evidence, std::size_t most_bytes) {
+  constexpr std::size_t kMostFrames = 200;
+  std::string line = write_groups(evidence, kMostFrames);
+  for (std::size_t frames = kMostFrames / 2; line.size() > most_bytes && frames > 0; frames /= 2) {
+    line = write_groups(evidence, frames);
+  }
+  return line;
+}
+
+Evidence join_lines(const std::vector<std::string>& lines) {
+  Evidence evidence{.ranks = {}, .quiet = std::numeric_limits<double>::infinity()};
+  for (const std::string& line : lines) {
+    read_line(line, evidence);
+  }
+  std::stable_sort(evidence.ranks.begin(), evidence.ranks.end(),
+                   [](const RankEvidence& one, const RankEvidence& other) { return one.rank < other.rank; });
+  return evidence;
+}
+
+std::vector<Group> group(const std::vector<RankEvidence>& evidence) {
+  std::map<Place, std::set<int>> ranks;
+  for (const RankEvidence& one : evidence) {
+    ranks[one.place].insert(one.rank);
+  }
+  std::vector<Group> groups;
+  for (const auto& [place, of_place] : ranks) {
+    groups.push_back({place, {of_place.begin(), of_place.end()}});
+  }
+  std::sort(groups.begin(), groups.end(), [](const Group& one, const Group& other) {
+    return std::tuple(other.ranks.size(), one.ranks.front()) < std::tuple(one.ranks.size(), other.ranks.front());
+  });
+  return groups;
+}
+
+namespace {
+
+bool are_same_calls(const Stack& one, const Stack& other) {
+  return std::ranges::equal(one, other, [](const Frame& left, const Frame& right) {
+    return left.file == right.file && left.function == right.function;
+  });
+}
+
+/// A rank that waits for others sleeps until they come; each switch is a collective that went through.
+bool has_passed(const RankEvidence& now, const RankEvidence& was) {
+  return now.place.state == 'S' && now.counters.switches != was.counters.switches &&
+         !waits_for_others(now.place.stack).empty();
+}
+
+bool is_moving(const RankEvidence& now, const RankEvidence& was, double seconds) {
+  constexpr std::uint64_t kMuchIo = std::uint64_t{1} << 20U;
+  constexpr double kMuchCpu = 0.5;  // of one CPU; a program that only reports the use of the machine takes less
+  constexpr double kMilliseconds = 1'000;
+  const bool is_grown = now.counters.children_ms > was.counters.children_ms;
+  const auto children = is_grown ? static_cast<double>(now.counters.children_ms - was.counters.children_ms) : 0.0;
+  return now.pid != was.pid || !are_same_calls(now.place.stack, was.place.stack) || has_passed(now, was) ||
+         now.counters.io_bytes - was.counters.io_bytes >= kMuchIo || children >= kMuchCpu * seconds * kMilliseconds;
+}
+
+}  // namespace
+
+void mark_moving(std::vector<RankEvidence>& now, const std::vector<RankEvidence>& before, double seconds) {
+  std::map<int, const RankEvidence*> earlier;
+  for (const RankEvidence& one : before) {
+    earlier[one.rank] = &one;
+  }
+  for (RankEvidence& one : now) {
+    const auto found = earlier.find(one.rank);
+    one.is_moving = found != earlier.end() && one.place.end.empty() && is_moving(one, *found->second, seconds);
+  }
+}
+
+bool is_library(const Frame& frame) {
+  return frame.file.find("/site-packages/") != std::string::npos ||
+         frame.file.find("/dist-packages/") != std::string::npos ||
+         frame.file.find("/lib/python3") != std::string::npos || frame.file.starts_with('<');
+}
+
+std::string describe(const Frame& frame) {
+  return short_path(frame.file) + (frame.line > 0 ? ":" + std::to_string(frame.line) : "") + " in " + frame.function;
+}
+
+std::string describe(const Place& place) {
+  if (!place.end.empty() || place.stack.empty()) {
+    return place.end.empty() ? describe_kernel(place) : place.end;
+  }
+  const auto users = std::find_if_not(place.stack.begin(), place.stack.end(), is_library);
+  const bool has_caller = users != place.stack.begin() && users != place.stack.end();
+  const bool is_unusual = place.state != 'S' && place.state != 'R';
+  return describe(place.stack.front()) + (has_caller ? ", called from " + describe(*users) : "") +
+         (is_unusual ? ", " + describe_kernel(place) : "");
+}
+
+json::array stacks_document(const std::vector<RankEvidence>& evidence) {
+  json::array groups;
+  for (const Group& found : group(evidence)) {
+    json::object object = document_of(found.place, found.place.stack.size());
+    object["ranks"] = json::array(found.ranks.begin(), found.ranks.end());
+    groups.push_back(std::move(object));
+  }
+  return groups;
+}
+
+namespace {
+
+std::string group_text(const json::object& found) {
+  std::vector<int> ranks;
+  if (const json::array* const listed = array_at(found, "ranks"); listed != nullptr) {
+    std::ranges::transform(*listed, std::back_inserter(ranks),
+                           [](const json::value& rank) { return integer_of(rank, -1); });
+  }
+  const Place place = read_place(found);
+  std::string text = describe_ranks(ranks) + ": " + (place.end.empty() ? describe_kernel(place) : place.end) + "\n";
+  for (const Frame& frame : place.stack) {
+    text += "    " + frame.file + ":" + std::to_string(frame.line) + " in " + frame.function + "\n";
+  }
+  return text + (place.no_stack.empty() ? "" : "    no Python stack: " + place.no_stack + "\n");
+}
+
+}  // namespace
+
+std::string stacks_text(const json::object& answer) {
+  std::string text;
+  const json::array* const groups = array_at(answer, "stacks");
+  for (std::size_t i = 0; groups != nullptr && i < groups->size(); ++i) {
+    text += groups->at(i).is_object() ? group_text(groups->at(i).get_object()) : "";
+  }
+  const json::array* const verdict = array_at(answer, "verdict");
+  for (std::size_t i = 0; verdict != nullptr && i < verdict->size(); ++i) {
+    const json::value& line = verdict->at(i);
+    text += (i == 0 ? "\n" : "") +
+            (line.is_string() ? one_line(std::string_view(line.get_string()), kMostTextBytes) : "") + "\n";
+  }
+  const json::value* const missing = answer.if_contains("missing");
+  const int left = missing == nullptr ? 0 : integer_of(*missing, 0);
+  return text + (left > 0 ? count_of(static_cast<std::size_t>(left), "node") + " did not answer in time\n" : "");
+}
+
+}  // namespace muster::hang

@@ -1,0 +1,90 @@
+#pragma once
+
+// Describes what the ranks of a job are doing, as each node sends it: ranks at the same place once. Pure.
+
+#include "base/json.hpp"
+#include "hang/python_stack.hpp"
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::hang {
+
+/// The place at which a rank is; equal for ranks that are alike.
+struct Place {
+  std::string end;       ///< how its process ended, such as "exit code 0"; empty: it runs
+  char state = '?';      ///< of its main thread: R, S, D, T, Z, see proc_pid_stat(5)
+  std::string wait;      ///< the kernel's function in which the main thread waits; empty: none, or not readable
+  Stack stack;           ///< of Python's main thread; empty: see `no_stack`
+  std::string no_stack;  ///< why there is no stack
+  auto operator<=>(const Place&) const = default;
+};
+
+/// Numbers that grow while a rank works.
+struct Counters {
+  std::uint64_t switches = 0;     ///< how often its main thread has waited
+  std::uint64_t io_bytes = 0;     ///< read and written by its main process, by read(2), write(2) and their like
+  std::uint64_t children_ms = 0;  ///< CPU time of the processes below its main process
+};
+
+struct RankEvidence {
+  int rank = 0;
+  std::string host;
+  pid_t pid = -1;  ///< of the process that `place` describes, in its node's pid namespace
+  Place place;
+  Counters counters = {};
+  bool is_moving = false;  ///< see `mark_moving`; not sent
+};
+
+/// Facts about several ranks at one moment.
+struct Evidence {
+  std::vector<RankEvidence> ranks;  ///< sorted by rank
+  double quiet = 0;                 ///< seconds since one of them last wrote a line or reported a step
+};
+
+/// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
+/// that is known.
+[[nodiscard]] std::string waits_for_others(const Stack& stack);
+
+/// Sets `is_moving` of each rank by what has changed since `before`, some seconds ago.
+void mark_moving(std::vector<RankEvidence>& now, const std::vector<RankEvidence>& before, double seconds);
+
+/// Writes the evidence of one node as a JSON line without line end, of at most `most_bytes`. Stacks that do not fit
+/// are cut; the ranks are kept.
+[[nodiscard]] std::string to_line(const Evidence& evidence, std::size_t most_bytes);
+
+/// Joins the nodes' lines. What is no such line is left out: another version of muster may have written it.
+[[nodiscard]] Evidence join_lines(const std::vector<std::string>& lines);
+
+/// Ranks at the same place.
+struct Group {
+  Place place;
+  std::vector<int> ranks;  ///< sorted
+};
+
+/// The groups, the largest first, then by the first rank.
+[[nodiscard]] std::vector<Group> group(const std::vector<RankEvidence>& evidence);
+
+/// True for code that the user did not write: installed packages, Python's library, code without a file.
+[[nodiscard]] bool is_library(const Frame& frame);
+
+/// "train.py:212 in load_shard"; installed packages by their path below site-packages.
+[[nodiscard]] std::string describe(const Frame& frame);
+
+/// Names the place in one line: the innermost frame and the innermost one of the user's program, or "state D in
+/// nfs_wait" without a stack, or how the process ended.
+[[nodiscard]] std::string describe(const Place& place);
+
+/// The groups as JSON: objects of {ranks, end, state, wait, stack: [[file, function, line], ...], no_stack}.
+[[nodiscard]] json::array stacks_document(const std::vector<RankEvidence>& evidence);
+
+/// Formats an answer {"stacks": [...], "verdict": [...], "missing": N} for people. Another version of muster may have
+/// written it.
+[[nodiscard]] std::string stacks_text(const json::object& answer);
+
+}  // namespace muster::hang

@@ -1,0 +1,42 @@
+#pragma once
+
+// Finds the Python interpreter in a process and reads its stack. Nothing stops the process: process_vm_readv(2) asks
+// the kernel alone, which allows it to an ancestor of the same user, also where Yama restricts ptrace to these.
+
+#include "base/result.hpp"
+#include "hang/python_stack.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::hang {
+
+/// A line of /proc/PID/maps that belongs to a file.
+struct Mapping {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t offset = 0;  ///< in the file
+  bool is_writable = false;
+  std::string path;
+  bool operator==(const Mapping&) const = default;
+};
+
+/// The mappings of Python's executable and of its library; other lines and lines that make no sense are left out.
+[[nodiscard]] std::vector<Mapping> find_python_mappings(std::string_view maps);
+
+/// The offset of a section in an ELF file of 64-bit little-endian numbers, read by `file`. Empty: it has none.
+[[nodiscard]] std::optional<std::uint64_t> find_section(const Memory& file, std::string_view name);
+
+/// True if the process has mapped Python's executable or library.
+[[nodiscard]] bool is_python(pid_t process);
+
+/// The stack of the process's main thread. Fails with `NotFound`: not Python; `BadData`: a Python that does not
+/// describe itself; `System`: the kernel refuses.
+[[nodiscard]] Result<Stack> read_stack(pid_t process);
+
+}  // namespace muster::hang

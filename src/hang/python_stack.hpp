@@ -1,0 +1,51 @@
+#pragma once
+
+// Reads the stack of a Python program from its memory, without stopping it. CPython describes itself since 3.13: a
+// table of offsets (`_Py_DebugOffsets`, Include/internal/pycore_debug_offsets.h) begins `_PyRuntime`. The order of
+// the table's entries differs between minor versions, so an unknown version is refused. Pure: `Memory` makes the
+// system calls.
+
+#include "base/result.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::hang {
+
+/// One call. `line` is 0 where the code has no line numbers.
+struct Frame {
+  std::string file;
+  std::string function;
+  int line = 0;
+  auto operator<=>(const Frame&) const = default;
+};
+
+/// The calls of one thread, innermost first.
+using Stack = std::vector<Frame>;
+
+/// The memory of another process, which runs on meanwhile: what is read may be torn, and never was a whole.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  virtual ~Memory() = default;
+
+  /// False if not all bytes can be read.
+  [[nodiscard]] virtual bool read(std::uint64_t address, void* to, std::size_t size) const = 0;
+};
+
+/// The stack of the thread with this kernel id, or of the program's first thread if there is no such. `runtime` is
+/// the address of `_PyRuntime`. Fails with `BadData`: another version of Python, or memory that makes no sense. A
+/// stack that changed during the reading is cut short. Reads at most 200 frames.
+[[nodiscard]] Result<Stack> read_python_stack(const Memory& memory, std::uint64_t runtime, std::uint64_t thread);
+
+/// The line of the instruction at `offset` bytes, by the code's location table (Objects/locations.md in CPython's
+/// source). 0: it has none.
+[[nodiscard]] int line_at(std::string_view locations, int first_line, std::uint64_t offset);
+
+}  // namespace muster::hang

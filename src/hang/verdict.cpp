@@ -1,0 +1,200 @@
+// Finds the few ranks that keep the others waiting.
+#include "hang/verdict.hpp"
+
+#include "base/ranks.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace muster::hang {
+namespace {
+
+/// Code in which a single rank may stay for minutes without a change that is seen from outside: compilers.
+constexpr std::array<std::string_view, 6> kLongWork{
+    "torch/_inductor/", "torch/_dynamo/",       "torch/utils/cpp_extension.py",
+    "triton/",          "jax/_src/compiler.py", "tensorrt/"};
+
+/// True for stacks in a compiler: ahead-of-time, or when the program runs.
+bool is_long_work(const Stack& stack) {
+  return std::any_of(stack.begin(), stack.end(), [](const Frame& frame) {
+    return std::any_of(kLongWork.begin(), kLongWork.end(),
+                       [&](std::string_view part) { return frame.file.find(part) != std::string::npos; });
+  });
+}
+
+using Ranks = std::set<int>;
+using IsSo = std::function<bool(const Place&)>;
+
+Ranks ranks_where(const std::vector<RankEvidence>& evidence, const IsSo& is_so) {
+  Ranks ranks;
+  for (const RankEvidence& one : evidence) {
+    if (is_so(one.place)) {
+      ranks.insert(one.rank);
+    }
+  }
+  return ranks;
+}
+
+bool has_ended(const Place& place) {
+  return !place.end.empty();
+}
+bool waits(const Place& place) {
+  return !has_ended(place) && !waits_for_others(place.stack).empty();
+}
+bool cannot_run(const Place& place) {
+  return !has_ended(place) && (place.state == 'D' || place.state == 'T' || place.state == 't' || place.state == 'Z');
+}
+
+/// The operation in which most of the ranks wait; empty: none waits in a known one.
+std::string most_common_wait(const std::vector<RankEvidence>& evidence) {
+  std::map<std::string, int> counts;
+  for (const RankEvidence& one : evidence) {
+    if (waits(one.place)) {
+      ++counts[waits_for_others(one.place.stack)];
+    }
+  }
+  const auto most = std::max_element(counts.begin(), counts.end(),
+                                     [](const auto& one, const auto& other) { return one.second < other.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
+/// Few ranks: fewer than half of them.
+bool are_few(std::size_t ranks, std::size_t all) {
+  return ranks > 0 && ranks * 2 < all;
+}
+
+/// The place of a rank, for a comparison: its calls, in the user's program with their lines, but in libraries without,
+/// since waits there are loops; without a stack, what the kernel says.
+std::vector<std::string> signature(const Place& place) {
+  if (place.stack.empty()) {
+    return {place.end, place.state == 'R' ? "R" : "S", place.wait};
+  }
+  std::vector<std::string> calls{waits_for_others(place.stack)};
+  for (const Frame& frame : place.stack) {
+    calls.push_back(frame.file + ":" + frame.function + (is_library(frame) ? "" : ":" + std::to_string(frame.line)));
+  }
+  return calls;
+}
+
+/// The ranks that are at another place than most; empty: no place has most of them.
+Ranks outliers(const std::vector<RankEvidence>& evidence) {
+  std::map<std::vector<std::string>, Ranks> groups;
+  Ranks all;
+  for (const RankEvidence& one : evidence) {
+    groups[signature(one.place)].insert(one.rank);
+    all.insert(one.rank);
+  }
+  const auto largest = std::max_element(groups.begin(), groups.end(), [](const auto& one, const auto& other) {
+    return one.second.size() < other.second.size();
+  });
+  if (largest == groups.end() || largest->second.size() * 2 <= all.size()) {
+    return {};
+  }
+  for (const int rank : largest->second) {
+    all.erase(rank);
+  }
+  return all;
+}
+
+Verdict name(const std::vector<RankEvidence>& evidence, const Ranks& ranks) {
+  const bool others_pass = std::ranges::any_of(evidence, [&](const RankEvidence& one) {
+    return !ranks.contains(one.rank) && one.is_moving && waits(one.place);
+  });
+  const bool is_moving = others_pass || std::ranges::all_of(evidence, [&](const RankEvidence& one) {
+                           return !ranks.contains(one.rank) || one.is_moving || is_long_work(one.place.stack);
+                         });
+  return {is_moving ? Finding::Moving : Finding::Named,
+          {ranks.begin(), ranks.end()},
+          most_common_wait(evidence),
+          static_cast<int>(evidence.size() - ranks.size())};
+}
+
+/// "rank 9 (gpu-17, pid 4711) is at train.py:212 in load_shard"
+std::string describe_one(const RankEvidence& one) {
+  const bool has_pid = one.place.end.empty() && one.pid > 0;
+  const std::string verb = !one.place.end.empty() ? " has ended: " : one.place.stack.empty() ? " is in " : " is at ";
+  return "rank " + std::to_string(one.rank) + " (" + one.host + (has_pid ? ", pid " + std::to_string(one.pid) : "") +
+         ")" + verb + describe(one.place);
+}
+
+std::string describe_waiting(const Verdict& verdict, const std::vector<RankEvidence>& evidence, int world_size) {
+  const bool others_have_ended = std::ranges::all_of(evidence, [&](const RankEvidence& one) {
+    return has_ended(one.place) || std::ranges::binary_search(verdict.ranks, one.rank);
+  });
+  const char* const what = others_have_ended      ? " ranks have ended, and not "
+                           : verdict.wait.empty() ? " ranks are alike and not "
+                                                  : " ranks wait in ";
+  return std::to_string(verdict.waiting) + " of " + std::to_string(world_size) + what +
+         (others_have_ended || verdict.wait.empty() ? "" : verdict.wait + " for ") + describe_ranks(verdict.ranks);
+}
+
+/// Names the place of most ranks that are not named.
+std::string describe_others(const Verdict& verdict, const std::vector<RankEvidence>& evidence) {
+  std::vector<RankEvidence> others;
+  std::copy_if(evidence.begin(), evidence.end(), std::back_inserter(others), [&](const RankEvidence& one) {
+    return !std::binary_search(verdict.ranks.begin(), verdict.ranks.end(), one.rank);
+  });
+  const Group largest = group(others).front();
+  const bool is_one = largest.ranks.size() == 1;
+  return (is_one ? describe_ranks(largest.ranks) : std::to_string(largest.ranks.size()) + " ranks are alike") + ": " +
+         describe(largest.place);
+}
+
+}  // namespace
+
+Verdict judge(const std::vector<RankEvidence>& evidence) {
+  const std::size_t all = evidence.size();
+  const Ranks ended = ranks_where(evidence, has_ended);
+  const Ranks alive = ranks_where(evidence, std::not_fn(has_ended));
+  if (alive.empty()) {
+    return {};
+  }
+  if (!ended.empty()) {
+    return name(evidence, ended.size() <= alive.size() ? ended : alive);
+  }
+  for (const Ranks& ranks : {ranks_where(evidence, cannot_run), ranks_where(evidence, std::not_fn(waits))}) {
+    if (ranks.size() < all && are_few(ranks.size(), all + 1)) {
+      return name(evidence, ranks);
+    }
+  }
+  if (const Ranks ranks = outliers(evidence); !ranks.empty()) {
+    return name(evidence, ranks);
+  }
+  const bool are_alike = std::all_of(evidence.begin(), evidence.end(), [&](const RankEvidence& one) {
+    return signature(one.place) == signature(evidence.front().place);
+  });
+  return {are_alike ? Finding::Alike : Finding::Unclear, {}, most_common_wait(evidence), static_cast<int>(all)};
+}
+
+std::vector<std::string> describe(const Verdict& verdict, const std::vector<RankEvidence>& evidence, int world_size) {
+  constexpr std::size_t kMostNamed = 4;
+  if (evidence.empty()) {
+    return {};
+  }
+  if (verdict.finding == Finding::Alike) {
+    const Place place = group(evidence).front().place;
+    return {std::string("all ranks are ") + (place.stack.empty() ? "in " : "at ") + describe(place)};
+  }
+  if (verdict.finding == Finding::Unclear) {
+    return {"its ranks are at " + std::to_string(group(evidence).size()) + " different places"};
+  }
+  std::vector<std::string> lines{describe_waiting(verdict, evidence, world_size)};
+  for (const RankEvidence& one : evidence) {
+    if (lines.size() <= kMostNamed && std::binary_search(verdict.ranks.begin(), verdict.ranks.end(), one.rank)) {
+      lines.push_back(describe_one(one));
+    }
+  }
+  if (verdict.waiting > 0) {
+    lines.push_back(describe_others(verdict, evidence));
+  }
+  return lines;
+}
+
+}  // namespace muster::hang

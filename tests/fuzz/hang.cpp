@@ -1,0 +1,75 @@
+// Readers of what programs and other nodes say of a hang: the memory of a Python program, its mappings and its file,
+// and the lines of other nodes.
+#include "fuzz.hpp"
+#include "hang/process_memory.hpp"
+#include "hang/verdict.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace muster::fuzz {
+namespace {
+
+/// Memory whose bytes repeat without end: any pointer leads somewhere, also in circles.
+class EndlessMemory final : public hang::Memory {
+ public:
+  explicit EndlessMemory(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  [[nodiscard]] bool read(std::uint64_t address, void* to, std::size_t size) const override {
+    auto* const out = static_cast<char*>(to);
+    for (std::size_t i = 0; i < size; ++i) {
+      out[i] = bytes_[(address + i) % bytes_.size()];
+    }
+    return true;
+  }
+
+ private:
+  std::string bytes_;
+};
+
+/// The table of a Python of a known version, with offsets from the input.
+void check_stack(std::string_view text) {
+  std::string bytes("xdebugpy");
+  bytes += std::string({'\0', '\0', text.size() % 2 == 0 ? '\x0d' : '\x0e', '\x03', '\0', '\0', '\0', '\0'});
+  for (std::size_t i = 0; i < 79; ++i) {
+    bytes += std::string({i < text.size() ? text[i] : '\0', '\0', '\0', '\0', '\0', '\0', '\0', '\0'});
+  }
+  bytes += text;
+  const auto stack = hang::read_python_stack(EndlessMemory(bytes), 0, 1);
+  require(!stack || stack->size() <= 200, "a stack ends");
+  for (const hang::Frame& frame : stack ? *stack : hang::Stack()) {
+    const auto is_printable = [](char c) { return c >= ' ' && c < '\x7f'; };
+    require(std::all_of(frame.file.begin(), frame.file.end(), is_printable), "a name may be printed");
+    require(std::all_of(frame.function.begin(), frame.function.end(), is_printable), "so may that of a function");
+    require(frame.line >= 0, "a line is none or counted from 1");
+  }
+}
+
+void check_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size()) + 1) {
+    lines.emplace_back(text.substr(at, text.find('\n', at) - at));
+  }
+  const hang::Evidence evidence = hang::join_lines(lines);
+  const hang::Verdict verdict = hang::judge(evidence.ranks);
+  require(verdict.ranks.size() < std::max<std::size_t>(evidence.ranks.size(), 1), "somebody waits for those named");
+  (void)hang::describe(verdict, evidence.ranks, static_cast<int>(evidence.ranks.size()));
+  (void)hang::stacks_document(evidence.ranks);
+}
+
+}  // namespace
+}  // namespace muster::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  if (size == 0) {
+    return 0;
+  }
+  const std::string_view text = fuzz::text_of(data, size);
+  fuzz::check_stack(text);
+  fuzz::check_lines(text);
+  fuzz::require(hang::line_at(text, text.front(), size) >= 0, "a line is none or counted from 1");
+  (void)hang::find_python_mappings(text);
+  (void)hang::find_section(fuzz::EndlessMemory(std::string(text)), ".PyRuntime");
+  return 0;
+}

@@ -1,0 +1,231 @@
+#include "hang/verdict.hpp"
+
+#include "base/text.hpp"
+#include "hang/stall_detector.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::hang {
+namespace {
+
+const Frame kCollective{"/opt/venv/lib/python3.13/site-packages/torch/distributed/distributed_c10d.py", "all_reduce",
+                        3000};
+const Frame kWrapper{"/opt/venv/lib/python3.13/site-packages/torch/distributed/c10d_logger.py", "wrapper", 81};
+const Frame kTrain{"/home/me/train.py", "main", 240};
+const Frame kLoad{"/home/me/train.py", "load_shard", 212};
+
+Place in_collective() {
+  return {.end = {}, .state = 'S', .wait = "futex_wait", .stack = {kCollective, kWrapper, kTrain}, .no_stack = {}};
+}
+Place loading() {
+  return {.end = {}, .state = 'S', .wait = "nfs_wait", .stack = {kLoad, kTrain}, .no_stack = {}};
+}
+Place ended(std::string how) {
+  return {.end = std::move(how), .state = '?', .wait = {}, .stack = {}, .no_stack = {}};
+}
+Place with_state(char state) {
+  Place place = in_collective();
+  place.state = state;
+  return place;
+}
+
+/// `usual` for all ranks but those given.
+std::vector<RankEvidence> job_of(int size, const Place& usual, const std::map<int, Place>& others = {}) {
+  std::vector<RankEvidence> job;
+  for (int rank = 0; rank < size; ++rank) {
+    const auto other = others.find(rank);
+    job.push_back(
+        {rank, "gpu-" + std::to_string(rank / 4), 4'700 + rank, other == others.end() ? usual : other->second});
+  }
+  return job;
+}
+
+std::string lines_of(const std::vector<RankEvidence>& job) {
+  return join(describe(judge(job), job, static_cast<int>(job.size())), "\n");
+}
+
+TEST(Verdict, NamesTheRankThatIsInNoCollectiveWhileTheOthersAre) {
+  EXPECT_EQ(lines_of(job_of(16, in_collective(), {{9, loading()}})),
+            "15 of 16 ranks wait in all_reduce for rank 9\n"
+            "rank 9 (gpu-2, pid 4709) is at train.py:212 in load_shard\n"
+            "15 ranks are alike: torch/distributed/distributed_c10d.py:3000 in all_reduce, called "
+            "from train.py:240 in main");
+}
+
+TEST(Verdict, NamesTheRankOfTwoThatDoesNotWait) {
+  EXPECT_EQ(judge(job_of(2, in_collective(), {{0, loading()}})).ranks, std::vector{0});
+}
+
+TEST(Verdict, NamesTheRankThatTheKernelDoesNotRunThoughItIsInTheCollective) {
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{3, with_state('T')}})).ranks, std::vector{3});
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{3, with_state('D')}})).ranks, std::vector{3});
+}
+
+TEST(Verdict, NamesTheRankThatIsInAnotherCollective) {
+  Place broadcast = in_collective();
+  broadcast.stack[0].function = "broadcast";
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{5, broadcast}})).ranks, std::vector{5});
+
+  Place elsewhere = in_collective();
+  elsewhere.stack[2].line = 300;
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{5, elsewhere}})).ranks, std::vector{5}) << "called from another line";
+}
+
+TEST(Verdict, NamesThePublicFunctionOfAWait) {
+  Place starting = in_collective();
+  starting.stack[0].function = "_new_process_group_helper";
+  EXPECT_EQ(waits_for_others(starting.stack), "_new_process_group_helper");
+  starting.stack.insert(starting.stack.begin() + 1, Frame{kCollective.file, "init_process_group", 1});
+  EXPECT_EQ(waits_for_others(starting.stack), "init_process_group");
+}
+
+TEST(Verdict, NamesTheRankThatEndedOrTheOnesThatDidNot) {
+  EXPECT_EQ(judge(job_of(16, in_collective(), {{4, ended("exit code 0")}})).ranks, std::vector{4});
+  const auto left = job_of(16, ended("exit code 0"), {{4, loading()}});
+  EXPECT_EQ(judge(left).ranks, std::vector{4});
+  EXPECT_TRUE(lines_of(left).starts_with("15 of 16 ranks have ended, and not rank 4\nrank 4 (gpu-1, pid 4704) is at "));
+}
+
+TEST(Verdict, NamesTheRankAtAnotherPlaceWhereNoOperationIsKnown) {
+  const Place elsewhere{
+      .end = {}, .state = 'S', .wait = {}, .stack = {Frame{"/home/me/train.py", "wait", 3}}, .no_stack = {}};
+  EXPECT_EQ(judge(job_of(8, loading(), {{6, elsewhere}})).ranks, std::vector{6});
+}
+
+TEST(Verdict, ComparesWhatTheKernelSaysWhereThereAreNoStacks) {
+  Place waiting = in_collective();
+  waiting.stack.clear();
+  Place sleeping = waiting;
+  sleeping.wait = "hrtimer_nanosleep";
+  EXPECT_EQ(judge(job_of(8, waiting, {{6, sleeping}})).ranks, std::vector{6});
+}
+
+TEST(Verdict, AccusesNobodyWhereAllAreAlike) {
+  EXPECT_EQ(judge(job_of(8, in_collective())).finding, Finding::Alike);
+  EXPECT_EQ(judge(job_of(1, loading())).finding, Finding::Alike);
+  EXPECT_EQ(lines_of(job_of(4, loading())), "all ranks are at train.py:212 in load_shard");
+}
+
+TEST(Verdict, AccusesNobodyWhereNoPlaceHasMostRanks) {
+  Place third = loading();
+  third.stack[0].function = "third";
+  EXPECT_EQ(judge(job_of(4, loading(), {{0, third}, {1, third}})).finding, Finding::Unclear);
+}
+
+TEST(Verdict, AccusesNobodyWhileCollectivesGoThrough) {
+  const auto before = job_of(8, in_collective(), {{2, loading()}});
+  auto now = before;
+  now[5].counters.switches = 3;
+  mark_moving(now, before, 30);
+  EXPECT_EQ(judge(now).finding, Finding::Moving) << "a slow rank is no hang";
+}
+
+TEST(Verdict, AccusesNobodyWhoMovesOrCompiles) {
+  auto moving = job_of(8, in_collective(), {{2, loading()}});
+  moving[2].is_moving = true;
+  EXPECT_EQ(judge(moving).finding, Finding::Moving);
+
+  Place compiling = loading();
+  compiling.stack.insert(compiling.stack.begin(), Frame{"/x/site-packages/torch/_inductor/codecache.py", "load", 1});
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{2, compiling}})).finding, Finding::Moving);
+}
+
+TEST(Evidence, IsTheSameAfterItWasSent) {
+  auto job = job_of(4, in_collective(), {{2, loading()}, {3, ended("killed by SIGKILL")}});
+  job[1].counters = {7, 1'000'000'000'000, 3};
+  for (RankEvidence& one : job) {
+    one.host = "gpu-0";
+  }
+  const Evidence joined = join_lines({"nonsense", "{}", to_line({job, 7.5}, 10'000)});
+  const auto& read = joined.ranks;
+  EXPECT_EQ(joined.quiet, 7.5);
+  ASSERT_EQ(read.size(), 4U);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].place, job[i].place);
+    EXPECT_EQ(read[i].pid, job[i].pid);
+    EXPECT_EQ(read[i].host, "gpu-0");
+  }
+  EXPECT_EQ(read[1].counters.io_bytes, 1'000'000'000'000U);
+}
+
+TEST(Evidence, KeepsTheRanksWhereTheStacksDoNotFit) {
+  Place deep = loading();
+  deep.stack.insert(deep.stack.end(), 190, kTrain);
+  const std::string line = to_line({job_of(64, deep), 1}, 4'000);
+  EXPECT_LE(line.size(), 4'000U);
+  EXPECT_EQ(join_lines({line}).ranks.size(), 64U);
+}
+
+TEST(Movement, IsAStackFilesOrWorkOfChildrenThatChange) {
+  const auto moves = [](auto change, double seconds = 10) {
+    const auto before = job_of(1, loading());
+    auto now = before;
+    change(now[0]);
+    mark_moving(now, before, seconds);
+    return now[0].is_moving;
+  };
+  EXPECT_FALSE(moves([](RankEvidence&) {}));
+  EXPECT_TRUE(moves([](RankEvidence& one) { one.place.stack[0].function = "other"; }));
+  EXPECT_FALSE(moves([](RankEvidence& one) { one.place.stack[0].line = 213; })) << "a loop";
+  EXPECT_TRUE(moves([](RankEvidence& one) { one.counters.io_bytes = 2'000'000; }));
+  EXPECT_FALSE(moves([](RankEvidence& one) { one.counters.io_bytes = 2'000; }));
+  EXPECT_TRUE(moves([](RankEvidence& one) { one.counters.children_ms = 6'000; }));
+  EXPECT_FALSE(moves([](RankEvidence& one) { one.counters.children_ms = 600; }));
+}
+
+std::string words_of(const StallDetector::Step& step) {
+  return step.gathers
+             ? "gather"
+             : join(step.lines, " | ") + (step.lines.empty() ? "" : " | ") + "in " + format_seconds(step.delay);
+}
+
+TEST(StallDetector, ReportsOnceAtTheLimitAndSaysThatTheJobMovesAgain) {
+  StallDetector detector(60);
+  const auto job = job_of(4, in_collective(), {{1, loading()}});
+
+  EXPECT_EQ(words_of(detector.on_time(0)), "in 30.00");
+  EXPECT_EQ(words_of(detector.on_time(30)), "gather");
+  EXPECT_EQ(words_of(detector.on_evidence({job, 30}, 4)), "in 30.00");
+  EXPECT_EQ(words_of(detector.on_time(60)), "gather");
+  EXPECT_TRUE(words_of(detector.on_evidence({job, 60}, 4))
+                  .starts_with("the job has not moved for 60 s: 3 of 4 ranks wait in all_reduce for rank 1 | rank 1 "
+                               "(gpu-0, pid 4701) is at "));
+  EXPECT_EQ(words_of(detector.on_time(90)), "gather");
+  EXPECT_EQ(words_of(detector.on_evidence({job, 90}, 4)), "in 30.00");
+  EXPECT_EQ(words_of(detector.on_time(2)), "the job moves again after 90 s | in 28.00");
+  EXPECT_EQ(words_of(detector.on_time(2)), "in 28.00");
+}
+
+TEST(StallDetector, WaitsForTheNodesThatAreNotQuiet) {
+  StallDetector detector(60);
+  const auto job = job_of(4, in_collective(), {{1, loading()}});
+
+  EXPECT_EQ(words_of(detector.on_evidence({job, 12}, 4)), "in 18.00") << "another node wrote a line 12 s ago";
+  EXPECT_EQ(words_of(detector.on_evidence({job, 40}, 4)), "in 20.00");
+  EXPECT_EQ(words_of(detector.on_evidence({job, 31}, 4)), "in 1.00") << "a line was written meanwhile";
+  EXPECT_EQ(words_of(detector.on_evidence({job, 32}, 4)), "in 28.00");
+}
+
+TEST(StallDetector, AccusesNobodyWhoMoves) {
+  StallDetector detector(60);
+  auto job = job_of(4, in_collective(), {{1, loading()}});
+  (void)detector.on_evidence({job, 30}, 4);
+  job[1].counters.io_bytes = 1'000'000'000;
+
+  EXPECT_EQ(words_of(detector.on_evidence({job, 60}, 4)), "in 30.00");
+  EXPECT_TRUE(words_of(detector.on_evidence({job, 90}, 4)).starts_with("the job has not moved for 90 s"))
+      << "now it stands";
+}
+
+TEST(StallDetector, SaysOnceThatAllAreAlike) {
+  StallDetector detector(60);
+  const auto job = job_of(4, in_collective());
+  (void)detector.on_evidence({job, 30}, 4);
+  EXPECT_TRUE(
+      words_of(detector.on_evidence({job, 60}, 4)).starts_with("the job has not moved for 60 s: all ranks are at "));
+  EXPECT_EQ(words_of(detector.on_evidence({job, 90}, 4)), "in 30.00");
+  EXPECT_EQ(words_of(detector.on_time(1)), "in 29.00") << "nothing was wrong";
+}
+
+}  // namespace
+}  // namespace muster::hang
