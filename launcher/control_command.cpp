@@ -1,8 +1,9 @@
-// Answers `muster status`, `stop` and `suspend` (docs/control.md), and sets up the workers on HAI.
+// Answers `muster status`, `stacks`, `stop` and `suspend` (docs/control.md), and sets up the workers on HAI.
 #include "base/text.hpp"
 #include "control/control.hpp"
 #include "control/status.hpp"
 #include "environment/snapshot.hpp"
+#include "hang/evidence.hpp"
 #include "options/settings.hpp"
 #include "options/syntax.hpp"
 #include "plan/make_plan.hpp"
@@ -47,6 +48,12 @@ constexpr auto kStatusTable = std::to_array<Option>({
     help_option("Status"),
 });
 
+constexpr auto kStacksTable = std::to_array<Option>({
+    job_option("Stacks"),
+    {"json", nullptr, "Stacks", "Print JSON.", kInto<&ControlOptions::is_json, read_whether_on>},
+    help_option("Stacks"),
+});
+
 constexpr auto kStopTable = std::to_array<Option>({
     job_option("Stop"),
     {"grace", "SECONDS", "Stop",
@@ -82,6 +89,9 @@ Result<control::Request> request_of(Command command, const ControlOptions& optio
   if (command == Command::Status) {
     return control::Request(control::StatusRequest{});
   }
+  if (command == Command::Stacks) {
+    return control::Request(control::StacksRequest{});
+  }
   if (command == Command::Stop) {
     return control::Request(control::StopRequest{options.time});
   }
@@ -94,12 +104,8 @@ Result<control::Request> request_of(Command command, const ControlOptions& optio
   return control::Request(control::SuspendRequest{options.time, options.reason.value_or("")});
 }
 
-std::string describe_status(const json::object& answer, bool is_json) {
-  if (!is_json) {
-    return control::status_table(answer, control::now_since_1970());
-  }
-  json::value document = answer;
-  return pretty_json(document);
+std::string describe_status(const json::object& answer) {
+  return control::status_table(answer, control::now_since_1970());
 }
 
 /// Sentence for the user about the result of the request.
@@ -130,7 +136,7 @@ Result<int> watch(const std::string& socket) {
     if (!answer) {
       return print(answer.error().message + "\n");
     }
-    TRY(print(before_table + describe_status(*answer, false)));
+    TRY(print(before_table + describe_status(*answer)));
     std::this_thread::sleep_for(kBetweenTables);
   }
 }
@@ -139,6 +145,9 @@ Result<int> watch(const std::string& socket) {
 
 OptionTable status_options() {
   return {kStatusTable, {}, {}, "muster status"};
+}
+OptionTable stacks_options() {
+  return {kStacksTable, {}, {}, "muster stacks"};
 }
 OptionTable stop_options() {
   return {kStopTable, {}, {}, "muster stop"};
@@ -156,8 +165,10 @@ Result<int> run_control(const CommandLine& line, const Snapshot& snapshot) {
     return watch(socket);
   }
   const auto answer = TRY(control::ask(socket, request, kAnswerTimeout));
-  return print(line.command == Command::Status ? describe_status(answer, options.is_json)
-                                               : describe_answer(line, answer));
+  return print(options.is_json                   ? pretty_json(json::value(answer))
+               : line.command == Command::Status ? describe_status(answer)
+               : line.command == Command::Stacks ? hang::stacks_text(answer)
+                                                 : describe_answer(line, answer));
 }
 
 // HAI: finds the package hfai, and the training task whose manager sends notices.

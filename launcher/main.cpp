@@ -76,6 +76,7 @@ std::optional<Result<int>> answer(const CommandLine& line, const Snapshot& snaps
     case Command::Token:
       return run_token();
     case Command::Status:
+    case Command::Stacks:
     case Command::Stop:
     case Command::Suspend:
       return run_control(line, snapshot);

@@ -160,6 +160,10 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"early-exit-timeout", "SECONDS", "Stopping",
      "How long ranks may go on after the first one ended with 0. Default: no limit with wait, 10 with fail.",
      kInto<&GangOptions::early_exit_timeout, read_positive_seconds>},
+    {"hang-report", "SECONDS", "Hangs",
+     "Say where the ranks are when none has written a line for so long, and which of them keep the others waiting. "
+     "0 means never. Default: 60.",
+     kInto<&RunOptions::hang_report, read_seconds>},
     {"suspend-signal", "SIGNAL", "Suspending",
      "This signal is a notice that the job is to give way, and no request to end: TERM under Kubernetes, USR1 with "
      "sbatch --signal=B:USR1@120.",

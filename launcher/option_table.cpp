@@ -125,6 +125,20 @@ Examples:
   kubectl exec train-worker-3 -- muster status --json | jq '.nodes[].workers[] | select(.output_age_s > 600)'
 )";
 
+constexpr const char* kStacksIntroduction =
+    R"(Usage: muster stacks [--job ID|PID] [--json]
+
+Shows where all ranks of a running job are, on all of its nodes: their Python stacks, and what the kernel says. Ranks
+at the same place are shown once; the last lines name the ranks for which the others wait. No rank is stopped.
+docs/hangs.md tells of which programs it knows the stacks.
+
+Exit codes: 0; 64 bad command line, or several jobs run here; 75 none does, or it is ending.
+
+Examples:
+  muster stacks
+  kubectl exec train-worker-3 -- muster stacks --json | jq '.verdict[]'
+)";
+
 constexpr const char* kStopIntroduction =
     R"(Usage: muster stop [--job ID|PID] [--grace SECONDS]
 
@@ -170,6 +184,7 @@ constexpr auto kSubcommands = std::to_array<Subcommand>({
     {Command::Doctor, "doctor", kDoctorIntroduction, doctor_options, read_options_line},
     {Command::Token, "token", kTokenIntroduction, token_options, read_options_line},
     {Command::Status, "status", kStatusIntroduction, status_options, read_options_line},
+    {Command::Stacks, "stacks", kStacksIntroduction, stacks_options, read_options_line},
     {Command::Stop, "stop", kStopIntroduction, stop_options, read_options_line},
     {Command::Suspend, "suspend", kSuspendIntroduction, suspend_options, read_options_line},
     {Command::Render, "render", kRenderIntroduction, render_options, read_render_line},
@@ -276,6 +291,7 @@ std::string man_page() {
                      ".B muster check ranktable\n[\\-\\-json] FILE\n.br\n"
                      ".B muster doctor\n[\\-\\-json]\n.br\n"
                      ".B muster status\n[\\-\\-watch] [\\-\\-json]\n.br\n"
+                     ".B muster stacks\n[\\-\\-json]\n.br\n"
                      ".B muster stop\n[\\-\\-grace SECONDS]\n.br\n"
                      ".B muster suspend\n[\\-\\-within SECONDS]\n.br\n"
                      ".B muster token\n.br\n"
@@ -283,8 +299,8 @@ std::string man_page() {
                      ".SH DESCRIPTION\n.nf\n";
   text += roff(std::string_view(kIntroduction).substr(std::string_view(kIntroduction).find("Starts")));
   text += ".fi\n.SH OPTIONS\n" + man_entries(own_options().options);
-  for (const Command command : {Command::Check, Command::Doctor, Command::Status, Command::Stop, Command::Suspend,
-                                Command::Token, Command::Render}) {
+  for (const Command command : {Command::Check, Command::Doctor, Command::Status, Command::Stacks, Command::Stop,
+                                Command::Suspend, Command::Token, Command::Render}) {
     const Subcommand& subcommand = *find_subcommand(command);
     text += ".SH " + variable_spelling(subcommand.name) + "\n.nf\n" + roff(subcommand.introduction) + ".fi\n";
     text += man_entries(subcommand.options().options);

@@ -114,9 +114,10 @@ inline constexpr const char* kRenderKind = "the kind of manifest";
 /// Answers the command line; returns the exit code.
 [[nodiscard]] Result<int> run_render(const CommandLine& line);
 
-// `muster status`, `stop` and `suspend`: ask a running job on this machine, which asks all its nodes.
+// `muster status`, `stacks`, `stop` and `suspend`: ask a running job on this machine, which asks all its nodes.
 
 [[nodiscard]] OptionTable status_options();
+[[nodiscard]] OptionTable stacks_options();
 [[nodiscard]] OptionTable stop_options();
 [[nodiscard]] OptionTable suspend_options();
 

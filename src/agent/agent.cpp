@@ -251,6 +251,12 @@ void Agent::act(const gang::StartAttempt& wanted) {
                                        std::move(services));
   shutdown_.pending_work().add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
+  const LaunchPlan& started = attempt_->plan();
+  const auto limit = run_.options.hang_report;
+  if (limit.count() > 0 && started.placement.node_rank.value == 0 && started.world_size > 1 &&
+      !started.is_transparent) {
+    control_.watch_for_hangs(limit, started.world_size);
+  }
 }
 
 std::string Agent::attempt_name() const {
@@ -265,6 +271,7 @@ void Agent::on_first_failure(const Failure& failure) {
 void Agent::on_over() {
   shutdown_.pending_work().remove(attempt_name());
   shutdown_.cancel_watch();
+  control_.stop_watching();
   if (!shutdown_.has_begun()) {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }

@@ -1,11 +1,14 @@
 // Turns requests of the control socket into events of the gang, and its answers into lines.
 #include "agent/job_control.hpp"
 
+#include "agent/rank_evidence.hpp"
 #include "agent/run.hpp"
 #include "base/file_io.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "environment/snapshot.hpp"
+#include "hang/evidence.hpp"
+#include "hang/verdict.hpp"
 #include "process/descendants.hpp"
 
 #include <fcntl.h>
@@ -24,9 +27,12 @@
 namespace muster {
 namespace {
 
+constexpr const char* kStacks = "stacks";  ///< see gang::DescribeStatus
 constexpr const char* kNoticeFile = "suspend.json";
 constexpr const char* kFlagFile = "suspend.flag";
 constexpr int kNoticeVersion = 1;
+/// Below the limit of the gang's message.
+constexpr std::size_t kMostAnnouncedBytes = 1'500;
 /// The answer after a failure and after a stop, since no attempt follows a notice.
 constexpr const char* kWorkersAreEnding = "its workers are being ended already";
 
@@ -100,7 +106,9 @@ JobControl::JobControl(boost::asio::io_context& io, HelperProcesses& helpers, st
       since_(control::now_since_1970()),
       server_(io),
       helper_(io, helpers),
-      status_timer_(io) {}
+      status_question_{"", Timer(io)},
+      stacks_question_{kStacks, Timer(io)},
+      hang_timer_(io) {}
 
 void JobControl::start() {
   if (run_folder_.empty()) {
@@ -122,20 +130,20 @@ void JobControl::start() {
 
 void JobControl::end(const std::string& why) {
   end_ = why;
-  status_timer_.cancel();
   helper_.cancel();
   is_stopping_ = true;
   for (const Reply& reply : std::exchange(suspend_replies_, {})) {
     reply(control::write_answer({{"end", why}}));
   }
-  for (const Reply& reply : std::exchange(status_replies_, {})) {
-    reply(control::write_refusal("the job is ending: " + why));
-  }
+  stop_watching();
+  answer(status_question_, "the job is ending: " + why);
+  answer(stacks_question_, "the job is ending: " + why);
 }
 
 void JobControl::note_stopping(bool is_stopping) {
   is_stopping_ = is_stopping;
   if (is_stopping) {
+    stop_watching();
     for (const Reply& reply : std::exchange(suspend_replies_, {})) {
       reply(control::write_answer({{"end", kWorkersAreEnding}}));
     }
@@ -148,16 +156,16 @@ void JobControl::take(const control::HelloRequest& /*request*/, pid_t /*client*/
   reply(control::write_answer(job_document()));
 }
 
-/// Requests that arrive before the answer is complete share it.
 void JobControl::take(const control::StatusRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
-  status_replies_.push_back(reply);
-  if (status_replies_.size() > 1) {
-    return;
-  }
-  lines_.clear();
-  missing_ = job_.nodes;
-  status_timer_.start(kStatusTimeout, [this] { answer_status(missing_); });
-  notify(gang::StatusWanted{});
+  ask_nodes(status_question_, [this, reply](const std::string& why_not) {
+    reply(why_not.empty() ? control::write_answer(status_answer()) : control::write_refusal(why_not));
+  });
+}
+
+void JobControl::take(const control::StacksRequest& /*request*/, pid_t /*client*/, const Reply& reply) {
+  ask_nodes(stacks_question_, [this, reply](const std::string& why_not) {
+    reply(why_not.empty() ? control::write_answer(stacks_answer()) : control::write_refusal(why_not));
+  });
 }
 
 void JobControl::take(const control::StopRequest& request, pid_t /*client*/, const Reply& reply) {
@@ -202,28 +210,53 @@ void JobControl::take(const control::SavedRequest& request, pid_t client, const 
 
 // --- The state of the job -----------------------------------------------------------------------
 
+void JobControl::ask_nodes(Question& question, std::function<void(const std::string& why_not)> then) {
+  question.waiting.push_back(std::move(then));
+  if (question.waiting.size() > 1) {
+    return;
+  }
+  question.lines.clear();
+  question.missing = job_.nodes;
+  question.timer.start(kStatusTimeout, [this, &question] { answer(question); });
+  notify(gang::StatusWanted{&question == &stacks_question_ ? 1 : 0, question.what});
+}
+
 void JobControl::take_status(const gang::StatusOfNode& status) {
-  if (status_replies_.empty()) {
+  Question& question = status.number == 1 ? stacks_question_ : status_question_;
+  if (question.waiting.empty()) {
     return;  // too late
   }
-  lines_.push_back(status.text);
-  missing_ = status.missing;
-  if (missing_ == 0) {
-    answer_status(0);
+  question.lines.push_back(status.text);
+  question.missing = status.missing;
+  if (question.missing == 0) {
+    answer(question);
   }
 }
 
-void JobControl::answer_status(int missing) {
-  status_timer_.cancel();
-  const std::string line =
-      control::write_answer({{"job", job_document()}, {"nodes", control::join_nodes(lines_)}, {"missing", missing}});
-  for (const Reply& reply : std::exchange(status_replies_, {})) {
-    reply(line);
+void JobControl::answer(Question& question, const std::string& why_not) {
+  question.timer.cancel();
+  for (const auto& then : std::exchange(question.waiting, {})) {
+    then(why_not);
   }
+}
+
+json::object JobControl::status_answer() const {
+  return {{"job", job_document()},
+          {"nodes", control::join_nodes(status_question_.lines)},
+          {"missing", status_question_.missing}};
+}
+
+json::object JobControl::stacks_answer() const {
+  const auto ranks = hang::join_lines(stacks_question_.lines).ranks;
+  const auto sentences = hang::describe(hang::judge(ranks), ranks, static_cast<int>(ranks.size()));
+  return {{"job", job_document()},
+          {"stacks", hang::stacks_document(ranks)},
+          {"verdict", json::array(sentences.begin(), sentences.end())},
+          {"missing", stacks_question_.missing}};
 }
 
 void JobControl::describe_status(const gang::DescribeStatus& wanted) {
-  described_.insert(wanted.number);
+  described_[wanted.what].insert(wanted.number);
   if (!std::exchange(is_describing_, true)) {
     describe_pending();
   }
@@ -231,18 +264,33 @@ void JobControl::describe_status(const gang::DescribeStatus& wanted) {
 
 /// Runs in a helper process, because /proc may be large and a file system may hang.
 void JobControl::describe_pending() {
-  const auto asked = std::exchange(described_, {});
-  helper_.start({[this] { return status_line(); }, kHelperTimeout,
-                 [this, asked](const HelperTask::Answer& answer) {
-                   const std::string line = answer ? *answer : control::to_line(describe(), kMostLineBytes);
-                   for (const int number : asked) {
-                     notify(gang::StatusReady{number, line});
-                   }
-                   is_describing_ = !described_.empty();
-                   if (is_describing_) {
-                     describe_pending();
-                   }
-                 }});
+  const auto asked = described_.extract(described_.begin());
+  helper_.start(
+      {[this, what = asked.key()] { return line_about(what); }, kHelperTimeout,
+       [this, what = asked.key(), numbers = asked.mapped()](const HelperTask::Answer& answer) {
+         const std::string line = answer ? *answer : what.empty() ? control::to_line(describe(), kMostLineBytes) : "";
+         for (const int number : numbers) {
+           notify(gang::StatusReady{number, line});
+         }
+         is_describing_ = !described_.empty();
+         if (is_describing_) {
+           describe_pending();
+         }
+       }});
+}
+
+/// Empty where another version of muster asks about something unknown here.
+std::string JobControl::line_about(const std::string& what) const {
+  return what.empty() ? status_line() : what == kStacks ? stacks_line() : "";
+}
+
+std::string JobControl::stacks_line() const {
+  control::NodeStatus status = describe();
+  const double now = control::now_since_1970();
+  for (std::size_t i = 0; i < status.workers.size(); ++i) {
+    add_heartbeat(status.workers[i], heartbeat_file(i), now);
+  }
+  return hang::to_line(gather_evidence(status), kMostLineBytes);
 }
 
 std::string JobControl::status_line() const {
@@ -272,6 +320,40 @@ json::object JobControl::job_document() const {
 
 json::object JobControl::notice_document() const {
   return {{"source", notice_->source}, {"deadline", notice_->deadline}};
+}
+
+// --- Hangs --------------------------------------------------------------------------------------
+
+void JobControl::watch_for_hangs(std::chrono::milliseconds limit, int world_size) {
+  stall_detector_.emplace(std::chrono::duration<double>(limit).count());
+  world_size_ = world_size;
+  hang_timer_.start(limit / 2, [this] { look_for_hang(); });
+}
+
+void JobControl::stop_watching() {
+  hang_timer_.cancel();
+  stall_detector_.reset();
+}
+
+void JobControl::look_for_hang() {
+  const control::NodeStatus status = describe();
+  act(stall_detector_->on_time(quiet_seconds(status)));
+}
+
+void JobControl::act(const hang::StallDetector::Step& step) {
+  for (const std::string& line : step.lines) {
+    notify(gang::Announced{shortened(line, kMostAnnouncedBytes)});
+  }
+  if (!step.gathers) {
+    hang_timer_.start(std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(step.delay)),
+                      [this] { look_for_hang(); });
+    return;
+  }
+  ask_nodes(stacks_question_, [this](const std::string& /*why_not*/) {
+    if (stall_detector_) {
+      act(stall_detector_->on_evidence(hang::join_lines(stacks_question_.lines), world_size_));
+    }
+  });
 }
 
 // --- A notice -----------------------------------------------------------------------------------

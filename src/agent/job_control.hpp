@@ -5,11 +5,13 @@
 #include "agent/control_server.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
+#include "hang/stall_detector.hpp"
 #include "process/helper_process.hpp"
 #include "process/timer.hpp"
 
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -60,6 +62,12 @@ class JobControl {
   /// Writes the notice's files before it returns.
   void take_notice(const gang::SuspendNotice& notice, int attempt);
 
+  /// Watches an attempt for hangs: reports on all nodes if no rank shows progress for `limit`. To be called on one node
+  /// of the job, for each attempt.
+  void watch_for_hangs(std::chrono::milliseconds limit, int world_size);
+  /// No worker runs any more.
+  void stop_watching();
+
   /// Removes the heartbeat files of earlier workers. To be called before workers start again.
   void forget_heartbeats(std::size_t workers) const;
   /// Environment variables of a worker; `worker` is an index on this node.
@@ -68,16 +76,34 @@ class JobControl {
  private:
   using Reply = ControlServer::Reply;
 
+  /// A question to all nodes, asked once for all who want to know before the answer is complete.
+  struct Question {
+    std::string what;  ///< see gang::DescribeStatus
+    Timer timer;       ///< later answers are left out
+    /// Called with the answer, or at the end of the job with a reason for which there is none.
+    std::vector<std::function<void(const std::string& why_not)>> waiting = {};
+    std::vector<std::string> lines = {};  ///< of the nodes that have answered
+    int missing = 0;                      ///< nodes that have not
+  };
+
   void take(const control::HelloRequest& request, pid_t client, const Reply& reply);
   void take(const control::StatusRequest& request, pid_t client, const Reply& reply);
+  void take(const control::StacksRequest& request, pid_t client, const Reply& reply);
   void take(const control::StopRequest& request, pid_t client, const Reply& reply);
   void take(const control::SuspendRequest& request, pid_t client, const Reply& reply);
   void take(const control::WithdrawRequest& request, pid_t client, const Reply& reply);
   void take(const control::SavedRequest& request, pid_t client, const Reply& reply);
 
-  void answer_status(int missing);
+  void ask_nodes(Question& question, std::function<void(const std::string& why_not)> then);
+  void answer(Question& question, const std::string& why_not = "");
+  [[nodiscard]] json::object status_answer() const;
+  [[nodiscard]] json::object stacks_answer() const;
+  void look_for_hang();
+  void act(const hang::StallDetector::Step& step);
   void describe_pending();
+  [[nodiscard]] std::string line_about(const std::string& what) const;
   [[nodiscard]] std::string status_line() const;
+  [[nodiscard]] std::string stacks_line() const;
   [[nodiscard]] json::object job_document() const;
   [[nodiscard]] json::object notice_document() const;
   [[nodiscard]] std::string heartbeat_file(std::size_t worker) const;
@@ -94,12 +120,13 @@ class JobControl {
   std::optional<std::string> end_;  ///< reason of the job's end
   std::optional<JobNotice> notice_;
   std::vector<Reply> suspend_replies_;
-  std::vector<Reply> status_replies_;
-  std::vector<std::string> lines_;  ///< of the nodes that have answered
-  int missing_ = 0;
-  Timer status_timer_;
-  std::set<int> described_;  ///< numbers of queries that wait for the helper process
+  Question status_question_;
+  Question stacks_question_;
+  std::map<std::string, std::set<int>> described_;  ///< what is asked about, with the numbers of the queries
   bool is_describing_ = false;
+  std::optional<hang::StallDetector> stall_detector_;  ///< empty: no attempt is watched
+  int world_size_ = 0;                                 ///< of the attempt that is watched
+  Timer hang_timer_;
 };
 
 }  // namespace muster

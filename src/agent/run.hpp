@@ -119,6 +119,7 @@ struct SuspendOptions {
 /// Options of a run; none of them changes what workers see.
 struct RunOptions {
   std::chrono::milliseconds grace{30'000};         ///< between stop signal and SIGKILL
+  std::chrono::milliseconds hang_report{60'000};   ///< a job that is quiet for this long is reported; 0: never
   StopSignals stop_signals;                        ///< signals that ask the job to end
   std::chrono::milliseconds console_stall{5'000};  ///< a console that accepts no byte for this long is stalled
   Selection selection;                             ///< output shown on the console and written to files

@@ -18,6 +18,7 @@ enum class Command {
   Doctor,
   Token,
   Status,
+  Stacks,
   Stop,
   Suspend
 };

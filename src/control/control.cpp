@@ -101,6 +101,7 @@ double seconds_of(std::chrono::milliseconds duration) {
 struct Writer {
   json::object operator()(const HelloRequest& /*hello*/) const { return request_of("hello"); }
   json::object operator()(const StatusRequest& /*status*/) const { return request_of("status"); }
+  json::object operator()(const StacksRequest& /*stacks*/) const { return request_of("stacks"); }
   json::object operator()(const StopRequest& stop) const {
     json::object object = request_of("stop");
     if (stop.grace) {
@@ -146,6 +147,9 @@ Result<Request> parse_request(std::string_view line) {
   if (request == "status") {
     return Request(StatusRequest{});
   }
+  if (request == "stacks") {
+    return Request(StacksRequest{});
+  }
   if (request == "stop") {
     return read_stop(object);
   }
@@ -158,7 +162,7 @@ Result<Request> parse_request(std::string_view line) {
   if (request == "saved") {
     return read_saved(object);
   }
-  return bad("\"request\" is none of hello, status, stop, suspend, cancel_suspend and saved");
+  return bad("\"request\" is none of hello, status, stacks, stop, suspend, cancel_suspend and saved");
 }
 
 std::string write_request(const Request& request) {

@@ -29,6 +29,8 @@ inline constexpr const char* kSocketName = "control";
 struct HelloRequest {};
 /// Asks for the state of the whole job.
 struct StatusRequest {};
+/// Asks where all ranks of the job are.
+struct StacksRequest {};
 struct StopRequest {
   std::optional<std::chrono::milliseconds> grace;  ///< empty: each node's own
 };
@@ -42,7 +44,8 @@ struct SavedRequest {
   std::optional<int> rank;  ///< the rank that the process reports
 };
 
-using Request = std::variant<HelloRequest, StatusRequest, StopRequest, SuspendRequest, WithdrawRequest, SavedRequest>;
+using Request = std::variant<HelloRequest, StatusRequest, StacksRequest, StopRequest, SuspendRequest, WithdrawRequest,
+                             SavedRequest>;
 
 /// Parses a request line without its line end. Fails with `BadData`: not JSON, another version, an unknown request,
 /// or a value out of range.

@@ -633,9 +633,9 @@ TEST(FrontEnds, HaveCompletions) {
   EXPECT_NE(
       compat_completion(*find_compat("torchrun"), {"bash", {}})->find("complete -o filenames -F _torchrun torchrun"),
       std::string::npos);
-  EXPECT_NE(
-      completion_script({"bash", {}})->find("run plan explain check doctor token status stop suspend render torchrun"),
-      std::string::npos);
+  EXPECT_NE(completion_script({"bash", {}})
+                ->find("run plan explain check doctor token status stacks stop suspend render torchrun"),
+            std::string::npos);
 }
 
 }  // namespace

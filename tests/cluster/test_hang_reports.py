@@ -1,0 +1,34 @@
+"""A hang is reported on the consoles of all nodes, whichever node has the rank that causes it (docs/hangs.md)."""
+
+import json
+import signal
+import sys
+
+import pytest
+
+# The rank of the first argument is stopped; the others wait.
+ONE_IS_STOPPED = """
+import os, signal, sys
+print("ready", flush=True)
+if os.environ["RANK"] == sys.argv[1]:
+    os.kill(os.getpid(), signal.SIGSTOP)
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_every_node_names_the_rank_for_which_the_others_wait(gang, rank):
+    command = [sys.executable, "-c", ONE_IS_STOPPED, str(rank)]
+    job = gang(2, "--hang-report=1", workers=2, command=command)
+    job.start_all()
+
+    for one in job.jobs.values():
+        one.err.wait_for(f" s: 3 of 4 ranks are alike and not rank {rank}")
+        one.err.wait_for("3 ranks are alike: state S")
+    answer = job.muster.run("stacks", f"--job={job.jobs[1].guard()}", "--json")
+    document = json.loads(answer.out.text)
+
+    assert document["missing"] == 0
+    assert [group["ranks"] for group in document["stacks"]] == [[one for one in range(4) if one != rank], [rank]]
+    job.jobs[0].signal(signal.SIGTERM)
+    job.assert_codes(143)

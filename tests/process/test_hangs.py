@@ -1,0 +1,130 @@
+"""Where the ranks are: `muster stacks`, and what is said by itself when a job hangs (docs/hangs.md)."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.deadlines import wait_until
+
+# Rank 1 says its pid and is stopped as soon as it waits; the others wait, too.
+ONE_IS_STOPPED = """
+import os, signal
+if os.environ["RANK"] == "1":
+    print("pid", os.getpid(), flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    print("continued", flush=True)
+signal.pause()
+"""
+
+WAITS_IN_A_FUNCTION = """
+import os, sys, time
+
+def load_shard():
+    time.sleep(600)
+
+def train():
+    time.sleep(600)
+
+print("ready", flush=True)
+load_shard() if os.environ["RANK"] == "2" else train()
+"""
+
+
+def newer_pythons():
+    """The interpreters of this machine that describe themselves."""
+    found = {}
+    folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
+    for folder in [*folders, *sorted(Path("/root/.pyenv/versions").glob("3.*/bin")), *Path("/opt").glob("*/bin")]:
+        for path in sorted(folder.glob("python3.1[34]")) if os.access(folder, os.R_OK) else ():
+            if subprocess.run([path, "-c", "pass"], capture_output=True, check=False).returncode == 0:
+                found.setdefault(path.name, path)
+    return list(found.values())
+
+
+@pytest.fixture
+def stacks(muster):
+    """The answer of `muster stacks` about a job; None while it has not started."""
+
+    def ask(job, *options):
+        return muster.run("stacks", f"--job={job.guard()}", *options)
+
+    return ask
+
+
+def pid_of(job):
+    job.out.wait_for("pid ")
+    job.out.wait_for("\n")
+    return int(job.out.lines[0].split()[-1])
+
+
+def document_of(answer):
+    assert answer.code == 0, answer.words()
+    return json.loads(answer.out.text)
+
+
+def test_stacks_groups_the_ranks_and_names_the_one_that_is_stopped(muster, stacks):
+    job = muster.start("--nproc-per-node=4", "--hang-report=0", "--", sys.executable, "-c", ONE_IS_STOPPED)
+    pid = pid_of(job)
+
+    document = wait_until(
+        lambda: next((one for one in [document_of(stacks(job, "--json"))] if len(one["stacks"]) == 2), None),
+        "three ranks that wait and one that is stopped",
+    )
+    text = stacks(job).out.text
+
+    assert sorted((group["ranks"], group["state"]) for group in document["stacks"]) == [([0, 2, 3], "S"), ([1], "T")]
+    assert document["missing"] == 0
+    assert re.fullmatch(
+        rf"3 of 4 ranks are alike and not rank 1\nrank 1 \(\S+, pid {pid}\) is in state T.*\n3 ranks are alike: state S.*",
+        "\n".join(document["verdict"]),
+    )
+    assert "ranks 0, 2-3: state S" in text
+    assert "no Python stack: " in text
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+def test_a_hang_is_reported_once_and_so_is_its_end(muster):
+    job = muster.start("--nproc-per-node=4", "--hang-report=1", "--", sys.executable, "-c", ONE_IS_STOPPED)
+    pid = pid_of(job)
+
+    job.err.wait_for("3 of 4 ranks are alike and not rank 1")
+    job.err.wait_for("3 ranks are alike: state S")
+    os.kill(pid, signal.SIGCONT)
+    job.err.wait_for("the job moves again after ")
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    lines = [line for line in job.err.lines if "rank" in line or "moved" in line]
+    assert len(re.findall(r"the job has not moved for \d+ s: 3 of 4 ranks are alike and not rank 1", job.err.text)) == 1
+    assert any(re.search(rf"rank 1 \(\S+, pid {pid}\) is in state T", line) for line in lines), job.words()
+
+
+def test_ranks_that_are_alike_accuse_nobody(muster):
+    job = muster.start("--nproc-per-node=2", "--hang-report=1", "--", sys.executable, "-c", "import signal; signal.pause()")
+
+    job.err.wait_for(" s: all ranks are in state S")
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    assert "not rank" not in job.err.text
+
+
+def test_a_python_that_describes_itself_is_named_by_its_line(muster, stacks, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(WAITS_IN_A_FUNCTION)
+    for python in newer_pythons():
+        job = muster.start("--nproc-per-node=4", "--hang-report=1", "--no-python", python, script)
+        job.err.wait_for(" is at train.py:5 in load_shard")
+        job.err.wait_for("3 ranks are alike: train.py:8 in train")
+        text = stacks(job).out.text
+        assert "ranks 0-1, 3: state S" in text
+        assert f"    {script}:8 in train\n    {script}:11 in <module>\n" in text
+        job.signal(signal.SIGTERM)
+        assert job.end() == 143
