@@ -262,35 +262,46 @@ void JobControl::describe_status(const gang::DescribeStatus& wanted) {
   }
 }
 
-/// Runs in a helper process, because /proc may be large and a file system may hang.
+/// Runs in a helper process, because /proc may be large and a file system may hang. A program whose memory cannot be
+/// read for now, since it waits for a page, must not hide the other ranks: then all are described without stacks.
 void JobControl::describe_pending() {
   const auto asked = described_.extract(described_.begin());
-  helper_.start(
-      {[this, what = asked.key()] { return line_about(what); }, kHelperTimeout,
-       [this, what = asked.key(), numbers = asked.mapped()](const HelperTask::Answer& answer) {
-         const std::string line = answer ? *answer : what.empty() ? control::to_line(describe(), kMostLineBytes) : "";
-         for (const int number : numbers) {
-           notify(gang::StatusReady{number, line});
-         }
-         is_describing_ = !described_.empty();
-         if (is_describing_) {
-           describe_pending();
-         }
-       }});
+  const auto send = [this, numbers = asked.mapped()](const std::string& line) {
+    for (const int number : numbers) {
+      notify(gang::StatusReady{number, line});
+    }
+    is_describing_ = !described_.empty();
+    if (is_describing_) {
+      describe_pending();
+    }
+  };
+  if (asked.key().empty()) {
+    helper_.start({[this] { return status_line(); }, kHelperTimeout,
+                   [this, send](const HelperTask::Answer& answer) {
+                     send(answer ? *answer : control::to_line(describe(), kMostLineBytes));
+                   }});
+  } else if (asked.key() == kStacks) {
+    helper_.start({[this] { return stacks_line(hang::Stacks::Read); }, kHelperTimeout,
+                   [this, send](const HelperTask::Answer& answer) {
+                     if (answer) {
+                       send(*answer);
+                       return;
+                     }
+                     helper_.start({[this] { return stacks_line(hang::Stacks::LeaveOut); }, kHelperTimeout,
+                                    [send](const HelperTask::Answer& states) { send(states.value_or("")); }});
+                   }});
+  } else {
+    send("");  // another version of muster asks about something that is unknown here
+  }
 }
 
-/// Empty where another version of muster asks about something unknown here.
-std::string JobControl::line_about(const std::string& what) const {
-  return what.empty() ? status_line() : what == kStacks ? stacks_line() : "";
-}
-
-std::string JobControl::stacks_line() const {
+std::string JobControl::stacks_line(hang::Stacks stacks) const {
   control::NodeStatus status = describe();
   const double now = control::now_since_1970();
   for (std::size_t i = 0; i < status.workers.size(); ++i) {
     add_heartbeat(status.workers[i], heartbeat_file(i), now);
   }
-  return hang::to_line(gather_evidence(status), kMostLineBytes);
+  return hang::to_line(gather_evidence(status, stacks), kMostLineBytes);
 }
 
 std::string JobControl::status_line() const {

@@ -5,6 +5,7 @@
 #include "agent/control_server.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
+#include "hang/process_memory.hpp"
 #include "hang/stall_detector.hpp"
 #include "process/helper_process.hpp"
 #include "process/timer.hpp"
@@ -101,9 +102,8 @@ class JobControl {
   void look_for_hang();
   void act(const hang::StallDetector::Step& step);
   void describe_pending();
-  [[nodiscard]] std::string line_about(const std::string& what) const;
   [[nodiscard]] std::string status_line() const;
-  [[nodiscard]] std::string stacks_line() const;
+  [[nodiscard]] std::string stacks_line(hang::Stacks stacks) const;
   [[nodiscard]] json::object job_document() const;
   [[nodiscard]] json::object notice_document() const;
   [[nodiscard]] std::string heartbeat_file(std::size_t worker) const;

@@ -1,7 +1,6 @@
 // Describes each worker by its Python program, else by its main process.
 #include "agent/rank_evidence.hpp"
 
-#include "hang/process_memory.hpp"
 #include "process/descendants.hpp"
 
 #include <unistd.h>
@@ -43,8 +42,8 @@ std::string wait_of(pid_t process) {
 }
 
 /// The program that is the rank: the worker, or the first Python program below it where a shell has started that.
-Process find_program(const Process& worker, const std::vector<Process>& below) {
-  if (!hang::is_python(worker.pid)) {
+Process find_program(const Process& worker, const std::vector<Process>& below, hang::Stacks stacks) {
+  if (stacks == hang::Stacks::Read && !hang::is_python(worker.pid)) {
     for (const Process& process : below) {
       if (hang::is_python(process.pid)) {
         return process;
@@ -54,14 +53,16 @@ Process find_program(const Process& worker, const std::vector<Process>& below) {
   return worker;
 }
 
-hang::RankEvidence describe_running(const Process& worker, const std::vector<Process>& all) {
+hang::RankEvidence describe_running(const Process& worker, const std::vector<Process>& all, hang::Stacks stacks) {
   const std::vector<Process> below = descendants(all, worker.pid, {});
-  const Process program = find_program(worker, below);
+  const Process program = find_program(worker, below, stacks);
   hang::RankEvidence evidence;
   evidence.pid = program.pid;
   evidence.place.state = program.state;
   evidence.place.wait = wait_of(program.pid);
-  if (auto stack = hang::read_stack(program.pid)) {
+  if (stacks == hang::Stacks::LeaveOut) {
+    evidence.place.no_stack = "the memory of a rank on this node cannot be read for now";
+  } else if (auto stack = hang::read_stack(program.pid)) {
     evidence.place.stack = std::move(*stack);
   } else {
     evidence.place.no_stack = stack.error().message;
@@ -80,14 +81,14 @@ hang::RankEvidence describe_running(const Process& worker, const std::vector<Pro
 
 }  // namespace
 
-hang::Evidence gather_evidence(const control::NodeStatus& status) {
+hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks) {
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
   for (const control::WorkerStatus& worker : status.workers) {
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
     hang::RankEvidence evidence;
     if (worker.pid > 0 && running != all.end()) {
-      evidence = describe_running(*running, all);
+      evidence = describe_running(*running, all, stacks);
     } else {
       evidence.place.end = worker.state;
     }

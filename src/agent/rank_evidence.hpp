@@ -5,11 +5,12 @@
 
 #include "control/status.hpp"
 #include "hang/evidence.hpp"
+#include "hang/process_memory.hpp"
 
 namespace muster {
 
 /// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.
-[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status);
+[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks);
 
 /// Seconds since one of the workers last wrote a line or called heartbeat() or progress(), or was started.
 [[nodiscard]] double quiet_seconds(const control::NodeStatus& status);

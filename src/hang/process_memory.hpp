@@ -32,6 +32,12 @@ struct Mapping {
 /// The offset of a section in an ELF file of 64-bit little-endian numbers, read by `file`. Empty: it has none.
 [[nodiscard]] std::optional<std::uint64_t> find_section(const Memory& file, std::string_view name);
 
+/// Reading the memory of a process may wait as long as the process itself does for a page.
+enum class Stacks {
+  Read,
+  LeaveOut
+};
+
 /// True if the process has mapped Python's executable or library.
 [[nodiscard]] bool is_python(pid_t process);
 

@@ -65,8 +65,8 @@ def test_data_that_is_no_join_is_refused_and_the_gang_continues(waiting, data):
 
 STRANGERS = {
     "another version": (
-        {"protocol": 4, "version": "9.9.9"},
-        r"muster 9\.9\.9 speaks version 4 of the protocol, the leader version 3",
+        {"protocol": 5, "version": "9.9.9"},
+        r"muster 9\.9\.9 speaks version 5 of the protocol, the leader version 4",
     ),
     "another job": ({"job_id": "somebody's"}, r"its job is 'somebody's', the leader's is 'none'"),
     "the leader's own rank": ({"rank": 0}, r"node rank 0 is taken by \S+, the leader"),
