@@ -256,42 +256,50 @@ json::object JobControl::stacks_answer() const {
 }
 
 void JobControl::describe_status(const gang::DescribeStatus& wanted) {
+  if (!wanted.what.empty() && wanted.what != kStacks) {  // another version of muster asks
+    notify(gang::StatusReady{wanted.number, ""});
+    return;
+  }
   described_[wanted.what].insert(wanted.number);
   if (!std::exchange(is_describing_, true)) {
     describe_pending();
   }
 }
 
-/// Runs in a helper process, because /proc may be large and a file system may hang. A program whose memory cannot be
-/// read for now, since it waits for a page, must not hide the other ranks: then all are described without stacks.
+/// Runs in a helper process, because /proc may be large and a file system may hang.
 void JobControl::describe_pending() {
   const auto asked = described_.extract(described_.begin());
-  const auto send = [this, numbers = asked.mapped()](const std::string& line) {
-    for (const int number : numbers) {
-      notify(gang::StatusReady{number, line});
-    }
-    is_describing_ = !described_.empty();
-    if (is_describing_) {
-      describe_pending();
-    }
-  };
-  if (asked.key().empty()) {
-    helper_.start({[this] { return status_line(); }, kHelperTimeout,
-                   [this, send](const HelperTask::Answer& answer) {
-                     send(answer ? *answer : control::to_line(describe(), kMostLineBytes));
-                   }});
-  } else if (asked.key() == kStacks) {
-    helper_.start({[this] { return stacks_line(hang::Stacks::Read); }, kHelperTimeout,
-                   [this, send](const HelperTask::Answer& answer) {
-                     if (answer) {
-                       send(*answer);
-                       return;
-                     }
-                     helper_.start({[this] { return stacks_line(hang::Stacks::LeaveOut); }, kHelperTimeout,
-                                    [send](const HelperTask::Answer& states) { send(states.value_or("")); }});
-                   }});
-  } else {
-    send("");  // another version of muster asks about something that is unknown here
+  const std::set<int>& numbers = asked.mapped();
+  if (asked.key() == kStacks) {
+    describe_stacks(numbers, hang::Stacks::Read);
+    return;
+  }
+  helper_.start({[this] { return status_line(); }, kHelperTimeout,
+                 [this, numbers](const HelperTask::Answer& answer) {
+                   send_description(numbers, answer ? *answer : control::to_line(describe(), kMostLineBytes));
+                 }});
+}
+
+/// A program whose memory cannot be read for now, since it waits for a page, must not hide the other ranks: then all
+/// are described without stacks.
+void JobControl::describe_stacks(const std::set<int>& numbers, hang::Stacks stacks) {
+  helper_.start({[this, stacks] { return stacks_line(stacks); }, kHelperTimeout,
+                 [this, numbers, stacks](const HelperTask::Answer& answer) {
+                   if (!answer && stacks == hang::Stacks::Read) {
+                     describe_stacks(numbers, hang::Stacks::LeaveOut);
+                   } else {
+                     send_description(numbers, answer.value_or(""));
+                   }
+                 }});
+}
+
+void JobControl::send_description(const std::set<int>& numbers, const std::string& line) {
+  for (const int number : numbers) {
+    notify(gang::StatusReady{number, line});
+  }
+  is_describing_ = !described_.empty();
+  if (is_describing_) {
+    describe_pending();
   }
 }
 

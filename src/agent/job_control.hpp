@@ -102,6 +102,8 @@ class JobControl {
   void look_for_hang();
   void act(const hang::StallDetector::Step& step);
   void describe_pending();
+  void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks);
+  void send_description(const std::set<int>& numbers, const std::string& line);
   [[nodiscard]] std::string status_line() const;
   [[nodiscard]] std::string stacks_line(hang::Stacks stacks) const;
   [[nodiscard]] json::object job_document() const;

@@ -43,14 +43,11 @@ std::string wait_of(pid_t process) {
 
 /// The program that is the rank: the worker, or the first Python program below it where a shell has started that.
 Process find_program(const Process& worker, const std::vector<Process>& below, hang::Stacks stacks) {
-  if (stacks == hang::Stacks::Read && !hang::is_python(worker.pid)) {
-    for (const Process& process : below) {
-      if (hang::is_python(process.pid)) {
-        return process;
-      }
-    }
+  if (stacks == hang::Stacks::LeaveOut || hang::is_python(worker.pid)) {
+    return worker;
   }
-  return worker;
+  const auto python = std::ranges::find_if(below, [](const Process& process) { return hang::is_python(process.pid); });
+  return python == below.end() ? worker : *python;
 }
 
 hang::RankEvidence describe_running(const Process& worker, const std::vector<Process>& all, hang::Stacks stacks) {

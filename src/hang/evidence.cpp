@@ -105,31 +105,39 @@ std::optional<RankEvidence> read_rank(const json::value& value) {
   return rank;
 }
 
-/// Reads `{"host": ..., "groups": [{"place": {...}, "ranks": [[rank, pid, ...], ...]}, ...]}`.
+/// Reads `{"place": {...}, "ranks": [[rank, pid, ...], ...]}`.
+void read_group(const json::value& value, const std::string& host, std::vector<RankEvidence>& ranks) {
+  const json::object* const found = value.if_object();
+  const json::array* const entries = found == nullptr ? nullptr : array_at(*found, "ranks");
+  const json::value* const place = found == nullptr ? nullptr : found->if_contains("place");
+  if (entries == nullptr || place == nullptr || !place->is_object()) {
+    return;
+  }
+  const Place read = read_place(place->get_object());
+  for (const json::value& entry : *entries) {
+    if (auto rank = read_rank(entry)) {
+      rank->host = host;
+      rank->place = read;
+      ranks.push_back(std::move(*rank));
+    }
+  }
+}
+
+/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...]}`.
 void read_line(const std::string& line, Evidence& evidence) {
   boost::system::error_code error;
   const json::value document = json::parse(line, error);
   const json::object* const node = error ? nullptr : document.if_object();
   const json::array* const groups = node == nullptr ? nullptr : array_at(*node, "groups");
-  const json::value* const quiet = node == nullptr ? nullptr : node->if_contains("quiet");
-  if (groups != nullptr && quiet != nullptr && quiet->is_number()) {
+  if (groups == nullptr) {
+    return;
+  }
+  const json::value* const quiet = node->if_contains("quiet");
+  if (quiet != nullptr && quiet->is_number()) {
     evidence.quiet = std::min(evidence.quiet, quiet->to_number<double>(error));
   }
-  for (std::size_t i = 0; groups != nullptr && i < groups->size(); ++i) {
-    const json::object* const found = groups->at(i).if_object();
-    const json::array* const ranks = found == nullptr ? nullptr : array_at(*found, "ranks");
-    const json::value* const place = found == nullptr ? nullptr : found->if_contains("place");
-    if (ranks == nullptr || place == nullptr || !place->is_object()) {
-      continue;
-    }
-    const Place read = read_place(place->get_object());
-    for (const json::value& entry : *ranks) {
-      if (auto rank = read_rank(entry)) {
-        rank->host = text_at(*node, "host");
-        rank->place = read;
-        evidence.ranks.push_back(std::move(*rank));
-      }
-    }
+  for (const json::value& group : *groups) {
+    read_group(group, text_at(*node, "host"), evidence.ranks);
   }
 }
 
@@ -189,6 +197,7 @@ std::vector<Group> group(const std::vector<RankEvidence>& evidence) {
     ranks[one.place].insert(one.rank);
   }
   std::vector<Group> groups;
+  groups.reserve(ranks.size());
   for (const auto& [place, of_place] : ranks) {
     groups.push_back({place, {of_place.begin(), of_place.end()}});
   }

@@ -22,7 +22,7 @@ struct Place {
   std::string wait;      ///< the kernel's function in which the main thread waits; empty: none, or not readable
   Stack stack;           ///< of Python's main thread; empty: see `no_stack`
   std::string no_stack;  ///< why there is no stack
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Numbers that grow while a rank works.

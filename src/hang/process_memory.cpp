@@ -138,6 +138,26 @@ std::optional<std::uint64_t> find_section(const Memory& file, std::string_view n
   return {};
 }
 
+namespace {
+
+/// The address of `_PyRuntime`. The file is opened as the process sees it, which may have another root.
+std::optional<std::uint64_t> find_runtime(pid_t process, const std::vector<Mapping>& mappings) {
+  std::string before;
+  for (const Mapping& mapping : mappings) {
+    if (mapping.path == std::exchange(before, mapping.path)) {
+      continue;
+    }
+    const FileMemory file("/proc/" + std::to_string(process) + "/root" + mapping.path);
+    const auto section = find_section(file, kRuntimeSection);
+    if (const auto address = section ? address_of(mappings, mapping.path, *section) : std::nullopt) {
+      return address;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 bool is_python(pid_t process) {
   return !find_python_mappings(mappings_of(process)).empty();
 }
@@ -147,25 +167,16 @@ Result<Stack> read_stack(pid_t process) {
   if (mappings.empty()) {
     return Error{ErrorKind::NotFound, "process " + std::to_string(process) + " is not Python"};
   }
-  std::string before;
-  for (const Mapping& mapping : mappings) {
-    if (mapping.path == std::exchange(before, mapping.path)) {
-      continue;
-    }
-    // As the process sees its files: it may have another root.
-    const FileMemory file("/proc/" + std::to_string(process) + "/root" + mapping.path);
-    const auto section = find_section(file, kRuntimeSection);
-    const auto address = section ? address_of(mappings, mapping.path, *section) : std::nullopt;
-    if (address) {
-      const ProcessMemory memory(process);
-      std::byte probe{};
-      if (!memory.read(*address, &probe, sizeof probe)) {
-        return system_error("cannot read the memory of process " + std::to_string(process), errno);
-      }
-      return read_python_stack(memory, *address, static_cast<std::uint64_t>(process));
-    }
+  const auto runtime = find_runtime(process, mappings);
+  if (!runtime) {
+    return Error{ErrorKind::BadData, "no interpreter of process " + std::to_string(process) + " describes itself"};
   }
-  return Error{ErrorKind::BadData, "no interpreter of process " + std::to_string(process) + " describes itself"};
+  const ProcessMemory memory(process);
+  std::byte probe{};
+  if (!memory.read(*runtime, &probe, sizeof probe)) {
+    return system_error("cannot read the memory of process " + std::to_string(process), errno);
+  }
+  return read_python_stack(memory, *runtime, static_cast<std::uint64_t>(process));
 }
 
 }  // namespace muster::hang

@@ -214,42 +214,61 @@ class LocationReader {
   std::size_t at_ = 0;
 };
 
+/// Forms of an entry in a location table.
+enum LocationForm : std::uint8_t {
+  OneLine0 = 10,
+  OneLine2 = 12,
+  NoColumns = 13,
+  Long = 14,
+  None = 15
+};
+
+bool is_one_line(std::uint8_t form) {
+  return form >= OneLine0 && form <= OneLine2;
+}
+
+/// Reads how many lines an entry is behind the one before.
+std::int64_t read_line_step(LocationReader& reader, std::uint8_t form) {
+  if (form == Long || form == NoColumns) {
+    return reader.signed_number();
+  }
+  return is_one_line(form) ? form - OneLine0 : 0;
+}
+
+/// Reads past the columns of an entry, and the last line of a long one.
+void skip_columns(LocationReader& reader, std::uint8_t form) {
+  if (form == Long) {
+    (void)reader.number();
+    (void)reader.number();
+    (void)reader.number();
+  } else if (form < NoColumns) {
+    (void)reader.next();
+    (void)(is_one_line(form) ? reader.next() : std::uint8_t{0});
+  }
+}
+
 }  // namespace
 
 int line_at(std::string_view locations, int first_line, std::uint64_t offset) {
   constexpr std::uint8_t kBegins = 0x80;
   constexpr std::uint64_t kBytesOfUnit = 2;
-  enum Form : std::uint8_t {
-    OneLine0 = 10,
-    OneLine2 = 12,
-    NoColumns = 13,
-    Long = 14,
-    None = 15
-  };
   LocationReader reader(locations);
   std::int64_t line = first_line;
   std::uint64_t end = 0;
-  while (!reader.is_at_end()) {
+  while (offset >= end) {
     const std::uint8_t head = reader.next();
     if ((head & kBegins) == 0) {
-      break;
+      return 0;
     }
     const std::uint8_t form = (head >> 3U) & 0x0FU;
     end += ((head & 7U) + 1U) * kBytesOfUnit;
-    if (form == Long || form == NoColumns) {
-      line += reader.signed_number();
-    } else if (form >= OneLine0 && form <= OneLine2) {
-      line += form - OneLine0;
-    }
-    const int columns = form == Long ? 3 : form >= OneLine0 && form <= OneLine2 ? 2 : form < OneLine0 ? 1 : 0;
-    for (int i = 0; i < columns; ++i) {
-      (void)(form == Long ? reader.number() : reader.next());
-    }
-    if (offset < end) {
-      return form == None || line < 0 || line > INT32_MAX ? 0 : static_cast<int>(line);
+    line += read_line_step(reader, form);
+    skip_columns(reader, form);
+    if (offset < end && form == None) {
+      return 0;
     }
   }
-  return 0;
+  return line < 0 || line > INT32_MAX ? 0 : static_cast<int>(line);
 }
 
 Result<Stack> read_python_stack(const Memory& memory, std::uint64_t runtime, std::uint64_t thread) {

@@ -21,7 +21,7 @@ struct Frame {
   std::string file;
   std::string function;
   int line = 0;
-  auto operator<=>(const Frame&) const = default;
+  auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// The calls of one thread, innermost first.
