@@ -351,7 +351,7 @@ def test_a_traced_zombie_counts_as_a_failed_worker(muster, restarts):
 
 @pytest.mark.plain_build
 def test_an_agent_sleeps_while_a_debugger_stops_the_guard(muster, worker):
-    job = start_stubborn(muster, worker)
+    job = start_stubborn(muster, worker, "--hang-report=0")
     agent = job.agent()
     trace(job.pid)
     ask_kernel(PTRACE_INTERRUPT, job.pid)
