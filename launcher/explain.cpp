@@ -108,11 +108,13 @@ std::optional<Result<std::string>> requested_text(const CommandLine& line) {
 }
 
 Result<int> print(const Result<std::string>& result) {
-  const std::string text = TRY(result);
+  if (!result) {
+    return result.error();
+  }
   if (was_closed(STDOUT_FILENO)) {  // another file, which accepts everything, may have it now
     return system_error("cannot write to standard output", EBADF);
   }
-  std::string_view rest(text);
+  std::string_view rest(*result);
   while (!rest.empty()) {
     const ssize_t taken = ::write(STDOUT_FILENO, rest.data(), rest.size());
     if (taken < 0 && errno == EPIPE) {

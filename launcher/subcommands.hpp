@@ -18,7 +18,7 @@ namespace muster {
 [[nodiscard]] std::optional<Result<std::string>> requested_text(const CommandLine& line);
 
 /// Writes to standard output. Returns the exit code 0, or an error if it cannot be written.
-[[nodiscard]] Result<int> print(const Result<std::string>& text);
+[[nodiscard]] Result<int> print(const Result<std::string>& result);
 
 /// Logs what is done differently from the request. A job logs that itself when it starts.
 void log_notices(const CommandLine& line);

@@ -86,11 +86,11 @@ Result<std::string> find_daemon(const std::string& host, const MpiRoleInput& inp
 
 /// Connects to a daemon and has it run the command.
 Result<UniqueFd> start_there(const mpi::AgentCall& call, const MpiRoleInput& input) {
-  const auto secret = variable_of(input, mpi::variable::kSecret);
-  const auto endpoint = TRY(secret ? find_daemon(call.host, input) : secret);
+  const auto secret = TRY(variable_of(input, mpi::variable::kSecret));
+  const auto endpoint = TRY(find_daemon(call.host, input));
   const Deadline deadline(kDaemonTimeout);
   auto link = TRY(connect_to(endpoint, deadline));
-  TRY(ask_for_command(link.get(), *secret, call.command, deadline));
+  TRY(ask_for_command(link.get(), secret, call.command, deadline));
   return link;
 }
 
