@@ -106,8 +106,8 @@ JobControl::JobControl(boost::asio::io_context& io, HelperProcesses& helpers, st
       since_(control::now_since_1970()),
       server_(io),
       helper_(io, helpers),
-      status_question_{"", Timer(io)},
-      stacks_question_{kStacks, Timer(io)},
+      status_question_{0, "", Timer(io)},
+      stacks_question_{1, kStacks, Timer(io)},
       hang_timer_(io) {}
 
 void JobControl::start() {
@@ -218,11 +218,11 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
   question.lines.clear();
   question.missing = job_.nodes;
   question.timer.start(kStatusTimeout, [this, &question] { answer(question); });
-  notify(gang::StatusWanted{&question == &stacks_question_ ? 1 : 0, question.what});
+  notify(gang::StatusWanted{question.number, question.what});
 }
 
 void JobControl::take_status(const gang::StatusOfNode& status) {
-  Question& question = status.number == 1 ? stacks_question_ : status_question_;
+  Question& question = status.number == stacks_question_.number ? stacks_question_ : status_question_;
   if (question.waiting.empty()) {
     return;  // too late
   }
@@ -304,21 +304,23 @@ void JobControl::send_description(const std::set<int>& numbers, const std::strin
 }
 
 std::string JobControl::stacks_line(hang::Stacks stacks) const {
+  return hang::to_line(gather_evidence(describe_with_heartbeats(), stacks), kMostLineBytes);
+}
+
+control::NodeStatus JobControl::describe_with_heartbeats() const {
   control::NodeStatus status = describe();
   const double now = control::now_since_1970();
   for (std::size_t i = 0; i < status.workers.size(); ++i) {
     add_heartbeat(status.workers[i], heartbeat_file(i), now);
   }
-  return hang::to_line(gather_evidence(status, stacks), kMostLineBytes);
+  return status;
 }
 
 std::string JobControl::status_line() const {
-  control::NodeStatus status = describe();
+  control::NodeStatus status = describe_with_heartbeats();
   const std::vector<Process> processes = read_processes();
-  const double now = control::now_since_1970();
-  for (std::size_t i = 0; i < status.workers.size(); ++i) {
-    add_use(status.workers[i], processes);
-    add_heartbeat(status.workers[i], heartbeat_file(i), now);
+  for (control::WorkerStatus& worker : status.workers) {
+    add_use(worker, processes);
   }
   return control::to_line(status, kMostLineBytes);
 }

@@ -79,6 +79,7 @@ class JobControl {
 
   /// A question to all nodes, asked once for all who want to know before the answer is complete.
   struct Question {
+    int number;        ///< see gang::StatusWanted
     std::string what;  ///< see gang::DescribeStatus
     Timer timer;       ///< later answers are left out
     /// Called with the answer, or at the end of the job with a reason for which there is none.
@@ -104,6 +105,7 @@ class JobControl {
   void describe_pending();
   void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks);
   void send_description(const std::set<int>& numbers, const std::string& line);
+  [[nodiscard]] control::NodeStatus describe_with_heartbeats() const;
   [[nodiscard]] std::string status_line() const;
   [[nodiscard]] std::string stacks_line(hang::Stacks stacks) const;
   [[nodiscard]] json::object job_document() const;

@@ -1,43 +1,35 @@
 // Describes each worker by its Python program, else by its main process.
 #include "agent/rank_evidence.hpp"
 
+#include "environment/mounted_files.hpp"
 #include "process/descendants.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstdlib>
 #include <limits>
+#include <map>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <utility>
 
 namespace muster {
 namespace {
 
-std::string first_line_of(pid_t process, const char* file) {
-  std::ifstream stream("/proc/" + std::to_string(process) + "/" + file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
+std::string proc_file(pid_t process, const char* name) {
+  return "/proc/" + std::to_string(process) + "/" + name;
 }
 
-/// The sum of the numbers behind these names in a file of "name: number" lines.
-std::uint64_t sum_of(pid_t process, const char* file, std::initializer_list<std::string_view> names) {
-  std::ifstream stream("/proc/" + std::to_string(process) + "/" + file);
-  std::uint64_t sum = 0;
-  for (std::string line; std::getline(stream, line);) {
-    const std::size_t colon = std::min(line.find(':'), line.size());
-    if (std::find(names.begin(), names.end(), std::string_view(line).substr(0, colon)) != names.end()) {
-      sum += std::strtoull(line.c_str() + std::min(colon + 1, line.size()), nullptr, 10);
-    }
-  }
-  return sum;
+/// The number behind a name in a file of "name: number" lines; 0: there is none.
+std::uint64_t number_at(const std::map<std::string, std::string>& fields, const char* name) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
 }
 
 /// The kernel function in which the main thread waits; empty: it does not, or the kernel does not say.
 std::string wait_of(pid_t process) {
-  const std::string function = first_line_of(process, "wchan");
+  const std::string function = first_line(proc_file(process, "wchan"));
   return function == "0" ? "" : function.substr(0, function.find('.'));
 }
 
@@ -71,8 +63,9 @@ hang::RankEvidence describe_running(const Process& worker, const std::vector<Pro
       evidence.counters.children_ms += process.cpu_ticks * kMilliseconds / ticks_per_second;
     }
   }
-  evidence.counters.switches = sum_of(program.pid, "status", {"voluntary_ctxt_switches"});
-  evidence.counters.io_bytes = sum_of(program.pid, "io", {"rchar", "wchar"});
+  evidence.counters.switches = number_at(read_fields(proc_file(program.pid, "status")), "voluntary_ctxt_switches");
+  const auto io = read_fields(proc_file(program.pid, "io"));
+  evidence.counters.io_bytes = number_at(io, "rchar") + number_at(io, "wchar");
   return evidence;
 }
 

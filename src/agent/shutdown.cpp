@@ -173,7 +173,7 @@ ServiceFiles::ServiceFiles(boost::asio::io_context& io, HelperProcesses& helpers
       task_(io, helpers),
       slow_timer_(io, kLateFiles, [this] { log_info("waiting for " + what_ + " to be written"); }) {}
 
-void ServiceFiles::write(std::string what, Work work, std::function<void(HelperTask::Answer)> then) {
+void ServiceFiles::write(std::string what, HelperTask::Work work, HelperTask::Then then) {
   what_ = std::move(what);
   slow_timer_.ask();
   const auto end = [this, then = std::move(then)](const HelperTask::Answer& answer) {
@@ -183,7 +183,7 @@ void ServiceFiles::write(std::string what, Work work, std::function<void(HelperT
   add({std::move(work), most_time_, end, {}, true});
 }
 
-void ServiceFiles::remove(Work work) {
+void ServiceFiles::remove(HelperTask::Work work) {
   static constexpr std::chrono::milliseconds kRemoveTimeout{1'000};
   slow_timer_.cancel();
   task_.drop();

@@ -113,16 +113,14 @@ class Shutdown {
 /// Writes files in helper processes, one after the other, because the file system may hang.
 class ServiceFiles {
  public:
-  using Work = std::function<std::string()>;
-
   /// `most_time`: for each write. The list outlives this.
   ServiceFiles(boost::asio::io_context& io, HelperProcesses& helpers, PendingWork& pending,
                std::chrono::milliseconds most_time);
 
   /// Calls `then` in a later turn of the loop. Logs that it waits for `what` if the work takes long.
-  void write(std::string what, Work work, std::function<void(HelperTask::Answer)> then);
+  void write(std::string what, HelperTask::Work work, HelperTask::Then then);
   /// Cancels the running `write` and the queued ones. The end waits for `work`, for a moment.
-  void remove(Work work);
+  void remove(HelperTask::Work work);
 
  private:
   void add(HelperTask::Task task);

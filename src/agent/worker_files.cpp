@@ -166,7 +166,7 @@ void FileProgress::check(const std::function<void(std::optional<bool>)>& then) {
   });
 }
 
-void FileProgress::read_in_helper(std::function<void(HelperTask::Answer)> then) {
+void FileProgress::read_in_helper(HelperTask::Then then) {
   constexpr std::chrono::milliseconds kTimeout{1'000};
   helper_task_.start({[path = path_] { return fingerprint_file(path); }, kTimeout, std::move(then)});
 }

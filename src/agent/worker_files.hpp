@@ -73,7 +73,7 @@ class FileProgress {
   void check(const std::function<void(std::optional<bool>)>& then);
 
  private:
-  void read_in_helper(std::function<void(HelperTask::Answer)> then);
+  void read_in_helper(HelperTask::Then then);
 
   HelperTask helper_task_;
   std::string path_;

@@ -221,14 +221,19 @@ bool has_passed(const RankEvidence& now, const RankEvidence& was) {
          !waits_for_others(now.place.stack).empty();
 }
 
+/// 0 where a number could not be read this time.
+std::uint64_t growth(std::uint64_t now, std::uint64_t was) {
+  return now > was ? now - was : 0;
+}
+
 bool is_moving(const RankEvidence& now, const RankEvidence& was, double seconds) {
   constexpr std::uint64_t kMuchIo = std::uint64_t{1} << 20U;
   constexpr double kMuchCpu = 0.5;  // of one CPU; a program that only reports the use of the machine takes less
   constexpr double kMilliseconds = 1'000;
-  const bool is_grown = now.counters.children_ms > was.counters.children_ms;
-  const auto children = is_grown ? static_cast<double>(now.counters.children_ms - was.counters.children_ms) : 0.0;
+  const auto children = static_cast<double>(growth(now.counters.children_ms, was.counters.children_ms));
   return now.pid != was.pid || !are_same_calls(now.place.stack, was.place.stack) || has_passed(now, was) ||
-         now.counters.io_bytes - was.counters.io_bytes >= kMuchIo || children >= kMuchCpu * seconds * kMilliseconds;
+         growth(now.counters.io_bytes, was.counters.io_bytes) >= kMuchIo ||
+         children >= kMuchCpu * seconds * kMilliseconds;
 }
 
 }  // namespace

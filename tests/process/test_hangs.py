@@ -37,10 +37,11 @@ load_shard() if os.environ["RANK"] == "2" else train()
 
 
 def newer_pythons():
-    """The interpreters of this machine that describe themselves."""
+    """The interpreters of this machine that describe themselves; one is recorded for tests/unit/hang."""
     found = {}
     folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
-    for folder in [*folders, *sorted(Path("/root/.pyenv/versions").glob("3.*/bin")), *Path("/opt").glob("*/bin")]:
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    for folder in [*folders, *sorted(pyenv.glob("versions/3.*/bin"))]:
         for path in sorted(folder.glob("python3.1[34]")) if os.access(folder, os.R_OK) else ():
             if subprocess.run([path, "-c", "pass"], capture_output=True, check=False).returncode == 0:
                 found.setdefault(path.name, path)
@@ -49,7 +50,7 @@ def newer_pythons():
 
 @pytest.fixture
 def stacks(muster):
-    """The answer of `muster stacks` about a job; None while it has not started."""
+    """Asks `muster stacks` about a job."""
 
     def ask(job, *options):
         return muster.run("stacks", f"--job={job.guard()}", *options)
