@@ -287,7 +287,7 @@ constexpr int kTimeoutMilliseconds = 60'000;
 
 Error no_order(const std::string& why) {
   return Error{ErrorKind::System,
-               std::string("cannot read the order of a front, as ") + kAgentOption + " asks for: " + why};
+               std::string("cannot read the order of a launcher, as ") + kAgentOption + " asks for: " + why};
 }
 
 /// Reads no byte beyond the order, since the agent reads what follows.
@@ -299,10 +299,10 @@ Result<> read_some(FrameReader& reader) {
   std::array<char, 65'536> buffer{};
   const ssize_t size = ::read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), reader.wanted()));
   if (size == 0) {
-    return no_order("the front is gone");
+    return no_order("the launcher is gone");
   }
   if (size < 0 && errno != EINTR && errno != EAGAIN) {
-    return system_error("cannot read the order of a front", errno);
+    return system_error("cannot read the order of a launcher", errno);
   }
   reader.feed({buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))});
   return {};
@@ -340,7 +340,8 @@ bool is_remote_agent(std::span<char* const> argv) {
 Result<RemoteOrder> read_remote_order() {
   auto order = TRY(read_order());
   if (order.version != MUSTER_VERSION) {
-    log_warning("the muster on '" + order.host + "' is " + MUSTER_VERSION + ", and that of the front " + order.version);
+    log_warning("the muster on '" + order.host + "' is " + MUSTER_VERSION + ", and that of the launcher " +
+                order.version);
   }
   const std::string& folder = order.working_directory;
   if (::chdir(folder.c_str()) != 0) {

@@ -163,19 +163,9 @@ void Agent::connect_launcher() {
   if (!seat) {
     return;
   }
-  launcher_link_ = std::make_unique<LauncherLink>(loop_.io(), seat->fd);
-  launcher_link_->on_signal = [this](int signal) { on_signal(signal); };
+  LauncherLinkOwner& owner = *this;
+  launcher_link_ = std::make_unique<LauncherLink>(owner, loop_.io(), seat->fd);
   outcome_.is_printed_elsewhere = !seat->is_first;
-  launcher_link_->on_end = [this] {
-    outcome_.is_printed_elsewhere = true;  // the launcher's reason
-    if (!shutdown_.has_begun()) {
-      stop(SIGTERM);
-    }
-  };
-  launcher_link_->on_gone = [this](const std::string& why) {
-    log_error(why + ": ending the job");
-    stop(SIGTERM);
-  };
   launcher_link_->start();
   // Both streams begin with the hello line, by which the launcher recognizes this agent's output.
   for (OutputQueue* const console : {&loop_.queues().out(), &loop_.queues().error()}) {
@@ -183,6 +173,18 @@ void Agent::connect_launcher() {
   }
   loop_.queues().watch_launcher_terminals(seat->terminals);
   set_log_host(seat->host);
+}
+
+void Agent::on_launcher_end() {
+  outcome_.is_printed_elsewhere = true;  // the launcher's reason
+  if (!shutdown_.has_begun()) {
+    stop(SIGTERM);
+  }
+}
+
+void Agent::on_launcher_gone(const std::string& why) {
+  log_error(why + ": ending the job");
+  stop(SIGTERM);
 }
 
 // --- Callbacks of the gang ----------------------------------------------------------------------

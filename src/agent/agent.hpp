@@ -14,7 +14,7 @@
 #include "gang/gang.hpp"
 #include "guard/guard.hpp"
 #include "notices/notice_source.hpp"
-#include "remote/remote_launcher.hpp"
+#include "remote/launcher_link.hpp"
 #include "services/named_pipe.hpp"
 #include "services/service.hpp"
 #include "services/torch_store/store_process.hpp"
@@ -43,6 +43,7 @@ class Agent : private gang::NodeActions,
               private AttemptOwner,
               private LoopOwner,
               private ShutdownOwner,
+              private LauncherLinkOwner,
               private ServiceHost,
               private NoticeSourceOwner {
  public:
@@ -59,7 +60,12 @@ class Agent : private gang::NodeActions,
 
   void stop(int signal);
   void act_on_failures();
+
+  // The remote launcher.
   void connect_launcher();
+  void on_launcher_signal(int signal) override { on_signal(signal); }
+  void on_launcher_end() override;
+  void on_launcher_gone(const std::string& why) override;
 
   // Control socket and notices.
   [[nodiscard]] JobState job_state() const;

@@ -39,7 +39,7 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
                {input.run.variables,
                 plan_.is_transparent ? std::string() : add_marker(input.run.variables, input.run.marker)}),
       services_(std::move(services)),
-      preparation_(input, plan_, streams_, services_),
+      preparation_(input, plan_, streams_, *services_),
       starter_(input, plan_, workers_, streams_, preparation_),
       successes_(input.io, plan_, workers_, [this] { report_early_exits(); }),
       log_(plan_, workers_, supervisor_, input.run.options),
@@ -52,13 +52,13 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
   starter_.on_started = [this](std::size_t worker) {
     log_.on_started(worker);
-    services_.on_started(worker);
+    services_->on_worker_started(worker);
     stop_.on_started(worker);
   };
   starter_.on_failure = [this](const StartFailure& failure) {
     handle(WorkerNotStarted{failure.worker, failure.error.exit_code()});
   };
-  services_.on_failure = std::bind_front(&Attempt::on_service_failure, this);
+  services_->on_failure = std::bind_front(&Attempt::on_service_failure, this);
   stop_.poll = [this] {
     act_on_failures();
     return !supervisor_.is_finished();
@@ -217,9 +217,9 @@ void Attempt::note(const std::vector<Death>& deaths) {
 }
 
 void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard>& guards) {
-  const bool failed_with_exit_0 = services_.failed_with_exit_0(death.worker, death.status.ok()) && death.status.ok();
+  const bool failed_with_exit_0 = services_->explain_end(death.worker, death.status.ok()) && death.status.ok();
   log_.on_ended(death);
-  services_.on_ended(death);
+  services_->on_worker_ended(death.worker, death.status.ok());
   const bool is_interrupted = starter_.terminal().is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal reaches the worker's process group, not us
     request_stop_by_others(SIGINT);
@@ -322,7 +322,7 @@ void Attempt::act(const SendStopSignal& action) {
 }
 
 void Attempt::act(const StopOrphans& /*action*/) {
-  services_.on_workers_over(is_succeeding());
+  services_->on_workers_over(is_succeeding());
   stop_.stop_orphans(is_succeeding());
 }
 
@@ -353,7 +353,7 @@ void Attempt::rest() {
 /// without waiting for a console or a file.
 void Attempt::finish() {
   streams_.finish();
-  services_.stop();
+  services_->stop();
   owner_.on_over();
 }
 

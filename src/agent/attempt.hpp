@@ -71,7 +71,7 @@ class Attempt {
   /// Reaps workers and processes failures now, without the debounce. To be called before anything ends the job.
   void act_on_failures();
   /// The nodes have completed an exchanged value.
-  void on_merged(const gang::Value& value) { services_.on_merged(value); }
+  void on_merged(const gang::Value& value) { services_->on_merged(value); }
   /// Prints lines as a worker's output.
   void write_as_worker(std::size_t worker, std::string_view lines) { streams_.write_as_worker(worker, lines); }
 
@@ -146,7 +146,7 @@ class Attempt {
   WorkerStreams streams_;
   Supervisor supervisor_;
   Workers workers_;
-  AttemptServices services_;
+  std::unique_ptr<Services> services_;
   StartPreparation preparation_;
   WorkerStarter starter_;
   Successes successes_;

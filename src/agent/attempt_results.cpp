@@ -147,8 +147,8 @@ Failure Attempt::service_failure() const {
   Failure failure;
   failure.node = plan_.placement.node_rank;
   failure.host = input_.run.options.host_name;
-  failure.service = services_.failure()->service;
-  failure.start_error = services_.failure()->error.message;
+  failure.service = services_->failure()->service;
+  failure.start_error = services_->failure()->error.message;
   failure.exit_code = supervisor_.conclusion().exit_code;
   return failure;
 }
@@ -167,10 +167,10 @@ Failure Attempt::worker_failure(std::size_t worker) const {
   failure.pid = workers_.pid(worker);
   failure.status = supervisor_.status(worker);
   failure.run_time_seconds = workers_.run_time_seconds(worker);
-  const auto fault = services_.faults().find(worker);
-  failure.start_error = fault != services_.faults().end()          ? fault->second
-                        : unstarted && unstarted->worker == worker ? unstarted->error.message
-                                                                   : "";
+  const auto explained = services_->explanations().find(worker);
+  failure.start_error = explained != services_->explanations().end() ? explained->second
+                        : unstarted && unstarted->worker == worker   ? unstarted->error.message
+                                                                     : "";
   failure.error_message = preparation_.error_files().message(worker);
   failure.last_lines = streams_.last_lines(worker);
   failure.exit_code = supervisor_.conclusion().exit_code;  // of a worker that was not started
@@ -369,7 +369,7 @@ std::string AttemptLog::describe_reason(const EndRequest& request) const {
   if (conclusion.first_failure) {
     return describe_failure(*conclusion.first_failure);
   }
-  return conclusion.stop_signal ? signal_name(*conclusion.stop_signal) + " received" : request.order;
+  return conclusion.stop_signal ? signal_name(*conclusion.stop_signal) + " received" : request.reason;
 }
 
 /// Logged when the grace begins, with its length, because the wait may be long.
@@ -380,7 +380,7 @@ void AttemptLog::on_asked_to_end(const EndRequest& request) {
   }
   const bool is_by_keyboard = supervisor_.conclusion().stop_signal == SIGINT;
   const std::string reason = describe_reason(request);
-  has_logged_order_ = request.is_ordered && !reason.empty() && reason == request.order;
+  has_logged_order_ = request.is_ordered && !reason.empty() && reason == request.reason;
   log_info((reason.empty() ? "" : reason + ": ") + "asking " + names.count(noun_of(plan_.workers)) + " to end (" +
            signal_name(request.signal) + "), killing what is left after " + seconds_of(request.grace) +
            (is_by_keyboard ? ", or at a second Ctrl-C" : ""));

@@ -57,7 +57,7 @@ class Successes {
 struct EndRequest {
   int signal = 0;
   bool is_ordered = false;  ///< by the gang
-  std::string order;        ///< its reason; empty: the report will name it
+  std::string reason;       ///< empty: the report will name it
   std::chrono::milliseconds grace{};
 };
 

@@ -31,9 +31,9 @@ std::string folder_to_watch(const Input& input) {
 
 }  // namespace
 
-InputWatcher::InputWatcher(boost::asio::io_context& io, const std::vector<Input>& inputs,
+InputWatcher::InputWatcher(InputWatcherOwner& owner, boost::asio::io_context& io, const std::vector<Input>& inputs,
                            std::chrono::milliseconds timeout)
-    : inputs_(inputs), timeout_(timeout), events_(io), poll_timer_(io), deadline_(io) {}
+    : owner_(owner), inputs_(inputs), timeout_(timeout), events_(io), poll_timer_(io), deadline_(io) {}
 
 void InputWatcher::start() {
   is_over_ = inputs_.empty();
@@ -82,13 +82,12 @@ void InputWatcher::check_if_touched() {
 
 Answer InputWatcher::take_table(Answer answer) {
   auto* const here = std::get_if<Ready>(&answer);
-  if (here == nullptr || !here->table || !on_table ||
-      (here->table->text == table_ && here->table->version == version_)) {
+  if (here == nullptr || !here->table || (here->table->text == table_ && here->table->version == version_)) {
     return answer;
   }
   std::string text = here->table->text;
   version_ = here->table->version;
-  TRY(on_table(std::move(*here->table)));
+  TRY(owner_.take_table(std::move(*here->table)));
   table_ = std::move(text);
   return Ready{};
 }
@@ -96,14 +95,14 @@ Answer InputWatcher::take_table(Answer answer) {
 void InputWatcher::take(Answer answer) {
   if (const auto* const error = std::get_if<Error>(&answer)) {
     cancel();
-    on_failure(EndKind::BadInput, error->message);
+    owner_.on_inputs_failed(EndKind::BadInput, error->message);
     return;
   }
   poll_again_later();
   if (const auto* const missing = std::get_if<Pending>(&answer)) {
     note(missing->reason, /*lacks_input=*/true);
   } else {
-    note(then_check ? then_check() : std::string(), /*lacks_input=*/false);
+    note(owner_.find_route(), /*lacks_input=*/false);
   }
 }
 
@@ -117,7 +116,7 @@ void InputWatcher::note(const std::string& waits_for, bool lacks_input) {
     return;
   }
   waits_for_ = waits_for;
-  on_change(waits_for_);
+  owner_.on_inputs_changed(waits_for_);
 }
 
 /// inotify keeps a watch that exists already.
@@ -160,8 +159,9 @@ void InputWatcher::poll_again_later() {
 
 void InputWatcher::on_deadline() {
   cancel();
-  on_failure(EndKind::Incomplete,
-             "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) + " s in vain: " + waits_for_);
+  owner_.on_inputs_failed(
+      EndKind::Incomplete,
+      "waited " + format_seconds(std::chrono::duration<double>(timeout_).count()) + " s in vain: " + waits_for_);
 }
 
 }  // namespace muster

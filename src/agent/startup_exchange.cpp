@@ -182,18 +182,9 @@ StartupExchange::StartupExchange(boost::asio::io_context& io, const RunContext& 
     : run_(run),
       gang_(gang),
       ports_(reserve_ports(run.job.ports_to_reserve)),
-      inputs_(io, run.job.inputs, run.job.gang.policy.options.inputs_timeout),
+      inputs_(*this, io, run.job.inputs, run.job.gang.policy.options.inputs_timeout),
       table_(run.job.input),
       route_(io, run.job.input) {
-  inputs_.on_change = [this](const std::string& waits_for) {
-    if (!has_started_) {  // before a restart the leader logs what it waits for
-      log_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
-    }
-    gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
-  };
-  inputs_.on_table = [this](rank_table::TableFile file) { return take_table(std::move(file)); };
-  inputs_.on_failure = [this](EndKind kind, const std::string& why) { gang_.notify(gang::InputsFailed{kind, why}); };
-  inputs_.then_check = [this] { return find_route(); };
   route_.on_late = [this] { inputs_.check(); };
   if (route_.is_wanted()) {
     inputs_.watch_as_well(route_.file());
@@ -225,6 +216,13 @@ void StartupExchange::cancel() {
 std::optional<rank_table::RankedNode> StartupExchange::table_of(const Placement& placement,
                                                                 const gang::Exchanged& merged) const {
   return table_.part(placement, merged, route_.decided_ranks(merged, table_));
+}
+
+void StartupExchange::on_inputs_changed(const std::string& waits_for) {
+  if (!has_started_) {  // before a restart the leader logs what it waits for
+    log_info(waits_for.empty() ? "all inputs are here" : "waiting for the " + waits_for);
+  }
+  gang_.notify(gang::InputsChanged{waits_for.empty() ? "" : "its " + waits_for});
 }
 
 /// Takes a new or changed rank table of this node and contributes its summary.

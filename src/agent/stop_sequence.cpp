@@ -20,21 +20,17 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       workers_(workers),
       log_(log),
       sweeper_(::getpid()),
-      grace_(input.io, input.run.options.grace),
-      kill_loop_(input.io, workers, sweeper_, input.helpers),
+      grace_(*this, input.io, input.run.options.grace),
+      kill_loop_(*this, input.io, workers, sweeper_, input.helpers),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
-      rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }) {
-  grace_.on_end = [this] { on_grace_ended(); };
-  grace_.on_progress = [this] { log_.on_still_waiting(grace_.left()); };
-  kill_loop_.on_round = std::bind_front(&StopSequence::on_kill_round, this);
-}
+      rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }) {}
 
 void StopSequence::note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
   if (most_grace) {
     grace_.shorten(*most_grace);
   }
   request_.is_ordered = true;
-  request_.order = reason;
+  request_.reason = reason;
 }
 
 void StopSequence::send_stop_signal(int signal, std::size_t tried) {

@@ -25,7 +25,7 @@ namespace muster {
 ///
 /// Orphans end with the node's last worker, but those of mpirun's ranks with the ranks: mpirun waits until every
 /// process that has a rank's output open has closed it, even after the last rank: for ever, if a rank started a server.
-class StopSequence {
+class StopSequence : private StopTimersOwner {
  public:
   /// The references outlive it.
   StopSequence(const AttemptInput& input, const LaunchPlan& plan, Workers& workers, AttemptLog& log);
@@ -38,7 +38,7 @@ class StopSequence {
   /// The gang orders the end; `most_grace` limits the grace, even if it has begun.
   void note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace);
   /// The reason of the end that follows, if it is not a worker.
-  void note_reason(const std::string& reason) { request_.order = reason; }
+  void note_reason(const std::string& reason) { request_.reason = reason; }
   [[nodiscard]] bool is_ordered() const { return request_.is_ordered; }
   /// True if we have signalled workers, which may have ended because of it.
   [[nodiscard]] bool has_asked() const { return has_asked_; }
@@ -64,8 +64,9 @@ class StopSequence {
   void on_started(std::size_t worker);
 
  private:
-  void on_grace_ended();
-  void on_kill_round(const std::vector<Process>& found, bool is_too_late);
+  void on_grace_ended() override;
+  void on_grace_progress() override { log_.on_still_waiting(grace_.left()); }
+  void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
   void check_orphans();
   void check_rank_orphans();
   void end_orphans(const std::vector<Process>& left);
@@ -85,7 +86,7 @@ class StopSequence {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool has_heard_guard_ = false;
   bool has_asked_ = false;
-  EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
+  EndRequest request_{.signal = SIGTERM, .is_ordered = false, .reason = {}, .grace = {}};
 };
 
 }  // namespace muster

@@ -239,7 +239,7 @@ constexpr std::chrono::seconds kReadyDelay{30};
 }  // namespace
 
 StartPreparation::StartPreparation(const AttemptInput& input, LaunchPlan& plan, WorkerStreams& streams,
-                                   AttemptServices& services)
+                                   Services& services)
     : plan_(plan),
       streams_(streams),
       services_(services),

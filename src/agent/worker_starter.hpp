@@ -13,6 +13,7 @@
 #include "process/inherited.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
+#include "services/service.hpp"
 #include "supervise/end_hints.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -85,7 +86,7 @@ struct StartFailure {
 class StartPreparation {
  public:
   /// The references outlive it.
-  StartPreparation(const AttemptInput& input, LaunchPlan& plan, WorkerStreams& streams, AttemptServices& services);
+  StartPreparation(const AttemptInput& input, LaunchPlan& plan, WorkerStreams& streams, Services& services);
 
   /// To be called once. True: all is done. Otherwise calls `then` once when it is; never, if a service fails.
   [[nodiscard]] bool begin(const std::function<void()>& then);
@@ -100,7 +101,7 @@ class StartPreparation {
  private:
   LaunchPlan& plan_;
   WorkerStreams& streams_;
-  AttemptServices& services_;
+  Services& services_;
   Programs programs_;
   ErrorFiles error_files_;
   OomKills oom_kills_;

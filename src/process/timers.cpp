@@ -22,12 +22,13 @@ void Debounce::ask() {
   timer_.start(std::min(now + quiet_, latest_) - now, [this] { call_(); });
 }
 
-Grace::Grace(boost::asio::io_context& io, std::chrono::milliseconds length)
-    : timer_(io),
+Grace::Grace(StopTimersOwner& owner, boost::asio::io_context& io, std::chrono::milliseconds length)
+    : owner_(owner),
+      timer_(io),
       progress_(io, kProgressInterval,
                 [this] {
                   progress_.ask();
-                  on_progress();
+                  owner_.on_grace_progress();
                 }),
       length_(length) {}
 
@@ -63,7 +64,7 @@ void KillLoop::round() {
   const bool is_blind = workers_.living_pids().empty() && !is_proc_ours();
   blind_rounds_ = is_blind ? blind_rounds_ + 1 : 0;
   timer_.start(kKillRound, [this] { round(); });
-  on_round(found, Clock::now() > deadline_ || blind_rounds_ > kMostBlindRounds);
+  owner_.on_kill_round(found, Clock::now() > deadline_ || blind_rounds_ > kMostBlindRounds);
 }
 
 }  // namespace muster

@@ -51,14 +51,26 @@ class Debounce {
   Timer::Clock::time_point latest_;
 };
 
+/// The owner of a grace and of the rounds of SIGKILL that follow it.
+class StopTimersOwner {
+ public:
+  StopTimersOwner() = default;
+  StopTimersOwner(const StopTimersOwner&) = delete;
+  StopTimersOwner& operator=(const StopTimersOwner&) = delete;
+  virtual ~StopTimersOwner() = default;
+
+  virtual void on_grace_ended() = 0;
+  /// Called every ten seconds until the end of the grace.
+  virtual void on_grace_progress() {}
+  /// Called after each round of SIGKILL. `found`: processes that existed at its begin; `is_too_late`: the time limit
+  /// is over.
+  virtual void on_kill_round(const std::vector<Process>& found, bool is_too_late) = 0;
+};
+
 /// The time between the stop signal and SIGKILL.
 class Grace {
  public:
-  Grace(boost::asio::io_context& io, std::chrono::milliseconds length);
-
-  std::function<void()> on_end;
-  /// Called every ten seconds until the end.
-  std::function<void()> on_progress;
+  Grace(StopTimersOwner& owner, boost::asio::io_context& io, std::chrono::milliseconds length);
 
   void start();
   /// Limits the length to `most`, and the rest of a running grace as well.
@@ -70,9 +82,10 @@ class Grace {
 
  private:
   void end_after(std::chrono::milliseconds time) {
-    timer_.start(time, [this] { on_end(); });
+    timer_.start(time, [this] { owner_.on_grace_ended(); });
   }
 
+  StopTimersOwner& owner_;
   Timer timer_;
   DelayedCall progress_;
   std::chrono::milliseconds length_;
@@ -81,11 +94,9 @@ class Grace {
 /// Sends SIGKILL in rounds until nothing is left, because killing races with forking.
 class KillLoop {
  public:
-  KillLoop(boost::asio::io_context& io, const Workers& workers, Sweeper& sweeper, const HelperProcesses& excluded)
-      : timer_(io), workers_(workers), sweeper_(sweeper), excluded_(excluded) {}
-
-  /// Called after each round. `found`: processes that existed at its begin; `is_too_late`: the time limit is over.
-  std::function<void(const std::vector<Process>& found, bool is_too_late)> on_round;
+  KillLoop(StopTimersOwner& owner, boost::asio::io_context& io, const Workers& workers, Sweeper& sweeper,
+           const HelperProcesses& excluded)
+      : owner_(owner), timer_(io), workers_(workers), sweeper_(sweeper), excluded_(excluded) {}
 
   void start();
   void cancel() { timer_.cancel(); }
@@ -95,6 +106,7 @@ class KillLoop {
 
   void round();
 
+  StopTimersOwner& owner_;
   Timer timer_;
   const Workers& workers_;
   Sweeper& sweeper_;

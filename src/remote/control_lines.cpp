@@ -27,7 +27,7 @@ Result<std::optional<Frame>> next_frame(FrameReader& reader) {
   const std::size_t end = bytes.find(kBlank);
   if (!payload || end == 0 || end == std::string_view::npos) {
     return Error{ErrorKind::BadData, "standard input says '" + one_line(bytes.substr(0, bytes.find('\n')), kMostShown) +
-                                         "', expected what the front of a job sends"};
+                                         "', expected what the launcher of a job sends"};
   }
   return std::optional<Frame>(Frame{std::string(bytes.substr(0, end)), std::string(bytes.substr(end + 1))});
 }

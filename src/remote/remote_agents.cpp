@@ -174,7 +174,7 @@ Result<bool> OrderReader::take(const Frame& frame) {
       return false;
     }
   }
-  return Error{ErrorKind::BadData, "the front of the job, muster " + order_.version + ", sends '" +
+  return Error{ErrorKind::BadData, "the launcher of the job, muster " + order_.version + ", sends '" +
                                        one_line(frame.kind, 40) + "', which this muster cannot read"};
 }
 

@@ -37,21 +37,12 @@ RemoteLauncher::RemoteLauncher(const RemoteLauncherInput& input, GuardLink link)
       shells_(input.job.plan, input.inherited, InheritedEnvironment{input.variables, input.marker}),
       sweeper_(::getpid()),
       deaths_(loop_.io(), ::fcntl(shells_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
-      grace_(loop_.io(), input.options.grace + kMoreThanTheirGrace),
-      kill_loop_(loop_.io(), shells_, sweeper_, loop_.helpers()),
+      grace_(*this, loop_.io(), input.options.grace + kMoreThanTheirGrace),
+      kill_loop_(*this, loop_.io(), shells_, sweeper_, loop_.helpers()),
       last_bytes_timer_(loop_.io(), kLastBytes, [this] { report_exits(/*is_final=*/true); }),
       heartbeat_timer_(loop_.io()) {
   output_.on_end = [this](std::size_t /*node*/) {
     boost::asio::post(loop_.io(), [this] { report_exits(/*is_final=*/false); });
-  };
-  grace_.on_end = [this] { carry_out(state_.on_grace_ended()); };
-  grace_.on_progress = [] {};
-  kill_loop_.on_round = [this](const std::vector<Process>& found, bool is_too_late) {
-    collect_deaths();
-    if (is_too_late && !found.empty()) {
-      log_error("could not kill " + describe_processes(found) + "; leaving it behind");
-      act(FinishLauncher{});
-    }
   };
 }
 
@@ -68,6 +59,14 @@ int RemoteLauncher::run() {
   send_heartbeat();
   shutdown_.run();
   return state_.exit_code();
+}
+
+void RemoteLauncher::on_kill_round(const std::vector<Process>& found, bool is_too_late) {
+  collect_deaths();
+  if (is_too_late && !found.empty()) {
+    log_error("could not kill " + describe_processes(found) + "; leaving it behind");
+    act(FinishLauncher{});
+  }
 }
 
 // --- The start ----------------------------------------------------------------------------------
@@ -352,80 +351,6 @@ Result<int> run_remote_launcher(const RemoteJob& job, const RunOptions& options,
     const RemoteLauncherInput input{job, options, inherited, variables, words, marker};
     return RemoteLauncher(input, std::move(link)).run();
   });
-}
-
-// The agent's link: reads frames until the launcher is gone.
-
-LauncherLink::LauncherLink(boost::asio::io_context& io, int fd)
-    : words_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 3)), silence_timer_(io) {}
-
-void LauncherLink::start() {
-  wait();
-  watch_silence();
-}
-
-void LauncherLink::cancel() {
-  silence_timer_.cancel();
-  ErrorCode ignored;  // nothing more is read
-  words_.close(ignored);
-}
-
-void LauncherLink::wait() {
-  words_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const ErrorCode& error) {
-    if (!error) {
-      on_readable();
-    }
-  });
-}
-
-void LauncherLink::on_readable() {
-  std::array<char, 4096> buffer{};
-  const ssize_t size = ::read(words_.native_handle(), buffer.data(), buffer.size());
-  if (size < 0 && (errno == EINTR || errno == EAGAIN)) {
-    wait();
-    return;
-  }
-  if (size <= 0) {
-    lose("the front of the job is gone");
-    return;
-  }
-  reader_.feed({buffer.data(), static_cast<std::size_t>(size)});
-  while (words_.is_open()) {
-    const auto frame = next_frame(reader_);
-    if (!frame) {
-      lose("the front of the job is none: " + frame.error().message);
-    } else if (!*frame) {
-      break;
-    } else {
-      take(**frame);
-    }
-  }
-  if (words_.is_open()) {
-    watch_silence();
-    wait();
-  }
-}
-
-void LauncherLink::take(const Frame& frame) {
-  if (frame.kind == kSignalFrame) {
-    if (const auto signal = parse_signal(frame.bytes)) {
-      on_signal(*signal);
-    }
-  } else if (frame.kind == kEndFrame) {
-    on_end();
-  }
-}
-
-/// Watches for missing heartbeats, because a cut network closes no connection.
-void LauncherLink::watch_silence() {
-  silence_timer_.start(kSilenceLimit, [this] {
-    lose("the front of the job has said nothing for " + std::to_string(kSilenceLimit.count()) + " s");
-  });
-}
-
-void LauncherLink::lose(const std::string& why) {
-  cancel();
-  on_gone(why);
 }
 
 }  // namespace muster

@@ -1,7 +1,6 @@
 #pragma once
 
-// Runs the launcher of a job on other hosts: the remote shells that start its agents; and, in an agent, the link to
-// it.
+// Runs the launcher of a job on other hosts: the remote shells that start its agents.
 
 #include "agent/process_loop.hpp"
 #include "agent/run.hpp"
@@ -98,7 +97,7 @@ struct RemoteLauncherInput {
   const std::string& marker;
 };
 
-class RemoteLauncher : private LoopOwner, private ShutdownOwner {
+class RemoteLauncher : private LoopOwner, private ShutdownOwner, private StopTimersOwner {
  public:
   RemoteLauncher(const RemoteLauncherInput& input, GuardLink link);
 
@@ -119,6 +118,8 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner {
   // Events.
   void on_signal(int signal) override;
   void on_guard_lost() override;
+  void on_grace_ended() override { carry_out(state_.on_grace_ended()); }
+  void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
   void wait_for_deaths();
   void collect_deaths();
   void report_exits(bool is_final);
@@ -151,35 +152,6 @@ class RemoteLauncher : private LoopOwner, private ShutdownOwner {
   KillLoop kill_loop_;
   DelayedCall last_bytes_timer_;
   Timer heartbeat_timer_;
-};
-
-class LauncherLink {
- public:
-  /// Reads a copy of `fd`, which stays the caller's.
-  LauncherLink(boost::asio::io_context& io, int fd);
-
-  /// Called for a signal that the launcher forwards; to be handled as if we had got it.
-  std::function<void(int signal)> on_signal;
-  /// Called when the launcher ends the job; the launcher reports why.
-  std::function<void()> on_end;
-  /// Called once, last, when the launcher is gone, with a sentence that says how that was noticed.
-  std::function<void(const std::string& why)> on_gone;
-
-  void start();
-  void cancel();
-
- private:
-  using ErrorCode = boost::system::error_code;
-
-  void wait();
-  void on_readable();
-  void take(const Frame& frame);
-  void watch_silence();
-  void lose(const std::string& why);
-
-  boost::asio::posix::stream_descriptor words_;
-  Timer silence_timer_;
-  FrameReader reader_{kMostFrameBytes};
 };
 
 }  // namespace muster

@@ -203,7 +203,7 @@ class FileTimer final : public Service, private PipeOwner {
     return std::optional<PlanAdditions>();
   }
 
-  std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded) override {
+  std::optional<Error> explain_end(std::size_t worker, bool has_succeeded) override {
     const auto expired = expired_.find(ranks_.empty() ? -1 : ranks_.at(worker));
     return has_succeeded || expired == expired_.end() ? std::nullopt
                                                       : std::optional(Error{ErrorKind::System, expired->second});

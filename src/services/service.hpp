@@ -151,7 +151,7 @@ class Service {
   virtual void on_worker_started(std::size_t /*worker*/) {}
   /// Called when a worker has exited. Returns why an exit with 0 is a failure all the same, as the end of a sentence
   /// that begins with the worker's name: "called MPI_Abort(0)"; after a failure, its cause if that is known.
-  [[nodiscard]] virtual std::optional<Error> find_failure_at_exit_0(std::size_t /*worker*/, bool /*has_succeeded*/) {
+  [[nodiscard]] virtual std::optional<Error> explain_end(std::size_t /*worker*/, bool /*has_succeeded*/) {
     return std::nullopt;
   }
   virtual void on_worker_ended(std::size_t /*worker*/, bool /*has_succeeded*/) {}
@@ -213,7 +213,7 @@ class Services : private ServiceOwner {
   /// Changes the list before the start. Services that are in both lists are kept.
   void adjust(const std::vector<std::string>& names);
 
-  /// A started service cannot go on. Called once for each.
+  /// A service could not be started, or cannot go on. Called once for each.
   std::function<void(const ServiceFailure&)> on_failure;
   /// All services are ready, if they were not when `start` returned.
   std::function<void()> on_ready;
@@ -221,13 +221,19 @@ class Services : private ServiceOwner {
   /// The error begins with the service's name: "service 'worker_port': cannot ...".
   [[nodiscard]] Result<AttemptPorts> prepare();
   /// Starts the services in order and puts their additions into the plan, which outlives them. After a failure, the
-  /// services that were started run until `stop`. Empty: all are ready, or `awaited` names the one that is not.
-  [[nodiscard]] std::optional<ServiceFailure> start(LaunchPlan& plan);
+  /// services that were started run until `stop`. True: all are ready; `on_ready` is not called.
+  [[nodiscard]] bool start(LaunchPlan& plan);
   /// Name of the service that is not ready yet; empty: all are.
   [[nodiscard]] std::string awaited() const;
+  /// Start timeout: fails the service that is not ready yet.
+  void give_up_waiting(std::chrono::seconds time);
+  /// The first one; empty: none has failed.
+  [[nodiscard]] const std::optional<ServiceFailure>& failure() const { return failure_; }
   void on_worker_started(std::size_t worker) { notify(&Service::on_worker_started, worker); }
-  /// Asks each service, and returns the first fault.
-  [[nodiscard]] std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded);
+  /// Asks each service about a worker that has ended. True: one knows that it failed, even if it exited with 0.
+  [[nodiscard]] bool explain_end(std::size_t worker, bool has_succeeded);
+  /// The services' reasons for failures of workers, by index in the plan.
+  [[nodiscard]] const std::map<std::size_t, std::string>& explanations() const { return explanations_; }
   void on_worker_ended(std::size_t worker, bool has_succeeded) {
     notify(&Service::on_worker_ended, worker, has_succeeded);
   }
@@ -238,7 +244,8 @@ class Services : private ServiceOwner {
  private:
   void on_service_failure(const Service& service, const Error& error) override;
   void on_service_ready(const PlanAdditions& additions) override;
-  [[nodiscard]] std::optional<ServiceFailure> start_next();
+  [[nodiscard]] bool start_next();
+  void fail(const std::string& service, const Error& error);
   template <typename... Parameters, typename... Arguments>
   void notify(void (Service::*what)(Parameters...), const Arguments&... arguments) {
     for (const NamedService& one : services_) {
@@ -250,6 +257,8 @@ class Services : private ServiceOwner {
   std::vector<NamedService> services_;
   std::size_t next_ = 0;        ///< first service that is not ready
   LaunchPlan* plan_ = nullptr;  ///< since `start`
+  std::optional<ServiceFailure> failure_;
+  std::map<std::size_t, std::string> explanations_;
 };
 
 /// Names that a template may use.

@@ -74,38 +74,53 @@ Result<AttemptPorts> Services::prepare() {
   return offer;
 }
 
-std::optional<ServiceFailure> Services::start(LaunchPlan& plan) {
+bool Services::start(LaunchPlan& plan) {
   plan_ = &plan;
   next_ = 0;
   return start_next();
 }
 
-/// Starts services in order; stops at the first that is not ready at once.
-std::optional<ServiceFailure> Services::start_next() {
+/// Starts services in order; stops at the first that is not ready at once. True: all are ready.
+bool Services::start_next() {
   while (next_ < services_.size()) {
     NamedService& one = services_[next_];
     one.is_started = true;  // `stop` also cleans up after a start that failed half way
     one.service->set_owner(*this);
     const auto additions = one.service->start(*plan_);
     if (!additions) {
-      return ServiceFailure{one.name, additions.error()};
+      fail(one.name, additions.error());
+      return false;
     }
     if (!*additions) {
-      return std::nullopt;
+      return false;
     }
     add(*plan_, **additions);
     ++next_;
   }
-  return std::nullopt;
+  return true;
+}
+
+void Services::fail(const std::string& service, const Error& error) {
+  const ServiceFailure failure{service, error};
+  if (!failure_) {
+    failure_ = failure;
+  }
+  if (on_failure) {
+    on_failure(failure);
+  }
+}
+
+void Services::give_up_waiting(std::chrono::seconds time) {
+  if (const std::string name = awaited(); !name.empty()) {
+    fail(name, {ErrorKind::System, "was not ready after " + std::to_string(time.count()) + " s"});
+  }
 }
 
 /// The awaited service is ready.
 void Services::on_service_ready(const PlanAdditions& additions) {
   add(*plan_, additions);
   ++next_;
-  if (const auto failed = start_next()) {
-    on_failure(*failed);
-  } else if (next_ == services_.size()) {
+  if (start_next()) {
     on_ready();
   }
 }
@@ -117,18 +132,19 @@ std::string Services::awaited() const {
 void Services::on_service_failure(const Service& service, const Error& error) {
   const auto one = std::find_if(services_.begin(), services_.end(),
                                 [&](const NamedService& named) { return named.service.get() == &service; });
-  if (one->is_started && on_failure) {
-    on_failure({one->name, error});
+  if (one->is_started) {
+    fail(one->name, error);
   }
 }
 
-std::optional<Error> Services::find_failure_at_exit_0(std::size_t worker, bool has_succeeded) {
+bool Services::explain_end(std::size_t worker, bool has_succeeded) {
   for (const NamedService& one : services_) {
-    if (auto fault = one.service->find_failure_at_exit_0(worker, has_succeeded)) {
-      return fault;
+    if (const auto error = one.service->explain_end(worker, has_succeeded)) {
+      explanations_.emplace(worker, error->message);
+      return true;
     }
   }
-  return std::nullopt;
+  return false;
 }
 
 void Services::stop() {

@@ -290,7 +290,7 @@ def test_an_agent_without_a_remote_launcher_logs_what_it_waits_for(muster):
     job = muster.run("--agent-of-front")
 
     assert job.code == 71
-    assert "the front is gone" in job.err.text
+    assert "the launcher is gone" in job.err.text
 
 
 def order(*frames):
@@ -301,11 +301,11 @@ def order(*frames):
 @pytest.mark.parametrize(
     ("sent", "code", "said"),
     [
-        (b"muster 5\n9.9.9host 1\nb", 65, "standard input says 'must', expected what the front of a job sends"),
+        (b"muster 5\n9.9.9host 1\nb", 65, "standard input says 'must', expected what the launcher of a job sends"),
         (
             order(b"muster 9.9.9", b"host b", b"wish x"),
             65,
-            "the front of the job, muster 9.9.9, sends 'wish', which this muster cannot read",
+            "the launcher of the job, muster 9.9.9, sends 'wish', which this muster cannot read",
         ),
     ],
 )

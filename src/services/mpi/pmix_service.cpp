@@ -88,7 +88,7 @@ class PmixService final : public Service {
     return std::optional<PlanAdditions>();
   }
 
-  std::optional<Error> find_failure_at_exit_0(std::size_t worker, bool has_succeeded) override {
+  std::optional<Error> explain_end(std::size_t worker, bool has_succeeded) override {
     if (!has_succeeded) {
       return std::nullopt;
     }

@@ -92,38 +92,42 @@ TEST(Debounce, FiresAtItsMaximumDelayDespiteConstantScheduling) {
   EXPECT_EQ(looks, 1);
 }
 
-TEST(Grace, EndsOnce) {
-  boost::asio::io_context io;
-  Grace grace(io, milliseconds(1));
-  int ends = 0;
-  grace.on_end = [&] {
+/// Cancels its grace at the end, so that the loop ends.
+struct GraceOwner : StopTimersOwner {
+  explicit GraceOwner(std::chrono::milliseconds length) : grace(*this, io, length) {}
+
+  void on_grace_ended() override {
     ++ends;
     grace.cancel();
-  };
-  grace.start();
+  }
+  void on_kill_round(const std::vector<Process>& /*found*/, bool /*is_too_late*/) override {}
 
-  io.run();
+  boost::asio::io_context io;
+  Grace grace;
+  int ends = 0;
+};
 
-  EXPECT_EQ(ends, 1);
+TEST(Grace, EndsOnce) {
+  GraceOwner owner(milliseconds(1));
+  owner.grace.start();
+
+  owner.io.run();
+
+  EXPECT_EQ(owner.ends, 1);
 }
 
 TEST(Grace, CanBeMadeShorterWhileItRuns) {
-  boost::asio::io_context io;
-  Grace grace(io, std::chrono::hours(1));
-  int ends = 0;
-  grace.on_end = [&] {
-    ++ends;
-    grace.cancel();
-  };
+  GraceOwner owner{std::chrono::hours(1)};
+  Grace& grace = owner.grace;
   grace.start();
   grace.shorten(milliseconds(1));
   EXPECT_EQ(grace.length(), milliseconds(1));
   grace.shorten(std::chrono::hours(2));
   EXPECT_EQ(grace.length(), milliseconds(1)) << "never longer";
 
-  io.run();
+  owner.io.run();
 
-  EXPECT_EQ(ends, 1);
+  EXPECT_EQ(owner.ends, 1);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(Frames, AreRefusedWhenTheyAreNone) {
     reader.feed(bytes);
     const auto read = next_frame(reader);
     ASSERT_FALSE(read) << bytes;
-    EXPECT_EQ(read.error().message, "standard input says '" + shown + "', expected what the front of a job sends");
+    EXPECT_EQ(read.error().message, "standard input says '" + shown + "', expected what the launcher of a job sends");
   }
 }
 

@@ -178,9 +178,9 @@ TEST_F(FileTimer, HasThoseKilledWhoseTimeIsOver) {
   EXPECT_EQ(asked_for_, (Signals{{70, SIGKILL}}));
   const std::string told = "the timer 'step' of process 70 has expired, sent it SIGKILL";
   EXPECT_EQ(said_, "muster: " + told + "\n");
-  EXPECT_FALSE(service_->find_failure_at_exit_0(0, false)) << "that is rank 4";
-  EXPECT_FALSE(service_->find_failure_at_exit_0(1, true));
-  EXPECT_EQ(service_->find_failure_at_exit_0(1, false)->message, told);
+  EXPECT_FALSE(service_->explain_end(0, false)) << "that is rank 4";
+  EXPECT_FALSE(service_->explain_end(1, true));
+  EXPECT_EQ(service_->explain_end(1, false)->message, told);
 }
 
 TEST_F(FileTimer, DoesNotSignalOtherProcessesOrTimersWithoutASignal) {
