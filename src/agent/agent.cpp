@@ -58,7 +58,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       service_files_(loop_.io(), loop_.helpers(), shutdown_.pending_work(), run.options.console_stall),
       facts_{boost::uuids::to_string(boost::uuids::random_generator()()), make_log_token(), find_oom_counter()} {}
 
-// --- Requests of the gang ------------------------------------------------------------------------
+// --- Starting and stopping attempts, as the gang requests ----------------------------------------
 
 void Agent::act(const gang::StopAttempt& stop) {
   shutdown_.watch_end();
@@ -187,7 +187,7 @@ void Agent::on_launcher_gone(const std::string& why) {
   stop(SIGTERM);
 }
 
-// --- Callbacks of the gang ----------------------------------------------------------------------
+// --- The plan of an attempt, and its events ------------------------------------------------------
 
 /// Makes the plan of an attempt from exchanged values and from facts that only the system knows.
 LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged) {

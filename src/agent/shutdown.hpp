@@ -57,6 +57,10 @@ class ShutdownOwner {
 
 /// Runs a loop while work is pending. The exit report is made after all other output, so that it is the last text on
 /// the console, and the loop ends when the consoles have taken that, too.
+///
+///   Running ── begin: the job has ended ──▶ Draining ── finalize, and the output is drained ──▶ Reporting
+///                                                              conclude() writes the report         │
+///   the loop ends ◀── the consoles have taken all ── LastLines ◀── print_exit_report() ─────────────┘
 class Shutdown {
  public:
   /// `stream`: descriptor of the report, if it has no path. The others outlive this.
