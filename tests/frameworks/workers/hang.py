@@ -1,0 +1,82 @@
+"""Trains with gloo until one rank hangs in the way that its arguments say: KIND RANK FOLDER."""
+
+import atexit
+import ctypes
+import os
+import signal
+import sys
+import time
+
+KIND, RANK, FOLDER = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+FOREVER = 100_000
+
+
+def load_shard():
+    time.sleep(FOREVER)
+
+
+def spin():
+    while True:
+        pass
+
+
+def save():
+    """Saves until the disk is frozen."""
+    while True:
+        with open(os.path.join(FOLDER, "checkpoint"), "wb", buffering=0) as file:
+            file.write(bytes(1 << 20))
+
+
+def read_batches():
+    from torch.utils.data import DataLoader, Dataset
+
+    class Stuck(Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            time.sleep(FOREVER)
+
+    return list(DataLoader(Stuck(), num_workers=1))
+
+
+def hang(distributed, tensor):
+    print("hangs now", flush=True)
+    if KIND == "asleep":
+        load_shard()
+    elif KIND == "loop":
+        spin()
+    elif KIND == "interpreter lock":
+        ctypes.PyDLL(None).sleep(FOREVER)
+    elif KIND == "stopped":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif KIND == "frozen disk":
+        save()
+    elif KIND == "mismatch":
+        distributed.broadcast(tensor, 0)
+    elif KIND == "loader":
+        read_batches()
+
+
+def train(is_other):
+    if is_other and KIND == "never came":
+        print("hangs now", flush=True)
+        load_shard()
+    if is_other and KIND == "ended":
+        print("hangs now", flush=True)
+        sys.exit(0)
+    import torch
+    import torch.distributed as distributed
+
+    distributed.init_process_group("gloo")
+    tensor = torch.ones(8)
+    for step in range(5):
+        if step == 3 and is_other:
+            hang(distributed, tensor)
+        distributed.all_reduce(tensor)
+    print("hangs now", flush=True)
+    if is_other and KIND == "teardown":
+        atexit.register(load_shard)
+
+
+train(int(os.environ["RANK"]) == RANK)
