@@ -73,7 +73,7 @@ void check_lines(std::string_view text) {
   const hang::Evidence evidence = hang::join_lines(lines);
   const hang::Verdict verdict = hang::judge(evidence.ranks);
   require(verdict.ranks.size() < std::max<std::size_t>(evidence.ranks.size(), 1), "somebody waits for those named");
-  (void)hang::describe(verdict, evidence.ranks, static_cast<int>(evidence.ranks.size()));
+  (void)hang::describe(verdict, evidence, static_cast<int>(evidence.ranks.size()));
   (void)hang::stacks_document(evidence.ranks);
 }
 
