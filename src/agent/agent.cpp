@@ -63,7 +63,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
 void Agent::act(const gang::StopAttempt& stop) {
   shutdown_.watch_end();
   control_.note_stopping(true);
-  store_.request_waiting_ranks();
+  ask_who_waits();
   attempt_->stop(stop.signal, stop.reason, stop.most_grace);
   if (attempt_->has_logged_order()) {
     outcome_.reported_attempts.insert(attempt_->plan().placement.attempt);
@@ -71,7 +71,7 @@ void Agent::act(const gang::StopAttempt& stop) {
 }
 
 void Agent::act(const gang::PassSignal& wanted) {
-  store_.request_waiting_ranks();
+  ask_who_waits();
   attempt_->request_stop(wanted.signal);
 }
 
@@ -87,7 +87,6 @@ int Agent::run() {
     log_info(text);
   }
   loop_.start();
-  store_.on_awaited = std::bind_front(&Agent::note_awaited_keys, this);
   progress_.start();
   start_control();
   if (const auto contributed = startup_.contribute(); contributed) {
@@ -328,18 +327,20 @@ std::unique_ptr<Services> Agent::make_services(const std::vector<std::string>& n
                           run_.job.gang.key != nullptr, sidecars_.environment(), &store_, this});
 }
 
-/// Keeps the first answer. The exit report waits for it.
-void Agent::note_awaited_keys(const store::AwaitedKeys& awaited) {
-  if (outcome_.notices.empty() && !shutdown_.is_concluded()) {
+bool Agent::ask_store(std::function<void(const std::string& keys)> then) {
+  return store_.request_waiting_ranks([this, then = std::move(then)](const store::AwaitedKeys& awaited) {
     const auto nodes = gang_.nodes();
-    auto keys = describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address, *this);
-    if (!keys.empty()) {
-      outcome_.notices.push_back(std::move(keys));
+    then(describe_awaited(awaited, nodes.empty() ? std::string() : nodes.front().address, *this));
+  });
+}
+
+/// Keeps the first answer. The exit report waits for it.
+void Agent::ask_who_waits() {
+  (void)ask_store([this](const std::string& keys) {
+    if (!keys.empty() && outcome_.notices.empty() && !shutdown_.is_concluded()) {
+      outcome_.notices.push_back(keys);
     }
-  }
-  if (shutdown_.has_begun()) {
-    shutdown_.finalize();
-  }
+  });
 }
 
 }  // namespace muster

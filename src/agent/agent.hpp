@@ -134,7 +134,9 @@ class Agent : private gang::NodeActions,
   [[nodiscard]] std::string attempt_name() const;
   void retire_attempt();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
-  void note_awaited_keys(const store::AwaitedKeys& awaited);
+  /// See JobControl::ask_store.
+  bool ask_store(std::function<void(const std::string& keys)> then);
+  void ask_who_waits();
 
   // End of the job: drained output and exit report.
   void report_suspended();

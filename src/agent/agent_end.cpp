@@ -68,7 +68,8 @@ void Agent::on_job_end(const JobEnd& end) {
   const bool is_patient = end.kind == EndKind::Succeeded && !loop_.queues().logs().are_late();
   shutdown_.begin(is_patient ? run_.options.console_stall : kShortTimeout);
   shutdown_.watch_end();
-  if (!store_.is_asked_who_waits()) {
+  // After the answer to earlier requests.
+  if (!store_.is_asked_who_waits() || !ask_store([this](const std::string& /*keys*/) { shutdown_.finalize(); })) {
     shutdown_.finalize();
   }
 }
@@ -135,6 +136,7 @@ JobState Agent::job_state() const {
 void Agent::start_control() {
   control_.notify = [this](gang::NodeEvent event) { gang_.notify(std::move(event)); };
   control_.describe = [this] { return describe_node(); };
+  control_.ask_store = std::bind_front(&Agent::ask_store, this);
   control_.name_process = [this](pid_t pid) -> std::optional<std::string> {
     const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
     return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;

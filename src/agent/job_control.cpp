@@ -247,10 +247,10 @@ json::object JobControl::status_answer() const {
 }
 
 json::object JobControl::stacks_answer() const {
-  const auto ranks = hang::join_lines(stacks_question_.lines).ranks;
-  const auto sentences = hang::describe(hang::judge(ranks), ranks, static_cast<int>(ranks.size()));
+  const hang::Evidence evidence = hang::join_lines(stacks_question_.lines);
+  const auto sentences = hang::describe(hang::judge(evidence.ranks), evidence, static_cast<int>(evidence.ranks.size()));
   return {{"job", job_document()},
-          {"stacks", hang::stacks_document(ranks)},
+          {"stacks", hang::stacks_document(evidence.ranks)},
           {"verdict", json::array(sentences.begin(), sentences.end())},
           {"missing", stacks_question_.missing}};
 }
@@ -271,7 +271,14 @@ void JobControl::describe_pending() {
   const auto asked = described_.extract(described_.begin());
   const std::set<int>& numbers = asked.mapped();
   if (asked.key() == kStacks) {
-    describe_stacks(numbers, hang::Stacks::Read);
+    const auto describe_with = [this, numbers](const std::string& store) {
+      if (!end_) {
+        describe_stacks(numbers, hang::Stacks::Read, store);
+      }
+    };
+    if (!ask_store(describe_with)) {
+      describe_with("");
+    }
     return;
   }
   helper_.start({[this] { return status_line(); }, kHelperTimeout,
@@ -282,11 +289,11 @@ void JobControl::describe_pending() {
 
 /// A program whose memory cannot be read for now, since it waits for a page, must not hide the other ranks: then all
 /// are described without stacks.
-void JobControl::describe_stacks(const std::set<int>& numbers, hang::Stacks stacks) {
-  helper_.start({[this, stacks] { return stacks_line(stacks); }, kHelperTimeout,
-                 [this, numbers, stacks](const HelperTask::Answer& answer) {
+void JobControl::describe_stacks(const std::set<int>& numbers, hang::Stacks stacks, const std::string& store) {
+  helper_.start({[this, stacks, store] { return stacks_line(stacks, store); }, kHelperTimeout,
+                 [this, numbers, stacks, store](const HelperTask::Answer& answer) {
                    if (!answer && stacks == hang::Stacks::Read) {
-                     describe_stacks(numbers, hang::Stacks::LeaveOut);
+                     describe_stacks(numbers, hang::Stacks::LeaveOut, store);
                    } else {
                      send_description(numbers, answer.value_or(""));
                    }
@@ -303,8 +310,10 @@ void JobControl::send_description(const std::set<int>& numbers, const std::strin
   }
 }
 
-std::string JobControl::stacks_line(hang::Stacks stacks) const {
-  return hang::to_line(gather_evidence(describe_with_heartbeats(), stacks), kMostLineBytes);
+std::string JobControl::stacks_line(hang::Stacks stacks, const std::string& store) const {
+  hang::Evidence evidence = gather_evidence(describe_with_heartbeats(), stacks);
+  evidence.store = store;
+  return hang::to_line(evidence, kMostLineBytes);
 }
 
 control::NodeStatus JobControl::describe_with_heartbeats() const {

@@ -47,6 +47,9 @@ class JobControl {
   std::function<void(gang::NodeEvent)> notify;
   /// State of this node, without values from /proc.
   std::function<control::NodeStatus()> describe;
+  /// Calls `then` later with the keys for which ranks wait in the store that this node serves, as a sentence. False:
+  /// it serves none that a rank has reached.
+  std::function<bool(std::function<void(const std::string& keys)> then)> ask_store;
   /// "rank 3", the worker that is `pid` or an ancestor of it; empty: none.
   std::function<std::optional<std::string>(pid_t pid)> name_process;
 
@@ -103,11 +106,11 @@ class JobControl {
   void look_for_hang();
   void act(const hang::StallDetector::Step& step);
   void describe_pending();
-  void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks);
+  void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);
   [[nodiscard]] control::NodeStatus describe_with_heartbeats() const;
   [[nodiscard]] std::string status_line() const;
-  [[nodiscard]] std::string stacks_line(hang::Stacks stacks) const;
+  [[nodiscard]] std::string stacks_line(hang::Stacks stacks, const std::string& store) const;
   [[nodiscard]] json::object job_document() const;
   [[nodiscard]] json::object notice_document() const;
   [[nodiscard]] std::string heartbeat_file(std::size_t worker) const;

@@ -1,13 +1,20 @@
 // Describes each worker by its Python program, else by its main process.
 #include "agent/rank_evidence.hpp"
 
+#include "base/file_io.hpp"
+#include "base/text.hpp"
 #include "environment/mounted_files.hpp"
+#include "hang/py_spy.hpp"
 #include "process/descendants.hpp"
+#include "process/helper_program.hpp"
+#include "process/spawn.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
@@ -33,29 +40,32 @@ std::string wait_of(pid_t process) {
   return function == "0" ? "" : function.substr(0, function.find('.'));
 }
 
-/// The program that is the rank: the worker, or the first Python program below it where a shell has started that.
-Process find_program(const Process& worker, const std::vector<Process>& below, hang::Stacks stacks) {
-  if (stacks == hang::Stacks::LeaveOut || hang::is_python(worker.pid)) {
-    return worker;
+/// The program that is a rank.
+struct Program {
+  Process process;
+  Result<hang::Stack> stack;
+};
+
+/// The worker, or the first Python program below it where a shell has started that.
+Program find_program(const Process& worker, const std::vector<Process>& below, hang::Stacks stacks) {
+  if (stacks == hang::Stacks::LeaveOut) {
+    return {worker, Error{ErrorKind::System, "the memory of a rank on this node cannot be read for now"}};
   }
-  const auto python = std::ranges::find_if(below, [](const Process& process) { return hang::is_python(process.pid); });
-  return python == below.end() ? worker : *python;
+  const auto is_python = [](const auto& stack) { return stack || stack.error().kind != ErrorKind::NotFound; };
+  auto stack = hang::read_stack(worker.pid);
+  for (auto next = below.begin(); next != below.end() && !is_python(stack); ++next) {
+    if (auto found = hang::read_stack(next->pid); is_python(found)) {
+      return {*next, std::move(found)};
+    }
+  }
+  return {worker, std::move(stack)};
 }
 
-hang::RankEvidence describe_running(const Process& worker, const std::vector<Process>& all, hang::Stacks stacks) {
-  const std::vector<Process> below = descendants(all, worker.pid, {});
-  const Process program = find_program(worker, below, stacks);
+hang::RankEvidence describe_running(const Process& program, const std::vector<Process>& below) {
   hang::RankEvidence evidence;
   evidence.pid = program.pid;
   evidence.place.state = program.state;
   evidence.place.wait = wait_of(program.pid);
-  if (stacks == hang::Stacks::LeaveOut) {
-    evidence.place.no_stack = "the memory of a rank on this node cannot be read for now";
-  } else if (auto stack = hang::read_stack(program.pid)) {
-    evidence.place.stack = std::move(*stack);
-  } else {
-    evidence.place.no_stack = stack.error().message;
-  }
   constexpr std::uint64_t kMilliseconds = 1'000;
   const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   for (const Process& process : below) {
@@ -69,16 +79,82 @@ hang::RankEvidence describe_running(const Process& worker, const std::vector<Pro
   return evidence;
 }
 
+void set_stack(hang::Place& place, Result<hang::Stack> stack) {
+  if (stack) {
+    place.stack = std::move(*stack);
+  } else {
+    place.no_stack = stack.error().message;
+  }
+}
+
+/// The folders where the process's own Python has its programs, as a PATH. That of a virtual environment is named by
+/// the first argument, and the executable is the one that it links to.
+std::string search_path_of(pid_t process) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+  std::string path = std::filesystem::path(read_untrusted_file(proc_file(process, "cmdline"), kMostBytes).c_str())
+                         .parent_path()
+                         .string();
+  std::error_code failed;
+  path += ":" + std::filesystem::read_symlink(proc_file(process, "exe"), failed).parent_path().string();
+  for (const std::string& entry : split(read_untrusted_file(proc_file(process, "environ"), kMostBytes), '\0')) {
+    path += entry.starts_with("PATH=") ? ":" + entry.substr(5) : "";
+  }
+  return path;
+}
+
+/// Does not stop the process.
+Result<HelperProgram> start_py_spy(pid_t process) {
+  const std::string program = TRY(find_executable("py-spy", search_path_of(process)));
+  return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)});
+}
+
+/// The Pythons of this node that do not describe themselves, all asked about at once.
+class OlderPythons {
+ public:
+  /// `why`: our own reader does not know this Python.
+  void ask(std::size_t rank, pid_t process, const Error& why, hang::Place& place) {
+    if (auto py_spy = start_py_spy(process)) {
+      asked_.emplace_back(rank, std::move(*py_spy));
+    } else {
+      place.no_stack = why.message + "; " + py_spy.error().message;
+    }
+  }
+
+  void take_answers(std::vector<hang::RankEvidence>& ranks) {
+    for (auto& [rank, py_spy] : asked_) {
+      const auto answer = py_spy.finish(end_);
+      const auto thread = static_cast<std::uint64_t>(ranks[rank].pid);
+      set_stack(ranks[rank].place, answer ? hang::read_py_spy(*answer, thread)
+                                          : Error{ErrorKind::System, "py-spy has not answered in time"});
+    }
+  }
+
+ private:
+  /// Less than the helper process has (JobControl): a late answer must not hide the other ranks.
+  static constexpr std::chrono::milliseconds kMostTime{1'500};
+
+  HelperProgram::Clock::time_point end_ = HelperProgram::Clock::now() + kMostTime;
+  std::vector<std::pair<std::size_t, HelperProgram>> asked_;
+};
+
 }  // namespace
 
 hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks) {
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
+  OlderPythons older;
   for (const control::WorkerStatus& worker : status.workers) {
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
     hang::RankEvidence evidence;
     if (worker.pid > 0 && running != all.end()) {
-      evidence = describe_running(*running, all, stacks);
+      const std::vector<Process> below = descendants(all, worker.pid, {});
+      Program program = find_program(*running, below, stacks);
+      evidence = describe_running(program.process, below);
+      if (!program.stack && program.stack.error().kind == ErrorKind::BadData) {
+        older.ask(gathered.ranks.size(), evidence.pid, program.stack.error(), evidence.place);
+      } else {
+        set_stack(evidence.place, std::move(program.stack));
+      }
     } else {
       evidence.place.end = worker.state;
     }
@@ -86,6 +162,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks s
     evidence.host = status.host;
     gathered.ranks.push_back(std::move(evidence));
   }
+  older.take_answers(gathered.ranks);
   return gathered;
 }
 

@@ -136,6 +136,9 @@ void read_line(const std::string& line, Evidence& evidence) {
   if (quiet != nullptr && quiet->is_number()) {
     evidence.quiet = std::min(evidence.quiet, quiet->to_number<double>(error));
   }
+  if (std::string store = text_at(*node, "store"); !store.empty()) {
+    evidence.store = std::move(store);
+  }
   for (const json::value& group : *groups) {
     read_group(group, text_at(*node, "host"), evidence.ranks);
   }
@@ -167,7 +170,11 @@ std::string write_groups(const Evidence& evidence, std::size_t most_frames) {
     written.push_back(json::object{{"place", document_of(place, most_frames)}, {"ranks", std::move(ranks)}});
   }
   const std::string host = evidence.ranks.empty() ? "" : valid_utf8(evidence.ranks.front().host);
-  return json::serialize(json::object{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}});
+  json::object document{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}};
+  if (!evidence.store.empty()) {
+    document["store"] = valid_utf8(evidence.store);
+  }
+  return json::serialize(document);
 }
 
 }  // namespace

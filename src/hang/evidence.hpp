@@ -45,6 +45,7 @@ struct RankEvidence {
 struct Evidence {
   std::vector<RankEvidence> ranks;  ///< sorted by rank
   double quiet = 0;                 ///< seconds since one of them last wrote a line or reported a step
+  std::string store = {};           ///< who waits for which keys in the store of the ranks; empty: nobody known
 };
 
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none

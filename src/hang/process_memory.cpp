@@ -158,23 +158,19 @@ std::optional<std::uint64_t> find_runtime(pid_t process, const std::vector<Mappi
 
 }  // namespace
 
-bool is_python(pid_t process) {
-  return !find_python_mappings(mappings_of(process)).empty();
-}
-
 Result<Stack> read_stack(pid_t process) {
   const std::vector<Mapping> mappings = find_python_mappings(mappings_of(process));
   if (mappings.empty()) {
-    return Error{ErrorKind::NotFound, "process " + std::to_string(process) + " is not Python"};
+    return Error{ErrorKind::NotFound, "it is not Python"};
   }
   const auto runtime = find_runtime(process, mappings);
   if (!runtime) {
-    return Error{ErrorKind::BadData, "no interpreter of process " + std::to_string(process) + " describes itself"};
+    return Error{ErrorKind::BadData, "the interpreter does not describe itself, as Python 3.13 and later do"};
   }
   const ProcessMemory memory(process);
   std::byte probe{};
   if (!memory.read(*runtime, &probe, sizeof probe)) {
-    return system_error("cannot read the memory of process " + std::to_string(process), errno);
+    return system_error("cannot read its memory", errno);
   }
   return read_python_stack(memory, *runtime, static_cast<std::uint64_t>(process));
 }

@@ -38,11 +38,8 @@ enum class Stacks {
   LeaveOut
 };
 
-/// True if the process has mapped Python's executable or library.
-[[nodiscard]] bool is_python(pid_t process);
-
 /// The stack of the process's main thread. Fails with `NotFound`: not Python; `BadData`: a Python that does not
-/// describe itself; `System`: the kernel refuses.
+/// describe itself; `System`: the kernel refuses. The messages name no process, so that ranks are alike.
 [[nodiscard]] Result<Stack> read_stack(pid_t process);
 
 }  // namespace muster::hang

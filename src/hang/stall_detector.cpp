@@ -56,7 +56,7 @@ StallDetector::Step StallDetector::report(const Evidence& evidence, int world_si
   const bool is_new = reported_ != Finding::Named && reported_ != verdict.finding;
   if (is_new && (verdict.finding == Finding::Named || verdict.finding == Finding::Alike)) {
     reported_ = verdict.finding;
-    step.lines = describe(verdict, evidence.ranks, world_size);
+    step.lines = describe(verdict, evidence, world_size);
     if (!step.lines.empty()) {
       step.lines.front() = "the job has not moved for " + seconds_text(evidence.quiet) + ": " + step.lines.front();
     }

@@ -173,7 +173,10 @@ Verdict judge(const std::vector<RankEvidence>& evidence) {
   return {are_alike ? Finding::Alike : Finding::Unclear, {}, most_common_wait(evidence), static_cast<int>(all)};
 }
 
-std::vector<std::string> describe(const Verdict& verdict, const std::vector<RankEvidence>& evidence, int world_size) {
+namespace {
+
+std::vector<std::string> describe_ranks_in(const Verdict& verdict, const std::vector<RankEvidence>& evidence,
+                                           int world_size) {
   constexpr std::size_t kMostNamed = 4;
   if (evidence.empty()) {
     return {};
@@ -193,6 +196,16 @@ std::vector<std::string> describe(const Verdict& verdict, const std::vector<Rank
   }
   if (verdict.waiting > 0) {
     lines.push_back(describe_others(verdict, evidence));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> describe(const Verdict& verdict, const Evidence& evidence, int world_size) {
+  std::vector<std::string> lines = describe_ranks_in(verdict, evidence.ranks, world_size);
+  if (!lines.empty() && !evidence.store.empty()) {
+    lines.push_back(evidence.store);
   }
   return lines;
 }

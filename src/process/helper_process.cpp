@@ -131,10 +131,10 @@ std::chrono::milliseconds Timeout::left() {
   return std::max(std::chrono::milliseconds(0), std::chrono::ceil<std::chrono::milliseconds>(end_ - now));
 }
 
-std::optional<std::string> read_to_end(int fd, Timeout timeout) {
+std::optional<std::string> read_to_end(int fd, Timeout timeout, std::size_t most) {
   std::string bytes;
   std::array<char, 4096> buffer{};
-  for (auto left = timeout.left(); left.count() > 0; left = timeout.left()) {
+  for (auto left = timeout.left(); left.count() > 0 && bytes.size() <= most; left = timeout.left()) {
     pollfd ready{fd, POLLIN, 0};
     const ssize_t count =
         ::poll(&ready, 1, static_cast<int>(left.count())) == 1 ? ::read(fd, buffer.data(), buffer.size()) : -1;

@@ -13,6 +13,8 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -48,8 +50,8 @@ class Timeout {
   Clock::time_point end_if_runnable_;
 };
 
-/// Reads until the other end is closed. Blocks the caller; empty: timeout.
-[[nodiscard]] std::optional<std::string> read_to_end(int fd, Timeout timeout);
+/// Reads until the other end is closed. Blocks the caller; empty: timeout, or more than `most` bytes.
+[[nodiscard]] std::optional<std::string> read_to_end(int fd, Timeout timeout, std::size_t most = SIZE_MAX);
 
 /// Owns the agent's helper processes. A file system that does not respond puts its caller into a state that no signal
 /// ends. A hanging thread would keep the whole agent with its descriptors and memory; a process keeps only what it

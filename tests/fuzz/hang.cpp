@@ -2,6 +2,7 @@
 // and the lines of other nodes.
 #include "fuzz.hpp"
 #include "hang/process_memory.hpp"
+#include "hang/py_spy.hpp"
 #include "hang/verdict.hpp"
 
 #include <algorithm>
@@ -31,6 +32,16 @@ class EndlessMemory final : public hang::Memory {
   std::string bytes_;
 };
 
+void check_frames(const hang::Stack& stack) {
+  for (const hang::Frame& frame : stack) {
+    for (const std::string& name : {frame.file, frame.function}) {
+      require(std::ranges::none_of(name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }),
+              "a name may be printed");
+    }
+    require(frame.line >= 0, "a line is none or counted from 1");
+  }
+}
+
 /// The table of a Python of a known version, with offsets from the input.
 void check_stack(std::string_view text) {
   std::string bytes("xdebugpy");
@@ -41,11 +52,16 @@ void check_stack(std::string_view text) {
   bytes += text;
   const auto stack = hang::read_python_stack(EndlessMemory(bytes), 0, 1);
   require(!stack || stack->size() <= 200, "a stack ends");
-  for (const hang::Frame& frame : stack ? *stack : hang::Stack()) {
-    const auto is_printable = [](char c) { return c >= ' ' && c < '\x7f'; };
-    require(std::all_of(frame.file.begin(), frame.file.end(), is_printable), "a name may be printed");
-    require(std::all_of(frame.function.begin(), frame.function.end(), is_printable), "so may that of a function");
-    require(frame.line >= 0, "a line is none or counted from 1");
+  check_frames(stack ? *stack : hang::Stack());
+}
+
+/// The answer of py-spy: the input itself, and as the frames of a main thread.
+void check_py_spy(std::string_view text) {
+  const std::string frames = R"([{"os_thread_id": 1, "frames": )" + std::string(text) + "}]";
+  for (const std::string_view answer : {text, std::string_view(frames)}) {
+    const auto stack = hang::read_py_spy(answer, 1);
+    require(!stack || (!stack->empty() && stack->size() <= 200), "a stack has calls, and ends");
+    check_frames(stack ? *stack : hang::Stack());
   }
 }
 
@@ -57,7 +73,7 @@ void check_lines(std::string_view text) {
   const hang::Evidence evidence = hang::join_lines(lines);
   const hang::Verdict verdict = hang::judge(evidence.ranks);
   require(verdict.ranks.size() < std::max<std::size_t>(evidence.ranks.size(), 1), "somebody waits for those named");
-  (void)hang::describe(verdict, evidence.ranks, static_cast<int>(evidence.ranks.size()));
+  (void)hang::describe(verdict, evidence, static_cast<int>(evidence.ranks.size()));
   (void)hang::stacks_document(evidence.ranks);
 }
 
@@ -71,6 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::check_stack(text);
+  fuzz::check_py_spy(text);
   fuzz::check_lines(text);
   fuzz::require(hang::line_at(text, text.front(), size) >= 0, "a line is none or counted from 1");
   (void)hang::find_python_mappings(text);

@@ -36,6 +36,21 @@ load_shard() if os.environ["RANK"] == "2" else train()
 """
 
 
+# Prints what the real one has printed, about the process that it is asked about; of rank 3 nothing, in time.
+PY_SPY = """#!/bin/sh
+test "$1 $2 $3 $4" = "dump --json --nonblocking --pid" || exit 1
+if tr "\\0" "\\n" < "/proc/$5/environ" | grep -qx RANK=3; then
+    echo $$ > '{folder}/late'
+    exec sleep 600
+fi
+line=8
+tr "\\0" "\\n" < "/proc/$5/environ" | grep -qx RANK=2 && line=5
+sed "s/7535/$5/; s/\\"line\\": 3,/\\"line\\": $line,/" '{recorded}'
+"""
+
+RECORDED = Path(__file__).parent.parent / "unit/hang/data/py-spy-0.4.3.json"
+
+
 def newer_pythons():
     """The interpreters of this machine that describe themselves; one is recorded for tests/unit/hang."""
     found = {}
@@ -129,3 +144,36 @@ def test_a_python_that_describes_itself_is_named_by_its_line(muster, stacks, tmp
         assert f"    {script}:8 in train\n    {script}:11 in <module>\n" in text
         job.signal(signal.SIGTERM)
         assert job.end() == 143
+
+
+def test_an_older_python_is_read_by_py_spy_beside_it(muster, stacks, tmp_path):
+    (tmp_path / "python3").symlink_to("/usr/bin/python3")  # as in a virtual environment
+    py_spy = tmp_path / "py-spy"
+    py_spy.write_text(PY_SPY.format(folder=tmp_path, recorded=RECORDED))
+    py_spy.chmod(0o755)
+    script = tmp_path / "train.py"
+    script.write_text(WAITS_IN_A_FUNCTION)
+    job = muster.start("--nproc-per-node=4", "--hang-report=0", "--no-python", tmp_path / "python3", script)
+    wait_until(lambda: job.out.text.count("ready") == 4, "all ranks to wait")
+
+    document = document_of(stacks(job, "--json"))
+
+    found = {tuple(group["ranks"]): group for group in document["stacks"]}
+    assert found[(0, 1)]["stack"][0] == ["/home/me/train.py", "load_shard", 8]
+    assert [line for _, _, line in found[(2,)]["stack"]] == [5, 5, 7]
+    assert found[(3,)]["no_stack"] == "py-spy has not answered in time"
+    late = int((tmp_path / "late").read_text())
+    wait_until(lambda: not Path(f"/proc/{late}").exists(), "py-spy to be ended with its helper process")
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+def test_an_older_python_without_py_spy_says_what_it_lacks(muster, stacks):
+    job = muster.start("--nproc-per-node=2", "--hang-report=0", "--no-python", "/usr/bin/python3", "-c", WAITS_IN_A_FUNCTION)
+    wait_until(lambda: job.out.text.count("ready") == 2, "all ranks to wait")
+    text = stacks(job).out.text
+    assert "ranks 0-1: state S" in text, "ranks without a stack are alike"
+    assert "no Python stack: " in text
+    assert "as Python 3.13 and later do; cannot run 'py-spy': not found in PATH" in text
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143

@@ -271,25 +271,25 @@ void StoreProcess::ask(char what) {
   }
 }
 
-void StoreProcess::request_waiting_ranks() {
-  if (pid_) {
-    ask(kWhoWaits);
-    timeout_.ask();
+bool StoreProcess::request_waiting_ranks(std::function<void(const store::AwaitedKeys&)> then) {
+  if (!pid_) {
+    return false;
   }
+  asked_.push_back(std::move(then));
+  ask(kWhoWaits);
+  timeout_.ask();
+  return true;
 }
 
 void StoreProcess::report_waiting_ranks(const store::AwaitedKeys& awaited) {
   timeout_.cancel();
-  if (on_awaited) {
-    on_awaited(awaited);
+  for (const auto& then : std::exchange(asked_, {})) {
+    then(awaited);
   }
 }
 
 void StoreProcess::fail(const Error& why) {
   const StoreEvents events = events_;
-  if (timeout_.is_pending()) {
-    report_waiting_ranks({});
-  }
   end();
   if (events.on_failure) {
     events.on_failure(why);
@@ -302,7 +302,6 @@ void StoreProcess::end() {
   scope_.end();
   events_ = {};
   later_.cancel();
-  timeout_.cancel();
   ErrorCode ignored;  // the stream is closed in any case
   stream_.close(ignored);
   if (listener_.is_open()) {
@@ -316,6 +315,7 @@ void StoreProcess::end() {
   if (pid_) {
     helpers_.end(*std::exchange(pid_, std::nullopt));
   }
+  report_waiting_ranks({});
 }
 
 }  // namespace muster

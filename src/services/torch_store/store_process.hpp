@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace muster {
 
@@ -84,19 +85,21 @@ class StoreProcess final : public StoreServer {
   StoreProcess(const StoreProcess&) = delete;
   StoreProcess& operator=(const StoreProcess&) = delete;
   // NOLINTNEXTLINE(bugprone-exception-escape): without memory the job ends anyway
-  ~StoreProcess() override { end(); }
+  ~StoreProcess() override {
+    asked_.clear();
+    end();
+  }
 
   [[nodiscard]] Result<> listen(std::uint16_t port) override;
   void serve(StoreJob job, StoreEvents events) override;
   void request_later(std::chrono::seconds delay) override;
   void forget_events() override { events_ = {}; }
 
-  /// Calls `on_awaited` later with the keys that clients wait for now, or not at all if no client has connected. A
-  /// request before a signal is answered with the state before that signal. If the process does not answer in time,
-  /// the list is empty.
-  void request_waiting_ranks();
+  /// Calls `then` later with the keys that clients wait for now. A request before a signal is answered with the state
+  /// before that signal. If the process does not answer in time, or ends, the list is empty. False: no client has
+  /// connected, and `then` is not called.
+  bool request_waiting_ranks(std::function<void(const store::AwaitedKeys&)> then);
   [[nodiscard]] bool is_asked_who_waits() const { return timeout_.is_pending(); }
-  std::function<void(const store::AwaitedKeys&)> on_awaited;
 
   /// Frees the port, and kills the process.
   void end();
@@ -125,6 +128,7 @@ class StoreProcess final : public StoreServer {
   boost::asio::posix::stream_descriptor stream_;    ///< to the process
   Timer later_;
   DelayedCall timeout_;  ///< time limit of a request for the waiting clients
+  std::vector<std::function<void(const store::AwaitedKeys&)>> asked_;  ///< who the waiting clients are
   StoreJob job_;
   StoreEvents events_;
   FrameReader frames_{kMostMessageSize};

@@ -41,7 +41,7 @@ std::vector<RankEvidence> job_of(int size, const Place& usual, const std::map<in
 }
 
 std::string lines_of(const std::vector<RankEvidence>& job) {
-  return join(describe(judge(job), job, static_cast<int>(job.size())), "\n");
+  return join(describe(judge(job), {job, 0}, static_cast<int>(job.size())), "\n");
 }
 
 TEST(Verdict, NamesTheRankThatIsInNoCollectiveWhileTheOthersAre) {
@@ -136,9 +136,11 @@ TEST(Evidence, IsTheSameAfterItWasSent) {
   for (RankEvidence& one : job) {
     one.host = "gpu-0";
   }
-  const Evidence joined = join_lines({"nonsense", "{}", to_line({job, 7.5}, 10'000)});
+  const Evidence joined = join_lines({"nonsense", "{}", to_line({job, 7.5, "in the store"}, 10'000)});
   const auto& read = joined.ranks;
   EXPECT_EQ(joined.quiet, 7.5);
+  EXPECT_EQ(joined.store, "in the store");
+  EXPECT_EQ(describe(judge(read), joined, 4).back(), "in the store");
   ASSERT_EQ(read.size(), 4U);
   for (std::size_t i = 0; i < read.size(); ++i) {
     EXPECT_EQ(read[i].place, job[i].place);

@@ -1,0 +1,48 @@
+// The helper process may be killed at any time: the kernel kills the program with it.
+#include "process/helper_program.hpp"
+
+#include "process/helper_process.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+[[noreturn]] void run_program(const std::vector<std::string>& command, int output, pid_t parent) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) {
+    arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): execv's
+  }
+  arguments.push_back(nullptr);
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == parent && ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
+    (void)::execv(arguments.front(), arguments.data());
+  }
+  ::_exit(127);
+}
+
+}  // namespace
+
+Result<HelperProgram> HelperProgram::start(const std::vector<std::string>& command) {
+  auto pipe = TRY(make_pipe());
+  const pid_t pid = TRY(
+      fork_helper({pipe.write.get()}, [&, parent = ::getpid()] { run_program(command, pipe.write.get(), parent); }));
+  return HelperProgram(pid, std::move(pipe.read));
+}
+
+std::optional<std::string> HelperProgram::finish(Clock::time_point end) {
+  constexpr std::size_t kMostOutput = std::size_t{4} << 20U;
+  constexpr std::chrono::milliseconds kLeastTime{2};  // for what it has said already
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+  auto said = read_to_end(said_.get(), Timeout(pid_, std::max(left, kLeastTime), kLeastTime), kMostOutput);
+  (void)::kill(pid_, SIGKILL);
+  (void)::waitpid(pid_, nullptr, said ? __WALL : WNOHANG | __WALL);
+  return said;
+}
+
+}  // namespace muster

@@ -1,0 +1,37 @@
+#pragma once
+
+// Runs another program from within a helper process, whose end ends the program too.
+
+#include "base/file_io.hpp"
+#include "base/result.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+/// A running program that reads nothing. To be used in a helper process alone.
+class HelperProgram {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `command`: the program's path and its arguments. A program that cannot be run says nothing.
+  [[nodiscard]] static Result<HelperProgram> start(const std::vector<std::string>& command);
+
+  /// Waits for all output and errors, and ends the program. Empty: it has said more than 4 MiB, or has not ended by
+  /// `end`.
+  [[nodiscard]] std::optional<std::string> finish(Clock::time_point end);
+
+ private:
+  HelperProgram(pid_t pid, UniqueFd said) : pid_(pid), said_(std::move(said)) {}
+
+  pid_t pid_;
+  UniqueFd said_;
+};
+
+}  // namespace muster
