@@ -52,7 +52,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       progress_(loop_.io(), loop_.helpers(), run.job.gang.policy.options.restarts.progress_file),
       store_(loop_.io(), loop_.helpers()),
       sidecars_(loop_.io(), run.inherited, run.variables, run.marker),
-      control_(loop_.io(), loop_.helpers(), run.run_folder, job_state()),
+      control_(*this, loop_.io(), loop_.helpers(), run.run_folder, job_state()),
       gang_(loop_.io(), setup_with_keys(run.job), *this),
       startup_(loop_.io(), run_, gang_),
       service_files_(loop_.io(), loop_.helpers(), shutdown_.pending_work(), run.options.console_stall),

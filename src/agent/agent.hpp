@@ -41,6 +41,7 @@ struct RunFacts {
 
 class Agent : private gang::NodeActions,
               private AttemptOwner,
+              private JobControlOwner,
               private LoopOwner,
               private ShutdownOwner,
               private ServiceHost,
@@ -64,7 +65,9 @@ class Agent : private gang::NodeActions,
   // Control socket and notices.
   [[nodiscard]] JobState job_state() const;
   void start_control();
-  [[nodiscard]] control::NodeStatus describe_node() const;
+  void notify(gang::NodeEvent event) override { gang_.notify(std::move(event)); }
+  [[nodiscard]] control::NodeStatus describe_node() const override;
+  [[nodiscard]] std::optional<std::string> name_process(pid_t pid) const override;
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
   void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) override;

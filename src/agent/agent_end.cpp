@@ -133,12 +133,6 @@ JobState Agent::job_state() const {
 }
 
 void Agent::start_control() {
-  control_.notify = [this](gang::NodeEvent event) { gang_.notify(std::move(event)); };
-  control_.describe = [this] { return describe_node(); };
-  control_.name_process = [this](pid_t pid) -> std::optional<std::string> {
-    const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
-    return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
-  };
   if (run_.job.plan.is_transparent) {
     return;
   }
@@ -165,6 +159,11 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
     plan.workers[i].environment.merge(control_.environment_of(i));
     plan.workers[i].environment.insert(all.begin(), all.end());
   }
+}
+
+std::optional<std::string> Agent::name_process(pid_t pid) const {
+  const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
+  return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
 }
 
 control::NodeStatus Agent::describe_node() const {

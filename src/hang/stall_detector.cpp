@@ -30,7 +30,7 @@ StallDetector::Step StallDetector::on_time(double quiet) {
   return quiet < limit_ / 2 ? begin_again(quiet) : Step{.gathers = true, .delay = 0, .lines = {}};
 }
 
-StallDetector::Step StallDetector::on_evidence(Evidence evidence, int world_size) {
+StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   const double quiet = evidence.quiet;
   if (quiet < limit_ / 2 || (before_ && quiet < before_->quiet)) {
     return begin_again(quiet);
@@ -44,19 +44,19 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence, int world_size
   }
   mark_moving(evidence.ranks, before_->ranks, quiet - before_->quiet);
   longest_quiet_ = quiet;
-  Step step = report(evidence, world_size);
+  Step step = report(evidence);
   before_ = std::move(evidence);
   return step;
 }
 
 /// Says it once for each stall; a rank may be named after all were alike.
-StallDetector::Step StallDetector::report(const Evidence& evidence, int world_size) {
+StallDetector::Step StallDetector::report(const Evidence& evidence) {
   Step step{.gathers = false, .delay = limit_ / 2, .lines = {}};
   const Verdict verdict = judge(evidence.ranks);
   const bool is_new = reported_ != Finding::Named && reported_ != verdict.finding;
   if (is_new && (verdict.finding == Finding::Named || verdict.finding == Finding::Alike)) {
     reported_ = verdict.finding;
-    step.lines = describe(verdict, evidence.ranks, world_size);
+    step.lines = describe(verdict, evidence.ranks, world_size_);
     if (!step.lines.empty()) {
       step.lines.front() = "the job has not moved for " + seconds_text(evidence.quiet) + ": " + step.lines.front();
     }

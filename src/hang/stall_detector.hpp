@@ -19,8 +19,8 @@ namespace muster::hang {
 ///      └──────────────────── a line, a step ───────────────┴────────────────────────────────────────────────────┘
 class StallDetector {
  public:
-  /// `limit`: seconds of quiet after which a hang is reported.
-  explicit StallDetector(double limit) : limit_(limit) {}
+  /// `limit`: seconds of quiet after which a hang is reported; `world_size`: ranks of the job.
+  StallDetector(double limit, int world_size) : limit_(limit), world_size_(world_size) {}
 
   /// The next step of the caller.
   struct Step {
@@ -29,16 +29,19 @@ class StallDetector {
     std::vector<std::string> lines;  ///< for the consoles of all nodes
   };
 
+  /// Seconds until the first `on_time`.
+  [[nodiscard]] double first_delay() const { return limit_ / 2; }
   /// `quiet`: seconds for which the ranks of this node have been quiet.
   [[nodiscard]] Step on_time(double quiet);
-  /// `evidence` of all ranks that could be asked; `world_size` of the job.
-  [[nodiscard]] Step on_evidence(Evidence evidence, int world_size);
+  /// `evidence` of all ranks that could be asked.
+  [[nodiscard]] Step on_evidence(Evidence evidence);
 
  private:
-  Step report(const Evidence& evidence, int world_size);
+  Step report(const Evidence& evidence);
   Step begin_again(double quiet);
 
   double limit_;
+  int world_size_;
   std::optional<Evidence> before_;
   double longest_quiet_ = 0;         ///< of the stall that was reported
   std::optional<Finding> reported_;  ///< in this stall
