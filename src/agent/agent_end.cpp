@@ -20,6 +20,8 @@ namespace {
 // Names of pending work.
 constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kNoticeSources = "whoever wanted the job to give way";
+/// Python writes the stacks of all threads on standard error when a signal such as SIGSEGV or SIGABRT ends it.
+constexpr const char* kFaultHandlerVariable = "PYTHONFAULTHANDLER";
 
 /// True where rank 0 serves PyTorch's store. MPI ranks get MASTER_PORT as well, but do not meet there.
 bool rank_zero_hosts_store(const LaunchPlan& plan) {
@@ -154,6 +156,9 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
   }
   if (!run_.options.state_folder.empty()) {
     all[kJobStateVariable] = run_.options.state_folder;
+  }
+  if (!run_.variables.contains(kFaultHandlerVariable)) {
+    all[kFaultHandlerVariable] = "1";
   }
   for (std::size_t i = 0; i < plan.workers.size(); ++i) {
     plan.workers[i].environment.merge(control_.environment_of(i));
