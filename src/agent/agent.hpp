@@ -80,6 +80,7 @@ class Agent : private gang::NodeActions,
   void act(const gang::PassSignal& wanted) override;
   void act(const gang::KillAttempt& /*wanted*/) override { attempt_->kill(); }
   void act(const gang::SuspendNotice& notice) override;
+  void act(const gang::Hung& hung) override;
   void act(const gang::DescribeStatus& wanted) override { control_.describe_status(wanted); }
   void act(const gang::StatusOfNode& status) override { control_.take_status(status); }
   void renew_lease(const gang::Lease& lease) override { loop_.heartbeats().renew(lease); }
@@ -129,6 +130,7 @@ class Agent : private gang::NodeActions,
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void report_attempt_over(std::optional<bool> made_progress);
   [[nodiscard]] std::string attempt_name() const;
+  void watch_for_hangs();
   void retire_attempt();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
   void note_awaited_keys(const store::AwaitedKeys& awaited);

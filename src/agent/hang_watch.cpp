@@ -8,7 +8,7 @@ namespace muster {
 
 void HangWatch::start(hang::StallDetector detector) {
   detector_ = std::move(detector);
-  wait(detector_->first_delay());
+  look_after(detector_->first_delay());
 }
 
 void HangWatch::stop() {
@@ -16,7 +16,7 @@ void HangWatch::stop() {
   detector_.reset();
 }
 
-void HangWatch::wait(double seconds) {
+void HangWatch::look_after(double seconds) {
   timer_.start(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)),
                [this] { act(detector_->on_time(owner_.quiet_seconds())); });
 }
@@ -25,8 +25,11 @@ void HangWatch::act(const hang::StallDetector::Step& step) {
   for (const std::string& line : step.lines) {
     owner_.announce(line);
   }
+  if (step.hang) {
+    owner_.end_hung(*step.hang);
+  }
   if (!step.gathers) {
-    wait(step.delay);
+    look_after(step.delay);
     return;
   }
   owner_.gather([this](hang::Evidence evidence) {

@@ -27,6 +27,8 @@ class HangWatchOwner {
   virtual void gather(std::function<void(hang::Evidence)> then) = 0;
   /// Shows a line on the consoles of all nodes.
   virtual void announce(const std::string& line) = 0;
+  /// The attempt is to end.
+  virtual void end_hung(const hang::StallDetector::Hang& hang) = 0;
 };
 
 /// Asks when the detector wants to know more, and reports what it finds.
@@ -40,7 +42,7 @@ class HangWatch {
   void stop();
 
  private:
-  void wait(double seconds);
+  void look_after(double seconds);
   void act(const hang::StallDetector::Step& step);
 
   HangWatchOwner& owner_;

@@ -346,10 +346,6 @@ json::object JobControl::notice_document() const {
 
 // --- Hangs --------------------------------------------------------------------------------------
 
-void JobControl::watch_for_hangs(std::chrono::milliseconds limit, int world_size) {
-  hang_watch_.start(hang::StallDetector(std::chrono::duration<double>(limit).count(), world_size));
-}
-
 void JobControl::gather(std::function<void(hang::Evidence)> then) {
   ask_nodes(stacks_question_, [this, then = std::move(then)](const std::string& /*why_not*/) {
     then(hang::join_lines(stacks_question_.lines));
@@ -358,6 +354,10 @@ void JobControl::gather(std::function<void(hang::Evidence)> then) {
 
 void JobControl::announce(const std::string& line) {
   owner_.notify(gang::Announced{shortened(line, kMostAnnouncedBytes)});
+}
+
+void JobControl::end_hung(const hang::StallDetector::Hang& hang) {
+  owner_.notify(gang::Hung{0, shortened(hang.why, kMostAnnouncedBytes), hang.ranks});
 }
 
 // --- A notice -----------------------------------------------------------------------------------

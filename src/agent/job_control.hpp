@@ -19,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -75,9 +76,8 @@ class JobControl : private HangWatchOwner {
   /// Writes the notice's files before it returns.
   void take_notice(const gang::SuspendNotice& notice, int attempt);
 
-  /// Watches an attempt for hangs: reports on all nodes if no rank shows progress for `limit`. To be called on one node
-  /// of the job, for each attempt.
-  void watch_for_hangs(std::chrono::milliseconds limit, int world_size);
+  /// Watches an attempt for hangs. To be called on one node of the job, for each attempt.
+  void watch_for_hangs(hang::StallDetector detector) { hang_watch_.start(std::move(detector)); }
   /// No worker runs any more.
   void stop_watching() { hang_watch_.stop(); }
 
@@ -115,6 +115,7 @@ class JobControl : private HangWatchOwner {
   [[nodiscard]] double quiet_seconds() const override { return muster::quiet_seconds(owner_.describe_node()); }
   void gather(std::function<void(hang::Evidence)> then) override;
   void announce(const std::string& line) override;
+  void end_hung(const hang::StallDetector::Hang& hang) override;
   void describe_pending();
   void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks);
   void send_description(const std::set<int>& numbers, const std::string& line);

@@ -180,7 +180,7 @@ std::string words_of(const StallDetector::Step& step) {
 }
 
 TEST(StallDetector, ReportsOnceAtTheLimitAndSaysThatTheJobMovesAgain) {
-  StallDetector detector(60, 4);
+  StallDetector detector({60, 0}, 4);
   const auto job = job_of(4, in_collective(), {{1, loading()}});
 
   EXPECT_EQ(words_of(detector.on_time(0)), "in 30.00");
@@ -197,7 +197,7 @@ TEST(StallDetector, ReportsOnceAtTheLimitAndSaysThatTheJobMovesAgain) {
 }
 
 TEST(StallDetector, WaitsForTheNodesThatAreNotQuiet) {
-  StallDetector detector(60, 4);
+  StallDetector detector({60, 0}, 4);
   const auto job = job_of(4, in_collective(), {{1, loading()}});
 
   EXPECT_EQ(words_of(detector.on_evidence({job, 12})), "in 18.00") << "another node wrote a line 12 s ago";
@@ -207,7 +207,7 @@ TEST(StallDetector, WaitsForTheNodesThatAreNotQuiet) {
 }
 
 TEST(StallDetector, AccusesNobodyWhoMoves) {
-  StallDetector detector(60, 4);
+  StallDetector detector({60, 0}, 4);
   auto job = job_of(4, in_collective(), {{1, loading()}});
   (void)detector.on_evidence({job, 30});
   job[1].counters.io_bytes = 1'000'000'000;
@@ -218,13 +218,41 @@ TEST(StallDetector, AccusesNobodyWhoMoves) {
 }
 
 TEST(StallDetector, SaysOnceThatAllAreAlike) {
-  StallDetector detector(60, 4);
+  StallDetector detector({60, 0}, 4);
   const auto job = job_of(4, in_collective());
   (void)detector.on_evidence({job, 30});
   EXPECT_TRUE(
       words_of(detector.on_evidence({job, 60})).starts_with("the job has not moved for 60 s: all ranks are at "));
   EXPECT_EQ(words_of(detector.on_evidence({job, 90})), "in 30.00");
   EXPECT_EQ(words_of(detector.on_time(1)), "in 29.00") << "nothing was wrong";
+}
+
+std::string hang_of(const StallDetector::Step& step) {
+  return step.hang ? step.hang->why + " [" + describe_ranks(step.hang->ranks) + "]" : "none";
+}
+
+TEST(StallDetector, EndsAJobThatHangsForItsWholeTime) {
+  StallDetector detector({60, 100}, 4);
+  const auto job = job_of(4, in_collective(), {{1, loading()}});
+  (void)detector.on_evidence({job, 30});
+
+  const auto reported = detector.on_evidence({job, 70});
+  EXPECT_EQ(hang_of(reported), "none");
+  EXPECT_EQ(reported.delay, 30);
+  EXPECT_EQ(hang_of(detector.on_evidence({job, 100})),
+            "the job has not moved for 100 s: 3 of 4 ranks wait in all_reduce for rank 1 [rank 1]");
+}
+
+TEST(StallDetector, EndsAJobWhoseRanksAreAlikeUnlessOneMoves) {
+  StallDetector detector({0, 60}, 4);
+  auto job = job_of(4, in_collective());
+  (void)detector.on_evidence({job, 30});
+  job[1].counters.io_bytes = 1'000'000'000;
+
+  EXPECT_EQ(hang_of(detector.on_evidence({job, 60})), "none");
+  EXPECT_TRUE(
+      hang_of(detector.on_evidence({job, 90})).starts_with("the job has not moved for 90 s: all ranks are at "));
+  EXPECT_TRUE(detector.on_evidence({job, 120}).hang->ranks.empty());
 }
 
 }  // namespace

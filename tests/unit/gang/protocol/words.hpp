@@ -59,6 +59,7 @@ namespace muster::gang {
              " missing: " + report.text;
     }
     std::string operator()(const Announce& announce) const { return "announce: " + announce.text; }
+    std::string operator()(const Hung& hung) const { return "hung: " + hung.why; }
     std::string operator()(const Suspend& suspend) const {
       return suspend.notice.is_withdrawn ? "go on after all"
                                          : "suspend within " + std::to_string(suspend.notice.within.count()) + " ms";
