@@ -65,6 +65,7 @@ class StopSequence {
 
  private:
   void on_grace_ended();
+  void give_up_on_workers(const HelperTask::Answer& places);
   void on_kill_round(const std::vector<Process>& found, bool is_too_late);
   void check_orphans();
   void check_rank_orphans();
@@ -78,6 +79,7 @@ class StopSequence {
   AttemptLog& log_;
   Sweeper sweeper_;
   Grace grace_;
+  HelperTask look_;  ///< where the workers are that did not end
   KillLoop kill_loop_;
   DelayedCall orphan_timer_;
   DelayedCall rank_timer_;
@@ -85,6 +87,7 @@ class StopSequence {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool has_heard_guard_ = false;
   bool has_asked_ = false;
+  bool is_urgent_ = false;  ///< something else limits the grace
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .order = {}, .grace = {}};
 };
 

@@ -148,6 +148,16 @@ def test_python_says_where_it_crashes_unless_the_user_chose(muster, given, seen)
     assert ("Fatal Python error: Segmentation fault" in job.err.text) == (seen != "")
 
 
+def test_before_a_worker_is_killed_it_is_said_where_it_is(muster):
+    ignores = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); signal.pause()"
+    job = muster.start("--nproc-per-node=1", "--grace=0.3", "--", sys.executable, "-c", ignores)
+    job.out.wait_for("ready")
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    assert re.search(r"did not end within 0\.30 s of SIGTERM; it is (in state S|at <string>:1)", job.err.text)
+
+
 def test_ranks_that_are_alike_accuse_nobody(muster):
     job = muster.start("--nproc-per-node=2", "--hang-report=1", "--", sys.executable, "-c", "import signal; signal.pause()")
 

@@ -1,5 +1,6 @@
 #include "hang/verdict.hpp"
 
+#include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "hang/stall_detector.hpp"
 
