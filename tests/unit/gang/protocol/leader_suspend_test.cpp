@@ -186,7 +186,7 @@ TEST(Hung, IsPassedOnWhereRanksAreNamedAndElseEndsTheAttempt) {
 
   EXPECT_EQ(story.read_signal(1, Hung{1, "of another attempt", {3}}), "");
   EXPECT_EQ(story.read_signal(0, Hung{0, "rank 3 is asleep", {3}}), "0,1: hung: rank 3 is asleep");
-  EXPECT_EQ(story.read_signal(0, Hung{0, "all are asleep", {}}), "0,1: stop by SIGABRT: all are asleep");
+  EXPECT_EQ(story.read_signal(0, Hung{0, "all are asleep", {}}), "0,1: stop 0 by SIGABRT, the end is hung 86");
 }
 
 TEST(Status, ForgetsAQuestionWhoseAskerIsGone) {
