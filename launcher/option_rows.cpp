@@ -163,7 +163,11 @@ constexpr auto kOptionRows = std::to_array<Option>({
     {"hang-report", "SECONDS", "Hangs",
      "Say where the ranks are when none has written a line for so long, and which of them keep the others waiting. "
      "0 means never. Default: 60.",
-     kInto<&RunOptions::hang_report, read_seconds>},
+     kInto<&HangOptions::report, read_seconds>},
+    {"hang-timeout", "SECONDS", "Hangs",
+     "End a job that hangs when no rank has written a line for so long, as after a failure: the ranks that keep the "
+     "others waiting get SIGABRT, and the exit code is 86. 0 means never. Default: 0.",
+     kInto<&HangOptions::timeout, read_seconds>},
     {"suspend-signal", "SIGNAL", "Suspending",
      "This signal is a notice that the job is to give way, and no request to end: TERM under Kubernetes, USR1 with "
      "sbatch --signal=B:USR1@120.",

@@ -135,6 +135,7 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
 Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot) {
   RunOptions options;
   TRY(read_rows(options, settings));
+  TRY(read_rows(options.hangs, settings));
   TRY(read_suspend_options(options, settings, snapshot));
   TRY(read_stdin(options, settings));
   TRY(read_log_options(options, settings, snapshot));

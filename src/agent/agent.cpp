@@ -52,7 +52,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
       progress_(loop_.io(), loop_.helpers(), run.job.gang.policy.options.restarts.progress_file),
       store_(loop_.io(), loop_.helpers()),
       sidecars_(loop_.io(), run.inherited, run.variables, run.marker),
-      control_(loop_.io(), loop_.helpers(), run.run_folder, job_state()),
+      control_(*this, loop_.io(), loop_.helpers(), run.run_folder, job_state()),
       gang_(loop_.io(), setup_with_keys(run.job), *this),
       startup_(loop_.io(), run_, gang_),
       service_files_(loop_.io(), loop_.helpers(), shutdown_.pending_work(), run.options.console_stall),
@@ -252,11 +252,24 @@ void Agent::act(const gang::StartAttempt& wanted) {
                                        std::move(services));
   shutdown_.pending_work().add(attempt_name(), [this] { return attempt_->describe_living(); });
   attempt_->start();
-  const LaunchPlan& started = attempt_->plan();
-  const auto limit = run_.options.hang_report;
-  if (limit.count() > 0 && started.placement.node_rank.value == 0 && started.world_size > 1 &&
-      !started.is_transparent) {
-    control_.watch_for_hangs(limit, started.world_size);
+  watch_for_hangs();
+}
+
+/// One node of the job does, where several ranks may wait for each other.
+void Agent::watch_for_hangs() {
+  const LaunchPlan& plan = attempt_->plan();
+  const HangOptions& hangs = run_.options.hangs;
+  if (plan.placement.node_rank.value == 0 && plan.world_size > 1 && !plan.is_transparent &&
+      (hangs.report.count() > 0 || hangs.timeout.count() > 0)) {
+    using Seconds = std::chrono::duration<double>;
+    control_.watch_for_hangs(
+        hang::StallDetector({Seconds(hangs.report).count(), Seconds(hangs.timeout).count()}, plan.world_size));
+  }
+}
+
+void Agent::act(const gang::Hung& hung) {
+  if (attempt_) {
+    attempt_->end_hung(hung);
   }
 }
 
@@ -272,7 +285,6 @@ void Agent::on_first_failure(const Failure& failure) {
 void Agent::on_over() {
   shutdown_.pending_work().remove(attempt_name());
   shutdown_.cancel_watch();
-  control_.stop_watching();
   if (!shutdown_.has_begun()) {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }

@@ -41,6 +41,7 @@ struct RunFacts {
 
 class Agent : private gang::NodeActions,
               private AttemptOwner,
+              private JobControlOwner,
               private LoopOwner,
               private ShutdownOwner,
               private LauncherLinkOwner,
@@ -70,7 +71,9 @@ class Agent : private gang::NodeActions,
   // Control socket and notices.
   [[nodiscard]] JobState job_state() const;
   void start_control();
-  [[nodiscard]] control::NodeStatus describe_node() const;
+  void notify(gang::NodeEvent event) override { gang_.notify(std::move(event)); }
+  [[nodiscard]] control::NodeStatus describe_node() const override;
+  [[nodiscard]] std::optional<std::string> name_process(pid_t pid) const override;
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
   void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) override;
@@ -83,6 +86,7 @@ class Agent : private gang::NodeActions,
   void act(const gang::PassSignal& wanted) override;
   void act(const gang::KillAttempt& /*wanted*/) override { attempt_->kill(); }
   void act(const gang::SuspendNotice& notice) override;
+  void act(const gang::Hung& hung) override;
   void act(const gang::DescribeStatus& wanted) override { control_.describe_status(wanted); }
   void act(const gang::StatusOfNode& status) override { control_.take_status(status); }
   void renew_lease(const gang::Lease& lease) override { loop_.heartbeats().renew(lease); }
@@ -132,10 +136,10 @@ class Agent : private gang::NodeActions,
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void report_attempt_over(std::optional<bool> made_progress);
   [[nodiscard]] std::string attempt_name() const;
+  void watch_for_hangs();
   void retire_attempt();
   [[nodiscard]] std::unique_ptr<Services> make_services(const std::vector<std::string>& names);
-  /// See JobControl::ask_store.
-  bool ask_store(std::function<void(const std::string& keys)> then);
+  [[nodiscard]] bool ask_store(std::function<void(const std::string& keys)> then) override;
   void ask_who_waits();
 
   // End of the job: drained output and exit report.

@@ -20,6 +20,8 @@ namespace {
 // Names of pending work.
 constexpr const char* kGoodbye = "goodbye of the gang";
 constexpr const char* kNoticeSources = "whoever wanted the job to give way";
+/// Python writes the stacks of all threads on standard error when a signal such as SIGSEGV or SIGABRT ends it.
+constexpr const char* kFaultHandlerVariable = "PYTHONFAULTHANDLER";
 
 /// True where rank 0 serves PyTorch's store. MPI ranks get MASTER_PORT as well, but do not meet there.
 bool rank_zero_hosts_store(const LaunchPlan& plan) {
@@ -134,13 +136,6 @@ JobState Agent::job_state() const {
 }
 
 void Agent::start_control() {
-  control_.notify = [this](gang::NodeEvent event) { gang_.notify(std::move(event)); };
-  control_.describe = [this] { return describe_node(); };
-  control_.ask_store = std::bind_front(&Agent::ask_store, this);
-  control_.name_process = [this](pid_t pid) -> std::optional<std::string> {
-    const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
-    return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
-  };
   if (run_.job.plan.is_transparent) {
     return;
   }
@@ -163,10 +158,18 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
   if (!run_.options.state_folder.empty()) {
     all[kJobStateVariable] = run_.options.state_folder;
   }
+  if (!run_.variables.contains(kFaultHandlerVariable)) {
+    all[kFaultHandlerVariable] = "1";
+  }
   for (std::size_t i = 0; i < plan.workers.size(); ++i) {
     plan.workers[i].environment.merge(control_.environment_of(i));
     plan.workers[i].environment.insert(all.begin(), all.end());
   }
+}
+
+std::optional<std::string> Agent::name_process(pid_t pid) const {
+  const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
+  return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;
 }
 
 control::NodeStatus Agent::describe_node() const {

@@ -89,6 +89,21 @@ void Attempt::take_notice(bool is_withdrawn, std::optional<int> signal) {
   }
 }
 
+void Attempt::end_hung(const gang::Hung& hung) {
+  act_on_failures();
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < plan_.workers.size() && supervisor_.is_running_normally(); ++i) {
+    if (workers_.is_alive(i) && std::ranges::count(hung.ranks, plan_.workers[i].global_rank.value) > 0) {
+      workers_.abort(i);
+      first = first.value_or(i);
+    }
+  }
+  if (first) {
+    hang_ = hung.why;
+    handle(WorkerHung{*first, exit_code_of(EndKind::Hung)});
+  }
+}
+
 void Attempt::kill() {
   collect_deaths();
   handle(GuardLost{});

@@ -61,6 +61,8 @@ class Attempt {
   /// A notice of suspension, or its withdrawal: a worker that ends from now on ends because of it. `signal`, if set,
   /// is sent to the workers' main processes alone, since their helpers may die of it.
   void take_notice(bool is_withdrawn, std::optional<int> signal);
+  /// Fails the attempt if one of the ranks that hang runs here; these get SIGABRT.
+  void end_hung(const gang::Hung& hung);
   /// Sends the workers SIGKILL at once.
   void kill();
   /// Forwards a signal that is not a stop request.
@@ -157,6 +159,7 @@ class Attempt {
   DelayedCall pause_timer_;    ///< runs after SIGTSTP
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
   std::deque<Event> events_;
+  std::string hang_;       ///< why the first failure is a hang; empty: it is none
   bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
 };
 

@@ -173,8 +173,11 @@ Failure Attempt::worker_failure(std::size_t worker) const {
                                                                      : "";
   failure.error_message = preparation_.error_files().message(worker);
   failure.last_lines = streams_.last_lines(worker);
-  failure.exit_code = supervisor_.conclusion().exit_code;  // of a worker that was not started
-  if (failure.status) {
+  failure.exit_code = supervisor_.conclusion().exit_code;  // of a worker that was not started, or that hung
+  failure.is_hung = !hang_.empty() && supervisor_.conclusion().first_failure == worker;
+  if (failure.is_hung) {
+    failure.start_error = hang_;
+  } else if (failure.status) {
     failure.was_passed_on = workers_.has_passed_on(*failure.status);
     failure.hints = hints_for(failure, worker);
     failure.exit_code = std::max(failure.status->shell_code(), 1);
@@ -200,6 +203,9 @@ std::vector<std::string> Attempt::hints_for(const Failure& failure, std::size_t 
 /// forwarded to all.
 bool Attempt::is_suspect(const WorkerEnded& failed) const {
   const auto first = supervisor_.conclusion().first_failure;
+  if (!hang_.empty()) {
+    return first == failed.worker;
+  }
   if (!first || !supervisor_.status(*first)) {
     return false;
   }
@@ -214,6 +220,9 @@ bool Attempt::is_suspect(const WorkerEnded& failed) const {
 std::vector<Failure> Attempt::suspects() const {
   const AttemptOutcome conclusion = supervisor_.conclusion();
   std::vector<Failure> suspects;
+  if (!hang_.empty()) {
+    return {worker_failure(*conclusion.first_failure)};
+  }
   if (conclusion.verdict == Verdict::Failed && !conclusion.first_failure) {
     suspects.push_back(service_failure());
   } else if (conclusion.first_failure && !supervisor_.status(*conclusion.first_failure)) {
@@ -361,7 +370,8 @@ std::string AttemptLog::describe_failure(std::size_t worker) const {
     const char* const source = workers_.has_passed_on(*status) ? ", which muster passed on" : "";
     return describe(worker) + " failed (" + status->describe() + source + ")";
   }
-  return describe_process(plan_.workers[worker]) + " could not be started";
+  return workers_.pid(worker) > 0 ? describe(worker) + " hangs"
+                                  : describe_process(plan_.workers[worker]) + " could not be started";
 }
 
 std::string AttemptLog::describe_reason(const EndRequest& request) const {
@@ -392,9 +402,9 @@ void AttemptLog::on_still_waiting(std::chrono::nanoseconds left) {
            " to end, " + seconds_of(left) + " left");
 }
 
-void AttemptLog::on_overdue(std::size_t worker, const EndRequest& request) {
+void AttemptLog::on_overdue(std::size_t worker, const EndRequest& request, const std::string& place) {
   log_warning(describe(worker) + " did not end within " + seconds_of(request.grace) + " of " +
-              signal_name(request.signal) + ": killing it");
+              signal_name(request.signal) + (place.empty() ? "" : "; it is " + place) + ": killing it");
 }
 
 void AttemptLog::on_orphans(const std::vector<Process>& left) {

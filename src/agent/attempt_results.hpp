@@ -87,7 +87,8 @@ class AttemptLog {
   void on_asked_to_end(const EndRequest& request);
   /// Called from time to time during the grace.
   void on_still_waiting(std::chrono::nanoseconds left);
-  void on_overdue(std::size_t worker, const EndRequest& request);
+  /// `place`: "at train.py:12 in save"; empty: not known.
+  void on_overdue(std::size_t worker, const EndRequest& request, const std::string& place);
   /// These processes of ended ranks still run after a moment. May be called again where mpirun runs on.
   void on_orphans(const std::vector<Process>& left);
   void on_not_killed(const std::vector<Process>& left);

@@ -1,7 +1,6 @@
 // Turns requests of the control socket into events of the gang, and its answers into lines.
 #include "agent/job_control.hpp"
 
-#include "agent/rank_evidence.hpp"
 #include "agent/run.hpp"
 #include "base/file_io.hpp"
 #include "base/log.hpp"
@@ -99,8 +98,9 @@ Result<> write_flag(const std::string& path, char flag) {
 
 }  // namespace
 
-JobControl::JobControl(boost::asio::io_context& io, HelperProcesses& helpers, std::string run_folder, JobState job)
-    : io_(io),
+JobControl::JobControl(JobControlOwner& owner, boost::asio::io_context& io, HelperProcesses& helpers,
+                       std::string run_folder, JobState job)
+    : owner_(owner),
       run_folder_(std::move(run_folder)),
       job_(std::move(job)),
       since_(control::now_since_1970()),
@@ -108,7 +108,7 @@ JobControl::JobControl(boost::asio::io_context& io, HelperProcesses& helpers, st
       helper_(io, helpers),
       status_question_{0, "", Timer(io)},
       stacks_question_{1, kStacks, Timer(io)},
-      hang_timer_(io) {}
+      hang_watch_(io, *this) {}
 
 void JobControl::start() {
   if (run_folder_.empty()) {
@@ -170,14 +170,14 @@ void JobControl::take(const control::StacksRequest& /*request*/, pid_t /*client*
 
 void JobControl::take(const control::StopRequest& request, pid_t /*client*/, const Reply& reply) {
   log_info("muster stop: ending the job");
-  notify(gang::StopSignal{SIGTERM, /*workers_know=*/false, request.grace});
+  owner_.notify(gang::StopSignal{SIGTERM, /*workers_know=*/false, request.grace});
   reply(control::write_answer());
 }
 
 /// With a notice in force the earlier deadline counts; to a later one the gang may never answer, so this does.
 void JobControl::take(const control::SuspendRequest& request, pid_t /*client*/, const Reply& reply) {
   const std::string source = "muster suspend" + (request.reason.empty() ? "" : ": " + request.reason);
-  notify(gang::SuspendRequested{source, request.within});
+  owner_.notify(gang::SuspendRequested{source, request.within});
   const bool is_earlier =
       notice_ && request.within &&
       control::now_since_1970() + std::chrono::duration<double>(*request.within).count() < notice_->deadline;
@@ -195,16 +195,16 @@ void JobControl::take(const control::WithdrawRequest& /*request*/, pid_t /*clien
     reply(control::write_refusal("there is no notice that could be withdrawn"));
     return;
   }
-  notify(gang::SuspendRequested{"muster suspend --cancel", {}, /*is_withdrawn=*/true});
+  owner_.notify(gang::SuspendRequested{"muster suspend --cancel", {}, /*is_withdrawn=*/true});
   suspend_replies_.push_back(reply);
 }
 
 void JobControl::take(const control::SavedRequest& request, pid_t client, const Reply& reply) {
-  auto process = name_process(client);
+  auto process = owner_.name_process(client);
   if (!process && request.rank) {
     process = "rank " + std::to_string(*request.rank);
   }
-  notify(gang::WorkSaved{process.value_or("pid " + std::to_string(client))});
+  owner_.notify(gang::WorkSaved{process.value_or("pid " + std::to_string(client))});
   reply(control::write_answer());
 }
 
@@ -218,7 +218,7 @@ void JobControl::ask_nodes(Question& question, std::function<void(const std::str
   question.lines.clear();
   question.missing = job_.nodes;
   question.timer.start(kStatusTimeout, [this, &question] { answer(question); });
-  notify(gang::StatusWanted{question.number, question.what});
+  owner_.notify(gang::StatusWanted{question.number, question.what});
 }
 
 void JobControl::take_status(const gang::StatusOfNode& status) {
@@ -257,7 +257,7 @@ json::object JobControl::stacks_answer() const {
 
 void JobControl::describe_status(const gang::DescribeStatus& wanted) {
   if (!wanted.what.empty() && wanted.what != kStacks) {  // another version of muster asks
-    notify(gang::StatusReady{wanted.number, ""});
+    owner_.notify(gang::StatusReady{wanted.number, ""});
     return;
   }
   described_[wanted.what].insert(wanted.number);
@@ -276,14 +276,15 @@ void JobControl::describe_pending() {
         describe_stacks(numbers, hang::Stacks::Read, store);
       }
     };
-    if (!ask_store(describe_with)) {
+    if (!owner_.ask_store(describe_with)) {
       describe_with("");
     }
     return;
   }
   helper_.start({[this] { return status_line(); }, kHelperTimeout,
                  [this, numbers](const HelperTask::Answer& answer) {
-                   send_description(numbers, answer ? *answer : control::to_line(describe(), kMostLineBytes));
+                   send_description(numbers,
+                                    answer ? *answer : control::to_line(owner_.describe_node(), kMostLineBytes));
                  }});
 }
 
@@ -302,7 +303,7 @@ void JobControl::describe_stacks(const std::set<int>& numbers, hang::Stacks stac
 
 void JobControl::send_description(const std::set<int>& numbers, const std::string& line) {
   for (const int number : numbers) {
-    notify(gang::StatusReady{number, line});
+    owner_.notify(gang::StatusReady{number, line});
   }
   is_describing_ = !described_.empty();
   if (is_describing_) {
@@ -317,7 +318,7 @@ std::string JobControl::stacks_line(hang::Stacks stacks, const std::string& stor
 }
 
 control::NodeStatus JobControl::describe_with_heartbeats() const {
-  control::NodeStatus status = describe();
+  control::NodeStatus status = owner_.describe_node();
   const double now = control::now_since_1970();
   for (std::size_t i = 0; i < status.workers.size(); ++i) {
     add_heartbeat(status.workers[i], heartbeat_file(i), now);
@@ -354,36 +355,18 @@ json::object JobControl::notice_document() const {
 
 // --- Hangs --------------------------------------------------------------------------------------
 
-void JobControl::watch_for_hangs(std::chrono::milliseconds limit, int world_size) {
-  stall_detector_.emplace(std::chrono::duration<double>(limit).count());
-  world_size_ = world_size;
-  hang_timer_.start(limit / 2, [this] { look_for_hang(); });
-}
-
-void JobControl::stop_watching() {
-  hang_timer_.cancel();
-  stall_detector_.reset();
-}
-
-void JobControl::look_for_hang() {
-  const control::NodeStatus status = describe();
-  act(stall_detector_->on_time(quiet_seconds(status)));
-}
-
-void JobControl::act(const hang::StallDetector::Step& step) {
-  for (const std::string& line : step.lines) {
-    notify(gang::Announced{shortened(line, kMostAnnouncedBytes)});
-  }
-  if (!step.gathers) {
-    hang_timer_.start(std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(step.delay)),
-                      [this] { look_for_hang(); });
-    return;
-  }
-  ask_nodes(stacks_question_, [this](const std::string& /*why_not*/) {
-    if (stall_detector_) {
-      act(stall_detector_->on_evidence(hang::join_lines(stacks_question_.lines), world_size_));
-    }
+void JobControl::gather(std::function<void(hang::Evidence)> then) {
+  ask_nodes(stacks_question_, [this, then = std::move(then)](const std::string& /*why_not*/) {
+    then(hang::join_lines(stacks_question_.lines));
   });
+}
+
+void JobControl::announce(const std::string& line) {
+  owner_.notify(gang::Announced{shortened(line, kMostAnnouncedBytes)});
+}
+
+void JobControl::end_hung(const hang::StallDetector::Hang& hang) {
+  owner_.notify(gang::Hung{0, shortened(hang.why, kMostAnnouncedBytes), hang.ranks});
 }
 
 // --- A notice -----------------------------------------------------------------------------------

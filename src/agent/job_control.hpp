@@ -3,10 +3,11 @@
 // Answers requests to a running job, and passes notices on to its workers. Private to src/agent.
 
 #include "agent/control_server.hpp"
+#include "agent/hang_watch.hpp"
+#include "agent/rank_evidence.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
 #include "hang/process_memory.hpp"
-#include "hang/stall_detector.hpp"
 #include "process/helper_process.hpp"
 #include "process/timer.hpp"
 
@@ -18,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -37,21 +39,32 @@ struct JobNotice {
   double deadline = 0;  ///< seconds since 1970
 };
 
-/// Serves this node's control socket: passes requests on to the gang, merges the answers of all nodes, and writes the
-/// files that tell workers of a notice (docs/control.md).
-class JobControl {
+/// The owner of a job's control: has the gang and the workers.
+class JobControlOwner {
  public:
-  JobControl(boost::asio::io_context& io, HelperProcesses& helpers, std::string run_folder, JobState job);
+  JobControlOwner() = default;
+  JobControlOwner(const JobControlOwner&) = delete;
+  JobControlOwner& operator=(const JobControlOwner&) = delete;
+  virtual ~JobControlOwner() = default;
 
   /// Passes an event to the gang.
-  std::function<void(gang::NodeEvent)> notify;
+  virtual void notify(gang::NodeEvent event) = 0;
   /// State of this node, without values from /proc.
-  std::function<control::NodeStatus()> describe;
+  [[nodiscard]] virtual control::NodeStatus describe_node() const = 0;
   /// Calls `then` later with the keys for which ranks wait in the store that this node serves, as a sentence. False:
   /// it serves none that a rank has reached.
-  std::function<bool(std::function<void(const std::string& keys)> then)> ask_store;
+  [[nodiscard]] virtual bool ask_store(std::function<void(const std::string& keys)> then) = 0;
   /// "rank 3", the worker that is `pid` or an ancestor of it; empty: none.
-  std::function<std::optional<std::string>(pid_t pid)> name_process;
+  [[nodiscard]] virtual std::optional<std::string> name_process(pid_t pid) const = 0;
+};
+
+/// Serves this node's control socket: passes requests on to the gang, merges the answers of all nodes, and writes the
+/// files that tell workers of a notice (docs/control.md).
+class JobControl : private HangWatchOwner {
+ public:
+  /// `owner` outlives it.
+  JobControl(JobControlOwner& owner, boost::asio::io_context& io, HelperProcesses& helpers, std::string run_folder,
+             JobState job);
 
   /// Begins to listen; on failure the job goes on without a socket.
   void start();
@@ -66,11 +79,10 @@ class JobControl {
   /// Writes the notice's files before it returns.
   void take_notice(const gang::SuspendNotice& notice, int attempt);
 
-  /// Watches an attempt for hangs: reports on all nodes if no rank shows progress for `limit`. To be called on one node
-  /// of the job, for each attempt.
-  void watch_for_hangs(std::chrono::milliseconds limit, int world_size);
+  /// Watches an attempt for hangs. To be called on one node of the job, for each attempt.
+  void watch_for_hangs(hang::StallDetector detector) { hang_watch_.start(std::move(detector)); }
   /// No worker runs any more.
-  void stop_watching();
+  void stop_watching() { hang_watch_.stop(); }
 
   /// Removes the heartbeat files of earlier workers. To be called before workers start again.
   void forget_heartbeats(std::size_t workers) const;
@@ -103,8 +115,10 @@ class JobControl {
   void answer(Question& question, const std::string& why_not = "");
   [[nodiscard]] json::object status_answer() const;
   [[nodiscard]] json::object stacks_answer() const;
-  void look_for_hang();
-  void act(const hang::StallDetector::Step& step);
+  [[nodiscard]] double quiet_seconds() const override { return muster::quiet_seconds(owner_.describe_node()); }
+  void gather(std::function<void(hang::Evidence)> then) override;
+  void announce(const std::string& line) override;
+  void end_hung(const hang::StallDetector::Hang& hang) override;
   void describe_pending();
   void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);
@@ -116,7 +130,7 @@ class JobControl {
   [[nodiscard]] std::string heartbeat_file(std::size_t worker) const;
   [[nodiscard]] std::string path_of(const char* name) const { return run_folder_ + "/" + name; }
 
-  boost::asio::io_context& io_;
+  JobControlOwner& owner_;
   std::string run_folder_;  ///< empty: none
   JobState job_;
   double since_;  ///< seconds since 1970
@@ -131,9 +145,7 @@ class JobControl {
   Question stacks_question_;
   std::map<std::string, std::set<int>> described_;  ///< what is asked about, with the numbers of the queries
   bool is_describing_ = false;
-  std::optional<hang::StallDetector> stall_detector_;  ///< empty: no attempt is watched
-  int world_size_ = 0;                                 ///< of the attempt that is watched
-  Timer hang_timer_;
+  HangWatch hang_watch_;
 };
 
 }  // namespace muster

@@ -116,10 +116,15 @@ struct SuspendOptions {
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
 };
 
+/// Times after which something is done about a job that is quiet (docs/hangs.md).
+struct HangOptions {
+  std::chrono::milliseconds report{60'000};  ///< it is reported; 0: never
+  std::chrono::milliseconds timeout{0};      ///< its attempt ends if it hangs; 0: never
+};
+
 /// Options of a run; none of them changes what workers see.
 struct RunOptions {
   std::chrono::milliseconds grace{30'000};         ///< between stop signal and SIGKILL
-  std::chrono::milliseconds hang_report{60'000};   ///< a job that is quiet for this long is reported; 0: never
   StopSignals stop_signals;                        ///< signals that ask the job to end
   std::chrono::milliseconds console_stall{5'000};  ///< a console that accepts no byte for this long is stalled
   Selection selection;                             ///< output shown on the console and written to files
@@ -133,6 +138,7 @@ struct RunOptions {
   InputFor input_for = InputFor::SingleWorker;
   LocalRank input_rank{};  ///< for ChosenWorker
   SuspendOptions suspend;
+  HangOptions hangs;
   std::string state_folder;  ///< of the job, kept between its runs; empty: not wanted
   std::string host_name;
   std::optional<LauncherInfo> launcher;  ///< empty: not started by a remote launcher

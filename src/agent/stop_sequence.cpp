@@ -1,9 +1,13 @@
 // Carries out the end of an attempt's workers; the supervisor decides when each step begins.
 #include "agent/stop_sequence.hpp"
 
+#include "agent/rank_evidence.hpp"
+#include "control/status.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 namespace muster {
 namespace {
@@ -11,6 +15,9 @@ namespace {
 /// Time for a worker's helpers to exit by themselves; Python's resource tracker needs a few milliseconds.
 constexpr std::chrono::milliseconds kOrphanDelay{500};
 constexpr std::chrono::seconds kRankPollInterval{1};
+/// Time for a look at the workers before SIGKILL.
+constexpr std::chrono::milliseconds kLookTimeout{500};
+constexpr std::size_t kMostPlaceBytes = std::size_t{64} << 10U;
 
 }  // namespace
 
@@ -21,6 +28,7 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
       log_(log),
       sweeper_(::getpid()),
       grace_(*this, input.io, input.run.options.grace),
+      look_(input.io, input.helpers),
       kill_loop_(*this, input.io, workers, sweeper_, input.helpers),
       orphan_timer_(input.io, kOrphanDelay, [this] { check_orphans(); }),
       rank_timer_(input.io, kRankPollInterval, [this] { check_rank_orphans(); }) {}
@@ -28,6 +36,7 @@ StopSequence::StopSequence(const AttemptInput& input, const LaunchPlan& plan, Wo
 void StopSequence::note_order(const std::string& reason, std::optional<std::chrono::milliseconds> most_grace) {
   if (most_grace) {
     grace_.shorten(*most_grace);
+    is_urgent_ = true;
   }
   request_.is_ordered = true;
   request_.reason = reason;
@@ -61,6 +70,7 @@ void StopSequence::stop_orphans(bool is_succeeding) {
 
 void StopSequence::kill() {
   grace_.cancel();
+  look_.cancel();
   orphan_timer_.cancel();
   has_asked_ = true;
   kill_loop_.start();
@@ -68,6 +78,7 @@ void StopSequence::kill() {
 
 void StopSequence::cancel() {
   grace_.cancel();
+  look_.cancel();
   kill_loop_.cancel();
   orphan_timer_.cancel();
   rank_timer_.cancel();
@@ -86,16 +97,41 @@ bool StopSequence::is_answer(const Death& death, const StopSentByGuard& request)
   return workers_.started(death.worker) < request.at && !request.had_ended.contains(workers_.pid(death.worker));
 }
 
+/// Looks where the workers are that did not end, if there is time for it.
 void StopSequence::on_grace_ended() {
   if (orphan_timer_.is_pending()) {
     orphan_timer_.cancel();
     check_orphans();
   }
   (void)poll();
+  control::NodeStatus late;
+  for (std::size_t i = 0; i < plan_.workers.size() && !is_urgent_; ++i) {
+    if (workers_.is_alive(i)) {
+      control::WorkerStatus& worker = late.workers.emplace_back();
+      worker.global_rank = static_cast<int>(i);  // unlike ranks, each is there once
+      worker.pid = workers_.pid(i);
+    }
+  }
+  if (late.workers.empty()) {
+    give_up_on_workers({});
+    return;
+  }
+  look_.start({[late] { return hang::to_line(gather_evidence(late, hang::Stacks::Read), kMostPlaceBytes); },
+               kLookTimeout, [this](const HelperTask::Answer& places) { give_up_on_workers(places); }});
+}
+
+void StopSequence::give_up_on_workers(const HelperTask::Answer& places) {
+  (void)poll();
   request_.grace = grace_.length();
+  std::map<std::size_t, std::string> known;
+  for (const hang::RankEvidence& one : hang::join_lines({places.value_or("")}).ranks) {
+    if (one.place.end.empty()) {
+      known[static_cast<std::size_t>(one.rank)] = (one.place.stack.empty() ? "in " : "at ") + describe(one.place);
+    }
+  }
   for (std::size_t i = 0; i < plan_.workers.size(); ++i) {
     if (workers_.is_alive(i)) {
-      log_.on_overdue(i, request_);
+      log_.on_overdue(i, request_, known[i]);
     }
   }
   on_event(GraceEnded{});

@@ -66,6 +66,7 @@ class StopSequence : private StopTimersOwner {
  private:
   void on_grace_ended() override;
   void on_grace_progress() override { log_.on_still_waiting(grace_.left()); }
+  void give_up_on_workers(const HelperTask::Answer& places);
   void on_kill_round(const std::vector<Process>& found, bool is_too_late) override;
   void check_orphans();
   void check_rank_orphans();
@@ -79,6 +80,7 @@ class StopSequence : private StopTimersOwner {
   AttemptLog& log_;
   Sweeper sweeper_;
   Grace grace_;
+  HelperTask look_;  ///< where the workers are that did not end
   KillLoop kill_loop_;
   DelayedCall orphan_timer_;
   DelayedCall rank_timer_;
@@ -86,6 +88,7 @@ class StopSequence : private StopTimersOwner {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool has_heard_guard_ = false;
   bool has_asked_ = false;
+  bool is_urgent_ = false;  ///< something else limits the grace
   EndRequest request_{.signal = SIGTERM, .is_ordered = false, .reason = {}, .grace = {}};
 };
 

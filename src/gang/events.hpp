@@ -70,6 +70,14 @@ struct StatusOfNode {
   int number = 0;   ///< of the `StatusWanted`
 };
 
+/// The attempt hangs, as the node that watches it found. The leader ends it where no rank is named; otherwise it tells
+/// all nodes, and the failure of these ranks ends it.
+struct Hung {
+  int attempt = 0;
+  std::string why;
+  std::vector<int> ranks;  ///< for which the others wait; empty: nobody is named
+};
+
 /// Time that this node's workers may live without a heartbeat of their agent: the other nodes rely on it. The guard
 /// kills them all when the agent has not renewed the lease for `limit`, and at `gone_by` in any case.
 struct Lease {
@@ -155,9 +163,9 @@ struct InputsFailed {
   std::string why;
 };
 
-/// A `Failure` is the first one of this node in the attempt. The gang sets the attempt of a `Succeeded`.
+/// A `Failure` is the first one of this node in the attempt. The gang sets the attempt of a `Succeeded` and a `Hung`.
 using NodeEvent =
     std::variant<Failure, Succeeded, WorkersGone, AttemptOver, StopSignal, SuspendRequested, WorkSaved, StatusWanted,
-                 StatusReady, Announced, GuardGone, InputsChanged, Contributed, InputsFailed>;
+                 StatusReady, Announced, Hung, GuardGone, InputsChanged, Contributed, InputsFailed>;
 
 }  // namespace muster::gang

@@ -35,6 +35,7 @@ class NodeActions {
   virtual void act(const PassSignal& wanted) = 0;
   virtual void act(const KillAttempt& wanted) = 0;
   virtual void act(const SuspendNotice& notice) = 0;   ///< to be passed on to the workers
+  virtual void act(const Hung& hung) = 0;              ///< ranks that are to fail, if they are here
   virtual void act(const DescribeStatus& wanted) = 0;  ///< answered by `StatusReady`
   virtual void act(const StatusOfNode& status) = 0;    ///< after `StatusWanted`
   /// Called more often than the lease's limit while the lease lasts. An empty lease ends it.

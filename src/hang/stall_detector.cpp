@@ -16,6 +16,11 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
+StallDetector::StallDetector(Limits limits, int world_size)
+    : limit_(limits.report > 0 && limits.end > 0 ? std::min(limits.report, limits.end) : limits.report + limits.end),
+      end_(limits.end),
+      world_size_(world_size) {}
+
 /// The job is not quiet, or not for long enough.
 StallDetector::Step StallDetector::begin_again(double quiet) {
   Step step{.gathers = false, .delay = std::max(limit_ / 2 - quiet, kLeastDelay), .lines = {}};
@@ -30,7 +35,7 @@ StallDetector::Step StallDetector::on_time(double quiet) {
   return quiet < limit_ / 2 ? begin_again(quiet) : Step{.gathers = true, .delay = 0, .lines = {}};
 }
 
-StallDetector::Step StallDetector::on_evidence(Evidence evidence, int world_size) {
+StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   const double quiet = evidence.quiet;
   if (quiet < limit_ / 2 || (before_ && quiet < before_->quiet)) {
     return begin_again(quiet);
@@ -44,24 +49,45 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence, int world_size
   }
   mark_moving(evidence.ranks, before_->ranks, quiet - before_->quiet);
   longest_quiet_ = quiet;
-  Step step = report(evidence, world_size);
+  Step step = report(evidence);
   before_ = std::move(evidence);
   return step;
 }
 
 /// Says it once for each stall; a rank may be named after all were alike.
-StallDetector::Step StallDetector::report(const Evidence& evidence, int world_size) {
-  Step step{.gathers = false, .delay = limit_ / 2, .lines = {}};
+StallDetector::Step StallDetector::report(const Evidence& evidence) {
+  const double quiet = evidence.quiet;
+  const double next = quiet < end_ ? std::min(end_ - quiet, limit_ / 2) : limit_ / 2;
+  Step step{.gathers = false, .delay = std::max(next, kLeastDelay), .lines = {}};
   const Verdict verdict = judge(evidence.ranks);
+  std::vector<std::string> lines = describe(verdict, evidence, world_size_);
+  if (lines.empty()) {
+    return step;
+  }
+  lines.front() = "the job has not moved for " + seconds_text(quiet) + ": " + lines.front();
+  step.hang = find_hang(evidence, verdict, lines.front());
   const bool is_new = reported_ != Finding::Named && reported_ != verdict.finding;
   if (is_new && (verdict.finding == Finding::Named || verdict.finding == Finding::Alike)) {
     reported_ = verdict.finding;
-    step.lines = describe(verdict, evidence, world_size);
-    if (!step.lines.empty()) {
-      step.lines.front() = "the job has not moved for " + seconds_text(evidence.quiet) + ": " + step.lines.front();
-    }
+    step.lines = std::move(lines);
   }
   return step;
+}
+
+std::optional<StallDetector::Hang> StallDetector::find_hang(const Evidence& evidence, const Verdict& verdict,
+                                                            std::string why) const {
+  const bool is_named = verdict.finding == Finding::Named;
+  const bool may_hang = is_named || (verdict.finding != Finding::Moving && !may_go_on(evidence.ranks));
+  if (end_ <= 0 || evidence.quiet < end_ || !may_hang) {
+    return {};
+  }
+  Hang hang{std::move(why), {}};
+  for (const RankEvidence& one : evidence.ranks) {
+    if (one.place.end.empty() && std::ranges::binary_search(verdict.ranks, one.rank)) {
+      hang.ranks.push_back(one.rank);
+    }
+  }
+  return hang;
 }
 
 }  // namespace muster::hang

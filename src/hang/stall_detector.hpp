@@ -19,26 +19,44 @@ namespace muster::hang {
 ///      └──────────────────── a line, a step ───────────────┴────────────────────────────────────────────────────┘
 class StallDetector {
  public:
-  /// `limit`: seconds of quiet after which a hang is reported.
-  explicit StallDetector(double limit) : limit_(limit) {}
+  /// Seconds of quiet after which a hang is reported, and after which it ends the attempt. 0: never; one is more.
+  struct Limits {
+    double report = 0;
+    double end = 0;
+  };
+
+  /// `world_size`: ranks of the job.
+  StallDetector(Limits limits, int world_size);
+
+  /// A hang that is to end the attempt.
+  struct Hang {
+    std::string why;
+    std::vector<int> ranks;  ///< that run, and for which the others wait; empty: nobody is named
+  };
 
   /// The next step of the caller.
   struct Step {
     bool gathers = false;            ///< ask all nodes, then call `on_evidence`
     double delay = 0;                ///< else: seconds until `on_time`
     std::vector<std::string> lines;  ///< for the consoles of all nodes
+    std::optional<Hang> hang = {};
   };
 
+  /// Seconds until the first `on_time`.
+  [[nodiscard]] double first_delay() const { return limit_ / 2; }
   /// `quiet`: seconds for which the ranks of this node have been quiet.
   [[nodiscard]] Step on_time(double quiet);
-  /// `evidence` of all ranks that could be asked; `world_size` of the job.
-  [[nodiscard]] Step on_evidence(Evidence evidence, int world_size);
+  /// `evidence` of all ranks that could be asked.
+  [[nodiscard]] Step on_evidence(Evidence evidence);
 
  private:
-  Step report(const Evidence& evidence, int world_size);
+  Step report(const Evidence& evidence);
+  [[nodiscard]] std::optional<Hang> find_hang(const Evidence& evidence, const Verdict& verdict, std::string why) const;
   Step begin_again(double quiet);
 
-  double limit_;
+  double limit_;  ///< of the report
+  double end_;    ///< 0: none
+  int world_size_;
   std::optional<Evidence> before_;
   double longest_quiet_ = 0;         ///< of the stall that was reported
   std::optional<Finding> reported_;  ///< in this stall

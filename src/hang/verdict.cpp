@@ -173,6 +173,11 @@ Verdict judge(const std::vector<RankEvidence>& evidence) {
   return {are_alike ? Finding::Alike : Finding::Unclear, {}, most_common_wait(evidence), static_cast<int>(all)};
 }
 
+bool may_go_on(const std::vector<RankEvidence>& evidence) {
+  return std::ranges::any_of(evidence,
+                             [](const RankEvidence& one) { return one.is_moving || is_long_work(one.place.stack); });
+}
+
 namespace {
 
 std::vector<std::string> describe_ranks_in(const Verdict& verdict, const std::vector<RankEvidence>& evidence,

@@ -29,6 +29,9 @@ struct Verdict {
 /// at another place than most.
 [[nodiscard]] Verdict judge(const std::vector<RankEvidence>& evidence);
 
+/// True if one of the ranks moves, or is in a compiler, which says nothing for minutes.
+[[nodiscard]] bool may_go_on(const std::vector<RankEvidence>& evidence);
+
 /// The verdict in sentences without full stops, a few of which name a single rank. The first follows "the job has not
 /// moved for 60 s: ". `world_size` may be larger than the evidence, where nodes did not answer.
 [[nodiscard]] std::vector<std::string> describe(const Verdict& verdict, const Evidence& evidence, int world_size);

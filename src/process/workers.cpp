@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "process/inherited.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,15 @@ SpawnRequest request_of(const WorkerPlan& planned) {
   }
   request.working_directory = planned.changes_directory ? planned.working_directory : "";
   return request;
+}
+
+/// The process and its descendants leave no core files, which take minutes to write.
+void forbid_core_files(pid_t process) {
+  constexpr rlimit kNone{0, 0};
+  (void)::prlimit(process, RLIMIT_CORE, &kNone, nullptr);
+  for (const Process& below : descendants(read_processes(), process, {})) {
+    (void)::prlimit(below.pid, RLIMIT_CORE, &kNone, nullptr);
+  }
 }
 
 }  // namespace
@@ -82,6 +92,15 @@ void Workers::signal(std::size_t worker, int signal) const {
   }
 }
 
+void Workers::abort(std::size_t worker) {
+  State& state = states_[worker];
+  if (state.is_alive) {
+    state.is_aborted = true;
+    forbid_core_files(state.pid);
+    this->signal(worker, SIGABRT);
+  }
+}
+
 void Workers::signal_processes(int signal) const {
   for (const State& state : states_) {
     if (state.is_alive) {
@@ -120,13 +139,18 @@ bool Workers::has_passed_on(const ExitStatus& status) const {
 }
 
 void Workers::send_stop_signal(int signal, std::optional<Clock::time_point> asked_at) {
-  const auto is_to_ask = [&](const State& state) { return state.is_alive && !(asked_at && state.started < *asked_at); };
+  const auto is_to_ask = [&](const State& state) {
+    return state.is_alive && !state.is_aborted && !(asked_at && state.started < *asked_at);
+  };
   for (State& state : states_) {  // for all workers first, because one that dies may draw others along
     state.was_exiting = is_to_ask(state) && is_exiting(state.pid);
   }
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (!is_to_ask(states_[i])) {
       continue;
+    }
+    if (signal == SIGABRT) {
+      forbid_core_files(states_[i].pid);
     }
     if (!plan_.workers[i].ends_with_ranks || !signal_mpirun_ranks(states_[i].pid, signal)) {
       this->signal(i, signal);

@@ -51,6 +51,9 @@ class Workers {
   /// Sends a signal to each living worker and its group, or to one worker.
   void signal_all(int signal) const;
   void signal(std::size_t worker, int signal) const;
+  /// Ends a worker by SIGABRT, at which Python shows its stacks (faulthandler), without a core file. The stop signal
+  /// that follows would end it before that, so it does not get it.
+  void abort(std::size_t worker);
   /// Sends a signal to each worker process alone, not to its descendants.
   void signal_processes(int signal) const;
   /// Forwards a signal to all workers that is not a stop request.
@@ -103,6 +106,7 @@ class Workers {
     bool leads_session = false;
     bool is_held = false;  ///< by us
     bool was_exiting = false;
+    bool is_aborted = false;
     Clock::time_point started{};
     Clock::time_point ended{};
     ProcessUse use{};

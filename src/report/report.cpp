@@ -49,11 +49,13 @@ std::string describe_first_failure(const Failure& failure, int attempt) {
   if (!failure.service.empty()) {
     return who + " failed first: " + place + ", " + failure.start_error;
   }
-  if (!failure.status && !failure.start_error.empty()) {
+  if (!failure.is_hung && !failure.status && !failure.start_error.empty()) {
     return who + " could not be started: " + place + ", " + failure.start_error;
   }
   const std::string failed = failure.knows_order ? " failed first: " : " probably failed first: ";
-  const std::string what = failure.is_early_exit ? " ended while others worked on: " : failed;
+  const std::string what = failure.is_early_exit ? " ended while others worked on: "
+                           : failure.is_hung     ? " hung: "
+                                                 : failed;
   const std::string rank = failure.is_unranked ? "" : ", local rank " + to_string(failure.local_rank);
   return who + what + place + rank + ", pid " + std::to_string(failure.pid) + ", " +
          (failure.status ? describe_status(failure) : "no exit code") +
@@ -250,8 +252,8 @@ void add_what_came_before(std::vector<ReportLine>& lines, const Outcome& outcome
 
 /// False when the first failure is the whole story.
 bool says_more_than_a_failure(const JobEnd& end) {
-  return !end.first_failure || end.verdict != Verdict::Failed || end.kind == EndKind::NoProgress ||
-         end.first_failure->is_early_exit;
+  const bool is_a_failure = end.verdict == Verdict::Failed || end.verdict == Verdict::Hung;
+  return !end.first_failure || !is_a_failure || end.kind == EndKind::NoProgress || end.first_failure->is_early_exit;
 }
 
 json::array workers_document(const Outcome& outcome) {

@@ -52,7 +52,7 @@ bool is_crash(const ExitStatus& status) {
 }
 
 FailureKind classify(const Failure& failure) {
-  if (!failure.status || is_crash(*failure.status)) {
+  if (failure.is_hung || !failure.status || is_crash(*failure.status)) {
     return FailureKind::Crash;
   }
   const FailureKind words = trace_of_words(failure);

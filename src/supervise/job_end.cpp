@@ -54,6 +54,9 @@ const EndRow& first_row_of(Verdict verdict) {
 /// A worker that never ran failed because of muster, with one of muster's exit codes; a worker that ran has its own
 /// code.
 EndKind kind_of(const Failure& failure) {
+  if (failure.is_hung) {
+    return EndKind::Hung;
+  }
   if (failure.status || failure.start_error.empty()) {
     return EndKind::WorkerFailed;
   }
@@ -66,6 +69,9 @@ EndKind kind_of(const Failure& failure) {
 const char* reason_of(const Failure& failure) {
   if (!failure.service.empty()) {
     return "service failed";
+  }
+  if (failure.is_hung) {
+    return "hang";
   }
   return failure.status || failure.start_error.empty() ? "worker failed" : "worker not started";
 }
@@ -89,6 +95,9 @@ std::string describe_failure(const Failure& failure) {
   const std::string who = name_of_failed(failure) + " on node " + to_string(failure.node) + " (" + failure.host + ")";
   if (!failure.service.empty()) {
     return who + " failed";
+  }
+  if (failure.is_hung) {
+    return who + " hung: " + failure.start_error;
   }
   const std::string what = failure.knows_order ? " failed (" : " probably failed first (";
   return failure.status ? who + what + describe_status(failure) + ")" : who + " could not be started";

@@ -53,7 +53,8 @@ struct Failure {
   std::optional<ExitStatus> status;  ///< empty: never started
   int exit_code = 0;                 ///< the job's exit code because of it
   double run_time_seconds = 0;
-  /// Why it could not be started, the error of a service, or why a worker failed that exited with 0; else empty.
+  /// Why it could not be started, the error of a service, why a worker failed that exited with 0, or what shows that
+  /// it hung; else empty.
   std::string start_error;
   std::string error_message;            ///< from its error file; empty: none
   std::vector<std::string> last_lines;  ///< of its standard error
@@ -63,6 +64,7 @@ struct Failure {
   bool is_unranked = false;             ///< not a rank of the job, such as mpirun: named by its label alone
   std::string service{};                ///< its name; a service has no rank and no pid. Empty: a worker
   bool was_passed_on = false;           ///< muster had received the signal that ended it, and forwarded it
+  bool is_hung = false;                 ///< it kept the others waiting, and muster ended it
   std::vector<std::string> hints{};     ///< facts that only its node knows about its end, in sentences
 
   bool operator==(const Failure&) const = default;

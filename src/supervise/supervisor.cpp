@@ -102,6 +102,10 @@ std::vector<Action> Supervisor::handle(const ServiceFailed& failed) {
   return state_ == State::Running ? fail(std::nullopt, failed.exit_code) : std::vector<Action>{};
 }
 
+std::vector<Action> Supervisor::handle(const WorkerHung& hung) {
+  return state_ == State::Running ? fail(hung.worker, hung.exit_code) : std::vector<Action>{};
+}
+
 std::vector<Action> Supervisor::handle(const StopRequested& request) {
   ++stop_requests_;
   sent_signals_.insert(request.signal);  // a terminal sends it to workers too

@@ -37,6 +37,11 @@ struct WorkerNotStarted {
 struct ServiceFailed {
   int exit_code = 71;
 };
+/// A worker that hangs has been sent the signal that ends it.
+struct WorkerHung {
+  std::size_t worker = 0;
+  int exit_code = 86;
+};
 /// A signal from outside that stops the job has reached muster.
 struct StopRequested {
   int signal = 0;
@@ -60,8 +65,8 @@ struct NothingLeft {};
 /// Killed processes did not disappear in time (such as one in an uninterruptible system call).
 struct GaveUpWaiting {};
 
-using Event = std::variant<WorkerEnded, WorkerNotStarted, ServiceFailed, StopRequested, NoticeGiven, NoticeWithdrawn,
-                           StopOrdered, GraceEnded, GuardLost, NothingLeft, GaveUpWaiting>;
+using Event = std::variant<WorkerEnded, WorkerNotStarted, ServiceFailed, WorkerHung, StopRequested, NoticeGiven,
+                           NoticeWithdrawn, StopOrdered, GraceEnded, GuardLost, NothingLeft, GaveUpWaiting>;
 
 // Actions.
 
@@ -146,6 +151,7 @@ class Supervisor {
   [[nodiscard]] std::vector<Action> handle(const WorkerEnded& ended);
   [[nodiscard]] std::vector<Action> handle(const WorkerNotStarted& failed);
   [[nodiscard]] std::vector<Action> handle(const ServiceFailed& failed);
+  [[nodiscard]] std::vector<Action> handle(const WorkerHung& hung);
   [[nodiscard]] std::vector<Action> handle(const StopRequested& request);
   [[nodiscard]] std::vector<Action> handle(const NoticeGiven& notice);
   [[nodiscard]] std::vector<Action> handle(const NoticeWithdrawn& withdrawn);

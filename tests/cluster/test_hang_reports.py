@@ -32,3 +32,12 @@ def test_every_node_names_the_rank_for_which_the_others_wait(gang, rank):
     assert [group["ranks"] for group in document["stacks"]] == [[one for one in range(4) if one != rank], [rank]]
     job.jobs[0].signal(signal.SIGTERM)
     job.assert_codes(143)
+
+
+def test_a_hang_on_one_node_ends_the_job_on_all(gang):
+    job = gang(2, "--hang-report=0", "--hang-timeout=2", workers=2, command=[sys.executable, "-c", ONE_IS_STOPPED, "3"])
+    job.start_all()
+
+    job.assert_codes(86)
+    for one in job.jobs.values():
+        assert "rank 3 hung: node 1" in one.err.text, one.words()

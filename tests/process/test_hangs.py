@@ -122,6 +122,57 @@ def test_a_hang_is_reported_once_and_so_is_its_end(muster):
     assert any(re.search(rf"rank 1 \(\S+, pid {pid}\) is in state T", line) for line in lines), job.words()
 
 
+def test_a_job_that_hangs_is_ended_and_the_report_names_the_rank(muster):
+    job = muster.run(
+        "--nproc-per-node=4", "--hang-report=0", "--hang-timeout=2", "--grace=5", "--", sys.executable, "-c", ONE_IS_STOPPED,
+        report=True,
+    )
+
+    assert job.code == 86, job.words()
+    first = job.report["first_failure"]
+    assert (job.report["verdict"], job.report["reason"]) == ("hung", "hang")
+    assert (first["global_rank"], first["signal"], first["core_dumped"]) == (1, "SIGABRT", False)
+    assert re.fullmatch(r"the job has not moved for \d+ s: 3 of 4 ranks are alike and not rank 1", first["start_error"])
+    assert any("in <module>" in line for line in first["stderr_tail"]), "Python says where it was"
+    assert [worker["signal"] for worker in job.report["workers"]].count("SIGTERM") == 3
+    assert job.said_about("rank 1 hung: node 0")
+
+
+def test_a_job_that_hangs_everywhere_is_ended_and_nobody_is_named(muster):
+    job = muster.run("--nproc-per-node=2", "--hang-timeout=2", "--", sys.executable, "-c", "import signal; signal.pause()", report=True)
+
+    assert job.code == 86, job.words()
+    assert job.report["first_failure"] is None
+    assert re.match(r"the job has not moved for \d+ s: all ranks are in state S", job.report["reason"])
+    assert [worker["signal"] for worker in job.report["workers"]] == ["SIGABRT"] * 2
+
+
+def test_a_job_that_hangs_is_started_again_where_that_is_allowed(muster):
+    once = "import os, signal\nif os.environ['MUSTER_RESTART_COUNT'] == '0': signal.pause()"
+    job = muster.run("--nproc-per-node=2", "--hang-timeout=2", "--max-restarts=1", "--", sys.executable, "-c", once)
+
+    assert job.code == 0, job.words()
+
+
+@pytest.mark.parametrize(("given", "seen"), [(None, "1"), ("", ""), ("0", "0")])
+def test_python_says_where_it_crashes_unless_the_user_chose(muster, given, seen):
+    crash = "import os, signal; print(os.environ['PYTHONFAULTHANDLER'] + '.', flush=True); os.kill(os.getpid(), signal.SIGSEGV)"
+    job = muster.run("--", sys.executable, "-c", crash, env={} if given is None else {"PYTHONFAULTHANDLER": given})
+
+    assert seen + "." in job.out.text
+    assert ("Fatal Python error: Segmentation fault" in job.err.text) == (seen != "")
+
+
+def test_before_a_worker_is_killed_it_is_said_where_it_is(muster):
+    ignores = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); signal.pause()"
+    job = muster.start("--nproc-per-node=1", "--grace=0.3", "--", sys.executable, "-c", ignores)
+    job.out.wait_for("ready")
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    assert re.search(r"did not end within 0\.30 s of SIGTERM; it is (in state S|at <string>:1)", job.err.text)
+
+
 def test_ranks_that_are_alike_accuse_nobody(muster):
     job = muster.start("--nproc-per-node=2", "--hang-report=1", "--", sys.executable, "-c", "import signal; signal.pause()")
 

@@ -494,6 +494,18 @@ void Leader::take(LinkId /*link*/, const Announce& announce, Instant /*now*/) {
   send(roster_.links(), announce);
 }
 
+/// Not after a notice: ranks that are saving may wait for each other.
+void Leader::take(LinkId /*link*/, const Hung& hung, Instant now) {
+  if (hung.attempt != attempt_.number() || state_ != State::Running || notice_) {
+    return;
+  }
+  if (hung.ranks.empty()) {
+    end_attempt(make_end(EndKind::Hung, hung.why), SIGABRT, now);
+  } else {
+    send(roster_.links(), hung);
+  }
+}
+
 void Leader::take(LinkId link, const StatusReport& report, Instant /*now*/) {
   const auto found = questions_.find(report.number);
   if (found == questions_.end() || found->second.awaited.erase(link) == 0) {

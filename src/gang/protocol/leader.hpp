@@ -142,6 +142,7 @@ class Leader {
   void take(LinkId link, const StatusQuery& asked, Instant now);
   void take(LinkId link, const StatusReport& report, Instant now);
   void take(LinkId link, const Announce& announce, Instant now);
+  void take(LinkId link, const Hung& hung, Instant now);
   template <typename Other>
   void take(LinkId link, const Other& unexpected, Instant now);
 

@@ -100,6 +100,7 @@ inline constexpr Text kKey{.most = kMostKeyBytes};
 inline constexpr Optional<List<Text>> kKeys{{kMostKeys, Keep::First, kKey}};
 inline constexpr Integer kValueBytes{0, static_cast<int>(kMostValueBytes)};
 inline constexpr Optional<List<Integer>> kListedNodes{{kMostListedNodes, Keep::First, kRank}};
+inline constexpr Optional<List<Integer>> kHungRanks{{4'096, Keep::First, kRank}};
 inline constexpr Tail kPieceBytes{kMostPieceBytes};
 
 // --- Descriptions -------------------------------------------------------------------------------
@@ -124,6 +125,7 @@ void describe(Io& io, Failure& failure) {
   io("is_unranked", failure.is_unranked, Optional<Flag>{});
   io("service", failure.service, kRareName);
   io("was_passed_on", failure.was_passed_on, Optional<Flag>{});
+  io("is_hung", failure.is_hung, Optional<Flag>{});
   io("hints", failure.hints, kHints);
 }
 
@@ -294,6 +296,13 @@ void describe(Io& io, Announce& announce) {
 }
 
 template <typename Io>
+void describe(Io& io, Hung& hung) {
+  io("attempt", hung.attempt, kNumber);
+  io("why", hung.why, kSentence);
+  io("ranks", hung.ranks, kHungRanks);
+}
+
+template <typename Io>
 void describe(Io& io, Chunk& chunk) {
   io("key", chunk.id.key, kKey);
   io("attempt", chunk.id.attempt, kNumber);
@@ -386,9 +395,9 @@ void describe(Io& io, Finish& finish) {
 }
 
 inline constexpr std::array<const char*, std::variant_size_v<Message>> kNames{
-    "join",          "preparing", "beat",         "failed",        "succeeded", "ended",      "stop_asked",
-    "suspend_asked", "saved",     "status_asked", "status_report", "announce",  "contribute", "admitted",
-    "refused",       "waiting",   "merged",       "start",         "suspend",   "stop",       "finish"};
+    "join",    "preparing",    "beat",          "failed",   "succeeded", "ended",      "stop_asked", "suspend_asked",
+    "saved",   "status_asked", "status_report", "announce", "hung",      "contribute", "admitted",   "refused",
+    "waiting", "merged",       "start",         "suspend",  "stop",      "finish"};
 
 template <typename T>
 concept Rank = std::same_as<T, NodeRank> || std::same_as<T, LocalRank> || std::same_as<T, GlobalRank>;

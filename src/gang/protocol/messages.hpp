@@ -197,8 +197,8 @@ struct Finish {
 };
 
 using Message = std::variant<Join, InputStatus, Heartbeat, Failed, Succeeded, Ended, StopFromAgent, SuspendFromAgent,
-                             Saved, StatusQuery, StatusReport, Announce, Contribute, Admitted, Refused, Waiting, Merged,
-                             Start, Suspend, Stop, Finish>;
+                             Saved, StatusQuery, StatusReport, Announce, Hung, Contribute, Admitted, Refused, Waiting,
+                             Merged, Start, Suspend, Stop, Finish>;
 
 /// True for a chunk of a value, which other messages may overtake.
 [[nodiscard]] inline bool is_piece(const Message& message) {

@@ -314,6 +314,12 @@ void Participant::handle(const Announced& announced, Instant /*now*/) {
   }
 }
 
+void Participant::handle(const Hung& hung, Instant /*now*/) {
+  if (is_linked_ && state_ == State::Running) {
+    send(Hung{attempt_, hung.why, hung.ranks});
+  }
+}
+
 void Participant::handle(const GuardGone& /*gone*/, Instant /*now*/) {
   known_end_ = in_this_attempt(end_by_signal(SIGKILL));
   is_linked_ = false;
@@ -540,6 +546,12 @@ void Participant::take(const StatusReport& report, Instant /*now*/) {
 
 void Participant::take(const Announce& announce, Instant /*now*/) {
   actions_.emplace_back(LogLine{Level::Warning, announce.text});
+}
+
+void Participant::take(const Hung& hung, Instant /*now*/) {
+  if (hung.attempt == attempt_ && state_ == State::Running) {
+    actions_.emplace_back(hung);
+  }
 }
 
 void Participant::take(const Finish& finish, Instant /*now*/) {

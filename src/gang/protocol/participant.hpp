@@ -58,7 +58,7 @@ struct Leave {
 
 /// A `Value` was exchanged while the attempt runs. gang/events.hpp has the requests to this node.
 using ParticipantAction = std::variant<Dial, SendToLeader, CloseLink, StartAttempt, Value, StopAttempt, PassSignal,
-                                       KillAttempt, SuspendNotice, DescribeStatus, StatusOfNode, LogLine, Leave>;
+                                       KillAttempt, SuspendNotice, Hung, DescribeStatus, StatusOfNode, LogLine, Leave>;
 using ParticipantActions = std::vector<ParticipantAction>;
 
 /// Decisions of one agent, also of the leader's own.
@@ -113,6 +113,7 @@ class Participant {
   void handle(const StatusWanted& wanted, Instant now);
   void handle(const StatusReady& ready, Instant now);
   void handle(const Announced& announced, Instant now);
+  void handle(const Hung& hung, Instant now);
   void handle(const InputsChanged& inputs, Instant now);
   void handle(const InputsFailed& failed, Instant now);
   void handle(const GuardGone& gone, Instant now);
@@ -129,6 +130,7 @@ class Participant {
   void take(const StatusQuery& asked, Instant now);
   void take(const StatusReport& report, Instant now);
   void take(const Announce& announce, Instant now);
+  void take(const Hung& hung, Instant now);
   void take(const Finish& finish, Instant now);
   void take(const Heartbeat& beat, Instant now);
   template <typename Other>

@@ -1,5 +1,6 @@
 #include "hang/verdict.hpp"
 
+#include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "hang/stall_detector.hpp"
 
@@ -182,51 +183,79 @@ std::string words_of(const StallDetector::Step& step) {
 }
 
 TEST(StallDetector, ReportsOnceAtTheLimitAndSaysThatTheJobMovesAgain) {
-  StallDetector detector(60);
+  StallDetector detector({60, 0}, 4);
   const auto job = job_of(4, in_collective(), {{1, loading()}});
 
   EXPECT_EQ(words_of(detector.on_time(0)), "in 30.00");
   EXPECT_EQ(words_of(detector.on_time(30)), "gather");
-  EXPECT_EQ(words_of(detector.on_evidence({job, 30}, 4)), "in 30.00");
+  EXPECT_EQ(words_of(detector.on_evidence({job, 30})), "in 30.00");
   EXPECT_EQ(words_of(detector.on_time(60)), "gather");
-  EXPECT_TRUE(words_of(detector.on_evidence({job, 60}, 4))
+  EXPECT_TRUE(words_of(detector.on_evidence({job, 60}))
                   .starts_with("the job has not moved for 60 s: 3 of 4 ranks wait in all_reduce for rank 1 | rank 1 "
                                "(gpu-0, pid 4701) is at "));
   EXPECT_EQ(words_of(detector.on_time(90)), "gather");
-  EXPECT_EQ(words_of(detector.on_evidence({job, 90}, 4)), "in 30.00");
+  EXPECT_EQ(words_of(detector.on_evidence({job, 90})), "in 30.00");
   EXPECT_EQ(words_of(detector.on_time(2)), "the job moves again after 90 s | in 28.00");
   EXPECT_EQ(words_of(detector.on_time(2)), "in 28.00");
 }
 
 TEST(StallDetector, WaitsForTheNodesThatAreNotQuiet) {
-  StallDetector detector(60);
+  StallDetector detector({60, 0}, 4);
   const auto job = job_of(4, in_collective(), {{1, loading()}});
 
-  EXPECT_EQ(words_of(detector.on_evidence({job, 12}, 4)), "in 18.00") << "another node wrote a line 12 s ago";
-  EXPECT_EQ(words_of(detector.on_evidence({job, 40}, 4)), "in 20.00");
-  EXPECT_EQ(words_of(detector.on_evidence({job, 31}, 4)), "in 1.00") << "a line was written meanwhile";
-  EXPECT_EQ(words_of(detector.on_evidence({job, 32}, 4)), "in 28.00");
+  EXPECT_EQ(words_of(detector.on_evidence({job, 12})), "in 18.00") << "another node wrote a line 12 s ago";
+  EXPECT_EQ(words_of(detector.on_evidence({job, 40})), "in 20.00");
+  EXPECT_EQ(words_of(detector.on_evidence({job, 31})), "in 1.00") << "a line was written meanwhile";
+  EXPECT_EQ(words_of(detector.on_evidence({job, 32})), "in 28.00");
 }
 
 TEST(StallDetector, AccusesNobodyWhoMoves) {
-  StallDetector detector(60);
+  StallDetector detector({60, 0}, 4);
   auto job = job_of(4, in_collective(), {{1, loading()}});
-  (void)detector.on_evidence({job, 30}, 4);
+  (void)detector.on_evidence({job, 30});
   job[1].counters.io_bytes = 1'000'000'000;
 
-  EXPECT_EQ(words_of(detector.on_evidence({job, 60}, 4)), "in 30.00");
-  EXPECT_TRUE(words_of(detector.on_evidence({job, 90}, 4)).starts_with("the job has not moved for 90 s"))
+  EXPECT_EQ(words_of(detector.on_evidence({job, 60})), "in 30.00");
+  EXPECT_TRUE(words_of(detector.on_evidence({job, 90})).starts_with("the job has not moved for 90 s"))
       << "now it stands";
 }
 
 TEST(StallDetector, SaysOnceThatAllAreAlike) {
-  StallDetector detector(60);
+  StallDetector detector({60, 0}, 4);
   const auto job = job_of(4, in_collective());
-  (void)detector.on_evidence({job, 30}, 4);
+  (void)detector.on_evidence({job, 30});
   EXPECT_TRUE(
-      words_of(detector.on_evidence({job, 60}, 4)).starts_with("the job has not moved for 60 s: all ranks are at "));
-  EXPECT_EQ(words_of(detector.on_evidence({job, 90}, 4)), "in 30.00");
+      words_of(detector.on_evidence({job, 60})).starts_with("the job has not moved for 60 s: all ranks are at "));
+  EXPECT_EQ(words_of(detector.on_evidence({job, 90})), "in 30.00");
   EXPECT_EQ(words_of(detector.on_time(1)), "in 29.00") << "nothing was wrong";
+}
+
+std::string hang_of(const StallDetector::Step& step) {
+  return step.hang ? step.hang->why + " [" + describe_ranks(step.hang->ranks) + "]" : "none";
+}
+
+TEST(StallDetector, EndsAJobThatHangsForItsWholeTime) {
+  StallDetector detector({60, 100}, 4);
+  const auto job = job_of(4, in_collective(), {{1, loading()}});
+  (void)detector.on_evidence({job, 30});
+
+  const auto reported = detector.on_evidence({job, 70});
+  EXPECT_EQ(hang_of(reported), "none");
+  EXPECT_EQ(reported.delay, 30);
+  EXPECT_EQ(hang_of(detector.on_evidence({job, 100})),
+            "the job has not moved for 100 s: 3 of 4 ranks wait in all_reduce for rank 1 [rank 1]");
+}
+
+TEST(StallDetector, EndsAJobWhoseRanksAreAlikeUnlessOneMoves) {
+  StallDetector detector({0, 60}, 4);
+  auto job = job_of(4, in_collective());
+  (void)detector.on_evidence({job, 30});
+  job[1].counters.io_bytes = 1'000'000'000;
+
+  EXPECT_EQ(hang_of(detector.on_evidence({job, 60})), "none");
+  EXPECT_TRUE(
+      hang_of(detector.on_evidence({job, 90})).starts_with("the job has not moved for 90 s: all ranks are at "));
+  EXPECT_TRUE(detector.on_evidence({job, 120}).hang->ranks.empty());
 }
 
 }  // namespace

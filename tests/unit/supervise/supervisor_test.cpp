@@ -98,6 +98,18 @@ TEST(Supervisor, EndsTheWorkersWhenAServiceFails) {
   EXPECT_EQ(conclusion.first_failure, std::nullopt) << "no worker";
 }
 
+TEST(Supervisor, EndsTheOtherWorkersWhenOneHangs) {
+  Supervisor supervisor = running(2);
+
+  EXPECT_EQ(to_text(supervisor.on(WorkerHung{1, 86})), kAskedToEnd);
+  EXPECT_TRUE(supervisor.on(WorkerHung{0, 86}).empty()) << "the first one is named";
+  (void)supervisor.on(killed(1, SIGABRT));
+
+  EXPECT_EQ(supervisor.outcome(1), WorkerOutcome::Failed);
+  EXPECT_EQ(supervisor.conclusion().exit_code, 86);
+  EXPECT_EQ(supervisor.conclusion().first_failure, 1U);
+}
+
 TEST(Supervisor, NeedsNoServiceAnyMoreAfterAFailureOrTheEnd) {
   Supervisor stopping = running(1);
   (void)stopping.on(StopRequested{SIGTERM});

@@ -128,6 +128,8 @@ std::vector<Message> all_messages() {
           StatusQuery{7},
           StatusQuery{8, "stacks"},
           Announce{"the job has not moved for 60 s"},
+          Hung{1, "all ranks are at a.py:3", {}},
+          Hung{1, "rank 3 is at b.py:4", {3, 7}},
           StatusReport{7, R"({"node":0})", 2},
           Suspend{1, {"SIGTERM", std::chrono::milliseconds(26'000), false}},
           Suspend{1, {"SIGTERM", {}, true}},

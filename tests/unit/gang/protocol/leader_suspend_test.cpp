@@ -181,6 +181,14 @@ TEST(Status, RequestsAllNodesAndForwardsTheAnswers) {
   EXPECT_EQ(story.read_signal(1, Announce{"it hangs"}), "0,1: announce: it hangs");
 }
 
+TEST(Hung, IsPassedOnWhereRanksAreNamedAndElseEndsTheAttempt) {
+  LeaderStory story = running(2);
+
+  EXPECT_EQ(story.read_signal(1, Hung{1, "of another attempt", {3}}), "");
+  EXPECT_EQ(story.read_signal(0, Hung{0, "rank 3 is asleep", {3}}), "0,1: hung: rank 3 is asleep");
+  EXPECT_EQ(story.read_signal(0, Hung{0, "all are asleep", {}}), "0,1: stop 0 by SIGABRT, the end is hung 86");
+}
+
 TEST(Status, ForgetsAQuestionWhoseAskerIsGone) {
   LeaderStory story = running(restarting(job_of(2)), 2);
   (void)story.read_signal(1, StatusQuery{1});

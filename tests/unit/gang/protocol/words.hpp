@@ -59,6 +59,7 @@ namespace muster::gang {
              " missing: " + report.text;
     }
     std::string operator()(const Announce& announce) const { return "announce: " + announce.text; }
+    std::string operator()(const Hung& hung) const { return "hung: " + hung.why; }
     std::string operator()(const Suspend& suspend) const {
       return suspend.notice.is_withdrawn ? "go on after all"
                                          : "suspend within " + std::to_string(suspend.notice.within.count()) + " ms";
@@ -132,6 +133,7 @@ namespace muster::gang {
     std::string operator()(const SuspendNotice& notice) const {
       return notice.is_withdrawn ? "tell workers to go on" : "tell workers of a notice from " + notice.source;
     }
+    std::string operator()(const Hung& hung) const { return "end those that hang: " + hung.why; }
     std::string operator()(const DescribeStatus& wanted) const {
       return "describe status " + std::to_string(wanted.number);
     }

@@ -1,0 +1,42 @@
+// Carries out the steps of the stall detector.
+#include "agent/hang_watch.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace muster {
+
+void HangWatch::start(hang::StallDetector detector) {
+  detector_ = std::move(detector);
+  look_after(detector_->first_delay());
+}
+
+void HangWatch::stop() {
+  timer_.cancel();
+  detector_.reset();
+}
+
+void HangWatch::look_after(double seconds) {
+  timer_.start(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)),
+               [this] { act(detector_->on_time(owner_.quiet_seconds())); });
+}
+
+void HangWatch::act(const hang::StallDetector::Step& step) {
+  for (const std::string& line : step.lines) {
+    owner_.announce(line);
+  }
+  if (step.hang) {
+    owner_.end_hung(*step.hang);
+  }
+  if (!step.gathers) {
+    look_after(step.delay);
+    return;
+  }
+  owner_.gather([this](hang::Evidence evidence) {
+    if (detector_) {
+      act(detector_->on_evidence(std::move(evidence)));
+    }
+  });
+}
+
+}  // namespace muster

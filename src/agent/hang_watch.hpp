@@ -1,0 +1,53 @@
+#pragma once
+
+// Watches an attempt for hangs, on one node of the job (docs/hangs.md). Private to src/agent.
+
+#include "hang/stall_detector.hpp"
+#include "process/timer.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace muster {
+
+/// The owner of a hang watch: knows the ranks.
+class HangWatchOwner {
+ public:
+  HangWatchOwner() = default;
+  HangWatchOwner(const HangWatchOwner&) = delete;
+  HangWatchOwner& operator=(const HangWatchOwner&) = delete;
+  virtual ~HangWatchOwner() = default;
+
+  /// Seconds for which the ranks of this node have been quiet.
+  [[nodiscard]] virtual double quiet_seconds() const = 0;
+  /// Asks all nodes where their ranks are, and calls `then` once.
+  virtual void gather(std::function<void(hang::Evidence)> then) = 0;
+  /// Shows a line on the consoles of all nodes.
+  virtual void announce(const std::string& line) = 0;
+  /// The attempt is to end.
+  virtual void end_hung(const hang::StallDetector::Hang& hang) = 0;
+};
+
+/// Asks when the detector wants to know more, and reports what it finds.
+class HangWatch {
+ public:
+  /// `owner` outlives it.
+  HangWatch(boost::asio::io_context& io, HangWatchOwner& owner) : owner_(owner), timer_(io) {}
+
+  /// Watches an attempt from now on.
+  void start(hang::StallDetector detector);
+  void stop();
+
+ private:
+  void look_after(double seconds);
+  void act(const hang::StallDetector::Step& step);
+
+  HangWatchOwner& owner_;
+  Timer timer_;
+  std::optional<hang::StallDetector> detector_;  ///< empty: no attempt is watched
+};
+
+}  // namespace muster
