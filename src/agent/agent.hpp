@@ -65,6 +65,7 @@ class Agent : private gang::NodeActions,
   [[nodiscard]] JobState job_state() const;
   void start_control();
   [[nodiscard]] control::NodeStatus describe_node() const;
+  void add_recorder_environment(WorkerPlan& worker) const;
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
   void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) override;

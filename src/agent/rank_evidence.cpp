@@ -1,6 +1,7 @@
 // Describes each worker by its Python program, else by its main process.
 #include "agent/rank_evidence.hpp"
 
+#include "agent/recorder_dumps.hpp"
 #include "environment/mounted_files.hpp"
 #include "process/descendants.hpp"
 
@@ -71,7 +72,7 @@ hang::RankEvidence describe_running(const Process& worker, const std::vector<Pro
 
 }  // namespace
 
-hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks) {
+hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks, const std::string& run_folder) {
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
   for (const control::WorkerStatus& worker : status.workers) {
@@ -85,6 +86,9 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks s
     evidence.rank = worker.global_rank;
     evidence.host = status.host;
     gathered.ranks.push_back(std::move(evidence));
+  }
+  if (stacks == hang::Stacks::Read && !run_folder.empty()) {
+    add_progress(gathered.ranks, run_folder);
   }
   return gathered;
 }
