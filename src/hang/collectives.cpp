@@ -2,6 +2,7 @@
 #include "hang/collectives.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -16,11 +17,10 @@ Groups join_groups(const std::vector<RankProgress>& progress) {
   Groups groups;
   for (const RankProgress& one : progress) {
     for (const GroupProgress& group : one.groups) {
-      if (!group.group.empty()) {
-        groups[{group.group, group.ranks.empty() ? -1 : group.ranks.front()}].emplace(one.rank, &group);
-      }
+      groups[{group.group, group.ranks.empty() ? -1 : group.ranks.front()}].emplace(one.rank, &group);
     }
   }
+  std::erase_if(groups, [](const auto& group) { return group.first.first.empty(); });
   return groups;
 }
 
@@ -98,31 +98,39 @@ std::string describe(const GroupProgress& waiting, std::int64_t number) {
          (waiting.description.empty() ? waiting.group : waiting.description) + "'";
 }
 
+/// The fewest collectives that a named rank of the group has entered; without one, more than any.
+std::int64_t fewest_of(const Members& members, const std::set<int>& named) {
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [rank, group] : members) {
+    fewest = named.contains(rank) ? std::min(fewest, group->enqueued) : fewest;
+  }
+  return fewest;
+}
+
+/// The last collective that the rank has entered; empty: it is no member.
+std::map<int, std::int64_t> entered(const Members& members, int rank) {
+  const auto member = members.find(rank);
+  return member == members.end() ? std::map<int, std::int64_t>()
+                                 : std::map<int, std::int64_t>{{rank, member->second->enqueued}};
+}
+
 /// Counts the ranks that wait for a named one, and describes the collective in which most of them wait.
 Absent describe_absent(const Groups& groups, const std::set<int>& named) {
   Absent absent;
   std::set<int> waiting;
   std::size_t most = 0;
   for (const auto& [name, members] : groups) {
-    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-    for (const auto& [rank, group] : members) {
-      fewest = named.contains(rank) ? std::min(fewest, group->enqueued) : fewest;
+    const std::int64_t fewest = fewest_of(members, named);
+    Members ahead = members;
+    std::erase_if(
+        ahead, [&](const auto& member) { return member.second->enqueued <= fewest || named.contains(member.first); });
+    for (const int rank : ahead.empty() ? std::set<int>() : named) {
+      absent.ranks.merge(entered(members, rank));
     }
-    std::vector<const GroupProgress*> ahead;
-    for (const auto& [rank, group] : members) {
-      if (!named.contains(rank) && group->enqueued > fewest) {
-        waiting.insert(rank);
-        ahead.push_back(group);
-      }
-    }
-    for (const auto& [rank, group] : members) {
-      if (!ahead.empty() && named.contains(rank)) {
-        absent.ranks.emplace(rank, group->enqueued);
-      }
-    }
+    std::ranges::transform(ahead, std::inserter(waiting, waiting.end()), &Members::value_type::first);
     if (ahead.size() > most) {
       most = ahead.size();
-      absent.collective = describe(*ahead.front(), fewest + 1);
+      absent.collective = describe(*ahead.begin()->second, fewest + 1);
     }
   }
   absent.waiting = static_cast<int>(waiting.size());

@@ -15,34 +15,34 @@ using Kind = PickleValue::Kind;
 
 constexpr std::size_t kMostOpcodes = 4'000'000;
 
-enum Opcode : std::uint8_t {
-  kMark = '(',
-  kEmptyTuple = ')',
-  kStop = '.',
-  kBinFloat = 'G',
-  kBinInt = 'J',
-  kBinInt1 = 'K',
-  kBinInt2 = 'M',
-  kNone = 'N',
-  kBinUnicode = 'X',
-  kEmptyList = ']',
-  kAppend = 'a',
-  kAppends = 'e',
-  kBinGet = 'h',
-  kLongBinGet = 'j',
-  kBinPut = 'q',
-  kLongBinPut = 'r',
-  kSetItem = 's',
-  kTuple = 't',
-  kSetItems = 'u',
-  kEmptyDict = '}',
-  kProto = 0x80,
-  kTuple1 = 0x85,
-  kTuple2 = 0x86,
-  kTuple3 = 0x87,
-  kNewTrue = 0x88,
-  kNewFalse = 0x89,
-  kLong1 = 0x8a
+enum class Opcode : std::uint8_t {
+  Mark = '(',
+  EmptyTuple = ')',
+  Stop = '.',
+  BinFloat = 'G',
+  BinInt = 'J',
+  BinInt1 = 'K',
+  BinInt2 = 'M',
+  None = 'N',
+  BinUnicode = 'X',
+  EmptyList = ']',
+  Append = 'a',
+  Appends = 'e',
+  BinGet = 'h',
+  LongBinGet = 'j',
+  BinPut = 'q',
+  LongBinPut = 'r',
+  SetItem = 's',
+  Tuple = 't',
+  SetItems = 'u',
+  EmptyDict = '}',
+  Proto = 0x80,
+  Tuple1 = 0x85,
+  Tuple2 = 0x86,
+  Tuple3 = 0x87,
+  NewTrue = 0x88,
+  NewFalse = 0x89,
+  Long1 = 0x8a
 };
 
 Error bad(const std::string& message) {
@@ -53,7 +53,7 @@ PickleValue integer(std::int64_t number) {
   return {Kind::Integer, number, {}, 0};
 }
 
-std::string hexadecimal(std::uint8_t opcode) {
+std::string hexadecimal(Opcode opcode) {
   std::array<char, 8> text{};
   (void)std::snprintf(text.data(), text.size(), "0x%02x", static_cast<unsigned>(opcode));
   return text.data();
@@ -69,8 +69,8 @@ class PickleReader {
   Result<Pickle> read() {
     for (std::size_t steps = 0; steps < kMostOpcodes; ++steps) {
       const std::string_view byte = take(1);
-      const auto opcode = byte.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(byte.front());
-      if (!is_cut_ && opcode == kStop && stack_.size() == 1 && marks_.empty()) {
+      const auto opcode = static_cast<Opcode>(byte.empty() ? '\0' : byte.front());
+      if (!is_cut_ && opcode == Opcode::Stop && stack_.size() == 1 && marks_.empty()) {
         pickle_.root_ = stack_.front();
         return std::move(pickle_);
       }
@@ -83,35 +83,35 @@ class PickleReader {
   }
 
  private:
-  Result<> step(std::uint8_t opcode) {
+  Result<> step(Opcode opcode) {
     switch (opcode) {
-      case kProto: {
+      case Opcode::Proto: {
         constexpr std::uint64_t kProtocol = 2;
         const auto protocol = number(1);
         return protocol == kProtocol ? Result<>() : bad("has protocol " + std::to_string(protocol) + ", not 2");
       }
-      case kMark:
+      case Opcode::Mark:
         marks_.push_back(stack_.size());
         return {};
-      case kBinGet:
-      case kLongBinGet:
-        return get(number(opcode == kBinGet ? 1 : 4));
-      case kBinPut:
-      case kLongBinPut:
-        return put(number(opcode == kBinPut ? 1 : 4));
-      case kAppend:
-      case kAppends:
-        return extend(Kind::List, opcode == kAppend ? 1 : kToMark);
-      case kSetItem:
-      case kSetItems:
-        return extend(Kind::Dictionary, opcode == kSetItem ? 2 : kToMark);
-      case kTuple1:
-      case kTuple2:
-      case kTuple3:
-        return make_tuple(opcode - kTuple1 + std::size_t{1});
-      case kTuple:
+      case Opcode::BinGet:
+      case Opcode::LongBinGet:
+        return get(number(opcode == Opcode::BinGet ? 1 : 4));
+      case Opcode::BinPut:
+      case Opcode::LongBinPut:
+        return put(number(opcode == Opcode::BinPut ? 1 : 4));
+      case Opcode::Append:
+      case Opcode::Appends:
+        return extend(Kind::List, opcode == Opcode::Append ? 1 : kToMark);
+      case Opcode::SetItem:
+      case Opcode::SetItems:
+        return extend(Kind::Dictionary, opcode == Opcode::SetItem ? 2 : kToMark);
+      case Opcode::Tuple1:
+      case Opcode::Tuple2:
+      case Opcode::Tuple3:
+        return make_tuple(static_cast<std::size_t>(opcode) - static_cast<std::size_t>(Opcode::Tuple1) + 1);
+      case Opcode::Tuple:
         return make_tuple(kToMark);
-      case kEmptyTuple:
+      case Opcode::EmptyTuple:
         return make_tuple(0);
       default:
         return push_value(opcode);
@@ -119,35 +119,35 @@ class PickleReader {
   }
 
   /// Opcodes that push a value and take none.
-  Result<> push_value(std::uint8_t opcode) {
+  Result<> push_value(Opcode opcode) {
     switch (opcode) {
-      case kNone:
+      case Opcode::None:
         stack_.emplace_back();
         return {};
-      case kNewTrue:
-      case kNewFalse:
-        stack_.push_back({Kind::Boolean, opcode == kNewTrue ? 1 : 0, {}, 0});
+      case Opcode::NewTrue:
+      case Opcode::NewFalse:
+        stack_.push_back({Kind::Boolean, opcode == Opcode::NewTrue ? 1 : 0, {}, 0});
         return {};
-      case kBinInt:
+      case Opcode::BinInt:
         stack_.push_back(integer(static_cast<std::int32_t>(number(4))));
         return {};
-      case kBinInt1:
-      case kBinInt2:
-        stack_.push_back(integer(static_cast<std::int64_t>(number(opcode == kBinInt1 ? 1 : 2))));
+      case Opcode::BinInt1:
+      case Opcode::BinInt2:
+        stack_.push_back(integer(static_cast<std::int64_t>(number(opcode == Opcode::BinInt1 ? 1 : 2))));
         return {};
-      case kLong1:
+      case Opcode::Long1:
         return push_long(number(1));
-      case kBinFloat:
+      case Opcode::BinFloat:
         (void)take(sizeof(double));
         stack_.emplace_back();
         return {};
-      case kBinUnicode:
+      case Opcode::BinUnicode:
         stack_.push_back({Kind::Text, 0, take(number(4)), 0});
         return {};
-      case kEmptyList:
+      case Opcode::EmptyList:
         push_container(Kind::List, {});
         return {};
-      case kEmptyDict:
+      case Opcode::EmptyDict:
         push_container(Kind::Dictionary, {});
         return {};
       default:
