@@ -74,6 +74,7 @@ class Agent : private gang::NodeActions,
   void notify(gang::NodeEvent event) override { gang_.notify(std::move(event)); }
   [[nodiscard]] control::NodeStatus describe_node() const override;
   [[nodiscard]] std::optional<std::string> name_process(pid_t pid) const override;
+  void add_recorder_environment(WorkerPlan& worker) const;
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
   void take_notice(const std::string& source, std::optional<std::chrono::milliseconds> within) override;

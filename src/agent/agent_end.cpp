@@ -1,5 +1,6 @@
 // Ends the agent (the gang's goodbye, the outcome, its exit report) and serves the control socket.
 #include "agent/agent.hpp"
+#include "agent/recorder_dumps.hpp"
 #include "base/endpoint.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -146,6 +147,15 @@ void Agent::start_control() {
   }
 }
 
+/// Ranks that mpirun or a nested launcher starts may be on hosts without the run folder, where PyTorch would fail.
+void Agent::add_recorder_environment(WorkerPlan& worker) const {
+  const auto& own = worker.environment;
+  if (run_.options.hangs.report.count() > 0 && !worker.is_unranked && own.contains("MASTER_ADDR") &&
+      own.contains("LOCAL_RANK")) {
+    worker.environment.merge(recorder_variables(run_.run_folder, run_.variables));
+  }
+}
+
 /// Adds the job's variables to the workers; below another launcher's worker they keep what that has set.
 void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) const {
   if (plan.is_transparent) {
@@ -164,6 +174,7 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
   for (std::size_t i = 0; i < plan.workers.size(); ++i) {
     plan.workers[i].environment.merge(control_.environment_of(i));
     plan.workers[i].environment.insert(all.begin(), all.end());
+    add_recorder_environment(plan.workers[i]);
   }
 }
 

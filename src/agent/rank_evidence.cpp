@@ -1,6 +1,7 @@
 // Describes each worker by its Python program, else by its main process.
 #include "agent/rank_evidence.hpp"
 
+#include "agent/recorder_dumps.hpp"
 #include "base/file_io.hpp"
 #include "base/text.hpp"
 #include "environment/mounted_files.hpp"
@@ -139,7 +140,7 @@ class OlderPythons {
 
 }  // namespace
 
-hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks) {
+hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks, const std::string& run_folder) {
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
   OlderPythons older;
@@ -163,6 +164,9 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks s
     gathered.ranks.push_back(std::move(evidence));
   }
   older.take_answers(gathered.ranks);
+  if (stacks == hang::Stacks::Read && !run_folder.empty()) {
+    add_progress(gathered.ranks, run_folder);
+  }
   return gathered;
 }
 

@@ -7,10 +7,14 @@
 #include "hang/evidence.hpp"
 #include "hang/process_memory.hpp"
 
+#include <string>
+
 namespace muster {
 
 /// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.
-[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks);
+/// Progress in collectives is asked for where stacks are read, and takes about a second.
+[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks,
+                                             const std::string& run_folder);
 
 /// Seconds since one of the workers last wrote a line or called heartbeat() or progress(), or was started.
 [[nodiscard]] double quiet_seconds(const control::NodeStatus& status);

@@ -85,9 +85,10 @@ Place read_place(const json::object& object) {
   return place;
 }
 
-std::uint64_t counter_of(const json::value& value) {
+template <typename Number = std::uint64_t>
+Number counter_of(const json::value& value) {
   boost::system::error_code error;
-  const auto number = value.is_number() ? value.to_number<std::uint64_t>(error) : 0;
+  const auto number = value.is_number() ? value.to_number<Number>(error) : 0;
   return error ? 0 : number;
 }
 
@@ -123,7 +124,28 @@ void read_group(const json::value& value, const std::string& host, std::vector<R
   }
 }
 
-/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...]}`.
+/// Reads [name, description, first rank, enqueued, started, completed, operation, [rank, ...]].
+void read_progress(const json::value& value, std::map<int, std::vector<GroupProgress>>& progress) {
+  constexpr std::size_t kFields = 8;
+  const json::array* const fields = value.if_array();
+  if (fields == nullptr || fields->size() != kFields || !fields->back().is_array()) {
+    return;
+  }
+  const auto text = [&](std::size_t i) {
+    const json::string* const found = fields->at(i).if_string();
+    return found == nullptr ? "" : one_line(std::string_view(*found), kMostTextBytes);
+  };
+  const auto number = [&](std::size_t i) { return counter_of<std::int64_t>(fields->at(i)); };
+  GroupProgress group{text(0), text(1), {}, number(3), number(4), number(5), text(6)};
+  if (const int first = integer_of(fields->at(2), -1); first >= 0) {
+    group.ranks.push_back(first);
+  }
+  for (const json::value& rank : fields->back().get_array()) {
+    progress[integer_of(rank, -1)].push_back(group);
+  }
+}
+
+/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "progress": [...]}`.
 void read_line(const std::string& line, Evidence& evidence) {
   boost::system::error_code error;
   const json::value document = json::parse(line, error);
@@ -139,8 +161,17 @@ void read_line(const std::string& line, Evidence& evidence) {
   if (std::string store = text_at(*node, "store"); !store.empty()) {
     evidence.store = std::move(store);
   }
+  const std::size_t before = evidence.ranks.size();
   for (const json::value& group : *groups) {
     read_group(group, text_at(*node, "host"), evidence.ranks);
+  }
+  std::map<int, std::vector<GroupProgress>> progress;
+  const json::array* const written = array_at(*node, "progress");
+  for (std::size_t i = 0; written != nullptr && i < written->size(); ++i) {
+    read_progress(written->at(i), progress);
+  }
+  for (std::size_t i = before; i < evidence.ranks.size(); ++i) {
+    evidence.ranks[i].groups = std::move(progress[evidence.ranks[i].rank]);
   }
 }
 
@@ -159,7 +190,28 @@ std::string describe_kernel(const Place& place) {
   return std::string("state ") + place.state + (place.wait.empty() ? "" : " in " + place.wait);
 }
 
-std::string write_groups(const Evidence& evidence, std::size_t most_frames) {
+/// Equal progress of several ranks is written once.
+json::array progress_document(const std::vector<RankEvidence>& evidence) {
+  std::map<std::string, json::array> ranks;
+  for (const RankEvidence& one : evidence) {
+    for (const GroupProgress& group : one.groups) {
+      const int first = group.ranks.empty() ? -1 : group.ranks.front();
+      const json::array written{
+          valid_utf8(group.group), valid_utf8(group.description), first, group.enqueued, group.started,
+          group.completed,         valid_utf8(group.operation)};
+      ranks[json::serialize(written)].push_back(one.rank);
+    }
+  }
+  json::array document;
+  for (auto& [text, of_text] : ranks) {
+    json::array written = json::parse(text).as_array();
+    written.push_back(std::move(of_text));
+    document.push_back(std::move(written));
+  }
+  return document;
+}
+
+std::string write_groups(const Evidence& evidence, std::size_t most_frames, bool has_progress) {
   std::map<Place, json::array> groups;
   for (const RankEvidence& one : evidence.ranks) {
     const Counters& counters = one.counters;
@@ -170,20 +222,23 @@ std::string write_groups(const Evidence& evidence, std::size_t most_frames) {
     written.push_back(json::object{{"place", document_of(place, most_frames)}, {"ranks", std::move(ranks)}});
   }
   const std::string host = evidence.ranks.empty() ? "" : valid_utf8(evidence.ranks.front().host);
-  json::object document{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}};
+  json::object line{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}};
   if (!evidence.store.empty()) {
-    document["store"] = valid_utf8(evidence.store);
+    line["store"] = valid_utf8(evidence.store);
   }
-  return json::serialize(document);
+  if (has_progress) {
+    line["progress"] = progress_document(evidence.ranks);
+  }
+  return json::serialize(line);
 }
 
 }  // namespace
 
 std::string to_line(const Evidence& evidence, std::size_t most_bytes) {
   constexpr std::size_t kMostFrames = 200;
-  std::string line = write_groups(evidence, kMostFrames);
-  for (std::size_t frames = kMostFrames / 2; line.size() > most_bytes && frames > 0; frames /= 2) {
-    line = write_groups(evidence, frames);
+  std::string line = write_groups(evidence, kMostFrames, true);
+  for (std::size_t frames = kMostFrames; line.size() > most_bytes && frames > 0; frames /= 2) {
+    line = write_groups(evidence, frames, false);
   }
   return line;
 }
@@ -228,6 +283,11 @@ bool has_passed(const RankEvidence& now, const RankEvidence& was) {
          !waits_for_others(now.place.stack).empty();
 }
 
+/// Has entered a collective since, or one that it had entered is completed.
+bool has_progressed(const RankEvidence& now, const RankEvidence& was) {
+  return !now.groups.empty() && !was.groups.empty() && now.groups != was.groups;
+}
+
 /// 0 where a number could not be read this time.
 std::uint64_t growth(std::uint64_t now, std::uint64_t was) {
   return now > was ? now - was : 0;
@@ -239,7 +299,7 @@ bool is_moving(const RankEvidence& now, const RankEvidence& was, double seconds)
   constexpr double kMilliseconds = 1'000;
   const auto children = static_cast<double>(growth(now.counters.children_ms, was.counters.children_ms));
   return now.pid != was.pid || !are_same_calls(now.place.stack, was.place.stack) || has_passed(now, was) ||
-         growth(now.counters.io_bytes, was.counters.io_bytes) >= kMuchIo ||
+         has_progressed(now, was) || growth(now.counters.io_bytes, was.counters.io_bytes) >= kMuchIo ||
          children >= kMuchCpu * seconds * kMilliseconds;
 }
 

@@ -3,6 +3,7 @@
 // Describes what the ranks of a job are doing, as each node sends it: ranks at the same place once. Pure.
 
 #include "base/json.hpp"
+#include "hang/collectives.hpp"
 #include "hang/python_stack.hpp"
 
 #include <sys/types.h>
@@ -38,7 +39,8 @@ struct RankEvidence {
   pid_t pid = -1;  ///< of the process that `place` describes, in its node's pid namespace
   Place place;
   Counters counters = {};
-  bool is_moving = false;  ///< see `mark_moving`; not sent
+  std::vector<GroupProgress> groups = {};  ///< its process groups; empty: not known
+  bool is_moving = false;                  ///< see `mark_moving`; not sent
 };
 
 /// Facts about several ranks at one moment.
@@ -55,8 +57,9 @@ struct Evidence {
 /// Sets `is_moving` of each rank by what has changed since `before`, some seconds ago.
 void mark_moving(std::vector<RankEvidence>& now, const std::vector<RankEvidence>& before, double seconds);
 
-/// Writes the evidence of one node as a JSON line without line end, of at most `most_bytes`. Stacks that do not fit
-/// are cut; the ranks are kept.
+/// Writes the evidence of one node as a JSON line without line end, of at most `most_bytes`. Of what does not fit the
+/// progress in collectives is left out first, then stacks are cut; the ranks are kept. Of the ranks of a process group the
+/// first is sent.
 [[nodiscard]] std::string to_line(const Evidence& evidence, std::size_t most_bytes);
 
 /// Joins the nodes' lines. What is no such line is left out: another version of muster may have written it.

@@ -116,12 +116,37 @@ Verdict name(const std::vector<RankEvidence>& evidence, const Ranks& ranks) {
           static_cast<int>(evidence.size() - ranks.size())};
 }
 
-/// "rank 9 (gpu-17, pid 4711) is at train.py:212 in load_shard"
-std::string describe_one(const RankEvidence& one) {
+/// Names the ranks that have not come to a collective, as far as the progress is known.
+Verdict name_absent(const std::vector<RankEvidence>& evidence) {
+  std::vector<RankProgress> progress;
+  for (const RankEvidence& one : evidence) {
+    if (!one.groups.empty()) {
+      progress.push_back({one.rank, one.groups});
+    }
+  }
+  Absent absent = find_absent(progress);
+  if (absent.ranks.empty()) {
+    return {};
+  }
+  Ranks ranks;
+  for (const auto& [rank, last] : absent.ranks) {
+    ranks.insert(rank);
+  }
+  Verdict verdict = name(evidence, ranks);
+  verdict.wait = std::move(absent.collective);
+  verdict.waiting = absent.waiting;
+  verdict.entered = std::move(absent.ranks);
+  return verdict;
+}
+
+/// "rank 9 (gpu-17, pid 4711) last entered collective 84924; it is at train.py:212 in load_shard"
+std::string describe_one(const RankEvidence& one, const std::map<int, std::int64_t>& entered) {
   const bool has_pid = one.place.end.empty() && one.pid > 0;
   const std::string verb = !one.place.end.empty() ? " has ended: " : one.place.stack.empty() ? " is in " : " is at ";
+  const auto last = entered.find(one.rank);
   return "rank " + std::to_string(one.rank) + " (" + one.host + (has_pid ? ", pid " + std::to_string(one.pid) : "") +
-         ")" + verb + describe(one.place);
+         ")" + (last == entered.end() ? "" : " last entered collective " + std::to_string(last->second) + "; it") +
+         verb + describe(one.place);
 }
 
 std::string describe_waiting(const Verdict& verdict, const std::vector<RankEvidence>& evidence, int world_size) {
@@ -158,6 +183,9 @@ Verdict judge(const std::vector<RankEvidence>& evidence) {
   }
   if (!ended.empty()) {
     return name(evidence, ended.size() <= alive.size() ? ended : alive);
+  }
+  if (Verdict absent = name_absent(evidence); !absent.ranks.empty()) {
+    return absent;
   }
   for (const Ranks& ranks : {ranks_where(evidence, cannot_run), ranks_where(evidence, std::not_fn(waits))}) {
     if (ranks.size() < all && are_few(ranks.size(), all + 1)) {
@@ -196,7 +224,7 @@ std::vector<std::string> describe_ranks_in(const Verdict& verdict, const std::ve
   std::vector<std::string> lines{describe_waiting(verdict, evidence, world_size)};
   for (const RankEvidence& one : evidence) {
     if (lines.size() <= kMostNamed && std::binary_search(verdict.ranks.begin(), verdict.ranks.end(), one.rank)) {
-      lines.push_back(describe_one(one));
+      lines.push_back(describe_one(one, verdict.entered));
     }
   }
   if (verdict.waiting > 0) {

@@ -4,6 +4,8 @@
 
 #include "hang/evidence.hpp"
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,14 +20,15 @@ enum class Finding {
 
 struct Verdict {
   Finding finding = Finding::Unclear;
-  std::vector<int> ranks;  ///< sorted; those named, or those that are moving
-  std::string wait;        ///< what the others wait in, such as "all_reduce"; empty: not known
-  int waiting = 0;         ///< ranks that wait, or that are at the place of most
+  std::vector<int> ranks;                    ///< sorted; those named, or those that are moving
+  std::string wait;                          ///< what the others wait in, such as "all_reduce"; empty: not known
+  int waiting = 0;                           ///< ranks that wait, or that are at the place of most
+  std::map<int, std::int64_t> entered = {};  ///< the last collectives of ranks that were named by it
   bool operator==(const Verdict&) const = default;
 };
 
 /// Judges the evidence of all ranks. Names ranks by the first rule that separates few from many: those that have
-/// ended; those that the kernel cannot run; those that wait in no operation with others while most do; those that are
+/// ended; those that have not come to a collective; those that the kernel cannot run; those that wait in no operation with others while most do; those that are
 /// at another place than most.
 [[nodiscard]] Verdict judge(const std::vector<RankEvidence>& evidence);
 

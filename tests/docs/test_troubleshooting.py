@@ -18,9 +18,11 @@ SOURCES = [
 WITHOUT_MESSAGES = (
     "compat_help.cpp",
     "embed_templates.cpp",
+    "flight_recorder.cpp",  # a dump that cannot be read is left out
     "guarantees.cpp",  # docs/troubleshooting.md has them: test_guarantees.py
     "help_text.cpp",
     "option_table.cpp",
+    "pickle.cpp",  # as flight_recorder.cpp
     "ssh_files.cpp",
 )
 

@@ -228,3 +228,76 @@ def test_an_older_python_without_py_spy_says_what_it_lacks(muster, stacks):
     assert "as Python 3.13 and later do; cannot run 'py-spy': not found in PATH" in text
     job.signal(signal.SIGTERM)
     assert job.end() == 143
+
+
+# Each rank makes a pipe as the monitor thread of PyTorch's recorder does, looks at it, and answers with a recording.
+HAS_A_RECORDER = """
+import os, shutil, sys, time
+rank, data = int(os.environ["RANK"]), sys.argv[1]
+assert os.environ["TORCH_HCCL_DEBUG_INFO_PIPE_FILE"] == os.environ["TORCH_FR_DEBUG_INFO_PIPE_FILE"]
+name = os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] + f"{rank}.pipe"
+os.mkfifo(name)
+pipe = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+while True:
+    if os.read(pipe, 128):
+        case = "absent" if rank == 2 else "waiting"
+        shutil.copy(f"{data}/torch-2.13.0-{case}.bin", os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank))
+    time.sleep(0.1)
+"""
+RECORDINGS = Path(__file__).parents[1] / "unit/hang/data"
+RECORDER_VARIABLES = ("TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCH_HCCL_DEBUG_INFO_PIPE_FILE", "TORCH_FR_DEBUG_INFO_PIPE_FILE")
+RECORDER_VARIABLES += ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "TORCH_HCCL_DEBUG_INFO_TEMP_FILE")
+
+
+def test_the_rank_that_has_not_come_to_a_collective_is_named_by_the_recorders(muster, stacks):
+    job = muster.start("--nproc-per-node=4", "--hang-report=4", "--", sys.executable, "-c", HAS_A_RECORDER, RECORDINGS)
+
+    job.err.wait_for("3 of 4 ranks wait in all_gather 3 of group 'default_pg' for rank 2")
+    job.err.wait_for(" last entered collective 2; it is in state S")
+    text = stacks(job).out.text
+    assert "3 of 4 ranks wait in all_gather 3 of group 'default_pg' for rank 2" in text
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+# Files with the names of pipes and dumps that are none, and a dump that never comes.
+HAS_NO_RECORDER = """
+import os, signal
+rank, name = int(os.environ["RANK"]), os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"]
+pipe, dump = name + f"{rank}.pipe", os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank)
+if rank == 0:
+    open(pipe, "w").close()
+elif rank == 1:
+    os.symlink("/dev/zero", pipe)
+else:
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.mkdir(dump) if rank == 2 else os.symlink("/dev/zero", dump)
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+def test_a_recorder_that_does_not_answer_hides_nothing(muster, stacks):
+    job = muster.start("--nproc-per-node=4", "--", sys.executable, "-c", HAS_NO_RECORDER)
+    wait_until(lambda: job.out.text.count("ready") == 4, "four ranks")
+
+    document = document_of(stacks(job, "--json"))
+
+    assert sorted(rank for group in document["stacks"] for rank in group["ranks"]) == [0, 1, 2, 3]
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
+@pytest.mark.parametrize(
+    ("options", "own"),
+    [((), {}), ((), {RECORDER_VARIABLES[0]: "/mine/pipe_"}), (("--hang-report=0",), {})],
+    ids=["given", "of the user", "off"],
+)
+def test_the_recorders_are_told_where_to_listen(muster, options, own):
+    names = "from os import environ; print(sorted(n for n in environ if 'INFO_PIPE' in n or 'TEMP_FILE' in n))"
+    job = muster.run("--nproc-per-node=1", *options, "--", sys.executable, "-c", names, env=own)
+
+    assert job.code == 0, job.words()
+    expected = sorted(own or (() if options else RECORDER_VARIABLES))
+    assert str(expected) in job.out.text

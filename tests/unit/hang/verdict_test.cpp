@@ -80,6 +80,47 @@ TEST(Verdict, NamesThePublicFunctionOfAWait) {
   EXPECT_EQ(waits_for_others(starting.stack), "init_process_group");
 }
 
+/// A job of 16, in which two ranks have not come to the collective 84925; one of these is in state D.
+std::vector<RankEvidence> job_with_progress() {
+  auto job = job_of(16, in_collective(), {{9, loading()}, {3, with_state('D')}});
+  for (RankEvidence& one : job) {
+    const bool is_absent = one.rank == 9 || one.rank == 14;
+    one.groups = {{"7", "dp", {0}, is_absent ? 84'924 : 84'925, 0, 84'924, is_absent ? "" : "all_gather"}};
+  }
+  return job;
+}
+
+TEST(Verdict, NamesTheRanksThatHaveNotComeToACollective) {
+  const auto job = job_with_progress();
+  EXPECT_TRUE(lines_of(job).starts_with(
+      "14 of 16 ranks wait in all_gather 84925 of group 'dp' for ranks 9, 14\n"
+      "rank 9 (gpu-2, pid 4709) last entered collective 84924; it is at train.py:212 in load_shard\n"))
+      << lines_of(job);
+}
+
+TEST(Verdict, AccusesNobodyWhoHasEnteredACollectiveMeanwhile) {
+  const auto before = job_with_progress();
+  auto now = before;
+  now[9].groups[0].enqueued = 84'925;
+  mark_moving(now, before, 30);
+  EXPECT_TRUE(now[9].is_moving);
+  EXPECT_FALSE(now[14].is_moving);
+}
+
+TEST(Verdict, SendsProgressOfEqualRanksOnceAndDropsItFirst) {
+  const auto job = job_with_progress();
+  const std::string line = to_line({job, 60}, 100'000);
+  const auto joined = join_lines({line}).ranks;
+  ASSERT_EQ(joined.size(), job.size());
+  for (std::size_t i = 0; i < job.size(); ++i) {
+    EXPECT_EQ(joined[i].groups, job[i].groups);
+  }
+  EXPECT_EQ(lines_of(joined), lines_of(join_lines({to_line({job, 60}, line.size())}).ranks));
+  const auto cut = join_lines({to_line({job, 60}, line.size() - 1)}).ranks;
+  EXPECT_TRUE(cut[0].groups.empty());
+  EXPECT_EQ(cut[0].place, job[0].place) << "stacks stay";
+}
+
 TEST(Verdict, NamesTheRankThatEndedOrTheOnesThatDidNot) {
   EXPECT_EQ(judge(job_of(16, in_collective(), {{4, ended("exit code 0")}})).ranks, std::vector{4});
   const auto left = job_of(16, ended("exit code 0"), {{4, loading()}});

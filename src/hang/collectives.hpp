@@ -1,0 +1,44 @@
+#pragma once
+
+// Names the ranks that have not come to a collective, by the numbers of the collectives in each process group. Pure.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace muster::hang {
+
+/// Progress of a rank in one process group. Collectives of a group are counted from 1, alike on all of its ranks.
+struct GroupProgress {
+  std::string group;        ///< name, equal on all of its ranks; empty: its numbers cannot be compared
+  std::string description;  ///< for people; may be empty
+  std::vector<int> ranks;   ///< sorted, as far as known; groups of one name differ in their first rank
+  std::int64_t enqueued = 0;
+  std::int64_t started = 0;
+  std::int64_t completed = 0;
+  std::string
+      operation;  ///< that of the first collective that is not completed, such as "all_gather"; empty: not known
+  bool operator==(const GroupProgress&) const = default;
+};
+
+/// Progress of a rank in each of its process groups.
+struct RankProgress {
+  int rank = 0;
+  std::vector<GroupProgress> groups;
+};
+
+/// Ranks for which others wait.
+struct Absent {
+  std::map<int, std::int64_t> ranks;  ///< with the last collective that each has entered; empty: nobody is named
+  std::string collective;  ///< that in which most of the others wait, such as "all_gather 84925 of group 'dp'"
+  int waiting = 0;         ///< ranks that wait for them, in this or another group
+  bool operator==(const Absent&) const = default;
+};
+
+/// Names ranks that have nothing pending in any group while others of a group wait for them in a later collective; else
+/// the ranks with the fewest enqueued collectives of a group, one vote a group, if they have more votes than all others.
+/// More than half of the ranks are never named.
+[[nodiscard]] Absent find_absent(const std::vector<RankProgress>& progress);
+
+}  // namespace muster::hang

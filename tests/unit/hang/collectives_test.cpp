@@ -1,0 +1,72 @@
+#include "hang/collectives.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::hang {
+namespace {
+
+/// A group by the first of its ranks.
+GroupProgress in(const std::string& group, int first, std::int64_t enqueued, std::int64_t completed) {
+  return {group, group, {first}, enqueued, enqueued, completed, enqueued > completed ? "all_gather" : ""};
+}
+
+/// Launched counts alone, as NCCL RAS shows them.
+GroupProgress launched(const std::string& group, std::int64_t count) {
+  return {group, "", {}, count, count, count, ""};
+}
+
+std::vector<RankProgress> job_of(int size, const GroupProgress& usual, const std::map<int, GroupProgress>& others) {
+  std::vector<RankProgress> job;
+  for (int rank = 0; rank < size; ++rank) {
+    const auto other = others.find(rank);
+    job.push_back({rank, {other == others.end() ? usual : other->second}});
+  }
+  return job;
+}
+
+TEST(Collectives, NameTheRanksThatHaveNothingPendingWhileOthersWait) {
+  const auto job = job_of(16, in("dp", 0, 84'925, 84'924), {{9, in("dp", 0, 84'924, 84'924)}, {14, in("dp", 0, 7, 7)}});
+  const Absent absent = find_absent(job);
+  EXPECT_EQ(absent.ranks, (std::map<int, std::int64_t>{{9, 84'924}, {14, 7}}));
+  EXPECT_EQ(absent.waiting, 14);
+}
+
+TEST(Collectives, NameNoRankThatWaitsElsewhere) {
+  // Ranks 0-1 and 2-3 are tensor groups, 0, 2 and 1, 3 data groups. Rank 1 hangs: 0 waits for it, 2 for 0, and 3 for 1.
+  const std::vector<RankProgress> job{{0, {in("tp", 0, 5, 4), in("dp", 0, 2, 2)}},
+                                      {1, {in("tp", 0, 4, 4), in("dp", 1, 2, 2)}},
+                                      {2, {in("tp", 2, 5, 5), in("dp", 0, 3, 2)}},
+                                      {3, {in("tp", 2, 5, 5), in("dp", 1, 3, 2)}}};
+  const Absent absent = find_absent(job);
+  EXPECT_EQ(absent.ranks.size(), 1U);
+  EXPECT_EQ(absent.ranks.begin()->first, 1);
+  EXPECT_EQ(absent.waiting, 2) << "rank 2 waits for rank 0";
+}
+
+TEST(Collectives, DoNotCompareGroupsOfOneNameOrOfNone) {
+  const std::vector<RankProgress> job{{0, {in("dp", 0, 5, 5)}}, {1, {in("dp", 1, 6, 5)}}, {2, {in("dp", 2, 6, 6)}}};
+  EXPECT_EQ(find_absent(job), Absent());
+  EXPECT_EQ(find_absent(job_of(4, in("", 0, 6, 5), {{1, in("", 0, 5, 5)}})), Absent());
+}
+
+TEST(Collectives, NameTheRankThatMostGroupsFindLast) {
+  const auto job = std::vector<RankProgress>{{0, {launched("tp", 5), launched("dp", 2)}},
+                                             {1, {launched("tp", 4), launched("other dp", 2)}},
+                                             {2, {launched("tp2", 5), launched("dp", 3)}},
+                                             {3, {launched("tp2", 5), launched("other dp", 3)}}};
+  const Absent absent = find_absent(job);
+  EXPECT_EQ(absent.ranks, (std::map<int, std::int64_t>{{1, 2}}));
+  EXPECT_EQ(absent.collective, "collective 3 of group 'other dp'");
+}
+
+TEST(Collectives, NameNobodyWhereVotesOrNumbersAreEqual) {
+  EXPECT_EQ(find_absent(job_of(16, launched("dp", 5), {})), Absent());
+  EXPECT_EQ(find_absent({}), Absent());
+  const std::vector<RankProgress> two{{0, {launched("a", 1), launched("b", 2)}},
+                                      {1, {launched("a", 2), launched("b", 1)}}};
+  EXPECT_EQ(find_absent(two), Absent());
+  EXPECT_EQ(find_absent(job_of(16, in("dp", 0, 4, 4), {{9, in("dp", 0, 5, 4)}})), Absent()) << "most are not named";
+}
+
+}  // namespace
+}  // namespace muster::hang
