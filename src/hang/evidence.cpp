@@ -3,6 +3,8 @@
 
 #include "base/ranks.hpp"
 #include "base/text.hpp"
+#include "hang/json_fields.hpp"
+#include "hang/progress_document.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -14,8 +16,6 @@
 
 namespace muster::hang {
 namespace {
-
-constexpr std::size_t kMostTextBytes = 400;
 
 json::array document_of(const Stack& stack, std::size_t most_frames) {
   json::array frames;
@@ -42,16 +42,6 @@ json::object document_of(const Place& place, std::size_t most_frames) {
     object["stack"] = document_of(place.stack, most_frames);
   }
   return object;
-}
-
-std::string text_at(const json::object& object, const char* name) {
-  const json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? one_line(std::string_view(value->get_string()), kMostTextBytes) : "";
-}
-
-const json::array* array_at(const json::object& object, const char* name) {
-  const json::value* const value = object.if_contains(name);
-  return value == nullptr ? nullptr : value->if_array();
 }
 
 int integer_of(const json::value& value, int otherwise) {
@@ -123,7 +113,7 @@ void read_group(const json::value& value, const std::string& host, std::vector<R
   }
 }
 
-/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...]}`.
+/// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "progress": [...]}`.
 void read_line(const std::string& line, Evidence& evidence) {
   boost::system::error_code error;
   const json::value document = json::parse(line, error);
@@ -138,6 +128,9 @@ void read_line(const std::string& line, Evidence& evidence) {
   }
   for (const json::value& group : *groups) {
     read_group(group, text_at(*node, "host"), evidence.ranks);
+  }
+  if (const json::array* const progress = array_at(*node, "progress")) {
+    std::ranges::move(read_progress(*progress), std::back_inserter(evidence.progress));
   }
 }
 
@@ -156,7 +149,7 @@ std::string describe_kernel(const Place& place) {
   return std::string("state ") + place.state + (place.wait.empty() ? "" : " in " + place.wait);
 }
 
-std::string write_groups(const Evidence& evidence, std::size_t most_frames) {
+std::string write_groups(const Evidence& evidence, const json::array& progress, std::size_t most_frames) {
   std::map<Place, json::array> groups;
   for (const RankEvidence& one : evidence.ranks) {
     const Counters& counters = one.counters;
@@ -167,27 +160,34 @@ std::string write_groups(const Evidence& evidence, std::size_t most_frames) {
     written.push_back(json::object{{"place", document_of(place, most_frames)}, {"ranks", std::move(ranks)}});
   }
   const std::string host = evidence.ranks.empty() ? "" : valid_utf8(evidence.ranks.front().host);
-  return json::serialize(json::object{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}});
+  json::object document{{"host", host}, {"quiet", evidence.quiet}, {"groups", std::move(written)}};
+  if (!progress.empty()) {
+    document["progress"] = progress;
+  }
+  return json::serialize(document);
 }
 
 }  // namespace
 
 std::string to_line(const Evidence& evidence, std::size_t most_bytes) {
   constexpr std::size_t kMostFrames = 200;
-  std::string line = write_groups(evidence, kMostFrames);
+  const json::array progress = progress_document(evidence.progress, most_bytes / 2);
+  std::string line = write_groups(evidence, progress, kMostFrames);
   for (std::size_t frames = kMostFrames / 2; line.size() > most_bytes && frames > 0; frames /= 2) {
-    line = write_groups(evidence, frames);
+    line = write_groups(evidence, progress, frames);
   }
   return line;
 }
 
 Evidence join_lines(const std::vector<std::string>& lines) {
-  Evidence evidence{.ranks = {}, .quiet = std::numeric_limits<double>::infinity()};
+  Evidence evidence{.ranks = {}, .progress = {}, .quiet = std::numeric_limits<double>::infinity()};
   for (const std::string& line : lines) {
     read_line(line, evidence);
   }
   std::stable_sort(evidence.ranks.begin(), evidence.ranks.end(),
                    [](const RankEvidence& one, const RankEvidence& other) { return one.rank < other.rank; });
+  std::stable_sort(evidence.progress.begin(), evidence.progress.end(),
+                   [](const RankProgress& one, const RankProgress& other) { return one.rank < other.rank; });
   return evidence;
 }
 

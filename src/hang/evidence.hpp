@@ -3,6 +3,7 @@
 // Describes what the ranks of a job are doing, as each node sends it: ranks at the same place once. Pure.
 
 #include "base/json.hpp"
+#include "hang/collectives.hpp"
 #include "hang/python_stack.hpp"
 
 #include <sys/types.h>
@@ -43,8 +44,9 @@ struct RankEvidence {
 
 /// Facts about several ranks at one moment.
 struct Evidence {
-  std::vector<RankEvidence> ranks;  ///< sorted by rank
-  double quiet = 0;                 ///< seconds since one of them last wrote a line or reported a step
+  std::vector<RankEvidence> ranks;          ///< sorted by rank
+  std::vector<RankProgress> progress = {};  ///< sorted by rank; several nodes may tell of one rank
+  double quiet = 0;                         ///< seconds since one of them last wrote a line or reported a step
 };
 
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
