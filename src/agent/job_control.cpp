@@ -304,7 +304,7 @@ void JobControl::send_description(const std::set<int>& numbers, const std::strin
 }
 
 std::string JobControl::stacks_line(hang::Stacks stacks) const {
-  return hang::to_line(gather_evidence(describe_with_heartbeats(), stacks), kMostLineBytes);
+  return hang::to_line(gather_evidence(describe_with_heartbeats(), stacks, nccl_), kMostLineBytes);
 }
 
 control::NodeStatus JobControl::describe_with_heartbeats() const {

@@ -3,6 +3,7 @@
 // Answers requests to a running job, and passes notices on to its workers. Private to src/agent.
 
 #include "agent/control_server.hpp"
+#include "agent/nccl_client.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
 #include "hang/process_memory.hpp"
@@ -69,6 +70,9 @@ class JobControl {
   /// No worker runs any more.
   void stop_watching();
 
+  /// Asks NCCL in the workers of the next attempt what it knows of a hang.
+  void ask_nccl_of(const NcclQuestion& question) { nccl_ = question; }
+
   /// Removes the heartbeat files of earlier workers. To be called before workers start again.
   void forget_heartbeats(std::size_t workers) const;
   /// Environment variables of a worker; `worker` is an index on this node.
@@ -131,6 +135,7 @@ class JobControl {
   std::optional<hang::StallDetector> stall_detector_;  ///< empty: no attempt is watched
   int world_size_ = 0;                                 ///< of the attempt that is watched
   Timer hang_timer_;
+  NcclQuestion nccl_;
 };
 
 }  // namespace muster

@@ -2,11 +2,13 @@
 #include "agent/rank_evidence.hpp"
 
 #include "environment/mounted_files.hpp"
+#include "hang/nccl_ras.hpp"
 #include "process/descendants.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -69,11 +71,17 @@ hang::RankEvidence describe_running(const Process& worker, const std::vector<Pro
   return evidence;
 }
 
+bool contains_rank_zero(const control::NodeStatus& status) {
+  return std::ranges::find(status.workers, 0, &control::WorkerStatus::global_rank) != status.workers.end();
+}
+
 }  // namespace
 
-hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks) {
+hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks, const NcclQuestion& nccl) {
+  constexpr std::chrono::milliseconds kMostTime{1'500};  // less than the helper process has
+  const auto deadline = std::chrono::steady_clock::now() + kMostTime;
   const std::vector<Process> all = read_processes();
-  hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
+  hang::Evidence gathered{.ranks = {}, .progress = {}, .quiet = quiet_seconds(status)};
   for (const control::WorkerStatus& worker : status.workers) {
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
     hang::RankEvidence evidence;
@@ -85,6 +93,9 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks s
     evidence.rank = worker.global_rank;
     evidence.host = status.host;
     gathered.ranks.push_back(std::move(evidence));
+  }
+  if (contains_rank_zero(status)) {
+    gathered.progress = hang::to_progress(hang::parse_ras(ask_nccl(nccl, deadline)), nccl.world_size);
   }
   return gathered;
 }
