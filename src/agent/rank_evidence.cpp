@@ -81,7 +81,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks s
   constexpr std::chrono::milliseconds kMostTime{1'500};  // less than the helper process has
   const auto deadline = std::chrono::steady_clock::now() + kMostTime;
   const std::vector<Process> all = read_processes();
-  hang::Evidence gathered{.ranks = {}, .progress = {}, .quiet = quiet_seconds(status)};
+  hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
   for (const control::WorkerStatus& worker : status.workers) {
     const auto running = std::ranges::find(all, worker.pid, &Process::pid);
     hang::RankEvidence evidence;

@@ -180,7 +180,7 @@ std::string to_line(const Evidence& evidence, std::size_t most_bytes) {
 }
 
 Evidence join_lines(const std::vector<std::string>& lines) {
-  Evidence evidence{.ranks = {}, .progress = {}, .quiet = std::numeric_limits<double>::infinity()};
+  Evidence evidence{.ranks = {}, .quiet = std::numeric_limits<double>::infinity()};
   for (const std::string& line : lines) {
     read_line(line, evidence);
   }

@@ -45,8 +45,8 @@ struct RankEvidence {
 /// Facts about several ranks at one moment.
 struct Evidence {
   std::vector<RankEvidence> ranks;          ///< sorted by rank
-  std::vector<RankProgress> progress = {};  ///< sorted by rank; several nodes may tell of one rank
   double quiet = 0;                         ///< seconds since one of them last wrote a line or reported a step
+  std::vector<RankProgress> progress = {};  ///< sorted by rank; several nodes may tell of one rank
 };
 
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none

@@ -29,23 +29,23 @@ server.listen()
 print("listening", flush=True)
 while True:
     client, _ = server.accept()
-    lines = client.makefile("rw", newline="\\n")
-    for line in lines:
+    answers = client.makefile("w", newline="\\n")
+    for line in client.makefile("r", newline="\\n"):
         print("asked", line.strip(), flush=True)
         if kind == "silent":
             continue
         if line.startswith("CLIENT PROTOCOL"):
-            lines.write("SERVER PROTOCOL 2\\n")
+            answers.write("SERVER PROTOCOL 2\\n")
         elif line.startswith("TIMEOUT") or (kind == "new" and line.startswith("SET FORMAT")):
-            lines.write("OK\\n")
+            answers.write("OK\\n")
         elif line.startswith("VERBOSE STATUS"):
-            lines.write(open(answer).read())
-            lines.flush()
+            answers.write(open(answer).read())
+            answers.flush()
             break
         else:
-            lines.write("ERROR: Unknown command " + line)
-        lines.flush()
-    lines.close()
+            answers.write("ERROR: Unknown command " + line)
+        answers.flush()
+    answers.close()
     client.close()
 """
 
@@ -57,7 +57,7 @@ def asked_of(job):
 
 
 @pytest.mark.parametrize(("kind", "answer"), [("new", "behind.json.txt"), ("old", "behind.txt"), ("silent", "")])
-def test_nccl_is_asked_once_and_need_not_answer(muster, kind, answer):
+def test_nccl_is_asked_and_need_not_answer(muster, kind, answer):
     job = muster.start(
         "--nproc-per-node=2", "--hang-report=0", "--", sys.executable, "-c", SERVER, kind, ANSWERS / answer
     )
@@ -70,7 +70,7 @@ def test_nccl_is_asked_once_and_need_not_answer(muster, kind, answer):
     document = json.loads(told.out.text)
     assert sorted(rank for group in document["stacks"] for rank in group["ranks"]) == [0, 1]
     assert document["missing"] == 0
-    wait_until(lambda: asked_of(job) == ASKED, "the questions to NCCL")
+    wait_until(lambda: asked_of(job)[:4] == ASKED, "the questions to NCCL")
     job.signal(signal.SIGTERM)
     assert job.end() == 143
 
