@@ -100,4 +100,4 @@ def test_the_user_chooses_the_address_or_none(muster, variables, address):
 
 
 def test_other_modes_without_accelerators_have_no_address(muster):
-    assert addresses_of(muster, "--mode=msrun") == ["None"] * 2
+    assert set(addresses_of(muster, "--mode=msrun")) == {"None"}
