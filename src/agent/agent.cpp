@@ -215,6 +215,7 @@ LaunchPlan Agent::plan_of_attempt(const gang::Start& start, const gang::Exchange
     control_.forget_heartbeats(plan.workers.size());
   }
   add_job_environment(plan, start);
+  give_nccl_port(plan);
   log_start_method(method, placement);
   log_start(plan, own.interface);
   return plan;

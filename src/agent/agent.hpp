@@ -18,6 +18,7 @@
 #include "services/named_pipe.hpp"
 #include "services/service.hpp"
 #include "services/torch_store/store_process.hpp"
+#include "services/worker_port.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -133,6 +134,7 @@ class Agent : private gang::NodeActions,
   }
 
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
+  void give_nccl_port(LaunchPlan& plan);
   void log_start_method(const AgreedMethod& method, const Placement& placement) const;
   void log_start(const LaunchPlan& plan, const std::string& interface) const;
   void report_attempt_over(std::optional<bool> made_progress);
@@ -156,6 +158,7 @@ class Agent : private gang::NodeActions,
   StoreProcess store_;
   Sidecars sidecars_;
   JobControl control_;
+  std::optional<WorkerPort> nccl_port_;  ///< empty: not needed yet, or there is none
   std::vector<std::unique_ptr<NoticeSource>> notice_sources_;
   std::size_t pending_sources_ = 0;  ///< sources that have not yet reported the suspension
   gang::Gang gang_;

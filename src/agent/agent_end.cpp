@@ -178,6 +178,24 @@ void Agent::add_job_environment(LaunchPlan& plan, const gang::Start& start) cons
   }
 }
 
+/// Reserves a port for RAS, at which the job may be asked about NCCL. At NCCL's own port only the first job of a host
+/// could be.
+void Agent::give_nccl_port(LaunchPlan& plan) {
+  if (plan.may_use_nccl && !nccl_port_) {
+    if (auto reserved = WorkerPort::reserve()) {
+      nccl_port_ = std::move(*reserved);
+    }
+  }
+  const bool is_asked = plan.may_use_nccl && nccl_port_;
+  control_.ask_nccl_of(is_asked ? NcclQuestion{nccl_port_->number(), plan.world_size} : NcclQuestion());
+  if (!is_asked) {
+    return;
+  }
+  for (WorkerPlan& worker : plan.workers) {
+    worker.environment.emplace(kNcclRasVariable, "127.0.0.1:" + std::to_string(nccl_port_->number()));
+  }
+}
+
 std::optional<std::string> Agent::name_process(pid_t pid) const {
   const auto rank = attempt_ ? attempt_->rank_of(pid) : std::nullopt;
   return rank ? std::optional("rank " + std::to_string(*rank)) : std::nullopt;

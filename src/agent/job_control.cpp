@@ -312,7 +312,7 @@ void JobControl::send_description(const std::set<int>& numbers, const std::strin
 }
 
 std::string JobControl::stacks_line(hang::Stacks stacks, const std::string& store) const {
-  hang::Evidence evidence = gather_evidence(describe_with_heartbeats(), stacks, run_folder_);
+  hang::Evidence evidence = gather_evidence(describe_with_heartbeats(), {stacks, run_folder_, nccl_});
   evidence.store = store;
   return hang::to_line(evidence, kMostLineBytes);
 }

@@ -84,6 +84,9 @@ class JobControl : private HangWatchOwner {
   /// No worker runs any more.
   void stop_watching() { hang_watch_.stop(); }
 
+  /// Asks NCCL in the workers of the next attempt what it knows of a hang.
+  void ask_nccl_of(const NcclQuestion& question) { nccl_ = question; }
+
   /// Removes the heartbeat files of earlier workers. To be called before workers start again.
   void forget_heartbeats(std::size_t workers) const;
   /// Environment variables of a worker; `worker` is an index on this node.
@@ -146,6 +149,7 @@ class JobControl : private HangWatchOwner {
   std::map<std::string, std::set<int>> described_;  ///< what is asked about, with the numbers of the queries
   bool is_describing_ = false;
   HangWatch hang_watch_;
+  NcclQuestion nccl_;
 };
 
 }  // namespace muster

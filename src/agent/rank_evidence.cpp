@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "environment/mounted_files.hpp"
 #include "hang/py_spy.hpp"
+#include "hang/nccl_ras.hpp"
 #include "process/descendants.hpp"
 #include "process/helper_program.hpp"
 #include "process/spawn.hpp"
@@ -24,6 +25,9 @@
 
 namespace muster {
 namespace {
+
+/// For programs that are asked. Less than the helper process has (JobControl): a late answer must not hide other ranks.
+constexpr std::chrono::milliseconds kMostTime{1'500};
 
 std::string proc_file(pid_t process, const char* name) {
   return "/proc/" + std::to_string(process) + "/" + name;
@@ -121,9 +125,9 @@ class OlderPythons {
     }
   }
 
-  void take_answers(std::vector<hang::RankEvidence>& ranks) {
+  void take_answers(std::vector<hang::RankEvidence>& ranks, std::chrono::steady_clock::time_point deadline) {
     for (auto& [rank, py_spy] : asked_) {
-      const auto answer = py_spy.finish(end_);
+      const auto answer = py_spy.finish(deadline);
       const auto thread = static_cast<std::uint64_t>(ranks[rank].pid);
       set_stack(ranks[rank].place, answer ? hang::read_py_spy(*answer, thread)
                                           : Error{ErrorKind::System, "py-spy has not answered in time"});
@@ -131,16 +135,18 @@ class OlderPythons {
   }
 
  private:
-  /// Less than the helper process has (JobControl): a late answer must not hide the other ranks.
-  static constexpr std::chrono::milliseconds kMostTime{1'500};
-
-  HelperProgram::Clock::time_point end_ = HelperProgram::Clock::now() + kMostTime;
   std::vector<std::pair<std::size_t, HelperProgram>> asked_;
 };
 
+bool contains_rank_zero(const control::NodeStatus& status) {
+  return std::ranges::find(status.workers, 0, &control::WorkerStatus::global_rank) != status.workers.end();
+}
+
 }  // namespace
 
-hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks, const std::string& run_folder) {
+hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources) {
+  const auto deadline = std::chrono::steady_clock::now() + kMostTime;
+  const std::vector<int> asked = ask_recorders(status, sources.recorder_folder);  // first: they need a second
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
   OlderPythons older;
@@ -149,7 +155,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks s
     hang::RankEvidence evidence;
     if (worker.pid > 0 && running != all.end()) {
       const std::vector<Process> below = descendants(all, worker.pid, {});
-      Program program = find_program(*running, below, stacks);
+      Program program = find_program(*running, below, sources.stacks);
       evidence = describe_running(program.process, below);
       if (!program.stack && program.stack.error().kind == ErrorKind::BadData) {
         older.ask(gathered.ranks.size(), evidence.pid, program.stack.error(), evidence.place);
@@ -163,9 +169,10 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks s
     evidence.host = status.host;
     gathered.ranks.push_back(std::move(evidence));
   }
-  older.take_answers(gathered.ranks);
-  if (stacks == hang::Stacks::Read && !run_folder.empty()) {
-    add_progress(gathered.ranks, run_folder);
+  older.take_answers(gathered.ranks, deadline);
+  gathered.progress = read_dumps(asked, sources.recorder_folder, deadline);
+  if (gathered.progress.empty() && contains_rank_zero(status)) {
+    gathered.progress = hang::to_progress(hang::parse_ras(ask_nccl(sources.nccl, deadline)), sources.nccl.world_size);
   }
   return gathered;
 }

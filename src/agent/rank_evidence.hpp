@@ -3,6 +3,7 @@
 // Finds out where the workers of this node are (docs/hangs.md). Reads /proc and the memory of Python programs: for a
 // helper process, because the kernel may make it wait.
 
+#include "agent/nccl_client.hpp"
 #include "control/status.hpp"
 #include "hang/evidence.hpp"
 #include "hang/process_memory.hpp"
@@ -11,10 +12,16 @@
 
 namespace muster {
 
+/// The sources of evidence beside /proc. An empty one is not asked.
+struct EvidenceSources {
+  hang::Stacks stacks = hang::Stacks::Read;
+  std::string recorder_folder = {};  ///< where PyTorch's flight recorders listen
+  NcclQuestion nccl = {};            ///< asked on the node of rank 0, about all ranks
+};
+
 /// The evidence about each worker of this node. A worker that is a shell is described by the Python program below it.
-/// Progress in collectives is asked for where stacks are read, and takes about a second.
-[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, hang::Stacks stacks,
-                                             const std::string& run_folder);
+/// Takes at most about 1.5 s, for programs that are asked and may not answer.
+[[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources);
 
 /// Seconds since one of the workers last wrote a line or called heartbeat() or progress(), or was started.
 [[nodiscard]] double quiet_seconds(const control::NodeStatus& status);

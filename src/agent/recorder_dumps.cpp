@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <optional>
 #include <utility>
 
 namespace muster {
@@ -35,21 +35,17 @@ bool ask(const std::string& run_folder, int rank) {
   return ::write(pipe.get(), "d", 1) == 1;
 }
 
-/// False: the dump is not there, or not whole yet.
-bool read_dump(hang::RankEvidence& rank, const std::string& run_folder) {
+/// Empty: the dump is not there, or not whole yet.
+std::optional<std::vector<hang::GroupProgress>> read_dump(int rank, const std::string& run_folder) {
   constexpr std::size_t kMostDumpBytes = std::size_t{16} << 20U;
-  const std::string path = dump_of(run_folder, rank.rank);
+  const std::string path = dump_of(run_folder, rank);
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || status.st_size == 0) {
-    return false;
+    return {};
   }
   const auto limit = std::min(static_cast<std::size_t>(status.st_size), kMostDumpBytes);
   auto groups = hang::read_flight_recorder(read_untrusted_file(path, limit));
-  if (!groups) {
-    return false;
-  }
-  rank.groups = std::move(*groups);
-  return true;
+  return groups ? std::optional(std::move(*groups)) : std::nullopt;
 }
 
 }  // namespace
@@ -73,20 +69,33 @@ std::map<std::string, std::string> recorder_variables(const std::string& run_fol
   return has_own || run_folder.empty() ? std::map<std::string, std::string>() : variables;
 }
 
-void add_progress(std::vector<hang::RankEvidence>& ranks, const std::string& run_folder) {
-  constexpr std::chrono::milliseconds kLongest{1'200};  // a recorder looks at its pipe once a second
-  constexpr int kPauseMs = 20;
-  const auto deadline = std::chrono::steady_clock::now() + kLongest;
-  std::vector<hang::RankEvidence*> asked;
-  for (hang::RankEvidence& rank : ranks) {
-    if (rank.place.end.empty() && ask(run_folder, rank.rank)) {
-      asked.push_back(&rank);
+std::vector<int> ask_recorders(const control::NodeStatus& status, const std::string& run_folder) {
+  std::vector<int> asked;
+  for (const control::WorkerStatus& worker : status.workers) {
+    if (!run_folder.empty() && worker.pid > 0 && ask(run_folder, worker.global_rank)) {
+      asked.push_back(worker.global_rank);
     }
   }
+  return asked;
+}
+
+std::vector<hang::RankProgress> read_dumps(std::vector<int> asked, const std::string& run_folder,
+                                           std::chrono::steady_clock::time_point deadline) {
+  constexpr int kPauseMs = 20;
+  std::vector<hang::RankProgress> progress;
+  const auto is_there = [&](int rank) {
+    auto groups = read_dump(rank, run_folder);
+    if (groups) {
+      progress.push_back({rank, std::move(*groups)});
+    }
+    return groups.has_value();
+  };
+  std::erase_if(asked, is_there);
   while (!asked.empty() && std::chrono::steady_clock::now() < deadline) {
     (void)::poll(nullptr, 0, kPauseMs);
-    std::erase_if(asked, [&](hang::RankEvidence* rank) { return read_dump(*rank, run_folder); });
+    std::erase_if(asked, is_there);
   }
+  return progress;
 }
 
 }  // namespace muster

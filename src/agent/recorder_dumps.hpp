@@ -3,8 +3,10 @@
 // Asks the flight recorders of PyTorch's ranks for their dumps (docs/hangs.md#collectives). A rank makes a pipe in the
 // run folder, and writes a dump beside it when a byte comes.
 
-#include "hang/evidence.hpp"
+#include "control/status.hpp"
+#include "hang/collectives.hpp"
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,7 +17,12 @@ namespace muster {
 [[nodiscard]] std::map<std::string, std::string> recorder_variables(
     const std::string& run_folder, const std::map<std::string, std::string>& inherited);
 
-/// Adds the progress of each rank whose recorder answers within about a second: for a helper process.
-void add_progress(std::vector<hang::RankEvidence>& ranks, const std::string& run_folder);
+/// Asks the recorders of this node's ranks, which look once a second. Returns the ranks that have one. For a helper
+/// process, as `read_dumps`.
+[[nodiscard]] std::vector<int> ask_recorders(const control::NodeStatus& status, const std::string& run_folder);
+
+/// Waits for the dumps of these ranks, and returns the progress of those that have come by the deadline.
+[[nodiscard]] std::vector<hang::RankProgress> read_dumps(std::vector<int> asked, const std::string& run_folder,
+                                                         std::chrono::steady_clock::time_point deadline);
 
 }  // namespace muster

@@ -116,7 +116,7 @@ void StopSequence::on_grace_ended() {
     give_up_on_workers({});
     return;
   }
-  look_.start({[late] { return hang::to_line(gather_evidence(late, hang::Stacks::Read, {}), kMostPlaceBytes); },
+  look_.start({[late] { return hang::to_line(gather_evidence(late, {}), kMostPlaceBytes); },
                kLookTimeout, [this](const HelperTask::Answer& places) { give_up_on_workers(places); }});
 }
 

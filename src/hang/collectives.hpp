@@ -15,10 +15,9 @@ struct GroupProgress {
   std::string description;  ///< for people; may be empty
   std::vector<int> ranks;   ///< sorted, as far as known; groups of one name differ in their first rank
   std::int64_t enqueued = 0;
-  std::int64_t started = 0;
-  std::int64_t completed = 0;
-  std::string
-      operation;  ///< that of the first collective that is not completed, such as "all_gather"; empty: not known
+  std::int64_t started = 0;    ///< -1: not known, as to NCCL
+  std::int64_t completed = 0;  ///< likewise
+  std::string operation;       ///< that of the first collective that is not completed, such as "all_gather"; empty: not known
   bool operator==(const GroupProgress&) const = default;
 };
 

@@ -3,6 +3,8 @@
 
 #include "base/ranks.hpp"
 #include "base/text.hpp"
+#include "hang/json_fields.hpp"
+#include "hang/progress_document.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -14,8 +16,6 @@
 
 namespace muster::hang {
 namespace {
-
-constexpr std::size_t kMostTextBytes = 400;
 
 json::array document_of(const Stack& stack, std::size_t most_frames) {
   json::array frames;
@@ -42,16 +42,6 @@ json::object document_of(const Place& place, std::size_t most_frames) {
     object["stack"] = document_of(place.stack, most_frames);
   }
   return object;
-}
-
-std::string text_at(const json::object& object, const char* name) {
-  const json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? one_line(std::string_view(value->get_string()), kMostTextBytes) : "";
-}
-
-const json::array* array_at(const json::object& object, const char* name) {
-  const json::value* const value = object.if_contains(name);
-  return value == nullptr ? nullptr : value->if_array();
 }
 
 int integer_of(const json::value& value, int otherwise) {
@@ -85,10 +75,9 @@ Place read_place(const json::object& object) {
   return place;
 }
 
-template <typename Number = std::uint64_t>
-Number counter_of(const json::value& value) {
+std::uint64_t counter_of(const json::value& value) {
   boost::system::error_code error;
-  const auto number = value.is_number() ? value.to_number<Number>(error) : 0;
+  const auto number = value.is_number() ? value.to_number<std::uint64_t>(error) : 0;
   return error ? 0 : number;
 }
 
@@ -124,27 +113,6 @@ void read_group(const json::value& value, const std::string& host, std::vector<R
   }
 }
 
-/// Reads [name, description, first rank, enqueued, started, completed, operation, [rank, ...]].
-void read_progress(const json::value& value, std::map<int, std::vector<GroupProgress>>& progress) {
-  constexpr std::size_t kFields = 8;
-  const json::array* const fields = value.if_array();
-  if (fields == nullptr || fields->size() != kFields || !fields->back().is_array()) {
-    return;
-  }
-  const auto text = [&](std::size_t i) {
-    const json::string* const found = fields->at(i).if_string();
-    return found == nullptr ? "" : one_line(std::string_view(*found), kMostTextBytes);
-  };
-  const auto number = [&](std::size_t i) { return counter_of<std::int64_t>(fields->at(i)); };
-  GroupProgress group{text(0), text(1), {}, number(3), number(4), number(5), text(6)};
-  if (const int first = integer_of(fields->at(2), -1); first >= 0) {
-    group.ranks.push_back(first);
-  }
-  for (const json::value& rank : fields->back().get_array()) {
-    progress[integer_of(rank, -1)].push_back(group);
-  }
-}
-
 /// Reads `{"host": ..., "quiet": SECONDS, "groups": [...], "progress": [...]}`.
 void read_line(const std::string& line, Evidence& evidence) {
   boost::system::error_code error;
@@ -161,17 +129,11 @@ void read_line(const std::string& line, Evidence& evidence) {
   if (std::string store = text_at(*node, "store"); !store.empty()) {
     evidence.store = std::move(store);
   }
-  const std::size_t before = evidence.ranks.size();
   for (const json::value& group : *groups) {
     read_group(group, text_at(*node, "host"), evidence.ranks);
   }
-  std::map<int, std::vector<GroupProgress>> progress;
-  const json::array* const written = array_at(*node, "progress");
-  for (std::size_t i = 0; written != nullptr && i < written->size(); ++i) {
-    read_progress(written->at(i), progress);
-  }
-  for (std::size_t i = before; i < evidence.ranks.size(); ++i) {
-    evidence.ranks[i].groups = std::move(progress[evidence.ranks[i].rank]);
+  if (const json::array* const progress = array_at(*node, "progress")) {
+    std::ranges::move(read_progress(*progress), std::back_inserter(evidence.progress));
   }
 }
 
@@ -190,28 +152,7 @@ std::string describe_kernel(const Place& place) {
   return std::string("state ") + place.state + (place.wait.empty() ? "" : " in " + place.wait);
 }
 
-/// Equal progress of several ranks is written once.
-json::array progress_document(const std::vector<RankEvidence>& evidence) {
-  std::map<std::string, json::array> ranks;
-  for (const RankEvidence& one : evidence) {
-    for (const GroupProgress& group : one.groups) {
-      const int first = group.ranks.empty() ? -1 : group.ranks.front();
-      const json::array written{
-          valid_utf8(group.group), valid_utf8(group.description), first, group.enqueued, group.started,
-          group.completed,         valid_utf8(group.operation)};
-      ranks[json::serialize(written)].push_back(one.rank);
-    }
-  }
-  json::array document;
-  for (auto& [text, of_text] : ranks) {
-    json::array written = json::parse(text).as_array();
-    written.push_back(std::move(of_text));
-    document.push_back(std::move(written));
-  }
-  return document;
-}
-
-std::string write_groups(const Evidence& evidence, std::size_t most_frames, bool has_progress) {
+std::string write_groups(const Evidence& evidence, const json::array& progress, std::size_t most_frames) {
   std::map<Place, json::array> groups;
   for (const RankEvidence& one : evidence.ranks) {
     const Counters& counters = one.counters;
@@ -226,19 +167,36 @@ std::string write_groups(const Evidence& evidence, std::size_t most_frames, bool
   if (!evidence.store.empty()) {
     line["store"] = valid_utf8(evidence.store);
   }
-  if (has_progress) {
-    line["progress"] = progress_document(evidence.ranks);
+  if (!progress.empty()) {
+    line["progress"] = progress;
   }
   return json::serialize(line);
+}
+
+/// Gives each rank its progress. The counts that NCCL tells are left out where a flight recorder knows more.
+void give_progress(Evidence& evidence) {
+  const auto is_counted = [](const GroupProgress& group) { return group.completed < 0; };
+  const bool has_recorder = std::ranges::any_of(evidence.progress, [&](const RankProgress& one) {
+    return std::ranges::any_of(one.groups, std::not_fn(is_counted));
+  });
+  std::map<int, std::vector<GroupProgress>> groups;
+  for (RankProgress& one : std::exchange(evidence.progress, {})) {
+    std::erase_if(one.groups, [&](const GroupProgress& group) { return has_recorder && is_counted(group); });
+    std::ranges::move(one.groups, std::back_inserter(groups[one.rank]));
+  }
+  for (RankEvidence& rank : evidence.ranks) {
+    rank.groups = std::move(groups[rank.rank]);
+  }
 }
 
 }  // namespace
 
 std::string to_line(const Evidence& evidence, std::size_t most_bytes) {
   constexpr std::size_t kMostFrames = 200;
-  std::string line = write_groups(evidence, kMostFrames, true);
-  for (std::size_t frames = kMostFrames; line.size() > most_bytes && frames > 0; frames /= 2) {
-    line = write_groups(evidence, frames, false);
+  const json::array progress = progress_document(evidence.progress, most_bytes / 2);
+  std::string line = write_groups(evidence, progress, kMostFrames);
+  for (std::size_t frames = kMostFrames / 2; line.size() > most_bytes && frames > 0; frames /= 2) {
+    line = write_groups(evidence, progress, frames);
   }
   return line;
 }
@@ -250,6 +208,7 @@ Evidence join_lines(const std::vector<std::string>& lines) {
   }
   std::stable_sort(evidence.ranks.begin(), evidence.ranks.end(),
                    [](const RankEvidence& one, const RankEvidence& other) { return one.rank < other.rank; });
+  give_progress(evidence);
   return evidence;
 }
 

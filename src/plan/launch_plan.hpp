@@ -111,6 +111,9 @@ struct PlannedFile {
   bool is_private = false;  ///< removed when the attempt is over
 };
 
+/// Address at which the RAS subsystem of NCCL in a worker listens for questions.
+inline constexpr const char* kNcclRasVariable = "NCCL_RAS_ADDR";
+
 /// The processes of this node with their arguments and environment: a plain value, printable without running it.
 struct LaunchPlan {
   Cluster cluster;      ///< with at most one node per worker; the plan's own decisions follow those about the nodes
@@ -125,6 +128,7 @@ struct LaunchPlan {
   std::vector<std::string> services;  ///< run beside the workers of this job
   bool needs_run_folder = false;      ///< a process of the job uses {run_dir}
   bool needs_shared_memory = false;   ///< a process of the job uses {shm_dir}
+  bool may_use_nccl = false;          ///< the workers get kNcclRasVariable, which the user has not set
   bool needs_secret = false;          ///< a process of the job, or `mpi_job`, uses {job_secret}
   bool exchanges_sizes = false;       ///< the nodes exchange their numbers of processes
   std::string mpi_job;                ///< the PMIx namespace, which must be known to the nodes of the job only

@@ -14,7 +14,7 @@ namespace {
 
 /// Recorded by torch._C._distributed_c10d._dump_fr_trace in jobs of four ranks with gloo, PyTorch 2.13.0; paths in it
 /// were replaced by others of the same length.
-std::string recorded(const std::string& name) {
+std::string dump_of(const std::string& name) {
   std::ifstream file(std::string(MUSTER_HANG_DATA) + "/torch-2.13.0-" + name + ".bin", std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -29,7 +29,7 @@ std::vector<GroupProgress> progress_of(const std::string& dump) {
 std::vector<RankProgress> job_of(const std::vector<std::string>& recordings) {
   std::vector<RankProgress> job;
   for (const std::string& name : recordings) {
-    job.push_back({static_cast<int>(job.size()), progress_of(recorded(name))});
+    job.push_back({static_cast<int>(job.size()), progress_of(dump_of(name))});
   }
   return job;
 }
@@ -77,10 +77,10 @@ std::string configuration(const std::string& group, const std::string& ranks) {
 
 TEST(FlightRecorder, ReadsTheProgressOfARecordedRank) {
   const GroupProgress waiting{"0", "default_pg", {}, 3, 0, 2, "all_gather"};
-  EXPECT_EQ(progress_of(recorded("waiting")), std::vector{waiting}) << "with frames, which are shared";
-  EXPECT_EQ(progress_of(recorded("absent")), (std::vector{GroupProgress{"0", "default_pg", {}, 2, 0, 2, ""}}));
+  EXPECT_EQ(progress_of(dump_of("waiting")), std::vector{waiting}) << "with frames, which are shared";
+  EXPECT_EQ(progress_of(dump_of("absent")), (std::vector{GroupProgress{"0", "default_pg", {}, 2, 0, 2, ""}}));
   const GroupProgress tensor{"2", "tp", {}, 1, 0, 0, "all_reduce"};
-  EXPECT_EQ(progress_of(recorded("subgroup-3")).back(), tensor) << "its id in the process is 1";
+  EXPECT_EQ(progress_of(dump_of("subgroup-3")).back(), tensor) << "its id in the process is 1";
 }
 
 TEST(FlightRecorder, NamesTheOneOfSixteenThatHasNotCome) {
@@ -99,7 +99,7 @@ TEST(FlightRecorder, NamesTheRankForWhichAPeerOfASmallerGroupWaits) {
 
 TEST(FlightRecorder, NamesNobodyWhereTheNumbersOfDifferentCollectivesAreEqual) {
   EXPECT_EQ(find_absent(job_of({"waiting", "waiting", "waiting", "mismatch"})), Absent());
-  EXPECT_EQ(progress_of(recorded("mismatch")).front().operation, "all_reduce");
+  EXPECT_EQ(progress_of(dump_of("mismatch")).front().operation, "all_reduce");
 }
 
 TEST(FlightRecorder, KnowsAGroupWithoutCollectivesByItsConfiguration) {
@@ -130,7 +130,7 @@ TEST(FlightRecorder, RefusesOtherFormats) {
 }
 
 TEST(FlightRecorder, ReadsNoPartOfADump) {
-  const std::string whole = recorded("waiting");
+  const std::string whole = dump_of("waiting");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(read_flight_recorder(whole.substr(0, size))) << size;
   }

@@ -107,18 +107,26 @@ TEST(Verdict, AccusesNobodyWhoHasEnteredACollectiveMeanwhile) {
   EXPECT_FALSE(now[14].is_moving);
 }
 
-TEST(Verdict, SendsProgressOfEqualRanksOnceAndDropsItFirst) {
+TEST(Verdict, GivesTheRanksTheProgressThatWasSent) {
   const auto job = job_with_progress();
-  const std::string line = to_line({job, 60}, 100'000);
+  Evidence sent{job, 60};
+  for (RankEvidence& rank : sent.ranks) {
+    sent.progress.push_back({rank.rank, std::exchange(rank.groups, {})});
+  }
+  const std::string line = to_line(sent, 100'000);
   const auto joined = join_lines({line}).ranks;
   ASSERT_EQ(joined.size(), job.size());
   for (std::size_t i = 0; i < job.size(); ++i) {
     EXPECT_EQ(joined[i].groups, job[i].groups);
   }
-  EXPECT_EQ(lines_of(joined), lines_of(join_lines({to_line({job, 60}, line.size())}).ranks));
-  const auto cut = join_lines({to_line({job, 60}, line.size() - 1)}).ranks;
-  EXPECT_TRUE(cut[0].groups.empty());
-  EXPECT_EQ(cut[0].place, job[0].place) << "stacks stay";
+  const auto cut = join_lines({to_line(sent, 200)}).ranks;
+  EXPECT_TRUE(cut[0].groups.empty()) << "it takes at most half of the line";
+  EXPECT_EQ(cut.size(), job.size());
+
+  sent.ranks.resize(1);
+  sent.progress = {{0, {{"nccl 0x1", "", {0, 1}, 7, -1, -1, ""}}}};
+  EXPECT_EQ(join_lines({to_line(sent, 100'000)}).ranks[0].groups.size(), 1U);
+  EXPECT_EQ(join_lines({to_line(sent, 100'000), line}).ranks[0].groups, job[0].groups) << "the recorders know more";
 }
 
 TEST(Verdict, NamesTheRankThatEndedOrTheOnesThatDidNot) {

@@ -1,0 +1,21 @@
+#pragma once
+
+// Asks the RAS subsystem of the NCCL in the workers. Private to src/agent.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace muster {
+
+/// The way to NCCL in the workers of this node.
+struct NcclQuestion {
+  std::uint16_t port = 0;  ///< at 127.0.0.1, chosen by this agent; 0: it is not asked
+  int world_size = 1;
+};
+
+/// The whole answer to VERBOSE STATUS. Empty: nobody listens, or the answer is too large or not whole by the deadline.
+/// Blocks: for a helper process.
+[[nodiscard]] std::string ask_nccl(const NcclQuestion& question, std::chrono::steady_clock::time_point deadline);
+
+}  // namespace muster

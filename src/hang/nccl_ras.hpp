@@ -1,0 +1,57 @@
+#pragma once
+
+// Reads what NCCL's RAS subsystem tells of the communicators of a job, as text (NCCL 2.24) or JSON (2.28.7). NCCL
+// writes both in src/ras/client_support.cc, and describes them in its user guide (troubleshooting/ras). Pure.
+
+#include "hang/collectives.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::hang {
+
+/// A process, as NCCL names it.
+struct RasProcess {
+  std::string host;  ///< its address; empty: not known
+  pid_t pid = -1;
+  auto operator<=>(const RasProcess&) const = default;  // NOLINT(modernize-use-nullptr)
+};
+
+struct RasRank {
+  int rank = -1;  ///< in the communicator
+  RasProcess process;
+  /// Collectives of all types. The text tells them only of the types in which ranks differ. -1: not known.
+  std::int64_t launched = -1;
+  int init_state = 0;   ///< a ncclResult_t: 0 the rank is initialised, 7 it is not yet. Not in the text
+  int async_error = 0;  ///< likewise: 0 none
+};
+
+/// A rank of which nothing is known.
+struct RasMissingRank {
+  int rank = -1;  ///< in the communicator
+  RasProcess process;
+  bool is_unresponsive = false;  ///< its process does not answer; else it has left the communicator
+  bool is_dead = false;          ///< NCCL no longer asks its process. Not in the text
+};
+
+struct RasCommunicator {
+  std::string id;
+  int size = 0;
+  std::vector<RasRank> ranks;
+  std::vector<RasMissingRank> missing;
+};
+
+/// Reads the answer to VERBOSE STATUS in either form; lines before it are ignored. The text names only communicators
+/// whose ranks differ. What makes no sense is left out: the bytes come from a program of the user.
+[[nodiscard]] std::vector<RasCommunicator> parse_ras(std::string_view answer);
+
+/// The launched collectives by global ranks, as `enqueued`: a rank is known by its process, which the communicator of
+/// all `world_size` ranks names. Missing ranks are members of a group without progress in it. Of more than 256 ranks
+/// with the count of most, the first 256 are given, and groups that are still too large are left out.
+[[nodiscard]] std::vector<RankProgress> to_progress(const std::vector<RasCommunicator>& communicators, int world_size);
+
+}  // namespace muster::hang

@@ -1,0 +1,100 @@
+// Ranks with the same progress in a group are one entry, and ranges of ranks are written as text.
+#include "hang/progress_document.hpp"
+
+#include "base/text.hpp"
+#include "hang/json_fields.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace muster::hang {
+namespace {
+
+constexpr std::size_t kFieldsOfEntry = 5;
+
+struct WrittenGroup {
+  const GroupProgress* first = nullptr;
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string>, std::vector<int>> ranks;
+};
+
+json::object document_of(const WrittenGroup& group) {
+  json::array entries;
+  for (const auto& [counts, ranks] : group.ranks) {
+    const auto& [enqueued, started, completed, operation] = counts;
+    entries.push_back({enqueued, started, completed, valid_utf8(operation), describe_ranges(ranks)});
+  }
+  return {{"group", valid_utf8(group.first->group)},
+          {"description", valid_utf8(group.first->description)},
+          {"ranks", describe_ranges(group.first->ranks)},
+          {"at", std::move(entries)}};
+}
+
+std::optional<std::vector<int>> ranks_of(const json::value* value) {
+  return value != nullptr && value->is_string() ? parse_ranges(std::string_view(value->get_string())) : std::nullopt;
+}
+
+std::int64_t known_count(const json::value& value) {
+  return value.is_int64() ? std::max<std::int64_t>(value.get_int64(), -1) : -1;
+}
+
+/// Adds the ranks of one group.
+void read_group(const json::object& object, std::size_t& numbers_left, std::map<int, RankProgress>& progress) {
+  const auto members = ranks_of(object.if_contains("ranks"));
+  const json::array* const entries = array_at(object, "at");
+  for (std::size_t i = 0; members && entries != nullptr && i < entries->size(); ++i) {
+    const json::array* const fields = entries->at(i).if_array();
+    const auto ranks = fields != nullptr && fields->size() == kFieldsOfEntry ? ranks_of(&fields->at(4)) : std::nullopt;
+    if (!ranks || ranks->size() * members->size() > numbers_left) {
+      continue;
+    }
+    numbers_left -= ranks->size() * members->size();
+    for (const int rank : *ranks) {
+      progress[rank].rank = rank;
+      progress[rank].groups.push_back({text_at(object, "group"), text_at(object, "description"), *members,
+                                       known_count(fields->at(0)), known_count(fields->at(1)),
+                                       known_count(fields->at(2)), text_of(&fields->at(3))});
+    }
+  }
+}
+
+}  // namespace
+
+json::array progress_document(const std::vector<RankProgress>& progress, std::size_t most_bytes) {
+  std::map<std::pair<std::string, int>, WrittenGroup> by_name;  // and by the first rank
+  for (const RankProgress& rank : progress) {
+    for (const GroupProgress& group : rank.groups) {
+      WrittenGroup& written = by_name[{group.group, group.ranks.empty() ? -1 : group.ranks.front()}];
+      written.first = written.first == nullptr ? &group : written.first;
+      written.ranks[{group.enqueued, group.started, group.completed, group.operation}].push_back(rank.rank);
+    }
+  }
+  json::array document;
+  for (const bool is_even : {false, true}) {
+    for (const auto& [name, group] : by_name) {
+      json::object object = (group.ranks.size() == 1) == is_even ? document_of(group) : json::object();
+      const std::size_t bytes = object.empty() ? 0 : json::serialize(object).size() + 1;
+      if (bytes > 0 && bytes <= most_bytes) {
+        most_bytes -= bytes;
+        document.push_back(std::move(object));
+      }
+    }
+  }
+  return document;
+}
+
+std::vector<RankProgress> read_progress(const json::array& document) {
+  std::size_t numbers_left = std::size_t{1} << 22U;  // each rank of a group has a list of all of them
+  std::map<int, RankProgress> progress;
+  for_each_object(&document, [&](const json::object& group) { read_group(group, numbers_left, progress); });
+  std::vector<RankProgress> ranks;
+  for (auto& [rank, one] : progress) {
+    ranks.push_back(std::move(one));
+  }
+  return ranks;
+}
+
+}  // namespace muster::hang
