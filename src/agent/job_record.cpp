@@ -26,12 +26,8 @@ constexpr std::chrono::seconds kPageTimeout{2};
 constexpr const char* kMetricsFile = "the file of --metrics";
 
 template <typename Clock>
-double seconds_of(const Clock& /*clock*/) {
+double now_by() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
-
-double monotonic_now() {
-  return seconds_of(std::chrono::steady_clock());
 }
 
 /// Replaces the file at once, readable by all: its reader is usually another user.
@@ -123,8 +119,8 @@ void JobRecord::add(ledger::Event event) {
   if (ledger_.is_over()) {
     return;
   }
-  event.wall = seconds_of(std::chrono::system_clock());
-  event.monotonic = monotonic_now();
+  event.wall = now_by<std::chrono::system_clock>();
+  event.monotonic = now_by<std::chrono::steady_clock>();
   const auto ended = ledger_.add(event);
   if (events_) {
     loop_.queues().logs().write(*events_, ledger::to_json_line(event));
@@ -153,7 +149,7 @@ std::string JobRecord::closing_line() const {
 std::string JobRecord::page() const {
   const gang::GangConfig& policy = run_.job.gang.policy;
   return ledger::to_prometheus(
-      ledger_, monotonic_now(),
+      ledger_, now_by<std::chrono::steady_clock>(),
       {policy.job.job_id == kNoJobId ? "" : policy.job.job_id, run_.options.host_name, policy.version}, ranks());
 }
 
