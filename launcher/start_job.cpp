@@ -246,6 +246,7 @@ Result<int> start_job(Planned planned, const Options& options, const Inherited& 
   job.gang.policy.earlier_runs = std::max(files.history.runs, platform_restarts);
   job.gang.policy.last_verdict = files.history.verdict;
   auto exit_report = TRY(make_exit_report(options, files));
+  TRY(check_record(run_options));
   exit_report.say = [&](const Outcome& outcome, const Result<>& report) {
     conclude(outcome, report, is_later_task);
     return control_lines_for_launcher(outcome, options.run.launcher);

@@ -49,6 +49,7 @@ Agent::Agent(const RunContext& run, GuardLink link)
     : run_(run),
       loop_(std::move(link), run.options, run.inherited, *this),
       shutdown_(loop_, *this, run.exit_report.stream),
+      record_(loop_, shutdown_.pending_work(), run_),
       progress_(loop_.io(), loop_.helpers(), run.job.gang.policy.options.restarts.progress_file),
       store_(loop_.io(), loop_.helpers()),
       sidecars_(loop_.io(), run.inherited, run.variables, run.marker),
@@ -89,7 +90,10 @@ int Agent::run() {
   loop_.start();
   progress_.start();
   start_control();
-  if (const auto contributed = startup_.contribute(); contributed) {
+  record_.ranks = [this] { return rank_states(); };
+  const auto opened = record_.open();
+  record({.kind = ledger::Kind::Joining});
+  if (const auto contributed = opened ? startup_.contribute() : opened; contributed) {
     startup_.start();  // first: the gang hears at once whether this node is ready
     gang_.start();
   } else {  // the gang never hears of this node
@@ -252,6 +256,9 @@ void Agent::act(const gang::StartAttempt& wanted) {
   attempt_ = std::make_unique<Attempt>(static_cast<AttemptOwner&>(*this), input, loop_.queues(), std::move(plan),
                                        std::move(services));
   shutdown_.pending_work().add(attempt_name(), [this] { return attempt_->describe_living(); });
+  record({.kind = ledger::Kind::AttemptStarted,
+          .number = static_cast<std::int64_t>(attempt_->plan().workers.size()),
+          .text = gang_.last_to_come()});
   attempt_->start();
   watch_for_hangs();
 }
@@ -280,16 +287,28 @@ std::string Agent::attempt_name() const {
 
 void Agent::on_first_failure(const Failure& failure) {
   shutdown_.watch_end();
+  record({.kind = ledger::Kind::Failed,
+          .rank = failure.service.empty() ? std::optional(failure.global_rank.value) : std::nullopt,
+          .text = failure.service});
   gang_.notify(failure);
 }
 
 void Agent::on_over() {
   shutdown_.pending_work().remove(attempt_name());
   shutdown_.cancel_watch();
+  record({.kind = ledger::Kind::AttemptOver});
   if (!shutdown_.has_begun()) {
     startup_.start();  // first: the gang starts nothing anew before it is ready
   }
   progress_.check([this](std::optional<bool> made_progress) { report_attempt_over(made_progress); });
+}
+
+void Agent::record(ledger::Event event) {
+  if (attempt_) {
+    event.node = attempt_->plan().placement.node_rank.value;
+    event.attempt = attempt_->plan().placement.attempt;
+  }
+  record_.add(std::move(event));
 }
 
 void Agent::report_attempt_over(std::optional<bool> made_progress) {

@@ -5,6 +5,7 @@
 
 #include "agent/attempt.hpp"
 #include "agent/job_control.hpp"
+#include "agent/job_record.hpp"
 #include "agent/process_loop.hpp"
 #include "agent/run.hpp"
 #include "agent/shutdown.hpp"
@@ -75,6 +76,7 @@ class Agent : private gang::NodeActions,
   void notify(gang::NodeEvent event) override { gang_.notify(std::move(event)); }
   [[nodiscard]] control::NodeStatus describe_node() const override;
   [[nodiscard]] std::optional<std::string> name_process(pid_t pid) const override;
+  [[nodiscard]] std::vector<ledger::RankState> rank_states() const;
   void add_recorder_environment(WorkerPlan& worker) const;
   void add_job_environment(LaunchPlan& plan, const gang::Start& start) const;
   void request_suspend(int signal);
@@ -102,6 +104,7 @@ class Agent : private gang::NodeActions,
   void on_workers_asked(int signal) override;
   void on_gone() override { gang_.notify(gang::WorkersGone{}); }
   void on_over() override;
+  void record(ledger::Event event) override;
 
   // Requests of services.
   [[nodiscard]] Result<std::unique_ptr<Sidecar>> start_sidecar(const SidecarRequest& request,
@@ -131,6 +134,7 @@ class Agent : private gang::NodeActions,
   }
   void note_init(std::chrono::nanoseconds time) override {
     outcome_.init_seconds = std::chrono::duration<double>(time).count();
+    record({.kind = ledger::Kind::RanksMet});
   }
 
   [[nodiscard]] LaunchPlan plan_of_attempt(const gang::Start& start, const gang::Exchanged& merged);
@@ -154,6 +158,7 @@ class Agent : private gang::NodeActions,
   RunContext run_;
   ProcessLoop loop_;
   Shutdown shutdown_;
+  JobRecord record_;
   FileProgress progress_;
   StoreProcess store_;
   Sidecars sidecars_;

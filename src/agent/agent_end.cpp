@@ -4,6 +4,7 @@
 #include "base/endpoint.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "environment/cgroups.hpp"
 #include "environment/snapshot.hpp"
 #include "modes/mpi_request.hpp"
 #include "supervise/supervisor.hpp"
@@ -55,6 +56,10 @@ void Agent::on_workers_asked(int signal) {
 void Agent::on_job_end(const JobEnd& end) {
   startup_.cancel();
   outcome_.end = end;
+  record({.kind = ledger::Kind::JobEnded,
+          .number = end.exit_code,
+          .text = end.reason,
+          .memory_peak = read_memory_peak(facts_.oom_counter)});
   control_.end(end.reason);
   for (const auto& source : notice_sources_) {
     source->stop();
@@ -94,6 +99,10 @@ void Agent::note_source_done() {
 }
 
 void Agent::print_exit_report(const Result<>& report) {
+  const std::string line = record_.closing_line();
+  if (!line.empty() && attempt_ && outcome_.node_rank.value == 0) {
+    log_info(line);
+  }
   // For programs that read standard output.
   loop_.queues().out().write_always(run_.exit_report.say(outcome_, report));
 }
@@ -145,6 +154,15 @@ void Agent::start_control() {
   for (const auto& source : notice_sources_) {
     source->start();
   }
+}
+
+/// Of the living workers; their programs' numbers are in files.
+std::vector<ledger::RankState> Agent::rank_states() const {
+  std::vector<ledger::RankState> states;
+  for (const control::WorkerStatus& worker : control_.describe_with_heartbeats().workers) {
+    states.push_back({worker.global_rank, worker.output_age, worker.step});
+  }
+  return states;
 }
 
 /// Ranks that mpirun or a nested launcher starts may be on hosts without the run folder, where PyTorch would fail.
@@ -238,6 +256,7 @@ void Agent::withdraw_notice(const std::string& source) {
 
 void Agent::act(const gang::SuspendNotice& notice) {
   control_.take_notice(notice, attempt_->plan().placement.attempt);
+  record({.kind = ledger::Kind::Notice, .text = notice.source + (notice.is_withdrawn ? " (withdrawn)" : "")});
   for (const auto& source : notice_sources_) {
     source->on_delivered();
   }

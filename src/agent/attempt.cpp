@@ -49,11 +49,13 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
+  streams_.on_first_output = [this](std::size_t worker) { record({.kind = ledger::Kind::FirstOutput}, worker); };
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
   starter_.on_started = [this](std::size_t worker) {
     log_.on_started(worker);
     services_->on_worker_started(worker);
     stop_.on_started(worker);
+    record({.kind = ledger::Kind::WorkerStarted, .number = workers_.pid(worker)}, worker);
   };
   starter_.on_failure = [this](const StartFailure& failure) {
     handle(WorkerNotStarted{failure.worker, failure.error.exit_code()});
@@ -234,6 +236,11 @@ void Attempt::note(const std::vector<Death>& deaths) {
 void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard>& guards) {
   const bool failed_with_exit_0 = services_->explain_end(death.worker, death.status.ok()) && death.status.ok();
   log_.on_ended(death);
+  record({.kind = ledger::Kind::WorkerEnded,
+          .number = death.status.shell_code(),
+          .text = death.status.describe(),
+          .memory_peak = death.memory_peak},
+         death.worker);
   services_->on_worker_ended(death.worker, death.status.ok());
   const bool is_interrupted = starter_.terminal().is_ours() && death.status.signal() == SIGINT;
   if (is_interrupted) {  // Ctrl-C on the terminal reaches the worker's process group, not us
@@ -248,6 +255,11 @@ void Attempt::note_death(const Death& death, const std::optional<StopSentByGuard
   }
   const bool is_unasked = !(stop_.has_asked() || answers_guard) || workers_.was_exiting(death.worker);
   events_.emplace_back(WorkerEnded{death.worker, death.status, is_unasked && !is_interrupted, failed_with_exit_0});
+}
+
+void Attempt::record(ledger::Event event, std::size_t worker) {
+  event.rank = plan_.workers[worker].global_rank.value;
+  owner_.record(std::move(event));
 }
 
 /// Queues the stop request of a signal that has reached the workers already.
@@ -333,6 +345,7 @@ void Attempt::act(const CancelStart& /*action*/) {
 void Attempt::act(const SendStopSignal& action) {
   collect_deaths();  // a worker that is dead by now has not ended by our signal
   pause_timer_.cancel();
+  owner_.record({.kind = ledger::Kind::StopSent, .number = action.signal});
   stop_.send_stop_signal(action.signal, starter_.tried());
 }
 
@@ -343,6 +356,7 @@ void Attempt::act(const StopOrphans& /*action*/) {
 
 void Attempt::act(const KillEverything& /*action*/) {
   collect_deaths();
+  owner_.record({.kind = ledger::Kind::KillSent});
   stop_.kill();
 }
 

@@ -9,6 +9,7 @@
 #include "agent/worker_starter.hpp"
 #include "control/status.hpp"
 #include "gang/events.hpp"
+#include "ledger/ledger.hpp"
 #include "output/worker_streams.hpp"
 #include "process/timers.hpp"
 #include "process/workers.hpp"
@@ -43,6 +44,8 @@ class AttemptOwner {
   virtual void on_gone() = 0;
   /// No process is left, and all output has been read. Consoles and files may not have taken it yet.
   virtual void on_over() = 0;
+  /// A transition for the time ledger, without node, attempt and times.
+  virtual void record(ledger::Event event) = 0;
 };
 
 /// Handlers of the event loop queue events; `process` passes them to the supervisor one by one and carries out the
@@ -114,6 +117,7 @@ class Attempt {
   void collect_deaths();
   void note(const std::vector<Death>& deaths);
   void note_death(const Death& death, const std::optional<StopSentByGuard>& guards);
+  void record(ledger::Event event, std::size_t worker);
   void request_stop_by_others(int signal);
   [[nodiscard]] bool is_failure_waiting() const;
   void handle(const Event& event);

@@ -92,6 +92,9 @@ class JobControl : private HangWatchOwner {
   /// Environment variables of a worker; `worker` is an index on this node.
   [[nodiscard]] std::map<std::string, std::string> environment_of(std::size_t worker) const;
 
+  /// `describe`, with what the programs told by progress() and heartbeat(). Reads files.
+  [[nodiscard]] control::NodeStatus describe_with_heartbeats() const;
+
  private:
   using Reply = ControlServer::Reply;
 
@@ -125,7 +128,6 @@ class JobControl : private HangWatchOwner {
   void describe_pending();
   void describe_stacks(const std::set<int>& numbers, hang::Stacks stacks, const std::string& store);
   void send_description(const std::set<int>& numbers, const std::string& line);
-  [[nodiscard]] control::NodeStatus describe_with_heartbeats() const;
   [[nodiscard]] std::string status_line() const;
   [[nodiscard]] std::string stacks_line(hang::Stacks stacks, const std::string& store) const;
   [[nodiscard]] json::object job_document() const;

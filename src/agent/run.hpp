@@ -128,6 +128,9 @@ struct RunOptions {
   StopSignals stop_signals;                        ///< signals that ask the job to end
   std::chrono::milliseconds console_stall{5'000};  ///< a console that accepts no byte for this long is stalled
   Selection selection;                             ///< output shown on the console and written to files
+  std::optional<Sourced<std::string>> events;      ///< file for the transitions of this node
+  std::optional<Sourced<std::string>> trace;       ///< the same as a trace
+  std::optional<Sourced<std::string>> metrics;     ///< address or file for the metrics of this node
   std::string log_dir;                             ///< empty, and files are wanted: a temporary directory
   LineFilter duplicate_out;                        ///< lines that also go to the node's filtered_stdout.log
   LineFilter duplicate_err;
@@ -198,6 +201,10 @@ struct RunContext {
 /// environment.
 [[nodiscard]] Result<int> run(const JobPlan& job, const RunOptions& options, const Inherited& inherited,
                               const std::map<std::string, std::string>& variables, const ExitReport& exit_report);
+
+/// Checks before the start that the files of --events, --trace and --metrics can be written. Fails with the option's
+/// name.
+[[nodiscard]] Result<> check_record(const RunOptions& options);
 
 /// Reports whether our standard output and standard error are terminals.
 [[nodiscard]] Terminals find_terminals();

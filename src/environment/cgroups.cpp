@@ -149,4 +149,11 @@ std::optional<std::uint64_t> read_oom_counter(const std::string& file) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> read_memory_peak(const std::string& oom_counter) {
+  const std::string folder = oom_counter.substr(0, oom_counter.rfind('/') + 1);
+  std::ifstream file(folder + (oom_counter.ends_with("memory.events") ? "memory.peak" : "memory.max_usage_in_bytes"));
+  std::uint64_t bytes = 0;
+  return !folder.empty() && file >> bytes ? std::optional(bytes) : std::nullopt;
+}
+
 }  // namespace muster

@@ -27,4 +27,7 @@ struct ControlGroup {
 /// Number of OOM kills so far; empty when `file` cannot be read.
 [[nodiscard]] std::optional<std::uint64_t> read_oom_counter(const std::string& file);
 
+/// Most bytes of memory that the group of this OOM counter has used; empty: the kernel does not tell.
+[[nodiscard]] std::optional<std::uint64_t> read_memory_peak(const std::string& oom_counter);
+
 }  // namespace muster

@@ -147,6 +147,18 @@ std::vector<NodePlace> Gang::nodes() const {
   return places;
 }
 
+std::string Gang::last_to_come() const {
+  const Member* last = nullptr;
+  const std::size_t nodes = leader_ ? leader_->nodes().size() : 0;
+  for (std::size_t i = 0; nodes > 1 && i < nodes; ++i) {
+    const Member* const member = leader_->roster().find(leader_->nodes()[i]);
+    if (member != nullptr && member->node_rank && (last == nullptr || member->came > last->came)) {
+      last = member;
+    }
+  }
+  return last == nullptr ? std::string() : "node " + to_string(*last->node_rank);
+}
+
 void Gang::act(const SendTo& wanted) {
   for (const LinkId link : wanted.links) {
     if (link == kOwnLink) {

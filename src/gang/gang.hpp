@@ -77,6 +77,9 @@ class Gang : private EventQueue {
   /// Returns the nodes of the attempt by node rank, on the leader once an attempt has started; empty on other nodes.
   [[nodiscard]] std::vector<NodePlace> nodes() const;
 
+  /// "node 17", the node of the attempt that joined last, as the leader of several knows it; else empty.
+  [[nodiscard]] std::string last_to_come() const;
+
  private:
   void add(Event event) override {
     queue_.push_back(std::move(event));

@@ -55,6 +55,8 @@ class PipeReader {
   PipeReader(const PipeReader&) = delete;
   PipeReader& operator=(const PipeReader&) = delete;
 
+  /// Called before a worker's first bytes are shown.
+  std::function<void(std::size_t worker)> on_first_output;
   /// Called when a stream has ended.
   std::function<void(std::size_t worker)> on_end;
   /// Called when a worker's terminal has got another size, unless `fit_windows` found that: no SIGWINCH has told the

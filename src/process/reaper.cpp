@@ -110,6 +110,7 @@ bool Reaper::reap(pid_t pid, std::vector<Death>& deaths) {
   if (watched != watched_.end()) {
     death.status = ExitStatus::from_wait_status(wait_status);
     death.use.cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+    death.memory_peak = static_cast<std::uint64_t>(used.ru_maxrss) << 10U;
     deaths.push_back(death);
     watched_.erase(watched);  // closes the pidfd, which leaves the epoll set
   }

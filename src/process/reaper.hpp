@@ -17,8 +17,9 @@ namespace muster {
 struct Death {
   std::size_t worker = 0;
   ExitStatus status = ExitStatus::exited(0);
-  ProcessUse use{};                  ///< of a failed worker
-  std::optional<pid_t> traced_by{};  ///< the tracer that keeps it from being reaped
+  ProcessUse use{};                            ///< of a failed worker
+  std::optional<std::uint64_t> memory_peak{};  ///< bytes; empty: it was not reaped here
+  std::optional<pid_t> traced_by{};            ///< the tracer that keeps it from being reaped
 };
 
 /// A living worker that was stopped (by SIGSTOP, SIGTSTP ...).

@@ -19,6 +19,7 @@ WITHOUT_MESSAGES = (
     "compat_help.cpp",
     "embed_templates.cpp",
     "flight_recorder.cpp",  # a dump that cannot be read is left out
+    "formats.cpp",  # docs/interfaces.md has what it writes
     "guarantees.cpp",  # docs/troubleshooting.md has them: test_guarantees.py
     "help_text.cpp",
     "option_table.cpp",
@@ -44,6 +45,10 @@ OTHER_TEXTS = {
     "no eager aot_eager inductor aot_ts_nvfuser nvprims_nvfuser cudagraphs ofi fx2trt onnxrt tensorrt "
     "aot_torchxla_trace_once torhchxla_trace_once tvm": "the same",
     "whoever wanted the job to give way": "a reason to stay",
+    "the file of --metrics": "the same",
+    "405 Method Not Allowed": "an answer of HTTP",
+    "431 Request Header Fields Too Large": "the same",
+    "\\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\\r\nContent-Length:": "the same",
     "the files of the services": "the same",
     "HAI's suspend command": "a source",
     "goodbye of the gang": "a reason to stay, for which those who are waited for are named",

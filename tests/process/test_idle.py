@@ -37,9 +37,10 @@ def test_a_wait_with_a_timeout_is_distinguished_from_an_endless_one(muster):
     [
         pytest.param(["--hang-report=0"], ENDLESS, marks=pytest.mark.kernel),
         (["--hang-report=0", "--log-dir=logs", "--console-stall=0.1"], ENDLESS),
+        (["--hang-report=0", "--metrics=metrics.prom", "--events=e", "--trace=t", "--console-stall=0.1"], 10),
         ([], HANG_REPORT / 3),
     ],
-    ids=["plain", "with-files", "watched-for-hangs"],
+    ids=["plain", "with-files", "with-a-record", "watched-for-hangs"],
 )
 def test_an_idle_job_causes_no_wakeups(muster, options, least):
     job = muster.start(

@@ -52,6 +52,7 @@ struct NotesTheFirstEnd : public AttemptOwner {
   void on_workers_asked(int /*signal*/) override {}
   void on_gone() override {}
   void on_over() override { is_over = true; }
+  void record(ledger::Event /*event*/) override {}
   std::optional<Clock::time_point> time;
   bool has_turned = false;
   std::vector<std::string> notified;

@@ -1,0 +1,189 @@
+// Writes the time ledger while the job runs.
+#include "agent/job_record.hpp"
+
+#include "base/file_io.hpp"
+#include "base/log.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// A job that took less is told where its time went only if it writes a record.
+constexpr double kLongJob = 60;
+constexpr std::chrono::seconds kBetweenPages{15};
+constexpr std::chrono::milliseconds kSoon{200};
+constexpr std::chrono::seconds kPageTimeout{2};
+/// Name of pending work.
+constexpr const char* kMetricsFile = "the file of --metrics";
+
+template <typename Clock>
+double now_by() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+/// Replaces the file at once, readable by all: its reader is usually another user.
+std::string replace_file(const std::string& path, const std::string& text) {
+  constexpr mode_t kForAll = 0644;
+  const std::string made = path + ".new";
+  const auto written = write_whole_file(made, text);
+  if (!written) {
+    return written.error().message;
+  }
+  const bool is_done = ::chmod(made.c_str(), kForAll) == 0 && ::rename(made.c_str(), path.c_str()) == 0;
+  return is_done ? "" : system_error("cannot write '" + path + "'", errno).message;
+}
+
+/// Empty: a file can be made in the folder, which is made, too.
+std::string find_obstacle(const std::string& path) {
+  std::error_code error;
+  const auto folder = std::filesystem::absolute(path, error).parent_path();
+  std::filesystem::create_directories(folder, error);
+  if (!error && ::access(folder.c_str(), W_OK | X_OK) != 0) {
+    error = {errno, std::generic_category()};
+  }
+  if (!error && std::filesystem::is_directory(path)) {
+    error = {EISDIR, std::generic_category()};
+  }
+  return error ? error.message() : "";
+}
+
+}  // namespace
+
+Result<> check_record(const RunOptions& options) {
+  for (const auto* const given : {&options.events, &options.trace, &options.metrics}) {
+    const bool is_address = *given && given == &options.metrics && TRY(metrics_endpoint(**given));
+    if (!*given || is_address) {
+      continue;
+    }
+    const auto obstacle = HelperTask::wait_for({[&] { return find_obstacle((*given)->value); }, kPageTimeout});
+    if (!obstacle) {
+      log_warning("cannot try whether '" + (*given)->value +
+                  "' can be written: its file system does not answer, going on");
+    } else if (!obstacle->empty()) {
+      return wrong_value(**given, "a file that can be written: " + *obstacle);
+    }
+  }
+  return {};
+}
+
+JobRecord::JobRecord(ProcessLoop& loop, PendingWork& pending, const RunContext& run)
+    : loop_(loop),
+      pending_(pending),
+      run_(run),
+      server_(loop.io()),
+      page_task_(loop.io(), loop.helpers()),
+      file_task_(loop.io(), loop.helpers()),
+      soon_timer_(loop.io()),
+      regular_timer_(loop.io()) {}
+
+Result<> JobRecord::open() {
+  const RunOptions& options = run_.options;
+  if (options.events) {
+    events_ = loop_.queues().logs().open(path_for(options.events->value));
+  }
+  if (options.trace) {
+    trace_ = loop_.queues().logs().open(path_for(options.trace->value));
+    loop_.queues().logs().write(*trace_, ledger::kTraceBegin);
+  }
+  if (options.metrics) {
+    const auto endpoint = TRY(metrics_endpoint(*options.metrics));
+    if (endpoint) {
+      server_.on_request = std::bind_front(&JobRecord::send_page, this);
+      TRY(server_.start(*endpoint));
+    } else {
+      metrics_file_ = path_for(options.metrics->value);
+    }
+  }
+  return {};
+}
+
+/// Several nodes may share a folder: each puts its host into the name, before the extension.
+std::string JobRecord::path_for(const std::string& given) const {
+  std::filesystem::path path(given);
+  if (run_.job.gang.policy.job.most_nodes > 1) {
+    path.replace_filename(path.stem().string() + "-" + run_.options.host_name + path.extension().string());
+  }
+  return path.string();
+}
+
+void JobRecord::add(ledger::Event event) {
+  if (ledger_.is_over()) {
+    return;
+  }
+  event.wall = now_by<std::chrono::system_clock>();
+  event.monotonic = now_by<std::chrono::steady_clock>();
+  const auto ended = ledger_.add(event);
+  if (events_) {
+    loop_.queues().logs().write(*events_, ledger::to_json_line(event));
+  }
+  if (trace_) {
+    loop_.queues().logs().write(*trace_, ledger::to_trace(event, ended));
+  }
+  if (metrics_file_.empty()) {
+    return;
+  }
+  if (ledger_.is_over()) {
+    pending_.add(kMetricsFile);
+    write_page();
+  } else if (!soon_timer_.is_pending()) {
+    soon_timer_.start(kSoon, [this] { write_page(); });
+  }
+}
+
+std::string JobRecord::closing_line() const {
+  const RunOptions& options = run_.options;
+  const bool is_asked = options.events || options.trace || options.metrics;
+  const bool is_long = ledger_.total() >= kLongJob && !run_.job.plan.is_transparent;
+  return is_asked || is_long ? ledger_.closing_line() : "";
+}
+
+std::string JobRecord::page() const {
+  const gang::GangConfig& policy = run_.job.gang.policy;
+  return ledger::to_prometheus(
+      ledger_, now_by<std::chrono::steady_clock>(),
+      {policy.job.job_id == kNoJobId ? "" : policy.job.job_id, run_.options.host_name, policy.version}, ranks());
+}
+
+void JobRecord::send_page(MetricsServer::Send send) {
+  waiting_.push_back(std::move(send));
+  if (waiting_.size() > 1) {
+    return;
+  }
+  page_task_.start({[this] { return page(); }, kPageTimeout,
+                    [this](const HelperTask::Answer& answer) {
+                      for (const auto& send_to : std::exchange(waiting_, {})) {
+                        send_to(answer.value_or(""));
+                      }
+                    }});
+}
+
+void JobRecord::write_page() {
+  soon_timer_.cancel();
+  const bool is_last = ledger_.is_over();
+  file_task_.start({[this] { return replace_file(metrics_file_, page()); }, kPageTimeout,
+                    [this, is_last](const HelperTask::Answer& problem) {
+                      if ((!problem || !problem->empty()) && !std::exchange(has_warned_, true)) {
+                        log_warning(problem ? *problem
+                                            : "cannot write '" + metrics_file_ + "': its file system does not answer");
+                      }
+                      if (is_last) {
+                        pending_.remove(kMetricsFile);
+                      }
+                    }});
+  if (is_last) {
+    regular_timer_.cancel();
+  } else {
+    regular_timer_.start(kBetweenPages, [this] { write_page(); });
+  }
+}
+
+}  // namespace muster
