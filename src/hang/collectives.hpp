@@ -17,7 +17,8 @@ struct GroupProgress {
   std::int64_t enqueued = 0;
   std::int64_t started = 0;    ///< -1: not known, as to NCCL
   std::int64_t completed = 0;  ///< likewise
-  std::string operation;       ///< that of the first collective that is not completed, such as "all_gather"; empty: not known
+  std::string
+      operation;  ///< that of the first collective that is not completed, such as "all_gather"; empty: not known
   bool operator==(const GroupProgress&) const = default;
 };
 

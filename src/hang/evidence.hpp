@@ -48,7 +48,7 @@ struct Evidence {
   std::vector<RankEvidence> ranks;  ///< sorted by rank
   double quiet = 0;                 ///< seconds since one of them last wrote a line or reported a step
   std::string store = {};           ///< who waits for which keys in the store of the ranks; empty: nobody known
-  /// What a node knows of its ranks, or NCCL of all ranks. `join_lines` gives it to the ranks.
+  /// Known to a node of its ranks, or to NCCL of all ranks. `join_lines` gives it to the ranks.
   std::vector<RankProgress> progress = {};
 };
 

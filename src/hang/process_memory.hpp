@@ -1,7 +1,7 @@
 #pragma once
 
 // Finds the Python interpreter in a process and reads its stack. Nothing stops the process: process_vm_readv(2) asks
-// the kernel alone, which allows it to an ancestor of the same user, also where Yama restricts ptrace to these.
+// the kernel alone, which allows it to the same user. Where Yama allows it to ancestors alone, workers name the agent (spawn.cpp).
 
 #include "base/result.hpp"
 #include "hang/python_stack.hpp"

@@ -34,7 +34,11 @@ json::object document_of(const WrittenGroup& group) {
 }
 
 std::optional<std::vector<int>> ranks_of(const json::value* value) {
-  return value != nullptr && value->is_string() ? parse_ranges(std::string_view(value->get_string())) : std::nullopt;
+  if (value == nullptr || !value->is_string()) {
+    return {};
+  }
+  const std::string_view text = value->get_string();
+  return text.empty() ? std::optional(std::vector<int>()) : parse_ranges(text);
 }
 
 std::int64_t known_count(const json::value& value) {
@@ -48,10 +52,11 @@ void read_group(const json::object& object, std::size_t& numbers_left, std::map<
   for (std::size_t i = 0; members && entries != nullptr && i < entries->size(); ++i) {
     const json::array* const fields = entries->at(i).if_array();
     const auto ranks = fields != nullptr && fields->size() == kFieldsOfEntry ? ranks_of(&fields->at(4)) : std::nullopt;
-    if (!ranks || ranks->size() * members->size() > numbers_left) {
+    const std::size_t numbers = ranks ? ranks->size() * (members->size() + 1) : 0;
+    if (numbers == 0 || numbers > numbers_left) {
       continue;
     }
-    numbers_left -= ranks->size() * members->size();
+    numbers_left -= numbers;
     for (const int rank : *ranks) {
       progress[rank].rank = rank;
       progress[rank].groups.push_back({text_at(object, "group"), text_at(object, "description"), *members,

@@ -75,6 +75,9 @@ __attribute__((no_sanitize("address"))) const char* prepare_child(ChildTask& tas
   }
   // If this is refused, which was logged, the guard still finds what we leave.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The agent's helper processes read the stack of a worker that hangs. They are no ancestors of it, whom alone Yama
+  // allows that (ptrace_scope 1); the setting outlives execve. Refused where there is no Yama.
+  (void)::prctl(PR_SET_PTRACER, task.parent);
   // The parent may have died before the signal was set. Compared with its real pid, not with 1: in a container the
   // parent may be 1.
   if (::getppid() != task.parent) {

@@ -41,3 +41,22 @@ def test_a_hang_on_one_node_ends_the_job_on_all(gang):
     job.assert_codes(86)
     for one in job.jobs.values():
         assert "rank 3 hung: node 1" in one.err.text, one.words()
+
+
+# The ranks of node 0 end; of the others, that of the first argument does not.
+ONE_GOES_ON = """
+import os, signal, sys
+if os.environ["RANK"] == sys.argv[1]:
+    signal.pause()
+"""
+
+
+def test_a_rank_that_does_not_end_is_named_when_the_first_node_has_none_left(gang):
+    command = [sys.executable, "-c", ONE_GOES_ON, "3"]
+    job = gang(2, "--hang-report=1", workers=2, command=command)
+    job.start_all()
+
+    for one in job.jobs.values():
+        one.err.wait_for(" s: 3 of 4 ranks have ended, and not rank 3")
+    job.jobs[1].signal(signal.SIGTERM)
+    job.assert_codes(143)

@@ -75,6 +75,18 @@ def test_nccl_is_asked_and_need_not_answer(muster, kind, answer):
     assert job.end() == 143
 
 
+def test_the_rank_that_has_launched_fewer_collectives_is_named(muster):
+    answer = ANSWERS / "behind.json.txt"
+    job = muster.start("--nproc-per-node=8", "--hang-report=0", "--", sys.executable, "-c", SERVER, "new", answer)
+    job.out.wait_for("listening")
+
+    verdict = json.loads(muster.run("stacks", f"--job={job.guard()}", "--json").out.text)["verdict"]
+
+    assert verdict[0].endswith("for rank 7"), verdict
+    job.signal(signal.SIGTERM)
+    assert job.end() == 143
+
+
 def addresses_of(muster, *options, env=None):
     words = "import os; print(os.environ.get('NCCL_RAS_ADDR'))"
     ended = muster.run("--nproc-per-node=2", "--prefix=never", *options, "--", sys.executable, "-c", words, env=env)

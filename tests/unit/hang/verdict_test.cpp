@@ -124,7 +124,7 @@ TEST(Verdict, GivesTheRanksTheProgressThatWasSent) {
   EXPECT_EQ(cut.size(), job.size());
 
   sent.ranks.resize(1);
-  sent.progress = {{0, {{"nccl 0x1", "", {0, 1}, 7, -1, -1, ""}}}};
+  sent.progress = {{0, {{"nccl 0x1", "", {}, 7, -1, -1, ""}}}};
   EXPECT_EQ(join_lines({to_line(sent, 100'000)}).ranks[0].groups.size(), 1U);
   EXPECT_EQ(join_lines({to_line(sent, 100'000), line}).ranks[0].groups, job[0].groups) << "the recorders know more";
 }
