@@ -46,5 +46,6 @@ def test_hundreds_of_agents_join_fail_restart_and_succeed(muster, capsys, more):
     if soaking():
         with capsys.disabled():
             print(f"\n{json.dumps(figures, indent=1)}")
+    promise("from the question to where all ranks are", 5, figures["stacks_seconds"])
     assert figures["join_bytes_per_agent"] < 4000  # no agent is told about all others
     assert figures["restart_bytes_per_agent"] < 4000

@@ -13,11 +13,12 @@
 // before each start, also none; all get a digest of them, or with --all-parts all of them. With --devices
 // every node contributes so many devices, and all get the rank table that is made of them.
 //
-// All agents join; one of them hears a notice, which all are told of, and which is withdrawn; they idle for a while; one of them
-// fails; all start again and succeed. What was measured is printed as JSON.
+// All agents join; one of them hears a notice, which all are told of, and which is withdrawn; one asks where the ranks of all
+// are, which are eight a node; they idle for a while; one of them fails; all start again and succeed. What was measured is printed as JSON.
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "gang/gang.hpp"
+#include "hang/verdict.hpp"
 #include "leader_process.hpp"
 #include "simulated_leader.hpp"
 
@@ -88,6 +89,8 @@ class Simulation {
     void act(const gang::StartAttempt& wanted) override { simulation_.on_start(wanted.start, wanted.merged); }
     void act(const gang::StopAttempt& /*stop*/) override { simulation_.on_stop(node_); }
     void act(const gang::SuspendNotice& notice) override { simulation_.on_delivered(notice); }
+    void act(const gang::DescribeStatus& wanted) override { simulation_.describe_ranks(node_, wanted.number); }
+    void act(const gang::StatusOfNode& status) override { simulation_.on_described(status); }
     void on_job_end(const JobEnd& end) override { simulation_.on_leave(end); }
     void on_gang_closed() override { ++simulation_.done_; }
 
@@ -105,6 +108,9 @@ class Simulation {
   void on_all_joined();
   void give_notice();
   void on_delivered(const gang::SuspendNotice& notice);
+  void ask_where_ranks_are();
+  void describe_ranks(int node, int question);
+  void on_described(const gang::StatusOfNode& status);
   void begin_holding();
   void fail();
   void on_stop(int node);
@@ -127,6 +133,8 @@ class Simulation {
   Clock::time_point first_arrival_;
   Clock::time_point last_arrival_;
   Clock::time_point noticed_;
+  Clock::time_point asked_;
+  std::vector<std::string> described_;
   Clock::time_point failed_;
   Clock::time_point succeeded_;
   Costs before_;  ///< of the phase that is being measured
@@ -230,8 +238,48 @@ void Simulation::on_delivered(const gang::SuspendNotice& notice) {
     figures_["notice_seconds"] = seconds_since(noticed_);
     agents_.front()->notify(gang::SuspendRequested{"the simulation", {}, /*is_withdrawn=*/true});
   } else if (notice.is_withdrawn && is_all(++untold_)) {
-    after(kSettle, &Simulation::begin_holding);
+    after(kSettle, &Simulation::ask_where_ranks_are);
   }
+}
+
+void Simulation::ask_where_ranks_are() {
+  asked_ = Clock::now();
+  agents_.front()->notify(gang::StatusWanted{1, "stacks"});
+}
+
+/// Eight ranks in a collective, but for one of one node.
+void Simulation::describe_ranks(int node, int question) {
+  constexpr int kRanks = 8;
+  hang::Evidence evidence;
+  for (int i = 0; i < kRanks; ++i) {
+    hang::RankEvidence& rank = evidence.ranks.emplace_back();
+    rank.rank = node * kRanks + i;
+    rank.host = "host-" + std::to_string(node);
+    rank.pid = 1;
+    rank.place.state = 'S';
+    const bool is_other = i == 0 && node == options_.fail_on;
+    rank.place.stack = {{"/opt/torch/distributed/distributed_c10d.py", is_other ? "send" : "all_reduce", 3'000}};
+    for (int line = 1; line < 20; ++line) {
+      rank.place.stack.push_back({"/home/me/train.py", "step_" + std::to_string(line), line});
+    }
+  }
+  constexpr std::size_t kMostBytes = 100'000;
+  agents_[static_cast<std::size_t>(node - 1)]->notify(gang::StatusReady{question, to_line(evidence, kMostBytes)});
+}
+
+void Simulation::on_described(const gang::StatusOfNode& status) {
+  described_.push_back(status.text);
+  if (status.missing > 0) {
+    return;
+  }
+  const auto ranks = hang::join_lines(described_).ranks;
+  const auto verdict = hang::judge(ranks);
+  (void)hang::stacks_document(ranks);
+  if (verdict.ranks.size() != 1) {
+    throw std::runtime_error(std::to_string(verdict.ranks.size()) + " ranks were named, not one");
+  }
+  figures_["stacks_seconds"] = seconds_since(asked_);
+  after(kSettle, &Simulation::begin_holding);
 }
 
 void Simulation::begin_holding() {

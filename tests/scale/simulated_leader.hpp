@@ -22,6 +22,7 @@ class IdleNode : public gang::NodeActions {
   void act(const gang::SuspendNotice& /*notice*/) override {}
   void act(const gang::DescribeStatus& /*wanted*/) override {}
   void act(const gang::StatusOfNode& /*status*/) override {}
+  void act(const gang::Hung& /*hung*/) override {}
   void renew_lease(const gang::Lease& /*lease*/) override {}
   [[nodiscard]] Result<AttemptPorts> reserve_ports() override { return AttemptPorts{}; }
 };
