@@ -263,15 +263,15 @@ void Agent::act(const gang::StartAttempt& wanted) {
   watch_for_hangs();
 }
 
-/// One node of the job does, where several ranks may wait for each other.
+/// One node of the job does. A report is for several ranks, which may wait for each other.
 void Agent::watch_for_hangs() {
   const LaunchPlan& plan = attempt_->plan();
   const HangOptions& hangs = run_.options.hangs;
-  if (plan.placement.node_rank.value == 0 && plan.world_size > 1 && !plan.is_transparent &&
-      (hangs.report.count() > 0 || hangs.timeout.count() > 0)) {
-    using Seconds = std::chrono::duration<double>;
-    control_.watch_for_hangs(
-        hang::StallDetector({Seconds(hangs.report).count(), Seconds(hangs.timeout).count()}, plan.world_size));
+  using Seconds = std::chrono::duration<double>;
+  const hang::StallDetector::Limits limits{plan.world_size > 1 ? Seconds(hangs.report).count() : 0,
+                                           Seconds(hangs.timeout).count()};
+  if (plan.placement.node_rank.value == 0 && !plan.is_transparent && limits.report + limits.end > 0) {
+    control_.watch_for_hangs(hang::StallDetector(limits, plan.world_size));
   }
 }
 
@@ -289,7 +289,7 @@ void Agent::on_first_failure(const Failure& failure) {
   shutdown_.watch_end();
   record({.kind = ledger::Kind::Failed,
           .rank = failure.service.empty() ? std::optional(failure.global_rank.value) : std::nullopt,
-          .text = failure.service});
+          .text = failure.service.empty() ? failure.start_error : failure.service});
   gang_.notify(failure);
 }
 

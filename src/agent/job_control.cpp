@@ -248,7 +248,10 @@ json::object JobControl::status_answer() const {
 
 json::object JobControl::stacks_answer() const {
   const hang::Evidence evidence = hang::join_lines(stacks_question_.lines);
-  const auto sentences = hang::describe(hang::judge(evidence.ranks), evidence, static_cast<int>(evidence.ranks.size()));
+  std::vector<std::string> sentences;
+  if (stacks_question_.missing == 0) {  // else these may wait for ranks of the others
+    sentences = hang::describe(hang::judge(evidence.ranks), evidence, static_cast<int>(evidence.ranks.size()));
+  }
   return {{"job", job_document()},
           {"stacks", hang::stacks_document(evidence.ranks)},
           {"verdict", json::array(sentences.begin(), sentences.end())},
@@ -357,7 +360,9 @@ json::object JobControl::notice_document() const {
 
 void JobControl::gather(std::function<void(hang::Evidence)> then) {
   ask_nodes(stacks_question_, [this, then = std::move(then)](const std::string& /*why_not*/) {
-    then(hang::join_lines(stacks_question_.lines));
+    hang::Evidence evidence = hang::join_lines(stacks_question_.lines);
+    evidence.missing = stacks_question_.missing;
+    then(std::move(evidence));
   });
 }
 

@@ -42,16 +42,18 @@ std::string replace_file(const std::string& path, const std::string& text) {
   return is_done ? "" : system_error("cannot write '" + path + "'", errno).message;
 }
 
-/// Empty: a file can be made in the folder, which is made, too.
+/// Empty: a file can be made in the folder, which is made, too. An earlier file is renamed or replaced, which must not
+/// happen to a device.
 std::string find_obstacle(const std::string& path) {
   std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return "it is there, and is no regular file";
+  }
   const auto folder = std::filesystem::absolute(path, error).parent_path();
   std::filesystem::create_directories(folder, error);
   if (!error && ::access(folder.c_str(), W_OK | X_OK) != 0) {
     error = {errno, std::generic_category()};
-  }
-  if (!error && std::filesystem::is_directory(path)) {
-    error = {EISDIR, std::generic_category()};
   }
   return error ? error.message() : "";
 }
@@ -108,7 +110,8 @@ Result<> JobRecord::open() {
 
 /// Several nodes may share a folder: each puts its host into the name, before the extension.
 std::string JobRecord::path_for(const std::string& given) const {
-  std::filesystem::path path(given);
+  std::error_code ignored;  // the file cannot be opened then
+  std::filesystem::path path = std::filesystem::absolute(given, ignored);
   if (run_.job.gang.policy.job.most_nodes > 1) {
     path.replace_filename(path.stem().string() + "-" + run_.options.host_name + path.extension().string());
   }
@@ -171,9 +174,14 @@ void JobRecord::write_page() {
   const bool is_last = ledger_.is_over();
   file_task_.start({[this] { return replace_file(metrics_file_, page()); }, kPageTimeout,
                     [this, is_last](const HelperTask::Answer& problem) {
+                      if (!problem) {  // what writes it cannot be ended: one is enough
+                        metrics_file_.clear();
+                        regular_timer_.cancel();
+                      }
                       if ((!problem || !problem->empty()) && !std::exchange(has_warned_, true)) {
                         log_warning(problem ? *problem
-                                            : "cannot write '" + metrics_file_ + "': its file system does not answer");
+                                            : "cannot write the file of --metrics: its file system does not answer, "
+                                              "going on without it");
                       }
                       if (is_last) {
                         pending_.remove(kMetricsFile);

@@ -46,8 +46,17 @@ std::string refusal_of(std::string_view head) {
 Result<std::optional<tcp::endpoint>> metrics_endpoint(const Sourced<std::string>& given) {
   const Endpoint parts = split_endpoint(given.value);
   const auto port = parse_integer(parts.port.value_or(""), 1, kMostPort);
-  if (given.value.find('/') != std::string::npos || !port) {
+  const std::string expected = "an address such as 127.0.0.1:9400 or :9400, or a file";
+  const bool is_number = given.value.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_url = given.value.find("://") != std::string::npos;
+  if (is_url || is_number) {
+    return wrong_value(given, expected);
+  }
+  if (given.value.find('/') != std::string::npos || given.value.find(':') == std::string::npos) {
     return std::optional<tcp::endpoint>();
+  }
+  if (!port) {
+    return wrong_value(given, expected);
   }
   if (parts.host.empty()) {
     return std::optional(tcp::endpoint(tcp::v6(), static_cast<std::uint16_t>(*port)));
@@ -55,7 +64,7 @@ Result<std::optional<tcp::endpoint>> metrics_endpoint(const Sourced<std::string>
   ErrorCode error;
   const auto address = boost::asio::ip::make_address(parts.host, error);
   if (error) {
-    return wrong_value(given, "an address such as 127.0.0.1:9400 or :9400, or a file");
+    return wrong_value(given, expected);
   }
   return std::optional(tcp::endpoint(address, static_cast<std::uint16_t>(*port)));
 }

@@ -11,6 +11,7 @@
 #include "process/helper_program.hpp"
 #include "process/spawn.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,8 @@ namespace {
 
 /// For programs that are asked. Less than the helper process has (JobControl): a late answer must not hide other ranks.
 constexpr std::chrono::milliseconds kMostTime{1'500};
+
+using Clock = std::chrono::steady_clock;
 
 std::string proc_file(pid_t process, const char* name) {
   return "/proc/" + std::to_string(process) + "/" + name;
@@ -51,19 +54,45 @@ struct Program {
   Result<hang::Stack> stack;
 };
 
-/// The worker, or the first Python program below it where a shell has started that.
+bool is_python(const Program& program) {
+  return program.stack || program.stack.error().kind != ErrorKind::NotFound;
+}
+
+/// True for a Python that waits for a program that it has started.
+bool waits_for_program(const Program& program) {
+  return program.stack && !program.stack->empty() && program.stack->front().file.ends_with("/subprocess.py");
+}
+
+/// The process, or below it the Python that a shell, or a Python in `subprocess`, has started: of several the one with
+/// the most CPU time.
+Program find_program(const Process& top, const std::vector<Process>& all) {
+  Program found{top, hang::read_stack(top.pid)};
+  if (is_python(found) && !waits_for_program(found)) {
+    return found;
+  }
+  std::optional<Program> busiest;
+  for (const Process& child : all) {
+    if (child.parent != top.pid) {
+      continue;
+    }
+    Program below = find_program(child, all);
+    if (is_python(below) && (!busiest || below.process.cpu_ticks > busiest->process.cpu_ticks)) {
+      busiest = std::move(below);
+    }
+  }
+  return busiest ? std::move(*busiest) : std::move(found);
+}
+
 Program find_program(const Process& worker, const std::vector<Process>& below, hang::Stacks stacks) {
   if (stacks == hang::Stacks::LeaveOut) {
     return {worker, Error{ErrorKind::System, "the memory of a rank on this node cannot be read for now"}};
   }
-  const auto is_python = [](const auto& stack) { return stack || stack.error().kind != ErrorKind::NotFound; };
-  auto stack = hang::read_stack(worker.pid);
-  for (auto next = below.begin(); next != below.end() && !is_python(stack); ++next) {
-    if (auto found = hang::read_stack(next->pid); is_python(found)) {
-      return {*next, std::move(found)};
-    }
-  }
-  return {worker, std::move(stack)};
+  return find_program(worker, below);
+}
+
+std::uint64_t io_bytes_of(pid_t process) {
+  const auto io = read_fields(proc_file(process, "io"));
+  return number_at(io, "rchar") + number_at(io, "wchar");
 }
 
 hang::RankEvidence describe_running(const Process& program, const std::vector<Process>& below) {
@@ -76,11 +105,11 @@ hang::RankEvidence describe_running(const Process& program, const std::vector<Pr
   for (const Process& process : below) {
     if (process.pid != program.pid) {
       evidence.counters.children_ms += process.cpu_ticks * kMilliseconds / ticks_per_second;
+      evidence.counters.io_bytes += io_bytes_of(process.pid);
     }
   }
   evidence.counters.switches = number_at(read_fields(proc_file(program.pid, "status")), "voluntary_ctxt_switches");
-  const auto io = read_fields(proc_file(program.pid, "io"));
-  evidence.counters.io_bytes = number_at(io, "rchar") + number_at(io, "wchar");
+  evidence.counters.io_bytes += io_bytes_of(program.pid);
   return evidence;
 }
 
@@ -113,6 +142,17 @@ Result<HelperProgram> start_py_spy(pid_t process) {
   return HelperProgram::start({program, "dump", "--json", "--nonblocking", "--pid", std::to_string(process)});
 }
 
+/// A rank that waits for nobody, and whose calls have not changed so far.
+bool may_compute(const hang::RankEvidence& rank) {
+  const hang::Place& place = rank.place;
+  return !place.stack.empty() && rank.counters.calls == 0 && place.state != 'D' && place.state != 'T' &&
+         hang::waits_for_others(place.stack).empty();
+}
+
+void note_calls(hang::RankEvidence& rank, const Result<hang::Stack>& stack) {
+  rank.counters.calls = stack && !hang::are_same_calls(*stack, rank.place.stack) ? 1 : 0;
+}
+
 /// The Pythons of this node that do not describe themselves, all asked about at once.
 class OlderPythons {
  public:
@@ -125,7 +165,7 @@ class OlderPythons {
     }
   }
 
-  void take_answers(std::vector<hang::RankEvidence>& ranks, std::chrono::steady_clock::time_point deadline) {
+  void take_answers(std::vector<hang::RankEvidence>& ranks, Clock::time_point deadline) {
     for (auto& [rank, py_spy] : asked_) {
       const auto answer = py_spy.finish(deadline);
       const auto thread = static_cast<std::uint64_t>(ranks[rank].pid);
@@ -134,9 +174,54 @@ class OlderPythons {
     }
   }
 
+  /// Asks again about ranks that may compute, see `watch_calls`.
+  void watch_calls(std::vector<hang::RankEvidence>& ranks, Clock::time_point deadline) {
+    constexpr int kMostTimes = 8;  // each takes some 50 ms
+    for (int i = 0; i < kMostTimes && Clock::now() < deadline; ++i) {
+      std::vector<std::pair<std::size_t, HelperProgram>> again;
+      for (const auto& [rank, py_spy] : asked_) {
+        if (auto started = may_compute(ranks[rank]) ? start_py_spy(ranks[rank].pid) : Error{}; started) {
+          again.emplace_back(rank, std::move(*started));
+        }
+      }
+      for (auto& [rank, py_spy] : again) {
+        const auto answer = py_spy.finish(deadline);
+        note_calls(ranks[rank], answer ? hang::read_py_spy(*answer, static_cast<std::uint64_t>(ranks[rank].pid))
+                                       : Error{ErrorKind::System, ""});
+      }
+    }
+  }
+
+  [[nodiscard]] bool contains(std::size_t rank) const {
+    return std::ranges::find(asked_, rank, [](const auto& one) { return one.first; }) != asked_.end();
+  }
+
  private:
   std::vector<std::pair<std::size_t, HelperProgram>> asked_;
 };
+
+/// Looks again and again for a moment at ranks that may compute: a program that does calls other functions each time,
+/// unlike one that hangs.
+void watch_calls(std::vector<hang::RankEvidence>& ranks, OlderPythons& older, Clock::time_point deadline) {
+  constexpr int kMostRanks = 8;  // where more wait for nobody, the judgement does not hang on one
+  constexpr int kTimesWhenRunning = 50;
+  constexpr int kTimesWhenAsleep = 5;  // it would be at the same place each time
+  constexpr int kPauseMs = 4;
+  std::vector<hang::RankEvidence*> watched;
+  for (std::size_t i = 0; i < ranks.size() && watched.size() < kMostRanks; ++i) {
+    if (may_compute(ranks[i]) && !older.contains(i)) {
+      watched.push_back(&ranks[i]);
+    }
+  }
+  for (int times = 0; times < kTimesWhenRunning && !watched.empty() && Clock::now() < deadline; ++times) {
+    (void)::poll(nullptr, 0, kPauseMs);
+    std::erase_if(watched, [&](hang::RankEvidence* rank) {
+      note_calls(*rank, hang::read_stack(rank->pid));
+      return rank->counters.calls > 0 || (rank->place.state != 'R' && times >= kTimesWhenAsleep);
+    });
+  }
+  older.watch_calls(ranks, deadline);
+}
 
 bool contains_rank_zero(const control::NodeStatus& status) {
   return std::ranges::find(status.workers, 0, &control::WorkerStatus::global_rank) != status.workers.end();
@@ -145,7 +230,7 @@ bool contains_rank_zero(const control::NodeStatus& status) {
 }  // namespace
 
 hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources) {
-  const auto deadline = std::chrono::steady_clock::now() + kMostTime;
+  const auto deadline = Clock::now() + kMostTime;
   const std::vector<int> asked = ask_recorders(status, sources.recorder_folder);  // first: they need a second
   const std::vector<Process> all = read_processes();
   hang::Evidence gathered{.ranks = {}, .quiet = quiet_seconds(status)};
@@ -170,6 +255,7 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
     gathered.ranks.push_back(std::move(evidence));
   }
   older.take_answers(gathered.ranks, deadline);
+  watch_calls(gathered.ranks, older, deadline);
   gathered.progress = read_dumps(asked, sources.recorder_folder, deadline);
   if (gathered.progress.empty() && contains_rank_zero(status)) {
     gathered.progress = hang::to_progress(hang::parse_ras(ask_nccl(sources.nccl, deadline)), sources.nccl.world_size);

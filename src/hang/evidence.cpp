@@ -81,9 +81,9 @@ std::uint64_t counter_of(const json::value& value) {
   return error ? 0 : number;
 }
 
-/// Reads [rank, pid, switches, io_bytes, children_ms].
+/// Reads [rank, pid, switches, io_bytes, children_ms, calls].
 std::optional<RankEvidence> read_rank(const json::value& value) {
-  constexpr std::size_t kFields = 5;
+  constexpr std::size_t kFields = 6;
   const json::array* const fields = value.if_array();
   if (fields == nullptr || fields->size() != kFields || integer_of(fields->at(0), -1) < 0) {
     return {};
@@ -91,7 +91,8 @@ std::optional<RankEvidence> read_rank(const json::value& value) {
   RankEvidence rank;
   rank.rank = integer_of(fields->at(0), -1);
   rank.pid = integer_of(fields->at(1), -1);
-  rank.counters = {counter_of(fields->at(2)), counter_of(fields->at(3)), counter_of(fields->at(4))};
+  rank.counters = {counter_of(fields->at(2)), counter_of(fields->at(3)), counter_of(fields->at(4)),
+                   counter_of(fields->at(5))};
   return rank;
 }
 
@@ -156,7 +157,8 @@ std::string write_groups(const Evidence& evidence, const json::array& progress, 
   std::map<Place, json::array> groups;
   for (const RankEvidence& one : evidence.ranks) {
     const Counters& counters = one.counters;
-    groups[one.place].push_back({one.rank, one.pid, counters.switches, counters.io_bytes, counters.children_ms});
+    groups[one.place].push_back(
+        {one.rank, one.pid, counters.switches, counters.io_bytes, counters.children_ms, counters.calls});
   }
   json::array written;
   for (auto& [place, ranks] : groups) {
@@ -228,18 +230,20 @@ std::vector<Group> group(const std::vector<RankEvidence>& evidence) {
   return groups;
 }
 
-namespace {
-
 bool are_same_calls(const Stack& one, const Stack& other) {
   return std::ranges::equal(one, other, [](const Frame& left, const Frame& right) {
     return left.file == right.file && left.function == right.function;
   });
 }
 
-/// A rank that waits for others sleeps until they come; each switch is a collective that went through.
+namespace {
+
+/// A rank that waits for others sleeps until they come; each switch is a collective that went through. One that polls
+/// switches all the time, and is seen asleep; one that has not joined yet tries again and again.
 bool has_passed(const RankEvidence& now, const RankEvidence& was) {
-  return now.place.state == 'S' && now.counters.switches != was.counters.switches &&
-         !waits_for_others(now.place.stack).empty();
+  const std::string operation = waits_for_others(now.place.stack);
+  const bool is_polling = now.place.wait.find("nanosleep") != std::string::npos || operation == "init_process_group";
+  return now.place.state == 'S' && !is_polling && !operation.empty() && now.counters.switches != was.counters.switches;
 }
 
 /// Has entered a collective since, or one that it had entered is completed.
@@ -253,13 +257,14 @@ std::uint64_t growth(std::uint64_t now, std::uint64_t was) {
 }
 
 bool is_moving(const RankEvidence& now, const RankEvidence& was, double seconds) {
-  constexpr std::uint64_t kMuchIo = std::uint64_t{1} << 20U;
-  constexpr double kMuchCpu = 0.5;  // of one CPU; a program that only reports the use of the machine takes less
+  constexpr double kMuchIo = 1'000'000;  // bytes a second; a thread that only reports the use of the machine reads less
+  constexpr double kMuchCpu = 0.5;       // of one CPU
   constexpr double kMilliseconds = 1'000;
   const auto children = static_cast<double>(growth(now.counters.children_ms, was.counters.children_ms));
-  return now.pid != was.pid || !are_same_calls(now.place.stack, was.place.stack) || has_passed(now, was) ||
-         has_progressed(now, was) || growth(now.counters.io_bytes, was.counters.io_bytes) >= kMuchIo ||
-         children >= kMuchCpu * seconds * kMilliseconds;
+  const auto io = static_cast<double>(growth(now.counters.io_bytes, was.counters.io_bytes));
+  const bool works = io >= kMuchIo * seconds || children >= kMuchCpu * seconds * kMilliseconds;
+  const bool calls = now.counters.calls > 0 || !are_same_calls(now.place.stack, was.place.stack);
+  return now.pid != was.pid || works || calls || has_passed(now, was) || has_progressed(now, was);
 }
 
 }  // namespace

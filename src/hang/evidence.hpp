@@ -28,9 +28,10 @@ struct Place {
 
 /// Numbers that grow while a rank works.
 struct Counters {
-  std::uint64_t switches = 0;     ///< how often its main thread has waited
-  std::uint64_t io_bytes = 0;     ///< read and written by its main process, by read(2), write(2) and their like
+  std::uint64_t switches = 0;  ///< how often its main thread has waited
+  std::uint64_t io_bytes = 0;  ///< read and written by it and what it has started, by read(2), write(2) and their like
   std::uint64_t children_ms = 0;  ///< CPU time of the processes below its main process
+  std::uint64_t calls = 0;  ///< 1: while it was looked at for a moment its stack changed; unlike the others, no sum
 };
 
 struct RankEvidence {
@@ -50,11 +51,15 @@ struct Evidence {
   std::string store = {};           ///< who waits for which keys in the store of the ranks; empty: nobody known
   /// Known to a node of its ranks, or to NCCL of all ranks. `join_lines` gives it to the ranks.
   std::vector<RankProgress> progress = {};
+  int missing = 0;  ///< nodes that have not answered; not sent
 };
 
 /// The operation in which the stack waits for other ranks, such as "all_reduce" or "init_process_group"; empty: none
 /// that is known.
 [[nodiscard]] std::string waits_for_others(const Stack& stack);
+
+/// True if both stacks are in the same functions, called in the same way.
+[[nodiscard]] bool are_same_calls(const Stack& one, const Stack& other);
 
 /// Sets `is_moving` of each rank by what has changed since `before`, some seconds ago.
 void mark_moving(std::vector<RankEvidence>& now, const std::vector<RankEvidence>& before, double seconds);

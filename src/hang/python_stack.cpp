@@ -150,7 +150,7 @@ class Reader {
   }
 
   /// The text of a string object; empty: it has none that we can read. A text that is not all ASCII is stored behind
-  /// a longer head, in 1, 2 or 4 bytes a character; a character beyond ASCII is shown as "?".
+  /// a longer head, in 1, 2 or 4 bytes a character.
   [[nodiscard]] std::string text(std::uint64_t object) const {
     const std::uint64_t length = object == 0 ? 0 : pointer(object, order_.text_length);
     const std::uint64_t data = object + offset(order_.text_data);
@@ -167,12 +167,30 @@ class Reader {
     for (std::size_t i = 0; i + width <= wide.size(); i += width) {
       std::uint32_t character = 0;
       std::memcpy(&character, wide.data() + i, width);
-      shown += is_printable(character) ? static_cast<char>(character) : '?';
+      append_utf8(shown, is_printable(character) || is_letter(character) ? character : '?');
     }
     return shown;
   }
 
   [[nodiscard]] static bool is_printable(std::uint32_t character) { return character >= 0x20 && character < 0x7F; }
+  /// A character beyond ASCII, but for controls, those that change the direction of what follows, and no characters.
+  [[nodiscard]] static bool is_letter(std::uint32_t character) {
+    const bool is_general = character >= 0x2000 && character < 0x2070;  // spaces, marks of direction
+    const bool is_surrogate = character >= 0xD800 && character < 0xE000;
+    return character >= 0xA0 && character < 0x110000 && character != 0xFEFF && !is_general && !is_surrogate;
+  }
+  static void append_utf8(std::string& text, std::uint32_t character) {
+    constexpr std::uint32_t kBits = 6;
+    if (character < 0x80) {
+      text += static_cast<char>(character);
+      return;
+    }
+    const std::uint32_t more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+    text += static_cast<char>((0xFFU & ~(0xFFU >> (more + 1))) | character >> more * kBits);
+    for (std::uint32_t i = more; i > 0; --i) {
+      text += static_cast<char>(0x80U | (character >> (i - 1) * kBits & 0x3FU));
+    }
+  }
   [[nodiscard]] static bool is_printable(const std::string& text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return is_printable(static_cast<unsigned char>(c)); });
   }

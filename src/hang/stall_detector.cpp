@@ -42,7 +42,8 @@ StallDetector::Step StallDetector::on_evidence(Evidence evidence) {
   }
   if (!before_) {
     before_ = std::move(evidence);
-    return {.gathers = false, .delay = std::max(limit_ - quiet, kLeastDelay), .lines = {}};
+    // Not sooner after a look that came late: a job that was paused goes on meanwhile.
+    return {.gathers = false, .delay = std::max(limit_ - quiet, limit_ / 4), .lines = {}};
   }
   if (quiet < limit_) {
     return {.gathers = false, .delay = std::max(limit_ - quiet, kLeastDelay), .lines = {}};
@@ -59,6 +60,9 @@ StallDetector::Step StallDetector::report(const Evidence& evidence) {
   const double quiet = evidence.quiet;
   const double next = quiet < end_ ? std::min(end_ - quiet, limit_ / 2) : limit_ / 2;
   Step step{.gathers = false, .delay = std::max(next, kLeastDelay), .lines = {}};
+  if (evidence.missing > 0) {  // the others may wait for ranks of these
+    return step;
+  }
   const Verdict verdict = judge(evidence.ranks);
   std::vector<std::string> lines = describe(verdict, evidence, world_size_);
   if (lines.empty()) {

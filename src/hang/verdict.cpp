@@ -17,11 +17,19 @@ namespace muster::hang {
 namespace {
 
 /// Code in which a single rank may stay for minutes without a change that is seen from outside: compilers.
-constexpr std::array<std::string_view, 6> kLongWork{
-    "torch/_inductor/", "torch/_dynamo/",       "torch/utils/cpp_extension.py",
-    "triton/",          "jax/_src/compiler.py", "tensorrt/"};
+constexpr std::array<std::string_view, 10> kLongWork{"torch/_inductor/",
+                                                     "torch/_dynamo/",
+                                                     "torch/utils/cpp_extension.py",
+                                                     "triton/",
+                                                     "jax/_src/compiler.py",
+                                                     "tensorrt/",
+                                                     "asyncio/base_events.py",
+                                                     "/socketserver.py",
+                                                     "/uvicorn/",
+                                                     "grpc/_server.py"};
 
-/// True for stacks in a compiler: ahead-of-time, or when the program runs.
+/// True for stacks in a compiler: ahead-of-time, or when the program runs; and in the loop of a server, which may wait
+/// for a request for hours.
 bool is_long_work(const Stack& stack) {
   return std::any_of(stack.begin(), stack.end(), [](const Frame& frame) {
     return std::any_of(kLongWork.begin(), kLongWork.end(),
@@ -30,8 +38,8 @@ bool is_long_work(const Stack& stack) {
 }
 
 using Ranks = std::set<int>;
-using IsSo = std::function<bool(const Place&)>;
 
+template <typename IsSo>
 Ranks ranks_where(const std::vector<RankEvidence>& evidence, const IsSo& is_so) {
   Ranks ranks;
   for (const RankEvidence& one : evidence) {
@@ -104,12 +112,19 @@ Ranks outliers(const std::vector<RankEvidence>& evidence) {
 }
 
 Verdict name(const std::vector<RankEvidence>& evidence, const Ranks& ranks) {
-  const bool others_pass = std::ranges::any_of(evidence, [&](const RankEvidence& one) {
-    return !ranks.contains(one.rank) && one.is_moving && waits(one.place);
-  });
-  const bool is_moving = others_pass || std::ranges::all_of(evidence, [&](const RankEvidence& one) {
-                           return !ranks.contains(one.rank) || one.is_moving || is_long_work(one.place.stack);
-                         });
+  std::size_t others = 0;  // that run
+  std::size_t moving = 0;
+  bool has_passed = false;  // a collective went through
+  for (const RankEvidence& one : evidence) {
+    const bool is_other = !ranks.contains(one.rank) && !has_ended(one.place);
+    others += is_other ? 1 : 0;
+    moving += is_other && one.is_moving ? 1 : 0;
+    has_passed = has_passed || (is_other && one.is_moving && waits(one.place));
+  }
+  const bool is_moving =
+      has_passed || moving * 2 > others || std::ranges::all_of(evidence, [&](const RankEvidence& one) {
+        return !ranks.contains(one.rank) || one.is_moving || is_long_work(one.place.stack);
+      });
   return {is_moving ? Finding::Moving : Finding::Named,
           {ranks.begin(), ranks.end()},
           most_common_wait(evidence),

@@ -32,7 +32,7 @@ struct Verdict {
 /// at another place than most.
 [[nodiscard]] Verdict judge(const std::vector<RankEvidence>& evidence);
 
-/// True if one of the ranks moves, or is in a compiler, which says nothing for minutes.
+/// True if one of the ranks moves, or is in a compiler or the loop of a server, which say nothing for minutes.
 [[nodiscard]] bool may_go_on(const std::vector<RankEvidence>& evidence);
 
 /// The verdict in sentences without full stops, a few of which name a single rank. The first follows "the job has not

@@ -7,6 +7,7 @@ import signal
 import socket
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -266,6 +267,34 @@ def test_a_file_that_cannot_be_written_is_an_error(muster, option):
 
     assert job.code == 64
     assert job.said_about(f"--{option} is '/proc/nosuch/file', expected a file that can be written")
+
+
+@pytest.mark.parametrize("option", ["events", "trace", "metrics"])
+def test_what_is_no_regular_file_is_never_replaced(muster, tmp_path, option):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/null"):
+        job = muster.run("--nproc-per-node=1", f"--{option}={path}", "--", "true")
+        assert job.code == 64
+        assert "it is there, and is no regular file" in job.err.text
+    assert pipe.is_fifo()
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("option", ["events", "trace"])
+def test_a_file_may_be_a_name_in_the_current_folder(muster, tmp_path, option):
+    job = muster.run("--nproc-per-node=1", f"--{option}=here.json", "--", "true")
+
+    assert job.code == 0, job.words()
+    assert (tmp_path / "here.json").stat().st_size > 0
+
+
+@pytest.mark.parametrize("value", ["9400", ":0", "127.0.0.1:99999", "http://host/metrics"])
+def test_a_mistyped_address_is_no_file(muster, value):
+    job = muster.run("--nproc-per-node=1", f"--metrics={value}", "--", "true")
+
+    assert job.code == 64
+    assert f"'{value}'" in job.err.text
 
 
 def test_metrics_at_a_name_are_an_error(muster):

@@ -74,6 +74,7 @@ def train(is_other):
         if step == 3 and is_other:
             hang(distributed, tensor)
         distributed.all_reduce(tensor)
+    distributed.destroy_process_group()
     print("hangs now", flush=True)
     if is_other and KIND == "teardown":
         atexit.register(load_shard)

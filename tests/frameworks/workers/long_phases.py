@@ -57,6 +57,7 @@ def main():
             phase()
         distributed.barrier()
     train_slowly(tensor, is_slow=rank == 1)
+    distributed.destroy_process_group()
     print("trained", flush=True)
 
 

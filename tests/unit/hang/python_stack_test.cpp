@@ -62,8 +62,8 @@ TEST(PythonStack, IsReadFromARecordedPython313) {
   EXPECT_EQ(words_of(read_python_stack(memory, memory.runtime, memory.thread)),
             "/tmp/job/train.py:10 in Loader.load_shard\n"
             "/tmp/job/train.py:8 in Loader.load_shard\n"
-            "/tmp/job/train.py:16 in gr??e.<locals>.<lambda>\n"
-            "/tmp/job/train.py:16 in gr??e\n"
+            "/tmp/job/train.py:16 in größe.<locals>.<lambda>\n"
+            "/tmp/job/train.py:16 in größe\n"
             "/tmp/job/train.py:19 in <module>\n");
 }
 

@@ -170,7 +170,30 @@ TEST(Verdict, AccusesNobodyWhileCollectivesGoThrough) {
   EXPECT_EQ(judge(now).finding, Finding::Moving) << "a slow rank is no hang";
 }
 
-TEST(Verdict, AccusesNobodyWhoMovesOrCompiles) {
+TEST(Verdict, TakesPollsOfAWaitForNoCollectives) {
+  Place polling = in_collective();
+  polling.wait = "hrtimer_nanosleep";
+  Place joining = in_collective();
+  joining.stack.front() = {"/x/site-packages/torch/distributed/distributed_c10d.py", "init_process_group", 1'000};
+  for (const Place& waiting : {polling, joining}) {
+    const auto before = job_of(8, waiting, {{2, loading()}});
+    auto now = before;
+    now[5].counters.switches = 3;
+    mark_moving(now, before, 30);
+    EXPECT_EQ(judge(now).ranks, std::vector{2});
+    EXPECT_EQ(judge(now).finding, Finding::Named);
+  }
+}
+
+TEST(Verdict, AccusesNobodyWhileMostOfTheOthersWork) {
+  auto job = job_of(5, loading(), {{3, ended("exit code 0")}});
+  job[0].is_moving = job[1].is_moving = job[2].is_moving = true;
+  EXPECT_EQ(judge(job).finding, Finding::Moving);
+  job[1].is_moving = job[2].is_moving = false;
+  EXPECT_EQ(judge(job).finding, Finding::Named) << "one may have a thread of another kind";
+}
+
+TEST(Verdict, AccusesNobodyWhoMovesOrCompilesOrServes) {
   auto moving = job_of(8, in_collective(), {{2, loading()}});
   moving[2].is_moving = true;
   EXPECT_EQ(judge(moving).finding, Finding::Moving);
@@ -178,6 +201,9 @@ TEST(Verdict, AccusesNobodyWhoMovesOrCompiles) {
   Place compiling = loading();
   compiling.stack.insert(compiling.stack.begin(), Frame{"/x/site-packages/torch/_inductor/codecache.py", "load", 1});
   EXPECT_EQ(judge(job_of(8, in_collective(), {{2, compiling}})).finding, Finding::Moving);
+  Place serving = loading();
+  serving.stack.push_back(Frame{"/usr/lib/python3.13/asyncio/base_events.py", "BaseEventLoop.run_forever", 683});
+  EXPECT_EQ(judge(job_of(8, in_collective(), {{2, serving}})).finding, Finding::Moving);
 }
 
 TEST(Evidence, IsTheSameAfterItWasSent) {
@@ -219,8 +245,8 @@ TEST(Movement, IsAStackFilesOrWorkOfChildrenThatChange) {
   EXPECT_FALSE(moves([](RankEvidence&) {}));
   EXPECT_TRUE(moves([](RankEvidence& one) { one.place.stack[0].function = "other"; }));
   EXPECT_FALSE(moves([](RankEvidence& one) { one.place.stack[0].line = 213; })) << "a loop";
-  EXPECT_TRUE(moves([](RankEvidence& one) { one.counters.io_bytes = 2'000'000; }));
-  EXPECT_FALSE(moves([](RankEvidence& one) { one.counters.io_bytes = 2'000; }));
+  EXPECT_TRUE(moves([](RankEvidence& one) { one.counters.io_bytes = 20'000'000; }));
+  EXPECT_FALSE(moves([](RankEvidence& one) { one.counters.io_bytes = 2'900'000; })) << "a thread that reads /proc";
   EXPECT_TRUE(moves([](RankEvidence& one) { one.counters.children_ms = 6'000; }));
   EXPECT_FALSE(moves([](RankEvidence& one) { one.counters.children_ms = 600; }));
 }
@@ -256,6 +282,23 @@ TEST(StallDetector, WaitsForTheNodesThatAreNotQuiet) {
   EXPECT_EQ(words_of(detector.on_evidence({job, 40})), "in 20.00");
   EXPECT_EQ(words_of(detector.on_evidence({job, 31})), "in 1.00") << "a line was written meanwhile";
   EXPECT_EQ(words_of(detector.on_evidence({job, 32})), "in 28.00");
+}
+
+TEST(StallDetector, LooksTwiceAtAJobThatWasPaused) {
+  StallDetector detector({60, 70}, 4);
+  const auto job = job_of(4, in_collective(), {{2, loading()}});
+  EXPECT_TRUE(detector.on_time(300).gathers);
+  EXPECT_EQ(words_of(detector.on_evidence({job, 300})), "in 15.00") << "as long as it was stopped nobody could write";
+  EXPECT_EQ(words_of(detector.on_evidence({job, 1})), "in 29.00");
+}
+
+TEST(StallDetector, AccusesNobodyWhileANodeDoesNotAnswer) {
+  StallDetector detector({60, 60}, 8);
+  const Evidence some{.ranks = job_of(4, in_collective(), {{2, loading()}}), .quiet = 60, .missing = 1};
+  (void)detector.on_evidence(some);
+  const auto step = detector.on_evidence({.ranks = some.ranks, .quiet = 90, .missing = 1});
+  EXPECT_TRUE(step.lines.empty());
+  EXPECT_FALSE(step.hang);
 }
 
 TEST(StallDetector, AccusesNobodyWhoMoves) {
