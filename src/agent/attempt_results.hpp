@@ -2,6 +2,7 @@
 
 // Successes of an attempt, for the gang, and its log messages.
 
+#include "agent/call_watch.hpp"
 #include "agent/run.hpp"
 #include "base/ranks.hpp"
 #include "gang/events.hpp"
@@ -78,6 +79,8 @@ class AttemptLog {
   void on_ended(const Death& death);
   /// The worker closed its standard output and error a while ago and still runs.
   void on_silent(std::size_t worker);
+  void on_long_call(const CallWatch::Found& found);
+  void on_long_call_over(const CallWatch::Found& found);
   /// Stopped by a debugger or by a SIGSTOP of others.
   void on_stopped(const Stopped& stopped);
   /// A worker that serves the others exited with 0 a while ago, and they still run.

@@ -126,6 +126,7 @@ void describe(Io& io, Failure& failure) {
   io("service", failure.service, kRareName);
   io("was_passed_on", failure.was_passed_on, Optional<Flag>{});
   io("is_hung", failure.is_hung, Optional<Flag>{});
+  io("is_unkillable", failure.is_unkillable, Optional<Flag>{});
   io("hints", failure.hints, kHints);
 }
 
