@@ -49,6 +49,10 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       silence_timer_(input.io, kSilentDelay, [this] { report_silent_workers(); }),
       pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
+  const gang::GangOptions& options = input.run.job.gang.policy.options;
+  if (options.early_exit_timeout || options.on_early_exit == gang::OnEarlyExit::Fail) {
+    successes_.want_all();
+  }
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   streams_.on_first_output = [this](std::size_t worker) { record({.kind = ledger::Kind::FirstOutput}, worker); };
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };

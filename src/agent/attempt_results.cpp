@@ -49,9 +49,10 @@ std::optional<gang::Succeeded> Successes::message_for(const ReportSuccess& succe
   }
   const WorkerPlan& planned = plan_.workers[*success.worker];
   const bool is_first = announced_roles_.insert(planned.role).second;
-  if (!is_first && !success.is_last && planned.global_rank.value != 0) {
+  if (!are_all_wanted_ && !is_first && !success.is_last && planned.global_rank.value != 0) {
     return std::nullopt;
   }
+  message.world_size = plan_.world_size;
   message.global_rank = planned.global_rank;
   message.local_rank = planned.local_rank;
   message.role = planned.role;

@@ -31,8 +31,11 @@ class Successes {
   Successes(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers, std::function<void()> check);
 
   /// The message to the gang, without `attempt`: the first one of each role of this node, rank 0, and the last one;
-  /// empty: none.
+  /// empty: none. Each one after `want_all`.
   [[nodiscard]] std::optional<gang::Succeeded> message_for(const ReportSuccess& success);
+
+  /// The leader limits how long others go on, and names those that do.
+  void want_all() { are_all_wanted_ = true; }
 
   /// A worker ended without a stop signal.
   void note(const Death& death);
@@ -46,6 +49,7 @@ class Successes {
   const Workers& workers_;
   DelayedCall timer_;
   std::set<std::string> announced_roles_;
+  bool are_all_wanted_ = false;
   std::vector<std::size_t> ended_servers_;
 };
 

@@ -53,8 +53,8 @@ struct Failure {
   std::optional<ExitStatus> status;  ///< empty: never started
   int exit_code = 0;                 ///< the job's exit code because of it
   double run_time_seconds = 0;
-  /// Why it could not be started, the error of a service, why a worker failed that exited with 0, or what shows that
-  /// it hung; else empty.
+  /// Why it could not be started, the error of a service, why a worker failed that exited with 0, which ranks went on
+  /// after its early exit, or what shows that it hung; else empty.
   std::string start_error;
   std::string error_message;            ///< from its error file; empty: none
   std::vector<std::string> last_lines;  ///< of its standard error

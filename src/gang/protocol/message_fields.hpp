@@ -247,6 +247,7 @@ void describe(Io& io, Succeeded& succeeded) {
   io("pid", succeeded.pid, kPid);
   io("run_time_seconds", succeeded.run_time_seconds, Seconds{});
   io("is_last", succeeded.is_last, Flag{});
+  io("world_size", succeeded.world_size, kRareNumber);
 }
 
 template <typename Io>
