@@ -132,10 +132,20 @@ Result<JobRequest> read_job(const CommandLine& line, const Snapshot& snapshot) {
   return job;
 }
 
+/// torchrun reads it from this variable only.
+Result<> read_call_limit(HangOptions& hangs, const Snapshot& snapshot) {
+  constexpr const char* kVariable = "TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT";
+  if (const auto value = snapshot.variable(kVariable)) {
+    hangs.call = TRY(read_seconds({*value, from_variable(kVariable)}));
+  }
+  return {};
+}
+
 Result<RunOptions> read_run_options(const Settings& settings, const Snapshot& snapshot) {
   RunOptions options;
   TRY(read_rows(options, settings));
   TRY(read_rows(options.hangs, settings));
+  TRY(read_call_limit(options.hangs, snapshot));
   TRY(read_suspend_options(options, settings, snapshot));
   TRY(read_stdin(options, settings));
   TRY(read_log_options(options, settings, snapshot));

@@ -44,10 +44,15 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
       successes_(input.io, plan_, workers_, [this] { report_early_exits(); }),
       log_(plan_, workers_, supervisor_, input.run.options),
       stop_(input, plan_, workers_, log_),
+      calls_(input, plan_, workers_),
       deaths_(input.io, ::fcntl(workers_.reaper().ready_fd(), F_DUPFD_CLOEXEC, 3)),
       silence_timer_(input.io, kSilentDelay, [this] { report_silent_workers(); }),
       pause_timer_(input.io, kHoldDelay, [this] { workers_.hold(); }),
       failure_debounce_(input.io, kOrderWindow, [this] { act_on_failures(); }) {
+  const gang::GangOptions& options = input.run.job.gang.policy.options;
+  if (options.early_exit_timeout || options.on_early_exit == gang::OnEarlyExit::Fail) {
+    successes_.want_all();
+  }
   streams_.on_end = std::bind_front(&Attempt::on_output_end, this);
   streams_.on_first_output = [this](std::size_t worker) { record({.kind = ledger::Kind::FirstOutput}, worker); };
   streams_.on_resized = [this](std::size_t worker) { workers_.signal(worker, SIGWINCH); };
@@ -61,6 +66,9 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
     handle(WorkerNotStarted{failure.worker, failure.error.exit_code()});
   };
   services_->on_failure = std::bind_front(&Attempt::on_service_failure, this);
+  calls_.on_long = [this](const CallWatch::Found& found) { log_.on_long_call(found); };
+  calls_.on_over = [this](const CallWatch::Found& found) { log_.on_long_call_over(found); };
+  calls_.on_too_long = std::bind_front(&Attempt::on_too_long_call, this);
   stop_.poll = [this] {
     act_on_failures();
     return !supervisor_.is_finished();
@@ -70,6 +78,7 @@ Attempt::Attempt(AttemptOwner& owner, const AttemptInput& input, OutputQueues& q
 
 void Attempt::start() {
   wait_for_deaths();
+  calls_.start();
   carry_out(supervisor_.start());
   process();  // ends the attempt at once if this node has no workers
 }
@@ -205,6 +214,17 @@ void Attempt::report_silent_workers() {
     if (workers_.is_alive(i) && streams_.has_ended(i)) {
       log_.on_silent(i);
     }
+  }
+}
+
+/// SIGABRT reaches the worker only if its call ends after all.
+void Attempt::on_too_long_call(const CallWatch::Found& found) {
+  act_on_failures();
+  if (supervisor_.is_running_normally() && workers_.is_alive(found.worker)) {
+    workers_.abort(found.worker);
+    hang_ = describe(found);
+    is_unkillable_ = true;
+    handle(WorkerHung{found.worker, exit_code_of(EndKind::Hung)});
   }
 }
 
@@ -370,6 +390,7 @@ void Attempt::act(const Finish& /*action*/) {
 void Attempt::rest() {
   preparation_.cancel();
   stop_.cancel();
+  calls_.cancel();
   silence_timer_.cancel();
   pause_timer_.cancel();
   failure_debounce_.cancel();

@@ -5,6 +5,7 @@
 
 #include "agent/attempt_parts.hpp"
 #include "agent/attempt_results.hpp"
+#include "agent/call_watch.hpp"
 #include "agent/stop_sequence.hpp"
 #include "agent/worker_starter.hpp"
 #include "control/status.hpp"
@@ -111,6 +112,7 @@ class Attempt {
   void on_output_end(std::size_t worker);
   void on_service_failure(const ServiceFailure& failure);
   void report_silent_workers();
+  void on_too_long_call(const CallWatch::Found& found);
   void report_early_exits();
 
   // Turning what happened into events.
@@ -158,13 +160,15 @@ class Attempt {
   Successes successes_;
   AttemptLog log_;
   StopSequence stop_;
+  CallWatch calls_;
   Descriptor deaths_;
   DelayedCall silence_timer_;
   DelayedCall pause_timer_;    ///< runs after SIGTSTP
   Debounce failure_debounce_;  ///< runs after a failure that may be a consequence of another one
   std::deque<Event> events_;
-  std::string hang_;       ///< why the first failure is a hang; empty: it is none
-  bool is_asked_ = false;  ///< terminal or guard have signalled the workers, and the gang does not know
+  std::string hang_;            ///< why the first failure is a hang; empty: it is none
+  bool is_unkillable_ = false;  ///< it is in an uninterruptible system call
+  bool is_asked_ = false;       ///< terminal or guard have signalled the workers, and the gang does not know
 };
 
 }  // namespace muster

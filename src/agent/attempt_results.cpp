@@ -49,9 +49,10 @@ std::optional<gang::Succeeded> Successes::message_for(const ReportSuccess& succe
   }
   const WorkerPlan& planned = plan_.workers[*success.worker];
   const bool is_first = announced_roles_.insert(planned.role).second;
-  if (!is_first && !success.is_last && planned.global_rank.value != 0) {
+  if (!are_all_wanted_ && !is_first && !success.is_last && planned.global_rank.value != 0) {
     return std::nullopt;
   }
+  message.world_size = plan_.world_size;
   message.global_rank = planned.global_rank;
   message.local_rank = planned.local_rank;
   message.role = planned.role;
@@ -177,6 +178,7 @@ Failure Attempt::worker_failure(std::size_t worker) const {
   failure.is_hung = !hang_.empty() && supervisor_.conclusion().first_failure == worker;
   if (failure.is_hung) {
     failure.start_error = hang_;
+    failure.is_unkillable = is_unkillable_;
   } else if (failure.status) {
     failure.was_passed_on = workers_.has_passed_on(*failure.status);
     failure.hints = hints_for(failure, worker);
@@ -349,6 +351,14 @@ void AttemptLog::on_silent(std::size_t worker) {
   } else {
     log_warning(describe_process(plan_.workers[worker]) + " closed its standard output and error and runs on");
   }
+}
+
+void AttemptLog::on_long_call(const CallWatch::Found& found) {
+  log_warning(describe(found.worker) + " " + muster::describe(found) + ": its disk or device does not answer");
+}
+
+void AttemptLog::on_long_call_over(const CallWatch::Found& found) {
+  log_info(describe(found.worker) + " goes on after " + std::to_string(found.length.count()) + " s");
 }
 
 void AttemptLog::on_stopped(const Stopped& stopped) {

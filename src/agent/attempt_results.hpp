@@ -2,6 +2,7 @@
 
 // Successes of an attempt, for the gang, and its log messages.
 
+#include "agent/call_watch.hpp"
 #include "agent/run.hpp"
 #include "base/ranks.hpp"
 #include "gang/events.hpp"
@@ -30,8 +31,11 @@ class Successes {
   Successes(boost::asio::io_context& io, const LaunchPlan& plan, const Workers& workers, std::function<void()> check);
 
   /// The message to the gang, without `attempt`: the first one of each role of this node, rank 0, and the last one;
-  /// empty: none.
+  /// empty: none. Each one after `want_all`.
   [[nodiscard]] std::optional<gang::Succeeded> message_for(const ReportSuccess& success);
+
+  /// The leader limits how long others go on, and names those that do.
+  void want_all() { are_all_wanted_ = true; }
 
   /// A worker ended without a stop signal.
   void note(const Death& death);
@@ -45,6 +49,7 @@ class Successes {
   const Workers& workers_;
   DelayedCall timer_;
   std::set<std::string> announced_roles_;
+  bool are_all_wanted_ = false;
   std::vector<std::size_t> ended_servers_;
 };
 
@@ -78,6 +83,8 @@ class AttemptLog {
   void on_ended(const Death& death);
   /// The worker closed its standard output and error a while ago and still runs.
   void on_silent(std::size_t worker);
+  void on_long_call(const CallWatch::Found& found);
+  void on_long_call_over(const CallWatch::Found& found);
   /// Stopped by a debugger or by a SIGSTOP of others.
   void on_stopped(const Stopped& stopped);
   /// A worker that serves the others exited with 0 a while ago, and they still run.

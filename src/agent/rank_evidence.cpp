@@ -42,12 +42,6 @@ std::uint64_t number_at(const std::map<std::string, std::string>& fields, const 
   return found == fields.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
 }
 
-/// The kernel function in which the main thread waits; empty: it does not, or the kernel does not say.
-std::string wait_of(pid_t process) {
-  const std::string function = first_line(proc_file(process, "wchan"));
-  return function == "0" ? "" : function.substr(0, function.find('.'));
-}
-
 /// The program that is a rank.
 struct Program {
   Process process;
@@ -99,7 +93,7 @@ hang::RankEvidence describe_running(const Process& program, const std::vector<Pr
   hang::RankEvidence evidence;
   evidence.pid = program.pid;
   evidence.place.state = program.state;
-  evidence.place.wait = wait_of(program.pid);
+  evidence.place.wait = kernel_function_of(program.pid);
   constexpr std::uint64_t kMilliseconds = 1'000;
   const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   for (const Process& process : below) {
@@ -261,6 +255,11 @@ hang::Evidence gather_evidence(const control::NodeStatus& status, const Evidence
     gathered.progress = hang::to_progress(hang::parse_ras(ask_nccl(sources.nccl, deadline)), sources.nccl.world_size);
   }
   return gathered;
+}
+
+std::string kernel_function_of(pid_t process) {
+  const std::string function = first_line(proc_file(process, "wchan"));
+  return function == "0" ? "" : function.substr(0, function.find('.'));
 }
 
 double quiet_seconds(const control::NodeStatus& status) {

@@ -23,6 +23,9 @@ struct EvidenceSources {
 /// Takes at most about 1.5 s, for programs that are asked and may not answer.
 [[nodiscard]] hang::Evidence gather_evidence(const control::NodeStatus& status, const EvidenceSources& sources);
 
+/// The kernel function in which the main thread waits; empty: it does not, or the kernel does not say.
+[[nodiscard]] std::string kernel_function_of(pid_t process);
+
 /// Seconds since one of the workers last wrote a line or called heartbeat() or progress(), or was started.
 [[nodiscard]] double quiet_seconds(const control::NodeStatus& status);
 

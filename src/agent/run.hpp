@@ -120,6 +120,8 @@ struct SuspendOptions {
 struct HangOptions {
   std::chrono::milliseconds report{60'000};  ///< it is reported; 0: never
   std::chrono::milliseconds timeout{0};      ///< its attempt ends if it hangs; 0: never
+  /// A worker fails that is in one uninterruptible system call for so long; 0: never.
+  std::chrono::milliseconds call{0};
 };
 
 /// Options of a run; none of them changes what workers see.

@@ -99,6 +99,7 @@ struct Succeeded {
   pid_t pid = -1;
   double run_time_seconds = 0;
   bool is_last = false;  ///< every deciding worker of this node has exited with 0
+  int world_size = 0;    ///< of the job's ranks
 };
 
 /// No process of the attempt is alive on this node.

@@ -1,4 +1,5 @@
 // Finds requests that the mode or this node cannot satisfy, and writes the notices of a plan for the user.
+#include "base/display_text.hpp"
 #include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "environment/accelerators.hpp"
@@ -6,10 +7,12 @@
 #include "platforms/cluster.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace muster {
@@ -85,6 +88,21 @@ void add_start_notice(LaunchPlan& plan, const PlanInput& input, const std::strin
     plan.notices.push_back("LOCAL_RANK is '" + snapshot.variable("LOCAL_RANK").value_or("") +
                            "': this is a worker of another launcher's already, and starts a job of "
                            "its own, as --nproc-per-node asks");
+  }
+}
+
+void add_taskd_notice(LaunchPlan& plan, const Snapshot& snapshot) {
+  constexpr std::array kSwitches{"TASKD_PROCESS_ENABLE", "PROCESS_RECOVER", "ELASTIC_PROCESS_RECOVER_ENABLE",
+                                 "ENABLE_RESTART_FAULT_PROCESS"};
+  constexpr std::array<std::string_view, 4> kOff{"", "0", "off", "false"};
+  for (const char* const name : kSwitches) {
+    const auto value = snapshot.variable(name);
+    if (value && !contains(kOff, *value) && plan.placement.node_rank.value == 0) {
+      plan.notices.push_back(std::string(name) + " is '" + with_visible_blanks(*value) +
+                             "', but MindCluster's TaskD works inside the agents of torchrun and msrun, and does "
+                             "nothing under muster");
+      return;
+    }
   }
 }
 

@@ -229,6 +229,7 @@ void add_notices(LaunchPlan& plan, const PlanInput& input, const std::string& co
   add_start_notice(plan, input, cores_text);
   const std::vector<std::string>& notices = input.cluster.notices;
   plan.notices.insert(plan.notices.end(), notices.begin(), notices.end());
+  add_taskd_notice(plan, input.snapshot);
   add_binding_notice(plan, input.job);
   add_interface_notice(plan, texts, input.snapshot);
 }

@@ -15,6 +15,9 @@ namespace muster {
 /// whole job is not known before the nodes have met. `cores` describes the cores of the workers here.
 void add_start_notice(LaunchPlan& plan, const PlanInput& input, const std::string& cores);
 
+/// Adds a notice on node 0 where MindCluster's TaskD is wanted, which patches other launchers.
+void add_taskd_notice(LaunchPlan& plan, const Snapshot& snapshot);
+
 /// Adds notices about unusual bindings, and about a binding that no process of this node has.
 void add_binding_notice(LaunchPlan& plan, const JobRequest& job);
 

@@ -78,9 +78,14 @@ const char* reason_of(const Failure& failure) {
 
 }  // namespace
 
-bool is_incurable(const Failure& failure) {
-  return failure.exit_code == static_cast<int>(ErrorKind::NotExecutable) ||
-         failure.exit_code == static_cast<int>(ErrorKind::NotFound);
+std::string why_incurable(const Failure& failure) {
+  if (failure.is_unkillable) {
+    return name_of_failed(failure) + " is in an uninterruptible system call and may still hold its device";
+  }
+  const bool is_missing = failure.exit_code == kNotExecutable || failure.exit_code == kNotFound;
+  return is_missing ? "exit code " + std::to_string(failure.exit_code) +
+                          " says that a program is not found or cannot be executed, as it would be again"
+                    : "";
 }
 
 std::string name_of_failed(const Failure& failure) {

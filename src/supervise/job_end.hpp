@@ -53,8 +53,8 @@ struct Failure {
   std::optional<ExitStatus> status;  ///< empty: never started
   int exit_code = 0;                 ///< the job's exit code because of it
   double run_time_seconds = 0;
-  /// Why it could not be started, the error of a service, why a worker failed that exited with 0, or what shows that
-  /// it hung; else empty.
+  /// Why it could not be started, the error of a service, why a worker failed that exited with 0, which ranks went on
+  /// after its early exit, or what shows that it hung; else empty.
   std::string start_error;
   std::string error_message;            ///< from its error file; empty: none
   std::vector<std::string> last_lines;  ///< of its standard error
@@ -65,6 +65,7 @@ struct Failure {
   std::string service{};                ///< its name; a service has no rank and no pid. Empty: a worker
   bool was_passed_on = false;           ///< muster had received the signal that ended it, and forwarded it
   bool is_hung = false;                 ///< it kept the others waiting, and muster ended it
+  bool is_unkillable = false;           ///< it is hung in an uninterruptible system call, and may hold its device
   std::vector<std::string> hints{};     ///< facts that only its node knows about its end, in sentences
 
   bool operator==(const Failure&) const = default;
@@ -89,8 +90,9 @@ struct OtherFailures {
 /// "exit code 9", or "signal SIGUSR1 (User defined signal 1), which muster passed on". Empty: it never ran.
 [[nodiscard]] std::string describe_status(const Failure& failure);
 
-/// True when the program is not found or not executable (127, 126), which a restart does not cure.
-[[nodiscard]] bool is_incurable(const Failure& failure);
+/// Says why a restart is vain, as a clause: the program is not found or not executable (127, 126), or a process cannot be
+/// killed. Empty: nothing.
+[[nodiscard]] std::string why_incurable(const Failure& failure);
 
 /// A node and how long after the first one it came.
 struct Arrival {

@@ -348,9 +348,10 @@ def test_a_forbidden_early_exit_ends_the_job_and_names_the_rank(gang):
     job.assert_codes(1)
     report = assert_all_report_the_same(job)
     assert report["first_failure"]["global_rank"] == 1
-    assert "rank 1 ended early" in report["reason"]
+    assert re.fullmatch(r"rank 1 ended early: 0\.\d+ s later rank 0 has not ended", report["reason"])
     for agent in job.jobs.values():
         assert agent.said_about("rank 1 ended while others worked on")
+        assert agent.said_about("(rank 0 has not ended)")
 
 
 def test_ranks_that_run_too_long_after_an_early_exit_are_a_hang(gang):

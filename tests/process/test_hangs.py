@@ -301,3 +301,53 @@ def test_the_recorders_are_told_where_to_listen(muster, options, own):
     assert job.code == 0, job.words()
     expected = sorted(own or (() if options else RECORDER_VARIABLES))
     assert str(expected) in job.out.text
+
+
+# Half of --hang-report is the time after which a worker is named that stays in one call.
+def test_a_worker_in_one_uninterruptible_call_is_named_once_and_so_is_its_end(muster, worker):
+    job = muster.start("--nproc-per-node=2", "--hang-report=2", "--", worker("stay_in_one_call"), "4")
+
+    job.err.wait_for(": its disk or device does not answer")
+    job.err.wait_for(" goes on after ")
+    job.signal(signal.SIGTERM)
+
+    assert job.end() == 143
+    said = [line for line in job.err.lines if "uninterruptible" in line or "goes on" in line]
+    assert len(said) == 2, said
+    assert re.search(r"rank 1 \(pid \d+\) has been in an uninterruptible system call for [12] s( \(\w+\))?: its", said[0])
+    assert re.search(r"rank 1 \(pid \d+\) goes on after [2-6] s$", said[1])
+
+
+def test_nothing_is_said_of_such_a_worker_where_reports_are_off(muster, worker):
+    job = muster.run("--nproc-per-node=2", "--hang-report=0", "--", "sh", "-c", 'timeout 3 "$1" 2; true', "sh", worker("stay_in_one_call"))
+
+    assert job.code == 0, job.words()
+    assert "uninterruptible" not in job.err.text
+
+
+def test_torchruns_limit_ends_the_job_without_a_restart(muster, worker, tmp_path):
+    limit = {"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT": "1"}
+    report = tmp_path / "report.json"
+
+    job = muster.run(
+        "--nproc-per-node=2", "--hang-report=0", "--max-restarts=3", "--grace=1", f"--report={report}", "--",
+        worker("stay_in_one_call"), "600", env=limit,
+    )
+
+    assert job.code == 86, job.words()
+    assert "has been in an uninterruptible system call for 1 s" in job.err.text
+    assert (
+        "no restart: rank 1 is in an uninterruptible system call and may still hold its device" in job.err.text
+    ), job.err.text
+    end = json.loads(report.read_text())
+    assert end["verdict"] == "hung"
+    assert job.out.text.count("waits") == 1
+
+
+def test_a_limit_of_torchrun_that_is_no_time_is_refused(muster):
+    limit = {"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT": "soon"}
+
+    job = muster.run("--", "true", env=limit)
+
+    assert job.code == 78
+    assert "TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT is 'soon', expected seconds such as 30 or 0.5" in job.err.text

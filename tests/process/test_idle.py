@@ -1,4 +1,4 @@
-"""Muster sleeps while the workers work: no polling, no periodic timers but that of `--hang-report`."""
+"""Muster sleeps while the workers work: no polling, no periodic timers but those of `--hang-report`."""
 
 import signal
 import sys

@@ -23,3 +23,11 @@ def test_verbose_names_the_only_running_rank_in_the_singular(muster):
     go.touch()
 
     assert job.end() == 0
+
+
+def test_a_wanted_taskd_is_named_on_node_0(muster):
+    said = "TASKD_PROCESS_ENABLE is 'on', but MindCluster's TaskD works inside the agents of torchrun and msrun"
+
+    assert said in muster.run("--", "true", env={"TASKD_PROCESS_ENABLE": "on"}).err.text
+    off = {"TASKD_PROCESS_ENABLE": "off", "PROCESS_RECOVER": "", "MINDX_TASK_ID": "7"}
+    assert "TaskD" not in muster.run("--", "true", env=off).err.text

@@ -1,6 +1,7 @@
 // Records the leader's knowledge of the current attempt, and of ranks that exit early.
 #include "gang/protocol/current_attempt.hpp"
 
+#include "base/ranks.hpp"
 #include "base/text.hpp"
 #include "supervise/first_failure.hpp"
 
@@ -80,6 +81,7 @@ void CurrentAttempt::note_ending(std::string reason, JobEnd end) {
 
 void EarlyExit::begin() {
   first_.reset();
+  ended_.clear();
   rank_zero_ended_ = false;
   deadline_.reset();
 }
@@ -88,6 +90,9 @@ void EarlyExit::note_success(NodeRank node, const std::string& host, const Succe
   constexpr std::chrono::seconds kWhenForbidden{10};
   const bool is_worker = worker.pid > 0;  // a node without deciding workers sends this with no pid
   rank_zero_ended_ = rank_zero_ended_ || (is_worker && worker.global_rank.value == 0);
+  if (is_worker) {
+    ended_.insert(worker.global_rank.value);
+  }
   if (first_ || !is_worker) {
     return;
   }
@@ -99,12 +104,24 @@ void EarlyExit::note_success(NodeRank node, const std::string& host, const Succe
   }
 }
 
+/// Names the ranks of which no success is known: "ranks 0-2 have not ended".
+std::string EarlyExit::describe_others() const {
+  std::vector<int> others;
+  for (int rank = 0; rank < first_->worker.world_size; ++rank) {
+    if (!ended_.contains(rank)) {
+      others.push_back(rank);
+    }
+  }
+  return others.empty() ? "others still run"
+                        : describe_ranks(others) + (others.size() == 1 ? " has" : " have") + " not ended";
+}
+
 JobEnd EarlyExit::end_after_deadline(Instant now) const {
   const Succeeded& worker = first_->worker;
   const std::string since = format_seconds(seconds_of(now - first_->at)) + " s";
   if (on_early_exit_ == OnEarlyExit::Wait) {
-    return make_end(EndKind::Hung,
-                    "rank " + to_string(worker.global_rank) + " ended with 0 " + since + " ago, and others still run");
+    return make_end(EndKind::Hung, "rank " + to_string(worker.global_rank) + " ended with 0 " + since + " ago, and " +
+                                       describe_others());
   }
   Failure failure;
   failure.node = first_->node;
@@ -117,8 +134,9 @@ JobEnd EarlyExit::end_after_deadline(Instant now) const {
   failure.exit_code = 1;
   failure.run_time_seconds = worker.run_time_seconds;
   failure.is_early_exit = true;
+  failure.start_error = describe_others();
   JobEnd end = end_by_failure(failure);
-  end.reason = "rank " + to_string(failure.global_rank) + " ended early: " + since + " later others still run";
+  end.reason = "rank " + to_string(failure.global_rank) + " ended early: " + since + " later " + failure.start_error;
   return end;
 }
 

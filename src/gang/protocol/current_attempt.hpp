@@ -119,9 +119,12 @@ class EarlyExit {
     Instant at;
   };
 
+  [[nodiscard]] std::string describe_others() const;
+
   OnEarlyExit on_early_exit_;
   std::optional<std::chrono::milliseconds> timeout_;
   std::optional<FirstSuccess> first_;
+  std::set<int> ended_;  ///< ranks
   bool rank_zero_ended_ = false;
   std::optional<Instant> deadline_;
 };

@@ -110,9 +110,8 @@ void Leader::after_an_end(Instant now) {
   }
   name_first_failure();
   if (const auto& first = attempt_.first_failure();
-      !end_ && first && restart_decider_.may_restart(now) && is_incurable(*first)) {
-    say(Level::Warning, "no restart: exit code " + std::to_string(first->exit_code) +
-                            " says that a program is not found or cannot be executed, as it would be again");
+      !end_ && first && restart_decider_.may_restart(now) && !why_incurable(*first).empty()) {
+    say(Level::Warning, "no restart: " + why_incurable(*first));
     end_ = attempt_.end_without_restart();
   }
   if (end_) {

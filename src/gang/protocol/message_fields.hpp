@@ -126,6 +126,7 @@ void describe(Io& io, Failure& failure) {
   io("service", failure.service, kRareName);
   io("was_passed_on", failure.was_passed_on, Optional<Flag>{});
   io("is_hung", failure.is_hung, Optional<Flag>{});
+  io("is_unkillable", failure.is_unkillable, Optional<Flag>{});
   io("hints", failure.hints, kHints);
 }
 
@@ -246,6 +247,7 @@ void describe(Io& io, Succeeded& succeeded) {
   io("pid", succeeded.pid, kPid);
   io("run_time_seconds", succeeded.run_time_seconds, Seconds{});
   io("is_last", succeeded.is_last, Flag{});
+  io("world_size", succeeded.world_size, kRareNumber);
 }
 
 template <typename Io>

@@ -40,6 +40,16 @@ TEST(Successes, ReportsTheFirstRankZeroAndTheLast) {
   EXPECT_TRUE(successes.message_for(ReportSuccess{3, /*is_last=*/true})->is_last);
 }
 
+TEST(Successes, ReportsEachOneWhereAllAreWanted) {
+  Bench bench({true, true, true});
+  bench.plan.world_size = 12;
+  Successes successes(bench.io, bench.plan, bench.workers, [] {});
+  successes.want_all();
+
+  EXPECT_TRUE(successes.message_for(ReportSuccess{2}));
+  EXPECT_EQ(successes.message_for(ReportSuccess{1})->world_size, 12);
+}
+
 TEST(Successes, ReportsTheFirstOfEachRole) {
   Bench bench({true, true, true, true, true});
   bench.plan.workers[2].role = "evaluator";

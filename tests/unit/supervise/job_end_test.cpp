@@ -54,6 +54,15 @@ TEST(MakeEnd, EndsByAFailureWithTheCodeOfTheWorker) {
   EXPECT_EQ(end_by_failure(failure).reason, "worker not started");
 }
 
+TEST(WhyIncurable, NamesAProcessThatCannotBeKilled) {
+  Failure failure;
+  failure.global_rank = {3};
+  failure.is_hung = true;
+  EXPECT_EQ(why_incurable(failure), "");
+  failure.is_unkillable = true;
+  EXPECT_EQ(why_incurable(failure), "rank 3 is in an uninterruptible system call and may still hold its device");
+}
+
 TEST(Advice, LeavesWorkerCodesEqualToMustersToTheSchedulersPolicy) {
   Failure failure;
   for (const int code : {1, 3, 65, 69, 71, 75, 78, 86, 93, 126, 127}) {

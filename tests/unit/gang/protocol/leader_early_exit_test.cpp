@@ -29,7 +29,7 @@ TEST(EarlyExit, EndsAHungJobAfterTheTimeout) {
   EXPECT_EQ(story.wait(seconds(59)), "");
 
   EXPECT_EQ(story.wait(seconds(1)), "0,1: stop 0 by SIGTERM, the end is hung 86");
-  EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and others still run");
+  EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and ranks 0-2 have not ended");
   EXPECT_FALSE(story.end->first_failure);
 }
 
@@ -40,7 +40,7 @@ TEST(EarlyExit, CountsFromTheFirstOne) {
   (void)story.read_signal(0, success_of(0));
 
   EXPECT_NE(story.wait(seconds(10)), "");
-  EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and others still run");
+  EXPECT_EQ(story.end->reason, "rank 3 ended with 0 60.00 s ago, and ranks 1-2 have not ended");
 }
 
 TEST(EarlyExit, FailsTheJobWhereItIsForbidden) {
@@ -53,7 +53,7 @@ TEST(EarlyExit, FailsTheJobWhereItIsForbidden) {
   EXPECT_EQ(story.end->first_failure->global_rank.value, 3);
   EXPECT_EQ(story.end->first_failure->node.value, 1);
   EXPECT_EQ(story.end->first_failure->host, "host-b");
-  EXPECT_EQ(story.end->reason, "rank 3 ended early: 10.00 s later others still run");
+  EXPECT_EQ(story.end->reason, "rank 3 ended early: 10.00 s later ranks 0-2 have not ended");
 }
 
 TEST(EarlyExit, NamesItsNodeAfterThatNodeIsGone) {

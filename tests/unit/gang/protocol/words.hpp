@@ -178,6 +178,7 @@ template <typename Action>
   succeeded.local_rank = LocalRank{rank % 2};
   succeeded.pid = 1'000 + rank;
   succeeded.run_time_seconds = 1;
+  succeeded.world_size = 4;
   return succeeded;
 }
 

@@ -1,0 +1,59 @@
+#pragma once
+
+// Finds workers that stay in one uninterruptible system call (state D), by looks some seconds apart. Pure.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace muster::hang {
+
+/// A worker that reads much from a busy disk is in and out of such calls: each wait of its main thread is counted by the
+/// kernel, and equal counts at two looks are one call.
+class LongCalls {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Time in one call after which a worker is named, and after which it fails. 0: never; one is more.
+  struct Limits {
+    std::chrono::milliseconds report{};
+    std::chrono::milliseconds failure{};
+  };
+
+  enum class Change {
+    None,
+    IsLong,     ///< in one call for the limit of the report; said once of a call
+    IsTooLong,  ///< in one call for the limit of the failure; said once of a call
+    IsOver      ///< after IsLong
+  };
+  struct Finding {
+    Change change = Change::None;
+    Clock::duration length{};  ///< of the call, as far as it was seen
+  };
+
+  explicit LongCalls(Limits limits) : limits_(limits) {}
+
+  /// Notes a look at a running worker. `waits`: how often its main thread has given up the CPU; empty: it is in no
+  /// uninterruptible call.
+  Finding note(std::size_t worker, std::optional<std::uint64_t> waits, Clock::time_point now);
+  /// The worker has ended.
+  void forget(std::size_t worker) { calls_.erase(worker); }
+  /// Time until the next look.
+  [[nodiscard]] Clock::duration next_delay(Clock::time_point now) const;
+
+ private:
+  struct Call {
+    std::uint64_t waits = 0;
+    Clock::time_point since;  ///< the first look at it
+    Change said = Change::None;
+  };
+
+  [[nodiscard]] Change change_at(Clock::duration length) const;
+
+  Limits limits_;
+  std::map<std::size_t, Call> calls_;  ///< by worker
+};
+
+}  // namespace muster::hang
